@@ -1,0 +1,65 @@
+/**
+ * The package as a user gets it: packed, installed into an empty folder, every export imported in plain Node and
+ * type-checked in both module resolutions, the command run.
+ */
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { output, root } from './run.ts'
+
+interface Packed {
+  readonly filename: string
+  readonly files: readonly { readonly path: string }[]
+}
+
+const fail = (reason: string): never => {
+  throw new Error(`smoke test: ${reason}`)
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-smoke-'))
+try {
+  const [packed] = JSON.parse(output('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder])) as readonly Packed[]
+  const { filename, files } = packed ?? fail('npm pack said nothing')
+  const tarball = join(folder, filename)
+
+  const wanted = /^(?:dist\/.+\.(?:js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/
+  const unwanted = files.filter(({ path }) => !wanted.test(path)).map(({ path }) => path)
+  if (unwanted.length > 0) fail(`the package holds files that no user needs: ${unwanted.join(', ')}`)
+
+  output('publint', [tarball, '--strict'])
+  output('attw', [tarball, '--profile', 'esm-only'])
+
+  const project = { name: 'consumer', private: true, type: 'module', dependencies: { indelible: `file:${tarball}` } }
+  writeFileSync(join(folder, 'package.json'), JSON.stringify(project))
+  output('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund'], folder)
+
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly exports: Readonly<Record<string, unknown>>; readonly version: string }
+  const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json').map((entry) => entry.replace(/^\./, 'indelible'))
+  writeFileSync(
+    join(folder, 'consumer.ts'),
+    [
+      ...entries.map((entry, index) => `import * as entry${index} from '${entry}'`),
+      `import { createHistory, user, type Message, type View } from 'indelible'`,
+      `const history = createHistory<Message>()`,
+      `history.append(user('hello'))`,
+      `const view: View<Message> = history.view()`,
+      `// @ts-expect-error a view has no push`,
+      `const forbidden = () => view.push(user('again'))`,
+      `const empty = [${entries.map((_, index) => `entry${index}`).join(', ')}].filter((entry) => Object.keys(entry).length === 0).length`,
+      `if (view.length !== 1 || view.pages.at(0) !== 'conversation' || empty > 0 || typeof forbidden !== 'function') throw new Error('wrong')`,
+    ].join('\n'),
+  )
+  const strict = ['--strict', '--target', 'es2023', '--lib', 'es2023', '--types', '', '--verbatimModuleSyntax', '--exactOptionalPropertyTypes']
+  output('tsc', ['consumer.ts', '--noEmit', '--module', 'esnext', '--moduleResolution', 'bundler', ...strict], folder)
+  output('tsc', ['consumer.ts', '--module', 'nodenext', '--moduleResolution', 'nodenext', ...strict], folder)
+  output(process.execPath, ['consumer.js'], folder)
+
+  const command = join(folder, 'node_modules/.bin/indelible')
+  const version = output(process.execPath, [command, '--version']).trim()
+  if (version !== manifest.version) fail(`indelible --version says ${version}`)
+  const shown = output(process.execPath, [command, 'show', join(root, 'examples/coding-agent.json')])
+  if (!shown.includes('open calls: none')) fail(`indelible show printed\n${shown}`)
+  process.stdout.write(`the packed tarball works: ${files.length} files, ${entries.join(', ')}\n`)
+} finally {
+  rmSync(folder, { recursive: true, force: true })
+}

@@ -1,0 +1,49 @@
+/** `npm test`: every check there is, in one run, closed by one line that counts them. */
+import { mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { root, run } from './run.ts'
+
+const report = join(root, '.cache/vitest.json')
+mkdirSync(join(root, '.cache'), { recursive: true })
+rmSync(report, { force: true })
+
+const steps: readonly (readonly [name: string, command: string, args: readonly string[]])[] = [
+  ['lint', 'oxlint', ['--deny-warnings']],
+  ['examples in docs', process.execPath, ['scripts/extract-docs.ts']],
+  ['types', 'tsc', ['-p', 'tsconfig.json']],
+  ['types without Node', 'tsc', ['-p', 'tsconfig.portable.json']],
+  ['tests', 'vitest', ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]],
+  ['build', process.execPath, ['scripts/build.ts']],
+  ['smoke', process.execPath, ['scripts/smoke.ts']],
+]
+
+let passed = 0
+let failed = 0
+let skipped = 0
+let testsGood = false
+for (const [name, command, args] of steps) {
+  const from = Date.now()
+  const good = run(command, args)
+  if (name === 'tests') testsGood = good // counted one by one, below
+  else if (good) passed += 1
+  else failed += 1
+  process.stdout.write(`${good ? 'ok  ' : 'FAIL'} ${name} (${((Date.now() - from) / 1000).toFixed(1)} s)\n`)
+}
+
+try {
+  const counts = JSON.parse(readFileSync(report, 'utf8')) as {
+    readonly numPassedTests: number
+    readonly numFailedTests: number
+    readonly numPendingTests: number
+  }
+  passed += counts.numPassedTests
+  failed += counts.numFailedTests
+  skipped = counts.numPendingTests
+  if (!testsGood && counts.numFailedTests === 0) failed += 1 // a file that did not load, or a type error
+} catch (error) {
+  failed += 1
+  process.stdout.write(`FAIL the test runner left no report: ${String(error)}\n`)
+}
+
+process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`)
+process.exitCode = failed === 0 ? 0 : 1

@@ -1,0 +1,113 @@
+#!/usr/bin/env node
+/** The command line: finds the command, reads its options, and turns failures into messages and exit codes. */
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
+import { show } from './show.ts'
+
+const commands: readonly Command[] = [show]
+
+const help = `Usage: indelible COMMAND [options]
+
+The append-only record of agent conversations.
+
+Commands:
+${commands.map(({ synopsis, purpose }) => `  ${synopsis.padEnd(13)}  ${purpose}`).join('\n')}
+
+Options:
+  -h, --help     print this help, or that of a command
+  -V, --version  print the version
+
+indelible COMMAND --help says more. Colours are left out when NO_COLOR is set or
+the output is not a terminal. Exit codes: 0 done, 1 the input can't be read,
+2 the command was called wrongly.
+`
+
+const main = async (args: readonly string[]): Promise<void> => {
+  const [first, ...rest] = args
+  if (first === undefined) throw new Misuse('no COMMAND given')
+  if (first === '-h' || first === '--help') return write(help)
+  if (first === 'help') return write(rest[0] === undefined ? help : find(rest[0]).help)
+  if (first === '-V' || first === '--version') return write(`${version()}\n`)
+  const command = find(first)
+  const { values, positionals } = parse(command, rest)
+  return values['help'] === true ? write(command.help) : command.run({ values, positionals, terminal })
+}
+
+const known = (name = ''): string => (commands.some((command) => command.name === name) ? `${name} ` : '')
+
+const find = (name: string): Command => {
+  const command = commands.find((known) => known.name === name)
+  if (command === undefined)
+    throw new Misuse(
+      name.startsWith('-')
+        ? `there is no option ${name} before the COMMAND`
+        : `there is no command "${name}"; expected one of: ${commands.map((known) => known.name).join(', ')}`,
+    )
+  return command
+}
+
+const parse = (command: Command, args: readonly string[]): Pick<Parameters<Command['run']>[0], 'values' | 'positionals'> => {
+  try {
+    return parseArgs({
+      args: joinNegative(args),
+      options: { ...command.options, help: { type: 'boolean', short: 'h' } },
+      allowPositionals: true,
+    })
+  } catch (error) {
+    const said = error instanceof Error ? error.message : String(error)
+    throw new Misuse(`${command.name}: ${said.replace(/\. To specify a positional argument.*$/s, '')}`)
+  }
+}
+
+/** `--from -5` as `--from=-5`: the parser would take -5 for an option. */
+const joinNegative = (args: readonly string[]): string[] =>
+  args.reduce<string[]>((joined, arg) => {
+    const last = joined.at(-1)
+    if (/^-\d+$/.test(arg) && last !== undefined && /^--[a-z-]+$/.test(last)) joined[joined.length - 1] = `${last}=${arg}`
+    else joined.push(arg)
+    return joined
+  }, [])
+
+const version = (): string => {
+  const found = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string }
+  return found.version
+}
+
+const write = (text: string): Promise<void> =>
+  new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
+  })
+
+const terminal: Terminal = {
+  columns: process.stdout.columns ?? (Number(process.env['COLUMNS']) || 100),
+  colour: process.stdout.hasColors?.() === true && !process.env['NO_COLOR'],
+  print: async (lines) => {
+    let pending = ''
+    for (const line of lines) {
+      pending += `${line}\n`
+      if (pending.length < 1 << 16) continue
+      await write(pending)
+      pending = ''
+    }
+    if (pending !== '') await write(pending)
+  },
+}
+
+// Whoever reads our output may stop reading (`| head`). That ends the command, and is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') process.exit(0)
+  throw error
+})
+
+try {
+  await main(process.argv.slice(2))
+} catch (error) {
+  if (error instanceof Misuse) {
+    process.stderr.write(`indelible: ${error.message}\nTry: indelible ${known(process.argv[2])}--help\n`)
+    process.exitCode = 2
+  } else if (error instanceof Unreadable) {
+    process.stderr.write(`indelible: ${error.message}\n`)
+    process.exitCode = 1
+  } else if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error
+}

@@ -1,0 +1,58 @@
+/** What a terminal can show of a text: its width in columns, one line of it, cut to fit. */
+
+/**
+ * One line of a text: white space folded to single spaces, escape sequences and other control or direction-changing
+ * characters taken out, so that a transcript can't write on the reader's terminal.
+ */
+export const oneLine = (text: string): string => {
+  // Enough for any terminal; a text of megabytes is not folded for one line of it.
+  const head = text.length <= 4000 ? text : text.slice(0, 4000)
+  return head
+    .replace(escapeSequence, '')
+    .replace(/\s+/g, ' ')
+    .replace(/[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu, '')
+    .trim()
+}
+
+/** The columns a text takes: two for wide East Asian characters and emoji, none for combining marks. */
+export const widthOf = (text: string): number => {
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length
+  let width = 0
+  for (const { segment } of graphemes.segment(text)) width += graphemeWidth(segment)
+  return width
+}
+
+/** A text cut to at most so many columns, with an ellipsis where it was cut. */
+export const fit = (text: string, columns: number): string => {
+  if (columns <= 0) return ''
+  if (widthOf(text) <= columns) return text
+  let kept = ''
+  let width = 0
+  for (const { segment } of graphemes.segment(text)) {
+    const next = graphemeWidth(segment)
+    if (width + next > columns - 1) break
+    kept += segment
+    width += next
+  }
+  return `${kept}…`
+}
+
+/** A text filled up with spaces to so many columns. */
+export const padEnd = (text: string, columns: number): string => text + ' '.repeat(Math.max(0, columns - widthOf(text)))
+
+/** The same, with the spaces before it. */
+export const padStart = (text: string, columns: number): string => ' '.repeat(Math.max(0, columns - widthOf(text))) + text
+
+// CSI, OSC and the two-character escapes, as ECMA-48 has them.
+// oxlint-disable-next-line no-control-regex
+const escapeSequence = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]/g
+
+const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
+
+const wide =
+  /\p{Emoji_Presentation}|\p{Script=Han}|\p{Script=Hangul}|\p{Script=Hiragana}|\p{Script=Katakana}|\p{Script=Bopomofo}|\p{Script=Yi}|[\u3000-\u303e\u3200-\u33ff\ufe30-\ufe6f\uff01-\uff60\uffe0-\uffe6]|\ufe0f/u
+
+const graphemeWidth = (grapheme: string): number => {
+  if (wide.test(grapheme)) return 2
+  return /^[\p{Mn}\p{Me}\p{Cf}]+$/u.test(grapheme) ? 0 : 1
+}

@@ -1,0 +1,200 @@
+/** The timeline: a conversation as lines that a person likes to read, or as one JSON object a line for programs. */
+import { styleText } from 'node:util'
+import { estimateTokens } from '../context/index.ts'
+import type { View } from '../history/index.ts'
+import { openCalls, pairCalls, type Message, type PairedCall, type Part, type ResultPart } from '../message/index.ts'
+import { pageKinds, type PageKind } from '../pages/index.ts'
+import { fit, oneLine, padEnd, padStart, widthOf } from './screen.ts'
+
+export interface TimelineOptions {
+  /** Show only these page kinds. */
+  readonly kinds: readonly PageKind[]
+  /** Show only positions from `from` up to, not including, `to`. */
+  readonly from: number
+  readonly to: number
+  /** Columns of the terminal. */
+  readonly columns: number
+  readonly colour: boolean
+}
+
+/** The timeline's lines: one or more for every message shown, then the totals of the whole conversation. */
+export function* timeline(view: View<Message>, options: TimelineOptions): Generator<string> {
+  const paint = painter(options.colour)
+  const { answers, calls } = pairing(view)
+  const positionWidth = Math.max(3, String(Math.max(0, view.length - 1)).length)
+  const tokensWidth = 7
+  // position, role, kind, tokens, each followed by two spaces
+  const gutter = positionWidth + 2 + roleWidth + 2 + kindWidth + 2 + tokensWidth + 2
+  const narrow = options.columns < gutter + 30
+  const indent = narrow ? positionWidth + 2 : gutter
+  const room = Math.max(10, options.columns - indent)
+  const header = [padStart('#', positionWidth), padEnd('role', roleWidth), padEnd('page', kindWidth), padStart('tokens', tokensWidth)]
+  yield paint('dim', fit(narrow ? header.join('  ') : `${header.join('  ')}  content`, options.columns))
+
+  for (const { position, message, page } of shown(view, options)) {
+    const first = [
+      paint('dim', padStart(String(position), positionWidth)),
+      paint(message.role === 'user' ? 'bold' : 'none', padEnd(message.role, roleWidth)),
+      paint(colours[page], padEnd(page, kindWidth)),
+      padStart(grouped(estimateTokens(message)), tokensWidth),
+    ].join('  ')
+    const lines = contentLines(message, position, room, { answers, calls, paint })
+    if (narrow) yield first
+    for (const [index, line] of lines.entries()) yield index === 0 && !narrow ? `${first}  ${line}` : ' '.repeat(indent) + line
+    if (lines.length === 0 && !narrow) yield `${first}  ${paint('dim', '(empty)')}`
+  }
+
+  yield ''
+  yield* totals(view, paint, options.columns)
+}
+
+/** One JSON object a line: `{ position, role, page, tokens, calls?, message }`; `calls` says where each was answered. */
+export function* timelineJson(view: View<Message>, options: TimelineOptions): Generator<string> {
+  const { calls } = pairing(view)
+  for (const { position, message, page } of shown(view, options)) {
+    const made = calls.get(position)?.map(({ id, name, answer }) => ({ id, name, answeredAt: answer?.position ?? null }))
+    yield JSON.stringify({ position, role: message.role, page, tokens: estimateTokens(message), ...(made && { calls: made }), message })
+  }
+}
+
+const roleWidth = 9
+const kindWidth = 12
+
+const colours = {
+  bootstrap: 'magenta',
+  constraint: 'red',
+  plan: 'blue',
+  preference: 'cyan',
+  evidence: 'yellow',
+  conversation: 'green',
+} as const satisfies { readonly [Kind in PageKind]: Style }
+
+type Style = 'none' | 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan'
+type Paint = (style: Style, text: string) => string
+
+const painter =
+  (colour: boolean): Paint =>
+  (style, text) =>
+    colour && style !== 'none' ? styleText(style, text, { validateStream: false }) : text
+
+interface Pairing {
+  /** The call that a result answers, by the result part. */
+  readonly answers: ReadonlyMap<Part, PairedCall>
+  /** The calls made at a position. */
+  readonly calls: ReadonlyMap<number, readonly PairedCall[]>
+}
+
+const pairing = (view: View<Message>): Pairing => {
+  const answers = new Map<Part, PairedCall>()
+  const calls = new Map<number, PairedCall[]>()
+  for (const paired of pairCalls(view)) {
+    if (paired.answer !== undefined) answers.set(paired.answer.result, paired)
+    const same = calls.get(paired.position)
+    if (same === undefined) calls.set(paired.position, [paired])
+    else same.push(paired)
+  }
+  return { answers, calls }
+}
+
+function* shown(view: View<Message>, { kinds, from, to }: TimelineOptions) {
+  const range = view.slice(from, to)
+  const start = view.length === 0 ? 0 : from < 0 ? Math.max(0, view.length + from) : from
+  let offset = 0
+  for (const message of range) {
+    const page = range.pages.at(offset) as PageKind
+    if (kinds.length === 0 || kinds.includes(page)) yield { position: start + offset, message, page }
+    offset += 1
+  }
+}
+
+const contentLines = (
+  message: Message,
+  position: number,
+  room: number,
+  { answers, calls, paint }: Pairing & { readonly paint: Paint },
+): readonly string[] => {
+  const made = new Map(calls.get(position)?.map((paired) => [paired.part, paired]))
+  const lines: string[] = []
+  for (const [index, part] of message.content.entries()) {
+    if (part.type === 'tool_call') {
+      const answer = made.get(index)?.answer
+      const where = answer === undefined ? ' no result' : ` → ${answer.position}`
+      const call = fit(`${part.name} ${oneLine(part.arguments)}`, room - 2 - widthOf(where))
+      lines.push(`${paint('cyan', '▸')} ${call}${paint(answer === undefined ? 'red' : 'dim', where)}`)
+    } else if (part.type === 'tool_result') {
+      const call = answers.get(part)
+      const name = call?.name ?? part.name ?? part.callId
+      const from = call === undefined ? ' answers no call' : ''
+      const label = part.isError === true ? `${name} failed` : name
+      const body = part.content.map(plainText).join(' ')
+      const size = lineCount(body)
+      const content = fit(oneLine(body), room - 3 - widthOf(label) - widthOf(size) - widthOf(from))
+      const mark = paint(part.isError === true ? 'red' : 'cyan', '◂')
+      lines.push(`${mark} ${paint(part.isError === true ? 'red' : 'dim', label)} ${content}${paint('dim', size)}${paint('red', from)}`)
+    } else {
+      const line = oneLine(plainText(part))
+      const label = part.type === 'text' ? '' : `(${part.type}) `
+      if (line !== '' || label !== '') lines.push(paint('dim', label) + fit(line, room - widthOf(label)))
+    }
+  }
+  return lines
+}
+
+const plainText = (part: Part | ResultPart): string => {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return part.text
+    case 'reasoning':
+      return part.text === '' ? (part.summary ?? []).join(' ') : part.text
+    case 'image':
+    case 'file':
+      return part.source.type === 'url'
+        ? part.source.url
+        : part.source.type === 'base64'
+          ? `${part.source.mediaType}, ${grouped(Math.floor((part.source.data.length * 3) / 4))} bytes`
+          : `block ${part.source.id}`
+    case 'provider':
+      return `${part.provider} ${JSON.stringify(part.raw)}`
+    case 'tool_call':
+      return part.name
+    case 'tool_result':
+      return part.content.map(plainText).join(' ')
+  }
+}
+
+const lineCount = (text: string): string => {
+  const lines = text.trimEnd().split('\n').length
+  return lines > 1 ? ` (${grouped(lines)} lines)` : ''
+}
+
+function* totals(view: View<Message>, paint: Paint, columns: number): Generator<string> {
+  const tokens = new Map<PageKind, number>()
+  let all = 0
+  for (const [index, message] of [...view].entries()) {
+    const page = view.pages.at(index) as PageKind
+    const estimate = estimateTokens(message)
+    tokens.set(page, (tokens.get(page) ?? 0) + estimate)
+    all += estimate
+  }
+  yield paint('dim', `${padEnd('page', kindWidth)}  messages   tokens  share`)
+  for (const kind of pageKinds) {
+    const count = view.pages.count(kind)
+    if (count === 0) continue
+    const sum = tokens.get(kind) ?? 0
+    const share = all === 0 ? 0 : sum / all
+    const bar = paint(colours[kind], '▪'.repeat(Math.round(share * Math.max(0, Math.min(24, columns - 40)))))
+    yield `${paint(colours[kind], padEnd(kind, kindWidth))}  ${padStart(grouped(count), 8)}  ${padStart(grouped(sum), 7)}  ${padStart(`${Math.round(share * 100)} %`, 5)}  ${bar}`.trimEnd()
+  }
+  yield `${padEnd('all', kindWidth)}  ${padStart(grouped(view.length), 8)}  ${padStart(grouped(all), 7)}`
+  yield ''
+  const open = openCalls(view)
+  if (open.length === 0) yield 'open calls: none'
+  else {
+    yield paint('red', `open calls: ${grouped(open.length)} without a result`)
+    for (const { position, name, id } of open)
+      yield fit(`  ${padStart(String(position), 6)}  ${oneLine(name)}  ${oneLine(id)}`, columns)
+  }
+}
+
+const grouped = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')

@@ -1,0 +1,21 @@
+/** Every fault of the library, and its sentence for people. */
+import { historyFaultText, type HistoryFault } from './history/index.ts'
+import { codecFaultText, messageFaultText, type CodecFault, type MessageFault } from './message/index.ts'
+
+export type Fault = MessageFault | CodecFault | HistoryFault
+
+/** A fault as a sentence: what happened, where, and what to do next. */
+export const faultMessage = (fault: Fault): string => {
+  switch (fault._tag) {
+    case 'UnexpectedShape':
+    case 'NotPlainJson':
+      return messageFaultText(fault)
+    case 'InvalidJson':
+    case 'UnknownFormat':
+    case 'UnexpectedWire':
+    case 'NoSuchConversation':
+      return codecFaultText(fault)
+    default:
+      return historyFaultText(fault)
+  }
+}

@@ -1,0 +1,58 @@
+/** What can be wrong with saved state or a delta, as data. */
+import { absurd } from 'fp-ts/lib/function.js'
+import { formatPath, type Path } from '../json/index.ts'
+import { messageFaultText, type MessageFault } from '../message/index.ts'
+
+export type HistoryFault =
+  /** Saved state that is not what `restoreHistory` takes. */
+  | { readonly _tag: 'NotSavedHistory'; readonly path: Path; readonly expected: string }
+  /** A saved message that the decoder refused; `cause` is what it said. */
+  | { readonly _tag: 'UndecodableMessage'; readonly position: number; readonly cause: unknown }
+  /** A message that is not plain JSON data. */
+  | { readonly _tag: 'UnrecordableMessage'; readonly position: number; readonly path: Path; readonly reason: string }
+  /** A sidecar with more kinds than there are messages; `position` is that of the first kind too many. */
+  | { readonly _tag: 'TooManyPages'; readonly position: number; readonly messages: number; readonly pages: number }
+  | { readonly _tag: 'UnknownPage'; readonly position: number; readonly found: string }
+  /** A delta that is not one. */
+  | { readonly _tag: 'NotADelta'; readonly path: Path; readonly expected: string }
+  /** A delta that starts beyond the end: the messages from `position` up to `expectedLen` are missing. */
+  | { readonly _tag: 'DeltaGap'; readonly position: number; readonly expectedLen: number }
+  /** A delta for a place that is taken by something else; `position` is the first that differs. */
+  | { readonly _tag: 'DeltaMismatch'; readonly position: number; readonly len: number }
+
+/** A history fault as a sentence for people: what happened, where, and what to do next. */
+export const historyFaultText = (fault: HistoryFault): string => {
+  switch (fault._tag) {
+    case 'NotSavedHistory':
+      return `${formatPath(fault.path, 'saved')} should be ${fault.expected}; nothing was restored`
+    case 'UndecodableMessage':
+      return `the saved message at position ${fault.position} could not be decoded: ${causeText(fault.cause)}; nothing was restored`
+    case 'UnrecordableMessage':
+      return `the message at position ${fault.position} can't be recorded: ${formatPath(fault.path) || 'it'} ${fault.reason}; nothing was appended`
+    case 'TooManyPages':
+      return `there are ${fault.pages} page kinds for ${fault.messages} messages: those from position ${fault.position} on belong to no message; restore with the messages they were saved with`
+    case 'UnknownPage':
+      return `${fault.found} at position ${fault.position} is not a page kind; it may come from a newer version`
+    case 'NotADelta':
+      return `${formatPath(fault.path, 'delta')} should be ${fault.expected}; nothing was appended`
+    case 'DeltaGap':
+      return `the delta starts at position ${fault.expectedLen}, but the history ends before position ${fault.position}: apply the deltas between them first`
+    case 'DeltaMismatch':
+      return fault.position < fault.len
+        ? `the history already has another message at position ${fault.position} than the delta; two writers may have continued it: fork it there, or rebase the delta on its current end (${fault.len})`
+        : `the history ends at ${fault.len}, in the middle of the delta: only its first messages were appended before`
+    default:
+      return absurd(fault)
+  }
+}
+
+const causeText = (cause: unknown): string => {
+  if (isMessageFault(cause)) return messageFaultText(cause)
+  if (cause instanceof Error) return cause.message
+  return typeof cause === 'string' ? cause : (JSON.stringify(cause) ?? String(cause))
+}
+
+const isMessageFault = (cause: unknown): cause is MessageFault => {
+  const tag = (cause as { readonly _tag?: unknown } | null | undefined)?._tag
+  return tag === 'UnexpectedShape' || tag === 'NotPlainJson'
+}

@@ -1,0 +1,7 @@
+export type { Immutable } from '../json/index.ts'
+export { createHistory, type HistoryOptions } from './create.ts'
+export { applyDelta, type HistoryDelta } from './delta.ts'
+export { historyFaultText, type HistoryFault } from './fault.ts'
+export type { Classify, History } from './history.ts'
+export { restoreHistory, type Restored } from './restore.ts'
+export type { Position, View } from './view.ts'

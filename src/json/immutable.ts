@@ -1,0 +1,18 @@
+/**
+ * `T`, readonly all the way down: the type of a recorded value.
+ *
+ * Immer's type of the same name would do, but on a recursive type such as `Json` (and so on every message with `meta`)
+ * it ends in TS2589, "excessively deep"; this one takes arrays apart by their element and does not. What can't be
+ * recorded (Map, Set, Date …) needs no case here.
+ */
+export type Immutable<T> = T extends Leaf
+  ? T
+  : T extends readonly (infer Item)[]
+    ? number extends T['length']
+      ? readonly Immutable<Item>[]
+      : { readonly [Index in keyof T]: Immutable<T[Index]> }
+    : T extends object
+      ? { readonly [Key in keyof T]: Immutable<T[Key]> }
+      : T
+
+type Leaf = string | number | bigint | boolean | symbol | null | undefined | ((...args: never) => unknown)

@@ -1,0 +1,6 @@
+export type { Immutable } from './immutable.ts'
+export type { Json, JsonArray, JsonObject } from './json.ts'
+export { jsonEqual } from './equal.ts'
+export { formatPath, type Path } from './path.ts'
+export { parseJson, type JsonTextProblem } from './text.ts'
+export { maxDepth, NotJson, snapshot } from './snapshot.ts'

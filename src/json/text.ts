@@ -1,0 +1,113 @@
+/**
+ * JSON text: parsed by the engine, and where that fails, the place of the first error, which engines mostly keep to
+ * themselves.
+ */
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+
+/** Where a text stops being JSON. */
+export interface JsonTextProblem {
+  /** Index into the text. */
+  readonly offset: number
+  /** Counted from 1. */
+  readonly line: number
+  /** Counted from 1, in UTF-16 units. */
+  readonly column: number
+  readonly expected: string
+  readonly found: string
+}
+
+/** Parse JSON text. Cost: `JSON.parse`; where it fails, one more pass to find the place. */
+export const parseJson = (text: string): Either<JsonTextProblem, unknown> => {
+  try {
+    return right(JSON.parse(text))
+  } catch (error) {
+    const { offset, expected } = firstError(text)
+    const before = text.slice(0, offset)
+    const rest = text.slice(offset, offset + 12)
+    return left({
+      offset,
+      line: before.split('\n').length,
+      column: offset - before.lastIndexOf('\n'),
+      // The scan below knows the same grammar. If it ever finds nothing wrong, the engine's own words are better than none.
+      expected: expected ?? (error instanceof Error ? error.message : String(error)),
+      found: rest === '' ? 'the end' : JSON.stringify(/^[\w.+-]+|^./su.exec(rest)?.[0] ?? rest),
+    })
+  }
+}
+
+interface FirstError {
+  readonly offset: number
+  readonly expected: string | undefined
+}
+
+/** Walk the text by the grammar of RFC 8259, without recursion, to the first character that does not belong. */
+const firstError = (text: string): FirstError => {
+  const open: ('[' | '{')[] = []
+  let offset = skipSpace(text, 0)
+  let expected: 'value' | 'value or ]' | 'key' | 'key or }' | 'next' = 'value'
+  for (;;) {
+    const character = text[offset]
+    if (expected === 'next') {
+      const inside = open.at(-1)
+      if (inside === undefined) return { offset, expected: character === undefined ? undefined : 'the end' }
+      const close = inside === '[' ? ']' : '}'
+      if (character === ',') expected = inside === '[' ? 'value' : 'key'
+      else if (character === close) open.pop()
+      else return { offset, expected: `, or ${close}` }
+      offset = skipSpace(text, offset + 1)
+    } else if ((expected === 'value or ]' && character === ']') || (expected === 'key or }' && character === '}')) {
+      open.pop()
+      expected = 'next'
+      offset = skipSpace(text, offset + 1)
+    } else if (expected === 'key' || expected === 'key or }') {
+      if (character !== '"') return { offset, expected: expected === 'key' ? 'a key in double quotes' : 'a key in double quotes, or }' }
+      const string = scanString(text, offset)
+      if (string.expected !== undefined) return string
+      offset = skipSpace(text, string.offset)
+      if (text[offset] !== ':') return { offset, expected: 'a colon' }
+      expected = 'value'
+      offset = skipSpace(text, offset + 1)
+    } else if (character === '[' || character === '{') {
+      open.push(character)
+      expected = character === '[' ? 'value or ]' : 'key or }'
+      offset = skipSpace(text, offset + 1)
+    } else {
+      const scalar = character === '"' ? scanString(text, offset) : scanWord(text, offset)
+      if (scalar.expected !== undefined) return scalar
+      expected = 'next'
+      offset = skipSpace(text, scalar.offset)
+    }
+  }
+}
+
+const skipSpace = (text: string, from: number): number => {
+  let offset = from
+  for (; offset < text.length; offset++) {
+    const character = text[offset]
+    if (character !== ' ' && character !== '\n' && character !== '\r' && character !== '\t') break
+  }
+  return offset
+}
+
+/** The offset after a string, or the first one in it that is wrong. */
+const scanString = (text: string, from: number): FirstError => {
+  for (let offset = from + 1; offset < text.length; offset++) {
+    const character = text[offset] as string
+    if (character === '"') return { offset: offset + 1, expected: undefined }
+    if (character < ' ') return { offset, expected: 'an escape like \\n in place of a control character' }
+    if (character !== '\\') continue
+    const escape = /^(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/.exec(text.slice(offset + 1, offset + 6))?.[0]
+    if (escape === undefined) return { offset, expected: 'one of the escapes \\" \\\\ \\/ \\b \\f \\n \\r \\t \\uXXXX' }
+    offset += escape.length
+  }
+  return { offset: text.length, expected: 'a closing quote' }
+}
+
+/** The offset after a number, true, false or null, or where one should stand. */
+const scanWord = (text: string, from: number): FirstError => {
+  word.lastIndex = from
+  const found = word.exec(text)?.[0]
+  return found === undefined ? { offset: from, expected: 'a value' } : { offset: from + found.length, expected: undefined }
+}
+
+const word = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)/y

@@ -1,0 +1,33 @@
+/** What can be wrong with a conversation in a foreign format, as data. */
+import { formatPath, type Path } from '../json/index.ts'
+
+export type CodecFault =
+  /** Text that is not JSON. `line` and `column` count from 1. */
+  | { readonly _tag: 'InvalidJson'; readonly line: number; readonly column: number; readonly expected: string; readonly found: string }
+  /** JSON that is no conversation in a format that is known. */
+  | { readonly _tag: 'UnknownFormat'; readonly found: string }
+  /** A conversation with something in it that its format does not allow; `line` in formats of one entry a line. */
+  | {
+      readonly _tag: 'UnexpectedWire'
+      readonly format: string
+      readonly line?: number
+      readonly path: Path
+      readonly expected: string
+      readonly found: string
+    }
+  /** A file of several conversations has no such one. */
+  | { readonly _tag: 'NoSuchConversation'; readonly pick: number; readonly count: number }
+
+/** A codec fault as a sentence for people. */
+export const codecFaultText = (fault: CodecFault): string => {
+  switch (fault._tag) {
+    case 'InvalidJson':
+      return `line ${fault.line}, column ${fault.column}: not JSON: expected ${fault.expected}, found ${fault.found}`
+    case 'UnknownFormat':
+      return `this is ${fault.found}, not a conversation; expected an array of OpenAI chat messages, a tau-bench file, or a pi session (JSON lines)`
+    case 'UnexpectedWire':
+      return `${fault.line === undefined ? '' : `line ${fault.line}: `}${formatPath(fault.path) || 'the entry'} should be ${fault.expected}, found ${fault.found} (read as ${fault.format})`
+    case 'NoSuchConversation':
+      return `there is no conversation ${fault.pick}: the file has ${fault.count}, numbered from 0`
+  }
+}

@@ -1,0 +1,82 @@
+/**
+ * Constructors that read as the conversation does: `user('hi')`, `assistant('Looking.', toolCall('c1', 'read', { path }))`.
+ * What they return is frozen plain data; nothing is generated, so an id that is wanted is given.
+ */
+import type { Json, JsonObject } from '../json/index.ts'
+import type {
+  FilePart,
+  ImagePart,
+  Message,
+  Part,
+  ProviderPart,
+  ReasoningPart,
+  RefusalPart,
+  ResultPart,
+  Role,
+  Source,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from './message.ts'
+
+/** Instructions. A string becomes one text part. */
+export const system = (...content: readonly (string | Part)[]): Message => message('system', content)
+
+/** Instructions, in OpenAI's later word for them. */
+export const developer = (...content: readonly (string | Part)[]): Message => message('developer', content)
+
+/** What the person says. */
+export const user = (...content: readonly (string | Part)[]): Message => message('user', content)
+
+/** What the model says: text, reasoning and tool calls, in the order in which it said them. */
+export const assistant = (...content: readonly (string | Part)[]): Message => message('assistant', content)
+
+/**
+ * The message that answers the call `callId`: a tool message with one `tool_result` part.
+ *
+ * @example
+ * toolResult('call_1', 'no such file', { isError: true })
+ */
+export const toolResult = (
+  callId: string,
+  content: string | readonly ResultPart[],
+  options: { readonly name?: string; readonly isError?: boolean } = {},
+): Message => message('tool', [toolResultPart(callId, content, options)])
+
+/** One answer among several in one message, as Anthropic sends the results of parallel calls. */
+export const toolResultPart = (
+  callId: string,
+  content: string | readonly ResultPart[],
+  options: { readonly name?: string; readonly isError?: boolean } = {},
+): ToolResultPart =>
+  freeze({
+    type: 'tool_result',
+    callId,
+    content: freeze(typeof content === 'string' ? [text(content)] : [...content]),
+    ...options,
+  })
+
+export const text = (value: string): TextPart => freeze({ type: 'text', text: value })
+
+export const image = (source: Source): ImagePart => freeze({ type: 'image', source: freeze({ ...source }) })
+
+export const file = (source: Source, options: { readonly name?: string } = {}): FilePart =>
+  freeze({ type: 'file', source: freeze({ ...source }), ...options })
+
+/** A call the model asks for. Arguments given as an object are written as JSON; a string is kept as it is. */
+export const toolCall = (id: string, name: string, args: string | JsonObject): ToolCallPart =>
+  freeze({ type: 'tool_call', id, name, arguments: typeof args === 'string' ? args : JSON.stringify(args) })
+
+export const reasoning = (
+  value: string,
+  options: { readonly summary?: readonly string[]; readonly signature?: string; readonly encrypted?: string } = {},
+): ReasoningPart => freeze({ type: 'reasoning', text: value, ...options })
+
+export const refusal = (value: string): RefusalPart => freeze({ type: 'refusal', text: value })
+
+export const provider = (name: string, raw: Json): ProviderPart => freeze({ type: 'provider', provider: name, raw })
+
+const { freeze } = Object
+
+const message = (role: Role, content: readonly (string | Part)[]): Message =>
+  freeze({ role, content: freeze(content.map((part) => (typeof part === 'string' ? text(part) : part))) })

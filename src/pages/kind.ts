@@ -1,0 +1,51 @@
+/**
+ * What an entry is for memory management, how much of it a derived context may hold, and how far each kind may fall.
+ *
+ * Source  ClawVM (arXiv 2604.10352), codetether-agent `session/pages.rs`
+ */
+
+/** Every page kind, in the order in which the sidecar numbers them. */
+export const pageKinds = ['bootstrap', 'constraint', 'plan', 'preference', 'evidence', 'conversation'] as const
+Object.freeze(pageKinds) // the sidecar reads kinds by index from here
+
+/**
+ * What an entry *is*:
+ * `bootstrap` the instructions everything rests on, `constraint` a rule that must stay in force, `plan` what is being
+ * done and what is left, `preference` how somebody wants it done, `evidence` what a tool found, `conversation` the rest.
+ */
+export type PageKind = (typeof pageKinds)[number]
+
+/** Every residency level, from whole to least. */
+export const residencyLevels = ['full', 'compressed', 'structured', 'pointer'] as const
+Object.freeze(residencyLevels)
+
+/**
+ * How much of a page is in a derived context: `full` the content itself, `compressed` its text shortened,
+ * `structured` typed fields, `pointer` one line that says it exists and how to get it back.
+ */
+export type ResidencyLevel = (typeof residencyLevels)[number]
+
+export const isPageKind = (value: unknown): value is PageKind =>
+  typeof value === 'string' && (pageKinds as readonly string[]).includes(value)
+
+export const isResidencyLevel = (value: unknown): value is ResidencyLevel =>
+  typeof value === 'string' && (residencyLevels as readonly string[]).includes(value)
+
+/** The least of a page that any derived context holds: `structured` for bootstrap and constraint, else `pointer`. */
+export const minFidelity = (kind: PageKind): ResidencyLevel => paths[kind].at(-1) as ResidencyLevel
+
+/** The levels a page passes through when space is short, from `full` to its minimum. Frozen. */
+export const degradationPath = (kind: PageKind): readonly ResidencyLevel[] => paths[kind]
+
+const toStructured: readonly ResidencyLevel[] = Object.freeze(['full', 'structured'] as const)
+const planPath: readonly ResidencyLevel[] = Object.freeze(['full', 'structured', 'pointer'] as const)
+const everyLevel: readonly ResidencyLevel[] = Object.freeze([...residencyLevels])
+
+const paths: { readonly [Kind in PageKind]: readonly ResidencyLevel[] } = Object.freeze({
+  bootstrap: toStructured,
+  constraint: toStructured,
+  plan: planPath,
+  preference: everyLevel,
+  evidence: everyLevel,
+  conversation: everyLevel,
+})

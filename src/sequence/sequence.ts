@@ -1,0 +1,9 @@
+/**
+ * A readonly run of values with a fixed length: what the pairing rules, the codecs and the classification take, so
+ * that an array, a view and a derived context can all be read by the same code.
+ */
+export interface Sequence<T> extends Iterable<T> {
+  readonly length: number
+  /** The value at a position; a negative one counts from the end; `undefined` outside. */
+  readonly at: (position: number) => T | undefined
+}

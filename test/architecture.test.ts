@@ -1,0 +1,93 @@
+/** The house: folders import in one direction, through each other's index, and the library needs no Node. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { root } from '../scripts/run.ts'
+
+const src = join(root, 'src')
+
+/** What each folder may import from: its own files, and these. */
+const mayImport: { readonly [folder: string]: readonly string[] } = {
+  json: [],
+  sequence: [],
+  message: ['json', 'sequence'],
+  pages: ['json', 'sequence', 'message'],
+  history: ['json', 'sequence', 'message', 'pages'],
+  context: ['json', 'sequence', 'message', 'pages'], // of history only the view types, below
+  cli: ['json', 'sequence', 'message', 'pages', 'history', 'context'],
+  '.': ['message', 'pages', 'history'],
+}
+
+/** Names that `context` may import from `history`: what reads, never what appends. */
+const readingNames: ReadonlySet<string> = new Set(['View', 'Position'])
+
+interface Import {
+  readonly from: string
+  readonly to: string
+  readonly names: readonly string[]
+  readonly types: boolean
+}
+
+const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'))
+
+const imports: readonly Import[] = files.flatMap((from) => {
+  const code = readFileSync(join(src, from), 'utf8').replaceAll(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '')
+  const statements = [...code.matchAll(/^(?:import|export)\s(type\s)?([^'"`;]*?)\bfrom\s+['"]([^'"]+)['"]/gms)]
+  const bare = [...code.matchAll(/\bimport\s*\(?\s*['"]([^'"]+)['"]/g)]
+  return [
+    ...statements.map((match) => ({
+      from,
+      to: match[3] ?? '',
+      names: [...(match[2] ?? '').matchAll(/\b(?!type\b|as\b)\w+/g)].map((name) => name[0]),
+      types: match[1] !== undefined,
+    })),
+    ...bare.map((match) => ({ from, to: match[1] ?? '', names: [], types: false })),
+  ]
+})
+
+const isLocal = (specifier: string): boolean => specifier.startsWith('.')
+const target = ({ from, to }: Import): string => relative(src, join(src, dirname(from), to))
+const folderOf = (file: string): string => dirname(file).split(/[/\\]/)[0] ?? '.'
+
+describe('the house', () => {
+  it('has only the folders that its plan names', () => {
+    expect([...new Set(files.map(folderOf))].toSorted()).toEqual(Object.keys(mayImport).toSorted())
+  })
+  it('imports point one way', () => {
+    const wrong = imports
+      .filter(({ to }) => isLocal(to))
+      .filter((found) => {
+        const [from, to] = [folderOf(found.from), folderOf(target(found))]
+        if (from === 'context' && to === 'history') return !found.types || found.names.some((name) => !readingNames.has(name))
+        return from !== to && !mayImport[from]?.includes(to)
+      })
+    expect(wrong).toEqual([])
+  })
+  it('folders import each other through their index', () => {
+    const wrong = imports
+      .filter(({ to }) => isLocal(to))
+      .filter((found) => folderOf(found.from) !== folderOf(target(found)) && !target(found).endsWith('index.ts'))
+    expect(wrong).toEqual([])
+  })
+  it('an index holds named re-exports only', () => {
+    for (const file of files.filter((name) => name.endsWith('index.ts'))) {
+      const rest = readFileSync(join(src, file), 'utf8').replaceAll(/\/\*.*?\*\/|export (?:type )?\{[^}]*\} from '[^']+'/gs, '')
+      expect([file, rest.trim()]).toEqual([file, ''])
+    }
+  })
+  it('nothing but the command line imports Node or a package beside immer and fp-ts', () => {
+    const outside = imports.filter(({ from, to }) => !isLocal(to) && folderOf(from) !== 'cli')
+    expect([...new Set(outside.map(({ to }) => to))].toSorted()).toEqual(['fp-ts/lib/Either.js', 'fp-ts/lib/function.js', 'immer'])
+    const cli = imports.filter(({ from, to }) => !isLocal(to) && folderOf(from) === 'cli')
+    expect(cli.filter(({ to }) => !to.startsWith('node:') && !to.startsWith('fp-ts/lib/'))).toEqual([])
+  })
+  it('sees imports at all', () => {
+    expect(imports.length).toBeGreaterThan(40)
+    expect(imports).toContainEqual({ from: join('history', 'create.ts'), to: '../pages/index.ts', names: ['classify', 'classifyMessage', 'PageKind'], types: false })
+  })
+})
+
+it('the version is the same in the package and at the top of the changelog', () => {
+  const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly version: string }
+  expect(readFileSync(join(root, 'CHANGELOG.md'), 'utf8')).toMatch(new RegExp(`^## ${version.replaceAll('.', '\\.')}$`, 'm'))
+})

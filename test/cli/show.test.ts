@@ -1,0 +1,141 @@
+/** The command as a person runs it: a real process, its output, its exit code. */
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { root } from '../../scripts/run.ts'
+import { widthOf } from '../../src/cli/screen.ts'
+import { itShared, shared } from '../shared.ts'
+
+const main = join(root, 'src/cli/main.ts')
+const example = join(root, 'examples/coding-agent.json')
+const folder = mkdtempSync(join(tmpdir(), 'indelible-show-'))
+
+const written = (name: string, content: string | Uint8Array): string => {
+  const path = join(folder, name)
+  writeFileSync(path, content)
+  return path
+}
+
+const indelible = (args: readonly string[], options: { readonly columns?: number; readonly input?: string; readonly env?: object } = {}) => {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
+    encoding: 'utf8',
+    input: options.input ?? '',
+    env: { PATH: process.env['PATH'], COLUMNS: String(options.columns ?? 100), ...options.env },
+  })
+  return { status, stdout, stderr, lines: stdout.split('\n') }
+}
+
+describe('indelible show', () => {
+  it('prints position, role, page kind, tokens and a line of content, calls with their results, and totals', () => {
+    const { status, stdout, stderr } = indelible(['show', example])
+    expect([status, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^coding-agent\.json: openai-chat, 19 messages\n/)
+    expect(stdout).toMatch(/^ {2}0 {2}system {5}bootstrap {9}\d+ {2}You are a coding agent\./m)
+    expect(stdout).toMatch(/^ {39}▸ run_tests \{"filter": "billing"\} → 4$/m)
+    expect(stdout).toMatch(/^ {2}4 {2}tool {7}evidence .* ◂ run_tests .* \(\d+ lines\)$/m)
+    expect(stdout).toMatch(/^bootstrap {12}1 /m)
+    expect(stdout).toMatch(/^all +19 +[\d,]+$/m)
+    expect(stdout).toMatch(/^open calls: none$/m)
+  })
+  it.each([24, 40, 72, 100, 200])('fits %i columns', (columns) => {
+    const { lines } = indelible(['show', example], { columns })
+    for (const line of lines.slice(1)) expect(widthOf(line)).toBeLessThanOrEqual(Math.max(columns, 42))
+  })
+  it('--json prints one object a line', () => {
+    const { status, lines } = indelible(['show', '--json', example])
+    expect(status).toBe(0)
+    const entries = lines.slice(0, -1).map((line) => JSON.parse(line) as { position: number; role: string; page: string; tokens: number; calls?: unknown; message: object })
+    expect(entries.map(({ position }) => position)).toEqual(Array.from({ length: 19 }, (_, index) => index))
+    expect(entries[2]).toMatchObject({ role: 'assistant', page: 'conversation', calls: [{ id: 'call_01', name: 'list_files', answeredAt: 3 }, { name: 'run_tests', answeredAt: 4 }] })
+    expect(entries[3]?.message).toMatchObject({ role: 'tool', content: [{ type: 'tool_result', callId: 'call_01' }] })
+  })
+  it('--kind, --from and --to choose, and keep the positions', () => {
+    const positions = (...args: readonly string[]) =>
+      indelible(['show', '--json', example, ...args]).lines.slice(0, -1).map((line) => (JSON.parse(line) as { position: number }).position)
+    expect(positions('--kind', 'bootstrap')).toEqual([0])
+    expect(positions('--kind', 'evidence,bootstrap', '--to', '5')).toEqual([0, 3, 4])
+    expect(positions('--from', '16')).toEqual([16, 17, 18])
+    expect(positions('--from', '-2')).toEqual([17, 18])
+    expect(positions('--from', '-100', '--to', '2')).toEqual([0, 1])
+    expect(positions('--from=-3', '--to=-1')).toEqual([16, 17])
+    expect(positions('--from', '99')).toEqual([])
+    expect(positions('--kind', 'plan')).toEqual([])
+  })
+  it('reads standard input', () => {
+    const { stdout } = indelible(['show', '-'], { input: '[{"role":"user","content":"from a pipe"}]' })
+    expect(stdout).toMatch(/^standard input: openai-chat, 1 message\n/)
+    expect(stdout).toMatch(/from a pipe/)
+  })
+  it('lists the calls that nobody answered', () => {
+    const path = written('open.json', JSON.stringify([{ role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'deploy', arguments: '{}' } }] }]))
+    expect(indelible(['show', path]).stdout).toMatch(/▸ deploy \{\} no result\n[^]*open calls: 1 without a result\n {7}0 {2}deploy {2}c1\n/)
+  })
+  it('writes no escape sequence to a pipe, and none of those in a transcript anywhere', () => {
+    const path = written('escape.json', JSON.stringify([{ role: 'user', content: 'a\u001b[2J\u001b]0;x\u0007b' }]))
+    for (const env of [{}, { NO_COLOR: '1' }, { FORCE_COLOR: '1' }]) {
+      const { stdout } = indelible(['show', path], { env })
+      expect(stdout).toContain('ab')
+      expect(stdout).not.toContain('\u001b[2J')
+      if (!('FORCE_COLOR' in env)) expect(stdout).not.toContain('\u001b')
+    }
+  })
+  it('a closed pipe ends it quietly', async () => {
+    const long = written('long.json', JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ role: 'user', content: `message ${index}` }))))
+    const child = spawn(process.execPath, [main, 'show', long])
+    let complaint = ''
+    child.stderr.on('data', (chunk: Buffer) => (complaint += chunk.toString()))
+    child.stdout.once('data', () => child.stdout.destroy())
+    const code = await new Promise((resolve) => child.on('close', resolve))
+    expect([code, complaint]).toEqual([0, ''])
+  })
+
+  it.each<readonly [string, readonly string[], RegExp]>([
+    ['no command', [], /no COMMAND given/],
+    ['an unknown command', ['shw'], /there is no command "shw"; expected one of: show/],
+    ['an option before the command', ['--json', 'show'], /there is no option --json before the COMMAND/],
+    ['no file', ['show'], /show needs a FILE/],
+    ['two files', ['show', 'a', 'b'], /takes one FILE, but got 2: a, b/],
+    ['an unknown option', ['show', 'a', '--frm', '3'], /show: Unknown option '--frm'/],
+    ['an option without its value', ['show', 'a', '--pick'], /--pick/],
+    ['a position that is no number', ['show', 'a', '--from', 'x'], /--from takes a whole number, not "x"/],
+    ['a negative pick', ['show', 'a', '--pick', '-1'], /--pick counts from 0/],
+    ['an unknown kind', ['show', 'a', '--kind', 'plan,gossip'], /--kind: "gossip" is not a page kind; expected bootstrap/],
+  ])('exit 2 for misuse: %s', (_name, args, message) => {
+    const { status, stdout, stderr } = indelible(args)
+    expect([status, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(message)
+    expect(stderr).toMatch(/Try: indelible (show )?--help\n$/)
+  })
+  it.each<readonly [string, () => string, RegExp]>([
+    ['no such file', () => join(folder, 'none'), /there is no such file/],
+    ['a folder', () => folder, /is a folder; expected a file/],
+    ['not JSON', () => written('a.json', '[\n{"role": "user",}]'), /a\.json: line 2, column 17: not JSON: expected a key in double quotes, found "\}"/],
+    ['not UTF-8', () => written('b.json', new Uint8Array([0x5b, 0x22, 0xff, 0x22, 0x5d])), /b\.json: byte 2 is not UTF-8; expected a text file/],
+    ['cut UTF-8', () => written('c.json', new Uint8Array([0x22, 0xe2, 0x82])), /c\.json: byte 1 is not UTF-8/],
+    ['no conversation', () => written('d.json', '{"a": 1}'), /d\.json: this is an object with a, not a conversation; expected/],
+    ['a bad message', () => written('e.json', '[{"role":"user","content":"a"},{"role":"user","content":{}}]'), /e\.json: \[1\]\.content should be a string, null or an array of parts, found an empty object/],
+  ])('exit 1 for a file that cannot be read: %s', (_name, path, message) => {
+    const { status, stdout, stderr } = indelible(['show', path()])
+    expect([status, stdout]).toEqual([1, ''])
+    expect(stderr).toMatch(message)
+    expect(stderr).not.toMatch(/\n\s+at /)
+  })
+  it('prints help and version', () => {
+    for (const args of [['--help'], ['-h'], ['help']]) expect(indelible(args).stdout).toMatch(/^Usage: indelible COMMAND/)
+    for (const args of [['show', '--help'], ['show', '-h'], ['help', 'show']]) expect(indelible(args).stdout).toMatch(/^Usage: indelible show/)
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
+    expect(indelible(['--version']).stdout).toBe(`${version}\n`)
+    for (const line of [...indelible(['--help']).lines, ...indelible(['show', '--help']).lines]) expect(line.length).toBeLessThanOrEqual(80)
+  })
+
+  itShared('reads the real transcripts', () => {
+    const tau = indelible(['show', shared('transcripts/tau-airline-gpt-4o.openai-chat.json'), '--pick', '7'])
+    expect(tau.stdout).toMatch(/tau-bench, conversation 7 of 50/)
+    const pi = indelible(['show', shared('transcripts/coding-agent.pi-session.jsonl')])
+    expect(pi.stdout).toMatch(/pi-session, 914 messages/)
+    expect(pi.stdout).toMatch(/open calls: 18 without a result/)
+    for (const line of pi.lines) expect(widthOf(line)).toBeLessThanOrEqual(100)
+  })
+})

@@ -1,0 +1,399 @@
+/**
+ * The second wall: what somebody can try at run time with every type erased. Each attempt throws or has no effect, and
+ * every view is equal before and after.
+ */
+/* oxlint-disable typescript/no-explicit-any, typescript/no-this-alias, no-extend-native, no-proto, unicorn/no-array-reverse -- an attacker has no types and no manners */
+import { produce } from 'immer'
+import { inspect } from 'node:util'
+import { describe, expect, it } from 'vitest'
+import { applyDelta, createHistory, decodeMessage, restoreHistory, user, type Message } from 'indelible'
+import { conversation } from '../messages.ts'
+
+/** A recorded conversation, its view, and what the view must still say at the end. */
+const recorded = () => {
+  const history = createHistory<Message>({ from: conversation() })
+  const view = history.view()
+  return { history, view, handle: history as any, reader: view as any, before: JSON.stringify(view) }
+}
+
+/** Run an attack; whatever it does, the record says what it said. */
+const survives = (attack: (target: ReturnType<typeof recorded>) => void): void => {
+  const target = recorded()
+  attack(target)
+  expect(JSON.stringify(target.view)).toBe(target.before)
+  expect(JSON.stringify(target.history.view().slice(0, target.view.length))).toBe(target.before)
+  expect(target.history.view().toArray().slice(0, target.view.length)).toEqual(conversation())
+  expect(target.view.pages.length).toBe(target.view.length)
+  expect(target.history.append(user('and on it goes'))).toBe(target.history.len - 1)
+}
+
+/** An attack that must throw, and change nothing. */
+const throws = (attack: (target: ReturnType<typeof recorded>) => void): void =>
+  survives((target) => {
+    expect(() => attack(target)).toThrow()
+  })
+
+describe('a handle has append, view and len, and nothing else', () => {
+  it('by its keys and symbols', () =>
+    survives(({ history }) => expect(Reflect.ownKeys(history)).toEqual(['append', 'view', 'len'])))
+  it('by its prototype', () =>
+    survives(({ handle }) => {
+      const prototype = Object.getPrototypeOf(handle)
+      expect(Reflect.ownKeys(prototype)).toEqual([])
+      expect(Object.getPrototypeOf(prototype)).toBe(null)
+      expect(Object.isFrozen(prototype)).toBe(true)
+      expect(handle.constructor).toBeUndefined()
+      expect(handle.__proto__).toBeUndefined()
+    }))
+  it('by for-in and by entries', () =>
+    survives(({ handle }) => {
+      const seen: string[] = []
+      for (const key in handle) seen.push(key)
+      expect(seen).toEqual(['append', 'view', 'len'])
+      expect(Object.values(handle).map((value) => typeof value)).toEqual(['function', 'function', 'number'])
+    }))
+  it('by the properties of its functions', () =>
+    survives(({ handle }) => {
+      for (const method of [handle.append, handle.view]) {
+        expect(method.prototype).toBeUndefined()
+        expect(() => method.caller).toThrow()
+        expect(() => new method()).toThrow()
+      }
+    }))
+  it('by inspection', () => survives(({ handle }) => expect(inspect(handle, { showHidden: true, depth: 9 })).not.toContain('coding agent')))
+  it('by JSON', () => survives(({ handle }) => expect(JSON.stringify(handle)).toBe('{"len":6}')))
+  it('by structuredClone', () => throws(({ handle }) => structuredClone(handle)))
+  it('by the getter of len, called on something else', () =>
+    survives(({ handle }) => {
+      const get = Object.getOwnPropertyDescriptor(handle, 'len')?.get as any
+      expect(get.call({ entries: [] })).toBe(6)
+    }))
+})
+
+describe('a handle cannot be altered', () => {
+  it('by assignment', () => throws(({ handle }) => (handle.append = () => 0)))
+  it('by a new member', () => throws(({ handle }) => (handle.extra = 1)))
+  it('by setting its length', () => throws(({ handle }) => (handle.len = 0)))
+  it('by delete', () => throws(({ handle }) => delete handle.append))
+  it('by defineProperty', () => throws(({ handle }) => Object.defineProperty(handle, 'view', { value: () => [] })))
+  it('by setPrototypeOf', () => throws(({ handle }) => Object.setPrototypeOf(handle, { evil: true })))
+  it('by its prototype', () => throws(({ handle }) => (Object.getPrototypeOf(handle).append = () => 0)))
+  it('by Object.assign', () => throws(({ handle }) => Object.assign(handle, { view: () => [] })))
+  it('by produce', () => throws(({ handle }) => produce(handle, (draft: any) => void (draft.len = 0))))
+  it('by produce on a state that holds it', () =>
+    survives(({ handle }) => {
+      const next: any = produce({ handle, n: 1 }, (draft: any) => void (draft.n = 2))
+      expect(next.handle).toBe(handle)
+    }))
+  it('by a copy: a spread has its own len', () =>
+    survives(({ handle }) => {
+      const copy = { ...handle }
+      copy.len = 0
+      copy.append = () => 0
+    }))
+  it('by an heir', () =>
+    survives(({ handle }) => {
+      const heir = Object.create(handle)
+      expect(() => (heir.append = () => 0)).toThrow()
+      expect(() => (heir.len = 0)).toThrow()
+    }))
+  it('by a Proxy: it can only misreport to its own holder', () =>
+    survives(({ handle, history }) => {
+      const proxy: any = new Proxy(handle, { get: (target, key) => (key === 'len' ? 0 : Reflect.get(target, key)) })
+      expect(history.len).toBe(6)
+      expect(() => (proxy.append = () => 0)).toThrow()
+      expect(() => applyDelta(proxy, { id: 'd', expectedLen: 0, append: [] })).toThrow(TypeError)
+    }))
+})
+
+describe('a view cannot be altered', () => {
+  it('has no members but those of a view', () =>
+    survives(({ view }) =>
+      expect(Reflect.ownKeys(view)).toEqual(['length', 'at', 'slice', 'pages', 'toArray', 'toJSON', Symbol.iterator])))
+  it('by assignment', () => throws(({ reader }) => (reader.length = 0)))
+  it('by an index', () => throws(({ reader }) => (reader[0] = user('x'))))
+  it('by replacing at', () => throws(({ reader }) => (reader.at = () => undefined)))
+  it('by replacing its iterator', () => throws(({ reader }) => (reader[Symbol.iterator] = () => [][Symbol.iterator]())))
+  it('by delete', () => throws(({ reader }) => delete reader.toArray))
+  it('by defineProperty', () => throws(({ reader }) => Object.defineProperty(reader, 'pages', { value: [] })))
+  it('by setPrototypeOf', () => throws(({ reader }) => Object.setPrototypeOf(reader, Array.prototype)))
+  it('by the methods of arrays', () => {
+    for (const method of ['push', 'pop', 'shift', 'unshift', 'splice', 'sort', 'reverse', 'fill', 'copyWithin'] as const)
+      survives(({ reader }) => {
+        try {
+          ;((Array.prototype as any)[method] as (...given: unknown[]) => void).call(reader, 0, 1)
+        } catch (error) {
+          expect(error).toBeInstanceOf(TypeError)
+        }
+      })
+  })
+  it('by its arrays', () => {
+    throws(({ reader }) => reader.toArray().push(user('x')))
+    throws(({ reader }) => (reader.toArray()[0] = user('x')))
+    throws(({ reader }) => (reader.toArray().length = 0))
+    throws(({ reader }) => reader.toArray().sort(() => -1))
+    throws(({ reader }) => reader.toJSON().reverse())
+  })
+  it('by its page kinds', () => {
+    throws(({ reader }) => (reader.pages[0] = 'plan'))
+    throws(({ reader }) => (reader.pages.at = () => 'plan'))
+    throws(({ reader }) => reader.pages.toArray().push('plan'))
+    throws(({ reader }) => (reader.pages.toArray()[0] = 'plan'))
+    survives(({ reader }) => expect(reader.pages.append).toBeUndefined())
+  })
+  it('by positions that are no numbers', () =>
+    survives(({ reader }) => {
+      for (const position of ['length', '0', '__proto__', 'constructor', NaN, Infinity, -Infinity, 0.5, 1e300, {}, [], null])
+        expect([undefined, ...conversation()]).toContainEqual(reader.at(position))
+      for (const bound of ['length', NaN, Infinity, -Infinity, 1.5, '2', null, {}])
+        expect(reader.slice(0, bound).length).toBeLessThanOrEqual(6)
+      expect(reader.slice(-1e9, 1e9).length).toBe(6)
+      expect(reader.slice(0, 3).slice(0, 6).length).toBe(3)
+      expect(reader.slice(0, 3).at(3)).toBeUndefined()
+      expect(reader.slice(3).at(-4)).toBeUndefined()
+    }))
+})
+
+describe('a recorded message cannot be altered', () => {
+  it('by assignment at any depth', () => {
+    throws(({ reader }) => (reader.at(0).role = 'user'))
+    throws(({ reader }) => (reader.at(0).content = []))
+    throws(({ reader }) => (reader.at(0).content[0].text = 'x'))
+    throws(({ reader }) => reader.at(0).content.push({}))
+    throws(({ reader }) => (reader.at(0).content.length = 0))
+    throws(({ reader }) => delete reader.at(2).content[1].arguments)
+    throws(({ reader }) => Object.defineProperty(reader.at(0), 'role', { get: () => 'user' }))
+    throws(({ reader }) => Object.setPrototypeOf(reader.at(0), {}))
+    throws(({ reader }) => Object.assign(reader.at(0), { role: 'user' }))
+    for (const message of recorded().view) throws(() => ((message as any).extra = 1))
+  })
+  it('by produce, which gives a new message', () =>
+    survives(({ reader }) => {
+      const edited: any = produce(reader.at(0) as object, (draft: any) => void (draft.content[0].text = 'x'))
+      expect(edited).not.toBe(reader.at(0))
+      expect(edited.content[0].text).toBe('x')
+    }))
+  it('by changing the message that was given', () =>
+    survives(({ handle, history }) => {
+      const mine = { role: 'user', content: [{ type: 'text', text: 'mine' }], meta: { a: { b: [1] } } } as any
+      handle.append(mine)
+      const at = history.view().at(-1)
+      mine.role = 'system'
+      mine.content[0].text = 'changed'
+      mine.content.push({ type: 'text', text: 'more' })
+      mine.meta.a.b[0] = 2
+      expect(history.view().at(-1)).toBe(at)
+      expect(at).toEqual({ role: 'user', content: [{ type: 'text', text: 'mine' }], meta: { a: { b: [1] } } })
+      expect(Object.isFrozen(mine)).toBe(false)
+    }))
+  it('by appending a frozen object whose insides are not frozen', () =>
+    survives(({ handle, reader, history }) => {
+      const inside = [{ type: 'text', text: 'inside' }]
+      handle.append(Object.freeze({ role: 'user', content: inside }))
+      inside.push({ type: 'text', text: 'late' })
+      expect((history.view().at(-1) as any).content.length).toBe(1)
+      void reader
+    }))
+  it('by a Proxy that answers differently the second time', () =>
+    survives(({ handle, history }) => {
+      let reads = 0
+      const shifting = new Proxy({ role: 'user', content: [] as unknown[] }, {
+        get: (target, key) => {
+          reads += 1
+          return key === 'content' && reads > 1 ? [{ type: 'text', text: 'late' }] : Reflect.get(target, key)
+        },
+      })
+      handle.append(shifting)
+      const text = JSON.stringify(history.view().at(-1))
+      expect(JSON.stringify(history.view().at(-1))).toBe(text)
+      expect(Object.isFrozen((history.view().at(-1) as any).content)).toBe(true)
+    }))
+  it('by a Proxy that appends while it is read', () => {
+    const { handle, history } = recorded()
+    const nested = new Proxy({ role: 'user', content: [] }, {
+      ownKeys: (target) => {
+        if (history.len === 6) handle.append(user('from inside'))
+        return Reflect.ownKeys(target)
+      },
+    })
+    expect(handle.append(nested)).toBe(7)
+    expect(history.view().length).toBe(8)
+    expect(history.view().pages.length).toBe(8)
+  })
+})
+
+describe('a function that is given by the caller gets nothing but its argument', () => {
+  it('classify', () => {
+    const got: unknown[] = []
+    const history = createHistory<Message>({
+      classify: function (this: unknown, message) {
+        got.push(this, message)
+        expect(() => ((message as any).role = 'system')).toThrow()
+        return 'plan'
+      },
+    })
+    history.append(user('hi'))
+    applyDelta(history, { id: 'd', expectedLen: 1, append: [user('ho')] })
+    expect(got.map((value) => typeof value)).toEqual(['undefined', 'object', 'undefined', 'object'])
+    expect(history.view().pages.toArray()).toEqual(['plan', 'plan'])
+  })
+  it('decode', () => {
+    let self: unknown = 'not called'
+    restoreHistory({ messages: [user('hi')] }, function (this: unknown, message) {
+      self = this
+      return decodeMessage(message)
+    })
+    expect(self).toBeUndefined()
+  })
+  it('a classify that throws, or names no kind, leaves the history as it was', () => {
+    let mood: unknown = 'evidence'
+    const history = createHistory<Message>({
+      classify: () => {
+        if (mood instanceof Error) throw mood
+        return mood as 'evidence'
+      },
+    })
+    history.append(user('a'))
+    mood = new RangeError('mine')
+    expect(() => history.append(user('b'))).toThrow(RangeError)
+    mood = 'gossip'
+    expect(() => history.append(user('b'))).toThrow('"gossip" is not a page kind')
+    expect(() => applyDelta(history, { id: 'd', expectedLen: 1, append: [user('b')] })).toThrow(TypeError)
+    mood = 'plan'
+    history.append(user('c'))
+    expect(history.view().pages.toArray()).toEqual(['evidence', 'plan'])
+  })
+})
+
+describe('code that patches the built-ins after the library was loaded', () => {
+  const targets: readonly object[] = [
+    Object, Object.prototype, Array, Array.prototype, Function.prototype, Map.prototype, Set.prototype, WeakMap.prototype,
+    WeakSet.prototype, Reflect, String.prototype, Number, Math, Uint8Array.prototype, Object.getPrototypeOf(Uint8Array.prototype),
+    Object.getPrototypeOf([][Symbol.iterator]()),
+  ]
+
+  it('never gets hold of the record, whatever it patches and whatever it does with what it sees', () => {
+    const { defineProperty, getOwnPropertyDescriptor } = Object
+    const { apply, ownKeys } = Reflect
+    const history = createHistory<Message>()
+    const expected: Message[] = []
+    let at = 0
+    const seen: object[] = []
+    const undo: (() => void)[] = []
+    const note = (value: unknown): void => {
+      if (typeof value === 'object' && value !== null) seen[at++] = value
+    }
+    const messages = conversation()
+    const delta = { id: 'd', expectedLen: 6, append: conversation() }
+    for (const target of targets)
+      for (const key of ownKeys(target)) {
+        const descriptor = getOwnPropertyDescriptor(target, key)
+        if (descriptor === undefined || !descriptor.configurable || typeof descriptor.value !== 'function' || key === 'constructor') continue
+        const original = descriptor.value as (...args: unknown[]) => unknown
+        undo.push(() => defineProperty(target, key, descriptor))
+        defineProperty(target, key, {
+          ...descriptor,
+          value: function (this: unknown, ...args: unknown[]) {
+            note(this)
+            for (let index = 0; index < args.length; index++) note(args[index])
+            const result = apply(original, this, args)
+            note(result)
+            return result
+          },
+        })
+      }
+    let view
+    try {
+      for (let index = 0; index < messages.length; index++) history.append(messages[index] as Message)
+      applyDelta(history, delta)
+      view = history.view()
+      view.slice(1, 3).toArray()
+      for (const message of view) void message
+      view.pages.toArray()
+      createHistory({ from: view }).append(messages[0] as Message)
+    } finally {
+      for (let index = undo.length - 1; index >= 0; index--) undo[index]?.()
+    }
+    for (const message of [...messages, ...delta.append]) expected.push(message)
+    expect(seen.length).toBeGreaterThan(0)
+    // Now do with everything that was seen whatever can be done.
+    for (const value of seen) {
+      for (const attack of [
+        () => ((value as any).length = 0),
+        () => ((value as any)[0] = 'forged'),
+        () => ((value as any).message = 'forged'),
+        () => ((value as any).role = 'forged'),
+        () => ((value as any).whole = undefined),
+        () => (value as Map<unknown, unknown>).clear(),
+      ])
+        try {
+          attack()
+        } catch {
+          continue // frozen, as it should be
+        }
+    }
+    expect(history.len).toBe(12)
+    expect(view?.toArray()).toEqual([...conversation(), ...conversation()])
+    expect(history.view().toArray()).toEqual(expected.length === 12 ? [...conversation(), ...conversation()] : [])
+    expect(history.view().pages.toArray()).toEqual(view?.pages.toArray())
+  })
+
+  it('cannot leave something unfrozen', () => {
+    const { freeze } = Object
+    const { get, set } = Map.prototype
+    const { isArray } = Array
+    const history = createHistory<any>()
+    const shared = { n: [1] }
+    const large = Array.from({ length: 12_000 }, (_, index) => ({ index, shared }))
+    Object.freeze = (value: any) => value
+    Map.prototype.get = () => ({ forged: true }) as any
+    Map.prototype.set = function () {
+      return this
+    }
+    Array.isArray = (() => false) as any
+    try {
+      history.append({ role: 'user', content: [{ type: 'text', text: 'x' }] })
+      history.append(large)
+    } finally {
+      Object.freeze = freeze
+      Map.prototype.get = get
+      Map.prototype.set = set
+      Array.isArray = isArray
+    }
+    const [first, second] = history.view().toArray() as any
+    expect(Object.isFrozen(first.content[0])).toBe(true)
+    expect(second).toEqual(large)
+    expect(second.every((item: any) => Object.isFrozen(item) && Object.isFrozen(item.shared.n))).toBe(true)
+  })
+
+  it('cannot put a setter where an entry or an element goes', () => {
+    const history = createHistory<Message>()
+    const stolen: unknown[] = []
+    const steal = function (this: unknown, value: unknown) {
+      stolen[stolen.length] = [this, value]
+    }
+    const places: readonly (readonly [object, string])[] = [
+      [Object.prototype, 'content'], [Object.prototype, 'text'], [Object.prototype, 'whole'], [Object.prototype, 'length'],
+    ]
+    for (const [target, key] of places) Object.defineProperty(target, key, { set: steal, configurable: true })
+    try {
+      history.append(user('a'))
+      history.append(user('b'))
+    } finally {
+      for (const [target, key] of places) delete (target as any)[key]
+    }
+    expect(stolen).toEqual([])
+    expect(history.view().toArray()).toEqual([user('a'), user('b')])
+
+    Object.defineProperty(Array.prototype, '2', { set: steal, get: () => 'forged', configurable: true })
+    try {
+      history.append(user('c'))
+      expect(() => history.append(user('three', 'parts', 'here'))).toThrow('Array.prototype has elements')
+    } finally {
+      delete (Array.prototype as any)[2]
+    }
+    expect(stolen).toEqual([])
+    expect(history.view().at(2)).toEqual(user('c'))
+    expect(history.len).toBe(3)
+  })
+})

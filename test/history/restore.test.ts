@@ -1,0 +1,97 @@
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { createHistory, decodeMessage, faultMessage, restoreHistory, user, type HistoryFault, type Message } from 'indelible'
+import { conversation, everyPart } from '../messages.ts'
+
+const restored = (saved: { readonly messages: unknown; readonly pages?: unknown }) => {
+  const answer = restoreHistory<Message>(saved, decodeMessage)
+  if (isLeft(answer)) throw new Error(faultMessage(answer.left))
+  return answer.right
+}
+
+const faultOf = (saved: unknown): HistoryFault => {
+  const answer = restoreHistory<Message>(saved as { messages: unknown }, decodeMessage)
+  if (!isLeft(answer)) throw new Error('expected a fault')
+  return answer.left
+}
+
+/** A history whose every entry has a tag that classification would not give. */
+const tagged = () => {
+  const history = createHistory<Message>()
+  for (const message of [...conversation(), everyPart]) history.append(message, 'constraint')
+  return history
+}
+
+describe('restoreHistory', () => {
+  it('gives back what was saved, through JSON text, with every tag', () => {
+    const view = tagged().view()
+    const { history, classifiedFrom } = restored(JSON.parse(JSON.stringify({ messages: view, pages: view.pages })))
+    expect(history.view().toArray()).toEqual(view.toArray())
+    expect(history.view().pages.toArray()).toEqual(view.pages.toArray())
+    expect(classifiedFrom).toBe(7)
+  })
+  it('completes a sidecar that is too short for its missing tail only', () => {
+    const view = tagged().view()
+    const { history, classifiedFrom } = restored({ messages: view.toArray(), pages: view.pages.toArray().slice(0, 3) })
+    expect(history.view().pages.toArray()).toEqual([
+      'constraint', 'constraint', 'constraint', 'evidence', 'evidence', 'conversation', 'evidence',
+    ])
+    expect(classifiedFrom).toBe(3)
+  })
+  it('classifies everything when there is no sidecar', () => {
+    const { history, classifiedFrom } = restored({ messages: conversation() })
+    expect(history.view().pages.toArray()).toEqual([
+      'bootstrap', 'conversation', 'conversation', 'evidence', 'evidence', 'conversation',
+    ])
+    expect(classifiedFrom).toBe(0)
+  })
+  it('uses the classification it was given, for what lacks a tag and for what is appended later', () => {
+    const answer = restoreHistory({ messages: conversation(), pages: ['plan'] }, decodeMessage, { classify: () => 'preference' })
+    if (isLeft(answer)) throw new Error(faultMessage(answer.left))
+    const { history } = answer.right
+    history.append(user('x'))
+    expect(history.view().pages.count('preference')).toBe(6)
+    expect(history.view().pages.at(0)).toBe('plan')
+  })
+  it('is appended to like any other', () => {
+    const { history } = restored({ messages: conversation() })
+    expect(history.append(user('more'))).toBe(6)
+  })
+  it('restores messages of any type with any decoder', () => {
+    const decodeNumber = (value: unknown) => (typeof value === 'number' ? right(value) : left('not a number'))
+    const good = restoreHistory({ messages: [1, 2] }, decodeNumber)
+    if (isLeft(good)) throw new Error('unexpected')
+    expect(good.right.history.view().toArray()).toEqual([1, 2])
+    const bad = restoreHistory({ messages: [1, 'two'] }, decodeNumber)
+    expect(bad).toEqual(left({ _tag: 'UndecodableMessage', position: 1, cause: 'not a number' }))
+    expect(isLeft(bad) && faultMessage(bad.left)).toMatch(/position 1 could not be decoded: not a number/)
+  })
+
+  it('refuses a sidecar that is too long, and names the first position too many', () => {
+    const fault = faultOf({ messages: [user('a')], pages: ['plan', 'plan', 'plan'] })
+    expect(fault).toEqual({ _tag: 'TooManyPages', position: 1, messages: 1, pages: 3 })
+    expect(faultMessage(fault)).toMatch(/3 page kinds for 1 messages: those from position 1 on/)
+  })
+  it.each([['gossip', '"gossip"'], [1, 'number'], [null, 'null'], [undefined, 'undefined'], [{}, 'object']])('refuses %j as a kind, and names its position', (kind, found) => {
+    const fault = faultOf({ messages: [user('a'), user('b')], pages: ['plan', kind] })
+    expect(fault).toMatchObject({ _tag: 'UnknownPage', position: 1 })
+    expect(faultMessage(fault)).toMatch(found)
+  })
+  it('refuses a message that does not decode, and names its position and path', () => {
+    const fault = faultOf({ messages: [user('a'), { role: 'user', content: 'text' }] })
+    expect(fault).toMatchObject({ _tag: 'UndecodableMessage', position: 1 })
+    expect(faultMessage(fault)).toMatch(/position 1 could not be decoded: content should be an array of parts, found "text"/)
+  })
+  it('refuses what a decoder lets through and cannot be recorded', () => {
+    const answer = restoreHistory({ messages: [new Date(0)] }, right)
+    expect(answer).toMatchObject(left({ _tag: 'UnrecordableMessage', position: 0, path: [] }))
+  })
+  it.each<readonly [unknown, string]>([
+    [null, 'saved should be an object'],
+    [[], 'saved.messages should be an array'],
+    [{}, 'saved.messages should be an array'],
+    [{ messages: {} }, 'saved.messages should be an array'],
+    [{ messages: [], pages: 'plan' }, 'saved.pages should be an array'],
+    [{ messages: [], pages: null }, 'saved.pages should be an array'],
+  ])('refuses %j', (saved, message) => expect(faultMessage(faultOf(saved))).toMatch(message))
+})

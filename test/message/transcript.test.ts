@@ -1,0 +1,128 @@
+import * as fc from 'fast-check'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { decodeMessage, faultMessage, openCalls, readTranscript, type Transcript } from 'indelible'
+import { itShared, readShared } from '../shared.ts'
+
+const read = (text: string, pick?: number): Transcript => {
+  const answer = readTranscript(text, pick === undefined ? {} : { pick })
+  if (isLeft(answer)) throw new Error(faultMessage(answer.left))
+  return answer.right
+}
+
+const said = (text: string, pick?: number): string => {
+  const answer = readTranscript(text, pick === undefined ? {} : { pick })
+  if (isRight(answer)) throw new Error('expected a fault')
+  return faultMessage(answer.left)
+}
+
+const chat = [
+  { role: 'system', content: 'Be brief.' },
+  { role: 'user', name: 'ada', content: [{ type: 'text', text: 'hi' }, { type: 'image_url', image_url: { url: 'u', detail: 'low' } }, { type: 'input_audio', input_audio: {} }] },
+  { role: 'assistant', content: null, refusal: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{ "a": 1}' } }] },
+  { role: 'tool', tool_call_id: 'c1', name: 'f', content: 'ok' },
+  { role: 'assistant', content: '', refusal: 'no', extra: { kept: true } },
+]
+
+const pi = [
+  { type: 'session', id: 's', timestamp: 't', cwd: '/' },
+  { type: 'message', timestamp: 't', message: { role: 'user', content: [{ type: 'text', text: 'hi' }], timestamp: 1 } },
+  { type: 'model_change', timestamp: 't', provider: 'p', modelId: 'm' },
+  { type: 'message', timestamp: 't', message: { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm', thinkingSignature: 's' }, { type: 'toolCall', id: 'c1', name: 'f', arguments: { a: 1 } }], model: 'm' } },
+  { type: 'message', timestamp: 't', message: { role: 'toolResult', toolCallId: 'c1', toolName: 'f', content: [{ type: 'image', data: 'aGk=', mimeType: 'image/png' }], isError: true } },
+]
+
+const lines = (values: readonly unknown[]): string => values.map((value) => `${JSON.stringify(value)}\n`).join('')
+
+describe('readTranscript', () => {
+  it('reads an array of OpenAI chat messages, and an object that has one', () => {
+    const { format, messages, count } = read(JSON.stringify(chat))
+    expect([format, count]).toEqual(['openai-chat', 1])
+    expect(messages).toEqual([
+      { role: 'system', content: [{ type: 'text', text: 'Be brief.' }] },
+      {
+        role: 'user',
+        name: 'ada',
+        content: [
+          { type: 'text', text: 'hi' },
+          { type: 'image', source: { type: 'url', url: 'u' }, meta: { 'openai-chat': { detail: 'low' } } },
+          { type: 'provider', provider: 'openai-chat', raw: { type: 'input_audio', input_audio: {} } },
+        ],
+      },
+      { role: 'assistant', content: [{ type: 'tool_call', id: 'c1', name: 'f', arguments: '{ "a": 1}' }] },
+      { role: 'tool', content: [{ type: 'tool_result', callId: 'c1', name: 'f', content: [{ type: 'text', text: 'ok' }] }] },
+      { role: 'assistant', content: [{ type: 'text', text: '' }, { type: 'refusal', text: 'no' }], meta: { 'openai-chat': { extra: { kept: true } } } },
+    ])
+    expect(read(JSON.stringify({ model: 'm', messages: chat })).messages).toEqual(messages)
+  })
+  it('reads one of several conversations of a tau-bench file', () => {
+    const runs = [[chat[0]], [chat[0], chat[3]]].map((traj, task_id) => ({ task_id, trial: 0, reward: 1, traj }))
+    expect(read(JSON.stringify(runs))).toMatchObject({ format: 'tau-bench', count: 2, pick: 0 })
+    expect(read(JSON.stringify(runs), 1).messages.length).toBe(2)
+    expect(said(JSON.stringify(runs), 2)).toBe('there is no conversation 2: the file has 2, numbered from 0')
+  })
+  it('reads a pi session, with any line ends and a byte order mark', () => {
+    const { format, messages } = read(lines(pi))
+    expect(format).toBe('pi-session')
+    expect(messages).toEqual([
+      { role: 'user', content: [{ type: 'text', text: 'hi' }], meta: { 'pi-session': { timestamp: 1 } } },
+      {
+        role: 'assistant',
+        content: [{ type: 'reasoning', text: 'hm', signature: 's' }, { type: 'tool_call', id: 'c1', name: 'f', arguments: '{"a":1}' }],
+        meta: { 'pi-session': { model: 'm' } },
+      },
+      {
+        role: 'tool',
+        content: [{ type: 'tool_result', callId: 'c1', name: 'f', isError: true, content: [{ type: 'image', source: { type: 'base64', data: 'aGk=', mediaType: 'image/png' } }] }],
+      },
+    ])
+    expect(read(`\ufeff${lines(pi).replaceAll('\n', '\r\n\r\n')}`).messages).toEqual(messages)
+    expect(read(lines(pi.slice(0, 1))).messages).toEqual([])
+  })
+  it('reads an empty array as an empty conversation', () => expect(read('[]').messages).toEqual([]))
+
+  it.each<readonly [string, string]>([
+    ['', 'line 1, column 1: not JSON: expected a value, found the end'],
+    ['{"a":', 'line 1, column 6: not JSON: expected a value, found the end'],
+    ['[\n  {"role": "user"}\n  {}\n]', 'line 3, column 3: not JSON: expected , or ], found "{"'],
+    ['<html>', 'line 1, column 1: not JSON: expected a value, found "<"'],
+    ['3', 'this is 3, not a conversation; expected an array of OpenAI chat messages'],
+    ['{}', 'this is an empty object, not a conversation'],
+    ['[1]', 'this is an array, not a conversation'],
+    ['[{"role":"user","content":[{"type":"tool_use"}]}]', 'this is an array, not a conversation'],
+    ['[{"role":"user","content":"a"},{"role":"robot"}]', '[1].role should be one of system, developer, user, assistant, tool, found "robot" (read as openai-chat)'],
+    ['[{"role":"user","content":"a"},{"role":"tool","content":"a"}]', '[1].tool_call_id should be a string, found nothing'],
+    ['[{"role":"user","content":7}]', '[0].content should be a string, null or an array of parts, found 7'],
+    ['{"type":"other"}\n{}', 'this is JSON lines that begin with an object with type, not a conversation'],
+    [`${lines(pi)}{"type":"message"`, 'line 6, column 18: not JSON'],
+    [`${lines(pi)}{"type":"message","message":{"role":"bash"}}`, 'line 6: message.role should be one of user, assistant, toolResult, found "bash" (read as pi-session)'],
+  ])('says what is wrong with %j', (text, message) => expect(said(text)).toContain(message))
+
+  it('never throws, whatever it is given', () => {
+    fc.assert(fc.property(fc.oneof(fc.string(), fc.json(), fc.array(fc.json()).map((values) => values.join('\n'))), (text) => {
+      const answer = readTranscript(text)
+      if (isLeft(answer)) expect(faultMessage(answer.left)).not.toBe('')
+    }))
+  })
+})
+
+describe('on real transcripts', () => {
+  itShared('every tau-bench conversation becomes messages, with every call answered', () => {
+    const text = readShared('transcripts/tau-airline-gpt-4o.openai-chat.json')
+    let messages = 0
+    for (let pick = 0; pick < 50; pick++) {
+      const found = read(text, pick)
+      expect(found.count).toBe(50)
+      expect(found.messages.every((message) => isRight(decodeMessage(message)))).toBe(true)
+      messages += found.messages.length
+    }
+    expect(messages).toBe(1384)
+  })
+  itShared('the pi session has 914 messages, 391 calls, and 18 without a result', () => {
+    const { messages } = read(readShared('transcripts/coding-agent.pi-session.jsonl'))
+    expect(messages.length).toBe(914)
+    expect(messages.every((message) => isRight(decodeMessage(message)))).toBe(true)
+    expect(messages.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_call')).length).toBe(391)
+    expect(openCalls(messages).map(({ position }) => position)).toEqual([...Array.from({ length: 16 }, () => 30), 216, 737])
+  })
+})

@@ -1,0 +1,78 @@
+import { describe, expect, it } from 'vitest'
+import { classify, classifyAll, createHistory, degradationPath, isPageKind, isResidencyLevel, minFidelity, pageKinds, residencyLevels, type Message } from 'indelible'
+import { createSidecar } from '../../src/pages/index.ts'
+import { conversation } from '../messages.ts'
+
+describe('page kinds and residency', () => {
+  it('minimum fidelity is structured for bootstrap and constraint, pointer for the others', () => {
+    expect(Object.fromEntries(pageKinds.map((kind) => [kind, minFidelity(kind)]))).toEqual({
+      bootstrap: 'structured', constraint: 'structured', plan: 'pointer', preference: 'pointer', evidence: 'pointer', conversation: 'pointer',
+    })
+  })
+  it('degradation goes from full to the minimum', () => {
+    expect(pageKinds.map((kind) => degradationPath(kind).join(' '))).toEqual([
+      'full structured', 'full structured', 'full structured pointer',
+      'full compressed structured pointer', 'full compressed structured pointer', 'full compressed structured pointer',
+    ])
+    for (const kind of pageKinds) {
+      expect(degradationPath(kind).at(-1)).toBe(minFidelity(kind))
+      expect(Object.isFrozen(degradationPath(kind))).toBe(true)
+    }
+    expect([Object.isFrozen(pageKinds), Object.isFrozen(residencyLevels)]).toEqual([true, true])
+  })
+  it('names are told from what is none', () => {
+    expect([...pageKinds, ...residencyLevels].map((name) => [isPageKind(name), isResidencyLevel(name)])).toEqual([
+      ...pageKinds.map(() => [true, false]), ...residencyLevels.map(() => [false, true]),
+    ])
+    for (const other of ['', 'Plan', 'constructor', 0, null, undefined, {}]) expect([isPageKind(other), isResidencyLevel(other)]).toEqual([false, false])
+  })
+})
+
+describe('classify', () => {
+  it.each<readonly [unknown, string]>([
+    [{ role: 'system', content: [] }, 'bootstrap'],
+    [{ role: 'developer', content: 'x' }, 'bootstrap'],
+    [{ role: 'tool', content: 'x' }, 'evidence'],
+    [{ role: 'user', content: [{ type: 'text' }, { type: 'tool_result' }] }, 'evidence'],
+    [{ role: 'system', content: [{ type: 'tool_result' }] }, 'bootstrap'],
+    [{ role: 'user', content: [{ type: 'text', text: 'you must never delete files' }] }, 'conversation'],
+    [{ role: 'assistant', content: [{ type: 'tool_call' }] }, 'conversation'],
+    [{ role: 'user' }, 'conversation'],
+    [{ content: [null, 1, 'tool_result', ['tool_result']] }, 'conversation'],
+    [null, 'conversation'],
+    ['system', 'conversation'],
+    [['tool_result'], 'conversation'],
+    [1, 'conversation'],
+    [undefined, 'conversation'],
+  ])('%j is %s', (message, kind) => expect(classify(message)).toBe(kind))
+  it('never guesses constraint, plan or preference', () => {
+    for (const text of ['constraint', 'plan', 'preference', 'IMPORTANT: always', 'I prefer tabs'])
+      for (const role of ['user', 'assistant']) expect(classify({ role, content: [{ type: 'text', text }] })).toBe('conversation')
+  })
+  it('classifyAll gives one kind for each message, frozen', () => {
+    const kinds = classifyAll(createHistory<Message>({ from: conversation() }).view())
+    expect(kinds).toEqual(['bootstrap', 'conversation', 'conversation', 'evidence', 'evidence', 'conversation'])
+    expect(classifyAll(conversation())).toEqual(kinds)
+    expect(Object.isFrozen(kinds)).toBe(true)
+  })
+})
+
+describe('the sidecar', () => {
+  it('keeps every kind, across its growth', () => {
+    const sidecar = createSidecar()
+    const kinds = Array.from({ length: 1000 }, (_, index) => pageKinds[(index * 7) % 6] ?? 'plan')
+    const views = kinds.map((kind) => {
+      sidecar.append(kind)
+      return sidecar.view()
+    })
+    expect(sidecar.view().toArray()).toEqual(kinds)
+    for (const at of [0, 15, 16, 17, 500]) expect(views[at]?.toArray()).toEqual(kinds.slice(0, at + 1))
+    expect(sidecar.len).toBe(1000)
+  })
+  it('slices by the rules of arrays', () => {
+    const sidecar = createSidecar()
+    for (const kind of pageKinds) sidecar.append(kind)
+    for (const [from, to] of [[0, 2], [-2, undefined], [undefined, -4], [4, 2], [-99, 99], [1.9, 3.9]] as const)
+      expect(sidecar.view(from, to).toArray()).toEqual(pageKinds.slice(from, to))
+  })
+})
