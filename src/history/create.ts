@@ -1,8 +1,8 @@
 /** New histories: empty, from a view, or from messages. */
-import { NotJson, type Immutable } from '../json/index.ts'
+import { NotJson } from '../json/index.ts'
 import { classify as classifyMessage, type PageKind } from '../pages/index.ts'
 import type { Classify, History } from './history.ts'
-import { emptyLog, handleOf, prepare, rangeOf, record, type Log } from './log.ts'
+import { append, emptyLog, handleOf, rangeOf, record, type Log } from './log.ts'
 import type { View } from './view.ts'
 
 export interface HistoryOptions<M> {
@@ -32,18 +32,15 @@ const fill = <M>(log: Log<M>, from: View<M> | Iterable<M>): void => {
   const range = rangeOf<M>(from)
   if (range !== undefined) {
     // Read entry by entry from the log itself: what it holds is frozen and classified already.
-    const pages = range.log.pages.view(range.start, range.end)
+    const pages = range.log.pages.view()
     for (let index = range.start; index < range.end; index++)
-      record(log, {
-        message: range.log.entries[index] as Immutable<M>,
-        page: pages.at(index - range.start) as PageKind,
-      })
+      record(log, range.log.read(index), pages.at(index) as PageKind)
     return
   }
   let position = 0
   for (const message of from as Iterable<M>) {
     try {
-      record(log, prepare(log, message))
+      append(log, message)
     } catch (error) {
       throw error instanceof NotJson ? new NotJson([position, ...error.path], error.reason) : error
     }

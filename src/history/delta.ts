@@ -1,9 +1,10 @@
 /** Deltas: the messages one step appends, with the length they expect, so that applying one twice changes nothing. */
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { jsonEqual, NotJson, type Json } from '../json/index.ts'
+import { jsonEqual, NotJson, snapshot, type Immutable, type Json } from '../json/index.ts'
+import { isPageKind, type PageKind } from '../pages/index.ts'
 import type { HistoryFault } from './fault.ts'
 import type { History } from './history.ts'
-import { emptyList, logOf, prepare, record, type Entry } from './log.ts'
+import { emptyList, kindOf, logOf, record } from './log.ts'
 
 export interface HistoryDelta<M> {
   readonly id: string
@@ -36,10 +37,15 @@ export const applyDelta = <M>(
   if (problem !== undefined) return left(problem)
 
   const { expectedLen } = delta
-  const entries = emptyList<Entry<M>>()
+  const messages = emptyList<Immutable<M>>()
+  const pages = emptyList<PageKind>()
   for (let index = 0; index < delta.append.length; index++) {
     try {
-      entries[index] = prepare(log, delta.append[index] as M)
+      const message = snapshot(delta.append[index] as M)
+      const page = kindOf(log, message)
+      if (!isPageKind(page)) throw new TypeError(`classify gave ${JSON.stringify(page)}, which is not a page kind`)
+      messages[index] = message
+      pages[index] = page
     } catch (error) {
       if (!(error instanceof NotJson)) throw error
       return left({ _tag: 'UnrecordableMessage', position: expectedLen + index, path: error.path, reason: error.reason })
@@ -49,12 +55,12 @@ export const applyDelta = <M>(
   const len = log.entries.length
   if (expectedLen > len) return left({ _tag: 'DeltaGap', position: len, expectedLen })
   if (expectedLen === len) {
-    for (let index = 0; index < entries.length; index++) record(log, entries[index] as Entry<M>)
+    for (let index = 0; index < messages.length; index++) record(log, messages[index] as Immutable<M>, pages[index] as PageKind)
     return right('applied')
   }
-  for (let index = 0; index < entries.length; index++) {
+  for (let index = 0; index < messages.length; index++) {
     const position = expectedLen + index
-    const same = position < len && jsonEqual(log.entries[position] as Json, entries[index]?.message as Json)
+    const same = position < len && jsonEqual(log.entries[position] as Json, messages[index] as Json)
     if (!same) return left({ _tag: 'DeltaMismatch', position, len })
   }
   return right('duplicate')

@@ -1,11 +1,10 @@
 /**
- * The log: where the entries of a record live, private to this folder. Handles and views are closures over it, and
- * this folder finds the log behind one through a private name, which no key, symbol, prototype, Proxy or patched
- * built-in reaches.
+ * The log: where the entries of a record live, private to this folder. Handles and views reach it through private
+ * names, which no key, symbol, prototype, Proxy or patched built-in does.
  */
 import { snapshot, type Immutable } from '../json/index.ts'
-import { createSidecar, isPageKind, pageKinds, type PageKind, type Pages, type Sidecar } from '../pages/index.ts'
-import { sliceBounds, spanOf } from '../sequence/index.ts'
+import { createSidecar, type PageKind, type Pages, type Sidecar } from '../pages/index.ts'
+import { collect, indexAt, iterate, seclude, sliceBounds, type Read } from '../sequence/index.ts'
 import type { Classify, History } from './history.ts'
 import type { Position, View } from './view.ts'
 
@@ -13,38 +12,31 @@ export interface Log<M> {
   readonly entries: Immutable<M>[]
   readonly pages: Sidecar
   readonly classify: Classify<M>
+  readonly read: Read<Immutable<M>>
   /** The view of everything, kept until the next append. */
   whole: View<M> | undefined
 }
 
-/** A message about which nothing can fail any more. */
-export interface Entry<M> {
-  readonly message: Immutable<M>
-  readonly page: PageKind
+export const emptyLog = <M>(classify: Classify<M>): Log<M> => {
+  const entries = emptyList<Immutable<M>>()
+  const read = (index: number): Immutable<M> => entries[index] as Immutable<M>
+  return { entries, pages: createSidecar(), classify, read, whole: undefined }
 }
-
-export const emptyLog = <M>(classify: Classify<M>): Log<M> => ({
-  entries: emptyList(),
-  pages: createSidecar(),
-  classify,
-  whole: undefined,
-})
 
 /** A list without a prototype: growing it runs no setter and calls no method that somebody may have patched. */
 export const emptyList = <T>(): T[] => setPrototypeOf([], null) as T[]
 
-/** Copy, freeze and classify a message. Throws a TypeError, or what `classify` throws; nothing is recorded yet. */
-export const prepare = <M>(log: Log<M>, message: M, page?: PageKind): Entry<M> => {
+/** The page kind of a message without a tag. */
+export const kindOf = <M>(log: Log<M>, message: Immutable<M>): PageKind => {
   const { classify } = log // called on its own: as a method it would be handed the log as `this`
-  const copy = snapshot(message)
-  const kind = page === undefined ? classify(copy) : page
-  if (!isPageKind(kind))
-    throw new TypeError(`${describe(kind)} is not a page kind; expected one of ${pageKinds.join(', ')}`)
-  return { message: copy, page: kind }
+  return classify(message)
 }
 
-/** Record an entry. It can't fail. */
-export const record = <M>(log: Log<M>, { message, page }: Entry<M>): Position => {
+/**
+ * Record a message that is frozen plain data. The sidecar goes first: it refuses an unknown page kind with a TypeError,
+ * and then nothing has happened.
+ */
+export const record = <M>(log: Log<M>, message: Immutable<M>, page: PageKind): Position => {
   const position = log.entries.length
   log.pages.append(page)
   log.entries[position] = message
@@ -52,12 +44,18 @@ export const record = <M>(log: Log<M>, { message, page }: Entry<M>): Position =>
   return position as Position // the one place where a position is made
 }
 
+/** Copy, freeze, classify and record a message. Throws a TypeError or what `classify` throws; then nothing is recorded. */
+export const append = <M>(log: Log<M>, message: M, page?: PageKind): Position => {
+  const copy = snapshot(message)
+  return record(log, copy, page === undefined ? kindOf(log, copy) : page)
+}
+
 /** The handle of a log. */
 export const handleOf = <M>(log: Log<M>): History<M> => {
   const handle = {
     __proto__: nothing,
-    append: (message: M, page?: PageKind) => record(log, prepare(log, message, page)),
-    view: () => wholeView(log),
+    append: (message: M, page?: PageKind) => append(log, message, page),
+    view: () => (log.whole ??= viewOf(log, 0, log.entries.length)),
     get len() {
       return log.entries.length
     },
@@ -67,13 +65,10 @@ export const handleOf = <M>(log: Log<M>): History<M> => {
 }
 
 /** The log behind a handle; undefined if the value is none of ours. */
-export const logOf = <M>(history: History<M>): Log<M> | undefined => Handle.read(history) as Log<M> | undefined
-
-/** The view of everything in a log. Cost: O(1); without an append in between, the same value again. */
-export const wholeView = <M>(log: Log<M>): View<M> => (log.whole ??= viewOf(log, 0, log.entries.length))
+export const logOf = <M>(history: History<M>): Log<M> | undefined => Handle.log(history) as Log<M> | undefined
 
 /** The range that a view stands for; undefined if the value is none of ours. */
-export const rangeOf = <M>(view: unknown): Range<M> | undefined => ViewRange.read(view) as Range<M> | undefined
+export const rangeOf = <M>(view: unknown): Range<M> | undefined => LogView.range(view) as Range<M> | undefined
 
 export interface Range<M> {
   readonly log: Log<M>
@@ -81,42 +76,22 @@ export interface Range<M> {
   readonly end: number
 }
 
-const viewOf = <M>(log: Log<M>, start: number, end: number): View<M> => {
-  const span = spanOf((index) => log.entries[index] as Immutable<M>, start, end)
-  let pages: Pages | undefined
-  const view = {
-    __proto__: nothing,
-    length: span.length,
-    at: span.at,
-    slice: (from?: number, to?: number) => {
-      const [first, last] = sliceBounds(span.length, from, to)
-      return viewOf(log, start + first, start + last)
-    },
-    get pages() {
-      return (pages ??= log.pages.view(start, end))
-    },
-    toArray: span.toArray,
-    toJSON: span.toArray,
-    [Symbol.iterator]: span[Symbol.iterator],
-  }
-  return freeze(ViewRange.stamp(view, { log, start, end })) as unknown as View<M>
-}
-
-const describe = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value) : `a ${typeof value}`)
+const viewOf = <M>(log: Log<M>, start: number, end: number): View<M> =>
+  new LogView(log, start, end) as unknown as View<M> // the one place where a view is made
 
 const { create, freeze, setPrototypeOf } = Object
 
-/** The prototype of handles and views: empty and frozen, so there is nothing to reach, and Immer drafts neither. */
+/** The prototype of handles: empty and frozen, so there is nothing to reach, and Immer does not take one for a draft. */
 const nothing: object = freeze(create(null) as object)
 
 /** Gives its argument back, so that a subclass defines its private fields on it. */
-class Stamped {
+class Given {
   constructor(target: object) {
     return target
   }
 }
 
-class Handle extends Stamped {
+class Handle extends Given {
   readonly #log: Log<unknown>
 
   private constructor(target: object, log: Log<unknown>) {
@@ -128,24 +103,64 @@ class Handle extends Stamped {
     return new Handle(target, log as unknown as Log<unknown>)
   }
 
-  static read(value: unknown): Log<unknown> | undefined {
+  static log(value: unknown): Log<unknown> | undefined {
     return typeof value === 'object' && value !== null && #log in value ? value.#log : undefined
   }
 }
 
-class ViewRange extends Stamped {
-  readonly #range: Range<unknown>
+class LogView<M> {
+  readonly #log: Log<M>
+  readonly #start: number
+  readonly #end: number
+  #pages: Pages | undefined
 
-  private constructor(target: object, range: Range<unknown>) {
-    super(target)
-    this.#range = range
+  constructor(log: Log<M>, start: number, end: number) {
+    this.#log = log
+    this.#start = start
+    this.#end = end
+    freeze(this)
   }
 
-  static stamp<M>(target: object, range: Range<M>): object {
-    return new ViewRange(target, range as unknown as Range<unknown>)
+  static range(value: unknown): Range<unknown> | undefined {
+    if (typeof value !== 'object' || value === null || !(#log in value)) return undefined
+    const view = value as LogView<unknown>
+    return { log: view.#log, start: view.#start, end: view.#end }
   }
 
-  static read(value: unknown): Range<unknown> | undefined {
-    return typeof value === 'object' && value !== null && #range in value ? value.#range : undefined
+  get length(): number {
+    return this.#end - this.#start
+  }
+
+  get pages(): Pages {
+    return (this.#pages ??= this.#log.pages.view(this.#start, this.#end))
+  }
+
+  at(position: number): Immutable<M> | undefined {
+    const index = indexAt(position, this.#start, this.#end)
+    return index === -1 ? undefined : this.#log.entries[index]
+  }
+
+  slice(from?: number, to?: number): View<M> {
+    const [first, last] = sliceBounds(this.#end - this.#start, from, to)
+    return viewOf(this.#log, this.#start + first, this.#start + last)
+  }
+
+  toArray(): readonly Immutable<M>[] {
+    return collect(this.#log.read, this.#start, this.#end)
+  }
+
+  toJSON(): readonly Immutable<M>[] {
+    return this.toArray()
+  }
+
+  [Symbol.iterator](): IterableIterator<Immutable<M>> {
+    return iterate(this.#log.read, this.#start, this.#end)
+  }
+
+  /** How Node's console shows it. */
+  [Symbol.for('nodejs.util.inspect.custom')](): unknown {
+    return this.toArray()
   }
 }
+
+seclude(LogView.prototype)

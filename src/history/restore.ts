@@ -4,7 +4,7 @@ import { NotJson, type Path } from '../json/index.ts'
 import { classify as classifyMessage, isPageKind, type PageKind } from '../pages/index.ts'
 import type { HistoryFault } from './fault.ts'
 import type { Classify, History } from './history.ts'
-import { emptyLog, handleOf, prepare, record } from './log.ts'
+import { append, emptyLog, handleOf } from './log.ts'
 
 export interface Restored<M> {
   readonly history: History<M>
@@ -40,7 +40,7 @@ export const restoreHistory = <M>(
     const decoded = decode(message)
     if (isLeft(decoded)) return left({ _tag: 'UndecodableMessage', position, cause: decoded.left })
     try {
-      record(log, prepare(log, decoded.right, pages[position] as PageKind | undefined))
+      append(log, decoded.right, pages[position] as PageKind | undefined)
     } catch (error) {
       if (!(error instanceof NotJson)) throw error
       return left({ _tag: 'UnrecordableMessage', position, path: error.path, reason: error.reason })

@@ -19,7 +19,8 @@ export const classify = (message: unknown): PageKind => {
   if (typeof message !== 'object' || message === null) return 'conversation'
   const { role, content } = message as { readonly role?: unknown; readonly content?: unknown }
   if (role === 'system' || role === 'developer') return 'bootstrap'
-  if (role === 'tool' || (Array.isArray(content) && content.some(isToolResult))) return 'evidence'
+  if (role === 'tool') return 'evidence'
+  if (Array.isArray(content)) for (const part of content as readonly unknown[]) if (isToolResult(part)) return 'evidence'
   return 'conversation'
 }
 

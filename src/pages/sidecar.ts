@@ -1,7 +1,7 @@
 /**
  * The sidecar: the page kind of every entry of a record, one byte each, beside the messages and never inside them.
  */
-import { sliceBounds, spanOf } from '../sequence/index.ts'
+import { collect, indexAt, iterate, seclude, sliceBounds, type Read } from '../sequence/index.ts'
 import { pageKinds, type PageKind } from './kind.ts'
 
 declare class PagesBrand {
@@ -34,7 +34,7 @@ export interface Sidecar {
 export const createSidecar = (): Sidecar => {
   let bytes: Uint8Array = new Bytes(16)
   let len = 0
-  const kindAt = (index: number): PageKind => pageKinds[bytes[index] as number] as PageKind
+  const read = (index: number): PageKind => pageKinds[bytes[index] as number] as PageKind
 
   const append = (kind: PageKind): void => {
     const code = codeOf(kind)
@@ -47,35 +47,77 @@ export const createSidecar = (): Sidecar => {
     len += 1
   }
 
-  const view = (from?: number, to?: number): Pages => {
-    const [start, end] = sliceBounds(len, from, to)
-    const { length, at, toArray, [Symbol.iterator]: iterate } = spanOf(kindAt, start, end)
-    const count = (kind: PageKind): number => {
-      const code = codeOf(kind)
-      let found = 0
-      for (let index = start; index < end; index++) if (bytes[index] === code) found += 1
-      return found
-    }
-    const pages = freeze({ length, at, count, toArray, toJSON: toArray, [Symbol.iterator]: iterate })
-    // The one cast that gives the brand: these are the only pages there are.
-    return pages as unknown as Pages
-  }
-
   return freeze({
     append,
-    view,
+    view: (from?: number, to?: number) => {
+      const [start, end] = sliceBounds(len, from, to)
+      return new PageSpan(read, start, end) as unknown as Pages // the one place where pages are made
+    },
     get len() {
       return len
     },
   })
 }
 
+class PageSpan {
+  readonly #read: Read<PageKind>
+  readonly #start: number
+  readonly #end: number
+
+  constructor(read: Read<PageKind>, start: number, end: number) {
+    this.#read = read
+    this.#start = start
+    this.#end = end
+    freeze(this)
+  }
+
+  get length(): number {
+    return this.#end - this.#start
+  }
+
+  at(position: number): PageKind | undefined {
+    const index = indexAt(position, this.#start, this.#end)
+    return index === -1 ? undefined : this.#read(index)
+  }
+
+  count(kind: PageKind): number {
+    codeOf(kind)
+    let found = 0
+    for (let index = this.#start; index < this.#end; index++) if (this.#read(index) === kind) found += 1
+    return found
+  }
+
+  toArray(): readonly PageKind[] {
+    return collect(this.#read, this.#start, this.#end)
+  }
+
+  toJSON(): readonly PageKind[] {
+    return this.toArray()
+  }
+
+  [Symbol.iterator](): IterableIterator<PageKind> {
+    return iterate(this.#read, this.#start, this.#end)
+  }
+
+  /** How Node's console shows it. */
+  [Symbol.for('nodejs.util.inspect.custom')](): unknown {
+    return this.toArray()
+  }
+}
+
 const { freeze } = Object
 const Bytes = Uint8Array
 
+seclude(PageSpan.prototype)
+
+const codes: { readonly [kind: string]: number } = Object.freeze(
+  Object.assign(Object.create(null) as object, Object.fromEntries(pageKinds.map((kind, code) => [kind, code]))),
+)
+
 const codeOf = (kind: PageKind): number => {
-  for (let code = 0; code < pageKinds.length; code++) if (pageKinds[code] === kind) return code
+  const code = typeof kind === 'string' ? codes[kind] : undefined
+  if (code !== undefined) return code
   throw new TypeError(`${describe(kind)} is not a page kind; expected one of ${pageKinds.join(', ')}`)
 }
 
-const describe = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value) : String(value))
+const describe = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value) : `a ${typeof value}`)

@@ -1,2 +1,2 @@
 export type { Sequence } from './sequence.ts'
-export { sliceBounds, spanOf, type Span } from './span.ts'
+export { collect, indexAt, iterate, seclude, sliceBounds, type Read } from './span.ts'

@@ -1,40 +1,18 @@
 /**
- * A span: a fixed range over storage that only ever grows at its end. It is what makes a view constant in size and
- * constant in content: it holds two numbers and a function that reads one entry.
+ * Spans: a fixed range, from `start` up to, not including, `end`, over storage that only grows at its end. Views and
+ * page kinds are spans; this is the arithmetic and the iteration that they share.
  *
- * Everything here is plain arithmetic and own properties. No method of a built-in prototype is called on the storage,
- * so code that patches one cannot get hold of it.
+ * No method of a built-in prototype is called on the storage, so code that patches one cannot get hold of it.
  */
-import type { Sequence } from './sequence.ts'
 
-export interface Span<T> extends Sequence<T> {
-  /** A fresh frozen array of the values. */
-  readonly toArray: () => readonly T[]
-  readonly [Symbol.iterator]: () => IterableIterator<T>
+/** Reads the value at an index of the storage. */
+export type Read<T> = (index: number) => T
+
+/** The index of a position in a span, a negative one counted from its end; -1 outside. */
+export const indexAt = (position: number, start: number, end: number): number => {
+  const index = position < 0 ? end + position : start + position
+  return index >= start && index < end ? index : -1
 }
-
-/** The values that `read` gives for `start` up to, not including, `end`. */
-export const spanOf = <T>(read: (index: number) => T, start: number, end: number): Span<T> => ({
-  length: end - start,
-  at: (position) => {
-    const index = position < 0 ? end + position : start + position
-    return index >= start && index < end ? read(index) : undefined
-  },
-  toArray: () => {
-    const values: T[] = []
-    for (let index = start; index < end; index++) values[index - start] = read(index)
-    return freeze(values)
-  },
-  [Symbol.iterator]: () => {
-    let index = start
-    const iterator: IterableIterator<T> = {
-      next: () =>
-        index < end ? { done: false, value: read(index++) } : { done: true, value: undefined },
-      [Symbol.iterator]: () => iterator,
-    }
-    return iterator
-  },
-})
 
 /** The bounds of `slice(from, to)` over `length` values, by the rules of `Array.prototype.slice`. */
 export const sliceBounds = (length: number, from: number | undefined, to: number | undefined): readonly [number, number] => {
@@ -43,7 +21,35 @@ export const sliceBounds = (length: number, from: number | undefined, to: number
   return [start, end < start ? start : end]
 }
 
-const { freeze } = Object
+/** A fresh frozen array of a span. Cost: O(length). */
+export const collect = <T>(read: Read<T>, start: number, end: number): readonly T[] => {
+  const values: T[] = []
+  for (let index = start; index < end; index++) values[index - start] = read(index)
+  return freeze(values)
+}
+
+/** An iterator over a span. */
+export const iterate = <T>(read: Read<T>, start: number, end: number): IterableIterator<T> => {
+  let index = start
+  const iterator: IterableIterator<T> = {
+    next: () => (index < end ? { done: false, value: read(index++) } : { done: true, value: undefined }),
+    [Symbol.iterator]: () => iterator,
+  }
+  return iterator
+}
+
+/**
+ * Make a class's instances unreachable for whoever holds one: their prototype keeps the methods, frozen, and loses
+ * `constructor` and everything that objects inherit.
+ */
+export const seclude = (prototype: object): void => {
+  deleteProperty(prototype, 'constructor')
+  setPrototypeOf(prototype, null)
+  freeze(prototype)
+}
+
+const { freeze, setPrototypeOf } = Object
+const { deleteProperty } = Reflect
 
 const bound = (given: number | undefined, length: number, otherwise: number): number => {
   if (given === undefined) return otherwise
