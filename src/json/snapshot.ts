@@ -40,17 +40,24 @@ export const maxDepth = 1000
 export const snapshot = <T>(value: T): Immutable<T> => {
   try {
     // The one cast: what `copy` returns is a frozen structural copy of `value`.
-    return copy(isDraft(value) ? current(value as object) : value, 1, { objects: 0, copies: undefined }) as Immutable<T>
+    return copy(isDraft(value) ? current(value as object) : value, 1, { objects: 0, deepest: 0, copies: undefined }) as Immutable<T>
   } catch (error) {
     if (error instanceof Offence) throw new NotJson(error.path, error.reason)
     throw error
   }
 }
 
-/** One walk: how many objects it has met, and their copies once there are many. */
+/** One walk: how many objects it has met, how deep it has been, and the copies once there are many. */
 interface Walk {
   objects: number
-  copies: Map<object, unknown> | undefined
+  deepest: number
+  copies: Map<object, Copied> | undefined
+}
+
+/** A copy, and how many levels it has below its own. */
+interface Copied {
+  readonly copy: object
+  readonly levels: number
 }
 
 /** What a copy throws on its way up, gathering the path. Not an Error: nobody sees its stack. */
@@ -107,12 +114,26 @@ const copy = (value: unknown, depth: number, walk: Walk): unknown => {
 const copyObject = (value: object, depth: number, walk: Walk): object => {
   if (depth > maxDepth) throw new Offence(`is nested deeper than ${maxDepth} levels`, value)
   walk.objects += 1
-  if (walk.objects <= sharingMatters) return isArray(value) ? copyArray(value, depth, walk) : copyRecord(value, depth, walk)
+  if (depth > walk.deepest) walk.deepest = depth
+  if (walk.objects > sharingMatters) return copyOnce(value, depth, walk)
+  return isArray(value) ? copyArray(value, depth, walk) : copyRecord(value, depth, walk)
+}
+
+/** The copy of an object that may have been copied before, in this walk, at another depth. */
+const copyOnce = (value: object, depth: number, walk: Walk): object => {
   walk.copies ??= new NewMap()
-  const known = apply(getFrom, walk.copies, [value]) as object | undefined
-  if (known !== undefined) return known
+  const known = apply(getFrom, walk.copies, [value]) as Copied | undefined
+  if (known !== undefined) {
+    const reached = depth + known.levels
+    if (reached > maxDepth) throw new Offence(`is nested deeper than ${maxDepth} levels`)
+    if (reached > walk.deepest) walk.deepest = reached
+    return known.copy
+  }
+  const before = walk.deepest
+  walk.deepest = depth
   const fresh = isArray(value) ? copyArray(value, depth, walk) : copyRecord(value, depth, walk)
-  apply(setIn, walk.copies, [value, fresh])
+  apply(setIn, walk.copies, [value, { copy: fresh, levels: walk.deepest - depth }])
+  if (before > walk.deepest) walk.deepest = before
   return fresh
 }
 

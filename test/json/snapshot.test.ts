@@ -125,6 +125,14 @@ describe('what is plain JSON data is recorded as it is', () => {
     for (let level = 0; level < 40; level++) at = (at as { right: unknown }).right
     expect(at).toBe('core')
   })
+  it('sharing does not smuggle in more levels than may be nested', () => {
+    const many = Array.from({ length: 10_001 }, () => ({}))
+    const inner = nested(400, (value) => [value])
+    const wrap = (value: unknown, levels: number): unknown => (levels === 0 ? value : [wrap(value, levels - 1)])
+    const outer = wrap(inner, 500)
+    expect(snapshot([many, inner, outer])).toEqual([many, inner, outer])
+    expect(() => snapshot([many, inner, outer, wrap(outer, 500)])).toThrow('is nested deeper than 1000 levels')
+  })
   it('objects without a prototype, of another realm, and frozen ones', () => {
     const bare = Object.assign(Object.create(null) as object, { a: 1 })
     const foreign = runInNewContext('({ list: [1, { a: 2 }] })') as unknown
