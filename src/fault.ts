@@ -1,8 +1,8 @@
 /** Every fault of the library, and its sentence for people. */
 import { historyFaultText, type HistoryFault } from './history/index.ts'
-import { codecFaultText, messageFaultText, type CodecFault, type MessageFault } from './message/index.ts'
+import { codecFaultText, messageFaultText, pairingFaultText, type CodecFault, type MessageFault, type PairingFault } from './message/index.ts'
 
-export type Fault = MessageFault | CodecFault | HistoryFault
+export type Fault = MessageFault | CodecFault | PairingFault | HistoryFault
 
 /** A fault as a sentence: what happened, where, and what to do next. */
 export const faultMessage = (fault: Fault): string => {
@@ -15,6 +15,8 @@ export const faultMessage = (fault: Fault): string => {
     case 'UnexpectedWire':
     case 'NoSuchConversation':
       return codecFaultText(fault)
+    case 'Unsettled':
+      return pairingFaultText(fault)
     default:
       return historyFaultText(fault)
   }

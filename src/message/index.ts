@@ -47,4 +47,17 @@ export type {
 } from './message.ts'
 export { codecFaultText, type CodecFault } from './codec-fault.ts'
 export { openCalls, pairCalls, type OpenCall, type PairedCall } from './pairing.ts'
+export {
+  interruptedResults,
+  mend,
+  pairingFaultText,
+  problemText,
+  settle,
+  type Mended,
+  type PairingFault,
+  type PairingProblem,
+  type PartPlace,
+  type Repair,
+  type Settled,
+} from './settle.ts'
 export { readTranscript, type Transcript, type TranscriptOptions } from './transcript.ts'

@@ -1,0 +1,132 @@
+import * as fc from 'fast-check'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { assistant, createHistory, faultMessage, interruptedResults, mend, openCalls, readTranscript, settle, text, toolCall, toolResult, toolResultPart, toolResultsOf, user, type Message, type PairingProblem } from 'indelible'
+import { conversation } from '../messages.ts'
+import { itShared, readShared } from '../shared.ts'
+
+const call = (id: string) => toolCall(id, 'f', '{}')
+const problems = (messages: readonly Message[]): readonly PairingProblem[] => {
+  const answer = settle(messages)
+  return isLeft(answer) ? answer.left.problems : []
+}
+const tags = (messages: readonly Message[]) => problems(messages).map(({ _tag, id, position, part }) => `${_tag} ${id} ${position}.${part}`)
+
+describe('settle', () => {
+  it.each<readonly [string, readonly Message[]]>([
+    ['nothing', []],
+    ['a conversation without calls', [user('a'), assistant('b')]],
+    ['results of parallel calls, one message each', conversation()],
+    ['results in another order than the calls', [assistant(call('a'), call('b')), toolResult('b', ''), toolResult('a', '')]],
+    ['all results in one message, as Anthropic has them', [assistant(call('a'), call('b')), { role: 'user', content: [toolResultPart('a', ''), toolResultPart('b', ''), text('go on')] }]],
+    ['a result in the message of its call, as provider-run tools have it', [{ role: 'assistant', content: [call('a'), toolResultPart('a', ''), text('so'), call('b'), toolResultPart('b', '')] }]],
+    ['text between the calls of one message', [assistant('x', call('a'), 'y', call('b'), 'z'), toolResult('a', ''), toolResult('b', '')]],
+  ])('takes %s as it is', (_name, messages) => {
+    expect(settle(messages)).toEqual({ _tag: 'Right', right: messages })
+    expect(isRight(settle(messages)) && mend(messages).messages).toBe(messages)
+    expect(mend(messages).repairs).toEqual([])
+  })
+  it.each<readonly [string, readonly Message[], readonly string[]]>([
+    ['an unanswered call', [assistant(call('a')), user('x')], ['UnansweredCall a 0.0']],
+    ['an unanswered call at the end', [user('x'), assistant('y', call('a'), call('b')), toolResult('a', '')], ['UnansweredCall b 1.2']],
+    ['an orphan result', [user('x'), toolResult('a', '')], ['OrphanResult a 1.0']],
+    ['a duplicate result', [assistant(call('a')), toolResult('a', '1'), toolResult('a', '2')], ['DuplicateResult a 2.0']],
+    ['a duplicate call id', [assistant(call('a')), toolResult('a', ''), assistant(call('a')), toolResult('a', '')], ['DuplicateCallId a 2.0']],
+    ['a duplicate call id in one message', [assistant(call('a'), call('a')), toolResult('a', '')], ['UnansweredCall a 0.0', 'DuplicateCallId a 0.1']],
+    ['a result before its call', [toolResult('a', ''), assistant(call('a'))], ['ResultBeforeCall a 0.0', 'UnansweredCall a 1.0']],
+    ['a result after somebody else spoke', [assistant(call('a')), user('x'), toolResult('a', '')], ['ResultNotAdjacent a 2.0']],
+    ['a result after text in its own message', [assistant(call('a')), { role: 'user', content: [text('x'), toolResultPart('a', '')] }], ['ResultNotAdjacent a 1.1']],
+    ['a result after an empty message', [assistant(call('a')), user(), toolResult('a', '')], ['ResultNotAdjacent a 2.0']],
+    ['calls in two messages and then their results', [assistant(call('a')), assistant(call('b')), toolResult('a', ''), toolResult('b', '')], ['ResultNotAdjacent a 2.0']],
+  ])('names %s', (_name, messages, expected) => {
+    expect(tags(messages)).toEqual(expected)
+  })
+  it('says what is wrong in a sentence', () => {
+    const answer = settle([assistant(call('a'), call('b')), user('x'), toolResult('b', '')])
+    expect(isLeft(answer) && faultMessage(answer.left)).toBe(
+      'the conversation is not settled: the call "a" at position 0 has no result, and 1 more; mend() derives one that is',
+    )
+  })
+})
+
+describe('mend', () => {
+  it('answers what nobody answered with an error result', () => {
+    const { messages, repairs } = mend([assistant(call('a'), call('b')), toolResult('b', 'ok'), user('x')])
+    expect([...messages]).toEqual([assistant(call('a'), call('b')), toolResult('a', 'No result was recorded for this call.', { isError: true }), toolResult('b', 'ok'), user('x')])
+    expect(repairs).toEqual([{ problem: { _tag: 'UnansweredCall', id: 'a', position: 0, part: 0 }, done: 'inserted an error result' }])
+  })
+  it('moves a late result to its call, and loses nothing of it', () => {
+    const late = toolResult('a', 'late', { name: 'f' })
+    expect([...mend([assistant(call('a')), user('x'), late]).messages]).toEqual([assistant(call('a')), late, user('x')])
+  })
+  it('leaves out results that answer nothing, and keeps what stands beside them', () => {
+    const mixed: Message = { role: 'user', content: [toolResultPart('gone', ''), text('but this')] }
+    expect([...mend([mixed, toolResult('gone', '')]).messages]).toEqual([{ role: 'user', content: [text('but this')] }])
+  })
+  it('gives a call with a used id an id of its own, also its result', () => {
+    const { messages } = mend([assistant(call('a')), toolResult('a', '1'), assistant(call('a'), call('a_2')), toolResult('a', '2'), toolResult('a_2', '3')])
+    expect([...messages]).toEqual([assistant(call('a')), toolResult('a', '1'), assistant(call('a_3'), call('a_2')), toolResult('a_3', '2'), toolResult('a_2', '3')])
+  })
+  it('leaves the record as it was found', () => {
+    const history = createHistory<Message>({ from: [assistant(call('a')), user('x')] })
+    const before = JSON.stringify(history.view())
+    expect(mend(history.view()).messages.length).toBe(3)
+    expect(JSON.stringify(history.view())).toBe(before)
+  })
+  it('interrupted results, appended, settle a record that ends in open calls', () => {
+    const history = createHistory<Message>({ from: [user('x'), assistant(call('a'), call('b')), toolResult('b', 'ok')] })
+    for (const message of interruptedResults(openCalls(history.view()), 'interrupted')) history.append(message)
+    expect(isRight(settle(history.view()))).toBe(true)
+    expect(history.view().at(-1)).toEqual(toolResult('a', 'interrupted', { name: 'f', isError: true }))
+  })
+  it('settles any conversation, keeps everything that was said, and changes nothing the second time', () => {
+    const id = fc.constantFrom('a', 'b', 'c', 'd', '__proto__')
+    const part = fc.oneof(id.map(call), id.map((each) => toolResultPart(each, `to ${each}`)), fc.string().map(text))
+    const message = fc.record({ role: fc.constantFrom('user' as const, 'assistant' as const, 'tool' as const), content: fc.array(part, { maxLength: 4 }) })
+    fc.assert(
+      fc.property(fc.array(message, { maxLength: 12 }), (messages) => {
+        const { messages: mended, repairs } = mend(messages)
+        expect(problems([...mended])).toEqual([])
+        expect(mend(mended).messages).toBe(mended)
+        expect(repairs.map(({ problem }) => problem)).toEqual(problems(messages))
+        const said = (of: Iterable<Message>) => [...of].flatMap(({ content }) => content.filter(({ type }) => type === 'text'))
+        expect(said(mended)).toEqual(said(messages))
+        const calls = (of: Iterable<Message>) => [...of].flatMap(({ content }) => content.filter(({ type }) => type === 'tool_call')).length
+        expect(calls(mended)).toBe(calls(messages))
+        const results = [...mended].flatMap(toolResultsOf)
+        expect(results.length).toBe(calls(messages))
+        expect(results.filter(({ isError }) => isError).length).toBe(problems(messages).filter(({ _tag }) => _tag === 'UnansweredCall').length)
+      }),
+      { numRuns: 500 },
+    )
+  })
+  it('100,000 messages with 10,000 parallel calls are one pass', () => {
+    const many = Array.from({ length: 10_000 }, (_, index) => call(`c${index}`))
+    const messages = [assistant(...many), ...many.slice(1).map(({ id }) => toolResult(id, '')), ...Array.from({ length: 90_000 }, () => user('x'))]
+    expect(problems(messages).length).toBe(1)
+    expect(mend(messages).messages.length).toBe(messages.length + 1)
+  })
+})
+
+describe('on real transcripts', () => {
+  itShared('the pi session has its 18 unanswered calls, and is settled by mend', () => {
+    const transcript = readTranscript(readShared('transcripts/coding-agent.pi-session.jsonl'))
+    if (isLeft(transcript)) throw new Error(faultMessage(transcript.left))
+    const found = problems(transcript.right.messages)
+    expect(found.map(({ _tag, position }) => [_tag, position])).toEqual([
+      ...Array.from({ length: 16 }, () => ['UnansweredCall', 30]), ['UnansweredCall', 216], ['UnansweredCall', 737],
+    ])
+    expect(problems([...mend(transcript.right.messages).messages])).toEqual([])
+  })
+  itShared('the tau-bench conversations are settled, but for call ids that the model used twice', () => {
+    const file = readShared('transcripts/tau-airline-gpt-4o.openai-chat.json')
+    const found = new Set<string>()
+    for (let pick = 0; pick < 50; pick++) {
+      const transcript = readTranscript(file, { pick })
+      if (isLeft(transcript)) throw new Error(faultMessage(transcript.left))
+      for (const { _tag } of problems(transcript.right.messages)) found.add(_tag)
+      expect(problems([...mend(transcript.right.messages).messages])).toEqual([])
+    }
+    expect([...found]).toEqual(['DuplicateCallId'])
+  })
+})
