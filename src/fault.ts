@@ -13,6 +13,7 @@ export const faultMessage = (fault: Fault): string => {
     case 'InvalidJson':
     case 'UnknownFormat':
     case 'UnexpectedWire':
+    case 'UnrecordableContent':
     case 'NoSuchConversation':
       return codecFaultText(fault)
     case 'Unsettled':

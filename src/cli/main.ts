@@ -3,6 +3,7 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
+import { printable } from './screen.ts'
 import { show } from './show.ts'
 
 const commands: readonly Command[] = [show]
@@ -79,8 +80,11 @@ const write = (text: string): Promise<void> =>
     process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
   })
 
+/** A width that a terminal can have; not the 0 of one that does not know. */
+const atLeast = (least: number, columns: number): number | undefined => (columns > 0 ? Math.max(least, columns) : undefined)
+
 const terminal: Terminal = {
-  columns: process.stdout.columns ?? (Number(process.env['COLUMNS']) || 100),
+  columns: atLeast(30, process.stdout.columns || Number(process.env['COLUMNS'])) ?? 100,
   colour: process.stdout.hasColors?.() === true && !process.env['NO_COLOR'],
   print: async (lines) => {
     let pending = ''
@@ -104,10 +108,10 @@ try {
   await main(process.argv.slice(2))
 } catch (error) {
   if (error instanceof Misuse) {
-    process.stderr.write(`indelible: ${error.message}\nTry: indelible ${known(process.argv[2])}--help\n`)
+    process.stderr.write(`indelible: ${printable(error.message)}\nTry: indelible ${known(process.argv[2])}--help\n`)
     process.exitCode = 2
   } else if (error instanceof Unreadable) {
-    process.stderr.write(`indelible: ${error.message}\n`)
+    process.stderr.write(`indelible: ${printable(error.message)}\n`)
     process.exitCode = 1
   } else if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error
 }

@@ -7,12 +7,12 @@
 export const oneLine = (text: string): string => {
   // Enough for any terminal; a text of megabytes is not folded for one line of it.
   const head = text.length <= 4000 ? text : text.slice(0, 4000)
-  return head
-    .replace(escapeSequence, '')
-    .replace(/\s+/g, ' ')
-    .replace(/[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu, '')
-    .trim()
+  return printable(head.replace(escapeSequence, '').replace(/\s+/g, ' ')).trim()
 }
+
+/** A text without the characters that move a cursor, change a direction, or are none. */
+export const printable = (text: string): string =>
+  text.replace(/[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu, '')
 
 /** The columns a text takes: two for wide East Asian characters and emoji, none for combining marks. */
 export const widthOf = (text: string): number => {

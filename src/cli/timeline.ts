@@ -28,20 +28,20 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
   const narrow = options.columns < gutter + 30
   const indent = narrow ? positionWidth + 2 : gutter
   const room = Math.max(10, options.columns - indent)
-  const header = [padStart('#', positionWidth), padEnd('role', roleWidth), padEnd('page', kindWidth), padStart('tokens', tokensWidth)]
-  yield paint('dim', fit(narrow ? header.join('  ') : `${header.join('  ')}  content`, options.columns))
+  const header = [padStart('#', positionWidth), padEnd('role', roleWidth), padEnd('page', kindWidth)]
+  yield paint('dim', (narrow ? header : [...header, padStart('tokens', tokensWidth), 'content']).join('  ').trimEnd())
 
   for (const { position, message, page } of shown(view, options)) {
     const first = [
       paint('dim', padStart(String(position), positionWidth)),
       paint(message.role === 'user' ? 'bold' : 'none', padEnd(message.role, roleWidth)),
       paint(colours[page], padEnd(page, kindWidth)),
-      padStart(grouped(estimateTokens(message)), tokensWidth),
+      ...(narrow ? [] : [padStart(grouped(estimateTokens(message)), tokensWidth)]),
     ].join('  ')
     const lines = contentLines(message, position, room, { answers, calls, paint })
     if (narrow) yield first
     for (const [index, line] of lines.entries()) yield index === 0 && !narrow ? `${first}  ${line}` : ' '.repeat(indent) + line
-    if (lines.length === 0 && !narrow) yield `${first}  ${paint('dim', '(empty)')}`
+    if (lines.length === 0) yield narrow ? `${' '.repeat(indent)}${paint('dim', '(empty)')}` : `${first}  ${paint('dim', '(empty)')}`
   }
 
   yield ''
@@ -59,6 +59,7 @@ export function* timelineJson(view: View<Message>, options: TimelineOptions): Ge
 
 const roleWidth = 9
 const kindWidth = 12
+const wideTotals = 40
 
 const colours = {
   bootstrap: 'magenta',
@@ -119,15 +120,15 @@ const contentLines = (
     if (part.type === 'tool_call') {
       const answer = made.get(index)?.answer
       const where = answer === undefined ? ' no result' : ` → ${answer.position}`
-      const call = fit(`${part.name} ${oneLine(part.arguments)}`, room - 2 - widthOf(where))
+      const call = fit(`${oneLine(part.name)} ${oneLine(part.arguments)}`, room - 2 - widthOf(where))
       lines.push(`${paint('cyan', '▸')} ${call}${paint(answer === undefined ? 'red' : 'dim', where)}`)
     } else if (part.type === 'tool_result') {
       const call = answers.get(part)
-      const name = call?.name ?? part.name ?? part.callId
+      const name = fit(oneLine(call?.name ?? part.name ?? part.callId), Math.max(8, room >> 1))
       const from = call === undefined ? ' answers no call' : ''
       const label = part.isError === true ? `${name} failed` : name
       const body = part.content.map(plainText).join(' ')
-      const size = lineCount(body)
+      const size = room < 30 ? '' : lineCount(body)
       const content = fit(oneLine(body), room - 3 - widthOf(label) - widthOf(size) - widthOf(from))
       const mark = paint(part.isError === true ? 'red' : 'cyan', '◂')
       lines.push(`${mark} ${paint(part.isError === true ? 'red' : 'dim', label)} ${content}${paint('dim', size)}${paint('red', from)}`)
@@ -177,16 +178,19 @@ function* totals(view: View<Message>, paint: Paint, columns: number): Generator<
     tokens.set(page, (tokens.get(page) ?? 0) + estimate)
     all += estimate
   }
-  yield paint('dim', `${padEnd('page', kindWidth)}  messages   tokens  share`)
+  const row = (name: string, count: string, sum: string, rest: string): string =>
+    `${name}  ${padStart(count, 8)}${columns < wideTotals ? '' : `  ${padStart(sum, 7)}${rest}`}`.trimEnd()
+  yield paint('dim', row(padEnd('page', kindWidth), 'messages', 'tokens', '  share'))
   for (const kind of pageKinds) {
     const count = view.pages.count(kind)
     if (count === 0) continue
     const sum = tokens.get(kind) ?? 0
     const share = all === 0 ? 0 : sum / all
     const bar = paint(colours[kind], '▪'.repeat(Math.round(share * Math.max(0, Math.min(24, columns - 40)))))
-    yield `${paint(colours[kind], padEnd(kind, kindWidth))}  ${padStart(grouped(count), 8)}  ${padStart(grouped(sum), 7)}  ${padStart(`${Math.round(share * 100)} %`, 5)}  ${bar}`.trimEnd()
+    const percent = padStart(`${Math.round(share * 100)} %`, 5)
+    yield row(paint(colours[kind], padEnd(kind, kindWidth)), grouped(count), grouped(sum), `  ${percent}  ${bar}`)
   }
-  yield `${padEnd('all', kindWidth)}  ${padStart(grouped(view.length), 8)}  ${padStart(grouped(all), 7)}`
+  yield row(padEnd('all', kindWidth), grouped(view.length), grouped(all), '')
   yield ''
   const open = openCalls(view)
   if (open.length === 0) yield 'open calls: none'

@@ -10,7 +10,7 @@ export interface HistoryDelta<M> {
   readonly id: string
   /** The length of the history that these messages continue. */
   readonly expectedLen: number
-  readonly append: readonly M[]
+  readonly append: readonly (M | Immutable<M>)[]
 }
 
 /**
@@ -33,15 +33,16 @@ export const applyDelta = <M>(
 ): Either<HistoryFault, 'applied' | 'duplicate'> => {
   const log = logOf(history)
   if (log === undefined) throw new TypeError('applyDelta needs a history that was made by createHistory or restoreHistory')
-  const problem = notADelta(delta)
+  if (typeof delta !== 'object' || delta === null) return left({ _tag: 'NotADelta', path: [], expected: 'an object' })
+  const { id, expectedLen, append } = delta // read once: what is checked is what is used
+  const problem = notADelta(id, expectedLen, append)
   if (problem !== undefined) return left(problem)
 
-  const { expectedLen } = delta
   const messages = emptyList<Immutable<M>>()
   const pages = emptyList<PageKind>()
-  for (let index = 0; index < delta.append.length; index++) {
+  for (let index = 0; index < append.length; index++) {
     try {
-      const message = snapshot(delta.append[index] as M)
+      const message = snapshot(append[index] as M) as Immutable<M>
       const page = kindOf(log, message)
       if (!isPageKind(page)) throw new TypeError(`classify gave ${JSON.stringify(page)}, which is not a page kind`)
       messages[index] = message
@@ -66,11 +67,10 @@ export const applyDelta = <M>(
   return right('duplicate')
 }
 
-const notADelta = (delta: HistoryDelta<unknown>): HistoryFault | undefined => {
-  if (typeof delta !== 'object' || delta === null) return { _tag: 'NotADelta', path: [], expected: 'an object' }
-  if (typeof delta.id !== 'string') return { _tag: 'NotADelta', path: ['id'], expected: 'a string' }
-  if (!Number.isSafeInteger(delta.expectedLen) || delta.expectedLen < 0)
+const notADelta = (id: unknown, expectedLen: number, append: unknown): HistoryFault | undefined => {
+  if (typeof id !== 'string') return { _tag: 'NotADelta', path: ['id'], expected: 'a string' }
+  if (!Number.isSafeInteger(expectedLen) || expectedLen < 0)
     return { _tag: 'NotADelta', path: ['expectedLen'], expected: 'a length: a whole number from 0' }
-  if (!Array.isArray(delta.append)) return { _tag: 'NotADelta', path: ['append'], expected: 'an array of messages' }
+  if (!Array.isArray(append)) return { _tag: 'NotADelta', path: ['append'], expected: 'an array of messages' }
   return undefined
 }

@@ -26,7 +26,7 @@ export interface History<M> extends HistoryBrand {
    * const history = createHistory<Message>()
    * history.append(user('hello')) // => 0
    */
-  readonly append: (message: M, page?: PageKind) => Position
+  readonly append: (message: M | Immutable<M>, page?: PageKind) => Position
   /** Everything recorded so far, as a value that never changes. Cost: O(1). */
   readonly view: () => View<M>
   /** How many messages are recorded. */

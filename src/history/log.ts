@@ -45,8 +45,8 @@ export const record = <M>(log: Log<M>, message: Immutable<M>, page: PageKind): P
 }
 
 /** Copy, freeze, classify and record a message. Throws a TypeError or what `classify` throws; then nothing is recorded. */
-export const append = <M>(log: Log<M>, message: M, page?: PageKind): Position => {
-  const copy = snapshot(message)
+export const append = <M>(log: Log<M>, message: M | Immutable<M>, page?: PageKind): Position => {
+  const copy = snapshot(message) as Immutable<M>
   return record(log, copy, page === undefined ? kindOf(log, copy) : page)
 }
 
@@ -54,7 +54,7 @@ export const append = <M>(log: Log<M>, message: M, page?: PageKind): Position =>
 export const handleOf = <M>(log: Log<M>): History<M> => {
   const handle = {
     __proto__: nothing,
-    append: (message: M, page?: PageKind) => append(log, message, page),
+    append: (message: M | Immutable<M>, page?: PageKind) => append(log, message, page),
     view: () => (log.whole ??= viewOf(log, 0, log.entries.length)),
     get len() {
       return log.entries.length
@@ -141,8 +141,8 @@ class LogView<M> {
   }
 
   slice(from?: number, to?: number): View<M> {
-    const [first, last] = sliceBounds(this.#end - this.#start, from, to)
-    return viewOf(this.#log, this.#start + first, this.#start + last)
+    const { start, end } = sliceBounds(this.#end - this.#start, from, to)
+    return viewOf(this.#log, this.#start + start, this.#start + end)
   }
 
   toArray(): readonly Immutable<M>[] {

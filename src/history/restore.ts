@@ -30,23 +30,26 @@ export const restoreHistory = <M>(
   const { messages, pages = [] } = saved as { readonly messages: unknown; readonly pages?: unknown }
   if (!Array.isArray(messages)) return left(notSaved(['messages'], 'an array of messages'))
   if (!Array.isArray(pages)) return left(notSaved(['pages'], 'an array of page kinds'))
-  for (const [position, kind] of pages.entries())
+  const kinds: PageKind[] = []
+  for (const [position, kind] of pages.entries()) {
     if (!isPageKind(kind)) return left({ _tag: 'UnknownPage', position, found: describe(kind) })
-  if (pages.length > messages.length)
-    return left({ _tag: 'TooManyPages', position: messages.length, messages: messages.length, pages: pages.length })
+    kinds[position] = kind
+  }
+  if (kinds.length > messages.length)
+    return left({ _tag: 'TooManyPages', position: messages.length, messages: messages.length, pages: kinds.length })
 
   const log = emptyLog<M>(options.classify ?? classifyMessage)
-  for (const [position, message] of messages.entries()) {
+  for (const [position, message] of [...messages].entries()) {
     const decoded = decode(message)
     if (isLeft(decoded)) return left({ _tag: 'UndecodableMessage', position, cause: decoded.left })
     try {
-      append(log, decoded.right, pages[position] as PageKind | undefined)
+      append(log, decoded.right, kinds[position])
     } catch (error) {
       if (!(error instanceof NotJson)) throw error
       return left({ _tag: 'UnrecordableMessage', position, path: error.path, reason: error.reason })
     }
   }
-  return right(Object.freeze({ history: handleOf(log), classifiedFrom: pages.length }))
+  return right(Object.freeze({ history: handleOf(log), classifiedFrom: kinds.length }))
 }
 
 const notSaved = (path: Path, expected: string): HistoryFault => ({ _tag: 'NotSavedHistory', path, expected })

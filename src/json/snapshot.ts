@@ -79,11 +79,12 @@ class Offence {
   }
 }
 
-const { defineProperty, freeze, keys: keysOf, getPrototypeOf, getOwnPropertyDescriptor, getOwnPropertyNames, getOwnPropertySymbols, hasOwn } = Object
+const { create, defineProperty, freeze, keys: keysOf, getPrototypeOf, getOwnPropertyDescriptor, getOwnPropertyNames, getOwnPropertySymbols, hasOwn } = Object
 const { apply } = Reflect
-const lookupGetter = Function.prototype.call.bind(
-  (Object.prototype as { readonly __lookupGetter__?: unknown }).__lookupGetter__ as () => unknown,
-) as (value: object, key: string) => unknown
+const { call } = Function.prototype
+const { __lookupGetter__: getterOf } = Object.prototype as { readonly __lookupGetter__?: unknown }
+const lookupGetter = call.bind(getterOf as () => unknown) as (value: object, key: string) => unknown
+const isWellFormed = call.bind(String.prototype.isWellFormed) as (text: string) => boolean
 const { isArray } = Array
 const { isFinite } = Number
 const { get: getFrom, set: setIn } = Map.prototype
@@ -97,7 +98,7 @@ const sharingMatters = 10_000
 const copy = (value: unknown, depth: number, walk: Walk): unknown => {
   switch (typeof value) {
     case 'string':
-      if (!value.isWellFormed()) throw new Offence('is a string with a lone surrogate')
+      if (!isWellFormed(value)) throw new Offence('is a string with a lone surrogate')
       return value
     case 'number':
       if (!isFinite(value)) throw new Offence(`is ${value}`)
@@ -140,7 +141,8 @@ const copyOnce = (value: object, depth: number, walk: Walk): object => {
 const copyArray = (value: readonly unknown[], depth: number, walk: Walk): object => {
   if (!isArray(getPrototypeOf(value))) throw new Offence(`is ${describe(value)}`)
   const { length } = value
-  if (keysOf(value).length > length) throw new Offence('is an array with properties that are not elements')
+  if (getOwnPropertyNames(value).length > length + 1 || getOwnPropertySymbols(value).length !== 0)
+    throw new Offence('is an array with properties that are not elements')
   const result: unknown[] = []
   let index = 0
   try {
@@ -148,9 +150,11 @@ const copyArray = (value: readonly unknown[], depth: number, walk: Walk): object
       const found = getOwnPropertyDescriptor(value, index)
       if (found === undefined) throw new Offence('is missing (the array is sparse)')
       if (found.get !== undefined || found.set !== undefined) throw new Offence('is an accessor')
-      // A setter there would run in place of the assignment below, and be handed the copy before it is frozen.
+      const copied = copy(found.value, depth + 1, walk)
+      // A setter there would run in place of the assignment below, and be handed the copy before it is frozen. Asked
+      // only now: copying may have run the traps of a Proxy.
       if (index in arrayPrototype) throw new Offence('cannot be copied while Array.prototype has elements')
-      result[index] = copy(found.value, depth + 1, walk)
+      result[index] = copied
     }
   } catch (error) {
     throw error instanceof Offence ? error.within(value, index) : error
@@ -170,7 +174,7 @@ const copyRecord = (value: object, depth: number, walk: Walk): object => {
       key = keys[index] as string
       // Unlike a property descriptor this allocates nothing. An accessor without a getter reads as undefined below.
       if (lookupGetter(value, key) !== undefined) throw new Offence('is an accessor')
-      if (!wellFormedKeys.has(key)) checkKey(key)
+      if (wellFormedKeys[key] !== true) checkKey(key)
       const copied = copy((value as Record<string, unknown>)[key], depth + 1, walk)
       // A plain assignment would run the setter of `__proto__`, or of whatever somebody put on Object.prototype.
       if (key in objectPrototype) define(result, key, copied)
@@ -187,11 +191,14 @@ const define = (target: object, key: string, value: unknown): void => {
 }
 
 /** Keys are few and come again and again: to remember the first thousand is faster than to check each each time. */
-const wellFormedKeys = new Set<string>()
+const wellFormedKeys = create(null) as Record<string, true>
+let remembered = 0
 
 const checkKey = (key: string): void => {
-  if (!key.isWellFormed()) throw new Offence('is a key with a lone surrogate')
-  if (wellFormedKeys.size < 1000) wellFormedKeys.add(key)
+  if (!isWellFormed(key)) throw new Offence('is a key with a lone surrogate')
+  if (remembered >= 1000) return
+  remembered += 1
+  wellFormedKeys[key] = true
 }
 
 /** An object literal, `Object.create(null)`, or an object literal of another realm. */
@@ -205,6 +212,6 @@ const isPlain = (value: object): boolean => {
 const describe = (value: object): string => {
   const prototype = getPrototypeOf(value) as object | null
   const found = prototype === null ? undefined : getOwnPropertyDescriptor(prototype, 'constructor')?.value
-  const name = typeof found === 'function' ? found.name : ''
-  return name === '' || found === Object ? 'an object with a prototype of its own' : `an instance of ${name}`
+  const name: unknown = typeof found === 'function' ? found.name : ''
+  return typeof name !== 'string' || name === '' || found === Object ? 'an object with a prototype of its own' : `an instance of ${name}`
 }

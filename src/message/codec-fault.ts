@@ -15,6 +15,8 @@ export type CodecFault =
       readonly expected: string
       readonly found: string
     }
+  /** A message with something in it that can't be recorded: a lone surrogate, a number beyond the range, too deep. */
+  | { readonly _tag: 'UnrecordableContent'; readonly format: string; readonly position: number; readonly path: Path; readonly reason: string }
   /** A file of several conversations has no such one. */
   | { readonly _tag: 'NoSuchConversation'; readonly pick: number; readonly count: number }
 
@@ -27,6 +29,8 @@ export const codecFaultText = (fault: CodecFault): string => {
       return `this is ${fault.found}, not a conversation; expected an array of OpenAI chat messages, a tau-bench file, or a pi session (JSON lines)`
     case 'UnexpectedWire':
       return `${fault.line === undefined ? '' : `line ${fault.line}: `}${formatPath(fault.path) || 'the entry'} should be ${fault.expected}, found ${fault.found} (read as ${fault.format})`
+    case 'UnrecordableContent':
+      return `the message at position ${fault.position} can't be recorded: ${formatPath(fault.path)} ${fault.reason} (read as ${fault.format})`
     case 'NoSuchConversation':
       return `there is no conversation ${fault.pick}: the file has ${fault.count}, numbered from 0`
   }

@@ -1,6 +1,7 @@
 /**
  * Constructors that read as the conversation does: `user('hi')`, `assistant('Looking.', toolCall('c1', 'read', { path }))`.
- * What they return is frozen plain data; nothing is generated, so an id that is wanted is given.
+ * What they make is frozen; parts and JSON that they are given are taken as they are (an append copies and freezes
+ * everything). Nothing is generated: an id that is wanted is given.
  */
 import type { Json, JsonObject } from '../json/index.ts'
 import type {

@@ -30,8 +30,8 @@ export const decodeMessage = (input: unknown): Either<MessageFault, Message> => 
     value = snapshot(input)
   } catch (error) {
     if (error instanceof NotJson) return left({ _tag: 'NotPlainJson', path: error.path, reason: error.reason })
-    // Only a Proxy with hostile traps gets here: its error says nothing of a place.
-    return left({ _tag: 'NotPlainJson', path: [], reason: `could not be read (${String(error)})` })
+    // Only a Proxy with hostile traps gets here, and what it throws says nothing of a place.
+    return left({ _tag: 'NotPlainJson', path: [], reason: 'could not be read' })
   }
   const problem = aMessage(value)
   if (problem === undefined) return right(value as Message) // the checks above are the definition of Message

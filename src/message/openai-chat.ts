@@ -24,7 +24,7 @@ export const decodeChatMessages = (wire: readonly unknown[], path: Path = []): E
 
 /** Whether a value looks like a chat message: an object with a role of the format. */
 export const isChatMessage = (value: unknown): boolean =>
-  isObject(value) && typeof value['role'] === 'string' && wireRoles.has(value['role']) && !hasOwnBlocks(value)
+  isObject(value) && typeof value['role'] === 'string' && wireRoles.has(value['role'])
 
 const wireRoles: ReadonlyMap<string, Role> = new Map([
   ['system', 'system'],
@@ -34,8 +34,9 @@ const wireRoles: ReadonlyMap<string, Role> = new Map([
   ['tool', 'tool'],
 ])
 
-const hasOwnBlocks = (value: JsonObject): boolean => {
-  const content = value['content']
+/** Whether a message has content blocks that chat messages never have: Anthropic's, or pi's. */
+export const hasOwnBlocks = (value: unknown): boolean => {
+  const content = isObject(value) ? value['content'] : undefined
   return Array.isArray(content) && content.some((block) => isObject(block) && ['tool_use', 'tool_result', 'toolCall'].includes(String(block['type'])))
 }
 
@@ -55,7 +56,9 @@ const chatMessage = (wire: unknown, path: Path): Message => {
           },
         ]
       : [...parts, ...refusal(given['refusal']), ...toolCalls(given['tool_calls'], [...path, 'tool_calls'])]
-  const known = ['role', 'content', 'name', ...(role === 'tool' ? ['tool_call_id'] : ['refusal', 'tool_calls'])]
+  const known = ['role', 'content', ...(role === 'tool' ? ['tool_call_id'] : ['tool_calls'])]
+  if (typeof given['name'] === 'string') known.push('name')
+  if (role !== 'tool' && (typeof given['refusal'] === 'string' || given['refusal'] === null)) known.push('refusal')
   return {
     role,
     content,
@@ -81,7 +84,7 @@ const contentPart = (wire: Json, path: Path): ResultPart => {
     return {
       type: 'image',
       source: { type: 'url', url: image['url'] },
-      ...metaOf(fieldsBeside(image, ['url'])),
+      ...metaOf(both(fieldsBeside(image, ['url']), 'part', fieldsBeside(part, ['type', 'image_url']))),
     }
   return { type: 'provider', provider: format, raw: part }
 }
@@ -100,9 +103,13 @@ const toolCall = (wire: Json, path: Path): ToolCallPart => {
     id: stringAt(call['id'], [...path, 'id']),
     name: stringAt(called['name'], [...path, 'function', 'name']),
     arguments: stringAt(called['arguments'], [...path, 'function', 'arguments']),
-    ...metaOf(fieldsBeside(call, ['id', 'type', 'function'])),
+    ...metaOf(both(fieldsBeside(call, ['id', 'function', ...(call['type'] === 'function' ? ['type'] : [])]), 'function', fieldsBeside(called, ['name', 'arguments']))),
   }
 }
+
+/** Two sets of fields, the second under a name of its own. */
+const both = (fields: JsonObject | undefined, name: string, inner: JsonObject | undefined): JsonObject | undefined =>
+  inner === undefined ? fields : { ...fields, [name]: inner }
 
 const metaOf = (others: JsonObject | undefined): { readonly meta?: Meta } =>
   others === undefined ? {} : { meta: { [format]: others } }

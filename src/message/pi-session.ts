@@ -28,13 +28,20 @@ export const decodePiSession = (lines: readonly Line[]): Either<CodecFault, read
   for (const { line, value } of lines) {
     try {
       const entry = objectAt(value, [])
-      if (entry['type'] === 'message') messages.push(piMessage(objectAt(entry['message'], ['message'])))
+      if (entry['type'] === 'message') messages.push(withEntry(piMessage(objectAt(entry['message'], ['message'])), fieldsBeside(entry, ['type', 'message'])))
     } catch (error) {
       if (!(error instanceof Unexpected)) throw error
       return left({ _tag: 'UnexpectedWire', format, line, path: error.path, expected: error.expected, found: error.found })
     }
   }
   return right(messages)
+}
+
+/** A message with what its line says beside it: its time, and in later versions its id and parent. */
+const withEntry = (message: Message, entry: JsonObject | undefined): Message => {
+  if (entry === undefined) return message
+  const own = message.meta?.[format]
+  return { ...message, meta: { [format]: { ...(isObject(own) ? own : {}), entry } } }
 }
 
 const piMessage = (wire: JsonObject): Message => {
@@ -74,7 +81,11 @@ const plainPart = (part: JsonObject, path: Path): ResultPart => {
   if (part['type'] === 'text')
     return { type: 'text', text: stringAt(part['text'], [...path, 'text']), ...metaOf(fieldsBeside(part, ['type', 'text'])) }
   if (part['type'] === 'image' && typeof part['data'] === 'string' && typeof part['mimeType'] === 'string')
-    return { type: 'image', source: { type: 'base64', data: part['data'], mediaType: part['mimeType'] } }
+    return {
+      type: 'image',
+      source: { type: 'base64', data: part['data'], mediaType: part['mimeType'] },
+      ...metaOf(fieldsBeside(part, ['type', 'data', 'mimeType'])),
+    }
   return { type: 'provider', provider: format, raw: part }
 }
 

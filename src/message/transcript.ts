@@ -1,9 +1,9 @@
 /** Transcripts: a recorded conversation in any known format, found by its content and never by its name. */
 import { isLeft, left, mapLeft, right, type Either } from 'fp-ts/lib/Either.js'
-import { parseJson, type JsonTextProblem } from '../json/index.ts'
+import { NotJson, parseJson, snapshot, type JsonTextProblem } from '../json/index.ts'
 import type { CodecFault } from './codec-fault.ts'
 import type { Message } from './message.ts'
-import { decodeChatMessages, isChatMessage } from './openai-chat.ts'
+import { decodeChatMessages, hasOwnBlocks, isChatMessage } from './openai-chat.ts'
 import { decodePiSession, isPiHeader, type Line } from './pi-session.ts'
 import { describe, isObject } from './wire.ts'
 
@@ -56,7 +56,7 @@ const fromValue = (value: unknown, pick: number): Either<CodecFault, Transcript>
       if (run === undefined) return left({ _tag: 'NoSuchConversation', pick, count: runs.length })
       return transcript('tau-bench', decodeChatMessages(run.traj, [pick, 'traj']), runs.length, pick)
     }
-    if (messages.length === 0 || isChatMessage(messages[0])) return only('openai-chat', decodeChatMessages(messages), pick)
+    if (messages.length === 0 || (isChatMessage(messages[0]) && !messages.some(hasOwnBlocks))) return only('openai-chat', decodeChatMessages(messages), pick)
   }
   return isPiHeader(value) ? fromLines([{ line: 1, value }], pick) : left({ _tag: 'UnknownFormat', found: describe(value) })
 }
@@ -71,8 +71,19 @@ type Decoded = Either<CodecFault, readonly Message[]>
 const only = (format: Transcript['format'], decoded: Decoded, pick: number): Either<CodecFault, Transcript> =>
   pick === 0 ? transcript(format, decoded, 1, pick) : left({ _tag: 'NoSuchConversation', pick, count: 1 })
 
-const transcript = (format: Transcript['format'], decoded: Decoded, count: number, pick: number): Either<CodecFault, Transcript> =>
-  isLeft(decoded) ? decoded : right({ format, messages: decoded.right, count, pick })
+const transcript = (format: Transcript['format'], decoded: Decoded, count: number, pick: number): Either<CodecFault, Transcript> => {
+  if (isLeft(decoded)) return decoded
+  const messages: Message[] = []
+  for (const [position, message] of decoded.right.entries()) {
+    try {
+      messages.push(snapshot(message))
+    } catch (error) {
+      if (!(error instanceof NotJson)) throw error
+      return left({ _tag: 'UnrecordableContent', format, position, path: error.path, reason: error.reason })
+    }
+  }
+  return right({ format, messages, count, pick })
+}
 
 const parse = (text: string): Either<CodecFault & { readonly _tag: 'InvalidJson' }, unknown> =>
   mapLeft(({ line, column, expected, found }: JsonTextProblem) => ({ _tag: 'InvalidJson' as const, line, column, expected, found }))(

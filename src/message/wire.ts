@@ -1,5 +1,5 @@
 /** Reading a foreign value field by field. What is not as expected is thrown as `Unexpected` and becomes a fault where the codec begins. */
-import { snapshot, type Json, type JsonObject, type Path } from '../json/index.ts'
+import { type Json, type JsonObject, type Path } from '../json/index.ts'
 
 /** Not an Error: it never leaves a codec. */
 export class Unexpected {
@@ -35,7 +35,7 @@ export const stringAt = (value: unknown, path: Path): string => {
 /** The fields of an object that are not among `known`, or undefined if there are none. */
 export const fieldsBeside = (value: JsonObject, known: readonly string[]): JsonObject | undefined => {
   const others = Object.entries(value).filter(([name]) => !known.includes(name))
-  return others.length === 0 ? undefined : (snapshot<unknown>(Object.fromEntries(others)) as JsonObject)
+  return others.length === 0 ? undefined : Object.fromEntries(others)
 }
 
 export const describe = (value: unknown): string => {

@@ -25,8 +25,15 @@ Object.freeze(residencyLevels)
  */
 export type ResidencyLevel = (typeof residencyLevels)[number]
 
-export const isPageKind = (value: unknown): value is PageKind =>
-  typeof value === 'string' && (pageKinds as readonly string[]).includes(value)
+export const isPageKind = (value: unknown): value is PageKind => typeof value === 'string' && codes[value] !== undefined
+
+/** The number of a page kind in the sidecar. Throws TypeError on anything else. */
+export const codeOf = (kind: PageKind): number => {
+  const code = typeof kind === 'string' ? codes[kind] : undefined
+  if (code !== undefined) return code
+  const found = typeof kind === 'string' ? JSON.stringify(kind) : `a ${typeof kind}`
+  throw new TypeError(`${found} is not a page kind; expected one of ${pageKinds.join(', ')}`)
+}
 
 export const isResidencyLevel = (value: unknown): value is ResidencyLevel =>
   typeof value === 'string' && (residencyLevels as readonly string[]).includes(value)
@@ -36,6 +43,10 @@ export const minFidelity = (kind: PageKind): ResidencyLevel => paths[kind].at(-1
 
 /** The levels a page passes through when space is short, from `full` to its minimum. Frozen. */
 export const degradationPath = (kind: PageKind): readonly ResidencyLevel[] => paths[kind]
+
+const codes: { readonly [kind: string]: number } = Object.freeze(
+  Object.assign(Object.create(null) as object, Object.fromEntries(pageKinds.map((kind, code) => [kind, code]))),
+)
 
 const toStructured: readonly ResidencyLevel[] = Object.freeze(['full', 'structured'] as const)
 const planPath: readonly ResidencyLevel[] = Object.freeze(['full', 'structured', 'pointer'] as const)

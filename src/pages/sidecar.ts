@@ -2,7 +2,7 @@
  * The sidecar: the page kind of every entry of a record, one byte each, beside the messages and never inside them.
  */
 import { collect, indexAt, iterate, seclude, sliceBounds, type Read } from '../sequence/index.ts'
-import { pageKinds, type PageKind } from './kind.ts'
+import { codeOf, pageKinds, type PageKind } from './kind.ts'
 
 declare class PagesBrand {
   readonly #pages: never
@@ -32,14 +32,17 @@ export interface Sidecar {
 
 /** Cost  one byte an entry (the buffer doubles, so at most two). */
 export const createSidecar = (): Sidecar => {
+  // Its length is kept beside it: to ask would call a getter, which somebody may have patched to get at the bytes.
   let bytes: Uint8Array = new Bytes(16)
+  let capacity = 16
   let len = 0
   const read = (index: number): PageKind => pageKinds[bytes[index] as number] as PageKind
 
   const append = (kind: PageKind): void => {
     const code = codeOf(kind)
-    if (len === bytes.length) {
-      const larger = new Bytes(len * 2)
+    if (len === capacity) {
+      capacity *= 2
+      const larger = new Bytes(capacity)
       for (let index = 0; index < len; index++) larger[index] = bytes[index] as number
       bytes = larger
     }
@@ -50,7 +53,7 @@ export const createSidecar = (): Sidecar => {
   return freeze({
     append,
     view: (from?: number, to?: number) => {
-      const [start, end] = sliceBounds(len, from, to)
+      const { start, end } = sliceBounds(len, from, to)
       return new PageSpan(read, start, end) as unknown as Pages // the one place where pages are made
     },
     get len() {
@@ -109,15 +112,3 @@ const { freeze } = Object
 const Bytes = Uint8Array
 
 seclude(PageSpan.prototype)
-
-const codes: { readonly [kind: string]: number } = Object.freeze(
-  Object.assign(Object.create(null) as object, Object.fromEntries(pageKinds.map((kind, code) => [kind, code]))),
-)
-
-const codeOf = (kind: PageKind): number => {
-  const code = typeof kind === 'string' ? codes[kind] : undefined
-  if (code !== undefined) return code
-  throw new TypeError(`${describe(kind)} is not a page kind; expected one of ${pageKinds.join(', ')}`)
-}
-
-const describe = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value) : `a ${typeof value}`)

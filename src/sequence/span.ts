@@ -10,15 +10,22 @@ export type Read<T> = (index: number) => T
 
 /** The index of a position in a span, a negative one counted from its end; -1 outside. */
 export const indexAt = (position: number, start: number, end: number): number => {
-  const index = position < 0 ? end + position : start + position
+  const wanted = +position // once: what is not a number may answer differently each time
+  const index = wanted < 0 ? end + wanted : start + wanted
   return index >= start && index < end ? index : -1
 }
 
 /** The bounds of `slice(from, to)` over `length` values, by the rules of `Array.prototype.slice`. */
-export const sliceBounds = (length: number, from: number | undefined, to: number | undefined): readonly [number, number] => {
+export const sliceBounds = (length: number, from: number | undefined, to: number | undefined): Bounds => {
   const start = bound(from, length, 0)
   const end = bound(to, length, length)
-  return [start, end < start ? start : end]
+  return { start, end: end < start ? start : end }
+}
+
+/** An object and not a pair: to take a pair apart calls the array iterator, which somebody may have patched. */
+export interface Bounds {
+  readonly start: number
+  readonly end: number
 }
 
 /** A fresh frozen array of a span. Cost: O(length). */
@@ -53,8 +60,9 @@ const { deleteProperty } = Reflect
 
 const bound = (given: number | undefined, length: number, otherwise: number): number => {
   if (given === undefined) return otherwise
-  const fraction = given % 1 // NaN for an infinity
-  const whole = fraction === fraction ? given - fraction : given
+  const wanted = +given
+  const fraction = wanted % 1 // NaN for an infinity
+  const whole = fraction === fraction ? wanted - fraction : wanted
   const position = whole < 0 ? length + whole : whole
   if (!(position > 0)) return 0
   return position >= length ? length : position

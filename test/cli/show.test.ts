@@ -39,9 +39,9 @@ describe('indelible show', () => {
     expect(stdout).toMatch(/^all +19 +[\d,]+$/m)
     expect(stdout).toMatch(/^open calls: none$/m)
   })
-  it.each([24, 40, 72, 100, 200])('fits %i columns', (columns) => {
+  it.each([30, 40, 72, 100, 200])('fits %i columns', (columns) => {
     const { lines } = indelible(['show', example], { columns })
-    for (const line of lines.slice(1)) expect(widthOf(line)).toBeLessThanOrEqual(Math.max(columns, 42))
+    for (const line of lines.slice(1)) expect(widthOf(line)).toBeLessThanOrEqual(columns)
   })
   it('--json prints one object a line', () => {
     const { status, lines } = indelible(['show', '--json', example])
@@ -73,7 +73,15 @@ describe('indelible show', () => {
     expect(indelible(['show', path]).stdout).toMatch(/▸ deploy \{\} no result\n[^]*open calls: 1 without a result\n {7}0 {2}deploy {2}c1\n/)
   })
   it('writes no escape sequence to a pipe, and none of those in a transcript anywhere', () => {
-    const path = written('escape.json', JSON.stringify([{ role: 'user', content: 'a\u001b[2J\u001b]0;x\u0007b' }]))
+    const hostile = 'a\u001b[2J\u001b]0;x\u0007b'
+    const wire = [
+      { role: 'user', content: hostile },
+      { role: 'assistant', content: null, tool_calls: [{ id: hostile, type: 'function', function: { name: hostile, arguments: hostile } }] },
+      { role: 'tool', tool_call_id: hostile, name: hostile, content: hostile },
+      { role: 'tool', tool_call_id: 'none', name: hostile.repeat(50), content: hostile },
+    ]
+    const path = written('escape.json', JSON.stringify(wire))
+    expect(indelible(['show', written('key.json', JSON.stringify([{ role: 'user', content: [{ [hostile]: 1 }] }]))]).stderr).not.toContain('\u001b')
     for (const env of [{}, { NO_COLOR: '1' }, { FORCE_COLOR: '1' }]) {
       const { stdout } = indelible(['show', path], { env })
       expect(stdout).toContain('ab')

@@ -6,7 +6,7 @@
 import { produce } from 'immer'
 import { inspect } from 'node:util'
 import { describe, expect, it } from 'vitest'
-import { applyDelta, createHistory, decodeMessage, restoreHistory, user, type Message } from 'indelible'
+import { applyDelta, classifyAll, createHistory, decodeMessage, restoreHistory, user, type Message } from 'indelible'
 import { conversation } from '../messages.ts'
 
 /** A recorded conversation, its view, and what the view must still say at the end. */
@@ -170,6 +170,16 @@ describe('a view cannot be altered', () => {
       expect(reader.slice(0, 3).slice(0, 6).length).toBe(3)
       expect(reader.slice(0, 3).at(3)).toBeUndefined()
       expect(reader.slice(3).at(-4)).toBeUndefined()
+      const shifting = (...answers: readonly number[]) => {
+        let asked = 0
+        return { valueOf: () => answers[Math.min(asked++, answers.length - 1)] }
+      }
+      for (const cut of [reader.slice(1, 2).slice(0, shifting(Infinity, 0.5, 0.5, 0.5, 100)), reader.slice(2, 3).slice(shifting(0.5, 0.5, 0.5, -2)), reader.slice(0.5, 1.5)]) {
+        expect([0, 1]).toContain(cut.length)
+        expect(cut.pages.length).toBe(cut.length)
+        expect(cut.at(1)).toBeUndefined()
+      }
+      expect(reader.slice(0, 1).at(shifting(0, 0, 4))).toEqual(conversation()[0])
     }))
 })
 
@@ -227,6 +237,27 @@ describe('a recorded message cannot be altered', () => {
       expect(JSON.stringify(history.view().at(-1))).toBe(text)
       expect(Object.isFrozen((history.view().at(-1) as any).content)).toBe(true)
     }))
+  it('by a Proxy that puts a setter on Array.prototype while it is read', () =>
+    survives(({ handle, history }) => {
+      const mine = { text: 'x' }
+      const evil = new Proxy({}, {
+        ownKeys: () => {
+          Object.defineProperty(Array.prototype, 0, {
+            configurable: true,
+            set() {
+              Object.defineProperty(this, 0, { value: mine, enumerable: true, writable: true, configurable: true })
+            },
+          })
+          return []
+        },
+      })
+      try {
+        expect(() => handle.append({ content: [evil] })).toThrow('Array.prototype has elements')
+      } finally {
+        delete (Array.prototype as any)[0]
+      }
+      expect(history.len).toBe(6)
+    }))
   it('by a Proxy that appends while it is read', () => {
     const { handle, history } = recorded()
     const nested = new Proxy({ role: 'user', content: [] }, {
@@ -263,6 +294,22 @@ describe('a function that is given by the caller gets nothing but its argument',
       return decodeMessage(message)
     })
     expect(self).toBeUndefined()
+  })
+  it('a decode that changes what is being restored changes nothing', () => {
+    const saved: { messages: unknown[]; pages: unknown[] } = { messages: [user('a'), user('b')], pages: ['plan'] }
+    const answer = restoreHistory<Message>(saved, (message) => {
+      saved.pages.push('gossip')
+      saved.messages.push(user('late'))
+      return decodeMessage(message)
+    })
+    expect(answer).toMatchObject({ _tag: 'Right', right: { classifiedFrom: 1, history: { len: 2 } } })
+  })
+  it('a delta whose length changes while it is checked', () => {
+    const { history } = recorded()
+    let asked = 0
+    const delta: any = { id: 'd', append: [], get expectedLen() { return asked++ === 0 ? 6 : NaN } }
+    expect(applyDelta(history, delta)).toMatchObject({ right: 'applied' })
+    expect(asked).toBe(1)
   })
   it('a classify that throws, or names no kind, leaves the history as it was', () => {
     let mood: unknown = 'evidence'
@@ -307,19 +354,18 @@ describe('code that patches the built-ins after the library was loaded', () => {
     for (const target of targets)
       for (const key of ownKeys(target)) {
         const descriptor = getOwnPropertyDescriptor(target, key)
-        if (descriptor === undefined || !descriptor.configurable || typeof descriptor.value !== 'function' || key === 'constructor') continue
-        const original = descriptor.value as (...args: unknown[]) => unknown
+        if (descriptor === undefined || !descriptor.configurable || key === 'constructor') continue
+        const original = (descriptor.value ?? descriptor.get) as unknown
+        if (typeof original !== 'function') continue
         undo.push(() => defineProperty(target, key, descriptor))
-        defineProperty(target, key, {
-          ...descriptor,
-          value: function (this: unknown, ...args: unknown[]) {
-            note(this)
-            for (let index = 0; index < args.length; index++) note(args[index])
-            const result = apply(original, this, args)
-            note(result)
-            return result
-          },
-        })
+        const spy = function (this: unknown, ...args: unknown[]) {
+          note(this)
+          for (let index = 0; index < args.length; index++) note(args[index])
+          const result: unknown = apply(original, this, args)
+          note(result)
+          return result
+        }
+        defineProperty(target, key, descriptor.get === undefined ? { ...descriptor, value: spy } : { ...descriptor, get: spy })
       }
     let view
     try {
@@ -339,7 +385,7 @@ describe('code that patches the built-ins after the library was loaded', () => {
     for (const value of seen) {
       for (const attack of [
         () => ((value as any).length = 0),
-        () => ((value as any)[0] = 'forged'),
+        () => ((value as any)[0] = ArrayBuffer.isView(value) ? 5 : 'forged'),
         () => ((value as any).message = 'forged'),
         () => ((value as any).role = 'forged'),
         () => ((value as any).whole = undefined),
@@ -354,7 +400,31 @@ describe('code that patches the built-ins after the library was loaded', () => {
     expect(history.len).toBe(12)
     expect(view?.toArray()).toEqual([...conversation(), ...conversation()])
     expect(history.view().toArray()).toEqual(expected.length === 12 ? [...conversation(), ...conversation()] : [])
-    expect(history.view().pages.toArray()).toEqual(view?.pages.toArray())
+    const kinds = classifyAll([...conversation(), ...conversation()])
+    expect([view?.pages.toArray(), history.view().pages.toArray()]).toEqual([kinds, kinds])
+  })
+
+  it('cannot forge the bounds of a slice, or what is a page kind', () => {
+    const { history, view } = recorded()
+    const iterator = Array.prototype[Symbol.iterator]
+    const { includes } = Array.prototype
+    const moods = ['plan', 'gossip']
+    const moody = createHistory<Message>({ classify: () => moods.shift() as 'plan' })
+    let slice: any
+    Array.prototype[Symbol.iterator] = function* () {
+      yield 0
+      yield 1000
+    } as any
+    Array.prototype.includes = () => true
+    try {
+      slice = view.slice(1, 3)
+      void view.pages.length
+      expect(() => applyDelta(moody, { id: 'd', expectedLen: 0, append: [user('a'), user('b')] })).toThrow(TypeError)
+    } finally {
+      Array.prototype[Symbol.iterator] = iterator
+      Array.prototype.includes = includes
+    }
+    expect([slice.length, slice.pages.length, view.pages.length, history.len, moody.len]).toEqual([2, 2, 6, 6, 0])
   })
 
   it('cannot leave something unfrozen', () => {

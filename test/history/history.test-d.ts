@@ -38,7 +38,7 @@ declare const pages: Pages
 
 describe('what infers', () => {
   it('an append takes a message and gives a position', () => {
-    expectTypeOf(history.append).parameter(0).toEqualTypeOf<Message>()
+    expectTypeOf<Message>().toExtend<Parameters<typeof history.append>[0]>()
     expectTypeOf(history.append).parameter(1).toEqualTypeOf<PageKind | undefined>()
     expectTypeOf(history.append(user('hi'))).toEqualTypeOf<Position>()
   })
@@ -56,6 +56,10 @@ describe('what infers', () => {
     expectTypeOf<View<Message>>().toExtend<Sequence<Message>>()
     const again = createHistory<Message>()
     again.append(entry)
+  })
+  it('what was recorded can be appended again, also where the message type is mutable', () => {
+    createHistory<Loose>().append(item)
+    applyDelta(createHistory<Loose>(), { id: 'd', expectedLen: 0, append: [item] })
   })
   it('a history of a history keeps its type', () => {
     expectTypeOf(createHistory({ from: view })).toEqualTypeOf<History<Message>>()

@@ -55,6 +55,8 @@ describe('what cannot be recorded throws a TypeError that names the path', () =>
     ['an accessor in an array', { withGetter }, 'withGetter[0] is an accessor'],
     ['a hidden property', Object.defineProperty({}, 'a', { value: 1 }), 'the value has a property that is not enumerable'],
     ['an array with other properties', Object.assign([1], { extra: 1 }), 'the value is an array with properties that are not elements'],
+    ['an array with a symbol', Object.assign([1], { [Symbol('s')]: 1 }), 'the value is an array with properties that are not elements'],
+    ['a class whose name is no text', { m: new (class { static readonly name: unknown = Symbol('s') })() }, 'm is an object with a prototype of its own'],
     ['a lone surrogate', { s: 'a\ud83d' }, 's is a string with a lone surrogate'],
     ['a lone surrogate in a key', { a: { '\udc00': 1 } }, 'a["\\udc00"] is a key with a lone surrogate'],
     ['1,001 nested arrays', nested(1001, (inner) => [inner]), 'is nested deeper than 1000 levels'],

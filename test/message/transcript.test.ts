@@ -55,6 +55,19 @@ describe('readTranscript', () => {
     ])
     expect(read(JSON.stringify({ model: 'm', messages: chat })).messages).toEqual(messages)
   })
+  it('keeps the fields it has no word for', () => {
+    const wire = [
+      { role: 'assistant', content: [{ type: 'image_url', image_url: { url: 'u' }, cache: 1 }], name: 7, tool_calls: [{ id: 'c', type: 'custom', index: 0, function: { name: 'f', arguments: '', strict: true } }] },
+    ]
+    expect(read(JSON.stringify(wire)).messages[0]).toEqual({
+      role: 'assistant',
+      content: [
+        { type: 'image', source: { type: 'url', url: 'u' }, meta: { 'openai-chat': { part: { cache: 1 } } } },
+        { type: 'tool_call', id: 'c', name: 'f', arguments: '', meta: { 'openai-chat': { type: 'custom', index: 0, function: { strict: true } } } },
+      ],
+      meta: { 'openai-chat': { name: 7 } },
+    })
+  })
   it('reads one of several conversations of a tau-bench file', () => {
     const runs = [[chat[0]], [chat[0], chat[3]]].map((traj, task_id) => ({ task_id, trial: 0, reward: 1, traj }))
     expect(read(JSON.stringify(runs))).toMatchObject({ format: 'tau-bench', count: 2, pick: 0 })
@@ -65,15 +78,16 @@ describe('readTranscript', () => {
     const { format, messages } = read(lines(pi))
     expect(format).toBe('pi-session')
     expect(messages).toEqual([
-      { role: 'user', content: [{ type: 'text', text: 'hi' }], meta: { 'pi-session': { timestamp: 1 } } },
+      { role: 'user', content: [{ type: 'text', text: 'hi' }], meta: { 'pi-session': { timestamp: 1, entry: { timestamp: 't' } } } },
       {
         role: 'assistant',
         content: [{ type: 'reasoning', text: 'hm', signature: 's' }, { type: 'tool_call', id: 'c1', name: 'f', arguments: '{"a":1}' }],
-        meta: { 'pi-session': { model: 'm' } },
+        meta: { 'pi-session': { model: 'm', entry: { timestamp: 't' } } },
       },
       {
         role: 'tool',
         content: [{ type: 'tool_result', callId: 'c1', name: 'f', isError: true, content: [{ type: 'image', source: { type: 'base64', data: 'aGk=', mediaType: 'image/png' } }] }],
+        meta: { 'pi-session': { entry: { timestamp: 't' } } },
       },
     ])
     expect(read(`\ufeff${lines(pi).replaceAll('\n', '\r\n\r\n')}`).messages).toEqual(messages)
@@ -92,6 +106,9 @@ describe('readTranscript', () => {
     ['[{"role":"user","content":[{"type":"tool_use"}]}]', 'this is an array, not a conversation'],
     ['[{"role":"user","content":"a"},{"role":"robot"}]', '[1].role should be one of system, developer, user, assistant, tool, found "robot" (read as openai-chat)'],
     ['[{"role":"user","content":"a"},{"role":"tool","content":"a"}]', '[1].tool_call_id should be a string, found nothing'],
+    ['[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c"}]}]', 'this is an array, not a conversation'],
+    ['[{"role":"user","content":"cut \\ud83d"}]', "the message at position 0 can't be recorded: content[0].text is a string with a lone surrogate (read as openai-chat)"],
+    ['[{"role":"user","content":"a","extra":1e999}]', "the message at position 0 can't be recorded: meta[\"openai-chat\"].extra is Infinity"],
     ['[{"role":"user","content":7}]', '[0].content should be a string, null or an array of parts, found 7'],
     ['{"type":"other"}\n{}', 'this is JSON lines that begin with an object with type, not a conversation'],
     [`${lines(pi)}{"type":"message"`, 'line 6, column 18: not JSON'],
