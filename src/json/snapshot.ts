@@ -141,7 +141,8 @@ const copyOnce = (value: object, depth: number, walk: Walk): object => {
 const copyArray = (value: readonly unknown[], depth: number, walk: Walk): object => {
   if (!isArray(getPrototypeOf(value))) throw new Offence(`is ${describe(value)}`)
   const { length } = value
-  if (getOwnPropertyNames(value).length > length + 1 || getOwnPropertySymbols(value).length !== 0)
+  // Not getOwnPropertyNames, which would also see what is hidden (the `raw` of template strings): on arrays it is slow.
+  if (keysOf(value).length > length || getOwnPropertySymbols(value).length !== 0)
     throw new Offence('is an array with properties that are not elements')
   const result: unknown[] = []
   let index = 0
