@@ -1,7 +1,7 @@
 /** Deltas: the messages one step appends, with the length they expect, so that applying one twice changes nothing. */
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { jsonEqual, NotJson, snapshot, type Immutable, type Json } from '../json/index.ts'
-import { isPageKind, type PageKind } from '../pages/index.ts'
+import { createSidecar, type PageKind } from '../pages/index.ts'
 import type { HistoryFault } from './fault.ts'
 import type { History } from './history.ts'
 import { emptyList, kindOf, logOf, record } from './log.ts'
@@ -39,14 +39,12 @@ export const applyDelta = <M>(
   if (problem !== undefined) return left(problem)
 
   const messages = emptyList<Immutable<M>>()
-  const pages = emptyList<PageKind>()
+  const pages = createSidecar() // of its own: it refuses what is no page kind before anything is recorded
   for (let index = 0; index < append.length; index++) {
     try {
       const message = snapshot(append[index] as M) as Immutable<M>
-      const page = kindOf(log, message)
-      if (!isPageKind(page)) throw new TypeError(`classify gave ${JSON.stringify(page)}, which is not a page kind`)
+      pages.append(kindOf(log, message))
       messages[index] = message
-      pages[index] = page
     } catch (error) {
       if (!(error instanceof NotJson)) throw error
       return left({ _tag: 'UnrecordableMessage', position: expectedLen + index, path: error.path, reason: error.reason })
@@ -56,7 +54,9 @@ export const applyDelta = <M>(
   const len = log.entries.length
   if (expectedLen > len) return left({ _tag: 'DeltaGap', position: len, expectedLen })
   if (expectedLen === len) {
-    for (let index = 0; index < messages.length; index++) record(log, messages[index] as Immutable<M>, pages[index] as PageKind)
+    const kinds = pages.view()
+    for (let index = 0; index < messages.length; index++)
+      record(log, messages[index] as Immutable<M>, kinds.at(index) as PageKind)
     return right('applied')
   }
   for (let index = 0; index < messages.length; index++) {

@@ -1,5 +1,5 @@
 /** Reading a foreign value field by field. What is not as expected is thrown as `Unexpected` and becomes a fault where the codec begins. */
-import { type Json, type JsonObject, type Path } from '../json/index.ts'
+import type { Json, JsonObject, Path } from '../json/index.ts'
 
 /** Not an Error: it never leaves a codec. */
 export class Unexpected {

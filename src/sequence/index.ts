@@ -1,2 +1,3 @@
 export type { Sequence } from './sequence.ts'
-export { collect, indexAt, iterate, seclude, sliceBounds, type Read } from './span.ts'
+export { seclude } from './seclude.ts'
+export { collect, indexAt, iterate, sliceBounds, type Read } from './span.ts'

@@ -45,18 +45,7 @@ export const iterate = <T>(read: Read<T>, start: number, end: number): IterableI
   return iterator
 }
 
-/**
- * Make a class's instances unreachable for whoever holds one: their prototype keeps the methods, frozen, and loses
- * `constructor` and everything that objects inherit.
- */
-export const seclude = (prototype: object): void => {
-  deleteProperty(prototype, 'constructor')
-  setPrototypeOf(prototype, null)
-  freeze(prototype)
-}
-
-const { freeze, setPrototypeOf } = Object
-const { deleteProperty } = Reflect
+const { freeze } = Object
 
 const bound = (given: number | undefined, length: number, otherwise: number): number => {
   if (given === undefined) return otherwise
