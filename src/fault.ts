@@ -1,8 +1,9 @@
 /** Every fault of the library, and its sentence for people. */
 import { historyFaultText, type HistoryFault } from './history/index.ts'
 import { codecFaultText, messageFaultText, pairingFaultText, type CodecFault, type MessageFault, type PairingFault } from './message/index.ts'
+import { noteFaultText, type NoteFault } from './notes/index.ts'
 
-export type Fault = MessageFault | CodecFault | PairingFault | HistoryFault
+export type Fault = MessageFault | CodecFault | PairingFault | NoteFault | HistoryFault
 
 /** A fault as a sentence: what happened, where, and what to do next. */
 export const faultMessage = (fault: Fault): string => {
@@ -18,6 +19,8 @@ export const faultMessage = (fault: Fault): string => {
       return codecFaultText(fault)
     case 'Unsettled':
       return pairingFaultText(fault)
+    case 'NotANote':
+      return noteFaultText(fault)
     default:
       return historyFaultText(fault)
   }

@@ -91,3 +91,17 @@ export {
   type Pages,
   type ResidencyLevel,
 } from './pages/index.ts'
+export {
+  decodeNote,
+  foldPages,
+  rangeDigest,
+  type ApplicationNote,
+  type Note,
+  type NoteFault,
+  type PageNote,
+  type PinNote,
+  type ReceiptNote,
+  type SummaryNote,
+  type ToolStartedNote,
+  type Usage,
+} from './notes/index.ts'

@@ -11,11 +11,13 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   json: [],
   sequence: [],
   message: ['json', 'sequence'],
+  digest: [],
   pages: ['json', 'sequence', 'message'],
+  notes: ['json', 'sequence', 'digest', 'pages'],
   history: ['json', 'sequence', 'message', 'pages'],
-  context: ['json', 'sequence', 'message', 'pages'], // of history only the view types, below
+  context: ['json', 'sequence', 'message', 'digest', 'pages', 'notes'], // of history only the view types, below
   cli: ['json', 'sequence', 'message', 'pages', 'history', 'context'],
-  '.': ['message', 'pages', 'history'],
+  '.': ['message', 'pages', 'notes', 'history'],
 }
 
 /** Names that `context` may import from `history`: what reads, never what appends. */
@@ -75,9 +77,15 @@ describe('the house', () => {
       expect([file, rest.trim()]).toEqual([file, ''])
     }
   })
-  it('nothing but the command line imports Node or a package beside immer and fp-ts', () => {
+  it('nothing but the command line imports Node or a package beside immer, fp-ts and noble hashes', () => {
     const outside = imports.filter(({ from, to }) => !isLocal(to) && folderOf(from) !== 'cli')
-    expect([...new Set(outside.map(({ to }) => to))].toSorted()).toEqual(['fp-ts/lib/Either.js', 'fp-ts/lib/function.js', 'immer'])
+    expect([...new Set(outside.map(({ to }) => to))].toSorted()).toEqual([
+      '@noble/hashes/sha2.js',
+      '@noble/hashes/utils.js',
+      'fp-ts/lib/Either.js',
+      'fp-ts/lib/function.js',
+      'immer',
+    ])
     const cli = imports.filter(({ from, to }) => !isLocal(to) && folderOf(from) === 'cli')
     expect(cli.filter(({ to }) => !to.startsWith('node:') && !to.startsWith('fp-ts/lib/'))).toEqual([])
   })

@@ -1,0 +1,1 @@
+export { digestOf, portableSha256, type Hash } from './sha256.ts'
