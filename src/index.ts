@@ -105,3 +105,20 @@ export {
   type ToolStartedNote,
   type Usage,
 } from './notes/index.ts'
+export {
+  appendLeaf,
+  consistencyProof,
+  emptyRange,
+  emptyRoot,
+  inclusionProof,
+  leafHash,
+  nodeHash,
+  peakEnds,
+  rootOf,
+  treeRoot,
+  verifyConsistency,
+  verifyInclusion,
+  type CompactRange,
+  type Consistency,
+  type Inclusion,
+} from './proof/index.ts'

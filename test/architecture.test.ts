@@ -15,9 +15,10 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   pages: ['json', 'sequence', 'message'],
   notes: ['json', 'sequence', 'digest', 'pages'],
   history: ['json', 'sequence', 'message', 'pages'],
+  proof: ['digest'],
   context: ['json', 'sequence', 'message', 'digest', 'pages', 'notes'], // of history only the view types, below
   cli: ['json', 'sequence', 'message', 'pages', 'history', 'context'],
-  '.': ['message', 'pages', 'notes', 'history'],
+  '.': ['message', 'pages', 'notes', 'history', 'proof'],
 }
 
 /** Names that `context` may import from `history`: what reads, never what appends. */

@@ -1,0 +1,62 @@
+/**
+ * The compact range: all that has to be kept of a tree in order to append to it and to know its root. It holds the
+ * roots of the perfect subtrees that the tree falls into, largest first: one for each 1 bit of its size.
+ *
+ * Source  RFC 6962 §2.1; https://github.com/transparency-dev/merkle, `compact`
+ */
+import { portableSha256, type Hash } from '../digest/index.ts'
+import { emptyRoot, nodeHash } from './hashes.ts'
+
+/** A tree of `size` leaves as its peaks. A value: appending gives another one. */
+export interface CompactRange {
+  readonly size: number
+  /** The roots of its perfect subtrees, from left to right. */
+  readonly peaks: readonly Uint8Array[]
+}
+
+/** The tree without a leaf. */
+export const emptyRange: CompactRange = Object.freeze({ size: 0, peaks: Object.freeze([]) })
+
+/**
+ * The tree with one leaf more.
+ *
+ * The last peak of the result is the root of the largest perfect subtree that ends with this leaf. Whoever keeps it
+ * beside the leaf can find the peaks of every smaller tree again: they end at `peakEnds(size)`.
+ *
+ * Cost    amortised one hash; as many as the size has trailing 1 bits
+ */
+export const appendLeaf = ({ size, peaks }: CompactRange, leaf: Uint8Array, hash: Hash = portableSha256): CompactRange => {
+  const next = [...peaks]
+  let last = leaf
+  for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2) last = nodeHash(next.pop() as Uint8Array, last, hash) // a peak for each 1 bit
+  next.push(last)
+  return Object.freeze({ size: size + 1, peaks: Object.freeze(next) })
+}
+
+/** The root of the tree. Cost: one hash less than there are peaks. */
+export const rootOf = ({ peaks }: CompactRange, hash: Hash = portableSha256): Uint8Array => {
+  let root = peaks.at(-1)
+  if (root === undefined) return emptyRoot(hash)
+  for (let index = peaks.length - 2; index >= 0; index--) root = nodeHash(peaks[index] as Uint8Array, root, hash)
+  return root
+}
+
+/**
+ * Where the peaks of a tree end: the positions after their last leaves, from left to right. The last one is the size.
+ *
+ * @example
+ * peakEnds(7) // => [4, 6, 7]
+ */
+export const peakEnds = (size: number): readonly number[] => {
+  const ends: number[] = []
+  for (let rest = size, bit = 1; rest > 0; rest = Math.floor(rest / 2), bit *= 2) if (rest % 2 === 1) ends.push(bit)
+  let end = 0
+  return Object.freeze(ends.toReversed().map((width) => (end += width)))
+}
+
+/** The root of the tree with these leaves. Cost: O(leaves). */
+export const treeRoot = (leaves: Iterable<Uint8Array>, hash: Hash = portableSha256): Uint8Array => {
+  let range = emptyRange
+  for (const leaf of leaves) range = appendLeaf(range, leaf, hash)
+  return rootOf(range, hash)
+}

@@ -1,0 +1,35 @@
+/**
+ * The two hashes of a Merkle tree. What is a leaf can't pass for a node, nor a node for a leaf: each is prefixed.
+ *
+ * Source  RFC 6962 §2.1
+ */
+import { portableSha256, type Hash } from '../digest/index.ts'
+
+/** The hash of a leaf's content. Everything else in this folder takes leaves as these hashes. */
+export const leafHash = (content: Uint8Array, hash: Hash = portableSha256): Uint8Array => {
+  const bytes = new Uint8Array(content.length + 1) // starts with the 0 that marks a leaf
+  bytes.set(content, 1)
+  return hash(bytes)
+}
+
+/** The hash of a node: of the two subtrees below it. */
+export const nodeHash = (left: Uint8Array, right: Uint8Array, hash: Hash = portableSha256): Uint8Array => {
+  const bytes = new Uint8Array(1 + left.length + right.length)
+  bytes[0] = 1
+  bytes.set(left, 1)
+  bytes.set(right, 1 + left.length)
+  return hash(bytes)
+}
+
+/** The root of the tree that has no leaf. */
+export const emptyRoot = (hash: Hash = portableSha256): Uint8Array => hash(new Uint8Array(0))
+
+export const equalBytes = (left: Uint8Array, right: Uint8Array): boolean => {
+  if (left.length !== right.length) return false
+  for (let index = 0; index < left.length; index++) if (left[index] !== right[index]) return false
+  return true
+}
+
+/** Whether all of them have the length of a hash: bytes of other lengths could be joined to the same node in two ways. */
+export const areHashes = (hashes: readonly Uint8Array[], length: number): boolean =>
+  length > 0 && hashes.every((hash) => hash.length === length)

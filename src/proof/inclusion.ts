@@ -1,0 +1,72 @@
+/**
+ * Inclusion: that a leaf stands at a position of a tree, shown with the few hashes that lead from it to the root.
+ *
+ * Source  RFC 6962 §2.1.1; RFC 9162 §2.1.3.2 for the verification
+ */
+import { portableSha256, type Hash } from '../digest/index.ts'
+import { treeRoot } from './compact-range.ts'
+import { areHashes, equalBytes, nodeHash } from './hashes.ts'
+
+/**
+ * The hashes that lead from the leaf at `position` to the root of the tree with these leaves, bottom up.
+ *
+ * Cost    O(leaves) hashes; the proof has at most log2(leaves) + 1
+ * Throws  RangeError, if no leaf stands there
+ */
+export const inclusionProof = (position: number, leaves: readonly Uint8Array[], hash: Hash = portableSha256): readonly Uint8Array[] => {
+  if (!Number.isSafeInteger(position) || position < 0 || position >= leaves.length)
+    throw new RangeError(`there is no leaf at position ${position} of ${leaves.length}`)
+  const proof: Uint8Array[] = []
+  let start = 0
+  let end = leaves.length
+  while (end - start > 1) {
+    const middle = start + largestPowerBelow(end - start)
+    if (position < middle) {
+      proof.push(treeRoot(leaves.slice(middle, end), hash))
+      end = middle
+    } else {
+      proof.push(treeRoot(leaves.slice(start, middle), hash))
+      start = middle
+    }
+  }
+  return Object.freeze(proof.toReversed())
+}
+
+export interface Inclusion {
+  readonly position: number
+  /** How many leaves the tree has. */
+  readonly size: number
+  /** The hash of the leaf. */
+  readonly leaf: Uint8Array
+  readonly proof: readonly Uint8Array[]
+  readonly root: Uint8Array
+}
+
+/** Whether the proof shows that the leaf stands at that position of the tree with that root. Never throws. */
+export const verifyInclusion = ({ position, size, leaf, proof, root }: Inclusion, hash: Hash = portableSha256): boolean => {
+  if (!Number.isSafeInteger(position) || !Number.isSafeInteger(size) || position < 0 || position >= size) return false
+  if (!areHashes([leaf, ...proof], root.length)) return false
+  let node = position
+  let last = size - 1 // the last node of the level: where there is no sibling to its right, it goes up as it is
+  let found = leaf
+  for (const sibling of proof) {
+    if (last === 0) return false // more hashes than levels
+    if (node % 2 === 1 || node === last) {
+      found = nodeHash(sibling, found, hash)
+      while (node % 2 === 0 && node > 0) {
+        node /= 2
+        last = Math.floor(last / 2)
+      }
+    } else found = nodeHash(found, sibling, hash)
+    node = Math.floor(node / 2)
+    last = Math.floor(last / 2)
+  }
+  return last === 0 && equalBytes(found, root)
+}
+
+/** The largest power of two below a size: where a tree of more than one leaf divides. */
+export const largestPowerBelow = (size: number): number => {
+  let power = 1
+  while (power * 2 < size) power *= 2
+  return power
+}
