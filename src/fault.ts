@@ -14,7 +14,8 @@ export const faultMessage = (fault: Fault): string => {
     case 'InvalidJson':
     case 'UnknownFormat':
     case 'UnexpectedWire':
-    case 'UnrecordableContent':
+    case 'WireNotJson':
+    case 'UnresolvedBlock':
     case 'NoSuchConversation':
       return codecFaultText(fault)
     case 'Unsettled':

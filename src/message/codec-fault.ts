@@ -1,5 +1,6 @@
 /** What can be wrong with a conversation in a foreign format, as data. */
 import { formatPath, type Path } from '../json/index.ts'
+import type { BlockId } from './message.ts'
 
 export type CodecFault =
   /** Text that is not JSON. `line` and `column` count from 1. */
@@ -15,8 +16,10 @@ export type CodecFault =
       readonly expected: string
       readonly found: string
     }
-  /** A message with something in it that can't be recorded: a lone surrogate, a number beyond the range, too deep. */
-  | { readonly _tag: 'UnrecordableContent'; readonly format: string; readonly position: number; readonly path: Path; readonly reason: string }
+  /** A value that is no plain JSON data: too deep, with a function in it, an instance of a class. */
+  | { readonly _tag: 'WireNotJson'; readonly format: string; readonly path: Path; readonly reason: string }
+  /** To be encoded: an image or file whose bytes are in a store, and nobody gave them. */
+  | { readonly _tag: 'UnresolvedBlock'; readonly format: string; readonly position: number; readonly path: Path; readonly id: BlockId }
   /** A file of several conversations has no such one. */
   | { readonly _tag: 'NoSuchConversation'; readonly pick: number; readonly count: number }
 
@@ -29,8 +32,10 @@ export const codecFaultText = (fault: CodecFault): string => {
       return `this is ${fault.found}, not a conversation; expected an array of OpenAI chat messages, a tau-bench file, or a pi session (JSON lines)`
     case 'UnexpectedWire':
       return `${fault.line === undefined ? '' : `line ${fault.line}: `}${formatPath(fault.path) || 'the entry'} should be ${fault.expected}, found ${fault.found} (read as ${fault.format})`
-    case 'UnrecordableContent':
-      return `the message at position ${fault.position} can't be recorded: ${formatPath(fault.path)} ${fault.reason} (read as ${fault.format})`
+    case 'WireNotJson':
+      return `${formatPath(fault.path) || 'the value'} ${fault.reason}; expected plain JSON data (read as ${fault.format})`
+    case 'UnresolvedBlock':
+      return `${formatPath(fault.path)} of the message at position ${fault.position} is the stored block ${fault.id}; encode() needs its content: pass { block } (writing ${fault.format})`
     case 'NoSuchConversation':
       return `there is no conversation ${fault.pick}: the file has ${fault.count}, numbered from 0`
   }

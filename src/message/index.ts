@@ -46,6 +46,7 @@ export type {
   ToolResultPart,
 } from './message.ts'
 export { codecFaultText, type CodecFault } from './codec-fault.ts'
+export type { Codec, Decoded, Encoded, EncodeOptions, Loss } from './codec.ts'
 export { openCalls, pairCalls, type OpenCall, type PairedCall } from './pairing.ts'
 export {
   interruptedResults,

@@ -1,9 +1,9 @@
 /** Transcripts: a recorded conversation in any known format, found by its content and never by its name. */
 import { isLeft, left, mapLeft, right, type Either } from 'fp-ts/lib/Either.js'
-import { NotJson, parseJson, snapshot, type JsonTextProblem } from '../json/index.ts'
+import { NotJson, parseJson, snapshot, type JsonTextProblem, type Path } from '../json/index.ts'
 import type { CodecFault } from './codec-fault.ts'
 import type { Message } from './message.ts'
-import { decodeChatMessages, hasOwnBlocks, isChatMessage } from './openai-chat.ts'
+import { decode as decodeChat, isChatMessage } from './openai-chat/decode.ts'
 import { decodePiSession, isPiHeader, type Line } from './pi-session.ts'
 import { describe, isObject } from './wire.ts'
 
@@ -54,9 +54,9 @@ const fromValue = (value: unknown, pick: number): Either<CodecFault, Transcript>
     if (runs.length > 0 && runs.length === messages.length) {
       const run = runs[pick]
       if (run === undefined) return left({ _tag: 'NoSuchConversation', pick, count: runs.length })
-      return transcript('tau-bench', decodeChatMessages(run.traj, [pick, 'traj']), runs.length, pick)
+      return transcript('tau-bench', chat(run['traj'], [pick, 'traj']), runs.length, pick)
     }
-    if (messages.length === 0 || (isChatMessage(messages[0]) && !messages.some(hasOwnBlocks))) return only('openai-chat', decodeChatMessages(messages), pick)
+    if (messages.length === 0 || (isChatMessage(messages[0]) && !messages.some(hasOwnBlocks))) return only('openai-chat', chat(messages), pick)
   }
   return isPiHeader(value) ? fromLines([{ line: 1, value }], pick) : left({ _tag: 'UnknownFormat', found: describe(value) })
 }
@@ -79,10 +79,22 @@ const transcript = (format: Transcript['format'], decoded: Decoded, count: numbe
       messages.push(snapshot(message))
     } catch (error) {
       if (!(error instanceof NotJson)) throw error
-      return left({ _tag: 'UnrecordableContent', format, position, path: error.path, reason: error.reason })
+      return left({ _tag: 'WireNotJson', format, path: [position, ...error.path], reason: error.reason })
     }
   }
   return right({ format, messages, count, pick })
+}
+
+const chat = (wire: unknown, at: Path = []): Decoded => {
+  const decoded = decodeChat(wire)
+  if (isLeft(decoded)) return left(decoded.left._tag === 'UnexpectedWire' ? { ...decoded.left, path: [...at, ...decoded.left.path] } : decoded.left)
+  return right(decoded.right.messages)
+}
+
+/** Whether a message has content blocks that chat messages never have: Anthropic's, or pi's. */
+const hasOwnBlocks = (value: unknown): boolean => {
+  const content = isObject(value) ? value['content'] : undefined
+  return Array.isArray(content) && content.some((block) => isObject(block) && ['tool_use', 'tool_result', 'toolCall'].includes(String(block['type'])))
 }
 
 const parse = (text: string): Either<CodecFault & { readonly _tag: 'InvalidJson' }, unknown> =>

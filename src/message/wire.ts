@@ -3,7 +3,7 @@ import type { Json, JsonObject, Path } from '../json/index.ts'
 
 /** Not an Error: it never leaves a codec. */
 export class Unexpected {
-  readonly path: Path
+  path: Path
   readonly expected: string
   readonly found: string
 
@@ -12,7 +12,39 @@ export class Unexpected {
     this.expected = expected
     this.found = describe(value)
   }
+
+  /** The same, seen from further out. The path is gathered on the way up, so that what is in order pays nothing for it. */
+  within(...steps: Path): this {
+    this.path = [...steps, ...this.path]
+    return this
+  }
 }
+
+/** Read each item of a list. What is unexpected in one is told with its index. */
+export const readEach = <T>(list: readonly Json[], read: (item: Json, index: number) => T): T[] => {
+  const result: T[] = []
+  for (let index = 0; index < list.length; index++) {
+    try {
+      result.push(read(list[index] as Json, index))
+    } catch (error) {
+      throw error instanceof Unexpected ? error.within(index) : error
+    }
+  }
+  return result
+}
+
+/** Read what stands at `key`. What is unexpected in it is told with the key. */
+export const readIn = <T>(owner: JsonObject, key: string, read: (value: Json | undefined) => T): T => {
+  try {
+    return read(owner[key])
+  } catch (error) {
+    throw error instanceof Unexpected ? error.within(key) : error
+  }
+}
+
+export const aString = (value: unknown): string => stringAt(value, [])
+export const anObject = (value: unknown): JsonObject => objectAt(value, [])
+export const aList = (value: unknown): readonly Json[] => arrayAt(value, [])
 
 export const isObject = (value: unknown): value is JsonObject =>
   typeof value === 'object' && value !== null && !Array.isArray(value)

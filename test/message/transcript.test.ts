@@ -45,28 +45,19 @@ describe('readTranscript', () => {
         name: 'ada',
         content: [
           { type: 'text', text: 'hi' },
-          { type: 'image', source: { type: 'url', url: 'u' }, meta: { 'openai-chat': { detail: 'low' } } },
+          { type: 'image', source: { type: 'url', url: 'u' }, meta: { 'openai-chat': { fields: { image_url: { detail: 'low' } } } } },
           { type: 'provider', provider: 'openai-chat', raw: { type: 'input_audio', input_audio: {} } },
         ],
       },
-      { role: 'assistant', content: [{ type: 'tool_call', id: 'c1', name: 'f', arguments: '{ "a": 1}' }] },
-      { role: 'tool', content: [{ type: 'tool_result', callId: 'c1', name: 'f', content: [{ type: 'text', text: 'ok' }] }] },
-      { role: 'assistant', content: [{ type: 'text', text: '' }, { type: 'refusal', text: 'no' }], meta: { 'openai-chat': { extra: { kept: true } } } },
+      { role: 'assistant', content: [{ type: 'tool_call', id: 'c1', name: 'f', arguments: '{ "a": 1}' }], meta: { 'openai-chat': { fields: { refusal: null } } } },
+      { role: 'tool', content: [{ type: 'tool_result', callId: 'c1', name: 'f', content: [{ type: 'text', text: 'ok' }], meta: { 'openai-chat': { fields: { name: 'f' } } } }] },
+      {
+        role: 'assistant',
+        content: [{ type: 'text', text: '' }, { type: 'refusal', text: 'no', meta: { 'openai-chat': { as: 'field' } } }],
+        meta: { 'openai-chat': { fields: { extra: { kept: true } } } },
+      },
     ])
     expect(read(JSON.stringify({ model: 'm', messages: chat })).messages).toEqual(messages)
-  })
-  it('keeps the fields it has no word for', () => {
-    const wire = [
-      { role: 'assistant', content: [{ type: 'image_url', image_url: { url: 'u' }, cache: 1 }], name: 7, tool_calls: [{ id: 'c', type: 'custom', index: 0, function: { name: 'f', arguments: '', strict: true } }] },
-    ]
-    expect(read(JSON.stringify(wire)).messages[0]).toEqual({
-      role: 'assistant',
-      content: [
-        { type: 'image', source: { type: 'url', url: 'u' }, meta: { 'openai-chat': { part: { cache: 1 } } } },
-        { type: 'tool_call', id: 'c', name: 'f', arguments: '', meta: { 'openai-chat': { type: 'custom', index: 0, function: { strict: true } } } },
-      ],
-      meta: { 'openai-chat': { name: 7 } },
-    })
   })
   it('reads one of several conversations of a tau-bench file', () => {
     const runs = [[chat[0]], [chat[0], chat[3]]].map((traj, task_id) => ({ task_id, trial: 0, reward: 1, traj }))
@@ -104,11 +95,9 @@ describe('readTranscript', () => {
     ['{}', 'this is an empty object, not a conversation'],
     ['[1]', 'this is an array, not a conversation'],
     ['[{"role":"user","content":[{"type":"tool_use"}]}]', 'this is an array, not a conversation'],
-    ['[{"role":"user","content":"a"},{"role":"robot"}]', '[1].role should be one of system, developer, user, assistant, tool, found "robot" (read as openai-chat)'],
+    ['[{"role":"user","content":"a"},{"role":"robot"}]', '[1].role should be one of system, developer, user, assistant, tool, function, found "robot" (read as openai-chat)'],
     ['[{"role":"user","content":"a"},{"role":"tool","content":"a"}]', '[1].tool_call_id should be a string, found nothing'],
     ['[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c"}]}]', 'this is an array, not a conversation'],
-    ['[{"role":"user","content":"cut \\ud83d"}]', "the message at position 0 can't be recorded: content[0].text is a string with a lone surrogate (read as openai-chat)"],
-    ['[{"role":"user","content":"a","extra":1e999}]', "the message at position 0 can't be recorded: meta[\"openai-chat\"].extra is Infinity"],
     ['[{"role":"user","content":7}]', '[0].content should be a string, null or an array of parts, found 7'],
     ['{"type":"other"}\n{}', 'this is JSON lines that begin with an object with type, not a conversation'],
     [`${lines(pi)}{"type":"message"`, 'line 6, column 18: not JSON'],
