@@ -17,6 +17,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   history: ['json', 'sequence', 'message', 'pages'],
   proof: ['digest'],
   context: ['json', 'sequence', 'message', 'digest', 'pages', 'notes'], // of history only the view types, below
+  thread: ['json', 'sequence', 'message'],
   cli: ['json', 'sequence', 'message', 'pages', 'history', 'context'],
   '.': ['message', 'pages', 'notes', 'history', 'proof'],
 }

@@ -1,0 +1,133 @@
+import * as fc from 'fast-check'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { assistant, createHistory, faultMessage, openCalls, settle, toolCall, toolResult, user, type Message, type Part, type Role } from 'indelible'
+import { decodeThread, encodeThread, type ThreadItem } from 'indelible/thread'
+import { conversation, everyPart } from '../messages.ts'
+
+const decoded = (items: readonly unknown[]): readonly Message[] => {
+  const answer = decodeThread(items)
+  if (isLeft(answer)) throw new Error(faultMessage(answer.left))
+  return answer.right
+}
+
+const thread: ThreadItem[] = [
+  { type: 'message', role: 'system', content: 'You are brief.' },
+  { type: 'message', role: 'user', content: '', rawItem: { id: 'msg_1' } },
+  { type: 'message', role: 'assistant', content: 'I look.' },
+  { type: 'tool_call_item', callId: 'c1', name: 'search', arguments: '{"q":  "a"}', rawItem: { type: 'function_call' } },
+  { type: 'tool_call_item', callId: 'c2', name: 'search', arguments: { q: 'b' } },
+  { type: 'tool_call_item', callId: 'c3', name: 'now' },
+  { type: 'tool_call_output_item', callId: 'c1', output: 'found' },
+  { type: 'tool_call_output_item', callId: 'c2', output: { found: [1, null] } },
+  { type: 'tool_call_output_item', callId: 'c3' },
+  { type: 'message', role: 'assistant', content: 'Here.' },
+]
+
+describe('a thread becomes a history', () => {
+  it('with parallel calls in one message, so that a provider accepts it', () => {
+    const messages = decoded(thread)
+    expect(messages.map(({ role, content }) => [role, content.map(({ type }) => type)])).toEqual([
+      ['system', ['text']],
+      ['user', ['text']],
+      ['assistant', ['text', 'tool_call', 'tool_call', 'tool_call']],
+      ['tool', ['tool_result']],
+      ['tool', ['tool_result']],
+      ['tool', ['tool_result']],
+      ['assistant', ['text']],
+    ])
+    expect(isRight(settle(messages))).toBe(true)
+    expect(openCalls(messages)).toEqual([])
+    expect(createHistory<Message>({ from: messages }).len).toBe(7)
+  })
+  it('arguments and outputs become text', () => {
+    const parts = decoded(thread).flatMap(({ content }) => content)
+    expect(parts.flatMap((part) => (part.type === 'tool_call' ? [part.arguments] : []))).toEqual(['{"q":  "a"}', '{"q":"b"}', ''])
+    expect(parts.flatMap((part) => (part.type === 'tool_result' ? [part.content] : []))).toEqual([
+      [{ type: 'text', text: 'found' }],
+      [{ type: 'text', text: '{"found":[1,null]}' }],
+      [],
+    ])
+  })
+  it('takes fields that are undefined for absent', () => {
+    expect(decoded([{ type: 'message', role: 'user', content: 'a', rawItem: undefined }])).toEqual([user('a')])
+  })
+  it.each<readonly [string, unknown, RegExp]>([
+    ['no object', 'hello', /^\[0\] should be an object, found "hello"/],
+    ['an unknown type', { type: 'reasoning_item' }, /^\[0\]\.type should be one of message, tool_call_item, tool_call_output_item, found "reasoning_item"/],
+    ['an unknown role', { type: 'message', role: 'tool', content: 'x' }, /^\[0\]\.role should be one of user, assistant, system, found "tool"/],
+    ['content that is no string', { type: 'message', role: 'user', content: [] }, /^\[0\]\.content should be a string, found an array/],
+    ['a call without an id', { type: 'tool_call_item', name: 'x' }, /^\[0\]\.callId should be a string, found nothing/],
+    ['what is not JSON', { type: 'message', role: 'user', content: 'x', rawItem: () => 1 }, /position 0 can't be recorded: rawItem is a function/],
+    ['what can not be read', { get type() { throw new Error('no') } }, /position 0 can't be recorded/],
+  ])('refuses %s, and names the place', (_name, item, message) => {
+    const answer = decodeThread([item])
+    expect(isLeft(answer) && faultMessage(answer.left)).toMatch(message)
+  })
+})
+
+describe('and back', () => {
+  it('gives equal JSON', () => expect(encodeThread(decoded(thread))).toStrictEqual(thread))
+  it('writes plain messages as plain items', () => {
+    expect(encodeThread([user('a'), assistant('b', toolCall('c1', 'f', '{"x": 1}')), toolResult('c1', 'ok')])).toStrictEqual([
+      { type: 'message', role: 'user', content: 'a' },
+      { type: 'message', role: 'assistant', content: 'b' },
+      { type: 'tool_call_item', callId: 'c1', name: 'f', arguments: '{"x": 1}' },
+      { type: 'tool_call_output_item', callId: 'c1', output: 'ok' },
+    ])
+  })
+  it('lets a message ride along where items can not say it', () => {
+    const items = encodeThread([everyPart])
+    expect(items[0]).toMatchObject({ type: 'message', role: 'assistant', rawItem: { indelible: everyPart } })
+    expect(decoded(items)).toEqual([everyPart])
+  })
+  it('believes the items, once somebody has changed them', () => {
+    const items = encodeThread([{ role: 'user', id: 'm1', content: [{ type: 'text', text: 'a' }] }])
+    const changed = items.map((item) => ({ ...item, content: 'b' }))
+    expect(decoded(changed)[0]?.content).toMatchObject([{ type: 'text', text: 'b' }])
+    expect(decoded(changed)[0]?.id).toBeUndefined()
+  })
+})
+
+const json = fc.jsonValue({ depthSize: 'small' }).map((value) => JSON.parse(JSON.stringify(value)) as unknown)
+const text = fc.string({ unit: 'grapheme', maxLength: 8 })
+const raw = fc.option(json, { nil: undefined }).map((rawItem) => (rawItem === undefined ? {} : { rawItem }))
+const id = fc.constantFrom('c1', 'c2', 'c3')
+const optional = (name: string) => fc.option(json, { nil: undefined }).map((value) => (value === undefined ? {} : { [name]: value }))
+
+const item = fc
+  .tuple(
+    fc.oneof(
+      fc.record({ type: fc.constant('message'), role: fc.constantFrom('user', 'assistant', 'system'), content: text }),
+      fc.tuple(fc.record({ type: fc.constant('tool_call_item'), callId: id, name: text }), optional('arguments')).map(([call, more]) => ({ ...call, ...more })),
+      fc.tuple(fc.record({ type: fc.constant('tool_call_output_item'), callId: id }), optional('output')).map(([result, more]) => ({ ...result, ...more })),
+    ),
+    raw,
+    fc.option(fc.record({ createdAt: fc.nat() }), { nil: {} }),
+  )
+  .map(([item, raw, more]) => ({ ...item, ...raw, ...more }))
+
+it('any thread of JSON items survives the way to messages and back', () => {
+  fc.assert(
+    fc.property(fc.array(item, { maxLength: 8 }), (items) => {
+      expect(encodeThread(decoded(items))).toEqual(items)
+    }),
+  )
+})
+
+const part: fc.Arbitrary<Part> = fc.oneof(
+  text.map((text): Part => ({ type: 'text', text })),
+  fc.tuple(id, text).map(([id, text]) => toolCall(id, 'f', text)),
+  fc.tuple(id, text).map(([callId, text]): Part => ({ type: 'tool_result', callId, content: [{ type: 'text', text }] })),
+  fc.constantFrom(...everyPart.content),
+)
+const message = fc.record({ role: fc.constantFrom<Role>('user', 'assistant', 'system', 'developer', 'tool'), content: fc.array(part, { maxLength: 3 }) })
+
+it('any conversation survives the way to items and back', () => {
+  fc.assert(
+    fc.property(fc.array(message, { maxLength: 6 }), (messages) => {
+      expect(decoded(encodeThread(messages))).toEqual(messages)
+    }),
+  )
+  expect(decoded(encodeThread(conversation()))).toEqual(conversation())
+})

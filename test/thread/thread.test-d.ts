@@ -1,0 +1,118 @@
+/** What infers, and which results are not there yet. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { describe, expectTypeOf, it } from 'vitest'
+import type { Immutable, Message, View } from 'indelible'
+import {
+  appendUserMessage,
+  applyRunResultHistory,
+  checkThread,
+  decodeThread,
+  encodeThread,
+  replaceThreadHistory,
+  toThreadHistory,
+  type ThreadItem,
+  type ThreadProblem,
+  type UserItem,
+} from 'indelible/thread'
+
+interface Own {
+  who: string
+}
+interface Stored {
+  id: string
+  history: ThreadItem[]
+}
+/** What a run of ours ends with. */
+interface RunResult {
+  readonly messages: readonly Message[]
+  readonly stopReason: 'done' | 'aborted'
+  readonly usage: object
+}
+
+declare const items: readonly ThreadItem[]
+declare const own: readonly Own[]
+declare const stored: Stored
+declare const result: RunResult
+declare const finished: { finalOutput: string; history: ThreadItem[]; lastAgent: object }
+declare const view: View<Message>
+
+describe('toThreadHistory', () => {
+  it('gives the caller’s own items', () => {
+    expectTypeOf(toThreadHistory('hello')).toEqualTypeOf<ThreadItem[]>()
+    expectTypeOf(toThreadHistory(items)).toEqualTypeOf<ThreadItem[]>()
+    expectTypeOf(toThreadHistory(items as string | readonly ThreadItem[])).toEqualTypeOf<ThreadItem[]>()
+  })
+  it('says so where a user message is no item of theirs', () => {
+    expectTypeOf(toThreadHistory(own)).toEqualTypeOf<(Own | UserItem)[]>()
+  })
+  it('deep is readonly, all the way down', () => {
+    expectTypeOf(toThreadHistory(items, { deep: true })).toEqualTypeOf<readonly Immutable<ThreadItem>[]>()
+    // @ts-expect-error a snapshot has no push
+    toThreadHistory('x', { deep: true }).push(items)
+  })
+})
+
+describe('appendUserMessage', () => {
+  it('keeps the type of the history', () => {
+    expectTypeOf(appendUserMessage(items, 'x')).toEqualTypeOf<ThreadItem[]>()
+    expectTypeOf(appendUserMessage([], 'x')).toExtend<readonly unknown[]>()
+    expectTypeOf(appendUserMessage(own, 'x')).toEqualTypeOf<(Own | UserItem)[]>()
+    // @ts-expect-error content is text
+    appendUserMessage(items, ['x'])
+  })
+})
+
+describe('replaceThreadHistory', () => {
+  it('keeps the type of the thread', () => {
+    expectTypeOf(replaceThreadHistory(stored, items)).toEqualTypeOf<Stored>()
+    expectTypeOf(replaceThreadHistory({ history: own, title: 't' }, [])).toEqualTypeOf<{ history: readonly Own[]; title: string }>()
+  })
+  it('takes items of the thread’s type only', () => {
+    // @ts-expect-error these are no items of this thread
+    replaceThreadHistory(stored, own)
+    // @ts-expect-error a thread has a history
+    replaceThreadHistory({ id: 't1' }, [])
+  })
+})
+
+describe('applyRunResultHistory', () => {
+  it('takes what is finished', () => {
+    expectTypeOf(applyRunResultHistory(stored, { history: items })).toEqualTypeOf<Stored>()
+    expectTypeOf(applyRunResultHistory(stored, finished)).toEqualTypeOf<Stored>()
+    expectTypeOf(applyRunResultHistory(stored, result)).toEqualTypeOf<Stored>()
+    expectTypeOf(applyRunResultHistory({ history: own }, { history: own })).toEqualTypeOf<{ history: readonly Own[] }>()
+  })
+  it('refuses what is still running', () => {
+    const promised = Promise.resolve(result)
+    // @ts-expect-error a promise of a result
+    applyRunResultHistory(stored, promised)
+    const stream: AsyncIterable<object> & { result: Promise<RunResult> } = Object.assign((async function* () {})(), { result: promised })
+    // @ts-expect-error a stream that has a result later
+    applyRunResultHistory(stored, stream)
+    const early: AsyncIterable<object> & { history: ThreadItem[] } = Object.assign((async function* () {})(), { history: [] })
+    // @ts-expect-error a stream whose history still grows
+    applyRunResultHistory(stored, early)
+    const task: TaskEither<Error, RunResult> = () => new Promise(() => undefined)
+    // @ts-expect-error a task that has not been started
+    applyRunResultHistory(stored, task)
+    const either = { _tag: 'Right', right: result } as Either<Error, RunResult>
+    // @ts-expect-error what may have failed
+    applyRunResultHistory(stored, either)
+  })
+  it('refuses other items, and the messages of a run where they could be none', () => {
+    // @ts-expect-error these are no items of this thread
+    applyRunResultHistory(stored, { history: own })
+    // @ts-expect-error messages become thread items, and this thread has items of its own
+    applyRunResultHistory({ history: own }, result)
+  })
+})
+
+describe('the rest', () => {
+  it('takes readonly things and gives what it says', () => {
+    expectTypeOf(checkThread(items)).toEqualTypeOf<readonly ThreadProblem[]>()
+    expectTypeOf(encodeThread(view)).toEqualTypeOf<ThreadItem[]>()
+    const messages = decodeThread(items)
+    if (messages._tag === 'Right') expectTypeOf(messages.right).toEqualTypeOf<readonly Message[]>()
+  })
+})

@@ -1,0 +1,156 @@
+import { describe, expect, it } from 'vitest'
+import { assistant, user } from 'indelible'
+import { appendUserMessage, applyRunResultHistory, checkThread, replaceThreadHistory, threadProblemText, toThreadHistory, type ThreadItem } from 'indelible/thread'
+
+const said = (content: string): ThreadItem => ({ type: 'message', role: 'user', content })
+const call = (callId: string): ThreadItem => ({ type: 'tool_call_item', callId, name: 'search' })
+const output = (callId: string): ThreadItem => ({ type: 'tool_call_output_item', callId, output: 'found' })
+
+const deepFreeze = <T>(value: T): T => {
+  if (typeof value === 'object' && value !== null) for (const key of Reflect.ownKeys(value)) deepFreeze((value as Record<PropertyKey, unknown>)[key])
+  return Object.freeze(value)
+}
+
+describe('toThreadHistory', () => {
+  it.each(['hello', '', '  ', '\ud83d', '<b>'])('makes one user message of a string, exactly as given: %j', (text) => {
+    expect(toThreadHistory(text)).toStrictEqual([{ type: 'message', role: 'user', content: text }])
+  })
+  it('copies an array and shares its items', () => {
+    const history = [said('a'), call('c1')]
+    const copy = toThreadHistory(history)
+    expect(copy).toStrictEqual(history)
+    expect(copy).not.toBe(history)
+    expect(copy[0]).toBe(history[0])
+    copy.push(said('b'))
+    expect(history.length).toBe(2)
+  })
+  it('takes items of any type', () => {
+    const odd = [1, { who: 'me' }, new Date(0)]
+    expect(toThreadHistory(odd)).toStrictEqual(odd)
+  })
+  it('deep: a frozen snapshot that shares nothing', () => {
+    const raw = { id: 'r1', parts: [1] }
+    const history: ThreadItem[] = [{ ...said('a'), rawItem: raw } as ThreadItem]
+    const frozen = toThreadHistory(history, { deep: true })
+    raw.parts.push(2)
+    expect(frozen).toStrictEqual([{ type: 'message', role: 'user', content: 'a', rawItem: { id: 'r1', parts: [1] } }])
+    expect([Object.isFrozen(frozen), Object.isFrozen(frozen[0]), Object.isFrozen(frozen[0]?.rawItem)]).toEqual([true, true, true])
+    expect(Object.isFrozen(history[0])).toBe(false)
+    expect(toThreadHistory('x', { deep: true })).toStrictEqual([said('x')])
+  })
+  it('deep: throws where an item is not plain JSON, and names the place', () => {
+    expect(() => toThreadHistory([{ ...said('a'), rawItem: new Map() }], { deep: true })).toThrow(/\[0\]\.rawItem is an instance of Map/)
+  })
+})
+
+describe('appendUserMessage', () => {
+  it.each(['next', ''])('gives exactly one message more: %j', (content) => {
+    const history = deepFreeze([said('a')])
+    const longer = appendUserMessage(history, content)
+    expect(longer).toStrictEqual([said('a'), said(content)])
+    expect(longer[0]).toBe(history[0])
+    expect(history.length).toBe(1)
+    expect(Object.isFrozen(longer)).toBe(false)
+  })
+})
+
+describe('replaceThreadHistory', () => {
+  const tag = Symbol('tag')
+
+  it('keeps every other own property, and the thread as it was', () => {
+    const thread = { id: 't1', history: [said('a')], title: 'T', [tag]: 1 }
+    const next = replaceThreadHistory(thread, [said('b')])
+    expect(next).toStrictEqual({ id: 't1', history: [said('b')], title: 'T', [tag]: 1 })
+    expect(Object.keys(next)).toEqual(['id', 'history', 'title'])
+    expect(thread.history).toStrictEqual([said('a')])
+  })
+  it('keeps prototypes, accessors and what is not enumerable', () => {
+    class Stored {
+      id = 't1'
+      history: ThreadItem[] = []
+      get size(): number {
+        return this.history.length
+      }
+    }
+    const thread = Object.defineProperties(new Stored(), {
+      hidden: { value: 7, enumerable: false },
+      twice: { get: function (this: Stored) { return this.history.length * 2 }, enumerable: true },
+    })
+    const next = replaceThreadHistory(thread, [said('a'), said('b')])
+    expect(next).toBeInstanceOf(Stored)
+    expect([next.size, (next as unknown as { twice: number }).twice]).toEqual([2, 4])
+    expect(Object.getOwnPropertyDescriptor(next, 'hidden')).toEqual({ value: 7, enumerable: false, writable: false, configurable: false })
+    expect(Object.getPrototypeOf(replaceThreadHistory(Object.assign(Object.create(null) as object, { history: [] }), []))).toBe(null)
+  })
+  it('takes the history that the thread has already', () => {
+    const thread = { history: [said('a')] }
+    const next = replaceThreadHistory(thread, thread.history)
+    expect(next).toStrictEqual(thread)
+    expect(next.history).not.toBe(thread.history)
+  })
+  it('takes frozen threads, and gives one that can be changed', () => {
+    const thread = deepFreeze({ id: 't1', history: [said('a')] as readonly ThreadItem[], title: 'T' })
+    const next = replaceThreadHistory(thread, [said('b')])
+    next.title = 'U'
+    expect(next).toStrictEqual({ id: 't1', history: [said('b')], title: 'U' })
+  })
+  it('keeps an own __proto__ key a key', () => {
+    const thread = JSON.parse('{"__proto__": {"admin": true}, "history": []}') as { history: ThreadItem[] }
+    const next = replaceThreadHistory(thread, [])
+    expect(JSON.stringify(next)).toBe('{"__proto__":{"admin":true},"history":[]}')
+    expect('admin' in next).toBe(false)
+  })
+  it('gives a history of its own where the prototype had one', () => {
+    class Lazy {
+      get history(): ThreadItem[] {
+        return [said('from the prototype')]
+      }
+    }
+    expect(replaceThreadHistory(new Lazy(), [said('own')]).history).toStrictEqual([said('own')])
+  })
+})
+
+describe('applyRunResultHistory', () => {
+  it('takes the history of anything that has one', () => {
+    const thread = { id: 't1', history: [said('a')] }
+    const result = { finalOutput: 'done', history: deepFreeze([said('a'), said('b')]) }
+    expect(applyRunResultHistory(thread, result)).toStrictEqual({ id: 't1', history: [said('a'), said('b')] })
+  })
+  it('turns the messages of a run into items', () => {
+    const thread: { history: ThreadItem[] } = { history: [] }
+    const next = applyRunResultHistory(thread, { stopReason: 'done', messages: [user('a'), assistant('b')] })
+    expect(next.history).toStrictEqual([said('a'), { type: 'message', role: 'assistant', content: 'b' }])
+  })
+})
+
+describe('checkThread', () => {
+  it('has nothing to say of a history in order', () => {
+    expect(checkThread([])).toEqual([])
+    expect(checkThread([said('a'), call('c1'), call('c2'), output('c2'), output('c1')])).toEqual([])
+  })
+  it('names dangling, duplicate and orphan ids, in the order of the history', () => {
+    const history = deepFreeze([output('c0'), call('c1'), call('c1'), output('c1'), output('c1'), call('c2'), output('c3')])
+    expect(checkThread(history)).toEqual([
+      { _tag: 'OrphanOutput', callId: 'c0', index: 0 },
+      { _tag: 'DanglingCall', callId: 'c1', index: 1 },
+      { _tag: 'DuplicateCall', callId: 'c1', index: 2, first: 1 },
+      { _tag: 'DuplicateOutput', callId: 'c1', index: 4, first: 3 },
+      { _tag: 'DanglingCall', callId: 'c2', index: 5 },
+      { _tag: 'OrphanOutput', callId: 'c3', index: 6 },
+    ])
+  })
+  it('an output before its call answers nothing', () => {
+    expect(checkThread([output('c1'), call('c1')]).map(({ _tag }) => _tag)).toEqual(['OrphanOutput', 'DanglingCall'])
+  })
+  it('passes over what it does not know', () => {
+    expect(checkThread([null, 1, 'x', {}, { type: 'tool_call_item' }, { type: 'other', callId: 'c1' }])).toEqual([])
+  })
+  it('says it in sentences', () => {
+    expect(checkThread([call('c1'), call('c1'), output('c1'), output('c1'), output('c2')]).map(threadProblemText)).toEqual([
+      'the call "c1" at index 0 has no output',
+      'the call at index 1 has the id "c1" of the call at index 0',
+      'the output at index 3 answers the call "c1", which index 2 has answered',
+      'the output at index 4 answers the call "c2", which is not made before it',
+    ])
+  })
+})
