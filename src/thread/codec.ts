@@ -32,7 +32,7 @@ export const decodeThread = (history: readonly unknown[]): Either<CodecFault, re
     } catch (error) {
       // What is no NotJson was thrown by a trap or a getter of the item's own.
       const { path, reason } = error instanceof NotJson ? error : { path: [], reason: 'could not be read' }
-      return left({ _tag: 'UnrecordableContent', format, position, path, reason })
+      return left({ _tag: 'WireNotJson', format, path: [position, ...path], reason })
     }
   }
   return right(messagesOf(items))
