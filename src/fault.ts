@@ -2,8 +2,9 @@
 import { historyFaultText, type HistoryFault } from './history/index.ts'
 import { codecFaultText, messageFaultText, pairingFaultText, type CodecFault, type MessageFault, type PairingFault } from './message/index.ts'
 import { noteFaultText, type NoteFault } from './notes/index.ts'
+import { storeFaultText, type StoreFault } from './store/index.ts'
 
-export type Fault = MessageFault | CodecFault | PairingFault | NoteFault | HistoryFault
+export type Fault = MessageFault | CodecFault | PairingFault | NoteFault | HistoryFault | StoreFault
 
 /** A fault as a sentence: what happened, where, and what to do next. */
 export const faultMessage = (fault: Fault): string => {
@@ -22,7 +23,16 @@ export const faultMessage = (fault: Fault): string => {
       return pairingFaultText(fault)
     case 'NotANote':
       return noteFaultText(fault)
-    default:
+    case 'NotSavedHistory':
+    case 'UndecodableMessage':
+    case 'UnrecordableMessage':
+    case 'TooManyPages':
+    case 'UnknownPage':
+    case 'NotADelta':
+    case 'DeltaGap':
+    case 'DeltaMismatch':
       return historyFaultText(fault)
+    default:
+      return storeFaultText(fault)
   }
 }

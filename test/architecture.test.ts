@@ -16,10 +16,12 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   notes: ['json', 'sequence', 'digest', 'pages'],
   history: ['json', 'sequence', 'message', 'pages'],
   proof: ['digest'],
+  store: ['json', 'sequence', 'message', 'digest', 'proof'],
+  testing: ['json', 'sequence', 'message', 'digest', 'proof', 'store'],
   context: ['json', 'sequence', 'message', 'digest', 'pages', 'notes'], // of history only the view types, below
   thread: ['json', 'sequence', 'message'],
   cli: ['json', 'sequence', 'message', 'pages', 'history', 'context'],
-  '.': ['message', 'pages', 'notes', 'history', 'proof'],
+  '.': ['message', 'pages', 'notes', 'history', 'proof', 'store'],
 }
 
 /** Names that `context` may import from `history`: what reads, never what appends. */
@@ -85,6 +87,7 @@ describe('the house', () => {
       '@noble/hashes/sha2.js',
       '@noble/hashes/utils.js',
       'fp-ts/lib/Either.js',
+      'fp-ts/lib/TaskEither.js',
       'fp-ts/lib/function.js',
       'immer',
     ])

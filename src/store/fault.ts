@@ -1,0 +1,92 @@
+/** What can go wrong with a store, as data. */
+import { absurd } from 'fp-ts/lib/function.js'
+import { formatPath, type JsonObject, type Path } from '../json/index.ts'
+import type { BlockId } from '../message/index.ts'
+import type { Head, StoredRow } from './store.ts'
+
+export type StoreFault =
+  /** The log has grown: `missed` is what came after the expected head (the first 1,000 rows of it). Nothing was appended. */
+  | { readonly _tag: 'Conflict'; readonly id: string; readonly expected: Head; readonly actual: Head; readonly missed: readonly StoredRow[] }
+  /** The log does not continue the expected head at all: it is another record. Nothing was appended. */
+  | { readonly _tag: 'Diverged'; readonly id: string; readonly expected: Head; readonly actual: Head }
+  /** The operation has happened with other rows, from position `from` on. */
+  | { readonly _tag: 'OperationMismatch'; readonly id: string; readonly operation: string; readonly from: number }
+  | { readonly _tag: 'MetaConflict'; readonly id: string; readonly expected: number; readonly actual: number; readonly meta: JsonObject }
+  | { readonly _tag: 'NoSuchLog'; readonly id: string }
+  | { readonly _tag: 'LogExists'; readonly id: string }
+  | { readonly _tag: 'BeyondEnd'; readonly id: string; readonly at: number; readonly size: number }
+  | { readonly _tag: 'InvalidId'; readonly what: 'log' | 'scope' | 'operation' | 'block' | 'cursor'; readonly reason: string }
+  /** What was to be stored can't be: the row at `index` of those given, or the metadata. */
+  | { readonly _tag: 'InvalidRow'; readonly index: number; readonly reason: string }
+  | { readonly _tag: 'InvalidMeta'; readonly path: Path; readonly reason: string }
+  /** Blocks that the rows to append speak of and that are not there. */
+  | { readonly _tag: 'MissingBlock'; readonly ids: readonly BlockId[] }
+  /** Blocks that were given with rows and that none of the rows speaks of: nothing would keep them. */
+  | { readonly _tag: 'UnusedBlock'; readonly ids: readonly BlockId[] }
+  /** Stored blocks whose bytes are not those of their ids. */
+  | { readonly _tag: 'DamagedBlock'; readonly ids: readonly BlockId[] }
+  /** What is stored is not what was: `position` is the first row that is not as it should be. */
+  | { readonly _tag: 'DamagedLog'; readonly id: string; readonly position: number; readonly reason: string }
+  | { readonly _tag: 'Closed' }
+  /** Somebody else has held the database for longer than `waited` milliseconds. */
+  | { readonly _tag: 'Busy'; readonly waited: number }
+  | { readonly _tag: 'ReadOnly'; readonly path: string }
+  | { readonly _tag: 'Full'; readonly path: string }
+  /** The file is a database of something else, or no database. */
+  | { readonly _tag: 'NotAStore'; readonly path: string; readonly found: string }
+  | { readonly _tag: 'NewerStore'; readonly path: string; readonly found: number; readonly supported: number }
+  | { readonly _tag: 'Io'; readonly operation: string; readonly cause: unknown }
+
+/** A store fault as a sentence for people: what happened, where, and what to do next. */
+export const storeFaultText = (fault: StoreFault): string => {
+  switch (fault._tag) {
+    case 'Conflict':
+      return `${name(fault.id)} has grown from ${fault.expected.size} to ${fault.actual.size} rows; nothing was appended: continue from its new end, or fork it at ${fault.expected.size}`
+    case 'Diverged':
+      return `${name(fault.id)} is not the record that was read: its ${fault.actual.size} rows don't continue the head of ${fault.expected.size} that was expected; nothing was changed: verify it, and read it again`
+    case 'OperationMismatch':
+      return `operation ${name(fault.operation)} has already appended other rows to ${name(fault.id)}, at position ${fault.from}; nothing was appended: an operation id names one content only`
+    case 'MetaConflict':
+      return `the metadata of ${name(fault.id)} was changed meanwhile: it is at version ${fault.actual}, not ${fault.expected}; nothing was changed: apply the change to the new version`
+    case 'NoSuchLog':
+      return `there is no log ${name(fault.id)} in this scope of the store`
+    case 'LogExists':
+      return `there is a log ${name(fault.id)} already; nothing was created: open it, or choose another id`
+    case 'BeyondEnd':
+      return `${name(fault.id)} has ${fault.size} rows and can't be forked at ${fault.at}`
+    case 'InvalidId':
+      return `this can't be the id of a ${fault.what}: ${fault.reason}`
+    case 'InvalidRow':
+      return `row ${fault.index} of those to append ${fault.reason}; nothing was appended`
+    case 'InvalidMeta':
+      return `the metadata can't be stored: ${formatPath(fault.path) || 'it'} ${fault.reason}; nothing was changed`
+    case 'MissingBlock':
+      return `${fault.ids.length} block${plural(fault.ids)} not in this scope of the store, the first ${fault.ids[0]}; put what is missing first`
+    case 'UnusedBlock':
+      return `${fault.ids.length} of the blocks to append ${fault.ids.length === 1 ? 'is' : 'are'} named by no row, the first ${fault.ids[0]}; nothing was appended: name it in the row's blocks`
+    case 'DamagedBlock':
+      return `${fault.ids.length} stored block${plural(fault.ids)} not what was stored, the first ${fault.ids[0]}: restore the store from a copy`
+    case 'DamagedLog':
+      return `${name(fault.id)} is damaged at position ${fault.position}: ${fault.reason}; the rows before it are as they were appended`
+    case 'Closed':
+      return 'the store is closed; open it again'
+    case 'Busy':
+      return `the store was held by another writer for more than ${fault.waited} ms; nothing was changed: try again`
+    case 'ReadOnly':
+      return `${fault.path} can't be written to: check the permissions of the file and of its folder`
+    case 'Full':
+      return `there is no space left for ${fault.path}; nothing was changed: free some and try again`
+    case 'NotAStore':
+      return `${fault.path} is ${fault.found}; nothing was changed: choose another path`
+    case 'NewerStore':
+      return `${fault.path} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}); nothing was changed: update the library`
+    case 'Io':
+      return `the store failed to ${fault.operation}: ${fault.cause instanceof Error ? fault.cause.message : String(fault.cause)}`
+    default:
+      return absurd(fault)
+  }
+}
+
+const name = (id: string): string => JSON.stringify(id)
+
+const plural = (ids: readonly BlockId[]): string => (ids.length === 1 ? ' is' : 's are')

@@ -1,0 +1,24 @@
+export { defaultScope, storeOf, type Answer, type Block, type CheckedAppend, type CheckedQuery, type CheckedRow, type StoreDriver } from './driver.ts'
+export { storeFaultText, type StoreFault } from './fault.ts'
+export { blockIdOf, maxIdBytes } from './id.ts'
+export { matches, maxMissed, positionsOf, type Placed, type Positions } from './lookup.ts'
+export { memoryStore, type MemoryOptions } from './memory.ts'
+export type {
+  Append,
+  Appended,
+  BlockStore,
+  Fork,
+  Head,
+  ListQuery,
+  LogInfo,
+  LogPage,
+  MetaUpdate,
+  NewLog,
+  Row,
+  RowKind,
+  RowRange,
+  Store,
+  StoredRow,
+} from './store.ts'
+export { grow, headOf, rowLeaf, type Grown } from './tree.ts'
+export { rangeAt, verifyLog } from './verify.ts'

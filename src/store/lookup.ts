@@ -1,0 +1,47 @@
+/** Finding rows and logs: what every driver computes alike. */
+import type { JsonObject } from '../json/index.ts'
+import { sliceBounds } from '../sequence/index.ts'
+import type { CheckedQuery } from './driver.ts'
+import type { LogInfo, RowKind, RowRange } from './store.ts'
+
+/** The most rows that a `Conflict` carries. */
+export const maxMissed = 1000
+
+/** Where a row stands among its kind. */
+export interface Placed {
+  readonly kind: RowKind
+  readonly index: number
+}
+
+/** The positions that a range stands for: from `start` up to, not including, `end`. */
+export interface Positions {
+  readonly start: number
+  readonly end: number
+}
+
+/** The positions of a range over a log. `rowAt` is asked O(log length) times, and only where the range is of one kind. */
+export const positionsOf = (log: Pick<LogInfo, 'head' | 'entries'>, { from, to, only }: RowRange, rowAt: (position: number) => Placed): Positions => {
+  const { size } = log.head
+  if (only === undefined) return sliceBounds(size, from, to)
+  const { start, end } = sliceBounds(only === 'entry' ? log.entries : size - log.entries, from, to)
+  if (start === end) return { start: 0, end: 0 }
+  return { start: positionOf(only, start, size, rowAt), end: positionOf(only, end - 1, size, rowAt) + 1 }
+}
+
+/** The position of the row of a kind with this index among them. There must be one. */
+const positionOf = (kind: RowKind, index: number, size: number, rowAt: (position: number) => Placed): number => {
+  let low = index // as many rows of its kind come before it
+  let high = size - 1
+  while (low < high) {
+    const middle = Math.floor((low + high) / 2)
+    const row = rowAt(middle)
+    const throughMiddle = row.kind === kind ? row.index + 1 : middle - row.index // how many of the kind up to there
+    if (throughMiddle > index) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** Whether metadata has what a query asks for: the same scalar under each key. */
+export const matches = (meta: JsonObject, where: CheckedQuery['where']): boolean =>
+  Object.keys(where).every((key) => Object.hasOwn(meta, key) && meta[key] === where[key])

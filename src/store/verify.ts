@@ -1,0 +1,85 @@
+/** Verification: whether a log's rows are what was appended. */
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { appendLeaf, emptyRange, equalBytes, peakEnds, type CompactRange } from '../proof/index.ts'
+import type { StoreFault } from './fault.ts'
+import type { Head, LogInfo, Store, StoredRow } from './store.ts'
+import { headOf, rowLeaf } from './tree.ts'
+
+/**
+ * Read a whole log and hold every row against the tree: `DamagedLog` names the first position that is not what was
+ * appended. With an older head it is also held against that: `Diverged` if the log does not continue it.
+ *
+ * Cost    O(log length), in pieces; three hashes a row
+ */
+export const verifyLog =
+  (store: Store, id: string, older?: Head): TaskEither<StoreFault, LogInfo> =>
+  async () => {
+    const found = await store.info(id)()
+    if (isLeft(found)) return found
+    const { head, entries } = found.right
+    const walk: Walk = { id, range: emptyRange, entries: 0, older, olderFound: older?.size === 0 ? headOf(emptyRange, store.hash) : undefined }
+    while (walk.range.size < head.size) {
+      const fault = await verifyPiece(store, walk, Math.min(walk.range.size + piece, head.size))
+      if (fault !== undefined) return left(fault)
+    }
+    if (headOf(walk.range, store.hash).root !== head.root || walk.entries !== entries)
+      return left({ _tag: 'DamagedLog', id, position: head.size, reason: 'the head is not that of its rows' })
+    if (older !== undefined && walk.olderFound?.root !== older.root) return left({ _tag: 'Diverged', id, expected: older, actual: head })
+    return found
+  }
+
+/** The range that the first `size` rows of a log stand for, from the nodes beside them. Cost: O(log size). */
+export const rangeAt =
+  (store: Store, id: string, size: number): TaskEither<StoreFault, CompactRange> =>
+  async () => {
+    const peaks = await store.nodes(id, peakEnds(size).map((end) => end - 1))()
+    return isLeft(peaks) ? peaks : right(Object.freeze({ size, peaks: peaks.right }))
+  }
+
+/** How many rows are read at once. */
+const piece = 500
+
+interface Walk {
+  readonly id: string
+  readonly older: Head | undefined
+  range: CompactRange
+  entries: number
+  /** The head that the log had at the size of the older one. */
+  olderFound: Head | undefined
+}
+
+const verifyPiece = async (store: Store, walk: Walk, to: number): Promise<StoreFault | undefined> => {
+  const from = walk.range.size
+  const read = await pieceOf(store, walk.id, from, to)
+  if (isLeft(read)) {
+    // A row that can't be read may stand behind one that was changed: the first is what is asked for.
+    const fault = read.left
+    if (fault._tag !== 'DamagedLog' || fault.position <= from || fault.position >= to) return fault
+    return (await verifyPiece(store, walk, fault.position)) ?? fault
+  }
+  const { rows, nodes } = read.right
+  for (const [offset, row] of rows.entries()) {
+    const position = from + offset
+    const index = row.kind === 'entry' ? walk.entries : position - walk.entries
+    walk.range = appendLeaf(walk.range, rowLeaf(row, store.hash), store.hash)
+    if (row.kind === 'entry') walk.entries += 1
+    const node = walk.range.peaks.at(-1) as Uint8Array
+    if (row.position !== position || row.index !== index || !equalBytes(node, nodes[offset] as Uint8Array))
+      return { _tag: 'DamagedLog', id: walk.id, position, reason: 'the row is not what was appended there' }
+    if (walk.range.size === walk.older?.size) walk.olderFound = headOf(walk.range, store.hash)
+  }
+  return rows.length === to - from ? undefined : { _tag: 'DamagedLog', id: walk.id, position: from + rows.length, reason: 'rows are missing' }
+}
+
+interface Piece {
+  readonly rows: readonly StoredRow[]
+  readonly nodes: readonly Uint8Array[]
+}
+
+const pieceOf = async (store: Store, id: string, from: number, to: number): Promise<Either<StoreFault, Piece>> => {
+  const rows = await store.read(id, { from, to })()
+  if (isLeft(rows)) return rows
+  const nodes = await store.nodes(id, Array.from({ length: to - from }, (_, offset) => from + offset))()
+  return isLeft(nodes) ? nodes : right({ rows: rows.right, nodes: nodes.right })
+}

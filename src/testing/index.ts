@@ -1,0 +1,3 @@
+export type { ContractCase } from './check.ts'
+export type { Elsewhere, StorePlace, Wreck } from './place.ts'
+export { storeContract } from './store-contract.ts'

@@ -1,0 +1,78 @@
+/** Listing logs. */
+import type { JsonObject } from '../json/index.ts'
+import type { ListQuery, Store } from '../store/index.ts'
+import { done, faulty, holds, same } from './check.ts'
+import { add, entry } from './rows.ts'
+import type { StoreCases } from './store-contract.ts'
+
+const allPages = async (store: Store, query: ListQuery): Promise<string[]> => {
+  const ids: string[] = []
+  let after: string | undefined
+  do {
+    const page = await done(store.list(after === undefined ? query : { ...query, after }))
+    ids.push(...page.logs.map((log) => log.id))
+    after = page.next
+  } while (after !== undefined)
+  return ids
+}
+
+export const listCases: StoreCases = {
+  'logs are listed with the last created first, also those of one millisecond': async (store) => {
+    const ids = Array.from({ length: 50 }, (_, index) => `log ${(index * 7) % 50}`)
+    for (const id of ids) await done(store.create({ id }))
+    same((await done(store.list())).logs.map((log) => log.id), ids.toReversed())
+    await add(store, ids[0] as string, [entry('x')])
+    same((await done(store.list())).logs.map((log) => log.id), ids.toReversed())
+  },
+  'a listed log says what `info` says': async (store) => {
+    await done(store.create({ id: 'a', meta: { n: 1 } }))
+    await add(store, 'a', [entry('x')])
+    same((await done(store.list())).logs, [await done(store.info('a'))])
+  },
+  'pages follow each other without a gap, whatever is created meanwhile': async (store) => {
+    const ids = Array.from({ length: 7 }, (_, index) => `log ${index}`)
+    for (const id of ids) await done(store.create({ id }))
+    const first = await done(store.list({ limit: 3 }))
+    await done(store.create({ id: 'meanwhile' }))
+    const second = await done(store.list({ limit: 3, after: first.next as string }))
+    const third = await done(store.list({ limit: 3, after: second.next as string }))
+    same([...first.logs, ...second.logs, ...third.logs].map((log) => log.id), ids.toReversed())
+    holds(!('next' in third), 'the last page has no next')
+  },
+  'a page that holds the last log exactly is the last page': async (store) => {
+    for (const id of ['a', 'b', 'c', 'd']) await done(store.create({ id }))
+    const first = await done(store.list({ limit: 2 }))
+    const second = await done(store.list({ limit: 2, after: first.next as string }))
+    same([second.logs.map((log) => log.id), 'next' in second], [['b', 'a'], false])
+  },
+  'only logs with the wanted metadata are listed': async (store) => {
+    const metas = ['{"kind":"chat","user":"1"}', '{"kind":"chat","user":1}', '{"kind":"task"}', '{"__proto__":"x"}', '{"done":true}', '{"done":1}', '{"done":null}', '{}', '{"a.b":"\'\\"","kind":["chat"]}', '{"kind":"chat","user":"2"}']
+    for (const [index, meta] of metas.entries()) await done(store.create({ id: `${index}`, meta: JSON.parse(meta) as JsonObject }))
+    const wanted: readonly (readonly [string, string[]])[] = [
+      ['{}', ['9', '8', '7', '6', '5', '4', '3', '2', '1', '0']],
+      ['{"kind":"chat"}', ['9', '1', '0']],
+      ['{"kind":"chat","user":"1"}', ['0']],
+      ['{"user":1}', ['1']],
+      ['{"done":true}', ['4']],
+      ['{"done":1}', ['5']],
+      ['{"done":null}', ['6']],
+      ['{"done":false}', []],
+      ['{"__proto__":"x"}', ['3']],
+      ['{"a.b":"\'\\""}', ['8']],
+      ['{"constructor":null}', []],
+    ]
+    for (const [where, ids] of wanted) {
+      const query = { where: JSON.parse(where) as NonNullable<ListQuery['where']> }
+      same((await done(store.list(query))).logs.map((log) => log.id), ids, where)
+      same(await allPages(store, { ...query, limit: 1 }), ids, where)
+    }
+  },
+  'limits are kept between 1 and 1,000': async (store) => {
+    for (let index = 0; index < 105; index++) await done(store.create({ id: `${index}` }))
+    const sizes = await Promise.all([undefined, 0, -5, 1, 2.9, NaN, 1e9].map(async (limit) => (await done(store.list(limit === undefined ? {} : { limit }))).logs.length))
+    same(sizes, [100, 1, 1, 1, 2, 1, 105])
+  },
+  'what is no cursor is refused': async (store) => {
+    for (const after of ['x', '', "1' or 1=1", 'NaN']) same((await faulty('InvalidId', store.list({ after }))).what, 'cursor')
+  },
+}

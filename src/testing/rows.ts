@@ -1,0 +1,34 @@
+/** Rows for the cases, and what must become of them. */
+import type { Hash } from '../digest/index.ts'
+import { treeRoot } from '../proof/index.ts'
+import { rowLeaf, type Append, type Appended, type Head, type LogInfo, type Row, type Store, type StoredRow } from '../store/index.ts'
+import { done } from './check.ts'
+
+export const entry = (body: string): Row => ({ kind: 'entry', body })
+
+export const note = (body: string): Row => ({ kind: 'note', body })
+
+/** So many rows with different texts, every third a note. */
+export const someRows = (count: number, text = 'row'): Row[] =>
+  Array.from({ length: count }, (_, index) => (index % 3 === 2 ? note(`${text} ${index}`) : entry(`${text} ${index}`)))
+
+/** The rows as they must come back, from the definition of a position and of an index. */
+export const asStored = (rows: readonly Row[]): StoredRow[] =>
+  rows.map(({ kind, body }, position) => ({ position, kind, index: rows.slice(0, position).filter((row) => row.kind === kind).length, body }))
+
+/** The head that a log of these rows must have. */
+export const headFor = (rows: readonly Row[], hash: Hash): Head => ({
+  size: rows.length,
+  root: Array.from(treeRoot(rows.map((row) => rowLeaf(row, hash)), hash), (byte) => byte.toString(16).padStart(2, '0')).join(''),
+})
+
+/** A log with these rows, appended at once. */
+export const logWith = async (store: Store, id: string, rows: readonly Row[] = []): Promise<LogInfo> => {
+  const { head } = await done(store.create({ id }))
+  if (rows.length > 0) await done(store.append(id, { expected: head, rows }))
+  return done(store.info(id))
+}
+
+/** Append at whatever the head is. */
+export const add = async (store: Store, id: string, rows: readonly Row[], more: Partial<Append> = {}): Promise<Appended> =>
+  done(store.append(id, { expected: (await done(store.info(id))).head, rows, ...more }))
