@@ -20,6 +20,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   testing: ['json', 'sequence', 'message', 'digest', 'proof', 'store'],
   context: ['json', 'sequence', 'message', 'digest', 'pages', 'notes'], // of history only the view types, below
   thread: ['json', 'sequence', 'message'],
+  records: ['json', 'history'],
   cli: ['json', 'sequence', 'message', 'pages', 'history', 'context'],
   '.': ['message', 'pages', 'notes', 'history', 'proof', 'store'],
 }

@@ -1,0 +1,1 @@
+export { encodeValue, redacted, type EncodedValue, type EncodeLimits, type EncodeOptions, type Redact } from './encode.ts'
