@@ -250,9 +250,10 @@ const read = (get: () => unknown, walk: Walk): Json | undefined => {
 
 const nextOf = (values: IterableIterator<unknown>) => (): unknown => values.next().value
 
-/** A plain assignment would run the setter of `__proto__`. */
-const define = (target: object, key: string, value: Json): void => {
-  Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
+/** A plain assignment would run the setter of `__proto__`, or of whatever somebody put on Object.prototype. */
+const define = (target: { [key: string]: Json }, key: string, value: Json): void => {
+  if (key in Object.prototype) Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
+  else target[key] = value
 }
 
 const counted = <T extends number | boolean | null>(value: T, walk: Walk): T => {

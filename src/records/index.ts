@@ -1,1 +1,5 @@
+export { recordCall, startCall, type Call, type CallContext, type Finished, type Outcome, type Signal, type StartedCall } from './call.ts'
+export { contentFaultText, createContentStore, type ContentFault, type ContentStore, type ContentStoreOptions } from './content.ts'
 export { encodeValue, redacted, type EncodedValue, type EncodeLimits, type EncodeOptions, type Redact } from './encode.ts'
+export { createCallLog, type CallLogOptions, type CallScope, type RecordEvent } from './log.ts'
+export { speakers, type CallRecord, type OutcomeSummary, type Speaker } from './record.ts'
