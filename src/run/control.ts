@@ -1,0 +1,97 @@
+/** What comes from outside while a run goes on: interrupts, its end, its time limits. The loop asks for it where it can stop. */
+import type { Message } from '../message/index.ts'
+import type { InterruptBehavior } from './event.ts'
+import type { StopReason } from './result.ts'
+
+/** A reason to cut what is going on. */
+export interface Interrupt {
+  readonly behavior: InterruptBehavior
+  /** What the user says instead; the run goes on with it. */
+  readonly message: Message | undefined
+  /** What the results of calls that were not run to their end say. */
+  readonly reason: string
+  /** Why the run ends with it, unless it goes on. */
+  readonly stop: StopReason | undefined
+}
+
+export class Control {
+  #cut: Interrupt | undefined
+  #ended = false
+  #abort = new AbortController()
+  #stepTimer: ReturnType<typeof setTimeout> | undefined
+  readonly #runTimer: ReturnType<typeof setTimeout> | undefined
+  readonly #released: () => void
+  readonly #outside: AbortSignal | undefined
+  /** Called once when something comes in, by whoever waits for that and for something else. */
+  onCut: (() => void) | undefined
+  readonly #onOutside = (): void => void this.interrupt({ behavior: 'discard', message: undefined, reason: 'The run was cancelled.', stop: 'cancelled' })
+
+  constructor(timeout: number, outside: AbortSignal | undefined, released: () => void) {
+    this.#released = released
+    this.#outside = outside
+    if (Number.isFinite(timeout)) this.#runTimer = setTimeout(() => this.#timeOut(`The run's limit of ${timeout} ms was reached.`), timeout)
+    if (outside?.aborted === true) this.#onOutside()
+    else outside?.addEventListener('abort', this.#onOutside, { once: true })
+  }
+
+  /** The signal of what goes on now: the model's stream, the tools. */
+  get signal(): AbortSignal {
+    return this.#abort.signal
+  }
+
+  /** False: the run has ended, or is about to. One that ends the run takes the place of one that does not. */
+  interrupt(cut: Interrupt): boolean {
+    if (this.#ended || (this.#cut !== undefined && (this.#cut.stop !== undefined || cut.stop === undefined))) return false
+    this.#cut = cut
+    this.#abort.abort(new Error(cut.reason))
+    this.onCut?.()
+    if (cut.stop !== undefined) this.#released()
+    return true
+  }
+
+  #timeOut(reason: string): void {
+    this.interrupt({ behavior: 'discard', message: undefined, reason, stop: 'timeout' })
+  }
+
+  beginStep(timeout: number): void {
+    if (this.#cut === undefined) this.#abort = new AbortController()
+    if (Number.isFinite(timeout)) this.#stepTimer = setTimeout(() => this.#timeOut(`The step's limit of ${timeout} ms was reached.`), timeout)
+  }
+
+  endStep(): void {
+    clearTimeout(this.#stepTimer)
+  }
+
+  /** What came in since it was last asked. */
+  cut(): Interrupt | undefined {
+    const cut = this.#cut
+    this.#cut = undefined
+    return cut
+  }
+
+  /** The same, where it is known that something came in. */
+  takeCut(): Interrupt {
+    const cut = this.cut()
+    if (cut === undefined) throw new Error('nothing was cut')
+    return cut
+  }
+
+  /**
+   * Before a run ends by itself: what came in at the last moment and makes it go on. Without such a thing nothing comes
+   * in any more.
+   */
+  close(): Interrupt | undefined {
+    const late = this.cut()
+    if (late !== undefined && late.stop === undefined) return late
+    this.#ended = true
+    return undefined
+  }
+
+  end(): void {
+    this.#ended = true
+    clearTimeout(this.#runTimer)
+    clearTimeout(this.#stepTimer)
+    this.#outside?.removeEventListener('abort', this.#onOutside)
+    this.#released()
+  }
+}

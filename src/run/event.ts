@@ -1,0 +1,35 @@
+/** What happens in a run, told as it happens: one flat union with stable names, in the order of `seq`. */
+import type { HistoryDelta } from '../history/index.ts'
+import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
+import type { ModelEvent, ModelResponse } from './model.ts'
+import type { RunResult } from './result.ts'
+
+export type RunEvent =
+  /** A step begins: the model is about to be called. `step` counts from 0; `len` is how many messages the record has. */
+  | (Told & { readonly type: 'step_start'; readonly step: number; readonly len: number })
+  /** Something the model streamed. */
+  | (Told & { readonly type: 'model_event'; readonly step: number; readonly event: ModelEvent })
+  /** A tool is about to be run; handlers have finished with this event before it is. */
+  | (Told & { readonly type: 'tool_call_start'; readonly step: number; readonly call: ToolCallPart })
+  /** What a tool answered, in the order in which tools finish. */
+  | (Told & { readonly type: 'tool_result'; readonly step: number; readonly result: ToolResultPart; readonly milliseconds: number })
+  /** The step is over: the model's whole response, and the results of its calls in call order. */
+  | (Told & { readonly type: 'step_complete'; readonly step: number; readonly response: ModelResponse; readonly results: readonly ToolResultPart[] })
+  /** What the record is to be extended by. Every message of the run comes in exactly one of these. */
+  | (Told & { readonly type: 'history_delta'; readonly step: number } & HistoryDelta<Message>)
+  /** An answer was cut: what there was of its text, and what becomes of it (in the delta that follows, if anything does). */
+  | (Told & { readonly type: 'interrupted'; readonly step: number; readonly partialText: string; readonly behavior: InterruptBehavior })
+  /** The end: the last event of every run, also of one that failed or was cancelled. */
+  | (Told & { readonly type: 'run_complete'; readonly result: RunResult })
+
+interface Told {
+  /** Counts from 0, without gaps, but for `model_event`s that nobody was there to read. */
+  readonly seq: number
+}
+
+/**
+ * What becomes of an answer that is interrupted while it streams: `discard` nothing of it is recorded, `savePartial` its
+ * text and finished calls are, `saveMarked` they are, with a mark that people and models can read.
+ */
+export type InterruptBehavior = 'discard' | 'savePartial' | 'saveMarked'
+

@@ -1,0 +1,77 @@
+/** Running tools: whatever happens in one becomes its result. */
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { parseJson } from '../json/index.ts'
+import { decodeMessage, text, toolResultPart, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
+import { reasonOf } from './fault.ts'
+import { ToolOutput, type Tool } from './tool.ts'
+
+/**
+ * Run the tool that a call asks for. Never rejects: a throw, a timeout, an interrupt, arguments that are wrong, a tool that is
+ * unknown and an output that can't be recorded each become an error result that tells the model what to do about it.
+ */
+export const invoke = async (call: ToolCallPart, tools: ReadonlyMap<string, Tool>, signal: AbortSignal): Promise<ToolResultPart> => {
+  const found = tools.get(call.name)
+  if (found === undefined) return failed(call, `There is no tool ${JSON.stringify(call.name)}. ${tools.size === 0 ? 'There are no tools.' : `The tools are: ${[...tools.keys()].join(', ')}.`}`)
+  const input = await checked(call, found)
+  if (isLeft(input)) return failed(call, input.left)
+  if (signal.aborted) return failed(call, reasonOf(signal.reason))
+
+  const { timeout } = found
+  const limit = new AbortController()
+  const timer = timeout === undefined ? undefined : setTimeout(() => limit.abort(new Error(`The tool was given up after ${timeout} ms.`)), timeout)
+  const given = AbortSignal.any([signal, limit.signal])
+  try {
+    const output = await Promise.race([aborted(given), (async () => found.run(input.right as never, { call, signal: given }))()])
+    return resultOf(call, output)
+  } catch (error) {
+    return failed(call, given.aborted ? reasonOf(given.reason) : `The tool failed: ${reasonOf(error)}`)
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** An error result for a call that was not run, or not to its end. */
+export const failed = ({ id, name }: ToolCallPart, reason: string): ToolResultPart =>
+  toolResultPart(id, [text(reason.toWellFormed())], { name, isError: true })
+
+/** Rejects as soon as the signal is aborted. */
+const aborted = (signal: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const stop = (): void => reject(signal.reason as Error)
+    if (signal.aborted) stop()
+    else signal.addEventListener('abort', stop, { once: true })
+  })
+
+const checked = async (call: ToolCallPart, { schema }: Tool): Promise<Either<string, unknown>> => {
+  const parsed = parseJson(call.arguments.trim() === '' ? '{}' : call.arguments)
+  if (isLeft(parsed)) return left(`The arguments are not valid JSON: line ${parsed.left.line}, column ${parsed.left.column}: expected ${parsed.left.expected}, found ${parsed.left.found}. The tool was not run.`)
+  if (schema === undefined) return right(parsed.right)
+  try {
+    const outcome = await schema['~standard'].validate(parsed.right)
+    if (outcome.issues === undefined) return right(outcome.value)
+    const issues = outcome.issues.map(({ path = [], message }) => {
+      const at = path.map((step) => String(typeof step === 'object' ? step.key : step)).join('.')
+      return at === '' ? message : `${at}: ${message}`
+    })
+    return left(`The arguments are not what the tool takes: ${issues.join('; ')}. The tool was not run.`)
+  } catch (error) {
+    return left(`The arguments could not be checked: ${reasonOf(error)}. The tool was not run.`)
+  }
+}
+
+const resultOf = (call: ToolCallPart, output: unknown): ToolResultPart => {
+  const { id, name } = call
+  if (!(output instanceof ToolOutput)) return toolResultPart(id, [text(writtenOut(output).toWellFormed())], { name })
+  const result = toolResultPart(id, output.content, { name, ...(output.isError && { isError: true }) })
+  const recordable = decodeMessage({ role: 'tool', content: [result] })
+  return isLeft(recordable) ? failed(call, `The tool's output can't be recorded.`) : (recordable.right.content[0] as ToolResultPart)
+}
+
+const writtenOut = (output: unknown): string => {
+  if (typeof output === 'string') return output
+  try {
+    return JSON.stringify(output) ?? ''
+  } catch (error) {
+    throw new Error(`its output can't be written as JSON: ${reasonOf(error)}`, { cause: error })
+  }
+}

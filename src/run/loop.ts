@@ -1,0 +1,368 @@
+/**
+ * The loop: call the model, run its tools, say what the record is to be extended by, again.
+ *
+ * It owns no history. It begins with a settled view, keeps a working copy for its own requests, and whatever is to be
+ * recorded leaves it as a delta. At every moment at which it can end, the deltas so far make a settled record.
+ */
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { createHistory, type View } from '../history/index.ts'
+import type { JsonObject } from '../json/index.ts'
+import { decodeMessage, messageFaultText, settle, type Message, type Part, type Sequence, type Settled, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
+import type { Usage } from '../notes/index.ts'
+import type { Channel } from './channel.ts'
+import type { Control, Interrupt } from './control.ts'
+import type { RunEvent } from './event.ts'
+import { reasonOf, type RunFault } from './fault.ts'
+import { failed, invoke } from './invoke.ts'
+import type { Limits } from './limits.ts'
+import type { Model, ModelEvent, ModelResponse } from './model.ts'
+import { PartialAnswer } from './partial.ts'
+import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
+import type { Tool } from './tool.ts'
+
+/** What is sent in place of the whole record. `deriveContext` gives it. */
+export interface ModelContext {
+  readonly messages: Settled<Sequence<Message>>
+  /** How many messages, from the first, are those of the context before. */
+  readonly stablePrefix: number
+}
+
+/** Derives what the next call is sent, given what was sent before. */
+export type ContextFor = (view: View<Message>, previous: ModelContext | undefined) => Either<unknown, ModelContext>
+
+/**
+ * Whoever is told of each event before the next thing happens. It may take its time; a `Left`, or a throw, ends the
+ * run with the fault `HandlerFailed`.
+ */
+export type RunHandler = (event: RunEvent) => HandlerAnswer | Promise<HandlerAnswer>
+
+export type HandlerAnswer = Either<unknown, unknown> | void
+
+/** A loop's options, with every default filled in. */
+export interface LoopOptions {
+  readonly id: string
+  readonly model: Model
+  readonly view: Settled<Sequence<Message>>
+  readonly tools: ReadonlyMap<string, Tool>
+  readonly toolConcurrency: number
+  readonly limits: Limits
+  readonly parameters: JsonObject
+  readonly context: ContextFor | undefined
+  readonly handlers: readonly RunHandler[]
+  readonly now: () => number
+}
+
+type Untold = RunEvent extends infer Event ? (Event extends RunEvent ? Omit<Event, 'seq'> : never) : never
+type Problem = RunFault extends infer Fault ? (Fault extends RunFault ? Omit<Fault, 'partial'> : never) : never
+
+/** What ends a run from within. Not an Error: it never leaves the loop. */
+class Failed {
+  readonly problem: Problem
+
+  constructor(problem: Problem) {
+    this.problem = problem
+  }
+}
+
+export class Loop {
+  readonly #options: LoopOptions
+  readonly #control: Control
+  readonly #channel: Channel<RunEvent>
+  readonly #work
+  /** The ids of every call there is, so that none is given out twice. */
+  readonly #callIds: Set<string>
+  readonly #steps: RunStep[] = []
+  #seq = 0
+  #step = 0
+  #deltas = 0
+  #toolCalls = 0
+  #interrupts = 0
+  #usage: Usage = noUsage
+  #context: ModelContext | undefined
+
+  constructor(options: LoopOptions, control: Control, channel: Channel<RunEvent>) {
+    this.#options = options
+    this.#control = control
+    this.#channel = channel
+    this.#work = createHistory<Message>({ from: options.view })
+    this.#callIds = new Set()
+    for (const { content } of options.view) for (const part of content) if (part.type === 'tool_call') this.#callIds.add(part.id)
+  }
+
+  /** Run to the end. Never rejects. */
+  async run(): Promise<Either<RunFault, RunResult>> {
+    let outcome: Either<Problem, StopReason>
+    try {
+      outcome = right(await this.#untilStopped())
+    } catch (error) {
+      // What is no Failed was thrown by a function of the caller's; the run ends as every run does.
+      outcome = left(error instanceof Failed ? error.problem : { _tag: 'HandlerFailed', step: this.#step, event: 'step_complete', cause: error })
+    }
+    const result = this.#result(isLeft(outcome) ? 'error' : outcome.right)
+    this.#control.end()
+    let ended: Either<RunFault, RunResult> = isLeft(outcome) ? left({ ...outcome.left, partial: result } as RunFault) : right(result)
+    try {
+      await this.#tell({ type: 'run_complete', result })
+    } catch (error) {
+      if (error instanceof Failed && !isLeft(ended)) ended = left({ ...error.problem, partial: result } as RunFault)
+    }
+    this.#channel.close()
+    return ended
+  }
+
+  async #untilStopped(): Promise<StopReason> {
+    for (;;) {
+      let stop = await this.#between(this.#control.cut())
+      if (stop === undefined && this.#step >= this.#options.limits.maxSteps) stop = 'max_steps'
+      if (stop === undefined) {
+        stop = await this.#once()
+        this.#step += 1
+      }
+      if (stop === undefined) continue
+      const late = this.#control.close()
+      if (late === undefined || this.#step >= this.#options.limits.maxSteps) return stop
+      await this.#between(late)
+    }
+  }
+
+  /** An interrupt or an end that came between two steps: there is no answer to cut. */
+  async #between(cut: Interrupt | undefined): Promise<StopReason | undefined> {
+    if (cut === undefined) return undefined
+    await this.#tellCut(cut, '')
+    await this.#record([], cut.message)
+    return cut.stop
+  }
+
+  /** One step. A reason to stop, or undefined to go on. */
+  async #once(): Promise<StopReason | undefined> {
+    const { limits, model, now } = this.#options
+    const began = now()
+    await this.#tell({ type: 'step_start', step: this.#step, len: this.#work.len })
+    this.#control.beginStep(limits.stepTimeout)
+    try {
+      const partial = new PartialAnswer()
+      const answer = await this.#ask(partial)
+      if (answer === 'cut') return await this.#cut(this.#control.takeCut(), partial)
+
+      const response = this.#admitted(answer)
+      const calls = openCallsOf(response.message)
+      const usage = addUsage(this.#usage, response.usage)
+      const refusal = whyNot(calls, response, usage, this.#toolCalls, limits)
+      const results = refusal === undefined ? await this.#runTools(calls) : calls.map((call) => failed(call, refusal.reason))
+      this.#usage = usage
+      this.#steps.push(Object.freeze({ response, calls, results, milliseconds: now() - began }))
+      await this.#tell({ type: 'step_complete', step: this.#step, response, results })
+
+      // What comes in while tools run is no reason to discard: the answer was whole, and its tools may have had effects.
+      const cut = this.#control.cut()
+      if (cut !== undefined) await this.#tellCut(cut, '')
+      await this.#record([...(response.message.content.length === 0 ? [] : [response.message]), ...resultMessages(results, model)], cut?.message)
+      if (cut !== undefined) return cut.stop
+      if (refusal !== undefined) return refusal.stop
+      if (calls.length === 0) return response.reason === 'max_tokens' ? 'max_tokens' : 'end_turn'
+      if (limits.stopWhen?.({ steps: this.#steps, usage: this.#usage }) === true) return 'custom'
+      return undefined
+    } finally {
+      this.#control.endStep()
+    }
+  }
+
+  /** The model's whole answer, or `cut` if it was interrupted before. */
+  async #ask(partial: PartialAnswer): Promise<ModelResponse | 'cut'> {
+    const { model, tools, parameters } = this.#options
+    const definitions = [...tools.values()]
+    const { messages, stablePrefix } = this.#derive()
+    const step = this.#step
+    const { signal } = this.#control
+    let events: AsyncIterator<ModelEvent> | undefined
+    try {
+      events = model.stream({ messages, tools: definitions, stablePrefix, parameters }, signal)[Symbol.asyncIterator]()
+      while (!signal.aborted) {
+        const next = await this.#nextOrCut(events)
+        if (next === 'cut') break
+        if (next.done === true) throw new Failed({ _tag: 'StreamEndedEarly', model: model.name, step, partialText: partial.text })
+        partial.take(next.value)
+        await this.#tell({ type: 'model_event', step, event: next.value })
+        if (next.value.type === 'finish') return next.value
+      }
+    } catch (error) {
+      if (error instanceof Failed) throw error
+      if (!signal.aborted) throw new Failed({ _tag: 'ModelFailed', model: model.name, step, reason: reasonOf(error), ...statusOf(error), cause: error })
+    } finally {
+      // Not awaited: a stream that hangs would hold up the end.
+      Promise.resolve(events?.return?.()).catch(() => undefined)
+    }
+    return 'cut'
+  }
+
+  /** One promise an event: a race against one that stays pending for long would keep every loser alive. */
+  #nextOrCut(events: AsyncIterator<ModelEvent>): Promise<IteratorResult<ModelEvent> | 'cut'> {
+    return new Promise((resolve, reject) => {
+      this.#control.onCut = () => resolve('cut')
+      events.next().then(resolve, reject)
+    })
+  }
+
+  #derive(): ModelContext {
+    const { context } = this.#options
+    const view = this.#work.view()
+    const step = this.#step
+    if (context !== undefined) {
+      const derived = derivedBy(context, view, this.#context)
+      if (isLeft(derived)) throw new Failed({ _tag: 'NoContext', step, cause: derived.left })
+      this.#context = derived.right
+      return derived.right
+    }
+    const settled = settle(view)
+    if (isLeft(settled)) throw new Failed({ _tag: 'ContextUnsettled', step, cause: settled.left })
+    const stablePrefix = this.#context?.messages.length ?? 0
+    return (this.#context = { messages: settled.right, stablePrefix })
+  }
+
+  /** The answer as it can be recorded: calls with ids of their own, none whose arguments were cut off. */
+  #admitted(answer: ModelResponse): ModelResponse {
+    const { model } = this.#options
+    const decoded = decodeMessage(answer.message)
+    const wrong = isLeft(decoded) ? messageFaultText(decoded.left) : decoded.right.role === 'assistant' ? undefined : `its role is ${decoded.right.role}`
+    if (isLeft(decoded) || wrong !== undefined) throw new Failed({ _tag: 'InvalidAnswer', model: model.name, step: this.#step, reason: wrong ?? '' })
+    const content = decoded.right.content.flatMap((part): readonly Part[] => {
+      if (part.type !== 'tool_call') return [part]
+      if (answer.reason === 'max_tokens' && !isJson(part.arguments)) return []
+      return [this.#withOwnId(part)]
+    })
+    const { message: _, ...rest } = answer
+    return Object.freeze({ ...rest, message: content.every((part, index) => part === decoded.right.content[index]) && content.length === decoded.right.content.length ? decoded.right : Object.freeze({ ...decoded.right, content: Object.freeze(content) }) })
+  }
+
+  /** Some models number their calls anew in every answer, and a record with two calls of one id is refused. */
+  #withOwnId(part: ToolCallPart): ToolCallPart {
+    let { id } = part
+    for (let count = 2; this.#callIds.has(id); count++) id = `${part.id}_${count}`
+    this.#callIds.add(id)
+    return id === part.id ? part : Object.freeze({ ...part, id, meta: Object.freeze({ ...part.meta, indelible: { callId: part.id } }) })
+  }
+
+  /** The results in call order, however long each takes. */
+  async #runTools(calls: readonly ToolCallPart[]): Promise<readonly ToolResultPart[]> {
+    const { tools, toolConcurrency, now } = this.#options
+    const step = this.#step
+    const { signal } = this.#control
+    const results: ToolResultPart[] = []
+    const queue = calls.entries()
+    let stopped: unknown
+    const one = async (index: number, call: ToolCallPart): Promise<void> => {
+      if (!signal.aborted) await this.#tell({ type: 'tool_call_start', step, call })
+      const began = now()
+      const result = signal.aborted ? failed(call, reasonOf(signal.reason)) : await invoke(call, tools, signal)
+      results[index] = result
+      await this.#tell({ type: 'tool_result', step, result, milliseconds: now() - began })
+    }
+    // Workers take from one queue. One that fails (a handler refused) lets the others finish what they have begun.
+    const worker = async (): Promise<void> => {
+      for (const [index, call] of queue) {
+        if (stopped !== undefined) return
+        await one(index, call).catch((error: unknown) => (stopped ??= error))
+      }
+    }
+    const alone = calls.some(({ name }) => tools.get(name)?.alone === true)
+    await Promise.all(Array.from({ length: alone ? 1 : Math.min(toolConcurrency, calls.length) }, worker))
+    if (stopped !== undefined) throw stopped
+    this.#toolCalls += calls.length
+    return Object.freeze(results)
+  }
+
+  /** An answer that was cut: told, and what is kept of it recorded, with results for its calls. */
+  async #cut(cut: Interrupt, partial: PartialAnswer): Promise<StopReason | undefined> {
+    const message = partial.message(cut.behavior)
+    const kept = message === undefined ? undefined : this.#admitted({ message, reason: 'other', usage: noUsage }).message
+    const results = kept === undefined ? [] : openCallsOf(kept).map((call) => failed(call, cut.reason))
+    await this.#tellCut(cut, partial.text)
+    await this.#record([...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#options.model)], cut.message)
+    return cut.stop
+  }
+
+  async #tellCut(cut: Interrupt, partialText: string): Promise<void> {
+    this.#interrupts += 1
+    await this.#tell({ type: 'interrupted', step: this.#step, partialText, behavior: cut.behavior })
+  }
+
+  /** A delta, told and taken into the working copy. None if there is nothing to record. */
+  async #record(messages: readonly Message[], injected: Message | undefined): Promise<void> {
+    const append = Object.freeze(injected === undefined ? messages : [...messages, injected])
+    if (append.length === 0) return
+    const id = `${this.#options.id}:${this.#deltas++}`
+    await this.#tell({ type: 'history_delta', step: this.#step, id, expectedLen: this.#work.len, append }, () => {
+      for (const message of append) this.#work.append(message)
+    })
+  }
+
+  /** Handlers first, so that what a reader sees of a delta has been made durable. */
+  async #tell(event: Untold, done?: () => void): Promise<void> {
+    const told = Object.freeze({ seq: this.#seq++, ...event }) as RunEvent
+    for (const handler of this.#options.handlers) {
+      let answer: HandlerAnswer
+      try {
+        answer = await handler(told)
+      } catch (error) {
+        throw new Failed({ _tag: 'HandlerFailed', step: this.#step, event: event.type, cause: error })
+      }
+      if (answer !== undefined && isLeft(answer)) throw new Failed({ _tag: 'HandlerFailed', step: this.#step, event: event.type, cause: answer.left })
+    }
+    done?.()
+    await this.#channel.push(told, event.type === 'model_event')
+  }
+
+  #result(stopReason: StopReason): RunResult {
+    return Object.freeze({
+      response: this.#steps.at(-1)?.response.message,
+      steps: Object.freeze([...this.#steps]),
+      counts: Object.freeze({ steps: this.#steps.length, toolCalls: this.#toolCalls, interrupts: this.#interrupts }),
+      usage: this.#usage,
+      stopReason,
+      messages: this.#work.view().toArray(),
+    })
+  }
+}
+
+const derivedBy = (context: ContextFor, view: View<Message>, previous: ModelContext | undefined): Either<unknown, ModelContext> => {
+  try {
+    return context(view, previous)
+  } catch (error) {
+    return left(error)
+  }
+}
+
+/** Why the calls of an answer are not run, and the run ends: the answer was cut, or a limit is reached. */
+const whyNot = (calls: readonly ToolCallPart[], { reason }: ModelResponse, usage: Usage, toolCalls: number, limits: Limits): { readonly reason: string; readonly stop: StopReason } | undefined => {
+  if (calls.length === 0) return undefined
+  if (reason === 'max_tokens') return { reason: 'Not run: the answer was cut at the limit of its length.', stop: 'max_tokens' }
+  if (usage.input + usage.output > limits.maxTokens) return { reason: `Not run: the limit of ${limits.maxTokens} tokens for this run is reached.`, stop: 'max_tokens' }
+  if (toolCalls + calls.length > limits.maxToolCalls) return { reason: `Not run: the limit of ${limits.maxToolCalls} tool calls for this run is reached.`, stop: 'max_tool_calls' }
+  return undefined
+}
+
+/** The calls that wait for us: not those that the provider has answered in the same message. */
+const openCallsOf = ({ content }: Message): readonly ToolCallPart[] => {
+  const answered = new Set(content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
+  return Object.freeze(content.filter((part): part is ToolCallPart => part.type === 'tool_call' && !answered.has(part.id)))
+}
+
+const resultMessages = (results: readonly ToolResultPart[], model: Model): readonly Message[] => {
+  if (results.length === 0) return []
+  return model.results === 'together' ? [{ role: 'tool', content: results }] : results.map((result) => ({ role: 'tool', content: [result] }))
+}
+
+const isJson = (text: string): boolean => {
+  try {
+    JSON.parse(text)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** The HTTP status that the clients of providers put on what they throw. */
+const statusOf = (error: unknown): { readonly status?: number } => {
+  const found = typeof error === 'object' && error !== null ? ((error as { status?: unknown; statusCode?: unknown }).status ?? (error as { statusCode?: unknown }).statusCode) : undefined
+  return typeof found === 'number' ? { status: found } : {}
+}

@@ -1,0 +1,39 @@
+/** What a run came to. */
+import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
+import type { Usage } from '../notes/index.ts'
+import type { ModelResponse } from './model.ts'
+
+/**
+ * Why a run ended: `end_turn` the model had said all; `max_steps`, `max_tool_calls`, `max_tokens`, `timeout` a limit;
+ * `cancelled` by `cancel()`, by the signal, or by an interrupt without a message; `custom` by `stopWhen`; `error` a fault.
+ */
+export type StopReason = 'end_turn' | 'max_steps' | 'max_tool_calls' | 'max_tokens' | 'timeout' | 'cancelled' | 'custom' | 'error'
+
+export interface RunResult {
+  /** The last whole answer, if there was one. */
+  readonly response: Message | undefined
+  readonly steps: readonly RunStep[]
+  readonly counts: { readonly steps: number; readonly toolCalls: number; readonly interrupts: number }
+  /** The sum over all steps. */
+  readonly usage: Usage
+  readonly stopReason: StopReason
+  /** The view that the run began with, and after it every message of its deltas. Frozen. */
+  readonly messages: readonly Message[]
+}
+
+/** A step that came to its end. One that was cut has no place here; what was kept of it is in `messages`. */
+export interface RunStep {
+  readonly response: ModelResponse
+  readonly calls: readonly ToolCallPart[]
+  /** In call order. */
+  readonly results: readonly ToolResultPart[]
+  readonly milliseconds: number
+}
+
+export const noUsage: Usage = Object.freeze({ input: 0, output: 0 })
+
+export const addUsage = (left: Usage, right: Usage): Usage => {
+  const optional = (key: 'cacheRead' | 'cacheWrite'): Partial<Usage> =>
+    left[key] === undefined && right[key] === undefined ? {} : { [key]: (left[key] ?? 0) + (right[key] ?? 0) }
+  return Object.freeze({ input: left.input + right.input, output: left.output + right.output, ...optional('cacheRead'), ...optional('cacheWrite') })
+}

@@ -1,0 +1,110 @@
+/** `run`: a model and tools over a settled view, told event by event. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { JsonObject } from '../json/index.ts'
+import { user, type Message, type Sequence, type Settled } from '../message/index.ts'
+import { Channel } from './channel.ts'
+import { Control } from './control.ts'
+import type { InterruptBehavior, RunEvent } from './event.ts'
+import type { RunFault } from './fault.ts'
+import { noLimits, type Limits } from './limits.ts'
+import { Loop, type ContextFor, type RunHandler } from './loop.ts'
+import type { Model } from './model.ts'
+import type { RunResult } from './result.ts'
+import type { Tool } from './tool.ts'
+
+export interface RunOptions {
+  readonly model: Model
+  /** What the run begins with. It is never changed: what the run adds comes in deltas. */
+  readonly view: Settled<Sequence<Message>>
+  readonly tools?: readonly Tool[]
+  /** How many tools of one step run at a time; 1 is one after the other, in call order. Default: 8. */
+  readonly toolConcurrency?: number
+  readonly limits?: Partial<Limits>
+  /** What the model's provider takes beside messages and tools. */
+  readonly parameters?: JsonObject
+  /** Derives what each call is sent. Default: everything. */
+  readonly context?: ContextFor
+  /** Told of each event, in order, before the next thing happens. */
+  readonly handlers?: readonly RunHandler[]
+  /** Aborting it is `cancel()`. */
+  readonly signal?: AbortSignal
+  /** What the ids of the deltas begin with: unique to the run, the same when a run is tried again. Default: random. */
+  readonly id?: string
+  /** Events that wait for a slow reader before the loop waits too. Default: 256. */
+  readonly buffer?: number
+  /** Milliseconds since some moment. Default: `performance.now`. */
+  readonly now?: () => number
+}
+
+export interface InterruptOptions {
+  /** What becomes of an answer that is streaming. Default: `saveMarked`. */
+  readonly behavior?: InterruptBehavior
+  /** What the user says instead: the run goes on with it. Without it the run ends, as `cancelled`. */
+  readonly message?: string | Message
+}
+
+/** A run that is going on: its events, and the two ways to reach into it. */
+export interface RunStream extends AsyncIterable<RunEvent> {
+  /**
+   * Cut what is going on: the answer that streams, or the tools that run (their calls get results that say so).
+   *
+   * @returns false, if the run has ended or is about to
+   */
+  readonly interrupt: (options?: InterruptOptions) => boolean
+  /** End the run. What streams is discarded, what is recorded is settled. Cancelling again, or after the end, is false. */
+  readonly cancel: () => boolean
+  /** What the run came to, or what went wrong with what it had come to. The same promise each time. */
+  readonly result: () => Promise<Either<RunFault, RunResult>>
+}
+
+/**
+ * Run a model and its tools until the model has said all, a limit is reached, or somebody ends it.
+ *
+ * The run begins at once. Read its events with `for await` (leaving the loop cancels the run), or await `result()`,
+ * or both. A reader that is slow holds the run up; with no reader the run goes on, and of its events only
+ * `model_event`s beyond `buffer` are left out.
+ *
+ * Cost    per step one pass over the view (to settle it), and a copy of each message that is added (bench: run)
+ * @example
+ * const stream = run({ model, view: settled, tools: [read] })
+ * for await (const event of stream) if (event.type === 'history_delta') applyDelta(history, event)
+ */
+export const run = (options: RunOptions): RunStream => {
+  const { toolConcurrency = 8, buffer = 256 } = options
+  const limits: Limits = { ...noLimits, ...options.limits }
+  const channel = new Channel<RunEvent>(buffer, () => void cancel())
+  const control = new Control(limits.timeout, options.signal, () => channel.release())
+  const cancel = (): boolean => control.interrupt({ behavior: 'discard', message: undefined, reason: 'The run was cancelled.', stop: 'cancelled' })
+  const loop = new Loop(
+    {
+      id: options.id ?? crypto.randomUUID(),
+      model: options.model,
+      view: options.view,
+      tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
+      toolConcurrency: Math.max(1, toolConcurrency),
+      limits,
+      parameters: options.parameters ?? {},
+      context: options.context,
+      handlers: options.handlers ?? [],
+      now: options.now ?? (() => performance.now()),
+    },
+    control,
+    channel,
+  )
+  const ended = Promise.resolve().then(() => loop.run())
+  return Object.freeze({
+    interrupt: ({ behavior = 'saveMarked', message }: InterruptOptions = {}) =>
+      control.interrupt({
+        behavior,
+        message: typeof message === 'string' ? user(message) : message,
+        reason: 'Interrupted by the user before it was finished.',
+        stop: message === undefined ? 'cancelled' : undefined,
+      }),
+    cancel,
+    result: () => ended,
+    [Symbol.asyncIterator]: () => channel[Symbol.asyncIterator](),
+  })
+}
+
+/** The same without events: what the run came to. */
+export const runToEnd = (options: RunOptions): Promise<Either<RunFault, RunResult>> => run(options).result()

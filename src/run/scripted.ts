@@ -1,0 +1,61 @@
+/** A model without a provider: it says what it is told to. For demonstrations, and for tests of what is built on `run`. */
+import { textOf, type Message, type Part } from '../message/index.ts'
+import type { Model, ModelEvent, ModelRequest } from './model.ts'
+
+export interface ScriptOptions {
+  /** Default: `scripted`. */
+  readonly name?: string
+  readonly results?: Model['results']
+  /** Milliseconds between two streamed pieces. Default: 0, which still gives everybody else a turn. */
+  readonly pause?: number
+}
+
+/** What a scripted model says next: a message of the assistant, or a function of the request that gives one. */
+export type Line = Message | ((request: ModelRequest) => Message)
+
+/**
+ * A model that answers with one line after the other, each streamed word by word. Its usage counts words.
+ *
+ * Throws  while streaming, when it has no more lines
+ */
+export const scriptedModel = (lines: readonly Line[], { name = 'scripted', results = 'perCall', pause = 0 }: ScriptOptions = {}): Model => {
+  let next = 0
+  return Object.freeze({
+    name,
+    results,
+    stream: async function* (request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+      const line = lines[next++]
+      if (line === undefined) throw new Error(`${name}: the script has no more lines`)
+      const message = typeof line === 'function' ? line(request) : line
+      for (const event of spoken(message)) {
+        await new Promise((resolve) => setTimeout(resolve, pause))
+        signal.throwIfAborted()
+        yield event
+      }
+      const input = [...request.messages].reduce((sum, said) => sum + words(said), 0)
+      const calls = message.content.some(({ type }) => type === 'tool_call')
+      yield { type: 'finish', message, reason: calls ? 'tool_calls' : 'end_turn', usage: { input, output: words(message) }, model: name }
+    },
+  })
+}
+
+const words = (message: Message): number => textOf(message).split(/\s+/).filter(Boolean).length
+
+function* spoken(message: Message): Generator<ModelEvent> {
+  for (const [index, part] of message.content.entries()) {
+    const block = part.type === 'text' || part.type === 'reasoning' || part.type === 'tool_call' || part.type === 'refusal' ? part.type : 'provider'
+    yield { type: 'block_start', index, block, ...(part.type === 'tool_call' && { callId: part.id, name: part.name }) }
+    for (const text of pieces(part)) {
+      if (block === 'text' || block === 'refusal') yield { type: 'text_delta', index, block, text }
+      else if (block === 'reasoning') yield { type: 'reasoning_delta', index, block, text }
+      else if (block === 'tool_call') yield { type: 'arguments_delta', index, block, text }
+    }
+    if (part.type === 'reasoning' && part.signature !== undefined) yield { type: 'signature_delta', index, block: 'reasoning', text: part.signature }
+    yield { type: 'block_end', index, block, part }
+  }
+}
+
+const pieces = (part: Part): readonly string[] => {
+  const said = part.type === 'tool_call' ? part.arguments : 'text' in part ? part.text : ''
+  return said.match(/\s*\S+|\s+$/g) ?? []
+}

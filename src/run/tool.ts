@@ -1,0 +1,75 @@
+/** Tools: what a model may call, checked before it runs. */
+import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
+import type { JsonObject } from '../json/index.ts'
+import type { ResultPart, ToolCallPart } from '../message/index.ts'
+import type { ToolDefinition } from './model.ts'
+
+/** A tool that can be run. `tool` makes one. */
+export interface Tool extends ToolDefinition {
+  readonly schema: StandardSchemaV1 | undefined
+  /** Milliseconds after which it is given up. Default: none but those of the run. */
+  readonly timeout: number | undefined
+  /** Whether it must not run beside others of the same step. */
+  readonly alone: boolean
+  readonly run: (input: never, context: ToolContext) => unknown
+}
+
+export interface ToolContext {
+  readonly call: ToolCallPart
+  /** Aborted by an interrupt, a timeout, or the end of the run. */
+  readonly signal: AbortSignal
+}
+
+/** @typeParam Schema a Standard Schema (zod, valibot, arktype …), or undefined for a tool that checks its arguments itself */
+export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
+  readonly name: string
+  /** What the model reads to decide when to call it. */
+  readonly description?: string
+  readonly timeout?: number
+  readonly alone?: boolean
+  readonly run: (input: Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : unknown, context: ToolContext) => unknown
+} & (Schema extends StandardSchemaV1
+  ? {
+      /** Checks the arguments; `run` gets what it gives out. */
+      readonly schema: Schema
+      /** JSON Schema of the arguments. Default: what the schema says of itself, if it can (Standard JSON Schema). */
+      readonly parameters?: JsonObject
+    }
+  : { readonly schema?: undefined; readonly parameters: JsonObject })
+
+/**
+ * A tool. What `run` returns is what the model reads: a string as it is, anything else as JSON, parts (an image, say)
+ * through `toolOutput`. What it throws is an error result.
+ *
+ * Throws  TypeError, if the schema can't describe itself to the model and `parameters` is not given
+ * @example
+ * tool({ name: 'read', parameters: { type: 'object', properties: { path: { type: 'string' } } }, run: (input) => … })
+ */
+export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(options: ToolOptions<Schema>): Tool => {
+  const { name, description, schema, timeout, alone = false } = options
+  const parameters = options.parameters ?? describe(name, schema)
+  // The cast forgets the input's type; `invoke` gives `run` only what the schema has let through.
+  const run = options.run as Tool['run']
+  return Object.freeze({ name, ...(description !== undefined && { description }), parameters, schema, timeout, alone, run })
+}
+
+const describe = (name: string, schema: StandardSchemaV1 | undefined): JsonObject => {
+  const standard = schema?.['~standard'] as Partial<StandardJSONSchemaV1.Props> | undefined
+  if (standard?.jsonSchema === undefined) throw new TypeError(`tool "${name}": give its parameters as JSON Schema; its schema has no way to say them`)
+  return standard.jsonSchema.input({ target: 'draft-2020-12' }) as JsonObject
+}
+
+/** What a tool answers, where that is not a string or JSON. */
+export class ToolOutput {
+  readonly content: readonly ResultPart[]
+  readonly isError: boolean
+
+  constructor(content: readonly ResultPart[], isError: boolean) {
+    this.content = content
+    this.isError = isError
+  }
+}
+
+/** An answer made of parts, or one that is an error without being thrown. */
+export const toolOutput = (content: string | readonly ResultPart[], options: { readonly isError?: boolean } = {}): ToolOutput =>
+  new ToolOutput(typeof content === 'string' ? [{ type: 'text', text: content }] : content, options.isError ?? false)
