@@ -12,6 +12,7 @@ const steps: readonly (readonly [name: string, command: string, args: readonly s
   ['examples in docs', process.execPath, ['scripts/extract-docs.ts']],
   ['types', 'tsc', ['-p', 'tsconfig.json']],
   ['types without Node', 'tsc', ['-p', 'tsconfig.portable.json']],
+  ['types in a browser', 'tsc', ['-p', 'tsconfig.browser.json']],
   ['tests', 'vitest', ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]],
   ['build', process.execPath, ['scripts/build.ts']],
   ['smoke', process.execPath, ['scripts/smoke.ts']],
