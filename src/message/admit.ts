@@ -12,19 +12,20 @@ import { Unexpected } from './wire.ts'
  * Half a surrogate pair and numbers out of range, which JSON text can spell and a record can't hold, become U+FFFD and
  * null, each a loss that names the place.
  *
- * @param positionOf where the list of messages is: the first steps of a path before the position
+ * @param listAt where the list of messages is: the first steps of a path before the position
  */
 export const decodeWire = (
   format: string,
   wire: unknown,
   read: (wire: Json) => readonly Message[],
-  listAt: Path = [],
+  listAt: Path | ((wire: Json) => Path) = [],
 ): Either<CodecFault, Decoded> => {
   const admitted = admit(wire)
   if (isLeft(admitted)) return left({ ...admitted.left, format })
   const { value, replaced } = admitted.right
+  const at = typeof listAt === 'function' ? listAt(value) : listAt
   try {
-    return right(Object.freeze({ messages: Object.freeze(read(value)), losses: Object.freeze(replaced.map((found) => lossAt(found, listAt))) }))
+    return right(Object.freeze({ messages: Object.freeze(read(value)), losses: Object.freeze(replaced.map((found) => lossAt(found, at))) }))
   } catch (error) {
     if (error instanceof Unexpected) return left({ _tag: 'UnexpectedWire', format, path: error.path, expected: error.expected, found: error.found })
     throw error

@@ -5,7 +5,7 @@ import type { EncodeOptions } from './codec.ts'
 import type { Source } from './message.ts'
 
 /** A URL as a source: its bytes, where it is a plain base64 data URL. `urlOf` gives back the same text. */
-export const sourceOf = (url: string): Source => {
+export const sourceOf = (url: string): Exclude<Source, { type: 'block' }> => {
   const found = dataUrl.exec(url)
   if (found === null) return Object.freeze({ type: 'url', url })
   return Object.freeze({ type: 'base64', mediaType: found[1] as string, data: url.slice(found[0].length) })

@@ -42,7 +42,7 @@ export const expectLawUnderDamage = (codec: Codec<unknown>, samples: readonly Js
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.nat(), fc.constantFrom('set', 'drop', 'add'), fc.oneof(fc.constantFrom('type', 'content', 'name', 'id', '__proto__', 'new'), fc.string()), value), { minLength: 1, maxLength: 4 }), (edits) => {
       const wire = JSON.parse(JSON.stringify(samples)) as Json
-      for (const edit of edits) damage(wire, ...edit)
+      for (const [at, what, key, value] of edits) damage(wire, at, what, key, structuredClone(value)) // the same value may come twice, even inside itself
       const decoded = codec.decode(wire)
       if (isLeft(decoded)) {
         expect(faultMessage(decoded.left)).not.toBe('')

@@ -1,0 +1,19 @@
+export { openaiResponses } from './codec.ts'
+export type {
+  ApplyPatchCallOutput,
+  AssistantText,
+  ComputerCallOutput,
+  CustomToolCall,
+  CustomToolCallOutput,
+  FunctionCall,
+  FunctionCallOutput,
+  InputMessage,
+  InputPart,
+  LocalShellCallOutput,
+  McpApprovalResponse,
+  OutputMessage,
+  ReasoningItem,
+  ResponsesItem,
+  ShellCallOutput,
+  ToolSearchOutput,
+} from './wire.ts'
