@@ -17,6 +17,7 @@ export const faultMessage = (fault: Fault): string => {
     case 'UnexpectedWire':
     case 'WireNotJson':
     case 'UnresolvedBlock':
+    case 'DamagedLine':
     case 'NoSuchConversation':
       return codecFaultText(fault)
     case 'Unsettled':

@@ -16,6 +16,7 @@ export {
 } from './history/index.ts'
 export {
   assistant,
+  codecs,
   decodeMessage,
   developer,
   file,
@@ -31,7 +32,6 @@ export {
   openCalls,
   pairCalls,
   provider,
-  readTranscript,
   reasoning,
   refusal,
   roles,
@@ -48,6 +48,8 @@ export {
   type BlockId,
   type Codec,
   type CodecFault,
+  type CodecFormat,
+  type Codecs,
   type Decoded,
   type Encoded,
   type EncodeOptions,
@@ -80,8 +82,6 @@ export {
   type TextPart,
   type ToolCallPart,
   type ToolResultPart,
-  type Transcript,
-  type TranscriptOptions,
 } from './message/index.ts'
 export {
   classify,
@@ -110,6 +110,18 @@ export {
   type ToolStartedNote,
   type Usage,
 } from './notes/index.ts'
+export {
+  readTranscript,
+  type Damage,
+  type Head,
+  type Origin,
+  type PlacedNote,
+  type Transcript,
+  type TranscriptEvent,
+  type TranscriptFormat,
+  type TranscriptLoss,
+  type TranscriptOptions,
+} from './transcript/index.ts'
 export {
   appendLeaf,
   consistencyProof,

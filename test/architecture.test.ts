@@ -14,6 +14,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   digest: [],
   pages: ['json', 'sequence', 'message'],
   notes: ['json', 'sequence', 'digest', 'pages'],
+  transcript: ['json', 'sequence', 'digest', 'message', 'pages', 'notes'],
   history: ['json', 'sequence', 'message', 'pages'],
   proof: ['digest'],
   store: ['json', 'sequence', 'message', 'digest', 'proof'],
@@ -24,6 +25,8 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   run: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'history', 'context'],
   cli: ['json', 'sequence', 'message', 'pages', 'history', 'context'],
   '.': ['message', 'pages', 'notes', 'history', 'proof', 'store'],
+  cli: ['json', 'sequence', 'message', 'pages', 'notes', 'transcript', 'history', 'context'],
+  '.': ['message', 'pages', 'notes', 'transcript', 'history', 'proof'],
 }
 
 /** Names that `context` may import from `history`: what reads, never what appends. */

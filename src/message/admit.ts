@@ -1,6 +1,6 @@
 /** The border of every codec: anything at all comes in, plain frozen JSON or a fault goes on. */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { NotJson, snapshot, type Json, type Path } from '../json/index.ts'
+import { admit, type Json, type Path, type Replaced } from '../json/index.ts'
 import type { CodecFault } from './codec-fault.ts'
 import type { Decoded, Loss } from './codec.ts'
 import type { Message } from './message.ts'
@@ -21,7 +21,7 @@ export const decodeWire = (
   listAt: Path | ((wire: Json) => Path) = [],
 ): Either<CodecFault, Decoded> => {
   const admitted = admit(wire)
-  if (isLeft(admitted)) return left({ ...admitted.left, format })
+  if (isLeft(admitted)) return left({ _tag: 'WireNotJson', format, ...admitted.left })
   const { value, replaced } = admitted.right
   const at = typeof listAt === 'function' ? listAt(value) : listAt
   try {
@@ -35,50 +35,4 @@ export const decodeWire = (
 const lossAt = ({ path, reason }: Replaced, listAt: Path): Loss => {
   const [position, ...inner] = listAt.every((step, index) => path[index] === step) ? path.slice(listAt.length) : []
   return Object.freeze(typeof position === 'number' ? { position, path: inner, reason } : { position: 0, path, reason })
-}
-
-interface Replaced {
-  readonly path: Path
-  readonly reason: string
-}
-
-/** A frozen copy of anything that is JSON but for some leaves, with what was put in their place. */
-const admit = (wire: unknown): Either<CodecFault & { readonly _tag: 'WireNotJson' }, { readonly value: Json; readonly replaced: readonly Replaced[] }> => {
-  try {
-    return right({ value: snapshot(wire) as Json, replaced: [] })
-  } catch (error) {
-    const first = problemOf(error)
-    try {
-      const replaced: Replaced[] = []
-      return right({ value: snapshot(withoutBadLeaves(wire, [], replaced)) as Json, replaced })
-    } catch (again) {
-      return left({ _tag: 'WireNotJson', format: '', ...(again instanceof NotJson ? problemOf(again) : first) })
-    }
-  }
-}
-
-const problemOf = (error: unknown): Replaced =>
-  error instanceof NotJson ? { path: error.path, reason: error.reason } : { path: [], reason: 'could not be read' } // a Proxy whose traps throw
-
-/** A copy in which no string has a lone surrogate and no number is out of range. What else is not JSON stays, to be refused. */
-const withoutBadLeaves = (value: unknown, path: Path, replaced: Replaced[]): unknown => {
-  if (typeof value === 'string') {
-    if (value.isWellFormed()) return value
-    replaced.push({ path, reason: 'has half a surrogate pair, which is no character: read as U+FFFD' })
-    return value.toWellFormed()
-  }
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    replaced.push({ path, reason: `is a number out of range (${value}): read as null` })
-    return null
-  }
-  // Deeper than that is refused below in any case, by a walk that does not run out of stack.
-  if (typeof value !== 'object' || value === null || path.length > 1000) return value
-  if (Array.isArray(value)) return value.map((item, index) => withoutBadLeaves(item, [...path, index], replaced))
-  if (Object.getPrototypeOf(value) !== Object.prototype) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => {
-      if (!key.isWellFormed()) replaced.push({ path: [...path, key.toWellFormed()], reason: 'is a key with half a surrogate pair: read as U+FFFD' })
-      return [key.toWellFormed(), withoutBadLeaves(item, [...path, key.toWellFormed()], replaced)]
-    }),
-  )
 }

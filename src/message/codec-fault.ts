@@ -20,6 +20,8 @@ export type CodecFault =
   | { readonly _tag: 'WireNotJson'; readonly format: string; readonly path: Path; readonly reason: string }
   /** To be encoded: an image or file whose bytes are in a store, and nobody gave them. */
   | { readonly _tag: 'UnresolvedBlock'; readonly format: string; readonly position: number; readonly path: Path; readonly id: BlockId }
+  /** A line that could not be read, where everything was to be (`strict`). */
+  | { readonly _tag: 'DamagedLine'; readonly format: string; readonly line: number; readonly reason: string }
   /** A file of several conversations has no such one. */
   | { readonly _tag: 'NoSuchConversation'; readonly pick: number; readonly count: number }
 
@@ -29,13 +31,15 @@ export const codecFaultText = (fault: CodecFault): string => {
     case 'InvalidJson':
       return `line ${fault.line}, column ${fault.column}: not JSON: expected ${fault.expected}, found ${fault.found}`
     case 'UnknownFormat':
-      return `this is ${fault.found}, not a conversation; expected an array of OpenAI chat messages, a tau-bench file, or a pi session (JSON lines)`
+      return `this is ${fault.found}, not a conversation; expected messages of OpenAI, Anthropic or the AI SDK, a tau-bench or SWE-agent file, or the session file of a coding agent (pi, Claude Code, Codex)`
     case 'UnexpectedWire':
       return `${fault.line === undefined ? '' : `line ${fault.line}: `}${formatPath(fault.path) || 'the entry'} should be ${fault.expected}, found ${fault.found} (read as ${fault.format})`
     case 'WireNotJson':
       return `${formatPath(fault.path) || 'the value'} ${fault.reason}; expected plain JSON data (read as ${fault.format})`
     case 'UnresolvedBlock':
       return `${formatPath(fault.path)} of the message at position ${fault.position} is the stored block ${fault.id}; encode() needs its content: pass { block } (writing ${fault.format})`
+    case 'DamagedLine':
+      return `line ${fault.line} ${fault.reason} (read as ${fault.format})`
     case 'NoSuchConversation':
       return `there is no conversation ${fault.pick}: the file has ${fault.count}, numbered from 0`
   }

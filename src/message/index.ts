@@ -47,6 +47,7 @@ export type {
 } from './message.ts'
 export { codecFaultText, type CodecFault } from './codec-fault.ts'
 export type { Codec, Decoded, Encoded, EncodeOptions, Loss } from './codec.ts'
+export { codecs, type CodecFormat, type Codecs } from './codecs.ts'
 export { openCalls, pairCalls, type OpenCall, type PairedCall } from './pairing.ts'
 export {
   interruptedResults,
@@ -61,4 +62,3 @@ export {
   type Repair,
   type Settled,
 } from './settle.ts'
-export { readTranscript, type Transcript, type TranscriptOptions } from './transcript.ts'

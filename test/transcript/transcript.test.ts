@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { decodeMessage, faultMessage, openCalls, readTranscript, type Transcript } from 'indelible'
+import { decodeMessage, faultMessage, mend, openCalls, readTranscript, settle, type Transcript } from 'indelible'
 import { itShared, readShared } from '../shared.ts'
 
 const read = (text: string, pick?: number): Transcript => {
@@ -65,6 +65,19 @@ describe('readTranscript', () => {
     expect(read(JSON.stringify(runs), 1).messages.length).toBe(2)
     expect(said(JSON.stringify(runs), 2)).toBe('there is no conversation 2: the file has 2, numbered from 0')
   })
+  it('reads a SWE-agent trajectory: results by the ids they answer, thoughts kept', () => {
+    const history = [
+      { role: 'system', content: 's', agent: 'main', message_type: 'system_prompt' },
+      { role: 'assistant', content: 't', thought: 't', action: 'ls', agent: 'main', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'bash', arguments: '{"command":"ls"}' } }], message_type: 'action' },
+      { role: 'tool', content: 'a.py', agent: 'main', message_type: 'observation', tool_call_ids: ['c1'] },
+    ]
+    const { format, messages, origin } = read(JSON.stringify({ history, trajectory: [{ action: 'ls' }], info: { model_stats: { tokens_sent: 10, tokens_received: 2 } }, environment: 'e' }))
+    expect(format).toBe('swe-agent')
+    expect(messages[2]?.content).toMatchObject([{ type: 'tool_result', callId: 'c1', content: [{ type: 'text', text: 'a.py' }] }])
+    expect(messages[1]?.meta).toEqual({ 'openai-chat': { fields: { thought: 't', action: 'ls', agent: 'main', message_type: 'action' } } })
+    expect(origin).toEqual({ models: [], usage: { input: 10, output: 2 }, metadata: { info: { model_stats: { tokens_sent: 10, tokens_received: 2 } }, environment: 'e' }, aside: {} })
+    expect(said(JSON.stringify({ history: [{ role: 'robot' }] }))).toContain('history[0].role should be one of')
+  })
   it('reads a pi session, with any line ends and a byte order mark', () => {
     const { format, messages } = read(lines(pi))
     expect(format).toBe('pi-session')
@@ -91,7 +104,7 @@ describe('readTranscript', () => {
     ['{"a":', 'line 1, column 6: not JSON: expected a value, found the end'],
     ['[\n  {"role": "user"}\n  {}\n]', 'line 3, column 3: not JSON: expected , or ], found "{"'],
     ['<html>', 'line 1, column 1: not JSON: expected a value, found "<"'],
-    ['3', 'this is 3, not a conversation; expected an array of OpenAI chat messages'],
+    ['3', 'this is 3, not a conversation; expected messages of OpenAI, Anthropic or the AI SDK'],
     ['{}', 'this is an empty object, not a conversation'],
     ['[1]', 'this is an array, not a conversation'],
     ['[{"role":"user","content":[{"type":"tool_use"}]}]', 'this is an array, not a conversation'],
@@ -100,15 +113,39 @@ describe('readTranscript', () => {
     ['[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c"}]}]', 'this is an array, not a conversation'],
     ['[{"role":"user","content":7}]', '[0].content should be a string, null or an array of parts, found 7'],
     ['{"type":"other"}\n{}', 'this is JSON lines that begin with an object with type, not a conversation'],
-    [`${lines(pi)}{"type":"message"`, 'line 6, column 18: not JSON'],
-    [`${lines(pi)}{"type":"message","message":{"role":"bash"}}`, 'line 6: message.role should be one of user, assistant, toolResult, found "bash" (read as pi-session)'],
   ])('says what is wrong with %j', (text, message) => expect(said(text)).toContain(message))
 
+  it('reads what stands around a damaged line, and lists it; strict, it is a fault', () => {
+    const damaged: readonly (readonly [line: string, reason: string])[] = [
+      ['{"type":"message"', 'is cut off'],
+      ['{"type":"message",}', 'is not JSON at column 19: expected a key in double quotes, found "}"'],
+      ['{"type":"message","message":{"role":"bash"}}', 'message.role should be one of user, assistant, toolResult, bashExecution, custom, hookMessage, branchSummary, found "bash"'],
+      ['{"type":"message"}', 'message should be an object, found nothing'],
+      ['{"type":"invention"}', 'type should be a kind of entry that is known, found "invention"'],
+      ['{}', 'type should be a string, found nothing'],
+      ['17', 'is 17, not an entry'],
+      ['\u0000\u0000', 'is not JSON at column 1: expected a value, found "\\u0000"'],
+      [`{"type":"custom","data":${'['.repeat(1500)}${']'.repeat(1500)}}`, 'is nested deeper than 1000 levels'],
+    ]
+    for (const [line, reason] of damaged) {
+      const [header, first, ...rest] = lines(pi).split('\n') as [string, string, ...string[]]
+      const text = [header, first, line, ...rest].join('\n')
+      const { messages, damage } = read(text)
+      expect(messages).toEqual(read(lines(pi)).messages)
+      expect(damage.map((found) => [found.line, found.reason.replace(/^data\S* /, '')])).toEqual([[3, reason]])
+      const strict = readTranscript(text, { strict: true })
+      expect(isLeft(strict) && faultMessage(strict.left)).toMatch(/^line 3 .* \(read as pi-session\)$/s)
+    }
+    const cut = read(lines(pi).slice(0, -3))
+    expect([cut.messages.length, cut.damage]).toEqual([2, [{ line: 5, reason: 'is cut off' }]])
+    const headless = read(lines(pi).slice(10))
+    expect([headless.messages.length, headless.damage.length]).toEqual([3, 1])
+  })
   it('never throws, whatever it is given', () => {
     fc.assert(fc.property(fc.oneof(fc.string(), fc.json(), fc.array(fc.json()).map((values) => values.join('\n'))), (text) => {
       const answer = readTranscript(text)
       if (isLeft(answer)) expect(faultMessage(answer.left)).not.toBe('')
-    }))
+    }), { numRuns: 500 })
   })
 })
 
@@ -130,5 +167,28 @@ describe('on real transcripts', () => {
     expect(messages.every((message) => isRight(decodeMessage(message)))).toBe(true)
     expect(messages.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_call')).length).toBe(391)
     expect(openCalls(messages).map(({ position }) => position)).toEqual([...Array.from({ length: 16 }, () => 30), 216, 737])
+    expect(isRight(settle(messages))).toBe(false)
+    const mended = mend(messages)
+    expect(isRight(settle(mended.messages))).toBe(true)
+    expect(mended.repairs.filter(({ done }) => done === 'inserted an error result').length).toBe(18)
+  })
+  itShared('says where the pi session comes from', () => {
+    const { origin, notes, damage, losses } = read(readShared('transcripts/coding-agent.pi-session.jsonl'))
+    expect(origin).toMatchObject({ version: '1', id: 'd703a1a9-1b7b-4fb1-b512-c9738b1fe617', started: '2025-11-20T23:33:50.805Z', metadata: { cwd: '/Users/badlogic/workspaces/pi-mono' } })
+    expect(origin.models[0]).toBe('gpt-5.1-codex')
+    expect(origin.usage?.output).toBeGreaterThan(1000)
+    expect([notes.length, damage, losses]).toEqual([104, [], []])
+  })
+  itShared('SWE-agent trajectories of both styles', () => {
+    const called = read(readShared('transcripts/swe-marshmallow-function-calling.swe-agent.json'))
+    expect([called.format, called.messages.length]).toEqual(['swe-agent', 28])
+    // The model gave two of its ids to six calls, which is what the demonstration was recorded with.
+    const settled = settle(called.messages)
+    expect(isLeft(settled) && settled.left.problems.map(({ _tag, position }) => [_tag, position])).toEqual([14, 18, 22, 24].map((position) => ['DuplicateCallId', position]))
+    expect(called.messages.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_call')).length).toBe(13)
+    expect(Object.keys(called.origin.metadata)).toEqual(['info', 'replay_config', 'environment'])
+    const plain = read(readShared('transcripts/swe-marshmallow-text.swe-agent.json'))
+    expect(plain.messages.map(({ role }) => role).join(' ')).toMatch(/^system user( assistant user)+ assistant$/)
+    expect(read(readShared('transcripts/swe-function-calling-simple.swe-agent.json')).messages.length).toBe(12)
   })
 })

@@ -1,0 +1,169 @@
+/**
+ * JSON text parsed, with everything in it that a parser reads other than it stands there, and says nothing of: keys that
+ * stand twice, numbers that no double holds, halves of surrogate pairs.
+ */
+import { isLeft, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Path } from './path.ts'
+import { parseJson, type JsonTextProblem } from './text.ts'
+
+export interface Inspected {
+  /** What `JSON.parse` makes of it. */
+  readonly value: unknown
+  /** Mostly empty; never more than `mostFindings` and one that says that there are more. */
+  readonly findings: readonly Finding[]
+}
+
+export interface Finding {
+  readonly path: Path
+  /** Counted from 1. */
+  readonly line: number
+  readonly reason: string
+}
+
+export const mostFindings = 1000
+
+/**
+ * Parse JSON text, and say where the value is not what the text says.
+ *
+ * Cost    `JSON.parse` and `JSON.stringify`; one more pass where that does not give the same text, whatever its depth
+ */
+export const inspectJson = (text: string): Either<JsonTextProblem, Inspected> => {
+  const parsed = parseJson(text)
+  if (isLeft(parsed)) return parsed
+  const value = parsed.right
+  return right({ value, findings: writesBack(value, text) ? none : findings(text) })
+}
+
+const none: readonly Finding[] = Object.freeze([])
+
+/** Whether writing the value gives the text. Half a surrogate pair would: it is written as an escape. */
+const writesBack = (value: unknown, text: string): boolean => {
+  try {
+    return JSON.stringify(value) === text.trim() && !text.includes('\\ud')
+  } catch {
+    return false // nested deeper than the engine's stack
+  }
+}
+
+/** An array or object that is open at a place of the text. */
+interface Open {
+  readonly keys: Set<string> | undefined
+  /** The key or index of what is being read in it. */
+  at: string | number
+}
+
+/** Walk a text that is known to be JSON. */
+const findings = (text: string): readonly Finding[] => {
+  const found: Finding[] = []
+  const open: Open[] = []
+  const halves = !text.isWellFormed() || /\\u[dD][89a-fA-F]/.test(text)
+  let line = 1
+  let counted = 0
+  const find = (offset: number, reason: string): boolean => {
+    for (let feed = text.indexOf('\n', counted); feed !== -1 && feed < offset; feed = text.indexOf('\n', feed + 1)) {
+      line += 1
+      counted = feed + 1
+    }
+    const full = found.length === mostFindings
+    found.push({ path: open.map(({ at }) => at), line, reason: full ? 'and what follows has more of the kind' : reason })
+    return full
+  }
+
+  for (let offset = 0; offset < text.length; offset++) {
+    const inside = open.at(-1)
+    switch (text[offset]) {
+      case '{':
+        open.push({ keys: new Set(), at: '' })
+        continue
+      case '[':
+        open.push({ keys: undefined, at: 0 })
+        continue
+      case '}':
+      case ']':
+        open.pop()
+        continue
+      case ',':
+        if (inside !== undefined) inside.at = typeof inside.at === 'number' ? inside.at + 1 : ''
+        continue
+      case ' ':
+      case '\n':
+      case '\r':
+      case '\t':
+      case ':':
+        continue
+      case '"': {
+        const end = endOfString(text, offset)
+        const raw = text.slice(offset, end + 1)
+        const isKey = inside?.keys !== undefined && expectsKey(text, end + 1)
+        if (isKey || halves) {
+          const said = raw.includes('\\') ? (JSON.parse(raw) as string) : raw.slice(1, -1)
+          if (isKey) {
+            inside.at = said.toWellFormed()
+            if (inside.keys?.has(said) === true && find(offset, 'stands twice: the last one is read')) return found
+            inside.keys?.add(said)
+          }
+          if (halves && !said.isWellFormed() && find(offset, half[isKey ? 'key' : 'text'])) return found
+        }
+        offset = end
+        continue
+      }
+      default: {
+        const end = endOfWord(text, offset)
+        const word = text.slice(offset, end)
+        const problem = word[0] === 't' || word[0] === 'f' || word[0] === 'n' ? undefined : numberProblem(word)
+        if (problem !== undefined && find(offset, problem)) return found
+        offset = end - 1
+      }
+    }
+  }
+  return found
+}
+
+const half = {
+  key: 'is a key with half a surrogate pair: read as U+FFFD',
+  text: 'has half a surrogate pair, which is no character: read as U+FFFD',
+} as const
+
+const endOfString = (text: string, start: number): number => {
+  for (let quote = text.indexOf('"', start + 1); ; quote = text.indexOf('"', quote + 1)) {
+    let escapes = quote
+    while (text[escapes - 1] === '\\') escapes -= 1
+    if ((quote - escapes) % 2 === 0) return quote
+  }
+}
+
+/** Whether a string that ends before `from` is a key: a colon follows. */
+const expectsKey = (text: string, from: number): boolean => {
+  let offset = from
+  while (text[offset] === ' ' || text[offset] === '\n' || text[offset] === '\r' || text[offset] === '\t') offset += 1
+  return text[offset] === ':'
+}
+
+const endOfWord = (text: string, start: number): number => {
+  word.lastIndex = start
+  word.test(text)
+  return word.lastIndex
+}
+
+const word = /[^\s,\]}]+/y
+
+/** Why a number, as it is written, is not the number that is read; undefined where it is. */
+const numberProblem = (written: string): string | undefined => {
+  const value = Number(written)
+  const shown = written.length <= 40 ? written : `${written.slice(0, 40)}… (${written.length} characters)`
+  if (!Number.isFinite(value)) return `is ${shown}, which is out of range: read as null`
+  if (Object.is(value, -0)) return `is ${shown}: read as 0`
+  if (String(value) === written || decimal(String(value)) === decimal(written)) return undefined
+  return `is ${shown}: read as ${value}`
+}
+
+/** A number as its significant digits and the power of ten of the last one, so that equal ones are equal texts. */
+const decimal = (written: string): string => {
+  const [, sign, whole = '', fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(written) ?? []
+  const digits = whole + fraction
+  let from = 0
+  let to = digits.length
+  while (digits[from] === '0') from += 1
+  while (to > from && digits[to - 1] === '0') to -= 1
+  return from === to ? '0' : `${sign}${digits.slice(from, to)}e${BigInt(power) + BigInt(whole.length - to)}`
+}

@@ -1,0 +1,12 @@
+export { readTranscript } from './read.ts'
+export type { TranscriptEvent } from './event.ts'
+export type {
+  Damage,
+  Head,
+  Origin,
+  PlacedNote,
+  Transcript,
+  TranscriptFormat,
+  TranscriptLoss,
+  TranscriptOptions,
+} from './transcript.ts'

@@ -1,0 +1,93 @@
+/** Reads lines, one at a time, into events: what every format of JSON lines has in common. */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { admit, describe, formatPath, inspectJson, isObject, snapshot, Unexpected } from '../json/index.ts'
+import type { CodecFault } from '../message/index.ts'
+import type { TranscriptEvent } from './event.ts'
+import type { LineFormat, LineReader, Sink } from './line-format.ts'
+import type { Line } from './lines.ts'
+import { OriginDraft } from './origin.ts'
+import type { Damage, TranscriptOptions } from './transcript.ts'
+
+export interface LineImport {
+  /** The events of a line. After a fault there are none. */
+  readonly push: (line: Line) => readonly TranscriptEvent[]
+  /** Those after the last line. */
+  readonly end: () => readonly TranscriptEvent[]
+}
+
+export const createLineImport = ({ format, reader }: LineFormat, { pick = 0, strict = false }: TranscriptOptions): LineImport => {
+  const origin = new OriginDraft()
+  let events: TranscriptEvent[] = [{ type: 'start', format }]
+  let fault: CodecFault | undefined
+  let items = 0
+
+  const damaged = (damage: Damage): void => {
+    if (strict) fault ??= { _tag: 'DamagedLine', format, line: damage.line, reason: damage.reason }
+    events.push({ type: 'damage', damage: Object.freeze(damage) })
+  }
+  const sink: Sink = {
+    pick,
+    origin,
+    message: (line, message, page) => {
+      events.push({ type: 'message', item: items, line, message: snapshot(message), ...(page !== undefined && { page }) })
+      return items++
+    },
+    note: (line, note) => {
+      events.push({ type: 'note', item: items, line, note: snapshot(note) })
+      return items++
+    },
+    summary: (line, summary) => {
+      events.push({ type: 'summary', item: items, line, summary: snapshot(summary) })
+      return items++
+    },
+    damage: (line, reason) => damaged({ line, reason }),
+    loss: (line, path, reason) => void events.push({ type: 'loss', loss: Object.freeze({ line, path, reason }) }),
+    aside: (kind) => origin.aside(kind),
+  }
+  const entries: LineReader = reader(sink)
+
+  const read = ({ number, text, badAt, unreadable }: Line): void => {
+    if (unreadable !== undefined) return damaged({ line: number, reason: unreadable })
+    if (badAt !== undefined) damaged({ line: number, reason: notText, offset: badAt })
+    if (text.trim() === '') return
+    const parsed = inspectJson(text)
+    if (isLeft(parsed)) {
+      const { column, expected, found } = parsed.left
+      return damaged({ line: number, reason: found === 'the end' ? 'is cut off' : `is not JSON at column ${column}: expected ${expected}, found ${found}` })
+    }
+    const admitted = admit(parsed.right.value)
+    if (isLeft(admitted)) return damaged({ line: number, reason: `${formatPath(admitted.left.path)} ${admitted.left.reason}`.trimStart() })
+    const { value } = admitted.right
+    if (!isObject(value)) return damaged({ line: number, reason: `is ${describe(value)}, not an entry` })
+    for (const { path, reason } of parsed.right.findings) sink.loss(number, path, reason)
+    try {
+      entries.read(value, number)
+    } catch (error) {
+      if (!(error instanceof Unexpected)) throw error
+      damaged({ line: number, reason: `${formatPath(error.path) || 'the entry'} should be ${error.expected}, found ${error.found}` })
+    }
+  }
+
+  const flush = (): readonly TranscriptEvent[] => {
+    const flushed = events
+    events = []
+    return fault === undefined ? flushed : [{ type: 'fault', fault }]
+  }
+
+  return {
+    push: (line) => {
+      if (fault !== undefined) return []
+      read(line)
+      return flush()
+    },
+    end: () => {
+      if (fault !== undefined) return []
+      const { count, dropped } = entries.end()
+      if (pick >= count && !(pick === 0 && count === 0)) fault ??= { _tag: 'NoSuchConversation', pick, count }
+      events.push({ type: 'end', origin: origin.done(), count: Math.max(count, 1), pick, dropped })
+      return flush()
+    },
+  }
+}
+
+export const notText = 'has bytes that are no text: U+FFFD is read for them'

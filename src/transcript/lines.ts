@@ -1,0 +1,144 @@
+/** Lines: of a text that is there, of bytes, and of bytes that come in pieces. They end with a line feed, nothing else. */
+import { decodeText, encodingOf, type DecodedText, type Encoding } from './encoding.ts'
+
+export interface Line {
+  /** Counted from 1. */
+  readonly number: number
+  readonly text: string
+  /** Where its bytes were no text: counted from the start of the file. */
+  readonly badAt?: number | undefined
+  /** Why there is no text at all. */
+  readonly unreadable?: string
+}
+
+/** The lines of a text, without its byte order mark. */
+export function* linesOfText(text: string): Generator<Line> {
+  let from = text.startsWith('\ufeff') ? 1 : 0
+  for (let number = 1; ; number++) {
+    const end = text.indexOf('\n', from)
+    yield { number, text: text.slice(from, end === -1 ? undefined : end) }
+    if (end === -1) return
+    from = end + 1
+  }
+}
+
+/** The lines of bytes: UTF-8, or UTF-16 in either order. */
+export function* linesOfBytes(bytes: Uint8Array): Generator<Line> {
+  const splitter = createSplitter()
+  yield* splitter.push(bytes)
+  yield* splitter.end()
+}
+
+export interface Splitter {
+  /** The lines that end in these bytes. */
+  readonly push: (bytes: Uint8Array) => Iterable<Line>
+  /** The last one. */
+  readonly end: () => Iterable<Line>
+}
+
+/** A line of more bytes than that is not read, only counted. It is what fits into a string of V8, the shortest of the engines'. */
+export const longestLine: number = 2 ** 29 - 24
+
+/** Splits bytes that come in pieces of any size. Memory: the line that is not finished, and the piece it ends in. */
+export const createSplitter = (longest: number = longestLine): Splitter => {
+  let encoding: Encoding | undefined
+  let unit = 1
+  let number = 1
+  let lineStart = 0 // in bytes of the file
+  let kept: Uint8Array[] = [] // pieces of the line that is not finished
+  let size = 0
+
+  const begin = (bytes: Uint8Array): Uint8Array => {
+    const { encoding: found, mark } = encodingOf(bytes)
+    encoding = found
+    unit = found === 'utf-8' ? 1 : 2
+    lineStart = mark
+    return bytes.subarray(mark)
+  }
+
+  const keep = (piece: Uint8Array): void => {
+    size += piece.length
+    // A copy: whoever reads may fill the same buffer again.
+    if (size <= longest && piece.length > 0) kept.push(piece.slice())
+    else if (size > longest) kept = []
+  }
+
+  const finish = (last: Uint8Array, separator: number): Line => {
+    const length = size + last.length
+    const line = lineFrom(length > longest ? undefined : kept.length === 0 ? last : joined([...kept, last], length))
+    kept = []
+    size = 0
+    lineStart += length + separator
+    number += 1
+    return line
+  }
+
+  const lineFrom = (bytes: Uint8Array | undefined): Line => {
+    if (bytes === undefined) return { number, text: '', unreadable: `is longer than ${longest} bytes` }
+    const { text, badAt } = decodeText(bytes, encoding ?? 'utf-8')
+    return badAt === undefined ? { number, text } : { number, text, badAt: lineStart + badAt }
+  }
+
+  /** Where the next line feed stands. In UTF-16 it is two bytes, the other one 0, at a whole number of units. */
+  const feedIn = (bytes: Uint8Array, from: number): number => {
+    for (let at = bytes.indexOf(10, from); at !== -1; at = bytes.indexOf(10, at + 1)) {
+      if (unit === 1) return at
+      const other = encoding === 'utf-16le' ? at + 1 : at - 1
+      if (Math.min(at, other) % 2 === 0 && bytes[other] === 0) return Math.min(at, other)
+    }
+    return -1
+  }
+
+  /** The lines that end in these bytes, which begin and end at whole units. What is left over is kept. */
+  function* split(bytes: Uint8Array): Generator<Line> {
+    let from = 0
+    for (let at = feedIn(bytes, 0); at !== -1; at = feedIn(bytes, from)) {
+      yield finish(bytes.subarray(from, at), unit)
+      from = at + unit
+    }
+    keep(bytes.subarray(from))
+  }
+
+  let waiting: Uint8Array = noBytes // fewer bytes than tell an encoding, or half a unit
+
+  function* push(piece: Uint8Array): Generator<Line> {
+    let bytes = waiting.length === 0 ? piece : joined([waiting, piece], waiting.length + piece.length)
+    waiting = noBytes
+    if (encoding === undefined) {
+      if (bytes.length < 4) return void (waiting = bytes.slice())
+      bytes = begin(bytes)
+    }
+    const odd = unit === 2 && bytes.length % 2 === 1
+    if (odd) waiting = bytes.slice(-1)
+    yield* split(odd ? bytes.subarray(0, -1) : bytes)
+  }
+
+  function* end(): Generator<Line> {
+    if (encoding === undefined) {
+      yield* split(begin(waiting))
+      waiting = noBytes
+    }
+    yield finish(waiting, 0)
+  }
+
+  return { push, end }
+}
+
+const noBytes = new Uint8Array(0)
+
+const joined = (pieces: readonly Uint8Array[], size: number): Uint8Array => {
+  const whole = new Uint8Array(size)
+  let at = 0
+  for (const piece of pieces) {
+    whole.set(piece, at)
+    at += piece.length
+  }
+  return whole
+}
+
+/** Bytes as one text, with its line breaks; and where they were no text. Throws where that is longer than a string can be. */
+export const textOfBytes = (bytes: Uint8Array): DecodedText => {
+  const { encoding, mark } = encodingOf(bytes)
+  const { text, badAt } = decodeText(bytes.subarray(mark), encoding)
+  return { text, badAt: badAt === undefined ? undefined : mark + badAt }
+}

@@ -1,0 +1,78 @@
+/** Where a conversation came from, gathered entry by entry. */
+import { isObject, type Json, type JsonObject } from '../json/index.ts'
+import type { Usage } from '../notes/index.ts'
+import type { Head, Origin } from './transcript.ts'
+
+export class OriginDraft {
+  version: string | undefined
+  id: string | undefined
+  title: string | undefined
+  head: Head | undefined
+  metadata: JsonObject = {}
+  #started: string | undefined
+  #ended: string | undefined
+  readonly #models = new Set<string>()
+  #usage: Required<Usage> | undefined
+  readonly #aside = new Map<string, number>()
+
+  /** The time of an entry. Other things than text are passed over. */
+  time(time: Json | undefined): void {
+    if (typeof time !== 'string' || time === '') return
+    this.#started ??= time
+    this.#ended = time
+  }
+
+  model(name: Json | undefined): void {
+    if (typeof name === 'string' && name !== '') this.#models.add(name)
+  }
+
+  /** What one answer used. `input` counts everything that was read, also from the cache. */
+  usage(used: { readonly [Key in keyof Required<Usage>]: Json | undefined }): void {
+    const before = (this.#usage ??= { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 })
+    this.#usage = {
+      input: before.input + count(used.input),
+      output: before.output + count(used.output),
+      cacheRead: before.cacheRead + count(used.cacheRead),
+      cacheWrite: before.cacheWrite + count(used.cacheWrite),
+    }
+  }
+
+  aside(kind: string, times = 1): void {
+    this.#aside.set(kind, (this.#aside.get(kind) ?? 0) + times)
+  }
+
+  done(): Origin {
+    const { version, id, title, head } = this
+    return freeze({
+      ...(version !== undefined && { version }),
+      ...(id !== undefined && { id }),
+      ...(title !== undefined && { title }),
+      ...(this.#started !== undefined && { started: this.#started }),
+      ...(this.#ended !== undefined && { ended: this.#ended }),
+      models: freeze([...this.#models]),
+      ...(this.#usage !== undefined && { usage: freeze(trimmed(this.#usage)) }),
+      ...(head !== undefined && { head: freeze(head) }),
+      metadata: freeze(this.metadata),
+      aside: freeze(Object.fromEntries(this.#aside)),
+    })
+  }
+}
+
+const { freeze } = Object
+
+/** A field that is there and is a text. */
+export const textIn = (value: JsonObject, key: string): string | undefined => (typeof value[key] === 'string' ? value[key] : undefined)
+
+export const objectIn = (value: JsonObject, key: string): JsonObject => {
+  const found = value[key]
+  return isObject(found) ? found : {}
+}
+
+export const count = (value: Json | undefined): number => (typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0)
+
+const trimmed = ({ input, output, cacheRead, cacheWrite }: Required<Usage>): Usage => ({
+  input,
+  output,
+  ...(cacheRead > 0 && { cacheRead }),
+  ...(cacheWrite > 0 && { cacheWrite }),
+})

@@ -1,0 +1,87 @@
+/** Transcripts: a recorded conversation in any known format, found by its content and never by its name. */
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { describe, inspectJson, type JsonTextProblem } from '../json/index.ts'
+import type { CodecFault } from '../message/index.ts'
+import { assemble } from './assemble.ts'
+import { conversationsIn, unknownFormat } from './conversation.ts'
+import { lookAt } from './detect.ts'
+import type { TranscriptEvent } from './event.ts'
+import { createLineImport, notText } from './line-import.ts'
+import type { LineFormat } from './line-format.ts'
+import { linesOfBytes, linesOfText, textOfBytes, type Line } from './lines.ts'
+import type { Damage, Transcript, TranscriptOptions } from './transcript.ts'
+
+/**
+ * Read a conversation from a text, or from bytes in UTF-8 or UTF-16.
+ *
+ * Formats: messages of OpenAI chat and Responses, Anthropic and the AI SDK, as an array or in the body of a request or an
+ * answer; tau-bench files; SWE-agent trajectories; and, one JSON entry a line, the session files of pi, Claude Code and
+ * Codex, and an export of ours.
+ *
+ * In files of one entry a line, a line that can't be read is listed in `damage` and the rest is read; with `strict` it
+ * is a fault. Total: it never throws, whatever it is given.
+ *
+ * Cost    O(input); bench: transcripts
+ * @example
+ * readTranscript('[{"role": "user", "content": "hi"}]') // Right: one message, read as openai-chat
+ */
+export const readTranscript = (input: string | Uint8Array, options: TranscriptOptions = {}): Either<CodecFault, Transcript> => {
+  const lines = (): Iterable<Line> => (typeof input === 'string' ? linesOfText(input) : linesOfBytes(input))
+  const { format, startsWithEntry } = lookAt(lines())
+  if (format !== undefined && startsWithEntry) return readLines(format, lines(), options)
+
+  const text = wholeText(input)
+  if (isLeft(text)) return text
+  const whole = inspectJson(text.right.text)
+  if (!isLeft(whole)) return readWhole(whole.right.value, whole.right.findings, text.right.damage, options)
+  if (format !== undefined) return readLines(format, lines(), options)
+  return left(startsWithEntry ? linesOfNoFormat(lines()) : invalid(whole.left))
+}
+
+const readLines = (format: LineFormat, lines: Iterable<Line>, options: TranscriptOptions): Either<CodecFault, Transcript> => {
+  const reader = createLineImport(format, options)
+  const events: TranscriptEvent[] = []
+  for (const line of lines) {
+    const made = reader.push(line)
+    for (const event of made) events.push(event)
+    if (made.at(-1)?.type === 'fault') break
+  }
+  for (const event of reader.end()) events.push(event)
+  return assemble(events)
+}
+
+const readWhole = (value: unknown, losses: Transcript['losses'], damage: readonly Damage[], { pick = 0, strict = false }: TranscriptOptions): Either<CodecFault, Transcript> => {
+  const conversations = conversationsIn(value)
+  const conversation = conversations[pick]
+  if (conversations.length === 0) return left(unknownFormat(value))
+  if (conversation === undefined) return left({ _tag: 'NoSuchConversation', pick, count: conversations.length })
+  const { format, decode, origin } = conversation
+  if (strict && damage[0] !== undefined) return left({ _tag: 'DamagedLine', format, line: damage[0].line, reason: damage[0].reason })
+  const decoded = decode()
+  if (isLeft(decoded)) return decoded
+  const { messages } = decoded.right
+  const transcript: Transcript = { format, messages, pages: undefined, notes: freeze([]), origin: origin.done(), losses: freeze(losses), damage: freeze(damage), count: conversations.length, pick }
+  return right(freeze(transcript))
+}
+
+/** All of a file as one text, to be parsed as one value. */
+const wholeText = (input: string | Uint8Array): Either<CodecFault, { readonly text: string; readonly damage: readonly Damage[] }> => {
+  if (typeof input === 'string') return right({ text: input.startsWith('\ufeff') ? input.slice(1) : input, damage: [] })
+  try {
+    const { text, badAt } = textOfBytes(input)
+    if (badAt === undefined) return right({ text, damage: [] })
+    const line = 1 + [...linesOfBytes(input.subarray(0, badAt))].length - 1
+    return right({ text, damage: [{ line, reason: notText, offset: badAt }] })
+  } catch {
+    return left({ _tag: 'UnknownFormat', found: `a text of ${input.length} bytes, which is longer than can be read at once` })
+  }
+}
+
+const invalid = ({ line, column, expected, found }: JsonTextProblem): CodecFault => ({ _tag: 'InvalidJson', line, column, expected, found })
+
+const linesOfNoFormat = (lines: Iterable<Line>): CodecFault => {
+  for (const { text } of lines) if (text.trim() !== '') return { _tag: 'UnknownFormat', found: `JSON lines that begin with ${describe(JSON.parse(text))}` }
+  return { _tag: 'UnknownFormat', found: 'nothing' }
+}
+
+const { freeze } = Object
