@@ -113,7 +113,7 @@ export {
 export {
   readTranscript,
   type Damage,
-  type Head,
+  type ExportedHead,
   type Origin,
   type PlacedNote,
   type Transcript,

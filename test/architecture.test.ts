@@ -23,10 +23,8 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   thread: ['json', 'sequence', 'message'],
   records: ['json', 'history'],
   run: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'history', 'context'],
-  cli: ['json', 'sequence', 'message', 'pages', 'history', 'context'],
-  '.': ['message', 'pages', 'notes', 'history', 'proof', 'store'],
   cli: ['json', 'sequence', 'message', 'pages', 'notes', 'transcript', 'history', 'context'],
-  '.': ['message', 'pages', 'notes', 'transcript', 'history', 'proof'],
+  '.': ['message', 'pages', 'notes', 'transcript', 'history', 'proof', 'store'],
 }
 
 /** Names that `context` may import from `history`: what reads, never what appends. */

@@ -2,7 +2,7 @@ export { readTranscript } from './read.ts'
 export type { TranscriptEvent } from './event.ts'
 export type {
   Damage,
-  Head,
+  ExportedHead,
   Origin,
   PlacedNote,
   Transcript,

@@ -1,13 +1,13 @@
 /** Where a conversation came from, gathered entry by entry. */
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import type { Usage } from '../notes/index.ts'
-import type { Head, Origin } from './transcript.ts'
+import type { ExportedHead, Origin } from './transcript.ts'
 
 export class OriginDraft {
   version: string | undefined
   id: string | undefined
   title: string | undefined
-  head: Head | undefined
+  head: ExportedHead | undefined
   metadata: JsonObject = {}
   #started: string | undefined
   #ended: string | undefined

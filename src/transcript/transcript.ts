@@ -55,14 +55,14 @@ export interface Origin {
   /** The sum of what the source counted: of every branch, as all of it was paid for. */
   readonly usage?: Usage
   /** The size and, where a record stood behind it, the root that an export of ours ends with. */
-  readonly head?: Head
+  readonly head?: ExportedHead
   /** What else its header or its envelope says. */
   readonly metadata: JsonObject
   /** Entries of the source that are neither messages nor notes here: how many of each kind. */
   readonly aside: { readonly [kind: string]: number }
 }
 
-export interface Head {
+export interface ExportedHead {
   readonly size: number
   /** The Merkle root, in hexadecimal. */
   readonly root?: string
