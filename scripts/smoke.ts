@@ -12,6 +12,13 @@ interface Packed {
   readonly files: readonly { readonly path: string }[]
 }
 
+interface Manifest {
+  readonly version: string
+  readonly exports: Readonly<Record<string, unknown>>
+  readonly devDependencies: Readonly<Record<string, string>>
+  readonly peerDependencies: Readonly<Record<string, string>>
+}
+
 const fail = (reason: string): never => {
   throw new Error(`smoke test: ${reason}`)
 }
@@ -29,11 +36,13 @@ try {
   output('publint', [tarball, '--strict'])
   output('attw', [tarball, '--profile', 'esm-only'])
 
-  const project = { name: 'consumer', private: true, type: 'module', dependencies: { indelible: `file:${tarball}` } }
+  // The optional peers too, at the versions that the tests use: their entries are imported like all others.
+  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+  const peers = Object.fromEntries(Object.keys(manifest.peerDependencies).map((name) => [name, manifest.devDependencies[name] ?? fail(`${name} is a peer that no test uses`)]))
+  const project = { name: 'consumer', private: true, type: 'module', dependencies: { indelible: `file:${tarball}`, ...peers } }
   writeFileSync(join(folder, 'package.json'), JSON.stringify(project))
   output('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund'], folder)
 
-  const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly exports: Readonly<Record<string, unknown>>; readonly version: string }
   const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json').map((entry) => entry.replace(/^\./, 'indelible'))
   writeFileSync(
     join(folder, 'consumer.ts'),

@@ -27,6 +27,13 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   '.': ['message', 'pages', 'notes', 'transcript', 'history', 'proof', 'store'],
 }
 
+/** What may be imported from outside by a folder of its own subpath, that nothing else reaches. */
+const drivers: { readonly [folder: string]: readonly string[] } = {
+  'run/openai': ['openai', 'openai/resources/chat/completions'],
+}
+
+const driverOf = (file: string): string | undefined => Object.keys(drivers).find((folder) => dirname(file).replaceAll('\\', '/') === folder)
+
 /** Names that `context` may import from `history`: what reads, never what appends. */
 const readingNames: ReadonlySet<string> = new Set(['View', 'Position'])
 
@@ -85,7 +92,7 @@ describe('the house', () => {
     }
   })
   it('nothing but the command line imports Node or a package beside immer, fp-ts and noble hashes', () => {
-    const outside = imports.filter(({ from, to }) => !isLocal(to) && folderOf(from) !== 'cli')
+    const outside = imports.filter(({ from, to }) => !isLocal(to) && folderOf(from) !== 'cli' && driverOf(from) === undefined)
     expect([...new Set(outside.map(({ to }) => to))].toSorted()).toEqual([
       '@noble/hashes/sha2.js',
       '@noble/hashes/utils.js',
@@ -97,6 +104,15 @@ describe('the house', () => {
     ])
     const cli = imports.filter(({ from, to }) => !isLocal(to) && folderOf(from) === 'cli')
     expect(cli.filter(({ to }) => !to.startsWith('node:') && !to.startsWith('fp-ts/lib/'))).toEqual([])
+  })
+  it('drivers import what they drive, and nobody imports a driver', () => {
+    const wrong = imports.filter((found) => {
+      const driver = driverOf(found.from)
+      if (!isLocal(found.to)) return driver !== undefined && drivers[driver]?.includes(found.to) === false && !found.to.startsWith('fp-ts/lib/')
+      const reached = driverOf(target(found))
+      return reached !== undefined && reached !== driver && folderOf(found.from) !== 'cli'
+    })
+    expect(wrong).toEqual([])
   })
   it('sees imports at all', () => {
     expect(imports.length).toBeGreaterThan(40)

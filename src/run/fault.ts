@@ -1,8 +1,12 @@
-/** What can go wrong in a run, as data. Each carries what the run had come to. */
+/** What can go wrong in a run, as data. */
 import type { PairingFault } from '../message/index.ts'
+import { modelTypes } from './model-types.ts'
 import type { RunResult } from './result.ts'
 
-export type RunFault =
+export type RunFault = NoModel | RunFailure
+
+/** What ends a run that has begun. Each carries what the run had come to. */
+export type RunFailure =
   /** The model's client threw. `status` is that of HTTP, if it got so far. */
   | { readonly _tag: 'ModelFailed'; readonly model: string; readonly step: number; readonly reason: string; readonly status?: number; readonly cause: unknown; readonly partial: RunResult }
   /** The model's stream ended without saying that the answer is whole. */
@@ -15,6 +19,13 @@ export type RunFault =
   | { readonly _tag: 'HandlerFailed'; readonly step: number; readonly event: string; readonly cause: unknown; readonly partial: RunResult }
   /** What is to be sent is not settled. Only a `context` of the caller's own can bring this about. */
   | { readonly _tag: 'ContextUnsettled'; readonly step: number; readonly cause: PairingFault; readonly partial: RunResult }
+
+/** Why `modelFor` found no model. */
+export type NoModel =
+  | { readonly _tag: 'UnspecifiedModel'; readonly configured: readonly string[] }
+  | { readonly _tag: 'UnknownModelType'; readonly name: string; readonly type?: string }
+  | { readonly _tag: 'UnconfiguredModel'; readonly name: string; readonly type: string; readonly configured: readonly string[] }
+  | { readonly _tag: 'MissingKey'; readonly name: string; readonly type: string; readonly keyFrom?: string }
 
 /** A run fault as a sentence for people. */
 export const runFaultText = (fault: RunFault): string => {
@@ -31,6 +42,16 @@ export const runFaultText = (fault: RunFault): string => {
       return `step ${fault.step}: a handler refused the event ${fault.event}: ${reasonOf(fault.cause)}`
     case 'ContextUnsettled':
       return `step ${fault.step}: the context to be sent is not settled (${fault.cause.problems.length} problems)`
+    case 'UnspecifiedModel':
+      return `no model was named; name one of ${fault.configured.length === 0 ? 'a provider that you configure' : `a configured provider: ${fault.configured.join(', ')}`}`
+    case 'UnknownModelType':
+      return fault.type === undefined
+        ? `whose model ${JSON.stringify(fault.name)} is can't be told by its name; say its type: ${modelTypes.join(', ')}`
+        : `there is no model type ${JSON.stringify(fault.type)}; expected one of ${modelTypes.join(', ')}`
+    case 'UnconfiguredModel':
+      return `${fault.name} needs the provider ${fault.type}, which is not configured${fault.configured.length === 0 ? '' : ` (configured: ${fault.configured.join(', ')})`}; add it to the registry`
+    case 'MissingKey':
+      return `${fault.name} needs a key of ${fault.type}${fault.keyFrom === undefined ? '' : `; set ${fault.keyFrom}`}`
   }
 }
 

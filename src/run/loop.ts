@@ -12,7 +12,7 @@ import type { Usage } from '../notes/index.ts'
 import type { Channel } from './channel.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent } from './event.ts'
-import { reasonOf, type RunFault } from './fault.ts'
+import { reasonOf, type RunFailure } from './fault.ts'
 import { failed, invoke } from './invoke.ts'
 import type { Limits } from './limits.ts'
 import type { Model, ModelEvent, ModelResponse } from './model.ts'
@@ -53,7 +53,7 @@ export interface LoopOptions {
 }
 
 type Untold = RunEvent extends infer Event ? (Event extends RunEvent ? Omit<Event, 'seq'> : never) : never
-type Problem = RunFault extends infer Fault ? (Fault extends RunFault ? Omit<Fault, 'partial'> : never) : never
+type Problem = RunFailure extends infer Fault ? (Fault extends RunFailure ? Omit<Fault, 'partial'> : never) : never
 
 /** What ends a run from within. Not an Error: it never leaves the loop. */
 class Failed {
@@ -90,7 +90,7 @@ export class Loop {
   }
 
   /** Run to the end. Never rejects. */
-  async run(): Promise<Either<RunFault, RunResult>> {
+  async run(): Promise<Either<RunFailure, RunResult>> {
     let outcome: Either<Problem, StopReason>
     try {
       outcome = right(await this.#untilStopped())
@@ -100,11 +100,11 @@ export class Loop {
     }
     const result = this.#result(isLeft(outcome) ? 'error' : outcome.right)
     this.#control.end()
-    let ended: Either<RunFault, RunResult> = isLeft(outcome) ? left({ ...outcome.left, partial: result } as RunFault) : right(result)
+    let ended: Either<RunFailure, RunResult> = isLeft(outcome) ? left({ ...outcome.left, partial: result } as RunFailure) : right(result)
     try {
       await this.#tell({ type: 'run_complete', result })
     } catch (error) {
-      if (error instanceof Failed && !isLeft(ended)) ended = left({ ...error.problem, partial: result } as RunFault)
+      if (error instanceof Failed && !isLeft(ended)) ended = left({ ...error.problem, partial: result } as RunFailure)
     }
     this.#channel.close()
     return ended

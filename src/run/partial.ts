@@ -46,5 +46,7 @@ export class PartialAnswer {
 const marked = (parts: readonly Part[]): readonly Part[] => {
   const last = parts.findLastIndex(({ type }) => type === 'text')
   const at = last === -1 ? parts.filter(({ type }) => type === 'reasoning').length : last + 1
-  return [...parts.slice(0, at), text(last === -1 ? interruptedMark : ` ${interruptedMark}`), ...parts.slice(at)]
+  const before = parts[last]
+  const spaced = before?.type !== 'text' || /\s$/.test(before.text)
+  return [...parts.slice(0, at), text(spaced ? interruptedMark : ` ${interruptedMark}`), ...parts.slice(at)]
 }

@@ -5,7 +5,7 @@ import { user, type Message, type Sequence, type Settled } from '../message/inde
 import { Channel } from './channel.ts'
 import { Control } from './control.ts'
 import type { InterruptBehavior, RunEvent } from './event.ts'
-import type { RunFault } from './fault.ts'
+import type { RunFailure } from './fault.ts'
 import { noLimits, type Limits } from './limits.ts'
 import { Loop, type ContextFor, type RunHandler } from './loop.ts'
 import type { Model } from './model.ts'
@@ -54,7 +54,7 @@ export interface RunStream extends AsyncIterable<RunEvent> {
   /** End the run. What streams is discarded, what is recorded is settled. Cancelling again, or after the end, is false. */
   readonly cancel: () => boolean
   /** What the run came to, or what went wrong with what it had come to. The same promise each time. */
-  readonly result: () => Promise<Either<RunFault, RunResult>>
+  readonly result: () => Promise<Either<RunFailure, RunResult>>
 }
 
 /**
@@ -107,4 +107,4 @@ export const run = (options: RunOptions): RunStream => {
 }
 
 /** The same without events: what the run came to. */
-export const runToEnd = (options: RunOptions): Promise<Either<RunFault, RunResult>> => run(options).result()
+export const runToEnd = (options: RunOptions): Promise<Either<RunFailure, RunResult>> => run(options).result()

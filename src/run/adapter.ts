@@ -1,0 +1,35 @@
+/** What the adapters of all providers share: requests from records, answers through a codec. */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { codecFaultText, type Codec, type Loss, type Message, type Part } from '../message/index.ts'
+import type { ModelRequest } from './model.ts'
+
+export interface AdapterOptions {
+  /** The model, as the provider names it. */
+  readonly model: string
+  /** What receipts and errors call it. Default: `model`. */
+  readonly name?: string
+  /** Told of what of the record this provider's requests can't say. Default: nobody is. */
+  readonly onLosses?: (losses: readonly Loss[]) => void
+}
+
+/** The record as the provider's wire. Throws, if it can't be said at all. */
+export const wireOf = <Wire>(codec: Codec<Wire>, { messages }: ModelRequest, { onLosses }: AdapterOptions): Wire => {
+  const encoded = codec.encode(messages)
+  if (isLeft(encoded)) throw new Error(codecFaultText(encoded.left))
+  if (encoded.right.losses.length > 0) onLosses?.(encoded.right.losses)
+  return encoded.right.wire
+}
+
+/** What the provider said, as messages. Throws, if it is nothing the codec knows. */
+export const messagesOf = (codec: Codec<unknown>, wire: unknown): readonly Message[] => {
+  const decoded = codec.decode(wire)
+  if (isLeft(decoded)) throw new Error(codecFaultText(decoded.left))
+  return decoded.right.messages
+}
+
+/** The one part that a piece of the wire is. */
+export const partOf = (codec: Codec<unknown>, wire: unknown): Part => {
+  const [part] = messagesOf(codec, wire).flatMap(({ content }) => content)
+  if (part === undefined) throw new Error('the answer has a block without content')
+  return part
+}

@@ -1,0 +1,3 @@
+/** The kinds of provider there are. The compatible ones are other servers that speak the same protocol. */
+export const modelTypes = ['openai', 'openai_compatible', 'openai_responses_compatible', 'anthropic', 'anthropic_compatible'] as const
+export type ModelType = (typeof modelTypes)[number]

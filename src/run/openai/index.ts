@@ -1,0 +1,1 @@
+export { openaiChatModel } from './chat.ts'
