@@ -98,12 +98,14 @@ describe('openai chat', () => {
   })
 
   it('cut anywhere, it is a fault or the whole answer, and never half of one', async () => {
-    const whole = calling.map((event) => `data: ${event}\n\n`).join('').length
+    const lengths = calling.map((event) => Buffer.byteLength(`data: ${event}\n\n`))
+    const boundaries = lengths.map((_, index) => lengths.slice(0, index).reduce((sum, length) => sum + length, 0))
+    const anywhere = Array.from({ length: 30 }, (_, index) => 1 + index * 53)
     let cutAfter = 0
     let broken = true
     const chat = await model(() => ({ events: calling, cutAfter, broken }))
     const outcomes = new Set<string>()
-    for (; cutAfter < whole; cutAfter += 37) {
+    for (cutAfter of [...boundaries, ...boundaries, ...anywhere]) {
       broken = !broken
       const ended = await runToEnd({ model: chat, view: view([user('u')]), tools: [read], limits: { maxSteps: 1 } })
       outcomes.add(isLeft(ended) ? ended.left._tag : 'whole')
