@@ -1,0 +1,142 @@
+/** Compaction: from the segments of a line and a policy's choice to the line of the next epoch. */
+import type { View } from '../history/index.ts'
+import type { Message } from '../message/index.ts'
+import type { SummaryNote } from '../notes/index.ts'
+import { residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
+import { degrade, measure } from './degrade.ts'
+import { condense, extractName, linesOf } from './extract.ts'
+import { emptyLine, extend, gap, hiddenOf, shown, summed, tokensIn, tokensOf, type Line, type Segment } from './line.ts'
+import { joined, markerFor } from './marker.ts'
+import type { Candidate, Policy, Selection } from './policy.ts'
+import { withSummaries } from './summaries.ts'
+import { rankOf, type Renderer, type Unit } from './unit.ts'
+
+export interface Compaction {
+  readonly segments: readonly Segment[]
+  readonly policy: Policy
+  readonly budget: number
+  /** Where the active turn begins. */
+  readonly activeFrom: number
+  readonly summaries: readonly SummaryNote[]
+  readonly record: View<Message>
+  readonly renderer: Renderer
+  readonly epoch: number
+}
+
+/**
+ * The line after a compaction. It fits the budget, unless nothing does: then everything stands at its minimum.
+ *
+ * Cost    O(segments), and the range of each summary that is used for the first time
+ */
+export const compact = (compaction: Compaction): Line => {
+  const { policy, budget, renderer, activeFrom } = compaction
+  const segments = withSummaries(compaction.segments, compaction)
+  // An answer that was moved to its call has no place of its own to choose a level for.
+  const own = segments.filter((segment) => ownerOf(segment) === undefined)
+  const candidates = own.map((segment) => candidateOf(segment, activeFrom, renderer))
+  const selection = { candidates, budget, markerTokens: largestMarker(renderer) }
+  const chosen = lawful(selection, policy.select(selection), policy.name)
+  const levels = degrade(selection, chosen, { rest: budget, active: budget })
+
+  const levelOf = new Map<Unit, ResidencyLevel>()
+  for (const [index, segment] of own.entries()) if (segment.type === 'unit') levelOf.set(segment.unit, levels[index] as ResidencyLevel)
+  let next = 0
+  const placed = segments.map((segment): Placed => {
+    const owner = ownerOf(segment)
+    return { segment, level: owner === undefined ? (levels[next++] as ResidencyLevel) : (levelOf.get(owner) ?? 'pointer') }
+  })
+  const line = lineOf(placed, compaction, policy.extracts === true)
+  // An extract is measured by the default estimate; by another it may be more than there is room for.
+  return policy.extracts === true && tokensOf(line) > budget ? lineOf(placed, compaction, false) : line
+}
+
+interface Placed {
+  readonly segment: Segment
+  readonly level: ResidencyLevel
+}
+
+const ownerOf = (segment: Segment): Unit | undefined =>
+  segment.type === 'unit' && segment.unit.said.length === 0 && segment.unit.strays.length === 0 ? segment.unit.lentTo : undefined
+
+const candidateOf = (segment: Segment, activeFrom: number, renderer: Renderer): Candidate => {
+  const { from, to } = segment
+  const active = to > activeFrom
+  if (segment.type !== 'unit') {
+    const level = segment.type === 'gap' ? 'pointer' : 'structured'
+    const tokens = segment.type === 'gap' ? 0 : renderer.estimate(segment.message)
+    const levels: readonly ResidencyLevel[] = level === 'pointer' ? ['pointer'] : ['structured', 'pointer']
+    return { from, to, level, levels, active, kinds: [...segment.hidden.kinds.keys()], messages: [], tokens: (at) => (at === 'pointer' ? 0 : tokens) }
+  }
+  const { unit, level } = segment
+  return {
+    from,
+    to,
+    level,
+    levels: residencyLevels.slice(rankOf(level), rankOf(renderer.minimumOf(unit)) + 1),
+    active,
+    kinds: unit.pages.map(renderer.kindOf),
+    messages: unit.said.map(({ message }) => message),
+    tokens: (at) => (at === 'pointer' ? 0 : renderer.at(unit, at).tokens),
+  }
+}
+
+/** What a policy chose, within what each candidate allows. The active turn falls only where all else would not be enough. */
+const lawful = (selection: Selection, chosen: readonly ResidencyLevel[], name: string): readonly ResidencyLevel[] => {
+  const { candidates, budget } = selection
+  if (chosen.length !== candidates.length)
+    throw new TypeError(`the policy ${name} chose ${chosen.length} levels for ${candidates.length} candidates; expected one for each`)
+  const levels = candidates.map(({ level, levels }, index) => {
+    const wanted = rankOf(chosen[index] as ResidencyLevel)
+    if (wanted === -1) throw new TypeError(`the policy ${name} chose ${String(chosen[index])}; expected a residency level`)
+    return levels.findLast((allowed) => rankOf(allowed) <= wanted) ?? level
+  })
+  if (candidates.every(({ active, level }, index) => !active || levels[index] === level)) return levels
+  const full = levels.map((level, index) => (candidates[index]?.active === true ? candidates[index].level : level))
+  const least = degrade(selection, full, { rest: 0, active: Infinity })
+  return measure(selection, least) <= budget ? full : levels
+}
+
+/** The most that a marker takes, by the estimator at hand. */
+const largestMarker = ({ estimate }: Renderer): number => {
+  const kinds = new Map<PageKind, number>([['plan', 99_999], ['preference', 99_999], ['evidence', 99_999], ['conversation', 99_999]])
+  return estimate(markerFor({ from: 999_999, to: 9_999_999, kinds, tokens: 999_999_999 }))
+}
+
+const lineOf = (placed: readonly Placed[], { renderer, epoch, budget }: Compaction, extracts: boolean): Line => {
+  const line = emptyLine(epoch, renderer)
+  const given = new Map<string, number>()
+  const stretches = stretchesOf(placed)
+  const room = extracts ? extractRoom(stretches, renderer, budget) : 0
+  for (const { show, hide } of stretches) {
+    if (show !== undefined) extend(line, show, given)
+    if (hide.length === 0) continue
+    const hidden = hide.map((segment) => hiddenOf(segment, renderer)).reduce(joined)
+    const text = room > 0 ? condense(hide.flatMap(linesOf), room) : ''
+    extend(line, text === '' ? gap(hidden) : summed(hidden, text, extractName))
+  }
+  return line
+}
+
+/** One segment that is shown, or neighbours that are not and share a marker. */
+interface Stretch {
+  readonly show: Segment | undefined
+  readonly hide: Segment[]
+}
+
+const stretchesOf = (placed: readonly Placed[]): readonly Stretch[] => {
+  const result: Stretch[] = []
+  for (const { segment, level } of placed) {
+    const last = result.at(-1)
+    if (level !== 'pointer') result.push({ show: segment.type === 'unit' ? shown(segment.unit, level) : segment, hide: [] })
+    else if (last !== undefined && last.hide.length > 0) last.hide.push(segment)
+    else result.push({ show: undefined, hide: [segment] })
+  }
+  return result
+}
+
+/** The tokens that each extract may take: what is free, up to an eighth of the budget, in equal parts. */
+const extractRoom = (stretches: readonly Stretch[], renderer: Renderer, budget: number): number => {
+  const hidden = stretches.filter(({ hide }) => hide.length > 0).length
+  const taken = stretches.reduce((sum, { show }) => sum + (show === undefined ? 0 : tokensIn(show, renderer)), hidden * largestMarker(renderer))
+  return hidden === 0 ? 0 : Math.floor(Math.min(budget / 8, budget - taken) / hidden)
+}

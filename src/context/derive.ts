@@ -1,0 +1,202 @@
+/** Deriving: from a view and notes to what one model call is sent. */
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { rangeDigest, type Note } from '../notes/index.ts'
+import { jsonEqual, type Json } from '../json/index.ts'
+import type { View } from '../history/index.ts'
+import type { Message, Settled } from '../message/index.ts'
+import type { ResidencyLevel } from '../pages/index.ts'
+import type { Sequence } from '../sequence/index.ts'
+import { tokens, usableTokens, type Budget } from './budget.ts'
+import type { ContextFault, MinimumPage } from './fault.ts'
+import { hiddenOf, itemsOf, levelIn, shown, tokensIn, type Line, type Segment } from './line.ts'
+import type { Range } from './marker.ts'
+import { paged } from './paged.ts'
+import type { Policy } from './policy.ts'
+import { spanOf, type Span } from './span.ts'
+import type { ContextSource } from './source.ts'
+import { estimateTokens, type Estimator } from './tokens.ts'
+import { compactNow, continued, follow, segmentAt, type Track } from './track.ts'
+import type { Unit } from './unit.ts'
+
+export interface DeriveOptions {
+  readonly budget: Budget
+  /** Default: `paged`. */
+  readonly policy?: Policy
+  /** What has been written about the record: pins, page tags, summaries. Default: nothing. */
+  readonly notes?: Sequence<Note>
+  /** Tokens of the tool definitions that are sent along. Default: 0. */
+  readonly toolTokens?: number
+  /** Tokens of a system prompt that is not part of the record. Default: 0. */
+  readonly systemTokens?: number
+  /** Default: `estimateTokens`. It is asked once for each message. */
+  readonly estimate?: Estimator
+  /** Default: cached tokens at 0.1, others at 1.25. */
+  readonly prices?: Prices
+  /** The context that was sent before, of an earlier view of the same record: this one continues it. */
+  readonly previous?: DerivedContext | undefined
+}
+
+/** What a token costs, in tokens of plain input. */
+export interface Prices {
+  /** In the prefix that the previous request had too. */
+  readonly cached: number
+  /** Anywhere else. */
+  readonly fresh: number
+}
+
+/** What one model call is sent, where each message of it comes from, and what became of each recorded one. */
+export interface DerivedContext {
+  /** The messages to send, settled whatever the record looks like. */
+  readonly messages: Settled<Span<Message>>
+  /** The source of each message. */
+  readonly sources: Span<ContextSource>
+  /** How much of each recorded position is in it. */
+  readonly residency: Span<ResidencyLevel>
+  /** The ranges that only a marker or a summary stands for. Positions up to, not including, `to`. */
+  readonly dropped: readonly Range[]
+  /** How it came to be: `policy:paged`, `epoch:2`, `whole` or `degraded`, `mended`, `interrupted`. */
+  readonly provenance: readonly string[]
+  readonly tokens: number
+  /** The tokens there were for messages. */
+  readonly budget: number
+  /** How many messages the record had. */
+  readonly length: number
+  /** What it begins with as the previous context did: nothing, without one. */
+  readonly prefix: { readonly messages: number; readonly tokens: number }
+  /** What sending it costs, in tokens of plain input. */
+  readonly cost: number
+  /** How many compactions led here. */
+  readonly epoch: number
+  /** SHA-256 over the JSON of the messages, one line each. Computed when asked for. */
+  readonly digest: string
+}
+
+export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
+
+/**
+ * What a model call is sent of a record: settled, within the budget, and no page below its kind's minimum; or the fault
+ * that the minimum does not fit.
+ *
+ * The view and the notes stay as they are. The same view, notes and options give the same context, byte for byte,
+ * whatever `previous` is: it only saves work.
+ *
+ * Cost    with `previous`, what was appended since, and from time to time a compaction (bench: context); without,
+ *         O(record)
+ * Throws  TypeError, on a budget that is no number of tokens
+ * Source  ClawVM (arXiv 2604.10352)
+ * @example
+ * const context = deriveContext(history.view(), { budget: { window: 200_000, completion: 8_000 }, previous })
+ */
+export const deriveContext = (view: View<Message>, options: DeriveOptions): Either<ContextFault, DerivedContext> => {
+  const { policy = paged, notes = none, estimate = estimateTokens, prices = defaultPrices, previous } = options
+  const reserved = tokens('toolTokens', options.toolTokens ?? 0) + tokens('systemTokens', options.systemTokens ?? 0)
+  const settings = { policy, budget: Math.max(0, usableTokens(options.budget) - reserved), estimate }
+  const before = previous === undefined ? undefined : states.get(previous)
+  const track =
+    (before && continued(before.track, before.length, view, notes, settings)) ?? follow(view, notes, settings)
+
+  const open = track.settling.open()
+  let state: State = { track, length: view.length, line: track.line, count: track.line.messages.length, segments: track.line.segments.length, open }
+  let total = totalOf(state)
+  if (total > settings.budget) {
+    // Not kept by the track: the record stands where no call can follow, or the policy chooses anew each time.
+    const line = compactNow(track, view, open)
+    state = { ...state, line, count: line.messages.length, segments: line.segments.length, open: undefined }
+    total = totalOf(state)
+  }
+  if (total > settings.budget) return left(doesNotFit(state, total, settings.budget))
+  return right(contextOf(state, previous, total, settings.budget, policy, prices))
+}
+
+/** What a context is a span of. */
+interface State {
+  readonly track: Track
+  /** How many messages of the record it has read. */
+  readonly length: number
+  readonly line: Line
+  /** Of the line: so many messages, from so many segments. */
+  readonly count: number
+  readonly segments: number
+  /** After them, the unit whose calls are still open. */
+  readonly open: Unit | undefined
+}
+
+const states = new WeakMap<DerivedContext, State>()
+const none: readonly Note[] = Object.freeze([])
+
+const totalOf = ({ line, count, open }: State): number =>
+  (line.sums[count] as number) + (open === undefined ? 0 : line.renderer.at(open, 'full').tokens)
+
+const contextOf = (state: State, previous: DerivedContext | undefined, total: number, budget: number, policy: Policy, prices: Prices): DerivedContext => {
+  const { line, count, segments, open, length } = state
+  const last = open && shown(open)
+  const tail = last === undefined ? [] : itemsOf(last, line.renderer)
+  const messages = spanOf(count + tail.length, (index) => (index < count ? line.messages[index] : tail[index - count]?.message) as Message)
+  const prefix = prefixOf(state, messages, previous)
+  const cached = prefix <= count ? (line.sums[prefix] as number) : total
+  let digest: string | undefined
+  let dropped: readonly Range[] | undefined
+  const context: DerivedContext = Object.freeze({
+    // The cast gives the brand: what settling emits is settled, and each test that derives checks it.
+    messages: messages as Settled<Span<Message>>,
+    sources: spanOf(messages.length, (index) => (index < count ? line.sources[index] : tail[index - count]?.source) as ContextSource),
+    residency: spanOf(length, (position) => {
+      const segment = last !== undefined && position >= last.from ? last : segmentAt(line.segments, segments, position)
+      return segment === undefined ? 'pointer' : levelIn(segment, position, line.renderer)
+    }),
+    get dropped() {
+      return (dropped ??= droppedIn(state))
+    },
+    provenance: Object.freeze([
+      `policy:${policy.name}`,
+      `epoch:${line.epoch}`,
+      line.epoch === 0 ? 'whole' : 'degraded',
+      ...(line.mendedAt < count ? ['mended'] : []),
+      ...(tail.some(({ source }) => source.type === 'synthetic') ? ['interrupted'] : []),
+    ]),
+    tokens: total,
+    budget,
+    length,
+    prefix: Object.freeze({ messages: prefix, tokens: cached }),
+    cost: cached * prices.cached + (total - cached) * prices.fresh,
+    epoch: line.epoch,
+    get digest() {
+      return (digest ??= rangeDigest(messages))
+    },
+  })
+  states.set(context, state)
+  return context
+}
+
+/** How many messages a context begins with as the previous one does. Contexts of one line share what both hold of it. */
+const prefixOf = ({ line, count }: State, messages: Sequence<Message>, previous: DerivedContext | undefined): number => {
+  if (previous === undefined) return 0
+  const before = states.get(previous)
+  let prefix = before?.line.messages === line.messages ? Math.min(before.count, count) : 0
+  for (; prefix < messages.length && prefix < previous.messages.length; prefix++)
+    if (!jsonEqual(messages.at(prefix) as unknown as Json, previous.messages.at(prefix) as unknown as Json)) break
+  return prefix
+}
+
+const droppedIn = ({ line, segments, open }: State): readonly Range[] => {
+  const ranges: Range[] = []
+  const add = (from: number, to: number): void => void ranges.push(Object.freeze({ from, to }))
+  for (const segment of open === undefined ? line.segments.slice(0, segments) : [...line.segments.slice(0, segments), shown(open)]) {
+    if (segment.type !== 'unit') add(segment.from, segment.to)
+    else for (const position of segment.unit.strays) if (levelIn(segment, position, line.renderer) === 'pointer') add(position, position + 1)
+  }
+  return Object.freeze(ranges)
+}
+
+const doesNotFit = ({ line, segments }: State, needed: number, budget: number): ContextFault => {
+  const { renderer } = line
+  const pages = line.segments.slice(0, segments).map((segment: Segment): MinimumPage => {
+    const { from, to } = segment
+    const level = segment.type === 'unit' ? segment.level : 'pointer'
+    return Object.freeze({ from, to, kinds: Object.freeze([...hiddenOf(segment, renderer).kinds.keys()]), level, tokens: tokensIn(segment, renderer) })
+  })
+  const largest = pages.toSorted((a, b) => b.tokens - a.tokens || a.from - b.from).slice(0, mostPages)
+  return Object.freeze({ _tag: 'MinimumDoesNotFit', needed, budget, pages: Object.freeze(largest) })
+}
+
+const mostPages = 10

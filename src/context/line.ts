@@ -1,0 +1,121 @@
+/**
+ * Lines: the messages of one epoch in a private buffer that only grows. Contexts derived one after the other are spans
+ * of the same line, so that a context costs what it adds and not what it holds.
+ */
+import type { Message } from '../message/index.ts'
+import type { ResidencyLevel } from '../pages/index.ts'
+import { markerFor, summaryFor, type Hidden } from './marker.ts'
+import type { ContextSource, Sourced } from './source.ts'
+import { levelOfPage, type Renderer, type ShownLevel, type Unit } from './unit.ts'
+
+/** What stands for a run of positions. */
+export type Segment = ShownUnit | Gap | Summed
+
+export interface ShownUnit {
+  readonly type: 'unit'
+  readonly from: number
+  readonly to: number
+  readonly unit: Unit
+  readonly level: ShownLevel
+}
+
+/** A range that only a marker stands for. */
+export interface Gap {
+  readonly type: 'gap'
+  readonly from: number
+  readonly to: number
+  readonly hidden: Hidden
+}
+
+/** A range that a summary stands for. */
+export interface Summed {
+  readonly type: 'summary'
+  readonly from: number
+  readonly to: number
+  readonly hidden: Hidden
+  readonly text: string
+  readonly model: string
+  readonly message: Message
+}
+
+export interface Line {
+  /** How many compactions led here. */
+  readonly epoch: number
+  readonly segments: Segment[]
+  readonly messages: Message[]
+  readonly sources: ContextSource[]
+  /** The tokens before each message, and after the last. */
+  readonly sums: number[]
+  /** How many messages stand before the first that the record does not have as it is; Infinity if there is none. */
+  mendedAt: number
+  readonly renderer: Renderer
+}
+
+export const emptyLine = (epoch: number, renderer: Renderer): Line => ({
+  epoch,
+  segments: [],
+  messages: [],
+  sources: [],
+  sums: [0],
+  mendedAt: Infinity,
+  renderer,
+})
+
+export const tokensOf = (line: Line): number => line.sums[line.messages.length] as number
+
+export const shown = (unit: Unit, level: ShownLevel = 'full'): ShownUnit => ({ type: 'unit', from: unit.from, to: unit.to, unit, level })
+
+export const gap = (hidden: Hidden): Gap => ({ type: 'gap', from: hidden.from, to: hidden.to, hidden })
+
+export const summed = (hidden: Hidden, text: string, model: string): Summed => ({
+  type: 'summary',
+  from: hidden.from,
+  to: hidden.to,
+  hidden,
+  text,
+  model,
+  message: summaryFor(hidden, text),
+})
+
+/** Add a segment at the end of a line. `given`: the answers that stand in it already, so that none is repeated. */
+export const extend = (line: Line, segment: Segment, given?: Map<string, number>): void => {
+  line.segments.push(segment)
+  for (const item of itemsOf(segment, line.renderer, given)) {
+    if (line.mendedAt === Infinity && isMended(item.source)) line.mendedAt = line.messages.length
+    line.sums.push(tokensOf(line) + line.renderer.estimate(item.message))
+    line.messages.push(item.message)
+    line.sources.push(item.source)
+  }
+}
+
+/** The messages of a segment. */
+export const itemsOf = (segment: Segment, renderer: Renderer, given?: Map<string, number>): readonly Sourced[] => {
+  const { from, to } = segment
+  if (segment.type === 'gap') return [{ message: markerFor(segment.hidden), source: freeze({ type: 'representation', level: 'pointer', from, to }) }]
+  if (segment.type === 'summary') return [{ message: segment.message, source: freeze({ type: 'summary', from, to, model: segment.model }) }]
+  return (given === undefined ? renderer.at(segment.unit, segment.level) : renderer.beside(segment.unit, segment.level, given)).items
+}
+
+/** How much of a position a segment shows. */
+export const levelIn = (segment: Segment, position: number, { kindOf }: Renderer): ResidencyLevel => {
+  if (segment.type !== 'unit') return 'pointer'
+  const { unit, level } = segment
+  const page = unit.pages.find((page) => page.position === position)
+  const silent = unit.strays.includes(position) && !unit.said.some((said) => said.page === page)
+  return page === undefined || silent ? 'pointer' : levelOfPage(level, kindOf(page))
+}
+
+/** What a marker would say of a segment. */
+export const hiddenOf = (segment: Segment, renderer: Renderer): Hidden =>
+  segment.type === 'unit' ? renderer.hidden(segment.unit) : segment.hidden
+
+/** What a segment takes as it stands. */
+export const tokensIn = (segment: Segment, renderer: Renderer): number =>
+  segment.type === 'unit'
+    ? renderer.at(segment.unit, segment.level).tokens
+    : renderer.estimate(segment.type === 'gap' ? markerFor(segment.hidden) : segment.message)
+
+const { freeze } = Object
+
+const isMended = (source: ContextSource): boolean =>
+  source.type === 'synthetic' || (source.type === 'clone' && source.mended === true)

@@ -1,0 +1,40 @@
+/**
+ * Markers: the one line that stands for what a context does not show, and says how to get it back. Neighbours share
+ * one, which names their range. A marker holds nothing that was recorded, so it can be said in the user's role, the one
+ * that every provider takes anywhere.
+ */
+import { user, type Message } from '../message/index.ts'
+import { pageKinds, type PageKind } from '../pages/index.ts'
+import { grouped } from './shorten.ts'
+
+/** Positions from `from` up to, not including, `to`. */
+export interface Range {
+  readonly from: number
+  readonly to: number
+}
+
+/** A range that a marker stands for: how many entries of each kind, and the tokens they would take. */
+export interface Hidden extends Range {
+  readonly kinds: ReadonlyMap<PageKind, number>
+  readonly tokens: number
+}
+
+/** The line for a range that is not shown. */
+export const markerFor = ({ from, to, kinds, tokens }: Hidden): Message => {
+  const size = `about ${grouped(tokens)} tokens`
+  const back = `recall {"position": ${from}}`
+  if (to - from === 1) return user(`[${from} is not shown: ${[...kinds.keys()].join()}, ${size}; ${back} gives it back]`)
+  const counts = pageKinds.flatMap((kind) => (kinds.has(kind) ? [`${grouped(kinds.get(kind) ?? 0)} ${kind}`] : []))
+  return user(`[${from}–${to - 1} are not shown: ${counts.join(', ')}, ${size}; ${back} gives one back]`)
+}
+
+/** The message for a range that a summary stands for. */
+export const summaryFor = ({ from, to }: Range, summary: string): Message =>
+  user(`[summary of ${from}–${to - 1}; recall {"position": ${from}} gives one back]\n${summary}`)
+
+/** Two ranges that follow each other, as one. */
+export const joined = (first: Hidden, second: Hidden): Hidden => {
+  const kinds = new Map(first.kinds)
+  for (const [kind, count] of second.kinds) kinds.set(kind, (kinds.get(kind) ?? 0) + count)
+  return { from: first.from, to: second.to, kinds, tokens: first.tokens + second.tokens }
+}

@@ -1,0 +1,115 @@
+/** Shorter text, the same from the same text every time, and never cut inside a code point. */
+
+/** A cut that can name what it left out. */
+export type Elision = (left: number, of: number) => string
+
+/** White space at line ends, runs of it inside lines, blank lines in a row and lines that repeat, folded. */
+export const foldText = (text: string): string => {
+  const folded: string[] = []
+  let last: string | undefined
+  let times = 0
+  for (const line of text.split(/\r\n|[\n\r]/)) {
+    const indent = /^[\t ]*/.exec(line)?.[0] ?? ''
+    const plain = indent.length === line.length ? '' : indent + line.slice(indent.length).trimEnd().replace(/[\t ]{2,}/g, ' ')
+    if (plain === last) {
+      times += 1
+      continue
+    }
+    repeat(folded, last, times)
+    folded.push(plain)
+    last = plain
+    times = 1
+  }
+  repeat(folded, last, times)
+  return folded.join('\n')
+}
+
+/** The beginning and the end of a text that is longer than `limit` UTF-16 units, with what was left out named between them. */
+export const headAndTail = (text: string, limit: number, elided: Elision): string => {
+  if (text.length <= limit) return text
+  const head = text.slice(0, wholeBefore(text, Math.ceil((limit * 2) / 3)))
+  const tail = text.slice(wholeBefore(text, text.length - Math.floor(limit / 3)))
+  return `${head}\n${elided(text.length - head.length - tail.length, text.length)}\n${tail}`
+}
+
+/** The beginning of a text, with an ellipsis if it goes on. */
+export const beginning = (text: string, limit: number): string =>
+  text.length <= limit ? text : `${text.slice(0, wholeBefore(text, limit - 1))}…`
+
+/**
+ * What a text is about: the lines that are headings or rules (must, never, always …), then the first sentence of each
+ * paragraph, in their order, up to `limit` UTF-16 units. A text that is short enough stays whole.
+ */
+export const outline = (text: string, limit: number, elided: Elision): string => {
+  const folded = foldText(text).trim()
+  if (folded.length <= limit) return folded
+  const lines = folded.split('\n')
+  const chosen = new Map<number, string>()
+  let room = limit
+  const take = (index: number, line: string): void => {
+    if (chosen.has(index) || line.length + 1 > room) return
+    chosen.set(index, line)
+    room -= line.length + 1
+  }
+  const opens = (index: number): boolean => index === 0 || lines[index - 1] === ''
+  const first = lines.findIndex((line) => line !== '')
+  take(first, beginning(lines[first] ?? '', Math.ceil(limit / 3)))
+  for (const [index, line] of lines.entries()) if (heading.test(line) || rule.test(line)) take(index, beginning(line, ruleLength))
+  for (const [index, line] of lines.entries()) if (line !== '' && opens(index)) take(index, beginning(firstSentence(line), sentenceLength))
+  const kept = [...chosen].toSorted(([a], [b]) => a - b).map(([, line]) => line)
+  return `${kept.join('\n')}\n${elided(text.length - kept.reduce((sum, line) => sum + line.length, 0), text.length)}`
+}
+
+/**
+ * Arguments of a call with their long strings cut: still JSON if they were JSON, an object if they were one. What is
+ * not JSON keeps its beginning and end.
+ */
+export const shortArguments = (given: string, longest: number): string => {
+  if (given.length <= longest) return given
+  try {
+    return JSON.stringify(shortValue(JSON.parse(given), longest, 0))
+  } catch {
+    return headAndTail(given, longest, elidedCharacters) // what a model wrote need not be JSON
+  }
+}
+
+/** `[… 12 of 40 characters left out …]` */
+export const elidedCharacters: Elision = (left, of) => `[… ${grouped(left)} of ${grouped(of)} characters left out …]`
+
+/** A whole number with commas between its thousands. */
+export const grouped = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
+
+const heading = /^#{1,6}\s|^[A-Z][^.!?]{0,80}:$/
+const rule = /\b(?:must|never|always|do not|don't|only|required?|forbidden|not allowed)\b/i
+const ruleLength = 240
+const sentenceLength = 160
+const fieldCount = 24
+const itemCount = 8
+const deepest = 4
+
+const repeat = (lines: string[], line: string | undefined, times: number): void => {
+  if (times > 1 && line !== '') lines[lines.length - 1] = `${line} [×${times}]`
+}
+
+/** The nearest index at or before `index` that does not stand inside a surrogate pair. */
+const wholeBefore = (text: string, index: number): number => {
+  const unit = text.charCodeAt(index)
+  const before = text.charCodeAt(index - 1)
+  return unit >= 0xdc00 && unit <= 0xdfff && before >= 0xd800 && before <= 0xdbff ? index - 1 : index
+}
+
+const firstSentence = (line: string): string => /^.*?[.!?](?=\s|$)/.exec(line)?.[0] ?? line
+
+const shortValue = (value: unknown, longest: number, depth: number): unknown => {
+  if (typeof value === 'string') return value.length <= longest ? value : headAndTail(value, longest, elidedCharacters)
+  if (typeof value !== 'object' || value === null) return value
+  if (depth === deepest) return beginning(JSON.stringify(value), longest)
+  if (Array.isArray(value)) {
+    const items = value.slice(0, itemCount).map((item) => shortValue(item, longest, depth + 1))
+    return value.length <= itemCount ? items : [...items, `[… ${grouped(value.length - itemCount)} of ${grouped(value.length)} items left out …]`]
+  }
+  const fields = Object.entries(value)
+  const kept = fields.slice(0, fieldCount).map(([name, field]) => [beginning(name, longest), shortValue(field, longest, depth + 1)] as const)
+  if (fields.length > fieldCount) kept.push(['…', `${grouped(fields.length - fieldCount)} of ${grouped(fields.length)} fields left out`])
+  return Object.fromEntries(kept)
+}

@@ -1,0 +1,24 @@
+/** Which user messages begin a turn: not those that only say to go on. */
+import { isText, type Message } from '../message/index.ts'
+
+/**
+ * Whether a user message asks for something of its own. One that only says to go on ("continue", "ok, go ahead", "yes
+ * please") does not: what was asked before it is still what is being done. Pictures and files always count.
+ */
+export const isSubstantive = (message: Message): boolean => {
+  if (message.role !== 'user') return false
+  let text = ''
+  for (const part of message.content) {
+    if (isText(part)) text += ` ${part.text}`
+    else if (part.type !== 'tool_result') return true
+    if (text.length > longest) return true
+  }
+  const words = text.toLowerCase().replace(/[^\p{L}\p{N}' ]+/gu, ' ').trim()
+  return words !== '' && !goOn.test(words.replace(/ +/g, ' '))
+}
+
+/** Nobody needs more than this to say go on. */
+const longest = 80
+
+const goOn =
+  /^(?:(?:ok(?:ay)?|k|y|ye[ps]|yeah|sure|alright|right|good|great|nice|perfect|fine|cool|thanks?|thank you|please|now|then|and|so|continue|resume|proceed|next|more|go|go on|go ahead|go for it|keep going|carry on|do it|do that|do so|try again|again|hey|hi|hello|status|weiter|ja|continua|continuez|oui|sí|si|sigue|继续|好的?|続けて|はい)(?: |$))+$/u

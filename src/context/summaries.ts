@@ -1,0 +1,82 @@
+/** Summaries that notes bring: which of them a compaction uses, and in place of what. */
+import type { View } from '../history/index.ts'
+import type { Message } from '../message/index.ts'
+import { rangeDigest, type SummaryNote } from '../notes/index.ts'
+import type { PageKind } from '../pages/index.ts'
+import { gap, hiddenOf, summed, tokensIn, type Segment } from './line.ts'
+import { joined, type Hidden } from './marker.ts'
+import type { Renderer } from './unit.ts'
+
+export interface Summarized {
+  readonly summaries: readonly SummaryNote[]
+  readonly record: View<Message>
+  readonly budget: number
+  readonly activeFrom: number
+  readonly renderer: Renderer
+}
+
+/**
+ * The segments with a summary in place of what it covers exactly: whole messages and their results, all of which may be
+ * as little as a pointer, before the active turn, and still what the summary was made from. Oldest first, until the
+ * context takes no more than half of the budget.
+ *
+ * Cost    O(segments) for each summary, and its range when it is first used
+ */
+export const withSummaries = (segments: readonly Segment[], { summaries, record, budget, activeFrom, renderer }: Summarized): readonly Segment[] => {
+  let result = segments
+  let covered = 0
+  // The widest of those that begin at the same place; the latest of those that are as wide.
+  for (const [, note] of [...summaries.entries()].toSorted(([i, a], [j, b]) => a.from - b.from || b.to - a.to || j - i)) {
+    if (note.from < covered || note.to > activeFrom) continue
+    if (result.reduce((sum, segment) => sum + tokensIn(segment, renderer), 0) <= budget / 2) break
+    const replaced = replacing(result, note, record, renderer)
+    if (replaced === undefined || !isFaithful(note, record)) continue
+    result = replaced
+    covered = note.to
+  }
+  return result
+}
+
+/** The segments with the range of a summary replaced by it; undefined where it does not cover whole segments that may go. */
+const replacing = (segments: readonly Segment[], note: SummaryNote, record: View<Message>, renderer: Renderer): readonly Segment[] | undefined => {
+  const before: Segment[] = []
+  const inside: Hidden[] = []
+  const after: Segment[] = []
+  for (const segment of segments) {
+    const { from, to } = segment
+    if (to <= note.from) before.push(segment)
+    else if (from >= note.to) after.push(segment)
+    else if (segment.type === 'gap') {
+      // A range that only a marker stood for can be divided: nothing of it is shown.
+      if (from < note.from) before.push(gap(hiddenRange(from, note.from, record, renderer)))
+      inside.push(hiddenRange(Math.max(from, note.from), Math.min(to, note.to), record, renderer))
+      if (to > note.to) after.push(gap(hiddenRange(note.to, to, record, renderer)))
+    } else if (from < note.from || to > note.to) return undefined
+    else if (segment.type === 'unit' && renderer.minimumOf(segment.unit) !== 'pointer') return undefined
+    else inside.push(hiddenOf(segment, renderer))
+  }
+  return inside.length === 0 ? undefined : [...before, summed(inside.reduce(joined), note.text, note.model ?? 'unknown'), ...after]
+}
+
+const hiddenRange = (from: number, to: number, record: View<Message>, renderer: Renderer): Hidden => {
+  const kinds = new Map<PageKind, number>()
+  let tokens = 0
+  for (let position = from; position < to; position++) {
+    const kind = renderer.kindOf({ position, kind: record.pages.at(position) ?? 'conversation' })
+    kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
+    tokens += renderer.estimate(record.at(position) as Message)
+  }
+  return { from, to, kinds, tokens }
+}
+
+/** Whether a summary is still of what it was made from. Found out once for each note and range of messages. */
+const isFaithful = (note: SummaryNote, record: View<Message>): boolean => {
+  const ends = [record.at(note.from), record.at(note.to - 1)] as const
+  const known = checked.get(note)
+  if (known !== undefined && known.ends[0] === ends[0] && known.ends[1] === ends[1]) return known.faithful
+  const faithful = rangeDigest(record.slice(note.from, note.to)) === note.sourceDigest
+  checked.set(note, { ends, faithful })
+  return faithful
+}
+
+const checked = new WeakMap<SummaryNote, { readonly ends: readonly [unknown, unknown]; readonly faithful: boolean }>()

@@ -1,0 +1,194 @@
+/**
+ * Tracks: what a derived context remembers of the record it came from, so that the next one costs the new messages only.
+ *
+ * A track is a fold over the record, message by message. Whether the context has grown to the budget is asked where a
+ * model call can follow: after a user message, or when every call has its result. So it does not matter how often, or
+ * with which earlier context, contexts are derived: the same record, notes and options give the same one.
+ */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { View } from '../history/index.ts'
+import { settle, type Message } from '../message/index.ts'
+import { foldPages, type Note, type SummaryNote } from '../notes/index.ts'
+import { minFidelity, type PageKind } from '../pages/index.ts'
+import type { Sequence } from '../sequence/index.ts'
+import { compact } from './compact.ts'
+import { emptyLine, extend, levelIn, shown, tokensOf, type Line, type Segment } from './line.ts'
+import type { Policy } from './policy.ts'
+import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
+import { isSubstantive } from './substantive.ts'
+import { remembering, type Estimator } from './tokens.ts'
+import { rankOf, rendererOf, type Retagged, type Unit } from './unit.ts'
+
+export interface Settings {
+  readonly policy: Policy
+  /** The tokens there are for messages. */
+  readonly budget: number
+  readonly estimate: Estimator
+}
+
+export interface Track {
+  readonly settings: Settings
+  readonly settling: Settling
+  /** The line that grows. Those of earlier epochs are kept by the contexts that are spans of them. */
+  line: Line
+  /** Of the notes: how many have been read, the last of them, and what they say. */
+  notes: ReadNotes
+  /** Messages read so far, and those of them that contexts in use may not have seen, from `recentFrom` on. */
+  length: number
+  recent: Message[]
+  recentFrom: number
+  /** How many messages had been read when the line began. */
+  lineFrom: number
+  /** A few messages of each order of magnitude, to tell another record by. */
+  readonly samples: Map<number, Message>
+  /** Where the active turn begins. */
+  activeFrom: number
+}
+
+interface ReadNotes {
+  readonly count: number
+  readonly last: Note | undefined
+  readonly retagged: Retagged
+  readonly summaries: readonly SummaryNote[]
+}
+
+/** A track that has read all of a record. */
+export const follow = (view: View<Message>, notes: Sequence<Note>, settings: Settings): Track => {
+  const read = readNotes(notes)
+  const track = begin(settings, read, new Map())
+  if (advance(track, view)) return track
+  // A result came late: begin again, knowing where.
+  const again = begin(settings, read, lateResults(view))
+  advance(again, view)
+  return again
+}
+
+/** The track of an earlier context, brought to the end of a view; undefined where it is none of this record, or must change. */
+export const continued = (track: Track, from: number, view: View<Message>, notes: Sequence<Note>, settings: Settings): Track | undefined => {
+  const { policy, budget, estimate } = track.settings
+  if (policy !== settings.policy || budget !== settings.budget || estimate !== settings.estimate) return undefined
+  if (!isOf(track, from, view) || !annotated(track, notes)) return undefined
+  return advance(track, view) ? track : undefined
+}
+
+/** What a compaction of this moment works on. `open`: the unit whose calls wait, as if the record ended there. */
+export const compactNow = (track: Track, view: View<Message>, open?: Unit): Line => {
+  const { line, settings, notes, activeFrom } = track
+  return compact({
+    segments: open === undefined ? line.segments : [...line.segments, shown(open)],
+    policy: settings.policy,
+    budget: settings.budget,
+    activeFrom,
+    summaries: notes.summaries,
+    record: view,
+    renderer: line.renderer,
+    epoch: line.epoch + 1,
+  })
+}
+
+/** The segment of a position among the first `count`. */
+export const segmentAt = (segments: readonly Segment[], count: number, position: number): Segment | undefined => {
+  let low = 0
+  let high = count - 1
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if ((segments[middle] as Segment).from <= position) low = middle
+    else high = middle - 1
+  }
+  const found = count === 0 ? undefined : segments[low]
+  return found !== undefined && position >= found.from && position < found.to ? found : undefined
+}
+
+const begin = (settings: Settings, notes: ReadNotes, late: LateResults): Track => ({
+  settings,
+  settling: settling(late),
+  line: emptyLine(0, rendererOf(remembering(settings.estimate), notes.retagged)),
+  notes,
+  length: 0,
+  recent: [],
+  recentFrom: 0,
+  lineFrom: 0,
+  samples: new Map(),
+  activeFrom: 0,
+})
+
+/** Read what a view has more. False, if it turned out that the record must be read with its late results known. */
+const advance = (track: Track, view: View<Message>): boolean => {
+  const { settings, settling, samples } = track
+  for (let position = track.length; position < view.length; position++) {
+    const message = view.at(position) as Message
+    const units = settling.push(message, view.pages.at(position) as PageKind)
+    if (units === 'late') return false
+    for (const unit of units) extend(track.line, shown(unit))
+    track.length = position + 1
+    track.recent.push(message)
+    if ((position & (position + 1)) === 0) samples.set(position, message)
+    if (isSubstantive(message)) track.activeFrom = position
+
+    const callable = message.role !== 'assistant' && settling.open() === undefined
+    if (!callable || settings.policy.choose !== 'epochs' || tokensOf(track.line) <= settings.budget) continue
+    track.line = compactNow(track, view)
+    // Contexts of the epoch before last are no longer continued from.
+    track.recent = track.recent.slice(track.lineFrom - track.recentFrom)
+    track.recentFrom = track.lineFrom
+    track.lineFrom = track.length
+  }
+  return true
+}
+
+/** Whether a view is of the record that a track has read, and goes on from there. */
+const isOf = (track: Track, from: number, view: View<Message>): boolean => {
+  if (view.length < track.length || from < track.recentFrom) return false
+  for (let position = Math.max(from - 1, track.recentFrom); position < track.length; position++)
+    if (view.at(position) !== track.recent[position - track.recentFrom]) return false
+  for (const [position, message] of track.samples) if (view.at(position) !== message) return false
+  return true
+}
+
+/** Take the notes that are new. False, if they change what has been read or must be shown fuller than it is. */
+const annotated = (track: Track, notes: Sequence<Note>): boolean => {
+  const { count, last, retagged, summaries } = track.notes
+  if (notes.length < count || (count > 0 && notes.at(count - 1) !== last)) return false
+  if (notes.length === count) return true
+  const added: Note[] = []
+  for (let index = count; index < notes.length; index++) added.push(notes.at(index) as Note)
+  const changes = added.some(({ type }) => type === 'page' || type === 'pin' || type === 'unpin')
+  const folded = changes ? foldPages(notes) : retagged
+  track.notes = {
+    count: notes.length,
+    last: added.at(-1),
+    retagged: folded,
+    summaries: [...summaries, ...added.filter((note) => note.type === 'summary')],
+  }
+  if (!changes) return true
+  const { line } = track
+  const renderer = rendererOf(remembering(track.settings.estimate), folded)
+  for (const [position, kind] of folded) {
+    if (position >= track.length || kind === undefined || retagged.get(position) === kind) continue
+    const segment = segmentAt(line.segments, line.segments.length, position)
+    if (segment !== undefined && rankOf(levelIn(segment, position, renderer)) > rankOf(minFidelity(kind))) return false
+  }
+  track.line = { ...line, renderer }
+  return true
+}
+
+const readNotes = (notes: Sequence<Note>): ReadNotes => ({
+  count: notes.length,
+  last: notes.at(-1),
+  retagged: foldPages(notes),
+  summaries: [...notes].filter((note) => note.type === 'summary'),
+})
+
+const lateResults = (view: View<Message>): LateResults => {
+  const settled = settle(view)
+  if (!isLeft(settled)) return new Map()
+  return new Map(
+    settled.left.problems.flatMap((problem) => {
+      if (problem._tag !== 'ResultNotAdjacent') return []
+      const { position, part, call } = problem
+      const result = view.at(position)?.content[part]
+      const kind = view.pages.at(position)
+      return result?.type !== 'tool_result' || kind === undefined ? [] : [[placeKey(call.position, call.part), { position, part, kind, result }] as const]
+    }),
+  )
+}
