@@ -70,7 +70,9 @@ export const settling = (late: LateResults): Settling => {
           continue
         }
         changed = true
-        if (lender !== undefined) draft.lentTo = owners.get(lender)
+        // Amid other results a late one is pointed at, too: its call may be degraded without them.
+        if (lender !== undefined && draft.pages.length === 0) draft.lentTo = owners.get(lender)
+        else if (lender !== undefined) draft.strays.push(position)
         else if (calls.get(part.callId)?.answered === false) return 'late'
         else draft.strays.push(position)
         continue

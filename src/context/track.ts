@@ -12,7 +12,7 @@ import { foldPages, type Note, type SummaryNote } from '../notes/index.ts'
 import { minFidelity, type PageKind } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import { compact } from './compact.ts'
-import { emptyLine, extend, levelIn, shown, tokensOf, type Line, type Segment } from './line.ts'
+import { emptyLine, extend, gap, levelIn, shown, tokensOf, type Line, type Segment } from './line.ts'
 import type { Policy } from './policy.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
 import { isSubstantive } from './substantive.ts'
@@ -119,7 +119,7 @@ const advance = (track: Track, view: View<Message>): boolean => {
     const message = view.at(position) as Message
     const units = settling.push(message, view.pages.at(position) as PageKind)
     if (units === 'late') return false
-    for (const unit of units) extend(track.line, shown(unit))
+    for (const unit of units) extend(track.line, arriving(unit, track.line))
     track.length = position + 1
     track.recent.push(message)
     if ((position & (position + 1)) === 0) samples.set(position, message)
@@ -134,6 +134,14 @@ const advance = (track: Track, view: View<Message>): boolean => {
     track.lineFrom = track.length
   }
   return true
+}
+
+/** A unit at the end of a line: in full; but an answer that was moved to its call goes the way of the call. */
+const arriving = (unit: Unit, { segments, renderer }: Line): Segment => {
+  const { lentTo } = unit
+  if (lentTo === undefined || unit.said.length > 0) return shown(unit)
+  const owner = segmentAt(segments, segments.length, lentTo.from)
+  return owner?.type === 'unit' && owner.unit === lentTo ? shown(unit, owner.level) : gap(renderer.hidden(unit))
 }
 
 /** Whether a view is of the record that a track has read, and goes on from there. */

@@ -24,7 +24,7 @@ export interface Unit {
   readonly pages: readonly Page[]
   /** What it says at `full`. Empty, if what was recorded can't stand here. */
   readonly said: readonly Said[]
-  /** Positions with a result that nothing was waiting for: they can only be pointed at. */
+  /** Positions with a result that nothing was waiting for: it can only be pointed at. */
   readonly strays: readonly number[]
   /** Who says what was recorded here: an answer that came late stands at its call. */
   readonly lentTo: Unit | undefined
@@ -119,7 +119,7 @@ export const levelOfPage = (level: ShownLevel, kind: PageKind): ShownLevel =>
 const { freeze } = Object
 
 const strayMarker = (position: number): Message =>
-  user(`[${position}: a tool result that answers no open call is not shown; recall {"position": ${position}} gives it back]`)
+  user(`[${position}: a tool result that nothing was waiting for is not shown here; recall {"position": ${position}} gives it back]`)
 
 /** An answer shorter than this costs little more than a reference to where it was given before. */
 const worthReferring = 200

@@ -1,0 +1,117 @@
+/** The laws of derived contexts, on random conversations: whole and damaged, with tags, pins, budgets and policies. */
+import * as fc from 'fast-check'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { expect, it } from 'vitest'
+import { estimateTokens, deriveContext, paged, window, type DerivedContext, type DeriveOptions, type Policy } from 'indelible/context'
+import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
+
+const budgets = fc.oneof(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 400, max: 6000 }))
+const policies: fc.Arbitrary<Policy> = fc.constantFrom(paged, window)
+
+const derive = (view: Parameters<typeof deriveContext>[0], options: DeriveOptions): DerivedContext | undefined => {
+  const derived = deriveContext(view, options)
+  if (!isLeft(derived)) return derived.right
+  expect(derived.left.needed).toBeGreaterThan(derived.left.budget)
+  return undefined
+}
+
+it('every context keeps every law, whatever the record, the tags, the budget and the policy', () => {
+  fc.assert(
+    fc.property(conversations({ damaged: true }), tags, budgets, policies, (messages, tags, budget, policy) => {
+      const view = recordOf(messages, tags)
+      const context = derive(view, { budget, policy })
+      if (context !== undefined) expectLawful(context, view)
+    }),
+    { numRuns: 400 },
+  )
+})
+
+it('the tokens of a context are those of its messages', () => {
+  fc.assert(
+    fc.property(conversations({ damaged: true }), budgets, policies, (messages, budget, policy) => {
+      const context = derive(recordOf(messages), { budget, policy })
+      if (context !== undefined) expect(context.tokens).toBe([...context.messages].reduce((sum, message) => sum + estimateTokens(message), 0))
+    }),
+  )
+})
+
+it('a context derived step by step is, byte for byte, the one derived at once', () => {
+  fc.assert(
+    fc.property(conversations({ damaged: true }), tags, budgets, policies, fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 80 }), (messages, tags, budget, policy, steps) => {
+      const view = recordOf(messages, tags)
+      let previous: DerivedContext | undefined
+      let position = 0
+      for (const step of [...steps, view.length]) {
+        position = Math.min(position + step, view.length)
+        const seen = view.slice(0, position)
+        const context = derive(seen, { budget, policy, previous })
+        const atOnce = derive(seen, { budget, policy })
+        expect(context?.messages.toArray()).toEqual(atOnce?.messages.toArray())
+        expect(context?.sources.toArray()).toEqual(atOnce?.sources.toArray())
+        expect(context?.residency.toArray()).toEqual(atOnce?.residency.toArray())
+        expect(context?.digest).toBe(atOnce?.digest)
+        if (context !== undefined) {
+          expectLawful(context, seen)
+          if (previous !== undefined) expect(context.messages.toArray().slice(0, context.prefix.messages)).toEqual(previous.messages.toArray().slice(0, context.prefix.messages))
+          previous = context
+        }
+      }
+    }),
+    { numRuns: 200 },
+  )
+})
+
+it('between epochs each paged context extends the one before', () => {
+  fc.assert(
+    fc.property(conversations({ damaged: false, maxLength: 40 }), fc.integer({ min: 300, max: 4000 }), (messages, budget) => {
+      const view = recordOf(messages)
+      let previous: DerivedContext | undefined
+      for (let position = 0; position <= view.length; position++) {
+        // Where a model would be called: not amid results, nor after its own answer.
+        if (view.at(position) !== undefined && view.at(position)?.role !== 'assistant') continue
+        if (position > 0 && view.at(position - 1)?.role === 'assistant') continue
+        const context = derive(view.slice(0, position), { budget, previous })
+        if (context === undefined) continue
+        if (previous?.epoch === context.epoch) expect(context.prefix.messages).toBe(previous.messages.length)
+        previous = context
+      }
+    }),
+    { numRuns: 200 },
+  )
+})
+
+it('an earlier context stays what it was, whatever is derived after it', () => {
+  fc.assert(
+    fc.property(conversations({ damaged: true }), budgets, (messages, budget) => {
+      const view = recordOf(messages)
+      const kept: { readonly context: DerivedContext; readonly json: string }[] = []
+      let previous: DerivedContext | undefined
+      const jsonOf = ({ messages, sources, residency }: DerivedContext): string => JSON.stringify([messages, sources, residency])
+      for (let position = 0; position <= view.length; position++) {
+        const context = derive(view.slice(0, position), { budget, previous })
+        if (context === undefined) continue
+        kept.push({ context, json: jsonOf(context) })
+        previous = context
+      }
+      for (const { context, json } of kept) expect(jsonOf(context)).toBe(json)
+    }),
+  )
+})
+
+it('any context can be continued: of an earlier length, of a fork, of another policy or budget', () => {
+  fc.assert(
+    fc.property(conversations({ damaged: true }), conversations({ damaged: true, maxLength: 6 }), budgets, fc.nat(), fc.nat(), (messages, others, budget, cut, from) => {
+      const view = recordOf(messages)
+      const shared = cut % (view.length + 1)
+      const fork = recordOf([...messages.slice(0, shared), ...others])
+      const contexts = Array.from({ length: view.length + 1 }, (_, length) => derive(view.slice(0, length), { budget }))
+      let previous: DerivedContext | undefined
+      for (let length = 0; length <= view.length; length++) previous = derive(view.slice(0, length), { budget, previous }) ?? previous
+      for (const one of [contexts[from % contexts.length], previous])
+        for (const target of [view, view.slice(0, shared), fork])
+          for (const options of [{ budget }, { budget: budget + 100 }, { budget, policy: window }])
+            expect(derive(target, { ...options, previous: one })?.messages.toArray()).toEqual(derive(target, options)?.messages.toArray())
+    }),
+    { numRuns: 100 },
+  )
+})
