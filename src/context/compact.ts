@@ -30,24 +30,28 @@ export interface Compaction {
  */
 export const compact = (compaction: Compaction): Line => {
   const { policy, budget, renderer, activeFrom } = compaction
-  const segments = withSummaries(compaction.segments, compaction)
+  const segments = withSummaries(compaction.segments, { ...compaction, pressed: isPressed(compaction) })
   // An answer that was moved to its call has no place of its own to choose a level for.
   const own = segments.filter((segment) => ownerOf(segment) === undefined)
   const candidates = own.map((segment) => candidateOf(segment, activeFrom, renderer))
-  const selection = { candidates, budget, markerTokens: largestMarker(renderer) }
-  const chosen = lawful(selection, policy.select(selection), policy.name)
-  const levels = degrade(selection, chosen, { rest: budget, active: budget })
-
-  const levelOf = new Map<Unit, ResidencyLevel>()
-  for (const [index, segment] of own.entries()) if (segment.type === 'unit') levelOf.set(segment.unit, levels[index] as ResidencyLevel)
-  let next = 0
-  const placed = segments.map((segment): Placed => {
-    const owner = ownerOf(segment)
-    return { segment, level: owner === undefined ? (levels[next++] as ResidencyLevel) : (levelOf.get(owner) ?? 'pointer') }
-  })
-  const line = lineOf(placed, compaction, policy.extracts === true)
-  // An extract is measured by the default estimate; by another it may be more than there is room for.
-  return policy.extracts === true && tokensOf(line) > budget ? lineOf(placed, compaction, false) : line
+  const place = (markerTokens: number): readonly Placed[] => {
+    const selection = { candidates, budget, markerTokens }
+    const chosen = lawful(selection, policy.select(selection), policy.name)
+    const levels = degrade(selection, chosen, { rest: budget, active: budget })
+    const levelOf = new Map<Unit, ResidencyLevel>()
+    for (const [index, segment] of own.entries()) if (segment.type === 'unit') levelOf.set(segment.unit, levels[index] as ResidencyLevel)
+    let next = 0
+    return segments.map((segment) => {
+      const owner = ownerOf(segment)
+      return { segment, level: owner === undefined ? (levels[next++] as ResidencyLevel) : (levelOf.get(owner) ?? 'pointer') }
+    })
+  }
+  const [largest, smallest] = markerSizes(candidates, renderer)
+  const line = lineOf(place(largest), compaction, policy.extracts === true)
+  if (tokensOf(line) <= budget) return line
+  // An extract is measured by the default estimate, and markers by their largest: by the exact count less may do.
+  const others = [lineOf(place(largest), compaction, false), lineOf(place(smallest), compaction, false)]
+  return others.reduce((least, other) => (tokensOf(other) < tokensOf(least) ? other : least))
 }
 
 interface Placed {
@@ -82,7 +86,7 @@ const candidateOf = (segment: Segment, activeFrom: number, renderer: Renderer): 
 
 /** What a policy chose, within what each candidate allows. The active turn falls only where all else would not be enough. */
 const lawful = (selection: Selection, chosen: readonly ResidencyLevel[], name: string): readonly ResidencyLevel[] => {
-  const { candidates, budget } = selection
+  const { candidates } = selection
   if (chosen.length !== candidates.length)
     throw new TypeError(`the policy ${name} chose ${chosen.length} levels for ${candidates.length} candidates; expected one for each`)
   const levels = candidates.map(({ level, levels }, index) => {
@@ -91,16 +95,31 @@ const lawful = (selection: Selection, chosen: readonly ResidencyLevel[], name: s
     return levels.findLast((allowed) => rankOf(allowed) <= wanted) ?? level
   })
   if (candidates.every(({ active, level }, index) => !active || levels[index] === level)) return levels
-  const full = levels.map((level, index) => (candidates[index]?.active === true ? candidates[index].level : level))
-  const least = degrade(selection, full, { rest: 0, active: Infinity })
-  return measure(selection, least) <= budget ? full : levels
+  return activeFits(selection) ? levels.map((level, index) => (candidates[index]?.active === true ? candidates[index].level : level)) : levels
 }
 
-/** The most that a marker takes, by the estimator at hand. */
-const largestMarker = ({ estimate }: Renderer): number => {
-  const kinds = new Map<PageKind, number>([['plan', 99_999], ['preference', 99_999], ['evidence', 99_999], ['conversation', 99_999]])
-  return estimate(markerFor({ from: 999_999, to: 9_999_999, kinds, tokens: 999_999_999 }))
+/** Whether the active turn must fall: it exceeds the budget even beside the least of all else. */
+const isPressed = ({ segments, summaries, activeFrom, renderer, budget }: Compaction): boolean => {
+  if (summaries.length === 0) return false // nobody asks
+  const candidates = segments.map((segment) => candidateOf(segment, activeFrom, renderer))
+  return !activeFits({ candidates, budget, markerTokens: markerSizes(candidates, renderer)[0] })
 }
+
+/** Whether the active turn fits as it is, beside the least of all else. */
+const activeFits = (selection: Selection): boolean => {
+  const levels = selection.candidates.map(({ level }) => level)
+  return measure(selection, degrade(selection, levels, { rest: 0, active: Infinity })) <= selection.budget
+}
+
+/** The most and the least that a marker takes here, by the estimator at hand. */
+const markerSizes = (candidates: readonly Candidate[], { estimate }: Renderer): readonly [largest: number, smallest: number] => {
+  const length = candidates.at(-1)?.to ?? 0
+  const counts = (count: number) => new Map<PageKind, number>(candidates.flatMap(({ kinds }) => kinds.map((kind) => [kind, count])))
+  const marker = (from: number, to: number, kinds: ReadonlyMap<PageKind, number>, tokens: number): number => estimate(markerFor({ from, to, kinds, tokens }))
+  return [marker(length, 2 * length + 2, counts(length), largestCount), marker(0, 1, new Map([['plan', 1]]), 0)]
+}
+
+const largestCount = 999_999_999
 
 const lineOf = (placed: readonly Placed[], { renderer, epoch, budget }: Compaction, extracts: boolean): Line => {
   const line = emptyLine(epoch, renderer)
@@ -137,6 +156,6 @@ const stretchesOf = (placed: readonly Placed[]): readonly Stretch[] => {
 /** The tokens that each extract may take: what is free, up to an eighth of the budget, in equal parts. */
 const extractRoom = (stretches: readonly Stretch[], renderer: Renderer, budget: number): number => {
   const hidden = stretches.filter(({ hide }) => hide.length > 0).length
-  const taken = stretches.reduce((sum, { show }) => sum + (show === undefined ? 0 : tokensIn(show, renderer)), hidden * largestMarker(renderer))
+  const taken = stretches.reduce((sum, { show }) => sum + (show === undefined ? 0 : tokensIn(show, renderer)), 0)
   return hidden === 0 ? 0 : Math.floor(Math.min(budget / 8, budget - taken) / hidden)
 }

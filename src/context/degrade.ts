@@ -141,10 +141,14 @@ const worthOfKind = {
   evidence: 1,
 } as const satisfies { readonly [Kind in PageKind]: number }
 
+/** A summary is all that is left of many pages, whatever their age. */
+const worthOfSummary = 12
+
 /** After so many units a page is worth half of what it was. */
 const halfAge = 8
 
 const worthOf = ({ kinds, messages }: Candidate, age: number): number => {
+  if (messages.length === 0) return worthOfSummary
   // Calls are as good as what they found; what only speaks is more, and what the user says most.
   const spoken = kinds.includes('evidence') ? kinds.filter((kind) => kind !== 'conversation') : kinds
   const worth = Math.max(...spoken.map((kind) => worthOfKind[kind]))

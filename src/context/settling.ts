@@ -42,7 +42,11 @@ export const settling = (late: LateResults): Settling => {
 
   const close = (): Unit => {
     const unit = unitOf(draft as Draft, 'unanswered')
-    for (const { call, key } of (draft as Draft).calls) if (late.has(key)) owners.set(key, unit), (call.answered = true)
+    for (const { call, key } of (draft as Draft).calls) {
+      if (!late.has(key)) continue
+      owners.set(key, unit)
+      call.answered = true
+    }
     draft = undefined
     waiting = new Map()
     return unit

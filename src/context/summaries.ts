@@ -13,21 +13,24 @@ export interface Summarized {
   readonly budget: number
   readonly activeFrom: number
   readonly renderer: Renderer
+  /** Whether the active turn must fall, too. */
+  readonly pressed: boolean
 }
 
 /**
  * The segments with a summary in place of what it covers exactly: whole messages and their results, all of which may be
- * as little as a pointer, before the active turn, and still what the summary was made from. Oldest first, until the
- * context takes no more than half of the budget.
+ * as little as a pointer, and still what the summary was made from; before the active turn, or in it where that must
+ * fall, but never its task. Oldest first, until the context takes no more than half of the budget.
  *
  * Cost    O(segments) for each summary, and its range when it is first used
  */
-export const withSummaries = (segments: readonly Segment[], { summaries, record, budget, activeFrom, renderer }: Summarized): readonly Segment[] => {
+export const withSummaries = (segments: readonly Segment[], { summaries, record, budget, activeFrom, renderer, pressed }: Summarized): readonly Segment[] => {
   let result = segments
   let covered = 0
   // The widest of those that begin at the same place; the latest of those that are as wide.
   for (const [, note] of [...summaries.entries()].toSorted(([i, a], [j, b]) => a.from - b.from || b.to - a.to || j - i)) {
-    if (note.from < covered || note.to > activeFrom) continue
+    const mayFall = note.to <= activeFrom || (pressed && note.from > activeFrom && note.to <= record.length)
+    if (!mayFall || note.from < covered) continue
     if (result.reduce((sum, segment) => sum + tokensIn(segment, renderer), 0) <= budget / 2) break
     const replaced = replacing(result, note, record, renderer)
     if (replaced === undefined || !isFaithful(note, record)) continue

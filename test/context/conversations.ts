@@ -38,10 +38,8 @@ const single: fc.Arbitrary<Message> = fc.oneof(
 const step = (fresh: () => string): fc.Arbitrary<readonly Message[]> =>
   fc.array(fc.tuple(saying, saying, fc.boolean()), { minLength: 1, maxLength: 3 }).map((calls) => {
     const ids = calls.map(() => fresh())
-    return [
-      assistant('Looking.', ...calls.map(([args], index) => toolCall(ids[index] as string, 'read', { args }))),
-      ...calls.map(([, answer, isError], index) => toolResult(ids[index] as string, answer, isError ? { isError } : {})),
-    ]
+    const made = assistant('Looking.', ...calls.map(([args], index) => toolCall(ids[index] as string, 'read', { args })))
+    return [made].concat(calls.map(([, answer, isError], index) => toolResult(ids[index] as string, answer, isError ? { isError } : {})))
   })
 
 /** Anything at all that concerns calls: unanswered, orphaned, late, twice. */

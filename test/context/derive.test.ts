@@ -1,0 +1,285 @@
+/** Deriving by example: what a context holds, what is enforced, and what is told when it can't be. */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { assistant, createHistory, mend, rangeDigest, settle, system, text, toolCall, toolResult, user, type Message, type Note, type View } from 'indelible'
+import { contextFaultText, deriveContext, paged, pagedWith, window, type DerivedContext, type DeriveOptions, type Policy } from 'indelible/context'
+import { conversation } from '../messages.ts'
+import { expectLawful, recordOf } from './conversations.ts'
+
+const derive = (view: View<Message>, options: DeriveOptions): DerivedContext => {
+  const derived = deriveContext(view, options)
+  if (isLeft(derived)) throw new Error(contextFaultText(derived.left))
+  return derived.right
+}
+
+const textsOf = (context: DerivedContext): readonly string[] =>
+  [...context.messages].map(({ content }) => content.map((part) => (part.type === 'text' ? part.text : part.type)).join('|'))
+
+/** A long turn of an agent: each step reads a file of its own. */
+const steps = (count: number, name = 'call'): Message[] =>
+  Array.from({ length: count }, (_, index) => [
+    assistant('Looking.', toolCall(`${name}_${index}`, 'read_file', { path: `src/${index}.ts` })),
+    toolResult(`${name}_${index}`, Array.from({ length: 70 }, (_, line) => `export const name${line} = ${line * index}\n`).join('')),
+  ]).flat()
+
+describe('a record that fits', () => {
+  it('is sent as it is', () => {
+    const view = recordOf(conversation())
+    const context = derive(view, { budget: 10_000 })
+    expect(context.messages.toArray()).toEqual(view.toArray())
+    expect(context.messages.at(0)).toBe(view.at(0))
+    expect(context.sources.toArray()).toEqual(conversation().map((_, position) => ({ type: 'clone', position })))
+    expect(context.residency.toArray()).toEqual(conversation().map(() => 'full'))
+    expect(context).toMatchObject({ dropped: [], provenance: ['policy:paged', 'epoch:0', 'whole'], length: 6, epoch: 0, prefix: { messages: 0, tokens: 0 } })
+    expect(context.cost).toBe(context.tokens * 1.25)
+    expect(context.digest).toBe(rangeDigest(view))
+  })
+  it('an empty record gives an empty context', () => {
+    expect(derive(recordOf([]), { budget: 0 })).toMatchObject({ tokens: 0, length: 0, dropped: [] })
+  })
+  it('what was sent before is the prefix, and costs what is cached', () => {
+    const view = recordOf(conversation())
+    const first = derive(view.slice(0, 2), { budget: 10_000 })
+    const second = derive(view.slice(0, 5), { budget: 10_000, previous: first })
+    expect(second.prefix).toEqual({ messages: 2, tokens: first.tokens })
+    expect(second.cost).toBeCloseTo(first.tokens * 0.1 + (second.tokens - first.tokens) * 1.25)
+    expect(derive(view, { budget: 10_000, previous: first, prices: { cached: 0, fresh: 1 } }).cost).toBe(derive(view, { budget: 10_000 }).tokens - first.tokens)
+  })
+  it('tools and system prompt take their part of the budget', () => {
+    const view = recordOf([...conversation(), ...steps(3)])
+    const { tokens } = derive(view, { budget: 10_000 })
+    expect(derive(view, { budget: tokens + 50, toolTokens: 30, systemTokens: 20 })).toMatchObject({ budget: tokens, epoch: 0 })
+    expect(derive(view, { budget: tokens + 49, toolTokens: 30, systemTokens: 20 }).epoch).toBe(1)
+    expect(() => deriveContext(view, { budget: 100, toolTokens: -1 })).toThrow('toolTokens is -1')
+  })
+  it('takes any estimator', () => {
+    const view = recordOf(conversation())
+    expect(derive(view, { budget: 6, estimate: () => 1 }).tokens).toBe(6)
+  })
+})
+
+describe('a record that does not fit', () => {
+  const messages = [system('You fix bugs.'), user('Never push to main.'), user('Fix the build.'), ...steps(40), assistant('Fixed.'), user('Now the docs.'), ...steps(2, 'docs')]
+
+  it('keeps instructions and rules, the active turn in full, and says what else there was', () => {
+    const view = recordOf(messages, [undefined, 'constraint'])
+    const context = derive(view, { budget: 4000 })
+    expectLawful(context, view)
+    expect(context.residency.toArray().slice(0, 2)).toEqual(['full', 'full'])
+    expect(context.residency.toArray().slice(-5)).toEqual(['full', 'full', 'full', 'full', 'full'])
+    expect(context.provenance).toEqual(['policy:paged', `epoch:${context.epoch}`, 'degraded'])
+    expect(context.dropped.length).toBeGreaterThan(0)
+    expect(textsOf(context).join('\n')).toMatch(/\[\d+–\d+ are not shown: [^\]]*evidence[^\]]*about [\d,]+ tokens; recall \{"position": \d+\} gives one back\]/)
+  })
+  it('never orphans a result: calls fall together with their results', () => {
+    for (const budget of [900, 1200, 2000, 3000, 5000])
+      for (const policy of [paged, window]) expect(settle(derive(recordOf(messages), { budget, policy }).messages)._tag).toBe('Right')
+  })
+  it('a short go-on does not end the active turn', () => {
+    const view = recordOf([...messages, assistant('Shall I go on?'), user('ok, continue')])
+    const context = derive(view, { budget: 4000 })
+    const task = messages.findLastIndex(({ role }) => role === 'user')
+    for (let position = task; position < view.length; position++) expect(context.residency.at(position)).toBe('full')
+  })
+  it('a turn that alone exceeds the budget loses its evidence first, and never the task', () => {
+    const view = recordOf([system('You fix bugs.'), user('Fix the build, and do not touch the vendored code.'), ...steps(40)])
+    const context = derive(view, { budget: 3000 })
+    expectLawful(context, view)
+    expect(context.residency.at(1)).toBe('full')
+    expect(context.residency.at(-1)).toBe('full')
+    expect(context.residency.at(2)).not.toBe('full')
+  })
+  it('an answer that alone exceeds the budget is cut, and says so', () => {
+    const view = recordOf([user('Read it.'), assistant(toolCall('c', 'read', '{}')), toolResult('c', 'a line that is long enough\n'.repeat(9000).replaceAll(/a/g, () => 'a'))])
+    const context = derive(view, { budget: 2000 })
+    expectLawful(context, view)
+    expect(context.residency.toArray()).toEqual(['full', 'compressed', 'compressed'])
+  })
+  it('the same answer is given once; later ones refer to it', () => {
+    const answer = Array.from({ length: 60 }, (_, index) => `line ${index} of the file`).join('\n')
+    const same = Array.from({ length: 6 }, (_, index) => [assistant(toolCall(`c${index}`, 'read', { path: 'a.ts' })), toolResult(`c${index}`, answer)]).flat()
+    const view = recordOf([user('Read it.'), ...same, assistant('Done.'), user('What is in it?')])
+    const alwaysCompressed: Policy = { name: 'compressed', choose: 'always', select: ({ candidates }) => candidates.map(() => 'compressed') }
+    const { tokens } = derive(view, { budget: 10_000 })
+    const context = derive(view, { budget: tokens - 1, policy: alwaysCompressed })
+    expectLawful(context, view)
+    expect(JSON.stringify(context.messages).match(/same result as position 2/g)).toHaveLength(5)
+  })
+  it('names what does not fit when even the minimum does not', () => {
+    const view = recordOf([system('Rule. '.repeat(2000)), ...conversation().slice(1)])
+    const derived = deriveContext(view, { budget: 100 })
+    expect(derived).toMatchObject({ left: { _tag: 'MinimumDoesNotFit', budget: 100, pages: [{ from: 0, to: 1, kinds: ['bootstrap'], level: 'structured' }, { from: 1, to: 6, level: 'pointer' }] } })
+    expect(isLeft(derived) && contextFaultText(derived.left)).toMatch(
+      /^the least that must be sent takes \d+ tokens, but the budget is 100; most of it, \d+, is position 0 \(bootstrap, structured\); use a larger budget, or unpin what need not stay$/,
+    )
+  })
+  it('fits at exactly the tokens that the fault says it needs', () => {
+    const view = recordOf([system('Rule. '.repeat(2000)), ...conversation().slice(1)])
+    const derived = deriveContext(view, { budget: 100 })
+    const needed = isLeft(derived) ? derived.left.needed : NaN
+    expect(derive(view, { budget: needed }).tokens).toBe(needed)
+    expect(deriveContext(view, { budget: needed - 1 })._tag).toBe('Left')
+  })
+})
+
+describe('epochs', () => {
+  it('go down to the low-water mark when the budget is reached, and change nothing until then', () => {
+    const history = createHistory<Message>({ from: [system('You fix bugs.'), user('Fix the build.')] })
+    const policy = pagedWith({ lowWater: 0.4 })
+    let previous: DerivedContext | undefined
+    const after: number[] = []
+    for (const [call, result] of Array.from({ length: 60 }, (_, index) => steps(index + 1).slice(-2) as [Message, Message])) {
+      history.append(call)
+      history.append(result)
+      const context = derive(history.view(), { budget: 6000, policy, previous })
+      if (previous !== undefined && context.epoch === previous.epoch) expect(context.prefix.messages).toBe(previous.messages.length)
+      else if (previous !== undefined) after.push(context.tokens)
+      previous = context
+    }
+    expect(after.length).toBeGreaterThan(2)
+    expect(Math.max(...after)).toBeLessThanOrEqual(0.4 * 6000)
+  })
+  it('lowWater is a share', () => {
+    expect(() => pagedWith({ lowWater: 0 })).toThrow('lowWater is 0; expected a share of the budget: above 0, at most 1')
+  })
+})
+
+describe('a damaged record', () => {
+  const damaged = [
+    user('go'),
+    assistant(toolCall('a', 'one', '{}'), toolCall('b', 'two', '{}')),
+    toolResult('a', 'first'),
+    user('and b?'),
+    assistant(toolCall('a', 'again', '{}')),
+    toolResult('a', 'second'),
+    toolResult('a', 'second, once more'),
+    toolResult('nobody', 'lost'),
+    toolResult('b', 'late'),
+    assistant('Done.'),
+  ]
+  it('is settled as mend would, and points at what has no place', () => {
+    const view = recordOf(damaged)
+    const context = derive(view, { budget: 10_000 })
+    expectLawful(context, view)
+    const pointed = [...context.messages].filter((_, index) => context.sources.at(index)?.type !== 'representation')
+    expect(pointed).toEqual([...mend(damaged).messages])
+    expect(context.dropped).toEqual([{ from: 6, to: 7 }, { from: 7, to: 8 }])
+    expect(context.provenance).toContain('mended')
+  })
+  it('an unanswered call gets a result, with its source', () => {
+    const view = recordOf([user('go'), assistant(toolCall('a', 'one', '{}')), user('stop')])
+    const context = derive(view, { budget: 10_000 })
+    expect(context.messages.at(2)).toEqual(toolResult('a', [text('No result was recorded for this call.')], { name: 'one', isError: true }))
+    expect(context.sources.at(2)).toEqual({ type: 'synthetic', callId: 'a', position: 1, reason: 'unanswered' })
+  })
+  it('a turn that was cut off is shown as interrupted, and as it went on once that is recorded', () => {
+    const history = createHistory<Message>({ from: [user('go'), assistant(toolCall('a', 'one', '{}'), toolCall('b', 'two', '{}')), toolResult('a', 'ok')] })
+    const cut = derive(history.view(), { budget: 10_000 })
+    expect(cut.sources.at(2)).toEqual({ type: 'synthetic', callId: 'b', position: 1, reason: 'interrupted' })
+    expect(cut.provenance).toContain('interrupted')
+    expect(settle(cut.messages)._tag).toBe('Right')
+    history.append(toolResult('b', 'ok'))
+    const whole = derive(history.view(), { budget: 10_000, previous: cut })
+    expect(whole.messages.toArray()).toEqual(history.view().toArray())
+    expect(whole.prefix.messages).toBe(2)
+  })
+})
+
+describe('notes', () => {
+  const messages = [system('You fix bugs.'), user('Never push to main.'), ...steps(20), assistant('Fixed.'), user('Now the docs.')]
+  const pin: Note = { type: 'pin', position: 5 }
+
+  it('a pinned page is held at least structured, from the context on that is derived with the pin', () => {
+    const view = recordOf(messages)
+    const before = derive(view, { budget: 1500 })
+    expect(before.residency.at(5)).toBe('pointer')
+    const after = derive(view, { budget: 1500, notes: [pin], previous: before })
+    expectLawful(after, view, (position) => (position === 5 ? 'constraint' : (view.pages.at(position) as 'evidence')))
+    expect(after.residency.at(5)).not.toBe('pointer')
+    expect(after.messages.toArray()).toEqual(derive(view, { budget: 1500, notes: [pin] }).messages.toArray())
+  })
+  it('pinning what is in full changes nothing that was sent', () => {
+    const view = recordOf(messages)
+    const before = derive(view, { budget: 1500 })
+    const last: Note = { type: 'pin', position: view.length - 1 }
+    expect(derive(view, { budget: 1500, notes: [last], previous: before }).prefix.messages).toBe(before.messages.length)
+  })
+  it('what is unpinned may go', () => {
+    const view = recordOf(messages)
+    const notes: Note[] = [pin, { type: 'unpin', position: 5 }]
+    expect(derive(view, { budget: 1500, notes }).residency.at(5)).toBe('pointer')
+  })
+  it('a summary stands for the range it covers, as long as it is of what stands there', () => {
+    const view = recordOf([...messages, ...steps(7, 'docs')])
+    const summary: Note = { type: 'summary', from: 2, to: 30, sourceDigest: rangeDigest(view.slice(2, 30)), text: 'Read 14 files.', model: 'acme-1' }
+    const context = derive(view, { budget: 4000, notes: [summary] })
+    expectLawful(context, view)
+    expect(context.sources.toArray()).toContainEqual({ type: 'summary', from: 2, to: 30, model: 'acme-1' })
+    expect(textsOf(context)).toContain('[summary of 2–29; recall {"position": 2} gives one back]\nRead 14 files.')
+    const stale: Note = { ...summary, sourceDigest: '0'.repeat(64) }
+    expect(JSON.stringify(derive(view, { budget: 4000, notes: [stale] }).messages)).not.toContain('Read 14 files.')
+    const pinned = derive(view, { budget: 4000, notes: [summary, pin] })
+    expect(JSON.stringify(pinned.messages)).not.toContain('Read 14 files.')
+  })
+  it('a summary is used within the active turn where that must fall, but never for its task', () => {
+    const view = recordOf([user('Fix the build.'), ...steps(30)])
+    const summaryOf = (from: number, to: number): Note => ({ type: 'summary', from, to, sourceDigest: rangeDigest(view.slice(from, to)), text: `From ${from}.` })
+    const context = derive(view, { budget: 3000, notes: [summaryOf(0, 11), summaryOf(1, 11)] })
+    expectLawful(context, view)
+    expect(JSON.stringify(context.messages)).toContain('From 1.')
+    expect(context.residency.at(0)).toBe('full')
+  })
+  it('a summary that comes later is used at the next compaction, also for a part of what was dropped before', () => {
+    const history = createHistory<Message>({ from: [...messages, ...steps(4, 'docs')] })
+    const before = derive(history.view(), { budget: 2000 })
+    expect(before.residency.toArray().slice(4, 10)).toEqual(Array.from({ length: 6 }, () => 'pointer'))
+    const summary: Note = { type: 'summary', from: 4, to: 10, sourceDigest: rangeDigest(history.view().slice(4, 10)), text: 'Read 3 files.' }
+    const same = derive(history.view(), { budget: 2000, notes: [summary], previous: before })
+    expect(same.prefix.messages).toBe(before.messages.length)
+    for (const message of [assistant('Fixed.'), user('Now the tests.'), ...steps(2, 'tests')]) history.append(message)
+    const after = derive(history.view(), { budget: 2000, notes: [summary], previous: same })
+    expectLawful(after, history.view())
+    expect(after.sources.toArray()).toContainEqual({ type: 'summary', from: 4, to: 10, model: 'unknown' })
+  })
+})
+
+describe('what is given stays the caller’s', () => {
+  it('neither options nor notes are kept: changing them later changes nothing', () => {
+    const view = recordOf([...conversation(), ...steps(20)])
+    const notes: Note[] = [{ type: 'pin', position: 1 }]
+    const options = { budget: 1500, notes }
+    const first = derive(view, options)
+    const json = JSON.stringify([first.messages, first.residency])
+    notes[0] = { type: 'unpin', position: 1 }
+    options.budget = 1
+    expect(JSON.stringify([first.messages, first.residency])).toBe(json)
+    expect(derive(view, { budget: 1500, notes, previous: first }).messages.toArray()).toEqual(derive(view, { budget: 1500, notes }).messages.toArray())
+  })
+  it('a context is frozen, and so is what it gives', () => {
+    const context = derive(recordOf([...conversation(), ...steps(20)]), { budget: 1500 })
+    for (const value of [context, context.messages, context.sources, context.residency, context.dropped, context.provenance, context.prefix, ...context.messages, ...context.sources])
+      expect(Object.isFrozen(value)).toBe(true)
+  })
+})
+
+describe('a policy of one’s own', () => {
+  const messages = [system('You fix bugs.'), user('Never push to main.'), ...steps(20), assistant('Fixed.'), user('Now the docs.')]
+
+  it('chooses within the laws: it can’t lose a rule, the active turn or the budget', () => {
+    const nothing: Policy = { name: 'nothing', choose: 'always', select: ({ candidates }) => candidates.map(() => 'pointer') }
+    const everything: Policy = { name: 'everything', choose: 'always', select: ({ candidates }) => candidates.map(() => 'full') }
+    const view = recordOf(messages, [undefined, 'constraint'])
+    for (const policy of [nothing, everything]) {
+      const context = derive(view, { budget: 1500, policy })
+      expectLawful(context, view)
+      expect(context.residency.at(-1)).toBe('full')
+    }
+    expect(derive(view, { budget: 1500, policy: nothing }).residency.toArray().slice(0, 2)).toEqual(['structured', 'structured'])
+  })
+  it('is told when it chooses what is none', () => {
+    const short: Policy = { name: 'short', choose: 'always', select: () => [] }
+    expect(() => deriveContext(recordOf(messages), { budget: 1500, policy: short })).toThrow(/the policy short chose 0 levels for \d+ candidates/)
+    const odd: Policy = { name: 'odd', choose: 'always', select: ({ candidates }) => candidates.map(() => 'gone' as 'full') }
+    expect(() => deriveContext(recordOf(messages), { budget: 1500, policy: odd })).toThrow('the policy odd chose gone; expected a residency level')
+  })
+})
