@@ -32,7 +32,7 @@ describe('indelible show', () => {
     const { status, stdout, stderr } = indelible(['show', example])
     expect([status, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(/^coding-agent\.json: openai-chat, 19 messages\n/)
-    expect(stdout).toMatch(/^ {2}0 {2}system {5}bootstrap {9}\d+ {2}You are a coding agent\./m)
+    expect(stdout).toMatch(/^ {2}0 {2}system {5}bootstrap {10}\d+ {2}You are a coding agent\./m)
     expect(stdout).toMatch(/^ {39}▸ run_tests \{"filter": "billing"\} → 4$/m)
     expect(stdout).toMatch(/^ {2}4 {2}tool {7}evidence .* ◂ run_tests .* \(\d+ lines\)$/m)
     expect(stdout).toMatch(/^bootstrap {12}1 /m)

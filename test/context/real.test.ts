@@ -1,6 +1,5 @@
 /** Derived contexts of real conversations: a coding session of 914 messages, 50 customer-service runs. */
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { expect } from 'vitest'
 import { createHistory, readTranscript, type Message, type View } from 'indelible'
 import { deriveContext, paged, window, type DerivedContext } from 'indelible/context'
 import { itShared, readShared } from '../shared.ts'
