@@ -41,6 +41,9 @@ const everything = [
   { role: 'tool', tool_call_id: 'c1', content: 'ok', name: 'f' },
   { role: 'tool', tool_call_id: 'c2', content: [{ type: 'text', text: 'ok' }] },
   { role: 'tool', tool_call_id: 'c3', content: [{ type: 'image_url', image_url: { url: 'u' } }, { type: 'text', text: 'b' }] },
+  { role: 'assistant', content: null, tool_calls: [{ type: 'function', id: 'x'.repeat(41), function: { name: 'a.b', arguments: '' } }, { type: 'function', id: '', function: { name: 'f', arguments: '' } }] },
+  { role: 'tool', tool_call_id: 'x'.repeat(41), content: 'ok' },
+  { role: 'tool', tool_call_id: '', content: [{ type: 'text', text: 'ok' }] },
   { role: 'assistant', content: [{ type: 'text', text: 'I ' }, { type: 'refusal', refusal: 'will not' }] },
   { role: 'assistant', content: '', refusal: 'no' },
   { role: 'assistant', refusal: 'no' },
@@ -114,6 +117,26 @@ describe('openai-chat', () => {
       { role: 'assistant', content: 'then' },
       { role: 'assistant', content: '' },
     ])
+  })
+
+  it('writes the results of a message after all its calls that are still open', () => {
+    const { wire } = write(openaiChat, [assistant(toolCall('1', 'f', '{}'), toolCall('2', 'f', '{}'), toolResultPart('2', 'b'), toolCall('3', 'f', '{}')), toolResult('1', 'a'), toolResult('3', 'c')])
+    expect((wire as JsonObject[]).map(({ role, tool_call_id: id = null, tool_calls: calls = [] }) => [role, id, (calls as JsonObject[]).map((call) => call['id'])])).toEqual([
+      ['assistant', null, ['1', '2', '3']],
+      ['tool', '2', []],
+      ['tool', '1', []],
+      ['tool', '3', []],
+    ])
+  })
+
+  it('writes call ids and names that the API takes, the same for the result', () => {
+    const id = `mcpr_${'x'.repeat(50)}`
+    const { wire, losses } = write(openaiChat, [assistant(toolCall(id, 'my.tool', '{}')), toolResult(id, '')])
+    const [call, answer] = wire as [{ tool_calls: [{ id: string; function: { name: string } }] }, { tool_call_id: string }]
+    expect(call.tool_calls[0].id).toMatch(/^mcpr_x{26}_[0-9a-f]{8}$/)
+    expect(answer.tool_call_id).toBe(call.tool_calls[0].id)
+    expect(call.tool_calls[0].function.name).toBe('my_tool')
+    expect(losses.map(({ path }) => path.join('.'))).toEqual(['content.0.id', 'content.0.name'])
   })
 
   it('lists everything that it can not say, with place and reason', () => {

@@ -264,7 +264,7 @@ describe('openai-responses', () => {
         { type: 'custom_tool_call_output', call_id: 'c3', output: reason },
         { type: 'computer_call_output', call_id: 'c4', output: { type: 'computer_screenshot', image_url: expect.stringMatching(/^data:image\/png;base64,/) } },
         { type: 'computer_call_output', call_id: 'c5', output: { type: 'computer_screenshot', image_url: expect.stringMatching(/^data:image\/png;base64,/) } },
-        { type: 'local_shell_call_output', id: 'c6', call_id: 'c6', output: reason },
+        { type: 'local_shell_call_output', call_id: 'c6', output: reason },
         { type: 'shell_call_output', call_id: 'c7', output: [{ stdout: '', stderr: reason, outcome: { type: 'exit', exit_code: 1 } }] },
         { type: 'apply_patch_call_output', call_id: 'c8', status: 'failed', output: reason },
         { type: 'tool_search_output', call_id: 'c9', execution: 'client', tools: [] },

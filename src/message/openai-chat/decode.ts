@@ -2,6 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Json, JsonObject } from '../../json/index.ts'
 import { decodeWire } from '../admit.ts'
+import { fitsCallId, fitsName } from '../call-ids.ts'
 import type { CodecFault } from '../codec-fault.ts'
 import type { Decoded } from '../codec.ts'
 import type { FilePart, ImagePart, Message, Part, ProviderPart, RefusalPart, ResultPart, Role, TextPart, ToolCallPart } from '../message.ts'
@@ -10,6 +11,9 @@ import { sourceOf } from '../source.ts'
 import { aList, anObject, aString, isObject, readEach, readIn, Unexpected } from '../wire.ts'
 
 export const format = 'openai-chat'
+
+/** How long a call id may be. */
+export const longestCallId = 40
 
 /** Decode `messages`: an array, or a request or response body that has one. */
 export const decode = (wire: unknown): Either<CodecFault, Decoded> => decodeWire(format, wire, (value) => readChatMessages(aList(value)))
@@ -75,10 +79,16 @@ const readResult = (wire: JsonObject, { parts, written, as }: Content, legacy: L
         callId,
         content: freeze(parts),
         ...(name !== undefined && { name }),
-        ...keep(format, wire, usual, asked ? as : as === undefined ? 'function' : 'function parts', written === undefined && parts.length > 0 ? ['content'] : []),
+        ...keep(format, wire, usual, answerMark(callId, asked, as), written === undefined && parts.length > 0 ? ['content'] : []),
       } as const),
     ]),
   })
+}
+
+/** How an answer stood: as one to a function that nobody called, with an id that would be written otherwise, as parts. */
+const answerMark = (callId: string, asked: boolean, as: 'parts' | undefined): string | undefined => {
+  const kind = asked ? (fitsCallId(callId, longestCallId) ? undefined : 'tool') : 'function'
+  return kind === undefined || as === undefined ? (kind ?? as) : `${kind} ${as}`
 }
 
 const readSpoken = (role: Role, wire: JsonObject, { parts, written, as }: Content, legacy: LegacyCalls): Message => {
@@ -198,7 +208,7 @@ const readToolCall = (item: Json): ToolCallPart | ProviderPart => {
   const asObject = isObject(given)
   const args = asObject ? JSON.stringify(given) : readIn(wire, 'function', () => readIn(called, 'arguments', aString))
   const usual = { type: 'function', id, function: { name, arguments: given as Json } }
-  return freeze({ type: 'tool_call', id, name, arguments: args, ...keep(format, wire, usual, asObject ? 'object' : undefined) })
+  return freeze({ type: 'tool_call', id, name, arguments: args, ...keep(format, wire, usual, asObject ? 'object' : fitsCallId(id, longestCallId) && fitsName(name) ? undefined : 'function') })
 }
 
 const readLegacyCall = (wire: JsonObject, legacy: LegacyCalls): ToolCallPart => {

@@ -2,6 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
+import { CallIds } from '../call-ids.ts'
 import type { CodecFault } from '../codec-fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
@@ -9,17 +10,23 @@ import type { Message, Part, ToolCallPart, ToolResultPart } from '../message.ts'
 import { keptBy, restore, thaw } from '../residual.ts'
 import type { Settled } from '../settle.ts'
 import { urlOf } from '../source.ts'
-import { format } from './decode.ts'
+import { format, longestCallId } from './decode.ts'
 import type { ChatMessage } from './wire.ts'
 
 export const encode = (messages: Settled<Sequence<Message>>, options: EncodeOptions = {}): Either<CodecFault, Encoded<ChatMessage[]>> => {
   const wire: Fresh[] = []
-  const legacy = new Map<string, string>()
+  const calls: Calls = { ids: new CallIds(longestCallId), legacy: new Map() }
   // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
-  return encodeMessages(format, messages, options, wire as unknown as ChatMessage[], (message, writing) => writeMessage(message, wire, writing, legacy))
+  return encodeMessages(format, messages, options, wire as unknown as ChatMessage[], (message, writing) => writeMessage(message, wire, writing, calls))
 }
 
 type Fresh = { [field: string]: unknown }
+
+interface Calls {
+  readonly ids: CallIds
+  /** The names of the calls written as `function_call`, by id: their results are written the same way. */
+  readonly legacy: Map<string, string>
+}
 
 /** What one wire message is made of. */
 interface Turn {
@@ -29,32 +36,38 @@ interface Turn {
 }
 
 /**
- * A message is one wire message, but that results stand in messages of their own, and that only the assistant calls.
- *
- * @param legacy the names of the calls written as `function_call`, by id: their results are written the same way
+ * A message is one wire message, but that results stand in messages of their own, after everything that was called
+ * beside them, and that only the assistant calls.
  */
-const writeMessage = (message: Message, wire: Fresh[], writing: Writing, legacy: Map<string, string>): void => {
+const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
   if (message.id !== undefined) writing.lose(['id'], 'chat messages have no id')
   let turn: Turn | undefined
+  let results: Fresh[] = []
   let first = true
+  const open = new Set<string>()
   const speaks = message.role === 'tool' ? 'user' : message.role
   const flush = (): void => {
-    if (turn === undefined) return
-    const role = turn.calls.length > 0 || turn.fields['function_call'] !== undefined ? 'assistant' : speaks
-    if (role !== message.role) writing.lose(['role'], `a ${message.role} message with more than results: said as ${role}`)
-    wire.push(written(role, turn, message, first))
-    first = false
-    turn = undefined
+    if (turn !== undefined) {
+      const role = turn.calls.length > 0 || turn.fields['function_call'] !== undefined ? 'assistant' : speaks
+      if (role !== message.role) writing.lose(['role'], `a ${message.role} message with more than results: said as ${role}`)
+      wire.push(written(role, turn, message, first))
+      first = false
+      turn = undefined
+    }
+    for (const result of results) wire.push(result)
+    results = []
   }
   for (let index = 0; index < message.content.length; index++) {
     const part = message.content[index] as Part
     const path: Path = ['content', index]
     if (part.type === 'tool_result') {
-      flush()
-      wire.push(writeResult(part, writing, path, legacy))
+      results.push(writeResult(part, writing, path, calls))
+      open.delete(part.callId)
     } else {
+      if (results.length > 0 && open.size === 0) flush()
+      if (part.type === 'tool_call') open.add(part.id)
       turn ??= { content: [], calls: [], fields: {} }
-      writePart(part, turn, speaks, writing, path, legacy)
+      writePart(part, turn, speaks, writing, path, calls)
     }
   }
   if (message.content.length === 0) turn = { content: [], calls: [], fields: {} }
@@ -78,19 +91,19 @@ const asContent = (parts: Fresh[], asParts: boolean, silent: string | null): unk
   return parts.length === 1 && only['type'] === 'text' && !asParts && Object.keys(only).length === 2 ? only['text'] : parts
 }
 
-const writeResult = (part: ToolResultPart, writing: Writing, path: Path, legacy: ReadonlyMap<string, string>): Fresh => {
+const writeResult = (part: ToolResultPart, writing: Writing, path: Path, { ids, legacy }: Calls): Fresh => {
   if (part.isError === true) writing.lose([...path, 'isError'], 'chat has no mark for a result that is an error; the text tells')
   const content: Fresh[] = []
   part.content.forEach((answer, index) => writeContent(answer, content, 'tool', writing, [...path, 'content', index]))
   const kept = keptBy(format, part)
   const said = asContent(content, kept?.as?.endsWith('parts') === true, '')
   const called = legacy.get(part.callId) ?? (kept?.as?.startsWith('function') === true ? part.name : undefined)
-  return restore<Fresh>(called === undefined ? { role: 'tool', tool_call_id: part.callId, content: said } : { role: 'function', name: called, content: said }, kept)
+  return restore<Fresh>(called === undefined ? { role: 'tool', tool_call_id: ids.of(part.callId, kept?.as?.startsWith('tool') === true), content: said } : { role: 'function', name: called, content: said }, kept)
 }
 
-const writePart = (part: Exclude<Part, ToolResultPart>, turn: Turn, role: string, writing: Writing, path: Path, legacy: Map<string, string>): void => {
+const writePart = (part: Exclude<Part, ToolResultPart>, turn: Turn, role: string, writing: Writing, path: Path, calls: Calls): void => {
   const as = keptBy(format, part)?.as
-  if (part.type === 'tool_call') return writeCall(part, turn, legacy)
+  if (part.type === 'tool_call') return writeCall(part, turn, writing, path, calls)
   if (part.type === 'provider' && part.provider === format && as === 'tool_call') return void turn.calls.push(thaw(part.raw) as Fresh)
   if (part.type === 'reasoning') {
     if (as === 'reasoning_content' || as === 'reasoning') turn.fields[as] = part.text
@@ -102,16 +115,17 @@ const writePart = (part: Exclude<Part, ToolResultPart>, turn: Turn, role: string
   writeContent(part, turn.content, role, writing, path)
 }
 
-const writeCall = (part: ToolCallPart, turn: Turn, legacy: Map<string, string>): void => {
+const writeCall = (part: ToolCallPart, turn: Turn, writing: Writing, path: Path, { ids, legacy }: Calls): void => {
   const kept = keptBy(format, part)
   if (kept?.as === 'function_call') {
     legacy.set(part.id, part.name)
     turn.fields['function_call'] = restore({ name: part.name, arguments: part.arguments }, kept)
-  } else if (kept?.as === 'custom') turn.calls.push(restore<Fresh>({ type: 'custom', id: part.id, custom: { name: part.name, input: part.arguments } }, kept))
-  else {
-    const args = kept?.as === 'object' ? parsed(part.arguments) : part.arguments
-    turn.calls.push(restore<Fresh>({ type: 'function', id: part.id, function: { name: part.name, arguments: args } }, kept))
+    return
   }
+  const { id, name } = ids.ofCall(part, kept?.as !== undefined, writing, path)
+  const args = kept?.as === 'object' ? parsed(part.arguments) : part.arguments
+  const written = kept?.as === 'custom' ? { type: 'custom', id, custom: { name, input: args } } : { type: 'function', id, function: { name, arguments: args } }
+  turn.calls.push(restore<Fresh>(written, kept))
 }
 
 /** Arguments as the object they stood as; the text, if somebody has shortened it since. */

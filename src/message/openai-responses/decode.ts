@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Json, JsonObject, Path } from '../../json/index.ts'
 import { decodeWire } from '../admit.ts'
-import { fitsCallId, fitsName } from './call-ids.ts'
+import { fitsCallId, fitsName } from '../call-ids.ts'
 import type { CodecFault } from '../codec-fault.ts'
 import type { Decoded } from '../codec.ts'
 import type { Message, Meta, Part, ProviderPart, ReasoningPart, ResultPart, Role, ToolCallPart, ToolResultPart } from '../message.ts'
@@ -10,7 +10,7 @@ import { keep } from '../residual.ts'
 import { sourceOf } from '../source.ts'
 import { anObject, aString, fieldsBeside, isObject, readEach, readIn, Unexpected } from '../wire.ts'
 import * as items from './items.ts'
-import { functionCall, kindOfCall, kindOfOutput, type CallKind } from './kinds.ts'
+import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } from './kinds.ts'
 
 export const format = 'openai-responses'
 
@@ -205,7 +205,7 @@ const readCall = (wire: JsonObject, kind: CallKind, reading: Reading): ToolCallP
   reading.calls.set(id, { kind, hosted: isObject(environment) && environment['type'] === 'container_reference', caller: wire['caller'] })
   if (kind.call === 'local_shell_call' && typeof wire['id'] === 'string') reading.localShell.set(wire['id'], id)
   // Ids and names that would be written otherwise are marked as those of the wire.
-  const as = kind !== functionCall || !fitsCallId(id) || !fitsName(name) ? kind.call : undefined
+  const as = kind !== functionCall || !fitsCallId(id, longestCallId) || !fitsName(name) ? kind.call : undefined
   return freeze({ type: 'tool_call', id, name, arguments: args, ...difference(wire, items.callItem(kind, id, name, asked), as) })
 }
 
@@ -215,7 +215,7 @@ const readOutput = (wire: JsonObject, kind: CallKind, reading: Reading): ToolRes
   const isError = kind.output === 'apply_patch_call_output' ? wire['status'] === 'failed' : kind.output === 'mcp_approval_response' && wire['approve'] === false
   const { content, written, as } = readIn(wire, kind.answers, (value) => readAnswer(value, kind))
   const call = reading.calls.get(callId)
-  const mark = as === undefined && kind === functionCall && (call?.kind ?? functionCall) === functionCall && fitsCallId(callId) ? undefined : [kind.output, ...(as === undefined ? [] : [as])].join(' ')
+  const mark = as === undefined && kind === functionCall && (call?.kind ?? functionCall) === functionCall && fitsCallId(callId, longestCallId) ? undefined : [kind.output, ...(as === undefined ? [] : [as])].join(' ')
   const kept = difference(wire, items.outputItem(kind, callId, answer === undefined ? undefined : (written ?? answer), isError, call?.caller), mark)
   return freeze({ type: 'tool_result', callId, content: freeze(content), ...(isError && { isError }), ...kept })
 }

@@ -2,6 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Json, Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
+import { CallIds } from '../call-ids.ts'
 import type { CodecFault } from '../codec-fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
@@ -9,15 +10,14 @@ import type { FilePart, ImagePart, Message, Part, ProviderPart, RefusalPart, Tex
 import { keptBy, restore, thaw, type Kept } from '../residual.ts'
 import type { Settled } from '../settle.ts'
 import { isObject } from '../wire.ts'
-import { CallIds, fitsName, fittingName } from './call-ids.ts'
 import { format } from './decode.ts'
 import * as items from './items.ts'
-import { functionCall, kindOfCall, kindOfOutput, type CallKind } from './kinds.ts'
+import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } from './kinds.ts'
 import type { ResponsesItem } from './wire.ts'
 
 export const encode = (messages: Settled<Sequence<Message>>, options: EncodeOptions = {}): Either<CodecFault, Encoded<ResponsesItem[]>> => {
   const wire: items.Fresh[] = []
-  const calls: Calls = { ids: new CallIds(), made: new Map() }
+  const calls: Calls = { ids: new CallIds(longestCallId), made: new Map() }
   // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
   return encodeMessages(format, messages, options, wire as unknown as ResponsesItem[], (message, writing) => writeMessage(message, wire, writing, calls))
 }
@@ -186,10 +186,7 @@ const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, p
   const asked = kind.asText === true ? part.arguments : parsed(part.arguments)
   const changed = kind.asText !== true && (kind.name === 'tool_search' ? asked === undefined : typeof asked !== 'object' || asked === null)
   if (changed) writing.lose([...path, 'arguments'], `is no longer the JSON that a ${kind.call} asks with: said as a function call`)
-  const id = ids.of(part.id, asItIs && !changed)
-  if (id !== part.id) writing.lose([...path, 'id'], `is not of 1 to 64 characters, or taken: written as ${id}`)
-  const name = asItIs || fitsName(part.name) ? part.name : fittingName(part.name)
-  if (name !== part.name) writing.lose([...path, 'name'], `is no name of letters, digits, _ and -: written as ${name}`)
+  const { id, name } = ids.ofCall(part, asItIs && !changed, writing, path)
   const item = changed ? items.callItem(functionCall, id, name, part.arguments) : restore(items.callItem(kind, id, name, asked), kept)
   made.set(part.id, { kind: changed ? functionCall : kind, changed, caller: kept?.fields?.['caller'] })
   return item

@@ -9,7 +9,6 @@ export type {
   FunctionCallOutput,
   InputMessage,
   InputPart,
-  LocalShellCallOutput,
   McpApprovalResponse,
   OutputMessage,
   ReasoningItem,

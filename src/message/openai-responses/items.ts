@@ -56,8 +56,6 @@ export const callItem = (kind: CallKind, id: string, name: string, asked: unknow
 export const outputItem = (kind: CallKind, callId: string, answer: unknown, isError: boolean, caller: unknown): Fresh => ({
   type: kind.output,
   [kind.outputId]: callId,
-  // Typed as the call's id, documented as an id of its own beside `call_id`.
-  ...(kind.call === 'local_shell_call' && { id: callId }),
   ...(kind.call === 'apply_patch_call' && { status: isError ? 'failed' : 'completed' }),
   ...(kind.call === 'tool_search_call' && { execution: 'client' }),
   ...(kind.call === 'mcp_approval_request' && { approve: !isError }),

@@ -1,7 +1,8 @@
 /**
  * The wire of the OpenAI Responses API: what `input` of a request may hold, as far as this codec writes it by itself.
  * Assignable to the SDK's `ResponseInput` (a type test says so) without depending on it. Items of OpenAI's own tools,
- * which are given back as they came, are typed there.
+ * which are given back as they came, are typed there; and so is the output of a local shell, whose pairing id is `id` in
+ * those types and `call_id` in the documentation and on the wire.
  *
  * Source  OpenAI API reference, Responses (2026-11)
  */
@@ -15,7 +16,6 @@ export type ResponsesItem =
   | CustomToolCall
   | CustomToolCallOutput
   | ComputerCallOutput
-  | LocalShellCallOutput
   | ShellCallOutput
   | ApplyPatchCallOutput
   | ToolSearchOutput
@@ -87,13 +87,6 @@ export interface ComputerCallOutput {
   type: 'computer_call_output'
   call_id: string
   output: { type: 'computer_screenshot'; image_url?: string; file_id?: string }
-}
-
-export interface LocalShellCallOutput {
-  type: 'local_shell_call_output'
-  id: string
-  call_id: string
-  output: string
 }
 
 export interface ShellCallOutput {
