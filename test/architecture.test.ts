@@ -29,7 +29,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
 
 /** What may be imported from outside by a folder of its own subpath, that nothing else reaches. */
 const drivers: { readonly [folder: string]: readonly string[] } = {
-  'run/openai': ['openai', 'openai/resources/chat/completions'],
+  'run/openai': ['openai', 'openai/resources/chat/completions', 'openai/resources/responses/responses'],
 }
 
 const driverOf = (file: string): string | undefined => Object.keys(drivers).find((folder) => dirname(file).replaceAll('\\', '/') === folder)

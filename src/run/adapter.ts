@@ -27,6 +27,13 @@ export const messagesOf = (codec: Codec<unknown>, wire: unknown): readonly Messa
   return decoded.right.messages
 }
 
+/** An answer as one message, also where its provider ran tools in between and their results stand among its parts. */
+export const joined = (messages: readonly Message[]): Message => {
+  const [only, ...more] = messages
+  if (only !== undefined && more.length === 0 && only.role === 'assistant') return only
+  return { role: 'assistant', content: messages.flatMap(({ content }) => content) }
+}
+
 /** The one part that a piece of the wire is. */
 export const partOf = (codec: Codec<unknown>, wire: unknown): Part => {
   const [part] = messagesOf(codec, wire).flatMap(({ content }) => content)

@@ -1,0 +1,135 @@
+/**
+ * The OpenAI Responses API as a `Model`, on the provider's own client. Every request carries the whole conversation:
+ * nothing is kept at the provider (`store: false`), and reasoning comes back encrypted so that it can be sent again.
+ *
+ * Source  OpenAI API reference, Responses streaming (2026-11)
+ */
+import type { OpenAI } from 'openai'
+import type { Response, ResponseCreateParamsStreaming, ResponseOutputItem, ResponseStreamEvent } from 'openai/resources/responses/responses'
+import { isToolCall, text, type Part } from '../../message/index.ts'
+import { openaiResponses, type ResponsesItem } from '../../message/openai-responses/index.ts'
+import { joined, messagesOf, partOf, wireOf, type AdapterOptions } from '../adapter.ts'
+import type { BlockType, FinishReason, Model, ModelEvent, ModelRequest } from '../model.ts'
+
+/**
+ * A model that answers by Responses.
+ *
+ * @param client the provider's own: `new OpenAI({ apiKey, baseURL })`
+ */
+export const openaiResponsesModel = (client: OpenAI, options: AdapterOptions): Model =>
+  Object.freeze({
+    name: options.name ?? options.model,
+    stream: (request: ModelRequest, signal: AbortSignal) => stream(client, options, request, signal),
+  })
+
+async function* stream(client: OpenAI, options: AdapterOptions, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+  const tools = request.tools.map(({ name, description, parameters }) => ({ type: 'function', name, parameters, strict: false, ...(description !== undefined && { description }) }))
+  const given = request.parameters['tools']
+  const body = {
+    store: false,
+    include: ['reasoning.encrypted_content'],
+    ...request.parameters,
+    model: options.model,
+    input: wireOf<ResponsesItem[]>(openaiResponses, request, options),
+    // Tools of the provider's own (web search …) stand among the parameters; they are sent beside ours.
+    ...((tools.length > 0 || Array.isArray(given)) && { tools: [...(Array.isArray(given) ? (given as readonly unknown[]) : []), ...tools] }),
+    stream: true,
+  } as unknown as ResponseCreateParamsStreaming // `parameters` are the caller's, and the provider checks them
+  const answer = new ResponsesAnswer()
+  for await (const event of await client.responses.create(body, { signal })) yield* answer.take(event)
+}
+
+/** Blocks in the order in which they begin: each part of a message, and every other item. */
+class ResponsesAnswer {
+  readonly #blocks = new Map<string, { readonly index: number; readonly block: BlockType }>()
+  readonly #done: ResponseOutputItem[] = []
+
+  #begin(key: string, { type, ...item }: { readonly type: string; readonly call_id?: unknown; readonly name?: unknown }): ModelEvent {
+    const block = blocks[type] ?? 'provider'
+    const index = this.#blocks.size
+    this.#blocks.set(key, { index, block })
+    return { type: 'block_start', index, block, ...(block === 'tool_call' && typeof item.call_id === 'string' && { callId: item.call_id }), ...(block === 'tool_call' && typeof item.name === 'string' && { name: item.name }) }
+  }
+
+  #at(key: string): { readonly index: number; readonly block: BlockType } {
+    const found = this.#blocks.get(key)
+    if (found === undefined) throw new Error(`the stream speaks of a block that never began (${key})`)
+    return found
+  }
+
+  *take(event: ResponseStreamEvent): Generator<ModelEvent> {
+    switch (event.type) {
+      case 'response.output_item.added':
+        if (event.item.type !== 'message') yield this.#begin(`${event.output_index}`, event.item)
+        return
+      case 'response.content_part.added':
+        if (event.part.type !== 'reasoning_text') yield this.#begin(`${event.output_index}/${event.content_index}`, event.part)
+        return
+      case 'response.output_text.delta':
+      case 'response.refusal.delta': {
+        const { index, block } = this.#at(`${event.output_index}/${event.content_index}`)
+        return yield { type: 'text_delta', index, block: block === 'refusal' ? block : 'text', text: event.delta }
+      }
+      case 'response.reasoning_summary_text.delta':
+      case 'response.reasoning_text.delta':
+        return yield { type: 'reasoning_delta', index: this.#at(`${event.output_index}`).index, block: 'reasoning', text: event.delta }
+      case 'response.function_call_arguments.delta':
+      case 'response.custom_tool_call_input.delta':
+        return yield { type: 'arguments_delta', index: this.#at(`${event.output_index}`).index, block: 'tool_call', text: event.delta }
+      case 'response.content_part.done': {
+        if (event.part.type === 'reasoning_text') return
+        const said: Part = event.part.type === 'refusal' ? { type: 'refusal', text: event.part.refusal } : text(event.part.text)
+        return yield { type: 'block_end', ...this.#at(`${event.output_index}/${event.content_index}`), part: said }
+      }
+      case 'response.output_item.done':
+        this.#done[event.output_index] = event.item
+        if (event.item.type !== 'message') yield { type: 'block_end', ...this.#at(`${event.output_index}`), part: partOf(openaiResponses, [event.item]) }
+        return
+      case 'response.completed':
+      case 'response.incomplete':
+        return yield* this.#finish(event.response)
+      case 'response.failed':
+        throw new Error(event.response.error?.message ?? 'the response failed')
+      case 'error':
+        throw new Error(failureOf(event))
+      default:
+        return // what goes on between these (progress of tools, annotations) is in the items that are done
+    }
+  }
+
+  *#finish(response: Response): Generator<ModelEvent> {
+    // The list at the end is empty on some servers; the items themselves came one by one.
+    const output = response.output.length > 0 ? response.output : this.#done
+    const message = joined(messagesOf(openaiResponses, output))
+    const { input_tokens: input = 0, output_tokens: used = 0, input_tokens_details: details } = response.usage ?? {}
+    yield {
+      type: 'finish',
+      message,
+      reason: reasonOf(response, message.content.some(isToolCall)),
+      usage: { input, output: used, ...(typeof details?.cached_tokens === 'number' && { cacheRead: details.cached_tokens }) },
+      model: response.model,
+    }
+  }
+}
+
+/** The error event holds its message, or an object that does: both are seen. */
+const failureOf = (event: object): string => {
+  const { message, error } = event as { readonly message?: unknown; readonly error?: { readonly message?: unknown } }
+  const said = message ?? error?.message
+  return typeof said === 'string' ? said : 'the stream reported an error'
+}
+
+const blocks: { readonly [type: string]: BlockType } = {
+  output_text: 'text',
+  refusal: 'refusal',
+  reasoning: 'reasoning',
+  function_call: 'tool_call',
+  custom_tool_call: 'tool_call',
+}
+
+const reasonOf = ({ status, incomplete_details: cut }: Response, calls: boolean): FinishReason => {
+  if (cut?.reason === 'max_output_tokens') return 'max_tokens'
+  if (cut?.reason === 'content_filter') return 'refusal'
+  if (calls) return 'tool_calls'
+  return status === 'completed' ? 'end_turn' : 'other'
+}
