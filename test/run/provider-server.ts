@@ -71,5 +71,5 @@ export const providerServer = async (reply: (request: Request) => Reply): Promis
 /** Events as the providers frame them: Chat Completions ends with a line of its own, the others name each event. */
 const eventStream = (events: readonly string[], path: string): string => {
   if (path.endsWith('/chat/completions')) return [...events, '[DONE]'].map((event) => `data: ${event}\n\n`).join('')
-  return events.map((event) => `event: ${(JSON.parse(event) as { readonly type: string }).type}\ndata: ${event}\n\n`).join('')
+  return events.map((event) => `event: ${/"type":\s*"([^"]+)"/.exec(event)?.[1] ?? 'message'}\ndata: ${event}\n\n`).join('')
 }
