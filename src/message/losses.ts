@@ -15,6 +15,9 @@ export interface Writing {
   readonly resolve: (source: Source, path: Path) => Exclude<Source, { type: 'block' }>
 }
 
+/** Fields that other formats keep and the writer says in its own way. */
+export type Understood = { readonly [format: string]: readonly string[] }
+
 /** Run the writer of a format over every message. */
 export const encodeMessages = <Wire>(
   format: string,
@@ -22,6 +25,7 @@ export const encodeMessages = <Wire>(
   options: EncodeOptions,
   wire: Wire,
   write: (message: Message, writing: Writing) => void,
+  understood: Understood = {},
 ): Either<CodecFault, Encoded<Wire>> => {
   const losses: Loss[] = []
   let position = 0
@@ -33,7 +37,7 @@ export const encodeMessages = <Wire>(
   try {
     for (const message of messages) {
       writing.position = position
-      foreign(format, message, writing)
+      foreign(format, message, writing, understood)
       write(message, writing)
       position += 1
     }
@@ -45,9 +49,9 @@ export const encodeMessages = <Wire>(
 }
 
 /** What other formats kept in `meta` is for them alone. */
-const foreign = (format: string, message: Message, { lose }: Writing): void => {
+const foreign = (format: string, message: Message, { lose }: Writing, understood: Understood): void => {
   const look = (owner: Message | Part, ...at: Path): void => {
-    for (const name of foreignFields(format, owner)) lose([...at, 'meta', name], `is what only ${name} says`)
+    for (const name of foreignFields(format, owner, understood)) lose([...at, 'meta', name], `is what only ${name} says`)
   }
   if (message.meta !== undefined) look(message)
   for (let index = 0; index < message.content.length; index++) {

@@ -94,8 +94,13 @@ export const keptBy = (format: string, { meta }: { readonly meta?: Meta }): Kept
 }
 
 /** The formats other than `format` that kept fields with a message or part: fields that `format` can't say. */
-export const foreignFields = (format: string, { meta }: Message | Part): readonly string[] =>
-  meta === undefined ? none : Object.keys(meta).filter((name) => name !== format && formats.has(name) && keptBy(name, { meta })?.fields !== undefined)
+export const foreignFields = (format: string, { meta }: Message | Part, understood: { readonly [format: string]: readonly string[] } = {}): readonly string[] =>
+  meta === undefined
+    ? none
+    : Object.keys(meta).filter((name) => {
+        if (name === format || !formats.has(name)) return false
+        return Object.keys(keptBy(name, { meta })?.fields ?? {}).some((field) => understood[name]?.includes(field) !== true)
+      })
 
 const none: readonly string[] = []
 

@@ -23,10 +23,13 @@ export const write = (codec: Codec<unknown>, messages: Sequence<Message>): { rea
 export const expectLaw = (codec: Codec<unknown>, wire: unknown): void => {
   const messages = read(codec, wire)
   const { wire: back, losses } = write(codec, messages)
-  expect(back).toEqual(wire)
+  expect(asJson(back)).toEqual(wire)
   expect(losses).toEqual([])
   expectFresh(back)
 }
+
+/** As JSON: some SDKs want objects, like a `URL`, where JSON has text. */
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
 
 /** Nothing in it is frozen, so nothing in it is the record's. */
 export const expectFresh = (value: unknown): void => {
@@ -50,7 +53,7 @@ export const expectLawUnderDamage = (codec: Codec<unknown>, samples: readonly Js
       }
       stillRead += 1
       const { wire: back } = write(codec, decoded.right.messages)
-      expect(back).toEqual(JSON.parse(JSON.stringify(wire)))
+      expect(asJson(back)).toEqual(asJson(wire))
     }),
     { numRuns },
   )
