@@ -1,9 +1,12 @@
 /** Every codec, by the name of its format. */
+import { aiModelMessages } from './ai-sdk/codec.ts'
+import type { AiModelMessage } from './ai-sdk/wire.ts'
 import type { Codec } from './codec.ts'
 import { openaiChat } from './openai-chat/codec.ts'
 import type { ChatMessage } from './openai-chat/wire.ts'
 
 export interface Codecs {
+  readonly 'ai-sdk': Codec<AiModelMessage[]>
   readonly 'openai-chat': Codec<ChatMessage[]>
 }
 
@@ -11,5 +14,6 @@ export interface Codecs {
 export type CodecFormat = keyof Codecs
 
 export const codecs: Codecs = Object.freeze({
+  'ai-sdk': aiModelMessages,
   'openai-chat': openaiChat,
 })

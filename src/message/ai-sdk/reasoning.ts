@@ -41,10 +41,12 @@ export const writeReasoning = (format: string, part: ReasoningPart, key: Options
   return { type: 'reasoning', text: text === '' ? summary.join('\n\n') : text, ...(options && { [key]: options }) }
 }
 
-/** Reasoning that is sealed whole is Anthropic's; what has text or a summary beside the seal is OpenAI's. */
-const optionsOf = ({ text, summary, signature, encrypted }: ReasoningPart, as: string | undefined): JsonObject | undefined => {
+/** Reasoning that is sealed whole is Anthropic's, but for what OpenAI's own codec read; the other seals are OpenAI's. */
+const optionsOf = (part: ReasoningPart, as: string | undefined): JsonObject | undefined => {
+  const { text, summary, signature, encrypted } = part
   if (signature === undefined && encrypted === undefined) return undefined
-  const isRedacted = encrypted !== undefined && (as === 'redacted' || (text === '' && summary === undefined))
+  const sealedWhole = text === '' && summary === undefined && keptBy('openai-responses', part) === undefined
+  const isRedacted = encrypted !== undefined && (as === 'redacted' || sealedWhole)
   return {
     ...((signature !== undefined || isRedacted) && { anthropic: { ...(signature !== undefined && { signature }), ...(isRedacted && { redactedData: encrypted }) } }),
     ...(encrypted !== undefined && !isRedacted && { openai: { reasoningEncryptedContent: encrypted } }),
