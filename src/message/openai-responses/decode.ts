@@ -8,7 +8,7 @@ import type { Decoded } from '../codec.ts'
 import type { Message, Meta, Part, ProviderPart, ReasoningPart, ResultPart, Role, ToolCallPart, ToolResultPart } from '../message.ts'
 import { keep } from '../residual.ts'
 import { sourceOf } from '../source.ts'
-import { anObject, aString, fieldsBeside, isObject, readEach, readIn, Unexpected } from '../wire.ts'
+import { anObject, aString, isObject, readEach, readIn, Unexpected } from '../wire.ts'
 import * as items from './items.ts'
 import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } from './kinds.ts'
 
@@ -129,13 +129,12 @@ const readSpoken = (role: Role, wire: JsonObject, said: string | readonly Json[]
 const readSaid = (wire: JsonObject, said: string | readonly Json[]): readonly Part[] => {
   if (typeof said === 'string') return [text(said, difference({ item: wire }, { item: items.messageItem('assistant', said) }))]
   if (said.length === 0) return [raw(wire)]
-  const item = fieldsBeside(wire, ['content']) ?? {}
-  const usual = { type: 'message', role: 'assistant' }
+  const usual = items.messageItem('assistant', said) // the content is the same, so it is no difference
   return readIn(wire, 'content', () =>
     readEach(said, (each, index) => {
       const part = anObject(each)
-      const kept = (written?: items.Fresh): Kept =>
-        difference({ ...(index === 0 && { item }), ...(written && { part }) }, { ...(index === 0 && { item: usual }), ...(written && { part: written }) }, index === 0 ? 'message' : 'more')
+      const kept = (written: items.Fresh = part): Kept =>
+        index === 0 ? difference({ item: wire, part }, { item: usual, part: written }, 'message') : difference({ part }, { part: written }, 'more')
       if (isText(part)) return text(part.text, kept(items.outputText(part.text)))
       if (part['type'] === 'refusal' && typeof part['refusal'] === 'string')
         return freeze({ type: 'refusal', text: part['refusal'], ...kept(items.refusalText(part['refusal'])) } as const)
