@@ -191,6 +191,14 @@ describe('openai-chat', () => {
     })
   })
 
+  it('reads and writes a message of 200,000 calls', () => {
+    const calls = Array.from({ length: 200_000 }, (_, index) => ({ type: 'function', id: `c${index}`, function: { name: 'f', arguments: '' } }))
+    const decoded = openaiChat.decode([{ role: 'assistant', content: null, tool_calls: calls }])
+    const messages = decoded._tag === 'Right' ? decoded.right.messages : []
+    expect(messages[0]?.content.length).toBe(200_000)
+    expect(write(openaiChat, messages).wire).toMatchObject([{ tool_calls: { length: 200_000 } }])
+  })
+
   it('names what it can not read, and where', () => {
     const said = (wire: unknown): string => {
       const decoded = openaiChat.decode(wire)

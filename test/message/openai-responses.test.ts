@@ -346,6 +346,16 @@ describe('openai-responses', () => {
     ])
   })
 
+  it('reads and writes a message of 200,000 parts, and as many calls in a row', () => {
+    const parts = Array.from({ length: 200_000 }, () => ({ type: 'output_text', text: '', annotations: [] }))
+    const calls = Array.from({ length: 200_000 }, (_, index) => ({ type: 'function_call', call_id: `c${index}`, name: 'f', arguments: '' }))
+    const wire = [{ type: 'message', role: 'assistant', content: parts }, ...calls]
+    const decoded = openaiResponses.decode(wire)
+    const messages = decoded._tag === 'Right' ? decoded.right.messages : []
+    expect(messages.length).toBe(1)
+    expect((write(openaiResponses, messages).wire as unknown[]).length).toBe(200_001)
+  })
+
   it('names what it can not read, and where', () => {
     const said = (wire: unknown): string => {
       const decoded = openaiResponses.decode(wire)

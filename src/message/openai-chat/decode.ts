@@ -102,7 +102,7 @@ const readSpoken = (role: Role, wire: JsonObject, { parts, written, as }: Conten
   }
   const callsFrom = content.length
   if (Array.isArray(wire['tool_calls']) && wire['tool_calls'].length > 0) {
-    content.push(...readIn(wire, 'tool_calls', (calls) => readEach(calls as readonly Json[], readToolCall)))
+    for (const call of readIn(wire, 'tool_calls', (calls) => readEach(calls as readonly Json[], readToolCall))) content.push(call)
     skip.push('tool_calls')
   }
   if (isObject(wire['function_call'])) {

@@ -54,8 +54,8 @@ class Reading {
   /** The ids of local shell calls by those of their items, which their outputs may name instead. */
   readonly localShell: Map<string, string> = new Map()
 
-  say(...parts: readonly Part[]): void {
-    this.#said.push(...parts)
+  say(part: Part): void {
+    this.#said.push(part)
   }
 
   add(message: Message): void {
@@ -111,9 +111,8 @@ const readMessage = (wire: JsonObject, reading: Reading): void => {
   })
   const role = speakers.get(wire['role'])
   if (role !== undefined) return reading.add(readSpoken(role, wire, said))
-  if (wire['role'] === 'assistant') return reading.say(...readSaid(wire, said))
-  if (wire['type'] === undefined) throw new Unexpected(['role'], 'one of system, developer, user, assistant', wire['role'])
-  reading.say(raw(wire))
+  if (wire['role'] !== 'assistant' && wire['type'] === undefined) throw new Unexpected(['role'], 'one of system, developer, user, assistant', wire['role'])
+  for (const part of wire['role'] === 'assistant' ? readSaid(wire, said) : [raw(wire)]) reading.say(part)
 }
 
 const readSpoken = (role: Role, wire: JsonObject, said: string | readonly Json[]): Message => {
