@@ -7,7 +7,7 @@ import type { History, Position } from '../history/index.ts'
 import type { Json, JsonArray, JsonObject } from '../json/index.ts'
 import { classOf, encodeValue } from './encode.ts'
 import { positionOf, settingsOf, type Settings } from './log.ts'
-import { fieldNames, type CallRecord, type OutcomeSummary, type Speaker } from './record.ts'
+import { fieldNames, isoTime, type CallRecord, type OutcomeSummary, type Speaker } from './record.ts'
 
 /** A call that is to be made. Nothing in it need be JSON. */
 export interface Call<T = unknown> {
@@ -297,7 +297,6 @@ const kindOf = (value: unknown): string | undefined => {
 }
 
 const nameOf = (name: unknown): string => String(name).slice(0, 200).toWellFormed()
-const isoTime = (milliseconds: number): string => new Date(milliseconds).toISOString()
 const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 // A redactor may have put something else where they stood.

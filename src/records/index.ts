@@ -2,4 +2,5 @@ export { recordCall, startCall, type Call, type CallContext, type Finished, type
 export { contentFaultText, createContentStore, type ContentFault, type ContentStore, type ContentStoreOptions } from './content.ts'
 export { encodeValue, redacted, type EncodedValue, type EncodeLimits, type EncodeOptions, type Redact } from './encode.ts'
 export { createCallLog, type CallLogOptions, type CallScope, type RecordEvent } from './log.ts'
+export { normalizeRecords, type NormalizedEntry, type NormalizedRecords, type NormalizeReport } from './normalize.ts'
 export { speakers, type CallRecord, type OutcomeSummary, type Speaker } from './record.ts'

@@ -77,3 +77,6 @@ export const fieldNames: ReadonlySet<string> = new Set([
   'artifactHit',
   'contentRef',
 ])
+
+/** A time as records write it. Throws RangeError, if the number is none. */
+export const isoTime = (milliseconds: number): string => new Date(milliseconds).toISOString()
