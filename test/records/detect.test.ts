@@ -1,0 +1,185 @@
+import { describe, expect, it } from 'vitest'
+import { detectHistoryUse, historyPatterns, type HistoryUse } from 'indelible/records'
+
+const used = (code: string): string => {
+  const { detected, patterns, method } = detectHistoryUse(code)
+  return `${method === 'parsed' ? '' : 'scanned: '}${detected ? patterns.join(' ') || 'read' : 'no'}`
+}
+
+describe('the patterns', () => {
+  it.each([
+    ['conversationHistory.filter((r) => r.outcomeSummary.ok)', 'filter'],
+    ['context.conversationHistory.map(({ args }) => args)', 'map'],
+    ["context['conversationHistory'].flatMap((r) => r.args)", 'map'],
+    ['context[`conversationHistory`].slice(-5)', 'slice'],
+    ['context?.conversationHistory?.length', 'count'],
+    ['Object.groupBy(conversationHistory, (r) => r.methodName)', 'group'],
+    ['Map.groupBy(context.conversationHistory, (r) => r.speaker)', 'group'],
+    ['_.countBy(conversationHistory, "speaker")', 'group'],
+    ['conversationHistory.find((r) => r.callId === id)', 'find'],
+    ['conversationHistory.some((r) => !r.outcomeSummary.ok)', 'find'],
+    ['conversationHistory[3]', 'find'],
+    ['conversationHistory[index]', 'find'],
+    ['conversationHistory.at(0)', 'find'],
+    ['for (const record of conversationHistory) use(record)', 'iterate'],
+    ['for (const index in conversationHistory) use(index)', 'iterate'],
+    ['for (let i = 0; i < conversationHistory.length; i++) use(i)', 'iterate'],
+    ['conversationHistory.forEach(use)', 'iterate'],
+    ['conversationHistory.toSorted((a, b) => a.depth - b.depth)', 'sort'],
+    ['_.sortBy(conversationHistory, "timestamp")', 'sort'],
+    ['conversationHistory.reduce((sum, r) => sum + r.durationMs, 0)', 'reduce'],
+    ['conversationHistory.at(-1)', 'last'],
+    ['conversationHistory[conversationHistory.length - 1]', 'count last'],
+    ['conversationHistory.findLast((r) => r.outcomeSummary.ok)', 'find last'],
+    ['conversationHistory.push({})', 'write'],
+    ['conversationHistory.sort()', 'sort write'],
+    ['[...conversationHistory].sort()', 'sort'],
+    ['conversationHistory.pop()', 'last write'],
+    ['context.conversationHistory = []', 'write'],
+    ['conversationHistory[0] = {}', 'write'],
+    ['conversationHistory.length = 0', 'write'],
+    ['delete conversationHistory[0]', 'write'],
+    ['context.conversationHistory ??= []', 'write'],
+    ['Array.prototype.filter.call(conversationHistory, Boolean)', 'filter'],
+    ['conversationHistory.view().toArray().filter(Boolean)', 'filter'],
+    ['JSON.stringify(conversationHistory)', 'read'],
+    ['return context.conversation_history', 'read'],
+    ['const { length } = conversationHistory', 'count'],
+    ['const [first, ...rest] = conversationHistory; rest.map(f)', 'map slice'],
+  ])('%s: %s', (code, expected) => expect(used(code)).toBe(expected))
+
+  it('chains give every step, in a stable order', () => {
+    expect(used('const n = conversationHistory.filter(a).map(b).sort().slice(0, 3).length')).toBe('filter map slice count sort')
+  })
+  it('one of its records is not the history any more', () => {
+    expect(used('conversationHistory.find(f).args.map(g)')).toBe('find')
+    expect(used('conversationHistory[0].args.filter(g).length')).toBe('find')
+    expect(used('conversationHistory.at(-1)?.args.slice(1)')).toBe('last')
+    expect(used('conversationHistory.map((r) => r.args.filter(Boolean))')).toBe('map')
+    expect(used('for (const { args } of conversationHistory) args.sort()')).toBe('iterate')
+  })
+})
+
+describe('names are followed', () => {
+  it.each([
+    ['const h = context.conversationHistory; h.filter(f)', 'filter'],
+    ['let h; h = context.conversationHistory; if (h) h.map(f)', 'map'],
+    ['const h = context.conversationHistory ?? []; h.slice(1)', 'slice'],
+    ['const h = (await load()).conversationHistory || []; const ok = h.filter(f); ok.length', 'filter count'],
+    ['const h = yes ? conversationHistory : []; h.at(-1)', 'last'],
+    ['const { conversationHistory } = context; conversationHistory.map(f)', 'map'],
+    ['const { conversationHistory: h = [] } = context; h.map(f)', 'map'],
+    ['const { state: { conversationHistory: [first, ...others] } } = context; others.filter(f)', 'filter slice'],
+    ['const { ["conversationHistory"]: h } = context; h.filter(f)', 'filter'],
+    ['function run({ conversationHistory }) { return conversationHistory.filter(f) }', 'filter'],
+    ['function run(conversationHistory) { return conversationHistory.filter(f) }', 'filter'],
+    ['const run = async ({ context: { conversationHistory: h } }) => h.filter(f)', 'filter'],
+    ['import { conversationHistory } from "runtime"; conversationHistory.filter(f)', 'filter'],
+    ['function errors(list) { return list.filter(f) } errors(context.conversationHistory).length', 'filter count'],
+    ['const recent = () => context.conversationHistory.slice(-3); recent().map(f)', 'map slice'],
+    ['((h) => h.filter(f))(conversationHistory)', 'filter'],
+    ['recent().map(f); function recent() { return conversationHistory.slice(-3) }', 'map slice'],
+    ['use(a); function use(x) { x.sort() } var a = b; var b = conversationHistory', 'sort write'],
+    ['const copy = Array.from(conversationHistory); copy.sort()', 'sort'],
+    ['const copy = [...conversationHistory, extra]; copy.reverse()', 'sort'],
+    ['const ids = new Set(conversationHistory); ids.size', 'count'],
+    ['class A { run() { const h = this.context.conversationHistory; return h.filter(f) } }', 'filter'],
+    ['({ conversationHistory: h } = context); h.filter(f); var h', 'filter'],
+    ['const f = function loop(list) { return list.length ? loop(list.slice(1)) : 0 }; f(conversationHistory)', 'slice count'],
+  ])('%s: %s', (code, expected) => expect(used(code)).toBe(expected))
+})
+
+describe('TypeScript and JSX', () => {
+  it.each([
+    ['const h = context.conversationHistory as CallRecord[]; h.filter((r): boolean => r.outcomeSummary.ok)', 'filter'],
+    ['(<any>context).conversationHistory!.map((r: any) => r.args)', 'map'],
+    ['const h = conversationHistory satisfies readonly CallRecord[]; export const n: number = h.length', 'count'],
+    ['declare const conversationHistory: CallRecord[]; conversationHistory.filter(f)', 'filter'],
+    ['type History = typeof conversationHistory; interface X { conversationHistory: CallRecord[] }', 'no'],
+    ['enum Size { All = conversationHistory.length }', 'count'],
+    ['namespace N { export const n = conversationHistory.map(f) }', 'map'],
+    ['@tool() class A { constructor(private readonly conversationHistory: CallRecord[]) { super() } run() { return this.conversationHistory.filter(f) } }', 'scanned: filter'],
+    ['class A extends B { constructor(private readonly conversationHistory: CallRecord[]) { super(); conversationHistory.filter(f) } }', 'filter'],
+    ['const view = <ul>{conversationHistory.map((r) => <li>{r.methodName}</li>)}</ul>', 'map'],
+    ['using h = open(context.conversationHistory); for await (const r of h) use(r)', 'read'],
+    ['const first = conversationHistory.filter<Ok>(isOk)', 'filter'],
+  ])('%s: %s', (code, expected) => expect(used(code)).toBe(expected))
+})
+
+describe('what is no use of the history', () => {
+  it.each([
+    '// conversationHistory.filter(f)',
+    '/* conversationHistory */ items.filter(f)',
+    '"conversationHistory.map(f)"',
+    '`conversationHistory.map(f)`',
+    '/conversationHistory/.test(text)',
+    'const options = { conversationHistory: [] }',
+    'const conversationHistory = [1, 2]; conversationHistory.map(f)',
+    'function conversationHistory() {} conversationHistory()',
+    'history.filter(f); myConversationHistory.map(f); conversationHistory2.map(f)',
+    'items.filter(f).map(g).slice(1)',
+    'conversationHistory: for (;;) break conversationHistory',
+    'class A { conversationHistory() {} }',
+    '',
+  ])('%s', (code) => expect(used(code)).toBe('no'))
+  it('other lists keep their methods to themselves', () => {
+    expect(used('const h = conversationHistory; rows.filter(f); seen.includes(h); out.push(...h); log(h)')).toBe('read')
+    expect(used('function f(list) { return list.filter(g) } f(rows); f2(conversationHistory)')).toBe('read')
+    expect(used('{ const h = conversationHistory; use(h) } { const h = rows; h.filter(f) }')).toBe('read')
+  })
+})
+
+describe('code that does not parse', () => {
+  it.each([
+    ['const ok = context.conversationHistory.filter(r => r.ok', 'scanned: filter'],
+    ['for record in conversationHistory:\n  print(record)', 'scanned: iterate'],
+    ['for (const r of context.conversationHistory) {{{', 'scanned: iterate'],
+    ["x = context['conversationHistory'].map(f).length }", 'scanned: map count'],
+    ['const h = context.conversationHistory;\nh.filter(f).at(-1) }', 'scanned: filter last'],
+    ['conversationHistory[conversationHistory.length - 1] }', 'scanned: count last'],
+    ['`${conversationHistory.map(f)}` }', 'scanned: map'],
+    ['// conversationHistory.filter(f)\n"conversationHistory" }', 'scanned: no'],
+    ['{ conversationHistory: [] } }', 'scanned: no'],
+    ['conversationHistory.push(1) }', 'scanned: write'],
+    ['items.filter(f) }', 'scanned: no'],
+  ])('%s: %s', (code, expected) => expect(used(code)).toBe(expected))
+  it('says why', () => {
+    const use = detectHistoryUse('const a = ;\nconversationHistory.map(f)')
+    expect(use).toMatchObject({ method: 'scanned', problem: 'Unexpected token (1:10)', evidence: [{ line: 2, patterns: ['map'] }] })
+  })
+  it('is never too deep, long or odd', () => {
+    for (const code of ['('.repeat(200_000), `${'['.repeat(50_000)}conversationHistory.map(f)${']'.repeat(50_000)}`, '"'.repeat(10_001), '/*', '`${', 'a.'.repeat(100_000), '\ud800', '\0', 'conversationHistory.'])
+      expect(() => detectHistoryUse(code)).not.toThrow()
+    expect(used(`${'['.repeat(50_000)}conversationHistory.map(f)${']'.repeat(50_000)}`)).toBe('scanned: map')
+    expect(used(`x = ${'a + '.repeat(20_000)}conversationHistory.length`)).toMatch(/count/)
+  })
+})
+
+describe('the answer', () => {
+  const code = ['const rows = context.conversationHistory // all of them', '', '  const bad = rows.filter((r) => !r.outcomeSummary.ok).map((r) => r.errorType)', `return bad.length${' '.repeat(200)}`].join('\r\n')
+  it('names the lines', () => {
+    const use: HistoryUse = detectHistoryUse(code)
+    expect(use).toEqual({
+      detected: true,
+      patterns: ['filter', 'map', 'count'],
+      method: 'parsed',
+      evidence: [
+        { line: 1, patterns: [], text: 'const rows = context.conversationHistory // all of them' },
+        { line: 3, patterns: ['filter', 'map'], text: 'const bad = rows.filter((r) => !r.outcomeSummary.ok).map((r) => r.errorType)' },
+        { line: 4, patterns: ['count'], text: 'return bad.length' },
+      ],
+    })
+    expect(Object.isFrozen(use)).toBe(true)
+  })
+  it('is bounded', () => {
+    const many = detectHistoryUse(`x(${'y'.repeat(500)}, conversationHistory)\n`.repeat(200))
+    expect(many.evidence.length).toBe(50)
+    expect(many.evidence[0]?.text.length).toBe(160)
+  })
+  it('looks for other names, where they are given', () => {
+    expect(detectHistoryUse('history.map(f); conversationHistory.filter(f)', { names: ['history'] }).patterns).toEqual(['map'])
+  })
+  it('has tags that stay what they are', () => {
+    expect(historyPatterns).toEqual(['filter', 'map', 'slice', 'count', 'group', 'find', 'iterate', 'sort', 'reduce', 'last', 'write'])
+  })
+})
