@@ -111,9 +111,14 @@ export {
   type Usage,
 } from './notes/index.ts'
 export {
+  exportLines,
+  exportOf,
   readTranscript,
+  readTranscriptStream,
   type Damage,
+  type Exported,
   type ExportedHead,
+  type ExportedRow,
   type Origin,
   type PlacedNote,
   type Transcript,

@@ -8,8 +8,8 @@ declare const TextDecoder: new (
 
 export type Encoding = 'utf-8' | 'utf-16le' | 'utf-16be'
 
-/** A begun text: its encoding, and how many bytes of byte order mark it begins with. */
-export interface Beginning {
+/** An encoding, and how many bytes of byte order mark the text begins with. */
+export interface FoundEncoding {
   readonly encoding: Encoding
   readonly mark: number
 }
@@ -18,7 +18,7 @@ export interface Beginning {
  * The encoding of a text by its first four bytes: what a byte order mark says; UTF-16 without one where every other byte
  * of a beginning in ASCII, as all JSON has, is 0; else UTF-8.
  */
-export const encodingOf = (bytes: Uint8Array): Beginning => {
+export const encodingOf = (bytes: Uint8Array): FoundEncoding => {
   const [first = -1, second = -1, third = -1, fourth = -1] = bytes
   if (first === 0xef && second === 0xbb && third === 0xbf) return { encoding: 'utf-8', mark: 3 }
   if (first === 0xff && second === 0xfe) return { encoding: 'utf-16le', mark: 2 }

@@ -1,4 +1,7 @@
+export { exportLines, exportOf, type Exported, type ExportedRow } from './export.ts'
 export { readTranscript } from './read.ts'
+export { readTranscriptStream } from './stream.ts'
+export type { Range, Summary } from './line-format.ts'
 export type { TranscriptEvent } from './event.ts'
 export type {
   Damage,

@@ -126,7 +126,7 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
 
 const noBytes = new Uint8Array(0)
 
-const joined = (pieces: readonly Uint8Array[], size: number): Uint8Array => {
+export const joined = (pieces: readonly Uint8Array[], size: number): Uint8Array => {
   const whole = new Uint8Array(size)
   let at = 0
   for (const piece of pieces) {

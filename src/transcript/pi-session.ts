@@ -21,7 +21,7 @@ const isHeader = (entry: JsonObject): boolean =>
 
 export const piSession: LineFormat = {
   format,
-  matches: (entry) => isHeader(entry) || (entry['type'] === 'message' && isObject(entry['message']) && 'timestamp' in entry && !('uuid' in entry)),
+  matches: (entry) => isHeader(entry) || (entry['type'] === 'message' && isObject(entry['message']) && typeof entry['timestamp'] === 'string' && !('uuid' in entry)),
   reader: (sink) => {
     const tree = new EntryTree()
     let leaf: number | undefined

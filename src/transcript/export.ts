@@ -1,0 +1,124 @@
+/**
+ * The export of a record: JSON lines, one a row, in the order of the log.
+ *
+ *     {"indelible":"export","version":1,"id":"…","metadata":{…}}
+ *     {"message":{…},"page":"conversation"}
+ *     {"note":{…}}
+ *     {"head":{"size":2,"root":"…"}}
+ *
+ * `page` is the kind that the message was appended as; what later notes made of it is in the notes. `size` counts the
+ * rows, and `root` is their Merkle root as the record's store had it; a conversation that comes from another format has
+ * none. An export that was read gives the same bytes when it is written again.
+ */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { isObject, objectAt, Unexpected, type JsonObject } from '../json/index.ts'
+import { decodeMessage, messageFaultText, type Message } from '../message/index.ts'
+import { decodeNote, noteFaultText, type Note } from '../notes/index.ts'
+import { classify, isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
+import type { LineFormat, Sink } from './line-format.ts'
+import { textIn } from './origin.ts'
+import type { ExportedHead, Transcript } from './transcript.ts'
+
+/** A row of a record: a message with its page kind, or a note. */
+export type ExportedRow = { readonly message: Message; readonly page: PageKind } | { readonly note: Note }
+
+export interface Exported {
+  readonly id?: string | undefined
+  readonly metadata: JsonObject
+  /** In the order of the log. */
+  readonly rows: Iterable<ExportedRow>
+  readonly head: ExportedHead
+}
+
+/** The lines of an export, each with its line feed. Memory: one row. */
+export function* exportLines({ id, metadata, rows, head }: Exported): Generator<string> {
+  yield `${JSON.stringify({ indelible: 'export', version: 1, ...(id !== undefined && { id }), metadata })}\n`
+  for (const row of rows) yield `${JSON.stringify(row)}\n`
+  yield `${JSON.stringify({ head })}\n`
+}
+
+/** A transcript as it is exported. One of another format says in its metadata where it comes from, and has no root. */
+export const exportOf = (transcript: Transcript): Exported => {
+  const { format, messages, notes, origin } = transcript
+  const { metadata, head, ...said } = origin
+  return {
+    ...(format === 'indelible' ? { id: origin.id, metadata } : { metadata: { from: { format, ...said, metadata } as unknown as JsonObject } }), // an origin is plain JSON
+    rows: rowsOf(transcript),
+    head: head ?? { size: messages.length + notes.length },
+  }
+}
+
+function* rowsOf({ messages, pages, notes }: Transcript): Generator<ExportedRow> {
+  let next = 0
+  for (let position = 0; position <= messages.length; position++) {
+    for (; next < notes.length && notes[next]?.position === position; next++) yield { note: (notes[next] as { readonly note: Note }).note }
+    const message = messages[position]
+    if (message !== undefined) yield { message, page: pages?.[position] ?? classify(message) }
+  }
+}
+
+export const indelibleExport: LineFormat = {
+  format: 'indelible',
+  matches: (entry) => entry['indelible'] === 'export' || (isObject(entry['message']) && typeof entry['page'] === 'string'),
+  reader: (sink) => {
+    let rows = 0
+    let last = 0
+    let closed = false
+    return {
+      read: (entry, line) => {
+        last = line
+        if (closed) return sink.damage(line, 'stands after the head, which is the last line of an export')
+        if ('indelible' in entry) return readHeader(entry, sink)
+        if ('head' in entry) {
+          closed = true
+          return readHead(entry, rows, line, sink)
+        }
+        rows += 1
+        if ('note' in entry) return readNote(entry, line, sink)
+        return readMessage(entry, line, sink)
+      },
+      end: () => {
+        if (!closed) sink.damage(last, 'is the last line, but not the head that an export ends with: what follows it is missing')
+        return { count: 1, dropped: [] }
+      },
+    }
+  },
+}
+
+const readHeader = (entry: JsonObject, { origin }: Sink): void => {
+  only(entry, ['indelible', 'version', 'id', 'metadata'])
+  if (entry['version'] !== 1) throw new Unexpected(['version'], '1, which is all that this version of the library reads', entry['version'])
+  origin.version = '1'
+  origin.id = textIn(entry, 'id')
+  origin.metadata = objectAt(entry['metadata'], ['metadata'])
+}
+
+const readHead = (entry: JsonObject, rows: number, line: number, { origin, damage }: Sink): void => {
+  only(entry, ['head'])
+  const { size, root } = objectAt(entry['head'], ['head'])
+  if (typeof size !== 'number') throw new Unexpected(['head', 'size'], 'a number', size)
+  if (root !== undefined && (typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root))) throw new Unexpected(['head', 'root'], '64 lowercase hexadecimal digits', root)
+  origin.head = { size, ...(root !== undefined && { root }) }
+  if (size !== rows) damage(line, `counts ${size} rows, but ${rows} stand before it`)
+}
+
+const readNote = (entry: JsonObject, line: number, sink: Sink): void => {
+  only(entry, ['note'])
+  const note = decodeNote(entry['note'])
+  if (isLeft(note)) return sink.damage(line, noteFaultText(note.left))
+  sink.note(line, note.right)
+}
+
+const readMessage = (entry: JsonObject, line: number, sink: Sink): void => {
+  only(entry, ['message', 'page'])
+  const message = decodeMessage(objectAt(entry['message'], ['message']))
+  if (isLeft(message)) return sink.damage(line, `in its message, ${messageFaultText(message.left)}`)
+  const page = entry['page']
+  if (!isPageKind(page)) throw new Unexpected(['page'], `one of ${pageKinds.join(', ')}`, page)
+  sink.message(line, message.right, page)
+}
+
+/** Fields that this version does not know are refused rather than dropped. */
+const only = (entry: JsonObject, known: readonly string[]): void => {
+  for (const field of Object.keys(entry)) if (!known.includes(field)) throw new Unexpected([field], `one of the fields ${known.join(', ')}`, entry[field])
+}
