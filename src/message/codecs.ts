@@ -4,10 +4,13 @@ import type { AiModelMessage } from './ai-sdk/wire.ts'
 import type { Codec } from './codec.ts'
 import { openaiChat } from './openai-chat/codec.ts'
 import type { ChatMessage } from './openai-chat/wire.ts'
+import { openaiResponses } from './openai-responses/codec.ts'
+import type { ResponsesItem } from './openai-responses/wire.ts'
 
 export interface Codecs {
   readonly 'ai-sdk': Codec<AiModelMessage[]>
   readonly 'openai-chat': Codec<ChatMessage[]>
+  readonly 'openai-responses': Codec<ResponsesItem[]>
 }
 
 /** A format that a codec reads and writes. */
@@ -16,4 +19,5 @@ export type CodecFormat = keyof Codecs
 export const codecs: Codecs = Object.freeze({
   'ai-sdk': aiModelMessages,
   'openai-chat': openaiChat,
+  'openai-responses': openaiResponses,
 })

@@ -32,7 +32,7 @@ export const assemble = (events: readonly TranscriptEvent[]): Either<CodecFault,
     else for (const note of summaryNotes(format, event.summary, messages, items)) notes.push(freeze({ position: messages.length, note: freeze(note) }))
   }
   const { origin, count, pick } = last
-  return right(freeze({ format, messages: freeze(messages), pages: pages.every((page) => page !== undefined) && format === 'indelible' ? freeze(pages) : undefined, notes: freeze(notes), origin, losses: freeze(losses), damage: freeze(damage), count, pick }))
+  return right(freeze({ format, messages: freeze(messages), pages: pages.every((page) => page !== undefined) && format === 'indelible' ? freeze(pages) : undefined, notes: freeze(notes), origin, losses: freeze(losses), damage: freeze(damage.toSorted((a, b) => a.line - b.line)), count, pick }))
 }
 
 /** A test for numbers that are asked in ascending order. */

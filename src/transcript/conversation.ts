@@ -61,19 +61,23 @@ const choicesIn = (body: JsonObject): readonly Conversation[] | undefined => {
 const fromBody = (body: JsonObject): Conversation | undefined => {
   for (const name of ['messages', 'input', 'output']) {
     const list = body[name]
-    if (!Array.isArray(list)) continue
-    const found = fromList(list as readonly Json[], [name], body)
+    const found = Array.isArray(list) ? fromList(list as readonly Json[], [name], body) : undefined
     if (found !== undefined) return found
   }
-  // An answer of Anthropic is a message itself.
-  return body['type'] === 'message' && Array.isArray(body['content']) ? fromList([body], [], undefined) : undefined
+  return undefined
 }
 
 const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefined): Conversation | undefined => {
   const name = formatOf(list, body)
   const codec = (Object.entries(codecs) as readonly (readonly [string, Codec<unknown>])[]).find(([known]) => known === name)?.[1]
   if (name === undefined || codec === undefined) return undefined
-  return { format: name, decode: () => within(at, codec.decode(list)), origin: draft(body && fieldsBeside(body, [String(at[0])]), body) }
+  const [field] = at
+  if (body === undefined || typeof field !== 'string') return { format: name, decode: () => codec.decode(list), origin: draft() }
+  // What says something of the conversation beside the list, and what the codec itself finds in a body.
+  const beside = { 'openai-responses': ['instructions'], anthropic: ['system'] }[name as string] ?? []
+  const known = [field, ...(field === 'output' ? [] : beside)]
+  const own = Object.fromEntries(known.flatMap((key) => (body[key] === undefined ? [] : [[key, body[key]]])))
+  return { format: name, decode: () => (beside.length > 0 ? codec.decode(own) : within(at, codec.decode(list))), origin: draft(fieldsBeside(body, known), body) }
 }
 
 type Named = 'openai-chat' | 'openai-responses' | 'anthropic' | 'ai-sdk' | 'ai-sdk-ui'

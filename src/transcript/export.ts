@@ -78,7 +78,7 @@ export const indelibleExport: LineFormat = {
         return readMessage(entry, line, sink)
       },
       end: () => {
-        if (!closed) sink.damage(last, 'is the last line, but not the head that an export ends with: what follows it is missing')
+        if (!closed) sink.damage(last, 'is the last row, and no head follows it: the export is not whole')
         return { count: 1, dropped: [] }
       },
     }

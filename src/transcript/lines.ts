@@ -59,7 +59,7 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
   const keep = (piece: Uint8Array): void => {
     size += piece.length
     // A copy: whoever reads may fill the same buffer again.
-    if (size <= longest && piece.length > 0) kept.push(piece.slice())
+    if (size <= longest && piece.length > 0) kept.push(copyOf(piece))
     else if (size > longest) kept = []
   }
 
@@ -105,11 +105,11 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
     let bytes = waiting.length === 0 ? piece : joined([waiting, piece], waiting.length + piece.length)
     waiting = noBytes
     if (encoding === undefined) {
-      if (bytes.length < 4) return void (waiting = bytes.slice())
+      if (bytes.length < 4) return void (waiting = copyOf(bytes))
       bytes = begin(bytes)
     }
     const odd = unit === 2 && bytes.length % 2 === 1
-    if (odd) waiting = bytes.slice(-1)
+    if (odd) waiting = copyOf(bytes.subarray(-1))
     yield* split(odd ? bytes.subarray(0, -1) : bytes)
   }
 
@@ -123,6 +123,9 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
 
   return { push, end }
 }
+
+/** Not `slice`, which is no copy where the bytes are a Buffer. */
+export const copyOf = (bytes: Uint8Array): Uint8Array => new Uint8Array(bytes)
 
 const noBytes = new Uint8Array(0)
 

@@ -4,7 +4,7 @@ import type { CodecFault } from '../message/index.ts'
 import { Beginning } from './detect.ts'
 import type { TranscriptEvent } from './event.ts'
 import { createLineImport, type LineImport } from './line-import.ts'
-import { createSplitter, joined, type Line } from './lines.ts'
+import { copyOf, createSplitter, joined, type Line } from './lines.ts'
 import { readTranscript } from './read.ts'
 import type { Transcript, TranscriptOptions } from './transcript.ts'
 
@@ -50,7 +50,7 @@ export async function* readTranscriptStream(source: AsyncIterable<Uint8Array>, o
   }
 
   for await (const bytes of source) {
-    if (reader === undefined) held.push(bytes.slice()) // a copy: the source may fill the same buffer again
+    if (reader === undefined) held.push(copyOf(bytes)) // a copy: the source may fill the same buffer again
     if (isOneValue) continue
     for (const line of splitter.push(bytes)) {
       const events = take(line)

@@ -1,20 +1,9 @@
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { decodeMessage, faultMessage, mend, openCalls, readTranscript, settle, type Transcript } from 'indelible'
+import { decodeMessage, faultMessage, mend, openCalls, readTranscript, settle } from 'indelible'
 import { itShared, readShared } from '../shared.ts'
-
-const read = (text: string, pick?: number): Transcript => {
-  const answer = readTranscript(text, pick === undefined ? {} : { pick })
-  if (isLeft(answer)) throw new Error(faultMessage(answer.left))
-  return answer.right
-}
-
-const said = (text: string, pick?: number): string => {
-  const answer = readTranscript(text, pick === undefined ? {} : { pick })
-  if (isRight(answer)) throw new Error('expected a fault')
-  return faultMessage(answer.left)
-}
+import { lines, read, said } from './reading.ts'
 
 const chat = [
   { role: 'system', content: 'Be brief.' },
@@ -31,8 +20,6 @@ const pi = [
   { type: 'message', timestamp: 't', message: { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm', thinkingSignature: 's' }, { type: 'toolCall', id: 'c1', name: 'f', arguments: { a: 1 } }], model: 'm' } },
   { type: 'message', timestamp: 't', message: { role: 'toolResult', toolCallId: 'c1', toolName: 'f', content: [{ type: 'image', data: 'aGk=', mimeType: 'image/png' }], isError: true } },
 ]
-
-const lines = (values: readonly unknown[]): string => values.map((value) => `${JSON.stringify(value)}\n`).join('')
 
 describe('readTranscript', () => {
   it('reads an array of OpenAI chat messages, and an object that has one', () => {
@@ -62,8 +49,8 @@ describe('readTranscript', () => {
   it('reads one of several conversations of a tau-bench file', () => {
     const runs = [[chat[0]], [chat[0], chat[3]]].map((traj, task_id) => ({ task_id, trial: 0, reward: 1, traj }))
     expect(read(JSON.stringify(runs))).toMatchObject({ format: 'tau-bench', count: 2, pick: 0 })
-    expect(read(JSON.stringify(runs), 1).messages.length).toBe(2)
-    expect(said(JSON.stringify(runs), 2)).toBe('there is no conversation 2: the file has 2, numbered from 0')
+    expect(read(JSON.stringify(runs), { pick: 1 }).messages.length).toBe(2)
+    expect(said(JSON.stringify(runs), { pick: 2 })).toBe('there is no conversation 2: the file has 2, numbered from 0')
   })
   it('reads a SWE-agent trajectory: results by the ids they answer, thoughts kept', () => {
     const history = [
@@ -154,7 +141,7 @@ describe('on real transcripts', () => {
     const text = readShared('transcripts/tau-airline-gpt-4o.openai-chat.json')
     let messages = 0
     for (let pick = 0; pick < 50; pick++) {
-      const found = read(text, pick)
+      const found = read(text, { pick })
       expect(found.count).toBe(50)
       expect(found.messages.every((message) => isRight(decodeMessage(message)))).toBe(true)
       messages += found.messages.length

@@ -1,0 +1,97 @@
+import { isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { settle } from 'indelible'
+import { lines, outline, read } from './reading.ts'
+
+const item = (payload: object) => ({ timestamp: '2026-08-10T12:00:02.000Z', type: 'response_item', payload })
+const event = (payload: object) => ({ timestamp: '2026-08-10T12:00:03.000Z', type: 'event_msg', payload })
+const said = (role: string, text: string) => item({ type: 'message', role, content: [{ type: role === 'assistant' ? 'output_text' : 'input_text', text }] })
+const call = (call_id: string) => item({ type: 'function_call', call_id, name: 'exec_command', arguments: '{"cmd":"ls"}' })
+const output = (call_id: string) => item({ type: 'function_call_output', call_id, output: 'ok' })
+
+const rollout = [
+  { timestamp: '2026-08-10T12:00:00.000Z', type: 'session_meta', payload: { id: 's1', timestamp: '2026-08-10T12:00:00.000Z', cwd: '/work', cli_version: '0.150.0', model_provider: 'openai' } },
+  { timestamp: '2026-08-10T12:00:01.000Z', type: 'turn_context', payload: { cwd: '/work', model: 'gpt-5.5', approval_policy: 'never' } },
+  said('developer', 'Be brief.'),
+  said('user', '<environment_context>linux</environment_context>'),
+  said('user', 'Look around.'),
+  event({ type: 'user_message', message: 'Look around.' }),
+  item({ type: 'reasoning', id: 'rs_1', summary: [{ type: 'summary_text', text: 'hm' }], encrypted_content: 'x' }),
+  call('c1'),
+  call('c2'),
+  output('c1'),
+  event({ type: 'exec_command_end', call_id: 'c1' }),
+  output('c2'),
+  call('c3'),
+  output('c3'),
+  said('assistant', 'Nothing here.'),
+  event({ type: 'token_count', info: { last_token_usage: { input_tokens: 100, cached_input_tokens: 60, output_tokens: 7 } } }),
+]
+
+describe('Codex rollouts', () => {
+  it('are read item by item, the calls of one answer in one message', () => {
+    const { format, messages, origin, damage, notes } = read(lines(rollout))
+    expect(format).toBe('codex')
+    expect(outline(messages)).toEqual([
+      'developer: Be brief.',
+      'user: <environment_context>linux</environment_context>',
+      'user: Look around.',
+      'assistant: ▸ c1 ▸ c2',
+      'tool: ◂ c1 ok',
+      'tool: ◂ c2 ok',
+      'assistant: ▸ c3',
+      'tool: ◂ c3 ok',
+      'assistant: Nothing here.',
+    ])
+    expect(isRight(settle(messages))).toBe(true)
+    expect([damage, notes]).toEqual([[], []])
+    expect(origin).toEqual({
+      version: '0.150.0',
+      id: 's1',
+      started: '2026-08-10T12:00:00.000Z',
+      ended: '2026-08-10T12:00:03.000Z',
+      models: ['gpt-5.5'],
+      usage: { input: 100, output: 7, cacheRead: 60 },
+      metadata: { cwd: '/work', model_provider: 'openai' },
+      aside: { turn_context: 1, 'event user_message': 1, 'event exec_command_end': 1, 'event token_count': 1 },
+    })
+  })
+  it('of the first version, with items as lines by themselves', () => {
+    const { format, messages, origin } = read(lines([
+      { id: 's0', timestamp: '2025-06-01T00:00:00Z', instructions: null, git: { branch: 'main' } },
+      { record_type: 'state' },
+      ...rollout.slice(4, 5).map((line) => (line as { payload: unknown }).payload),
+      { type: 'function_call', call_id: 'c1', name: 'shell', arguments: '{}' },
+      { type: 'function_call_output', call_id: 'c1', output: 'ok' },
+    ]))
+    expect([format, origin.id, origin.metadata, origin.aside]).toEqual(['codex', 's0', { instructions: null, git: { branch: 'main' } }, { state: 1 }])
+    expect(outline(messages)).toEqual(['user: Look around.', 'assistant: ▸ c1', 'tool: ◂ c1 ok'])
+  })
+  it('without the turns that were taken back', () => {
+    const turn = (text: string) => [said('user', text), said('assistant', `${text}!`)]
+    const back = (num_turns: number) => event({ type: 'thread_rolled_back', num_turns })
+    const after = (...entries: readonly object[]) => outline(read(lines([rollout[0], ...entries])).messages)
+    expect(after(...turn('a'), ...turn('b'), back(1), ...turn('c'))).toEqual(['user: a', 'assistant: a!', 'user: c', 'assistant: c!'])
+    expect(after(...turn('a'), ...turn('b'), back(1), back(1), ...turn('c'))).toEqual(['user: c', 'assistant: c!'])
+    expect(after(...turn('a'), ...turn('b'), back(1), ...turn('c'), back(2), ...turn('d'))).toEqual(['user: d', 'assistant: d!'])
+    expect(after(said('user', '<environment_context>x'), ...turn('a'), back(9), ...turn('b'))).toEqual(['user: <environment_context>x', 'user: b', 'assistant: b!'])
+    expect(after(back(3), back(0), ...turn('a'))).toEqual(['user: a', 'assistant: a!'])
+  })
+  it('with what a compaction says as a note, and all that it took out of sight', () => {
+    const { messages, notes } = read(lines([...rollout, { timestamp: 't', type: 'compacted', payload: { message: 'We looked.', window: 1 } }, said('user', 'Go on.')]))
+    expect(messages.length).toBe(10)
+    expect(notes).toMatchObject([
+      { position: 9, note: { type: 'application', namespace: 'codex', content: { window: 1 } } },
+      { position: 9, note: { type: 'summary', from: 0, to: 9, text: 'We looked.' } },
+    ])
+  })
+  it('with damage where a line or an item can not be read, and everything else', () => {
+    const damaged = [...rollout.slice(0, 7), item({ type: 'function_call', call_id: 7 }), item({ type: 'function_call', call_id: 'c9' }), { type: 'future', payload: {} }, ...rollout.slice(7)]
+    const { messages, damage } = read(lines(damaged))
+    expect(outline(messages).length).toBe(9)
+    expect(damage.map(({ line, reason }) => `${line}: ${reason}`)).toEqual([
+      '9: name should be a string, found nothing',
+      '10: type should be a kind of line that is known, found "future"',
+    ])
+  })
+})
