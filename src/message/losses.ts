@@ -10,7 +10,8 @@ import { BlockMissing, resolve } from './source.ts'
 /** What the writer of a message is given: where it is, and where to say what is lost. */
 export interface Writing {
   readonly position: number
-  readonly lose: (path: Path, reason: string) => void
+  /** @param at the message's position. Default: this one */
+  readonly lose: (path: Path, reason: string, at?: number) => void
   /** A source with its bytes or URL at hand. */
   readonly resolve: (source: Source, path: Path) => Exclude<Source, { type: 'block' }>
 }
@@ -18,7 +19,11 @@ export interface Writing {
 /** Fields that other formats keep and the writer says in its own way. */
 export type Understood = { readonly [format: string]: readonly string[] }
 
-/** Run the writer of a format over every message. */
+/**
+ * Run the writer of a format over every message.
+ *
+ * @param finish what is written after the last message. It, and every message, may lose things of earlier ones
+ */
 export const encodeMessages = <Wire>(
   format: string,
   messages: Iterable<Message>,
@@ -26,12 +31,13 @@ export const encodeMessages = <Wire>(
   wire: Wire,
   write: (message: Message, writing: Writing) => void,
   understood: Understood = {},
+  finish?: (writing: Writing) => void,
 ): Either<CodecFault, Encoded<Wire>> => {
   const losses: Loss[] = []
   let position = 0
   const writing = {
     position,
-    lose: (path: Path, reason: string): void => void losses.push(Object.freeze({ position, path, reason })),
+    lose: (path: Path, reason: string, at = position): void => void losses.push(Object.freeze({ position: at, path, reason })),
     resolve: (source: Source, path: Path) => resolve(source, options, format, position, path),
   }
   try {
@@ -41,11 +47,12 @@ export const encodeMessages = <Wire>(
       write(message, writing)
       position += 1
     }
+    finish?.(writing)
   } catch (error) {
     if (error instanceof BlockMissing) return left(error.fault)
     throw error
   }
-  return right({ wire, losses: Object.freeze(losses) })
+  return right({ wire, losses: Object.freeze(losses.sort((left, right) => left.position - right.position)) })
 }
 
 /** What other formats kept in `meta` is for them alone. */

@@ -72,6 +72,7 @@ const damage = (wire: Json, at: number, what: string, key: string, value: Json):
     }
   }
   walk(wire)
+  if (places.length === 0) return
   const [owner, name] = places[at % places.length] as [Owner, string]
   if (what === 'drop') {
     if (Array.isArray(owner)) owner.splice(Number(name), 1)
