@@ -32,8 +32,13 @@ export interface DeriveOptions {
   readonly estimate?: Estimator
   /** Default: cached tokens at 0.1, others at 1.25. */
   readonly prices?: Prices
-  /** The context that was sent before, of an earlier view of the same record: this one continues it. */
-  readonly previous?: DerivedContext | undefined
+  /** What was sent before, of an earlier view of the same record: this context continues it where it can. */
+  readonly previous?: SentContext | undefined
+}
+
+/** What was sent before. A `DerivedContext` saves work; of anything else only the messages are compared. */
+export interface SentContext {
+  readonly messages: Sequence<Message>
 }
 
 /** What a token costs, in tokens of plain input. */
@@ -61,8 +66,10 @@ export interface DerivedContext {
   readonly budget: number
   /** How many messages the record had. */
   readonly length: number
-  /** What it begins with as the previous context did: nothing, without one. */
-  readonly prefix: { readonly messages: number; readonly tokens: number }
+  /** How many messages, from the first, are those of the previous context. */
+  readonly stablePrefix: number
+  /** Their tokens: what a provider's prompt cache can hold. */
+  readonly stableTokens: number
   /** What sending it costs, in tokens of plain input. */
   readonly cost: number
   /** How many compactions led here. */
@@ -121,13 +128,13 @@ interface State {
   readonly open: Unit | undefined
 }
 
-const states = new WeakMap<DerivedContext, State>()
+const states = new WeakMap<SentContext, State>()
 const none: readonly Note[] = Object.freeze([])
 
 const totalOf = ({ line, count, open }: State): number =>
   (line.sums[count] as number) + (open === undefined ? 0 : line.renderer.at(open, 'full').tokens)
 
-const contextOf = (state: State, previous: DerivedContext | undefined, total: number, budget: number, policy: Policy, prices: Prices): DerivedContext => {
+const contextOf = (state: State, previous: SentContext | undefined, total: number, budget: number, policy: Policy, prices: Prices): DerivedContext => {
   const { line, count, segments, open, length } = state
   const last = open && shown(open)
   const tail = last === undefined ? [] : itemsOf(last, line.renderer)
@@ -157,7 +164,8 @@ const contextOf = (state: State, previous: DerivedContext | undefined, total: nu
     tokens: total,
     budget,
     length,
-    prefix: Object.freeze({ messages: prefix, tokens: cached }),
+    stablePrefix: prefix,
+    stableTokens: cached,
     cost: cached * prices.cached + (total - cached) * prices.fresh,
     epoch: line.epoch,
     get digest() {
@@ -169,7 +177,7 @@ const contextOf = (state: State, previous: DerivedContext | undefined, total: nu
 }
 
 /** How many messages a context begins with as the previous one does. Contexts of one line share what both hold of it. */
-const prefixOf = ({ line, count }: State, messages: Sequence<Message>, previous: DerivedContext | undefined): number => {
+const prefixOf = ({ line, count }: State, messages: Sequence<Message>, previous: SentContext | undefined): number => {
   if (previous === undefined) return 0
   const before = states.get(previous)
   let prefix = before?.line.messages === line.messages ? Math.min(before.count, count) : 0

@@ -1,5 +1,7 @@
 /** What can be wrong with a derived context, as data. */
+import { absurd } from 'fp-ts/lib/function.js'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
+import type { SummaryFault } from './prepare.ts'
 import { grouped } from './shorten.ts'
 
 export type ContextFault = {
@@ -21,12 +23,20 @@ export interface MinimumPage {
   readonly tokens: number
 }
 
-/** A context fault as a sentence for people. */
-export const contextFaultText = ({ needed, budget, pages }: ContextFault): string => {
-  const [first] = pages
-  const largest =
-    first === undefined
-      ? ''
-      : `; most of it, ${grouped(first.tokens)}, is ${first.to - first.from === 1 ? `position ${first.from}` : `positions ${first.from}–${first.to - 1}`} (${[...new Set(first.kinds)].join(', ')}, ${first.level})`
-  return `the least that must be sent takes ${grouped(needed)} tokens, but the budget is ${grouped(budget)}${largest}; use a larger budget, or unpin what need not stay`
+/** A fault of this folder as a sentence for people. */
+export const contextFaultText = (fault: ContextFault | SummaryFault): string => {
+  switch (fault._tag) {
+    case 'MinimumDoesNotFit':
+      return `the least that must be sent takes ${grouped(fault.needed)} tokens, but the budget is ${grouped(fault.budget)}${largest(fault.pages[0])}; use a larger budget, or unpin what need not stay`
+    case 'SummarizerFailed':
+      return `positions ${fault.from}–${fault.to - 1} could not be summed up: ${fault.cause instanceof Error ? fault.cause.message : String(fault.cause)}; the ${fault.done.length} made before are in \`done\`, and nothing waits for the others`
+    default:
+      return absurd(fault)
+  }
+}
+
+const largest = (page: MinimumPage | undefined): string => {
+  if (page === undefined) return ''
+  const where = page.to - page.from === 1 ? `position ${page.from}` : `positions ${page.from}–${page.to - 1}`
+  return `; most of it, ${grouped(page.tokens)}, is ${where} (${page.kinds.join(', ')}, ${page.level})`
 }

@@ -73,7 +73,7 @@ const hiddenRange = (from: number, to: number, record: View<Message>, renderer: 
 }
 
 /** Whether a summary is still of what it was made from. Found out once for each note and range of messages. */
-const isFaithful = (note: SummaryNote, record: View<Message>): boolean => {
+export const isFaithful = (note: SummaryNote, record: View<Message>): boolean => {
   const ends = [record.at(note.from), record.at(note.to - 1)] as const
   const known = checked.get(note)
   if (known !== undefined && known.ends[0] === ends[0] && known.ends[1] === ends[1]) return known.faithful

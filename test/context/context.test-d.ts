@@ -2,12 +2,16 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, expectTypeOf, it } from 'vitest'
 import type { History, Message, ResidencyLevel, Sequence, Settled, View } from 'indelible'
-import { deriveContext, paged, type ContextFault, type DerivedContext, type Policy, type Selection } from 'indelible/context'
+import type { RunOptions } from 'indelible/run'
+import { deriveContext, oracle, paged, type ContextFault, type DerivedContext, type Policy, type Selection } from 'indelible/context'
 
 declare const history: History<Message>
 declare const view: View<Message>
 declare const context: DerivedContext
 declare const selection: Selection
+
+type ContextFor = NonNullable<RunOptions['context']>
+type ModelContext = Parameters<ContextFor>[1]
 
 describe('what infers', () => {
   it('deriving takes a view and gives a context or a fault', () => {
@@ -18,6 +22,9 @@ describe('what infers', () => {
     expectTypeOf(context.messages).toExtend<Settled<Sequence<Message>>>()
     expectTypeOf(context.residency.at(0)).toEqualTypeOf<ResidencyLevel | undefined>()
   })
+  it('it is what a run asks for', () => {
+    expectTypeOf((view: View<Message>, previous: ModelContext) => deriveContext(view, { budget: 1000, previous })).toExtend<ContextFor>()
+  })
   it('a policy is a value that anybody can write', () => {
     expectTypeOf({ name: 'mine', choose: 'always' as const, select: ({ candidates }: Selection) => candidates.map(() => 'full' as const) }).toExtend<Policy>()
     expectTypeOf(paged).toEqualTypeOf<Policy>()
@@ -25,6 +32,10 @@ describe('what infers', () => {
 })
 
 describe('what must not compile', () => {
+  it('to send what only an oracle would', () => {
+    // @ts-expect-error a policy that sees the future is for evaluation only
+    void (() => deriveContext(view, { budget: 1000, policy: oracle() }))
+  })
   it('a handle: whoever derives may only read', () => {
     // @ts-expect-error a history can be appended to; give its view
     void (() => deriveContext(history, { budget: 1000 }))

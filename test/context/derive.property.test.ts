@@ -2,11 +2,11 @@
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { estimateTokens, deriveContext, paged, window, type DerivedContext, type DeriveOptions, type Policy } from 'indelible/context'
+import { estimateTokens, deriveContext, incremental, paged, reset, window, type DerivedContext, type DeriveOptions, type Policy } from 'indelible/context'
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 
 const budgets = fc.oneof(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 400, max: 6000 }))
-const policies: fc.Arbitrary<Policy> = fc.constantFrom(paged, window)
+const policies: fc.Arbitrary<Policy> = fc.constantFrom(paged, reset, incremental, window)
 
 const derive = (view: Parameters<typeof deriveContext>[0], options: DeriveOptions): DerivedContext | undefined => {
   const derived = deriveContext(view, options)
@@ -52,7 +52,7 @@ it('a context derived step by step is, byte for byte, the one derived at once', 
         expect(context?.digest).toBe(atOnce?.digest)
         if (context !== undefined) {
           expectLawful(context, seen)
-          if (previous !== undefined) expect(context.messages.toArray().slice(0, context.prefix.messages)).toEqual(previous.messages.toArray().slice(0, context.prefix.messages))
+          if (previous !== undefined) expect(context.messages.toArray().slice(0, context.stablePrefix)).toEqual(previous.messages.toArray().slice(0, context.stablePrefix))
           previous = context
         }
       }
@@ -72,7 +72,7 @@ it('between epochs each paged context extends the one before', () => {
         if (position > 0 && view.at(position - 1)?.role === 'assistant') continue
         const context = derive(view.slice(0, position), { budget, previous })
         if (context === undefined) continue
-        if (previous?.epoch === context.epoch) expect(context.prefix.messages).toBe(previous.messages.length)
+        if (previous?.epoch === context.epoch) expect(context.stablePrefix).toBe(previous.messages.length)
         previous = context
       }
     }),

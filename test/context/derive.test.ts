@@ -30,7 +30,7 @@ describe('a record that fits', () => {
     expect(context.messages.at(0)).toBe(view.at(0))
     expect(context.sources.toArray()).toEqual(conversation().map((_, position) => ({ type: 'clone', position })))
     expect(context.residency.toArray()).toEqual(conversation().map(() => 'full'))
-    expect(context).toMatchObject({ dropped: [], provenance: ['policy:paged', 'epoch:0', 'whole'], length: 6, epoch: 0, prefix: { messages: 0, tokens: 0 } })
+    expect(context).toMatchObject({ dropped: [], provenance: ['policy:paged', 'epoch:0', 'whole'], length: 6, epoch: 0, stablePrefix: 0, stableTokens: 0 })
     expect(context.cost).toBe(context.tokens * 1.25)
     expect(context.digest).toBe(rangeDigest(view))
   })
@@ -41,7 +41,7 @@ describe('a record that fits', () => {
     const view = recordOf(conversation())
     const first = derive(view.slice(0, 2), { budget: 10_000 })
     const second = derive(view.slice(0, 5), { budget: 10_000, previous: first })
-    expect(second.prefix).toEqual({ messages: 2, tokens: first.tokens })
+    expect(second).toMatchObject({ stablePrefix: 2, stableTokens: first.tokens })
     expect(second.cost).toBeCloseTo(first.tokens * 0.1 + (second.tokens - first.tokens) * 1.25)
     expect(derive(view, { budget: 10_000, previous: first, prices: { cached: 0, fresh: 1 } }).cost).toBe(derive(view, { budget: 10_000 }).tokens - first.tokens)
   })
@@ -132,7 +132,7 @@ describe('epochs', () => {
       history.append(call)
       history.append(result)
       const context = derive(history.view(), { budget: 6000, policy, previous })
-      if (previous !== undefined && context.epoch === previous.epoch) expect(context.prefix.messages).toBe(previous.messages.length)
+      if (previous !== undefined && context.epoch === previous.epoch) expect(context.stablePrefix).toBe(previous.messages.length)
       else if (previous !== undefined) after.push(context.tokens)
       previous = context
     }
@@ -181,7 +181,7 @@ describe('a damaged record', () => {
     history.append(toolResult('b', 'ok'))
     const whole = derive(history.view(), { budget: 10_000, previous: cut })
     expect(whole.messages.toArray()).toEqual(history.view().toArray())
-    expect(whole.prefix.messages).toBe(2)
+    expect(whole.stablePrefix).toBe(2)
   })
 })
 
@@ -202,7 +202,7 @@ describe('notes', () => {
     const view = recordOf(messages)
     const before = derive(view, { budget: 1500 })
     const last: Note = { type: 'pin', position: view.length - 1 }
-    expect(derive(view, { budget: 1500, notes: [last], previous: before }).prefix.messages).toBe(before.messages.length)
+    expect(derive(view, { budget: 1500, notes: [last], previous: before }).stablePrefix).toBe(before.messages.length)
   })
   it('what is unpinned may go', () => {
     const view = recordOf(messages)
@@ -235,7 +235,7 @@ describe('notes', () => {
     expect(before.residency.toArray().slice(4, 10)).toEqual(Array.from({ length: 6 }, () => 'pointer'))
     const summary: Note = { type: 'summary', from: 4, to: 10, sourceDigest: rangeDigest(history.view().slice(4, 10)), text: 'Read 3 files.' }
     const same = derive(history.view(), { budget: 2000, notes: [summary], previous: before })
-    expect(same.prefix.messages).toBe(before.messages.length)
+    expect(same.stablePrefix).toBe(before.messages.length)
     for (const message of [assistant('Fixed.'), user('Now the tests.'), ...steps(2, 'tests')]) history.append(message)
     const after = derive(history.view(), { budget: 2000, notes: [summary], previous: same })
     expectLawful(after, history.view())
@@ -257,7 +257,7 @@ describe('what is given stays the caller’s', () => {
   })
   it('a context is frozen, and so is what it gives', () => {
     const context = derive(recordOf([...conversation(), ...steps(20)]), { budget: 1500 })
-    for (const value of [context, context.messages, context.sources, context.residency, context.dropped, context.provenance, context.prefix, ...context.messages, ...context.sources])
+    for (const value of [context, context.messages, context.sources, context.residency, context.dropped, context.provenance, ...context.messages, ...context.sources])
       expect(Object.isFrozen(value)).toBe(true)
   })
 })

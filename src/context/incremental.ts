@@ -1,0 +1,95 @@
+/**
+ * `incremental`: what is relevant now, selected and then packed, anew for each call. Every message is scored by the files
+ * and tools it shares with the task at hand, by the errors it holds, and by its distance; the recent window and the rules
+ * are always in.
+ *
+ * Source  Liu et al. (arXiv 2512.22087), sections 3 and 4; weights as in codetether-agent `session/context/incremental.rs`
+ */
+import { toolCallsOf, type Message } from '../message/index.ts'
+import type { ResidencyLevel } from '../pages/index.ts'
+import { isProtected } from './degrade.ts'
+import type { Candidate, Policy } from './policy.ts'
+import { filesIn, plain } from './represent.ts'
+
+export const incremental: Policy = Object.freeze<Policy>({
+  name: 'incremental',
+  choose: 'always',
+  select: ({ candidates, budget, markerTokens }) => {
+    const recent = Math.max(0, candidates.length - recentWindow)
+    const task = candidates.findIndex(({ active }) => active)
+    const signature = signatureOf(candidates.filter((_, index) => index === task || index >= recent))
+    const levels = candidates.map((): ResidencyLevel => 'pointer')
+    // A message that is kept may stand between two ranges that are not shown, each with a marker of its own.
+    let room = budget - markerTokens
+    const keep = (index: number): void => {
+      const tokens = (candidates[index] as Candidate).tokens('full') + markerTokens
+      if (tokens > room) return
+      room -= tokens
+      levels[index] = 'full'
+    }
+    for (const [index, candidate] of candidates.entries()) if (isProtected(candidate)) keep(index)
+    for (let index = candidates.length - 1; index >= recent; index--) if (levels[index] === 'pointer') keep(index)
+    const scored = candidates
+      .slice(0, recent)
+      .map((candidate, index) => ({ index, score: scoreOf(candidate, signature, candidates.length - 1 - index) }))
+      .toSorted((a, b) => b.score - a.score || b.index - a.index)
+    for (const { index } of scored) if (levels[index] === 'pointer') keep(index)
+    return levels
+  },
+})
+
+const recentWindow = 8
+const weights = { file: 4, tool: 2.5, error: 3, distance: 0.05 } as const
+
+/** What a message is about. */
+interface Signature {
+  readonly files: ReadonlySet<string>
+  readonly tools: ReadonlySet<string>
+  readonly errors: ReadonlySet<string>
+}
+
+const scoreOf = ({ messages }: Candidate, task: Signature, distance: number): number => {
+  let score = -weights.distance * distance
+  for (const message of messages) {
+    const { files, tools, errors } = aboutOf(message)
+    score += weights.file * shared(files, task.files) + weights.tool * shared(tools, task.tools) + weights.error * shared(errors, task.errors)
+  }
+  return score
+}
+
+const signatureOf = (candidates: readonly Candidate[]): Signature => {
+  const [files, tools, errors] = [new Set<string>(), new Set<string>(), new Set<string>()]
+  for (const { messages } of candidates)
+    for (const about of messages.map(aboutOf)) {
+      for (const file of about.files) files.add(file)
+      for (const tool of about.tools) tools.add(tool)
+      for (const error of about.errors) errors.add(error)
+    }
+  return { files, tools, errors }
+}
+
+/** Found out once for each recorded message. */
+const aboutOf = (message: Message): Signature => {
+  const known = abouts.get(message)
+  if (known !== undefined) return known
+  const said = message.content.map(plain).join('\n')
+  const about = {
+    files: new Set(filesIn(said, mostFiles)),
+    tools: new Set(toolCallsOf(message).map(({ name }) => name)),
+    errors: new Set(said.slice(0, scanned).match(errorClass) ?? []),
+  }
+  abouts.set(message, about)
+  return about
+}
+
+const abouts = new WeakMap<Message, Signature>()
+const mostFiles = 20
+const scanned = 4000
+/** `TypeError`, `FileNotFoundException`, `ENOENT`, `TS2345` */
+const errorClass = /\b(?:[A-Z][A-Za-z]*(?:Error|Exception)|E[A-Z]{4,}|TS\d{4,5})\b/g
+
+const shared = (some: ReadonlySet<string>, others: ReadonlySet<string>): number => {
+  let count = 0
+  for (const one of some) if (others.has(one)) count += 1
+  return count
+}

@@ -1,0 +1,44 @@
+/**
+ * `oracle`: the measure for the others. It looks ahead in a recorded conversation and keeps what the next calls will ask
+ * for again, then the latest. Of no use but in a replay, where the future is known; its type says so.
+ */
+import { toolCallsOf, type Message } from '../message/index.ts'
+import type { ResidencyLevel } from '../pages/index.ts'
+import { isProtected } from './degrade.ts'
+import type { Candidate, EvaluationPolicy } from './policy.ts'
+import { callKey } from './repeats.ts'
+
+/** Looks `horizon` messages ahead. Default: 100. */
+export const oracle = (horizon = 100): EvaluationPolicy =>
+  Object.freeze<EvaluationPolicy>({
+    name: 'oracle',
+    evaluationOnly: true,
+    at: (recording, position) => {
+      const coming = new Map<string, number>()
+      for (const [ahead, message] of recording.slice(position, position + horizon).entries())
+        for (const call of toolCallsOf(message)) if (!coming.has(callKey(call))) coming.set(callKey(call), ahead)
+      return {
+        name: 'oracle',
+        choose: 'always',
+        select: ({ candidates, budget, markerTokens }) => {
+          const levels = candidates.map((): ResidencyLevel => 'pointer')
+          let room = budget - markerTokens
+          const keep = (index: number): void => {
+            const tokens = (candidates[index] as Candidate).tokens('full') + markerTokens
+            if (tokens > room) return
+            room -= tokens
+            levels[index] = 'full'
+          }
+          const wanted = candidates.map(({ messages }) => soonest(messages, coming))
+          const order = [...candidates.keys()].toSorted((a, b) => (wanted[a] as number) - (wanted[b] as number) || b - a)
+          for (const [index, candidate] of candidates.entries()) if (isProtected(candidate)) keep(index)
+          for (const index of order) if (levels[index] === 'pointer') keep(index)
+          return levels
+        },
+      }
+    },
+  })
+
+/** How soon one of the calls of these messages is made again; Infinity, if not within the horizon. */
+const soonest = (messages: readonly Message[], coming: ReadonlyMap<string, number>): number =>
+  Math.min(...messages.flatMap(toolCallsOf).map((call) => coming.get(callKey(call)) ?? Infinity))

@@ -1,0 +1,146 @@
+/**
+ * Summaries, ahead of need: notes for the session to append. Deriving uses those it finds and never waits for one.
+ */
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { digestOf } from '../digest/index.ts'
+import type { View } from '../history/index.ts'
+import type { Message } from '../message/index.ts'
+import { rangeDigest, type Note, type SummaryNote } from '../notes/index.ts'
+import type { Sequence } from '../sequence/index.ts'
+import { condense, extractName, linesOfMessage } from './extract.ts'
+import { tokensIn, type ShownUnit } from './line.ts'
+import { paged } from './paged.ts'
+import { isFaithful } from './summaries.ts'
+import { estimateTokens, type Estimator } from './tokens.ts'
+import { follow } from './track.ts'
+
+/** Sums up a range of a record, in a model's words or by a rule. */
+export interface Summarizer {
+  /** Who writes it: a model's name, or that of a rule. It stands in the note. */
+  readonly model: string
+  /** The prompt it is made with; the note holds its digest. */
+  readonly prompt?: string
+  readonly summarize: (range: SummaryRange) => string | Promise<string>
+}
+
+export interface SummaryRange {
+  readonly messages: View<Message>
+  /** Positions in the record, up to, not including, `to`. */
+  readonly from: number
+  readonly to: number
+  /** The most that the summary should take. */
+  readonly maxTokens: number
+}
+
+export interface PrepareOptions {
+  /** Tokens of the record that one summary stands for, at least. Default: 4,000. */
+  readonly chunkTokens?: number
+  /** Tokens that a summary should take at most. Default: 300. */
+  readonly maxTokens?: number
+  /** Of the active turn, so many of the latest tokens are left alone, with its task. Default: 8,000. */
+  readonly keepTokens?: number
+  /** Default: `estimateTokens`. */
+  readonly estimate?: Estimator
+}
+
+/** A summarizer failed. The summaries that were made before stand in `done`, to be appended all the same. */
+export type SummaryFault = {
+  readonly _tag: 'SummarizerFailed'
+  readonly from: number
+  readonly to: number
+  readonly cause: unknown
+  readonly done: readonly SummaryNote[]
+}
+
+/** The default: an extract of what was asked and done. It needs no model, and is the same every time. */
+export const extractive: Summarizer = Object.freeze<Summarizer>({
+  model: extractName,
+  summarize: ({ messages, from, maxTokens }) => {
+    const lines: string[] = []
+    for (let index = 0; index < messages.length; index++) lines.push(...linesOfMessage(messages.at(index) as Message, from + index))
+    return condense(lines, maxTokens)
+  },
+})
+
+/**
+ * Summaries of what no note of the record sums up yet, one after the other: ranges of whole turns where that is possible,
+ * without instructions and rules (those stay in every context) and without the latest of the active turn.
+ *
+ * Nothing is written: append the notes to the session. Ranges do not overlap, so asking again gives what is new.
+ *
+ * Cost    O(record), and the summarizer's
+ * @example
+ * const notes = await prepareSummaries(session.view(), session.notes())
+ */
+export const prepareSummaries = async (
+  view: View<Message>,
+  notes: Sequence<Note>,
+  summarizer: Summarizer = extractive,
+  options: PrepareOptions = {},
+): Promise<Either<SummaryFault, readonly SummaryNote[]>> => {
+  const { maxTokens = 300 } = options
+  const done: SummaryNote[] = []
+  for (const { from, to } of rangesOf(view, notes, options)) {
+    const messages = view.slice(from, to)
+    let text: string
+    try {
+      text = await summarizer.summarize({ messages, from, to, maxTokens })
+      if (typeof text !== 'string' || text === '') throw new TypeError(`the summarizer gave ${text === '' ? 'an empty text' : typeof text}; expected a text`)
+    } catch (cause) {
+      return left({ _tag: 'SummarizerFailed', from, to, cause, done: Object.freeze(done) })
+    }
+    const { model, prompt } = summarizer
+    done.push(Object.freeze({ type: 'summary', from, to, sourceDigest: rangeDigest(messages), text, model, ...(prompt !== undefined && { promptDigest: digestOf(prompt) }) }))
+  }
+  return right(Object.freeze(done))
+}
+
+interface Chunk {
+  readonly from: number
+  to: number
+  tokens: number
+}
+
+const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOptions): readonly Chunk[] => {
+  const { chunkTokens = 4000, keepTokens = 8000, estimate = estimateTokens } = options
+  const { line, activeFrom, notes: read } = follow(view, notes, { policy: paged, budget: Infinity, estimate })
+  const covered = read.summaries.filter((note) => note.to <= view.length && isFaithful(note, view))
+  const units = line.segments.filter((segment) => segment.type === 'unit')
+  const last = lastToSum(units, activeFrom, keepTokens, (unit) => tokensIn(unit, line.renderer))
+
+  const chunks: Chunk[] = []
+  let chunk: Chunk | undefined
+  const close = (): void => {
+    // What is left between rules may be small; a summary of next to nothing says no less than it.
+    if (chunk !== undefined && chunk.tokens >= chunkTokens / 4) chunks.push(chunk)
+    chunk = undefined
+  }
+  for (const segment of units.slice(0, last)) {
+    const { from, to, unit } = segment
+    const stays = line.renderer.minimumOf(unit) !== 'pointer' || (from <= activeFrom && to > activeFrom)
+    if (stays || covered.some((note) => note.from < to && note.to > from)) {
+      close()
+      continue
+    }
+    const startsTurn = unit.said[0]?.message.role === 'user'
+    if (chunk !== undefined && (chunk.tokens >= 2 * chunkTokens || (chunk.tokens >= chunkTokens && startsTurn))) close()
+    chunk ??= { from, to, tokens: 0 }
+    chunk.to = to
+    chunk.tokens += tokensIn(segment, line.renderer)
+  }
+  // The last is made once it is whole: to sum it up now would cut a turn short.
+  if (chunk !== undefined && chunk.tokens >= chunkTokens) close()
+  return chunks
+}
+
+/** How many units may be summed up: all before the active turn, and of that what the latest so many tokens leave. */
+const lastToSum = (units: readonly ShownUnit[], activeFrom: number, keepTokens: number, tokensOf: (unit: ShownUnit) => number): number => {
+  let kept = 0
+  for (let index = units.length - 1; index >= 0; index--) {
+    const unit = units[index] as ShownUnit
+    if (unit.to <= activeFrom) return index + 1
+    kept += tokensOf(unit)
+    if (kept > keepTokens) return index
+  }
+  return 0
+}

@@ -1,0 +1,113 @@
+/** What each policy keeps, and summaries made ahead of need. */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { assistant, rangeDigest, system, toolCall, toolResult, user, type Message, type Note, type View } from 'indelible'
+import { contextFaultText, deriveContext, extractive, incremental, prepareSummaries, reset, window, type DerivedContext, type DeriveOptions } from 'indelible/context'
+import { expectLawful, recordOf } from './conversations.ts'
+
+const derive = (view: View<Message>, options: DeriveOptions): DerivedContext => {
+  const derived = deriveContext(view, options)
+  if (isLeft(derived)) throw new Error(contextFaultText(derived.left))
+  return derived.right
+}
+
+const file = (name: string): string => Array.from({ length: 60 }, (_, line) => `export const ${name}${line} = ${line}`).join('\n')
+const steps = (names: readonly string[]): Message[] =>
+  names.flatMap((name) => [assistant('Looking.', toolCall(`call_${name}`, 'read_file', { path: `src/${name}.ts` })), toolResult(`call_${name}`, file(name))])
+const names = Array.from({ length: 20 }, (_, index) => `part${index}`)
+const messages = [system('You fix bugs.'), user('Fix the build.'), ...steps(names), assistant('Fixed.'), user('Now look at src/part2.ts again.'), assistant('I will.')]
+
+describe('window', () => {
+  it('keeps the latest, in full, and the instructions', () => {
+    const view = recordOf(messages)
+    const context = derive(view, { budget: 3000, policy: window })
+    const levels = context.residency.toArray()
+    expect(levels[0]).toBe('full')
+    const from = levels.indexOf('full', 1)
+    expect(levels.slice(1, from).every((level) => level === 'pointer')).toBe(true)
+    expect(levels.slice(from).every((level) => level === 'full')).toBe(true)
+    expect(context.tokens).toBeGreaterThan(2400)
+  })
+})
+
+describe('incremental', () => {
+  it('keeps what shares its files with the task, before what is nearer', () => {
+    const view = recordOf(messages)
+    const context = derive(view, { budget: 5000, policy: incremental })
+    expectLawful(context, view)
+    const call = (name: string): number => messages.findIndex((message) => JSON.stringify(message).includes(`call_${name}`))
+    expect(context.residency.at(call('part2'))).toBe('full')
+    expect(context.residency.at(call('part5'))).toBe('pointer')
+  })
+})
+
+describe('reset', () => {
+  const view = recordOf([...messages, ...steps(names.map((name) => `other_${name}`))])
+  it('sums up the prefix by an extract where no note does it, and keeps the tail', () => {
+    const context = derive(view, { budget: 6000, policy: reset })
+    expectLawful(context, view)
+    const summary = [...context.sources].find(({ type }) => type === 'summary')
+    expect(summary).toMatchObject({ model: 'extract' })
+    expect(JSON.stringify(context.messages)).toContain('1 user: Fix the build.')
+  })
+  it('what an extract said is still in the next', () => {
+    let previous: DerivedContext | undefined
+    for (let position = 1; position <= view.length; position++) previous = derive(view.slice(0, position), { budget: 3000, policy: reset, previous })
+    expect(previous?.epoch).toBeGreaterThan(2)
+    expect(JSON.stringify(previous?.messages)).toContain('1 user: Fix the build.')
+    expect(JSON.stringify(previous?.messages)).toMatch(/\[\d+ lines left out\]/)
+  })
+})
+
+describe('prepareSummaries', () => {
+  const view = recordOf(messages)
+  const prepare = async (...given: Parameters<typeof prepareSummaries>) => {
+    const prepared = await prepareSummaries(...given)
+    if (isLeft(prepared)) throw new Error(contextFaultText(prepared.left))
+    return prepared.right
+  }
+
+  it('sums up what is before the active turn, without instructions and rules', async () => {
+    const notes = await prepare(view, [], extractive, { chunkTokens: 2000 })
+    expect(notes.length).toBeGreaterThan(1)
+    expect(notes[0]?.from).toBe(1)
+    for (const [index, note] of notes.entries()) {
+      expect(note.sourceDigest).toBe(rangeDigest(view.slice(note.from, note.to)))
+      expect(note.model).toBe('extract')
+      expect(note.from).toBeGreaterThanOrEqual(notes[index - 1]?.to ?? 0)
+      expect(note.to).toBeLessThanOrEqual(messages.length - 2)
+    }
+    expect(notes[0]?.text).toContain('1 user: Fix the build.\n2 assistant: Looking.\n2 read_file {"path":"src/part0.ts"}')
+    const pinned = await prepare(view, [{ type: 'pin', position: 5 }], extractive, { chunkTokens: 2000 })
+    for (const { from, to } of pinned) expect(from > 5 || to <= 4).toBe(true)
+  })
+  it('asked again, it gives only what is new', async () => {
+    const notes = await prepare(view, [], extractive, { chunkTokens: 2000 })
+    expect(await prepare(view, notes, extractive, { chunkTokens: 2000 })).toEqual([])
+    const [first, ...others] = notes
+    const stale = [{ ...first, sourceDigest: '0'.repeat(64) } as Note, ...others]
+    expect((await prepare(view, stale, extractive, { chunkTokens: 2000 })).map(({ from }) => from)).toEqual([1])
+  })
+  it('what it gives is used', async () => {
+    const longer = recordOf([...messages, ...steps(names.slice(0, 8).map((name) => `other_${name}`))])
+    const notes = await prepare(longer, [], extractive, { chunkTokens: 2000 })
+    const context = derive(longer, { budget: 6000, notes })
+    expectLawful(context, longer)
+    expect([...context.sources].filter(({ type }) => type === 'summary').length).toBeGreaterThan(0)
+  })
+  it('takes any summarizer, and keeps the digest of its prompt', async () => {
+    const asked: number[] = []
+    const model = { model: 'acme-1', prompt: 'Sum up.', summarize: async ({ from, messages, maxTokens }: { from: number; messages: View<Message>; maxTokens: number }) => (asked.push(from, messages.length, maxTokens), Promise.resolve('short')) }
+    const [note] = await prepare(view, [], model, { chunkTokens: 100_000, maxTokens: 50 }).then((notes) => (notes.length === 0 ? prepare(view, [], model, { chunkTokens: 7000, maxTokens: 50 }) : notes))
+    expect(note).toMatchObject({ text: 'short', model: 'acme-1' })
+    expect(note?.promptDigest).toMatch(/^[0-9a-f]{64}$/)
+    expect(asked).toEqual([1, (note?.to ?? 0) - 1, 50])
+  })
+  it('a failure names the range, and keeps what was made before it', async () => {
+    let calls = 0
+    const failing = { model: 'acme-1', summarize: (): string => ((calls += 1) === 2 ? '' : 'short') }
+    const prepared = await prepareSummaries(view, [], failing, { chunkTokens: 2000 })
+    expect(prepared).toMatchObject({ left: { _tag: 'SummarizerFailed', done: [{ text: 'short' }] } })
+    expect(isLeft(prepared) && contextFaultText(prepared.left)).toMatch(/^positions \d+–\d+ could not be summed up: the summarizer gave an empty text; expected a text; the 1 made before are in `done`/)
+  })
+})
