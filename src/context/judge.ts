@@ -1,0 +1,88 @@
+/**
+ * Judging one context against the record it was derived from. It reads what the context says: a position counts as
+ * shown where a message of it is the recorded one, or a representation of it, and as pointed at where the text of a
+ * message names it. What the context claims of itself counts for nothing.
+ */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { View } from '../history/index.ts'
+import { jsonEqual, type Json } from '../json/index.ts'
+import { isText, settle, type Message, type Part } from '../message/index.ts'
+import { minFidelity, type PageKind, type ResidencyLevel } from '../pages/index.ts'
+import type { DerivedContext } from './derive.ts'
+import type { ContextSource } from './source.ts'
+import type { Estimator } from './tokens.ts'
+import { rankOf } from './unit.ts'
+
+/** Faults that a policy answers for. Every count is 0 in a context that keeps the laws. */
+export interface ContextFaults {
+  /** Instructions that are not there, or less than structured. */
+  readonly bootstrapMissing: number
+  /** Rules (constraints, pinned pages) that are not there, or less than structured. */
+  readonly pinnedMissing: number
+  /** Contexts that a provider refuses: a call without its result, a result without its call. */
+  readonly pairingViolated: number
+  /** Contexts that take more than the budget. */
+  readonly overBudget: number
+  /** Pages below their minimum: nothing in the context says that they ever were. */
+  readonly silentLoss: number
+  /** Calls that the recording makes again, while the earlier result was not even pointed at. */
+  readonly refetch: number
+}
+
+/** How much of each position a context shows: the rank of its level, or `absent`. */
+export type Shown = readonly number[]
+
+export const absent = 4
+
+/** What is shown of a view, found in the messages themselves. Cost: O(record + context). */
+export const shownIn = ({ messages, sources }: Pick<DerivedContext, 'messages' | 'sources'>, view: View<Message>): Shown => {
+  const shown = Array.from({ length: view.length }, () => absent)
+  const count = (from: number, to: number, level: ResidencyLevel): void => {
+    for (let position = from; position < to; position++) shown[position] = Math.min(shown[position] ?? absent, rankOf(level))
+  }
+  for (let index = 0; index < messages.length; index++) {
+    const message = messages.at(index) as Message
+    const source = sources.at(index) as ContextSource
+    if (source.type === 'synthetic') continue
+    if (source.type === 'clone') {
+      if (isOf(message, view.at(source.position), source.mended === true)) count(source.position, source.position + 1, 'full')
+    } else if (source.type === 'representation' && source.level !== 'pointer') {
+      if (message.role === view.at(source.from)?.role || source.to - source.from === 1) count(source.from, source.to, source.level)
+    } else if (names(message, source.from, source.to)) count(source.from, source.to, 'pointer')
+  }
+  return shown
+}
+
+/** The faults of one context. `refetch` is for who knows what comes next. */
+export const faultsOf = (context: DerivedContext, shown: Shown, kindOf: (position: number) => PageKind, estimate: Estimator): Omit<ContextFaults, 'refetch'> => {
+  let [bootstrapMissing, pinnedMissing, silentLoss] = [0, 0, 0]
+  for (const [position, rank] of shown.entries()) {
+    const kind = kindOf(position)
+    if (rank <= rankOf(minFidelity(kind))) continue
+    if (kind === 'bootstrap') bootstrapMissing += 1
+    else if (kind === 'constraint') pinnedMissing += 1
+    silentLoss += 1
+  }
+  let tokens = 0
+  for (const message of context.messages) tokens += estimate(message)
+  return { bootstrapMissing, pinnedMissing, pairingViolated: isLeft(settle(context.messages)) ? 1 : 0, overBudget: tokens > context.budget ? 1 : 0, silentLoss }
+}
+
+/** Whether a message is the recorded one; `mended`: but for the ids of calls and the results that were left out. */
+const isOf = (message: Message, recorded: Message | undefined, mended: boolean): boolean => {
+  if (message === recorded) return true
+  if (recorded === undefined) return false
+  if (!mended) return jsonEqual(message as unknown as Json, recorded as unknown as Json)
+  return message.content.every((part) => recorded.content.some((other) => jsonEqual(withoutId(part), withoutId(other))))
+}
+
+const withoutId = (part: Part): Json => {
+  if (part.type === 'tool_call') return { ...part, id: '' } as unknown as Json
+  return (part.type === 'tool_result' ? { ...part, callId: '' } : part) as unknown as Json
+}
+
+/** Whether the text of a message names exactly these positions and the way back. */
+const names = (message: Message, from: number, to: number): boolean => {
+  const range = to - from === 1 ? `${from}` : `${from}–${to - 1}`
+  return message.content.filter(isText).some(({ text }) => text.startsWith('[') && new RegExp(`\\b${range}\\b`).test(text) && text.includes(`{"position": ${from}}`))
+}
