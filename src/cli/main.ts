@@ -4,9 +4,10 @@ import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
 import { printable } from './screen.ts'
+import { replay } from './replay.ts'
 import { show } from './show.ts'
 
-const commands: readonly Command[] = [show]
+const commands: readonly Command[] = [show, replay]
 
 const help = `Usage: indelible COMMAND [options]
 

@@ -43,6 +43,9 @@ export const padEnd = (text: string, columns: number): string => text + ' '.repe
 /** The same, with the spaces before it. */
 export const padStart = (text: string, columns: number): string => ' '.repeat(Math.max(0, columns - widthOf(text))) + text
 
+/** A whole number with commas between its thousands. */
+export const grouped = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
+
 // CSI, OSC and the two-character escapes, as ECMA-48 has them.
 // oxlint-disable-next-line no-control-regex
 const escapeSequence = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]/g

@@ -4,7 +4,7 @@ import { estimateTokens } from '../context/index.ts'
 import type { View } from '../history/index.ts'
 import { openCalls, pairCalls, type Message, type PairedCall, type Part, type ResultPart } from '../message/index.ts'
 import { pageKinds, type PageKind } from '../pages/index.ts'
-import { fit, oneLine, padEnd, padStart, widthOf } from './screen.ts'
+import { fit, grouped, oneLine, padEnd, padStart, widthOf } from './screen.ts'
 
 export interface TimelineOptions {
   /** Show only these page kinds. */
@@ -200,5 +200,3 @@ function* totals(view: View<Message>, paint: Paint, columns: number): Generator<
       yield fit(`  ${padStart(String(position), 6)}  ${oneLine(name)}  ${oneLine(id)}`, columns)
   }
 }
-
-const grouped = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')

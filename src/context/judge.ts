@@ -47,7 +47,7 @@ export const shownIn = ({ messages, sources }: Pick<DerivedContext, 'messages' |
     if (source.type === 'clone') {
       if (isOf(message, view.at(source.position), source.mended === true)) count(source.position, source.position + 1, 'full')
     } else if (source.type === 'representation' && source.level !== 'pointer') {
-      if (message.role === view.at(source.from)?.role || source.to - source.from === 1) count(source.from, source.to, source.level)
+      if (isSpokenAs(message, view.at(source.from))) count(source.from, source.to, source.level)
     } else if (names(message, source.from, source.to)) count(source.from, source.to, 'pointer')
   }
   return shown
@@ -80,6 +80,10 @@ const withoutId = (part: Part): Json => {
   if (part.type === 'tool_call') return { ...part, id: '' } as unknown as Json
   return (part.type === 'tool_result' ? { ...part, callId: '' } : part) as unknown as Json
 }
+
+/** Whether a representation speaks in the role of what it is of; an answer that was moved does so as a tool. */
+const isSpokenAs = ({ role, content }: Message, recorded: Message | undefined): boolean =>
+  content.length > 0 && (role === recorded?.role || (role === 'tool' && recorded?.content.some(({ type }) => type === 'tool_result') === true))
 
 /** Whether the text of a message names exactly these positions and the way back. */
 const names = (message: Message, from: number, to: number): boolean => {

@@ -1,7 +1,18 @@
 /** When a tool call is the same as another: the name, and the arguments as JSON. */
 import type { ToolCallPart } from '../message/index.ts'
 
-export const callKey = ({ name, arguments: given }: Pick<ToolCallPart, 'name' | 'arguments'>): string => {
+/** Equal for calls that ask the same. Found out once for each recorded call. */
+export const callKey = (call: ToolCallPart): string => {
+  const known = keys.get(call)
+  if (known !== undefined) return known
+  const key = keyOf(call)
+  keys.set(call, key)
+  return key
+}
+
+const keys = new WeakMap<ToolCallPart, string>()
+
+const keyOf = ({ name, arguments: given }: ToolCallPart): string => {
   try {
     return `${name} ${JSON.stringify(sorted(JSON.parse(given)))}`
   } catch {

@@ -12,7 +12,7 @@ import { oracle } from './oracle.ts'
 import { paged } from './paged.ts'
 import type { EvaluationPolicy, Policy } from './policy.ts'
 import { callKey } from './repeats.ts'
-import { estimateTokens, type Estimator } from './tokens.ts'
+import { estimateTokens, remembering, type Estimator } from './tokens.ts'
 import { rankOf } from './unit.ts'
 
 export interface ReplayOptions {
@@ -73,6 +73,7 @@ declare const performance: { readonly now: () => number }
 const run = (view: View<Message>, options: ReplayOptions & { readonly policy: Policy | EvaluationPolicy }): Omit<Replay, 'oracleRereads'> => {
   const { policy, notes = [], prices = defaultPrices, estimate = estimateTokens, now = () => performance.now() } = options
   const recording = view.toArray()
+  const count = remembering(estimate)
   const retagged = foldPages(notes)
   const kindOf = (position: number): PageKind => retagged.get(position) ?? (view.pages.at(position) as PageKind)
   const answers = answersIn(recording)
@@ -100,7 +101,7 @@ const run = (view: View<Message>, options: ReplayOptions & { readonly policy: Po
     previous = context
 
     const shown = shownIn(context, seen)
-    const found = faultsOf(context, shown, kindOf, estimate)
+    const found = faultsOf(context, shown, kindOf, count)
     for (const name of Object.keys(found) as (keyof typeof found)[]) faults[name] += found[name]
     for (const call of toolCallsOf(message)) {
       const earlier = answers.get(callKey(call))?.findLast((at) => at < position)

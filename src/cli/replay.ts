@@ -1,0 +1,109 @@
+/** `indelible replay FILE`: what each policy would have sent at each answer of a recorded conversation. */
+import { incremental, oracle, paged, replay as judge, reset, window, type EvaluationPolicy, type Policy, type Replay } from '../context/index.ts'
+import { Misuse, type Command } from './command.ts'
+import { oneFile, readConversation } from './input.ts'
+import { fit, grouped, padEnd, padStart } from './screen.ts'
+
+export const replay: Command = {
+  name: 'replay',
+  synopsis: 'replay FILE',
+  purpose: 'judge context policies by a recorded conversation',
+  help: `Usage: indelible replay [options] FILE
+
+Derives a context before each answer in a recorded conversation, as if calling
+the model, with each policy and budget, and prints what that comes to: tokens
+sent, the share of them that a prompt cache holds, cost in tokens of plain
+input (cached 0.1, others 1.25), time for one derive, how often something
+changed that had been sent before (epochs), faults, and how many of the tool
+calls that the recording makes again had a result that was no longer readable.
+
+Policies: paged (compaction in epochs), reset (one summary of all before the
+tail), incremental (what is relevant now), window (the latest), oracle (knows
+what comes; for comparison). FILE is read as by indelible show.
+
+Options:
+  --budget N,N   tokens for the messages; 16k is 16,000 (default 16k,32k,64k)
+  --policy P,P   policies, or all (default all)
+  --pick N       the conversation, in a file of several (default 0)
+  --json         one JSON object a line, for programs
+  -h, --help     print this help
+
+Example:
+  indelible replay session.jsonl --budget 32k --policy paged,window
+`,
+  options: {
+    budget: { type: 'string' },
+    policy: { type: 'string' },
+    pick: { type: 'string' },
+    json: { type: 'boolean' },
+  },
+  run: async ({ values, positionals, terminal }) => {
+    const path = oneFile('replay', positionals)
+    const budgets = (typeof values['budget'] === 'string' ? values['budget'] : '16k,32k,64k').split(',').map(tokensOf)
+    const chosen = policiesOf(typeof values['policy'] === 'string' ? values['policy'] : 'all')
+    const { view, title } = await readConversation(path, values['pick'])
+    if (values['json'] === true) {
+      for (const budget of budgets)
+        for (const policy of chosen) await terminal.print([JSON.stringify(judge(view, { budget, policy }))])
+      return
+    }
+    await terminal.print([title, ''])
+    for (const [index, budget] of budgets.entries()) {
+      const replays = chosen.map((policy) => judge(view, { budget, policy }))
+      await terminal.print([...(index > 0 ? [''] : []), `budget ${grouped(budget)} tokens, ${grouped(replays[0]?.calls ?? 0)} calls`, ...table(replays, terminal.columns)])
+    }
+  },
+}
+
+/** A number of tokens: `32000`, `32k`, `1m`. */
+export const tokensOf = (given: string): number => {
+  const found = /^(\d{1,12})([km]?)$/i.exec(given)
+  if (found === null) throw new Misuse(`--budget: "${given}" is no number of tokens; expected one like 32000 or 32k`)
+  return Number(found[1]) * (found[2] === '' ? 1 : found[2]?.toLowerCase() === 'k' ? 1000 : 1_000_000)
+}
+
+const known: readonly (Policy | EvaluationPolicy)[] = [paged, reset, incremental, window, oracle()]
+
+const policiesOf = (given: string): readonly (Policy | EvaluationPolicy)[] =>
+  given === 'all' ? known : given.split(',').map((name) => policyOf(name, known))
+
+/** The policy of a name. */
+export const policyOf = <P extends { readonly name: string }>(name: string, among: readonly P[]): P => {
+  const found = among.find((policy) => policy.name === name)
+  if (found === undefined) throw new Misuse(`--policy: there is no policy "${name}"; expected ${among.map((policy) => policy.name).join(', ')}`)
+  return found
+}
+
+/** Columns, the first ones first where a terminal is too narrow for all. */
+const columns: readonly (readonly [heading: string, cell: (replay: Replay, all: readonly Replay[]) => string])[] = [
+  ['policy', ({ policy }) => policy],
+  ['cacheable', ({ cacheable }) => `${(cacheable * 100).toFixed(1)} %`],
+  ['cost', ({ cost }) => grouped(Math.round(cost))],
+  ['faults', ({ faults }) => grouped(total(faults))],
+  ['tokens', ({ tokens }) => grouped(tokens)],
+  ['epochs', ({ epochs }) => grouped(epochs)],
+  ['rereads', ({ rereads, repeats }) => `${grouped(rereads)} of ${grouped(repeats)}`],
+  ['median', ({ median }) => time(median)],
+  ['p99', ({ p99 }) => time(p99)],
+  ['of window', ({ cost }, all) => share(cost, all.find(({ policy }) => policy === 'window')?.cost)],
+]
+
+function* table(replays: readonly Replay[], width: number): Generator<string> {
+  const cells = columns.map(([heading, cell]) => [heading].concat(replays.map((replay) => cell(replay, replays))))
+  const widths = cells.map((column) => Math.max(...column.map(({ length }) => length)))
+  let room = width
+  const shown = widths.flatMap((own, index) => ((room -= own + 2) >= -2 ? [index] : []))
+  for (let row = 0; row <= replays.length; row++)
+    yield shown.map((index) => (index === 0 ? padEnd : padStart)(cells[index]?.[row] ?? '', widths[index] ?? 0)).join('  ').trimEnd()
+  for (const { policy, faults, unfit, calls } of replays) {
+    const named = Object.entries(faults).filter(([, count]) => count > 0)
+    if (named.length > 0) yield fit(`${policy}: ${named.map(([name, count]) => `${name} ${grouped(count)}`).join(', ')}`, width)
+    if (unfit > 0) yield fit(`${policy}: for ${grouped(unfit)} of ${grouped(calls)} calls not even the minimum fits; they are not counted`, width)
+  }
+}
+
+const total = (faults: Replay['faults']): number => Object.values(faults).reduce((sum, count) => sum + count, 0)
+
+const time = (microseconds: number): string => (microseconds < 1000 ? `${microseconds.toFixed(0)} µs` : `${(microseconds / 1000).toFixed(1)} ms`)
+
+const share = (cost: number, of: number | undefined): string => (of === undefined || of === 0 ? '' : `${(cost / of).toFixed(2)}×`)

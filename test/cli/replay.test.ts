@@ -1,0 +1,40 @@
+/** `indelible replay` as a person runs it. */
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { describe, expect, it } from 'vitest'
+import { root } from '../../scripts/run.ts'
+import { widthOf } from '../../src/cli/screen.ts'
+
+const example = join(root, 'examples/coding-agent.json')
+
+const indelible = (args: readonly string[], columns = 100) =>
+  spawnSync(process.execPath, [join(root, 'src/cli/main.ts'), ...args], { encoding: 'utf8', input: '', env: { PATH: process.env['PATH'], COLUMNS: String(columns) } })
+
+describe('indelible replay', () => {
+  it('prints a table for each budget, a line for each policy', () => {
+    const { status, stdout, stderr } = indelible(['replay', example, '--budget', '800,16k'])
+    expect([status, stderr]).toEqual([0, ''])
+    expect(stdout).toMatch(/^coding-agent\.json: openai-chat, 19 messages\n\nbudget 800 tokens, 7 calls\npolicy +cacheable +cost +faults +tokens +epochs +rereads +median +p99 +of window\n/)
+    for (const policy of ['paged', 'reset', 'incremental', 'window', 'oracle']) expect(stdout).toMatch(new RegExp(`^${policy} +[\\d.]+ % +[\\d,]+ +0 `, 'm'))
+    expect(stdout).toMatch(/\n\nbudget 16,000 tokens, 7 calls\n/)
+  })
+  it('--json prints one object a line', () => {
+    const { stdout } = indelible(['replay', example, '--budget', '800', '--policy', 'window,paged', '--json'])
+    const reports = stdout.trimEnd().split('\n').map((line) => JSON.parse(line) as object)
+    expect(reports).toMatchObject([{ policy: 'window', budget: 800, calls: 7, faults: { silentLoss: 0 } }, { policy: 'paged', budget: 800 }])
+  })
+  it('says for how many calls not even the minimum fits', () => {
+    expect(indelible(['replay', example, '--budget', '40', '--policy', 'paged']).stdout).toMatch(/^paged: for 7 of 7 calls not even the minimum fits; they are not counted$/m)
+  })
+  it.each([30, 60, 100])('fits %i columns', (columns) => {
+    for (const line of indelible(['replay', example, '--budget', '800'], columns).stdout.split('\n').slice(1)) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+  })
+  it.each([
+    [['replay'], 'replay needs a FILE'],
+    [['replay', example, '--budget', 'much'], '--budget: "much" is no number of tokens; expected one like 32000 or 32k'],
+    [['replay', example, '--policy', 'best'], '--policy: there is no policy "best"; expected paged, reset, incremental, window, oracle'],
+  ])('%j is called wrongly', (args, message) => {
+    const { status, stderr } = indelible(args)
+    expect([status, stderr]).toEqual([2, expect.stringContaining(message) as string])
+  })
+})

@@ -1,0 +1,96 @@
+/** The judge: what it measures, and that it finds each fault where there is one. */
+import { describe, expect, it } from 'vitest'
+import { assistant, system, toolCall, toolResult, user, type Message, type PageKind, type Settled } from 'indelible'
+import { estimateTokens, incremental, oracle, paged, replay, reset, window, type ContextSource, type DerivedContext } from 'indelible/context'
+import { faultsOf, shownIn } from '../../src/context/judge.ts'
+import { spanOf, type Span } from '../../src/context/span.ts'
+import { conversation } from '../messages.ts'
+import { recordOf } from './conversations.ts'
+
+describe('the judge finds', () => {
+  const record = [system('You fix bugs.'), user('Never push.'), user('Fix it.'), assistant(toolCall('c1', 'run', '{}')), toolResult('c1', 'ok')]
+  const view = recordOf(record, [undefined, 'constraint'])
+  const kindOf = (position: number): PageKind => view.pages.at(position) as PageKind
+
+  /** A context as somebody might make one up: messages with the sources that they claim. */
+  const judged = (items: readonly (readonly [Message, ContextSource])[], budget = 1000) => {
+    const messages = spanOf(items.length, (index) => items[index]?.[0] as Message) as Settled<Span<Message>>
+    const context = { messages, sources: spanOf(items.length, (index) => items[index]?.[1] as ContextSource), budget } as DerivedContext
+    return faultsOf(context, shownIn(context, view), kindOf, estimateTokens)
+  }
+  const clone = (position: number): readonly [Message, ContextSource] => [view.at(position) as Message, { type: 'clone', position }]
+  const none = { bootstrapMissing: 0, pinnedMissing: 0, pairingViolated: 0, overBudget: 0, silentLoss: 0 }
+  const marker = (from: number, to: number, text: string): readonly [Message, ContextSource] => [user(text), { type: 'representation', level: 'pointer', from, to }]
+
+  it('nothing, where all is there', () => {
+    expect(judged([0, 1, 2, 3, 4].map(clone))).toEqual(none)
+    expect(judged([clone(0), clone(1), marker(2, 5, '[2–4 are not shown: recall {"position": 2} gives one back]')])).toEqual(none)
+  })
+  it('missing instructions, and missing rules', () => {
+    expect(judged([1, 2, 3, 4].map(clone))).toEqual({ ...none, bootstrapMissing: 1, silentLoss: 1 })
+    expect(judged([0, 2, 3, 4].map(clone))).toEqual({ ...none, pinnedMissing: 1, silentLoss: 1 })
+    expect(judged([marker(0, 2, '[0–1 are not shown: recall {"position": 0} gives one back]'), clone(2), clone(3), clone(4)])).toEqual({ ...none, bootstrapMissing: 1, pinnedMissing: 1, silentLoss: 2 })
+  })
+  it('what was lost without a word, whatever is claimed', () => {
+    expect(judged([0, 1].map(clone))).toEqual({ ...none, silentLoss: 3 })
+    expect(judged([clone(0), clone(1), marker(2, 5, '[earlier messages left out]')])).toEqual({ ...none, silentLoss: 3 })
+    expect(judged([clone(0), clone(1), marker(2, 5, '[2–3 are not shown: recall {"position": 2} gives one back]')])).toEqual({ ...none, silentLoss: 3 })
+    expect(judged([clone(0), clone(1), [user('Fix that.'), { type: 'clone', position: 2 }], clone(3), clone(4)])).toEqual({ ...none, silentLoss: 1 })
+  })
+  it('an orphaned result, and a call without one', () => {
+    expect(judged([0, 1, 2, 4].map(clone))).toMatchObject({ pairingViolated: 1 })
+    expect(judged([0, 1, 2, 3].map(clone))).toMatchObject({ pairingViolated: 1 })
+  })
+  it('an overrun', () => {
+    expect(judged([0, 1, 2, 3, 4].map(clone), 20)).toEqual({ ...none, overBudget: 1 })
+  })
+})
+
+describe('replay', () => {
+  const ticking = (): (() => number) => {
+    let time = 0
+    return () => (time += 0.005)
+  }
+  it('counts calls, tokens, what a cache holds, cost and time', () => {
+    const view = recordOf(conversation())
+    const sizes = conversation().map(estimateTokens)
+    const first = (sizes[0] as number) + (sizes[1] as number)
+    const second = sizes.slice(0, 5).reduce((sum, size) => sum + size, 0)
+    expect(replay(view, { budget: 1000, now: ticking() })).toEqual({
+      policy: 'paged',
+      budget: 1000,
+      calls: 2,
+      unfit: 0,
+      tokens: first + second,
+      cacheable: first / (first + second),
+      cost: first * 1.25 + first * 0.1 + (second - first) * 1.25,
+      median: expect.closeTo(5) as number,
+      p99: expect.closeTo(5) as number,
+      epochs: 0,
+      faults: { bootstrapMissing: 0, pinnedMissing: 0, pairingViolated: 0, overBudget: 0, silentLoss: 0, refetch: 0 },
+      repeats: 0,
+      rereads: 0,
+      oracleRereads: 0,
+    })
+  })
+  it('counts the calls that are made again, and whether the earlier answer could still be read', () => {
+    const read = (name: string, id: string): Message[] => [
+      assistant(toolCall(id, 'read', { path: name })),
+      toolResult(id, Array.from({ length: 60 }, (_, line) => `${name} has a line ${line}`).join('\n')),
+    ]
+    const others = Array.from({ length: 20 }, (_, index) => read(`other${index}`, `o${index}`)).flat()
+    const view = recordOf([user('Read the file.'), ...read('a.ts', 'c1'), ...others, assistant('Read.'), user('Read it again.'), ...read('a.ts', 'c2'), assistant('Done.')])
+    const reports = [paged, reset, incremental, window, oracle()].map((policy) => replay(view, { policy, budget: 2000 }))
+    for (const report of reports) {
+      expect(report.repeats).toBe(1)
+      expect(report.faults.refetch).toBe(0)
+      expect(report.oracleRereads).toBe(0)
+    }
+    expect(reports.find(({ policy }) => policy === 'window')?.rereads).toBe(1)
+    expect(reports.find(({ policy }) => policy === 'oracle')?.rereads).toBe(0)
+  })
+  it('counts what does not fit apart', () => {
+    const view = recordOf([system('Rule. '.repeat(1000)), ...conversation().slice(1)])
+    expect(replay(view, { budget: 50 })).toMatchObject({ calls: 2, unfit: 2, tokens: 0, cacheable: 0 })
+  })
+})
