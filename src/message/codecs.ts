@@ -1,5 +1,6 @@
 /** Every codec, by the name of its format. */
-import { aiModelMessages } from './ai-sdk/codec.ts'
+import { aiModelMessages, aiUiMessages } from './ai-sdk/codec.ts'
+import type { AiUiMessage } from './ai-sdk/ui-wire.ts'
 import type { AiModelMessage } from './ai-sdk/wire.ts'
 import type { Codec } from './codec.ts'
 import { openaiChat } from './openai-chat/codec.ts'
@@ -9,6 +10,7 @@ import type { ResponsesItem } from './openai-responses/wire.ts'
 
 export interface Codecs {
   readonly 'ai-sdk': Codec<AiModelMessage[]>
+  readonly 'ai-sdk-ui': Codec<AiUiMessage[]>
   readonly 'openai-chat': Codec<ChatMessage[]>
   readonly 'openai-responses': Codec<ResponsesItem[]>
 }
@@ -18,6 +20,7 @@ export type CodecFormat = keyof Codecs
 
 export const codecs: Codecs = Object.freeze({
   'ai-sdk': aiModelMessages,
+  'ai-sdk-ui': aiUiMessages,
   'openai-chat': openaiChat,
   'openai-responses': openaiResponses,
 })

@@ -1,7 +1,10 @@
 import type { Codec } from '../codec.ts'
 import { decode } from './decode.ts'
 import { encode } from './encode.ts'
-import { format } from './format.ts'
+import { format, uiFormat } from './format.ts'
+import { decodeUi } from './ui-decode.ts'
+import { encodeUi } from './ui-encode.ts'
+import type { AiUiMessage } from './ui-wire.ts'
 import type { AiModelMessage } from './wire.ts'
 
 /**
@@ -17,3 +20,17 @@ import type { AiModelMessage } from './wire.ts'
  * await generateText({ model, messages: wire, allowSystemInMessages: true })
  */
 export const aiModelMessages: Codec<AiModelMessage[]> = Object.freeze({ format, decode, encode })
+
+/**
+ * UI messages of the AI SDK (`ai`): what `useChat` holds and applications store.
+ *
+ * A message of the assistant holds a whole turn, and a tool part a call with its result: reading makes of each step what
+ * the assistant says and then the results, writing gathers them again. A message without an id gets one by its position
+ * in the conversation, `msg-0`.
+ *
+ * Source  `ai` 7.0.173, `convertToModelMessages`
+ * @example
+ * const { wire, losses } = aiUiMessages.encode(mend(history.view()).messages)
+ * const chat = useChat({ messages: wire })
+ */
+export const aiUiMessages: Codec<AiUiMessage[]> = Object.freeze({ format: uiFormat, decode: decodeUi, encode: encodeUi })

@@ -12,6 +12,7 @@ import { Aside } from './aside.ts'
 import { format, translate, uiFormat, type Fresh, type Names } from './format.ts'
 import { inputOf } from './input.ts'
 import { mediaTypeOf, writeData } from './media.ts'
+import { asModelPart, isShared } from './shared.ts'
 import { writeOutput } from './output.ts'
 import { writeReasoning } from './reasoning.ts'
 import type { AiModelMessage } from './wire.ts'
@@ -35,6 +36,8 @@ class Writer {
   readonly wire: Fresh[] = []
   /** The names of the calls by id: `ai` wants them on the results too. */
   readonly #called = new Map<string, string>()
+  /** The calls that their provider answers, where they stand. */
+  readonly #byProvider = new Set<string>()
   #aside = new Aside()
   /** How many tool messages have followed what was last said. */
   #tools = 0
@@ -114,8 +117,9 @@ class Writer {
       empty = false
       const written = this.#writePart(part, message.role, writing, ['content', index])
       if (written === undefined) continue
-      if ((part.type === 'tool_result' ? said : results).length > 0) flush()
-      ;(part.type === 'tool_result' ? results : said).push(written)
+      const apart = part.type === 'tool_result' && !(message.role === 'assistant' && this.#byProvider.has(part.callId))
+      if ((apart ? said : results).length > 0) flush()
+      ;(apart ? results : said).push(written)
     }
     flush()
     if (empty) put(message.role, [])
@@ -142,6 +146,7 @@ class Writer {
         return this.#writeResult(part, kept, writing, path)
       case 'provider':
         if (part.provider === format) return thaw(part.raw) as Fresh
+        if (part.provider === uiFormat && role === 'assistant' && isShared(part.raw)) return asModelPart(part.raw)
         return void writing.lose(path, `is what only ${part.provider} says`)
     }
   }
@@ -150,7 +155,9 @@ class Writer {
     this.#called.set(part.id, part.name)
     const { input, lost } = inputOf(part.arguments)
     if (lost !== undefined) writing.lose([...path, 'arguments'], lost)
-    return restore(translate({ type: 'tool-call', toolCallId: part.id, toolName: part.name, input }, part, uiFormat, callNames), kept)
+    const written = restore(translate({ type: 'tool-call', toolCallId: part.id, toolName: part.name, input }, part, uiFormat, callNames), kept)
+    if (written['providerExecuted'] === true) this.#byProvider.add(part.id)
+    return written
   }
 
   #writeResult(part: ToolResultPart, kept: Kept | undefined, writing: Writing, path: Path): Fresh {

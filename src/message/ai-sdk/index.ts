@@ -1,4 +1,5 @@
-export { aiModelMessages } from './codec.ts'
+export { aiModelMessages, aiUiMessages } from './codec.ts'
+export type { AiUiMessage, AiUiPart, UiFilePart, UiReasoningPart, UiTextPart, UiToolPart } from './ui-wire.ts'
 export type {
   AiModelMessage,
   AssistantMessage,
