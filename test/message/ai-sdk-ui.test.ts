@@ -246,7 +246,7 @@ describe('ai-sdk: UI messages', () => {
       '2 content.0: ai has no refusal: said as text',
       '2 content.1.summary: reasoning of ai has one text: the text is said, its summary is not',
       '2 content.2: is what only acme says',
-      '2 content.3.arguments: has a number that parsing changes',
+      '2 content.3.arguments: n is 12345678901234567890: read as 12345678901234567000',
       '3 id: a result of ai-sdk-ui has no id',
       '3 content.0.content.2: a result of ai-sdk-ui is text or JSON: it holds no image',
       '3 content.0.content: a result of ai-sdk-ui is one text: its texts are said as one',

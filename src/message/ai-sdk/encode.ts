@@ -153,8 +153,8 @@ class Writer {
 
   #writeCall(part: ToolCallPart, kept: Kept | undefined, writing: Writing, path: Path): Fresh {
     this.#called.set(part.id, part.name)
-    const { input, lost } = inputOf(part.arguments)
-    if (lost !== undefined) writing.lose([...path, 'arguments'], lost)
+    const { input, losses } = inputOf(part.arguments)
+    for (const loss of losses) writing.lose([...path, 'arguments'], loss)
     const written = restore(translate({ type: 'tool-call', toolCallId: part.id, toolName: part.name, input }, part, uiFormat, callNames), kept)
     if (written['providerExecuted'] === true) this.#byProvider.add(part.id)
     return written

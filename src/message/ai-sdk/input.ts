@@ -4,7 +4,9 @@
  * Text that is no JSON stands as a string, as `ai` itself keeps such a call; so a string that is no JSON text is read
  * as the text itself, and a custom tool's free text comes through too.
  */
-import type { Json } from '../../json/index.ts'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { admit, formatPath, inspectJson, type Json } from '../../json/index.ts'
+import { thaw } from '../residual.ts'
 
 /** The arguments that an input was parsed from. None is no text. */
 export const argumentsOf = (input: Json | undefined): string => {
@@ -16,12 +18,15 @@ export const argumentsOf = (input: Json | undefined): string => {
 export const inputAgain = (input: Json | undefined): Json =>
   input === undefined || (typeof input === 'string' && input.trim() === '') ? {} : input
 
-/** The input that arguments parse to. No text is a call without arguments. */
-export const inputOf = (args: string): { readonly input: unknown; readonly lost?: string } => {
-  if (args.trim() === '') return { input: {} }
-  const found = parsed(args)
-  if (found === undefined) return { input: args }
-  return losesNumbers(args) ? { input: found.value, lost: 'has a number that parsing changes' } : { input: found.value }
+/** The input that arguments parse to, and what of the text does not come through. No text is a call without arguments. */
+export const inputOf = (args: string): { readonly input: unknown; readonly losses: readonly string[] } => {
+  if (args.trim() === '') return { input: {}, losses: none }
+  const read = inspectJson(args)
+  if (isLeft(read)) return { input: args, losses: none }
+  const { value, findings } = read.right
+  if (findings.length === 0) return { input: value, losses: none }
+  const admitted = admit(value)
+  return { input: isLeft(admitted) ? args : thaw(admitted.right.value), losses: findings.map(({ path, reason }) => `${formatPath(path) || 'the value'} ${reason}`) }
 }
 
 /** The value of JSON text; undefined if it is none. */
@@ -33,20 +38,4 @@ export const parsed = (text: string): { readonly value: unknown } | undefined =>
   }
 }
 
-/** Whether JSON text has a number with more digits, or a greater exponent, than JavaScript's numbers hold. */
-const losesNumbers = (text: string): boolean => {
-  if (!longNumber.test(text)) return false
-  return [...text.matchAll(stringOrNumber)].some(([token]) => !token.startsWith('"') && decimal(token) !== decimal(String(Number(token))))
-}
-
-/** What may be one: sixteen digits, or an exponent. Most texts have none. */
-const longNumber = /\d[\d.]{15}|\d[eE]/
-const stringOrNumber = /"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*/g
-
-/** A number's digits without leading and trailing zeros, and the power of ten of the last. */
-const decimal = (text: string): string => {
-  const [, sign = '', whole = '', fraction = '', exponent = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(text) ?? []
-  const digits = (whole + fraction).replace(/^0+/, '')
-  const kept = digits.replace(/0+$/, '')
-  return kept === '' ? '0' : `${sign}${kept}e${Number(exponent) - fraction.length + digits.length - kept.length}`
-}
+const none: readonly string[] = Object.freeze([])

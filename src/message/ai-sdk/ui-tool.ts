@@ -76,8 +76,8 @@ export class ToolPart {
     const words = kept?.as?.split(' ') ?? []
     const dynamic = words.includes('dynamic-tool')
     this.left = waiting.find((state) => words.includes(state))
-    const { input, lost } = inputOf(part.arguments)
-    if (lost !== undefined) lose([...path, 'arguments'], lost)
+    const { input, losses } = inputOf(part.arguments)
+    for (const loss of losses) lose([...path, 'arguments'], loss)
     const written = { type: dynamic ? 'dynamic-tool' : `tool-${part.name}`, toolCallId: part.id, ...(dynamic && { toolName: part.name }), state: this.left ?? 'input-available', input }
     this.written = restore(translate(written, part, modelFormat, callNames), kept)
   }
