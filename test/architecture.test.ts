@@ -21,7 +21,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   testing: ['json', 'sequence', 'message', 'digest', 'proof', 'store'],
   context: ['json', 'sequence', 'message', 'digest', 'pages', 'notes'], // of history only the view types, below
   thread: ['json', 'sequence', 'message'],
-  records: ['json', 'sequence', 'history'],
+  records: ['json', 'sequence', 'history', 'store'],
   run: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'history', 'context'],
   cli: ['json', 'sequence', 'message', 'pages', 'notes', 'transcript', 'history', 'context'],
   '.': ['message', 'pages', 'notes', 'transcript', 'history', 'proof', 'store'],

@@ -158,7 +158,9 @@ export const startCall = <T>(log: History<CallRecord>, call: Call<T>): StartedCa
     try {
       const before = positionOf(log, callId)
       if (before !== undefined) return { appended: false, reason: 'duplicate', position: before }
-      return { appended: true, position: log.append(recordOf(outcome)) }
+      const position = log.append(recordOf(outcome))
+      settings.appended?.()
+      return { appended: true, position }
     } catch (error) {
       return { appended: false, reason: 'failed', error }
     }

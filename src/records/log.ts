@@ -45,8 +45,11 @@ export interface RecordEvent {
   readonly historyRecordAppended: boolean
   /** How many records the log has now. */
   readonly conversationHistorySize: number
-  /** Why nothing was appended: the call has a record already, or the append failed with `error`. */
-  readonly reason?: 'duplicate' | 'failed'
+  /**
+   * Why nothing was appended: the call has a record already, or the append failed with `error`. Or, of a log on a store:
+   * it was appended, but from this record on none could be written there, for the fault in `error`.
+   */
+  readonly reason?: 'duplicate' | 'failed' | 'unstored'
   readonly error?: unknown
 }
 
@@ -58,10 +61,12 @@ export interface RecordEvent {
  * await recordCall(log, { methodName: 'add', args: [1, 2] }, () => 3) // 3
  * log.view().at(-1)?.outcomeSummary.ok // true
  */
-export const createCallLog = (options: CallLogOptions = {}): History<CallRecord> => {
-  const { from, ...settings } = options
+export const createCallLog = (options: CallLogOptions = {}): History<CallRecord> => newLog(options)
+
+/** A log that tells of its appends. */
+export const newLog = ({ from, ...settings }: CallLogOptions, appended?: () => void): History<CallRecord> => {
   const log = createHistory<CallRecord>({ ...(from !== undefined && { from }), classify: () => 'evidence' })
-  known.set(log, settingsFrom(settings))
+  known.set(log, { ...settingsFrom(settings), appended })
   return log
 }
 
@@ -69,6 +74,8 @@ export const createCallLog = (options: CallLogOptions = {}): History<CallRecord>
 export interface Settings extends Omit<CallLogOptions, 'from'> {
   readonly now: () => number
   readonly newId: () => string
+  /** Called after each append of a call's record. */
+  readonly appended?: (() => void) | undefined
 }
 
 /** The settings of a log; of a history that `createCallLog` did not make, the defaults. */

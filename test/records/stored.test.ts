@@ -1,0 +1,111 @@
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { memoryStore, storeFaultText, verifyLog, type Store, type StoreFault } from 'indelible/store'
+import { openCallLog, recordCall, type CallLogOptions, type RecordEvent, type StoredCallLog } from 'indelible/records'
+
+const the = <T>(answer: Either<StoreFault, T>): T => {
+  if (isLeft(answer)) throw new Error(storeFaultText(answer.left))
+  return answer.right
+}
+const open = async (store: Store, options: CallLogOptions = {}): Promise<StoredCallLog> => the(await openCallLog({ store, id: 'calls', ...options })())
+const bodies = async (store: Store): Promise<readonly string[]> => the(await store.read('calls')()).map(({ body }) => body)
+const names = ({ log }: StoredCallLog): readonly string[] => log.view().toArray().map(({ methodName }) => methodName)
+
+describe('a log of calls on a store', () => {
+  it('is written as it grows, and is there when it is opened again', async () => {
+    const store = memoryStore()
+    const first = await open(store)
+    await Promise.all(['a', 'b', 'c'].map((methodName) => recordCall(first.log, { methodName }, (context) => context.recordCall({ methodName: `${methodName}1` }, () => 1))))
+    const head = the(await first.flush())
+    expect([head.size, first.pending]).toEqual([6, 0])
+    expect(await bodies(store)).toEqual(first.log.view().toArray().map((record) => JSON.stringify(record)))
+    const again = await open(store)
+    expect(again.log.view().toArray()).toEqual(first.log.view().toArray())
+    expect(again.report).toMatchObject({ kept: 6, repaired: 0, dropped: 0 })
+    await recordCall(again.log, { methodName: 'd' }, () => 1)
+    expect(the(await again.flush()).size).toBe(7)
+    expect(the(await verifyLog(store, 'calls')()).head.size).toBe(7)
+  })
+  it('writes by itself, soon, and without a row twice', async () => {
+    const store = memoryStore()
+    const opened = await open(store)
+    for (let call = 0; call < 1200; call++) void recordCall(opened.log, { methodName: `f${call}` }, () => 1)
+    for (let turn = 0; turn < 50 && (opened.log.len < 1200 || opened.pending > 0); turn++) await new Promise((resolve) => setTimeout(resolve, 10))
+    expect(opened.pending).toBe(0)
+    expect((await bodies(store)).length).toBe(1200)
+    expect(new Set(await bodies(store)).size).toBe(1200)
+  })
+  it('takes along what was appended by hand', async () => {
+    const store = memoryStore()
+    const opened = await open(store)
+    await recordCall(opened.log, { methodName: 'a' }, () => 1)
+    opened.log.append({ ...(opened.log.view().at(0) as never as object), callId: 'mine', methodName: 'b' } as never)
+    await opened.flush()
+    expect(names(await open(store))).toEqual(['a', 'b'])
+  })
+  it('knows the calls that have a record already', async () => {
+    const store = memoryStore()
+    const first = await open(store)
+    await recordCall(first.log, { methodName: 'a', callId: 'once' }, () => 1)
+    await first.flush()
+    const again = await open(store)
+    await recordCall(again.log, { methodName: 'a', callId: 'once' }, () => 2)
+    expect(again.log.len).toBe(1)
+  })
+  it('reads what is no record of this version, and leaves it as it is', async () => {
+    const store = memoryStore()
+    const { head } = the(await store.create({ id: 'calls' })())
+    the(await store.append('calls', { expected: head, rows: [{ kind: 'entry', body: '{"method_name":"old"}' }, { kind: 'entry', body: 'no JSON' }, { kind: 'note', body: '{}' }] })())
+    const opened = await open(store)
+    expect(names(opened)).toEqual(['old'])
+    expect(opened.report).toMatchObject({ kept: 0, repaired: 1, dropped: 1 })
+    await recordCall(opened.log, { methodName: 'new' }, () => 1)
+    expect(the(await opened.flush()).size).toBe(4)
+    expect((await bodies(store)).slice(0, 3)).toEqual(['{"method_name":"old"}', 'no JSON', '{}'])
+  })
+})
+
+describe('when the store fails', () => {
+  it('a second writer is a conflict, and its call is not harmed', async () => {
+    const store = memoryStore()
+    const events: RecordEvent[] = []
+    const [first, second] = [await open(store), await open(store, { telemetry: (event) => events.push(event) })]
+    await recordCall(first.log, { methodName: 'a' }, () => 1)
+    await first.flush()
+    expect(await recordCall(second.log, { methodName: 'b', callId: 'late' }, () => 2)).toBe(2)
+    expect(await second.flush()).toMatchObject({ left: { _tag: 'Conflict' } })
+    await new Promise((resolve) => setTimeout(resolve, 5))
+    expect([second.log.len, second.pending]).toEqual([1, 1])
+    expect(events.find(({ reason }) => reason === 'unstored')).toMatchObject({ callId: 'late', methodName: 'b', historyRecordAppended: true, conversationHistorySize: 1, error: { _tag: 'Conflict' } })
+    expect((await bodies(store)).length).toBe(1)
+  })
+  it('a write whose answer got lost is not stored twice', async () => {
+    const real = memoryStore()
+    let lost = 2
+    const store: Store = { ...real, append: (id, append) => async () => {
+      const answer = await real.append(id, append)()
+      return lost-- > 0 ? left({ _tag: 'Io', operation: 'append', cause: new Error('the connection was lost') }) : answer
+    } }
+    const opened = await open(store, { telemetry: () => { throw new Error('no') } })
+    await recordCall(opened.log, { methodName: 'a' }, () => 1)
+    expect(isLeft(await opened.flush())).toBe(true)
+    await recordCall(opened.log, { methodName: 'b' }, () => 1)
+    await opened.flush()
+    expect(await opened.flush()).toEqual(right(expect.objectContaining({ size: 2 })))
+    expect(names(await open(real))).toEqual(['a', 'b'])
+  })
+  it('an id that can not be one, and a store that is closed, are faults', async () => {
+    expect(await openCallLog({ store: memoryStore(), id: '' })()).toMatchObject({ left: { _tag: 'InvalidId' } })
+    const store = memoryStore()
+    const opened = await open(store)
+    await store.close()()
+    expect(await openCallLog({ store, id: 'calls' })()).toMatchObject({ left: { _tag: 'Closed' } })
+    expect(await recordCall(opened.log, { methodName: 'a' }, () => 1)).toBe(1)
+    expect(await opened.flush()).toMatchObject({ left: { _tag: 'Closed' } })
+  })
+  it('two that open a log which is not there', async () => {
+    const store = memoryStore()
+    const both = await Promise.all([openCallLog({ store, id: 'x' })(), openCallLog({ store, id: 'x' })()])
+    expect(both.map(({ _tag }) => _tag)).toEqual(['Right', 'Right'])
+  })
+})
