@@ -23,7 +23,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   thread: ['json', 'sequence', 'message'],
   records: ['json', 'sequence', 'history', 'store'],
   run: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'history', 'context'],
-  cli: ['json', 'sequence', 'message', 'pages', 'notes', 'transcript', 'history', 'context'],
+  cli: ['json', 'sequence', 'message', 'pages', 'notes', 'transcript', 'history', 'context', 'records'],
   '.': ['message', 'pages', 'notes', 'transcript', 'history', 'proof', 'store'],
 }
 

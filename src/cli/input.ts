@@ -1,4 +1,4 @@
-/** What a command reads: a recorded conversation, from a file or standard input. */
+/** What a command reads: a recorded conversation or another text, from a file or standard input. */
 import { isUtf8 } from 'node:buffer'
 import { readFile } from 'node:fs/promises'
 import { basename } from 'node:path'
@@ -28,14 +28,15 @@ export const readConversation = async (path: string, pick: unknown): Promise<Con
 }
 
 /** The one FILE that a command takes. */
-export const oneFile = (command: string, positionals: readonly string[]): string => {
+export const oneFile = (command: string, positionals: readonly string[], what = 'conversation'): string => {
   const [path, ...others] = positionals
-  if (path === undefined) throw new Misuse(`${command} needs a FILE: the conversation to read, or - for standard input`)
+  if (path === undefined) throw new Misuse(`${command} needs a FILE: the ${what} to read, or - for standard input`)
   if (others.length > 0) throw new Misuse(`${command} takes one FILE, but got ${positionals.length}: ${positionals.join(', ')}`)
   return path
 }
 
-const textOf = async (path: string): Promise<string> => {
+/** The text of a file, or of standard input for `-`. */
+export const textOf = async (path: string): Promise<string> => {
   let bytes: Buffer
   try {
     bytes = await (path === '-' ? readStandardInput() : readFile(path))

@@ -3,11 +3,12 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
+import { records } from './records.ts'
 import { printable } from './screen.ts'
 import { replay } from './replay.ts'
 import { show } from './show.ts'
 
-const commands: readonly Command[] = [show, replay]
+const commands: readonly Command[] = [show, replay, records]
 
 const help = `Usage: indelible COMMAND [options]
 

@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { describe, expectTypeOf, it } from 'vitest'
 import type { Immutable, Message, View } from 'indelible'
+import type { RunResult, RunStream } from 'indelible/run'
 import {
   appendUserMessage,
   applyRunResultHistory,
@@ -23,18 +24,12 @@ interface Stored {
   id: string
   history: ThreadItem[]
 }
-/** What a run of ours ends with. */
-interface RunResult {
-  readonly messages: readonly Message[]
-  readonly stopReason: 'done' | 'aborted'
-  readonly usage: object
-}
-
 declare const items: readonly ThreadItem[]
 declare const own: readonly Own[]
 declare const stored: Stored
 declare const result: RunResult
 declare const finished: { finalOutput: string; history: ThreadItem[]; lastAgent: object }
+declare const running: RunStream
 declare const view: View<Message>
 
 describe('toThreadHistory', () => {
@@ -87,6 +82,8 @@ describe('applyRunResultHistory', () => {
     const promised = Promise.resolve(result)
     // @ts-expect-error a promise of a result
     applyRunResultHistory(stored, promised)
+    // @ts-expect-error a run of this library, that has a result later
+    applyRunResultHistory(stored, running)
     const stream: AsyncIterable<object> & { result: Promise<RunResult> } = Object.assign((async function* () {})(), { result: promised })
     // @ts-expect-error a stream that has a result later
     applyRunResultHistory(stored, stream)

@@ -1,0 +1,121 @@
+/** `indelible records FILE`: how often generated code uses the history of its calls, and how. */
+import { basename } from 'node:path'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { parseJson } from '../json/index.ts'
+import type { HistoryUsage, UsageEvidence } from '../records/index.ts'
+import { Misuse, Unreadable, wholeNumber, type Command } from './command.ts'
+import { oneFile, textOf } from './input.ts'
+import { fit, oneLine, padEnd, padStart } from './screen.ts'
+
+export const records: Command = {
+  name: 'records',
+  synopsis: 'records FILE',
+  purpose: 'tell how often the history of calls is used, and how',
+  help: `Usage: indelible records [options] FILE
+
+Reads a log of calls and tells how often their code reads the history of earlier
+calls, in which ways (filter, map, count, …), and which lines say so.
+FILE is JSON lines, or a JSON array; - reads standard input. An entry is a call
+record with its programSource, or has the log fields historyAccessDetected and
+historyQueryPatterns (also in snake_case, also as OpenTelemetry attributes).
+
+Options:
+  --name NAMES   what the history is called in the code, separated by commas
+                 (default conversationHistory, conversation_history)
+  --evidence N   how many lines of evidence to show (default 20)
+  --json         the whole summary as one JSON object, for programs
+  -h, --help     print this help
+
+Example:
+  indelible records calls.jsonl --name history
+`,
+  options: {
+    name: { type: 'string' },
+    evidence: { type: 'string' },
+    json: { type: 'boolean' },
+  },
+  run: async ({ values, positionals, terminal }) => {
+    const path = oneFile('records', positionals, 'log')
+    const most = wholeNumber('--evidence', values['evidence'], 20)
+    if (most < 0) throw new Misuse('--evidence takes no negative number')
+    const names = typeof values['name'] === 'string' ? values['name'].split(',').filter((name) => name !== '') : undefined
+    if (names?.length === 0) throw new Misuse('--name takes at least one name')
+
+    const entries = entriesOf(await textOf(path), path)
+    const { summarizeHistoryUse } = await import('../records/index.ts') // with its parser, which no other command needs
+    const usage = summarizeHistoryUse(entries.map(({ value }) => value), names && { names })
+    const placeOf = (index: number): string => entries[index]?.place ?? String(index)
+    if (values['json'] === true) return terminal.print([JSON.stringify(placed(usage, placeOf))])
+    const name = path === '-' ? 'standard input' : basename(path)
+    const all = summary(usage, { placeOf, most, columns: terminal.columns })
+    return terminal.print([`${name}: ${counted(entries.length, 'entry', 'entries')}`, ...all.map((line) => fit(line, terminal.columns))])
+  },
+}
+
+interface Entry {
+  readonly value: unknown
+  /** Where it stands in the file. */
+  readonly place: string
+}
+
+/** The entries of a JSON array, or of JSON lines. */
+const entriesOf = (text: string, path: string): readonly Entry[] => {
+  const body = text.startsWith('\ufeff') ? text.slice(1) : text
+  const whole = parseJson(body)
+  if (!isLeft(whole) && Array.isArray(whole.right)) return (whole.right as readonly unknown[]).map((value, index) => ({ value, place: `entry ${index}` }))
+  const entries: Entry[] = []
+  for (const [index, line] of body.split('\n').entries()) {
+    if (line.trim() === '') continue
+    const parsed = parseJson(line)
+    if (isLeft(parsed)) {
+      // A file that is one value, and not lines of them, is told of as a whole.
+      const { line: at, column, expected, found } = isLeft(whole) && entries.length === 0 ? whole.left : { ...parsed.left, line: index + 1 }
+      throw new Unreadable(`${path}: line ${at}, column ${column}: not JSON: expected ${expected}, found ${found}`)
+    }
+    entries.push({ value: parsed.right, place: `line ${index + 1}` })
+  }
+  return entries
+}
+
+/** The summary with the place of each entry in its file. */
+const placed = (usage: HistoryUsage, placeOf: (index: number) => string): object => ({
+  ...usage,
+  evidence: usage.evidence.map((each) => ({ place: placeOf(each.index), ...each })),
+  skipped: usage.skipped.map((each) => ({ place: placeOf(each.index), ...each })),
+})
+
+interface SummaryOptions {
+  readonly placeOf: (index: number) => string
+  readonly most: number
+  readonly columns: number
+}
+
+const summary = (usage: HistoryUsage, { placeOf, most, columns }: SummaryOptions): readonly string[] => {
+  const { observed, using, patterns, evidence, skipped, report } = usage
+  const percent = observed === 0 ? '' : ` (${Math.round((using / observed) * 100)} %)`
+  const widest = patterns[0]?.calls ?? 1
+  const room = Math.max(4, Math.min(30, columns - 26))
+  const bar = (calls: number): string => '▪'.repeat(Math.max(1, Math.round((calls / widest) * room)))
+  return [
+    '',
+    `history used   ${using} of ${counted(observed, 'observed call', 'observed calls')}${percent}`,
+    `call records   ${report.kept} valid, ${report.repaired} repaired`,
+    ...(skipped.length > 0 ? [`left out       ${skipped.length}, neither a record nor log fields`] : []),
+    ...titled(patterns.map(({ pattern, calls }) => `${padEnd(pattern, 10)}${padStart(String(calls), 8)}  ${bar(calls)}`)),
+    ...titled(evidence.slice(0, most).flatMap((each) => evidenceLines(each, placeOf))),
+    ...(evidence.length > most ? [`${evidence.length - most} more lines of evidence: --evidence N`] : []),
+    ...titled(skipped.slice(0, 10).map(({ index, reason }) => `${placeOf(index)}: ${oneLine(reason)}`)),
+    ...(skipped.length > 10 ? [`and ${skipped.length - 10} more`] : []),
+  ]
+}
+
+/** Lines with an empty one before them, if there are any. */
+const titled = (lines: readonly string[]): readonly string[] => (lines.length > 0 ? ['', ...lines] : [])
+
+const evidenceLines = ({ index, methodName, callId, patterns, line, text }: UsageEvidence, placeOf: (index: number) => string): readonly string[] => {
+  const call = oneLine(methodName ?? callId ?? '')
+  const head = [placeOf(index), ...(call === '' ? [] : [fit(call, 30)]), patterns.length === 0 ? 'read' : patterns.join(' ')].join('  ')
+  return text === undefined ? [head] : [head, `    ${padStart(String(line ?? 0), 3)}  ${oneLine(text)}`]
+}
+
+const counted = (count: number, one: string, many: string): string => `${count} ${count === 1 ? one : many}`
