@@ -1,21 +1,23 @@
-/** Text as base64 of its UTF-8, and back. With what every runtime has, and TypeScript's `lib` does not name. */
-declare const TextEncoder: new () => { readonly encode: (text: string) => Uint8Array }
-declare const TextDecoder: new (label: string, options: { readonly fatal: boolean; readonly ignoreBOM: boolean }) => { readonly decode: (bytes: Uint8Array) => string }
-declare const btoa: (binary: string) => string
-declare const atob: (data: string) => string
+/** Bytes and text as base64, with what browsers and Node share. */
+declare const btoa: (bytes: string) => string
+declare const atob: (base64: string) => string
+declare const TextEncoder: new () => { encode: (text: string) => Uint8Array }
+declare const TextDecoder: new (label: string, options: { readonly fatal: boolean; readonly ignoreBOM: boolean }) => { decode: (bytes: Uint8Array) => string }
 
-export const textToBase64 = (text: string): string => {
-  const bytes = new TextEncoder().encode(text)
-  let binary = ''
-  // In pieces: a call takes only so many arguments.
-  for (let at = 0; at < bytes.length; at += 8192) binary += String.fromCharCode(...bytes.subarray(at, at + 8192))
-  return btoa(binary)
+export const base64Of = (bytes: Uint8Array): string => {
+  const chunks: string[] = []
+  // One character a byte, in runs that fit on the stack.
+  for (let from = 0; from < bytes.length; from += 8192) chunks.push(String.fromCharCode(...bytes.subarray(from, from + 8192)))
+  return btoa(chunks.join(''))
 }
 
-/** Undefined for what is not base64, or not UTF-8. */
-export const base64ToText = (data: string): string | undefined => {
+export const base64OfText = (text: string): string => base64Of(new TextEncoder().encode(text))
+
+/** The text that the bytes are in UTF-8; undefined if they are none. */
+export const textOfBase64 = (data: string): string | undefined => {
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(Uint8Array.from(atob(data), (byte) => byte.charCodeAt(0)))
+    const bytes = Uint8Array.from(atob(data), (character) => character.charCodeAt(0))
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
   } catch {
     return undefined
   }

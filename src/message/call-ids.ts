@@ -1,8 +1,8 @@
 /**
- * Call ids and function names as OpenAI's APIs take them. Ids of other formats may be longer: such a one is written as a
- * shorter one, the same each time, with its result's.
+ * Call ids and function names as the providers' APIs take them. Ids of other formats may be longer, or of other letters:
+ * such a one is written as another one, the same each time, with its result's.
  *
- * Source  the refusals of the API: "Invalid 'input[2].call_id': string too long. Expected a string with maximum length
+ * Source  the refusals of OpenAI's API: "Invalid 'input[2].call_id': string too long. Expected a string with maximum length
  *         64", in chat 40; "string does not match pattern … '^[a-zA-Z0-9_-]+$'" (2026-09)
  */
 import type { Path } from '../json/index.ts'
@@ -16,11 +16,14 @@ export const fitsName = (name: string): boolean => /^[a-zA-Z0-9_-]+$/.test(name)
 /** The ids of one conversation, as they are written. */
 export class CallIds {
   readonly #longest: number
+  readonly #letters: RegExp
   readonly #written = new Map<string, string>()
   readonly #taken = new Set<string>()
 
-  constructor(longest: number) {
+  /** @param letters what ids are made of. Default: anything */
+  constructor(longest: number, letters: RegExp = /^/) {
     this.#longest = longest
+    this.#letters = letters
   }
 
   /** The id and name of a call. @param asItIs whether they stood in the format's own wire, which then is to be given back */
@@ -41,7 +44,7 @@ export class CallIds {
   }
 
   #isFree(id: string): boolean {
-    return fitsCallId(id, this.#longest) && !this.#taken.has(id)
+    return fitsCallId(id, this.#longest) && this.#letters.test(id) && !this.#taken.has(id)
   }
 
   #near(id: string): string {

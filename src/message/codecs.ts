@@ -2,6 +2,8 @@
 import { aiModelMessages, aiUiMessages } from './ai-sdk/codec.ts'
 import type { AiUiMessage } from './ai-sdk/ui-wire.ts'
 import type { AiModelMessage } from './ai-sdk/wire.ts'
+import { anthropic } from './anthropic/codec.ts'
+import type { AnthropicConversation } from './anthropic/wire.ts'
 import type { Codec } from './codec.ts'
 import { openaiChat } from './openai-chat/codec.ts'
 import type { ChatMessage } from './openai-chat/wire.ts'
@@ -11,6 +13,7 @@ import type { ResponsesItem } from './openai-responses/wire.ts'
 export interface Codecs {
   readonly 'ai-sdk': Codec<AiModelMessage[]>
   readonly 'ai-sdk-ui': Codec<AiUiMessage[]>
+  readonly anthropic: Codec<AnthropicConversation>
   readonly 'openai-chat': Codec<ChatMessage[]>
   readonly 'openai-responses': Codec<ResponsesItem[]>
 }
@@ -21,6 +24,7 @@ export type CodecFormat = keyof Codecs
 export const codecs: Codecs = Object.freeze({
   'ai-sdk': aiModelMessages,
   'ai-sdk-ui': aiUiMessages,
+  anthropic,
   'openai-chat': openaiChat,
   'openai-responses': openaiResponses,
 })

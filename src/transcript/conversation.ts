@@ -64,7 +64,9 @@ const fromBody = (body: JsonObject): Conversation | undefined => {
     const found = Array.isArray(list) ? fromList(list as readonly Json[], [name], body) : undefined
     if (found !== undefined) return found
   }
-  return undefined
+  // An answer of Anthropic is a message itself.
+  if (body['type'] !== 'message' || body['role'] !== 'assistant' || !Array.isArray(body['content'])) return undefined
+  return { format: 'anthropic', decode: () => codecs.anthropic.decode(body), origin: draft(fieldsBeside(body, ['content']), body) }
 }
 
 const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefined): Conversation | undefined => {

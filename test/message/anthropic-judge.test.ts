@@ -144,7 +144,7 @@ describe('what is mended and written', () => {
         taken += 1
       }
     }
-    expect(taken).toBeGreaterThan(50)
+    expect(taken).toBeGreaterThanOrEqual(54)
   })
 
   itShared('is refused for a real session that is not mended', async () => {
@@ -195,12 +195,12 @@ const wires = [
   says({ type: 'text', text: ' ' }, { ...called.content[0], id: 'c2', input: [] }),
   says({ type: 'thinking', thinking: 'hm', signature: '' }, { type: 'redacted_thinking', data: 'e' }),
   says(),
-  says(png, { type: 'text', text: 'a ' }),
+  { ...says(png, { type: 'text', text: 'a ' }), id: 'msg_1' },
   asks(),
   asks(answer, { ...answer, tool_use_id: 'c.2', content: '', is_error: true }),
   asks(text, answer),
   asks({ ...answer, tool_use_id: 'c2', content: [png], is_error: true }, text),
   asks(...called.content, png),
-  { role: 'system', content: 's' },
+  { role: 'system', content: 's', clear_at: 'never' },
   { role: 'system', content: '' },
 ]

@@ -3,7 +3,8 @@ import type { ContentBlockParam, MessageCreateParams, MessageParam } from '@anth
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { readdirSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { assistant, developer, faultMessage, file, image, mend, provider, reasoning, refusal, settle, system, toolCall, toolResult, toolResultPart, user, type BlockId, type Codec, type Json, type JsonObject, type Message } from 'indelible'
+import { assistant, developer, faultMessage, file, image, mend, provider, readTranscript, reasoning, refusal, settle, system, toolCall, toolResult, toolResultPart, user, type BlockId, type Codec, type Json, type JsonObject, type Message } from 'indelible'
+import { aiModelMessages } from 'indelible/message/ai-sdk'
 import { anthropic, decodeResponse } from 'indelible/message/anthropic'
 import { itShared, readShared, shared } from '../shared.ts'
 import { expectFresh, expectLaw, expectLawUnderDamage, read, write } from './law.ts'
@@ -164,6 +165,8 @@ describe('anthropic', () => {
   })
   it('reads an array of messages as a conversation', () => {
     expect(write(anthropic, read(anthropic, messages))).toEqual({ wire: { messages }, losses: [] })
+    const file = JSON.stringify({ system: 's', messages: messages.slice(0, 3) })
+    expect(readTranscript(file)).toMatchObject({ right: { format: 'anthropic', messages: [system('s'), user('hi'), {}, {}] } })
   })
 
   it('reads what the message model has words for', () => {
@@ -171,7 +174,7 @@ describe('anthropic', () => {
     expect(found.map(({ role }) => role)).toEqual(['system', 'user', 'assistant', 'tool', 'assistant', 'tool', 'user'])
     expect(found[2]?.content).toEqual([
       { type: 'reasoning', text: 'hm', signature: 'EqQBCkYIBRgC/+==' },
-      { type: 'reasoning', text: '', encrypted: 'EmwKAhgBEgy', meta: { anthropic: { as: 'redacted' } } },
+      { type: 'reasoning', text: '', encrypted: 'EmwKAhgBEgy' },
       { type: 'text', text: 'I look.' },
       { type: 'tool_call', id: 'c1', name: 'f', arguments: '{}' },
       { type: 'tool_call', id: 'c2', name: 'f', arguments: '{"a":1}' },
@@ -269,12 +272,12 @@ describe('anthropic', () => {
       '1 content.6: only the assistant thinks',
       '2 content.1: instructions are text: Anthropic has no other blocks for them',
       '2 : Anthropic takes instructions only between user and assistant: they stand after what the user says next',
-      '4 content.0.id: has letters that no id of Anthropic\'s has: written as a_b_2',
-      '4 content.0.name: is no name of a tool for Anthropic: written as my_tool',
-      '4 content.0.arguments: has the number 12345678901234567890, which is read as 12345678901234567000',
-      '4 content.1.id: has letters that no id of Anthropic\'s has: written as a_b_3',
+      '4 content.0.id: is not of letters, digits, _ and -, or taken: written as a_b_108bf50c',
+      '4 content.0.name: is not of 1 to 128 letters, digits, _ and -: written as my_tool',
+      '4 content.0.arguments: n is 12345678901234567890: read as 12345678901234567000',
+      '4 content.1.id: is not of letters, digits, _ and -, or taken: written as a_b_294c7dd6',
       '4 content.1.arguments: are no JSON object: said as { "arguments": … }',
-      '4 content.3.arguments: are no JSON object: said as { "arguments": … }',
+      '4 content.3.arguments: n is 1e999, which is out of range: read as null',
       '4 content.2: stands after a call; Anthropic wants the calls last',
       '5 content.0.content.1: an error result of Anthropic holds only text',
       '5 content.0.content: an error result of Anthropic\'s is never empty: said as "error"',
@@ -297,8 +300,8 @@ describe('anthropic', () => {
         { role: 'user' },
         { role: 'user', content: 'no: moved' },
         { role: 'system', content: 'hoisted?' },
-        { role: 'assistant', content: [said('after'), { id: 'a_b_2', name: 'my_tool' }, { id: 'a_b_3', input: { arguments: 'ls' } }, { id: 'a_b', input: { arguments: '{"n":1e999}' } }] },
-        { role: 'user', content: [{ tool_use_id: 'a_b_2', content: 'error', is_error: true }, { tool_use_id: 'a_b_3' }, { tool_use_id: 'a_b' }, said('says')] },
+        { role: 'assistant', content: [said('after'), { id: 'a_b_108bf50c', name: 'my_tool' }, { id: 'a_b_294c7dd6', input: { arguments: 'ls' } }, { id: 'a_b', input: { n: null } }] },
+        { role: 'user', content: [{ tool_use_id: 'a_b_108bf50c', content: 'error', is_error: true }, { tool_use_id: 'a_b_294c7dd6' }, { tool_use_id: 'a_b' }, said('says')] },
         { role: 'assistant', content: 'so' },
         { role: 'assistant', content: 'bye' },
       ],
@@ -310,22 +313,29 @@ describe('anthropic', () => {
       { role: 'assistant', content: [call('a.b', 'ls'), said('after')] },
       { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a.b', content: '', is_error: true }] },
       { role: 'system', content: '' },
-      { role: 'assistant', content: 'bye ' },
+      { role: 'assistant', content: 'bye ', id: 'msg_1' },
     ])
     expect(lost(refused)).toEqual([])
-    expect(lost(refused, { exact: false })).toHaveLength(7)
+    expect(lost(refused, { exact: false })).toHaveLength(8)
     expect(anthropic.encode(mend(refused).messages, { exact: false })).toMatchObject({
       right: {
         wire: {
           messages: [
             { role: 'user', content: '(start)' },
-            { role: 'assistant', content: [said('after'), { type: 'tool_use', id: 'a_b', name: 'f', input: { arguments: '"ls"' } }] },
-            { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a_b', content: 'error', is_error: true }] },
+            { role: 'assistant', content: [said('after'), { type: 'tool_use', id: 'a_b_108bf50c', name: 'f', input: { arguments: '"ls"' } }] },
+            { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a_b_108bf50c', content: 'error', is_error: true }] },
             { role: 'assistant', content: 'bye' },
           ],
         },
       },
     })
+  })
+
+  it('gives back its reasoning by way of the AI SDK', () => {
+    const wire = { messages: [{ role: 'user', content: 'go' }, { role: 'assistant', content: [...blocks.thinking, ...blocks.redacted_thinking, said('so')] }] }
+    const live = write(aiModelMessages, read(anthropic, wire))
+    expect(live.losses).toEqual([])
+    expect(write(anthropic, read(aiModelMessages, live.wire))).toEqual({ wire, losses: [] })
   })
 
   it('keeps the id of a call and its result the same, when one of them was added later', () => {
@@ -362,6 +372,7 @@ describe('anthropic', () => {
       return decoded._tag === 'Left' ? faultMessage(decoded.left) : 'fine'
     }
     expect(said('hi')).toBe('the entry should be an object with messages, or an array of them, found "hi" (read as anthropic)')
+    expect(said({ content: [] })).toMatch(/^role should be "assistant", found nothing/)
     expect(said({})).toMatch(/^messages should be an array, found nothing/)
     expect(said({ system: null, messages: [] })).toMatch(/^system should be a string or an array of blocks, found null/)
     expect(said([{ role: 'tool', content: '' }])).toMatch(/^\[0\]\.role should be "user", "assistant" or "system", found "tool"/)
@@ -430,6 +441,7 @@ describe('a response', () => {
       expect([name, write(anthropic, [user('go'), message]).wire]).toEqual([name, { messages: [{ role: 'user', content: 'go' }, ...back] }])
       expect(write(anthropic, [user('go'), message]).losses).toHaveLength(1 - back.length)
       expectLaw(anthropic, { messages: [{ role: 'user', content: 'go' }, { role, content }] })
+      expect(readTranscript(JSON.stringify(recorded))).toMatchObject({ right: { format: 'anthropic', messages: [message] } })
     }
   })
 })

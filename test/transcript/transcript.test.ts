@@ -94,10 +94,10 @@ describe('readTranscript', () => {
     ['3', 'this is 3, not a conversation; expected messages of OpenAI, Anthropic or the AI SDK'],
     ['{}', 'this is an empty object, not a conversation'],
     ['[1]', 'this is an array, not a conversation'],
-    ['[{"role":"user","content":[{"type":"tool_use"}]}]', 'this is an array, not a conversation'],
+    ['[{"role":"user","content":[{"type":"tool_use"}]}]', '[0].content[0].id should be a string, found nothing (read as anthropic)'],
     ['[{"role":"user","content":"a"},{"role":"robot"}]', '[1].role should be one of system, developer, user, assistant, tool, function, found "robot" (read as openai-chat)'],
     ['[{"role":"user","content":"a"},{"role":"tool","content":"a"}]', '[1].tool_call_id should be a string, found nothing'],
-    ['[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c"}]}]', 'this is an array, not a conversation'],
+    ['[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c"}]}]', '[1].content[0].name should be a string, found nothing (read as anthropic)'],
     ['[{"role":"user","content":7}]', '[0].content should be a string, null or an array of parts, found 7'],
     ['{"type":"other"}\n{}', 'this is JSON lines that begin with an object with type, not a conversation'],
   ])('says what is wrong with %j', (text, message) => expect(said(text)).toContain(message))

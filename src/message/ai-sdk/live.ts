@@ -5,7 +5,7 @@ import { decodeWire } from '../admit.ts'
 import type { CodecFault } from '../codec-fault.ts'
 import type { Decoded } from '../codec.ts'
 import type { Message } from '../message.ts'
-import { base64Of } from './base64.ts'
+import { base64Of } from '../base64.ts'
 
 /** `decodeWire`, which only knows JSON, for wire that is JSON or live. JSON pays nothing for it. */
 export const decodeLive = (format: string, wire: unknown, read: (wire: Json) => readonly Message[]): Either<CodecFault, Decoded> => {

@@ -3,7 +3,7 @@ import type { Json } from '../../json/index.ts'
 import type { FilePart, ImagePart, Source } from '../message.ts'
 import { sourceOf, urlOf } from '../source.ts'
 import { isObject } from '../wire.ts'
-import { base64OfText, textOfBase64 } from './base64.ts'
+import { base64OfText, textOfBase64 } from '../base64.ts'
 
 declare const URL: new (url: string) => URL
 

@@ -2,13 +2,13 @@
 import type { Path } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
 import type { FilePart, ImagePart, Part, ReasoningPart, Source, TextPart, ToolCallPart, ToolResultPart } from '../message.ts'
-import { base64ToText } from '../base64.ts'
+import { textOfBase64 } from '../base64.ts'
+import type { CallIds } from '../call-ids.ts'
 import { keptBy, restore, thaw, type Kept } from '../residual.ts'
 import { writtenSource } from './decode.ts'
-import type { Ids } from './ids.ts'
-import { inputOf, parsed } from './input.ts'
+import { inputOf, valueOf } from './input.ts'
 import { format, marked } from './marks.ts'
-import { fitsName, fitted, isBlank, isFetched, isImageType, isSignature } from './rules.ts'
+import { fitsName, fittingName, isBlank, isFetched, isImageType, isSignature } from './rules.ts'
 
 export type Block = { [field: string]: unknown }
 
@@ -17,7 +17,7 @@ export interface Saying {
   readonly role: 'system' | 'user' | 'assistant'
   /** Write what is marked as found, as found. */
   readonly exact: boolean
-  readonly ids: Ids
+  readonly ids: CallIds
   readonly writing: Writing
 }
 
@@ -83,7 +83,7 @@ const writtenBytes = (source: Bytes, saying: Saying, path: Path, exact: boolean)
   if (exact && mediaType !== 'text/plain') return writtenSource(source)
   if (data === '' && !exact) return lost(saying, path, 'is empty, which Anthropic does not take')
   if (mediaType === 'application/pdf') return writtenSource(source)
-  const text = isTextual.test(mediaType) ? base64ToText(data) : undefined
+  const text = isTextual.test(mediaType) ? textOfBase64(data) : undefined
   if (text === undefined) return exact ? writtenSource(source) : lost(saying, path, `Anthropic takes no ${mediaType}`)
   if (mediaType !== 'text/plain') saying.writing.lose([...path, 'source', 'mediaType'], `is ${mediaType}: said as text/plain`)
   return { type: 'text', media_type: 'text/plain', data: text }
@@ -93,7 +93,9 @@ const isTextual = /^(?:text\/|application\/(?:json|xml|x?yaml|javascript|typescr
 
 const writeReasoning = (part: ReasoningPart, saying: Saying, path: Path, kept: Kept | undefined, exact: boolean): Block | undefined => {
   if (saying.role !== 'assistant' && !exact) return lost(saying, path, 'only the assistant thinks')
-  if (marked(kept, 'redacted') && part.encrypted !== undefined) return restore({ type: 'redacted_thinking', data: part.encrypted }, kept)
+  // What is sealed whole is Anthropic's, but for what OpenAI's own codec read: the codec of the AI SDK takes it so too.
+  const isRedacted = part.text === '' && part.summary === undefined && keptBy('openai-responses', part) === undefined
+  if (isRedacted && part.encrypted !== undefined) return restore({ type: 'redacted_thinking', data: part.encrypted }, kept)
   if (part.encrypted !== undefined) saying.writing.lose([...path, 'encrypted'], 'is for another provider')
   if (!isSignature(part.signature) && !exact) return lost(saying, path, "Anthropic takes no reasoning without a signature of Anthropic's")
   if (part.summary !== undefined && part.summary.length > 0) saying.writing.lose([...path, 'summary'], 'Anthropic has no summaries of reasoning')
@@ -101,17 +103,17 @@ const writeReasoning = (part: ReasoningPart, saying: Saying, path: Path, kept: K
 }
 
 const writeCall = (part: ToolCallPart, saying: Saying, path: Path, kept: Kept | undefined, exact: boolean): Block => {
-  const id = saying.ids.ofCall(part.id, exact)
-  if (id !== part.id) saying.writing.lose([...path, 'id'], `has letters that no id of Anthropic's has: written as ${id}`)
-  const name = exact || fitsName(part.name) ? part.name : fitted(part.name).slice(0, 128) || 'tool'
-  if (name !== part.name) saying.writing.lose([...path, 'name'], `is no name of a tool for Anthropic: written as ${name}`)
+  const id = saying.ids.of(part.id, exact)
+  if (id !== part.id) saying.writing.lose([...path, 'id'], `is not of letters, digits, _ and -, or taken: written as ${id}`)
+  const name = exact || fitsName(part.name) ? part.name : fittingName(part.name)
+  if (name !== part.name) saying.writing.lose([...path, 'name'], `is not of 1 to 128 letters, digits, _ and -: written as ${name}`)
   return restore({ type: 'tool_use', id, name, input: writtenInput(part.arguments, saying, path, exact) }, kept)
 }
 
 const writtenInput = (args: string, saying: Saying, path: Path, exact: boolean): unknown => {
-  if (exact) return parsed(args) ?? (args === 'null' ? null : args)
-  const { input, loss } = inputOf(args)
-  if (loss !== undefined) saying.writing.lose([...path, 'arguments'], loss)
+  if (exact) return valueOf(args)
+  const { input, losses } = inputOf(args)
+  for (const loss of losses) saying.writing.lose([...path, 'arguments'], loss)
   return input
 }
 
@@ -130,7 +132,7 @@ const writeResult = (part: ToolResultPart, saying: Saying, path: Path, kept: Kep
     content.push({ type: 'text', text: 'error' })
     saying.writing.lose([...path, 'content'], "an error result of Anthropic's is never empty: said as \"error\"")
   }
-  const id = saying.ids.ofResult(part.callId, exact)
+  const id = saying.ids.of(part.callId, exact)
   const asParts = marked(kept, 'parts')
   return restore(
     {

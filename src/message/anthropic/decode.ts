@@ -2,7 +2,7 @@
 import { isLeft, right, type Either } from 'fp-ts/lib/Either.js'
 import type { Json, JsonObject } from '../../json/index.ts'
 import { decodeWire } from '../admit.ts'
-import { textToBase64 } from '../base64.ts'
+import { base64OfText } from '../base64.ts'
 import type { CodecFault } from '../codec-fault.ts'
 import type { Decoded, Loss } from '../codec.ts'
 import type { FilePart, ImagePart, Message, Meta, Part, ReasoningPart, ResultPart, Role, Source, TextPart, ToolCallPart, ToolResultPart } from '../message.ts'
@@ -11,7 +11,10 @@ import { aList, anObject, aString, fieldsBeside, isObject, readEach, readIn, Une
 import { format, isTurnCall, marks } from './marks.ts'
 import { endsInSpace, fitsId, fitsName, isBlank, isFetched, isImageType, isSignature } from './rules.ts'
 
-/** Decode `{ system, messages }`, or an array of messages. What else a request has is listed as lost. */
+/**
+ * Decode `{ system, messages }`, an array of messages, or the body of a response, as `decodeResponse` does. What else a
+ * request has is listed as lost.
+ */
 export const decode = (wire: unknown): Either<CodecFault, Decoded> => {
   const beside: Loss[] = []
   const decoded = decodeWire(format, wire, (value) => readRequest(value, beside), isArray(wire) ? [] : ['messages'])
@@ -51,6 +54,7 @@ const readResponse = (body: JsonObject): Message => {
 const readRequest = (wire: Json, beside: Loss[]): readonly Message[] => {
   const messages: Message[] = []
   if (isArray(wire)) readMessages(wire, messages)
+  else if (isObject(wire) && wire['messages'] === undefined && isArray(wire['content'])) messages.push(readResponse(wire))
   else {
     if (!isObject(wire)) throw new Unexpected([], 'an object with messages, or an array of them', wire)
     for (const field of Object.keys(wire))
@@ -196,7 +200,7 @@ const readSource = ({ type, url, media_type, data }: JsonObject): OpenSource | u
 }
 
 const readPlainText = ({ type, media_type, data }: JsonObject): OpenSource | undefined =>
-  type === 'text' && media_type === 'text/plain' && typeof data === 'string' ? freeze({ type: 'base64', mediaType: media_type, data: textToBase64(data) }) : undefined
+  type === 'text' && media_type === 'text/plain' && typeof data === 'string' ? freeze({ type: 'base64', mediaType: media_type, data: base64OfText(data) }) : undefined
 
 /** How a source stands in the wire. */
 export const writtenSource = (source: OpenSource): { type: string; [field: string]: string } =>
@@ -210,7 +214,7 @@ const readThinking = (wire: JsonObject, text: string, { role, asFound }: Place):
 }
 
 const readRedacted = (wire: JsonObject, data: string, { role, asFound }: Place): ReasoningPart =>
-  freeze({ type: 'reasoning', text: '', encrypted: data, ...keep(format, wire, { type: 'redacted_thinking', data }, marks('redacted', asFound && role !== 'assistant' && 'exact')) })
+  freeze({ type: 'reasoning', text: '', encrypted: data, ...keep(format, wire, { type: 'redacted_thinking', data }, marks(asFound && role !== 'assistant' && 'exact')) })
 
 const readCall = (wire: JsonObject, { asFound }: Place): ToolCallPart => {
   const id = readIn(wire, 'id', aString)

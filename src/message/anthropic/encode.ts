@@ -2,6 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
+import { CallIds } from '../call-ids.ts'
 import type { CodecFault } from '../codec-fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
@@ -10,9 +11,8 @@ import { keptBy, restore, type Kept } from '../residual.ts'
 import type { Settled } from '../settle.ts'
 import { asContent, writePart, type Block } from './blocks.ts'
 import { responseMeta } from './decode.ts'
-import { Ids } from './ids.ts'
 import { format, isMarked, isTurnCall, marked } from './marks.ts'
-import { endsInSpace } from './rules.ts'
+import { endsInSpace, idLetters } from './rules.ts'
 import type { AnthropicConversation } from './wire.ts'
 
 export const encode = (
@@ -20,7 +20,7 @@ export const encode = (
   options: EncodeOptions & { readonly exact?: boolean } = {},
 ): Either<CodecFault, Encoded<AnthropicConversation>> => {
   const wire: { system?: string | Block[]; messages: Block[] } = { messages: [] }
-  const request = new Request(new Ids(messages), options.exact ?? true)
+  const request = new Request(options.exact ?? true)
   return encodeMessages(
     format,
     messages,
@@ -56,14 +56,13 @@ interface Waiting extends Turn {
 }
 
 class Request {
-  readonly #ids: Ids
+  readonly #ids: CallIds = new CallIds(Infinity, idLetters)
   readonly #exact: boolean
   readonly #system: Turn[] = []
   readonly #turns: Turn[] = []
   #waiting: Waiting[] = []
 
-  constructor(ids: Ids, exact: boolean) {
-    this.#ids = ids
+  constructor(exact: boolean) {
     this.#exact = exact
   }
 
@@ -72,7 +71,7 @@ class Request {
     if (message.id !== undefined && message.meta?.[responseMeta] === undefined) writing.lose(['id'], 'messages of Anthropic have no id')
     if (message.name !== undefined) writing.lose(['name'], 'messages of Anthropic have no name')
     if (message.role === 'developer') writing.lose(['role'], 'Anthropic has no developer: said as system')
-    const kept = keptBy(format, message)
+    const kept = this.#exact ? keptBy(format, message) : knownFields(message, writing)
     if (this.#exact && (marked(kept, 'exact') || marked(kept, 'message'))) return this.#repeat(message, kept, writing)
     if (message.content.length === 0) return writing.lose(['content'], 'Anthropic takes no empty messages')
     this.#speak(message, kept, writing)
@@ -172,6 +171,17 @@ class Request {
     last.block['text'] = last.block['text'].trimEnd()
     writing.lose([...last.path, 'text'], 'the last text of the assistant can not end in white space', turn.position)
   }
+}
+
+/** What is kept with a message, but for fields that the API does not know: "messages.0.id: Extra inputs are not permitted". */
+const knownFields = (message: Message, writing: Writing): Kept | undefined => {
+  const { fields, ...kept } = keptBy(format, message) ?? {}
+  const known = Object.entries(fields ?? {}).filter(([field]) => {
+    const isKnown = message.role === 'system' && (field === 'clear_at' || field === 'output_config')
+    if (!isKnown) writing.lose([field], 'is no field of a message of Anthropic')
+    return isKnown
+  })
+  return { ...kept, fields: Object.fromEntries(known) }
 }
 
 /** As little as can be said. */

@@ -15,8 +15,6 @@ export type Mark =
   | 'apart'
   /** A system message that stood among the messages. */
   | 'message'
-  /** Redacted thinking of Anthropic's: what others encrypt, only they can read. */
-  | 'redacted'
   /** Something that breaks a rule of the API and stood there all the same. */
   | 'exact'
 

@@ -13,13 +13,14 @@ export const isBlank = (text: string): boolean => !/\S/.test(text)
 export const endsInSpace = (text: string): boolean => /\s$/.test(text)
 
 /** "tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'" */
-export const fitsId = (id: string): boolean => /^[a-zA-Z0-9_-]+$/.test(id)
+export const idLetters: RegExp = /^[a-zA-Z0-9_-]+$/
+export const fitsId = (id: string): boolean => idLetters.test(id)
 
 /** Tools are defined under such names: "tools.0.custom.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'". */
 export const fitsName = (name: string): boolean => /^[a-zA-Z0-9_-]{1,128}$/.test(name)
 
-/** The nearest name or id that fits. */
-export const fitted = (text: string): string => text.replaceAll(/[^a-zA-Z0-9_-]/g, '_')
+/** The nearest name that fits. */
+export const fittingName = (name: string): string => name.slice(0, 128).replaceAll(/[^a-zA-Z0-9_-]/g, '_') || '_'
 
 /** "Invalid `signature` in `thinking` block": Anthropic's are base64; what other providers sign with often is not. */
 export const isSignature = (signature: string | undefined): signature is string => signature !== undefined && /^[\w+/=-]+$/.test(signature)
