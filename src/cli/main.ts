@@ -3,12 +3,13 @@
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
+import { context } from './context.ts'
 import { records } from './records.ts'
 import { printable } from './screen.ts'
 import { replay } from './replay.ts'
 import { show } from './show.ts'
 
-const commands: readonly Command[] = [show, replay, records]
+const commands: readonly Command[] = [show, replay, context, records]
 
 const help = `Usage: indelible COMMAND [options]
 

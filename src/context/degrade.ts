@@ -39,18 +39,29 @@ export const degrade = (
   return state.levels
 }
 
+/** Levels that change one at a time, with what they take in all. */
+export interface Levels {
+  readonly levels: ResidencyLevel[]
+  readonly total: number
+}
+
 /** What candidates take at levels, with the markers of what is not shown. */
 export const measure = ({ candidates, markerTokens }: Selection, levels: readonly ResidencyLevel[]): number =>
   stateOf(candidates, levels, markerTokens).total
+
+/** Levels to change, and the function that changes one. */
+export const adjusting = ({ candidates, markerTokens }: Selection, from: readonly ResidencyLevel[]): readonly [Levels, (index: number, to: ResidencyLevel) => void] => {
+  const state = stateOf(candidates, from, markerTokens)
+  return [state, (index, to) => take(state, index, to)]
+}
 
 /** Whether it must stay readable: instructions and rules. */
 export const isProtected = ({ levels }: Candidate): boolean => levels.at(-1) !== 'pointer'
 
 export const isEvidence = ({ kinds }: Candidate): boolean => kinds.includes('evidence')
 
-interface State {
+interface State extends Levels {
   readonly candidates: readonly Candidate[]
-  readonly levels: ResidencyLevel[]
   readonly markerTokens: number
   total: number
 }

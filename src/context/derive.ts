@@ -66,6 +66,8 @@ export interface DerivedContext {
   readonly budget: number
   /** How many messages the record had. */
   readonly length: number
+  /** Where the active turn begins: the position of the latest substantive user message, 0 if there is none. */
+  readonly activeFrom: number
   /** How many messages, from the first, are those of the previous context. */
   readonly stablePrefix: number
   /** Their tokens: what a provider's prompt cache can hold. */
@@ -135,7 +137,7 @@ const totalOf = ({ line, count, open }: State): number =>
   (line.sums[count] as number) + (open === undefined ? 0 : line.renderer.at(open, 'full').tokens)
 
 const contextOf = (state: State, previous: SentContext | undefined, total: number, budget: number, policy: Policy, prices: Prices): DerivedContext => {
-  const { line, count, segments, open, length } = state
+  const { track, line, count, segments, open, length } = state
   const last = open && shown(open)
   const tail = last === undefined ? [] : itemsOf(last, line.renderer)
   const messages = spanOf(count + tail.length, (index) => (index < count ? line.messages[index] : tail[index - count]?.message) as Message)
@@ -164,6 +166,7 @@ const contextOf = (state: State, previous: SentContext | undefined, total: numbe
     tokens: total,
     budget,
     length,
+    activeFrom: track.activeFrom,
     stablePrefix: prefix,
     stableTokens: cached,
     cost: cached * prices.cached + (total - cached) * prices.fresh,

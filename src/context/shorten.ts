@@ -36,6 +36,13 @@ export const headAndTail = (text: string, limit: number, elided: Elision): strin
 export const beginning = (text: string, limit: number): string =>
   text.length <= limit ? text : `${text.slice(0, wholeBefore(text, limit - 1))}…`
 
+/** A part of a text: at most `length` UTF-16 units from `from` on, no code point cut in two. */
+export const slicedAt = (text: string, from: number, length: number): string => {
+  const start = wholeBefore(text, from)
+  const end = wholeBefore(text, start + length)
+  return text.slice(start, end > start ? end : start + 2)
+}
+
 /**
  * What a text is about: the lines that are headings or rules (must, never, always …), then the first sentence of each
  * paragraph, in their order, up to `limit` UTF-16 units. A text that is short enough stays whole.

@@ -2,8 +2,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, expectTypeOf, it } from 'vitest'
 import type { History, Message, ResidencyLevel, Sequence, Settled, View } from 'indelible'
-import type { RunOptions } from 'indelible/run'
-import { deriveContext, oracle, paged, type ContextFault, type DerivedContext, type Policy, type Selection } from 'indelible/context'
+import type { RunOptions, Tool } from 'indelible/run'
+import { deriveContext, oracle, paged, recallTool, type ContextFault, type DerivedContext, type Policy, type Selection } from 'indelible/context'
 
 declare const history: History<Message>
 declare const view: View<Message>
@@ -24,6 +24,9 @@ describe('what infers', () => {
   })
   it('it is what a run asks for', () => {
     expectTypeOf((view: View<Message>, previous: ModelContext) => deriveContext(view, { budget: 1000, previous })).toExtend<ContextFor>()
+  })
+  it('and a recall tool is one that a run takes', () => {
+    expectTypeOf(recallTool(() => view)).toExtend<Tool>()
   })
   it('a policy is a value that anybody can write', () => {
     expectTypeOf({ name: 'mine', choose: 'always' as const, select: ({ candidates }: Selection) => candidates.map(() => 'full' as const) }).toExtend<Policy>()

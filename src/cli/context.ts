@@ -1,0 +1,122 @@
+/** `indelible context FILE`: the context that a model call would be sent, and why each page is in it as it is. */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { contextFaultText, deriveContext, estimateTokens, incremental, paged, reset, window, type ContextSource, type DerivedContext, type Policy } from '../context/index.ts'
+import type { View } from '../history/index.ts'
+import type { Message } from '../message/index.ts'
+import { minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
+import { Unreadable, wholeNumber, type Command } from './command.ts'
+import { oneFile, readConversation } from './input.ts'
+import { policyOf, tokensOf } from './replay.ts'
+import { fit, grouped, oneLine, padEnd, padStart } from './screen.ts'
+
+export const context: Command = {
+  name: 'context',
+  synopsis: 'context FILE',
+  purpose: 'print what a model would be sent of a conversation',
+  help: `Usage: indelible context [options] FILE
+
+Derives the context of the next model call from a conversation and prints its
+messages, each with its source: the positions of the record that it shows, and
+how much of them. With --explain a line for every page of the record follows:
+its kind, how much of it is in the context, and the reason.
+
+FILE is read as by indelible show.
+
+Options:
+  --budget N     tokens for the messages; 32k is 32,000 (default 32k)
+  --policy P     paged, reset, incremental or window (default paged)
+  --at N         as of position N: only what stands before it is seen
+  --explain      say for every page why it is in the context as it is
+  --pick N       the conversation, in a file of several (default 0)
+  --json         one JSON object, for programs
+  -h, --help     print this help
+
+Example:
+  indelible context session.jsonl --budget 16k --explain
+`,
+  options: {
+    budget: { type: 'string' },
+    policy: { type: 'string' },
+    at: { type: 'string' },
+    explain: { type: 'boolean' },
+    pick: { type: 'string' },
+    json: { type: 'boolean' },
+  },
+  run: async ({ values, positionals, terminal }) => {
+    const path = oneFile('context', positionals)
+    const budget = tokensOf(typeof values['budget'] === 'string' ? values['budget'] : '32k')
+    const policy = policyOf(typeof values['policy'] === 'string' ? values['policy'] : 'paged', policies)
+    const at = wholeNumber('--at', values['at'], undefined)
+    const { view: whole, title } = await readConversation(path, values['pick'])
+    const view = whole.slice(0, at)
+    const derived = deriveContext(view, { budget, policy })
+    if (isLeft(derived)) throw new Unreadable(`${path}: ${contextFaultText(derived.left)}`)
+    const explained = values['explain'] === true ? explain(derived.right, view, policy) : undefined
+    if (values['json'] === true) return terminal.print([JSON.stringify({ ...summaryOf(derived.right), messages: derived.right.messages, sources: derived.right.sources, ...(explained && { pages: explained }) })])
+    await terminal.print([title, ...listing(derived.right, view, terminal.columns)])
+    return terminal.print(explained === undefined ? [] : ['', ...explained.map((page) => explanationLine(page, terminal.columns))])
+  },
+}
+
+const policies: readonly Policy[] = [paged, reset, incremental, window]
+
+const summaryOf = ({ tokens, budget, length, epoch, provenance, dropped, digest }: DerivedContext): object => ({ tokens, budget, length, epoch, provenance, dropped, digest })
+
+function* listing(context: DerivedContext, view: View<Message>, columns: number): Generator<string> {
+  const all = [...view].reduce((sum, message) => sum + estimateTokens(message), 0)
+  yield `context: ${grouped(context.messages.length)} messages, ${grouped(context.tokens)} of ${grouped(context.budget)} tokens (the record takes ${grouped(all)}); ${context.provenance.join(', ')}`
+  yield ''
+  yield fit(`${padEnd('source', 22)}  ${padEnd('role', 9)}  ${padStart('tokens', 7)}  content`, columns)
+  for (const [index, message] of [...context.messages].entries()) {
+    const source = sourceText(context.sources.at(index) as ContextSource)
+    const said = message.content.map((part) => (part.type === 'tool_call' ? `▸ ${part.name} ${part.arguments}` : part.type === 'tool_result' ? `◂ ${part.content.map((inner) => (inner.type === 'text' ? inner.text : inner.type)).join(' ')}` : part.type === 'text' ? part.text : part.type)).join(' ')
+    yield fit(`${padEnd(source, 22)}  ${padEnd(message.role, 9)}  ${padStart(grouped(estimateTokens(message)), 7)}  ${oneLine(said)}`, columns)
+  }
+}
+
+const sourceText = (source: ContextSource): string => {
+  const range = (from: number, to: number): string => (to - from === 1 ? `${from}` : `${from}–${to - 1}`)
+  switch (source.type) {
+    case 'clone':
+      return `${source.position} full${source.mended === true ? ', mended' : ''}`
+    case 'representation':
+      return `${range(source.from, source.to)} ${source.level}`
+    case 'summary':
+      return `${range(source.from, source.to)} summary`
+    case 'synthetic':
+      return `${source.position} ${source.reason}`
+  }
+}
+
+interface Explained {
+  readonly position: number
+  readonly role: Message['role']
+  readonly page: PageKind
+  readonly residency: ResidencyLevel
+  readonly minimum: ResidencyLevel
+  readonly reason: string
+}
+
+/** Why each page is in the context as it is: what forbids less, what asked for less. */
+const explain = (context: DerivedContext, view: View<Message>, { name }: Policy): readonly Explained[] =>
+  Array.from({ length: view.length }, (_, position) => {
+    const page = view.pages.at(position) as PageKind
+    const residency = context.residency.at(position) as ResidencyLevel
+    const minimum = minFidelity(page)
+    const { role } = view.at(position) as Message
+    return { position, role, page, residency, minimum, reason: reasonFor(context, position, residency, minimum, name) }
+  })
+
+const reasonFor = (context: DerivedContext, position: number, residency: ResidencyLevel, minimum: ResidencyLevel, policy: string): string => {
+  if (context.epoch === 0) return 'the whole record fits the budget'
+  const summary = [...context.sources].find((source) => source.type === 'summary' && source.from <= position && position < source.to)
+  if (summary?.type === 'summary') return `stands in a summary by ${summary.model}`
+  const active = position >= context.activeFrom
+  if (residency === 'full') return active ? 'of the active turn, which fits' : minimum === 'structured' ? 'instructions and rules fall last' : `${policy} keeps it: worth its tokens`
+  if (active) return 'of the active turn, which alone exceeds the budget'
+  if (residency === minimum) return `at its minimum: ${policy} needs the room`
+  return `shortened: ${residencyLevels.indexOf(minimum) > residencyLevels.indexOf(residency) ? `could fall to ${minimum}` : 'no less is allowed'}`
+}
+
+const explanationLine = ({ position, role, page, residency, reason }: Explained, columns: number): string =>
+  fit(`${padStart(String(position), 5)}  ${padEnd(role, 9)}  ${padEnd(page, 12)}  ${padEnd(residency, 10)}  ${reason}`, columns)

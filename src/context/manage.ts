@@ -1,0 +1,162 @@
+/**
+ * Managed histories: what an agent's prompt is given of a long record, by what its messages are marked as. First is kept
+ * what later work rests on; large answers of tools are cut, oldest first; what then does not fit is pointed at.
+ *
+ * It is a policy of `deriveContext`, so the laws of every context hold: nothing is rewritten, calls and results stay
+ * together, and nothing is lost without a word.
+ */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { View } from '../history/index.ts'
+import type { JsonObject } from '../json/index.ts'
+import { pairCalls, type Message } from '../message/index.ts'
+import { foldPages, type Note } from '../notes/index.ts'
+import type { PageKind, ResidencyLevel } from '../pages/index.ts'
+import type { Sequence } from '../sequence/index.ts'
+import { deriveContext, type DerivedContext, type SentContext } from './derive.ts'
+import { adjusting, isEvidence } from './degrade.ts'
+import type { Candidate, Policy } from './policy.ts'
+import { plain } from './represent.ts'
+import { isSubstantive } from './substantive.ts'
+import { estimateTokens, type Estimator } from './tokens.ts'
+
+/**
+ * What a message is marked as. An application marks what it appends in `meta`, under `indelible`:
+ * `{ indelible: { mark: 'feedback' } }`, `{ indelible: { mark: 'report', of: 'proposal-1' } }`. Text is never guessed at.
+ */
+export type Mark =
+  /** What a person says of the work. Every piece is kept; so are the pages tagged `constraint` and `preference`. */
+  | { readonly mark: 'feedback' }
+  /** Of each of these the latest is kept, with what follows up to the next marked message. */
+  | { readonly mark: 'test_result' | 'self_review' | 'summary' }
+  /** Kept with the proposal of the same id. */
+  | { readonly mark: 'report'; readonly of: string }
+  | { readonly mark: 'proposal'; readonly id: string }
+
+export type ManageOptions = (
+  | { readonly maxTokens: number; readonly maxChars?: undefined; readonly estimate?: Estimator }
+  /** Characters: UTF-16 units of everything a message says. */
+  | { readonly maxChars: number; readonly maxTokens?: undefined }
+) & {
+  /** What a message is marked as. Default: what its `meta` says under `indelible`. */
+  readonly markOf?: MarkOf
+  readonly notes?: Sequence<Note>
+  readonly previous?: SentContext | undefined
+}
+
+export type MarkOf = (message: Message) => Mark | undefined
+
+/** A derived context by what messages are marked as; its sizes are in the unit of the limit. */
+export interface ManagedView extends DerivedContext {
+  /** Whether what is to be kept exceeds the limit by itself: then some of that is in short, too. */
+  readonly overBudget: boolean
+  /** What is to be kept, by position. */
+  readonly retained: readonly number[]
+}
+
+/**
+ * A record as a prompt is given it, within a limit of tokens or characters.
+ *
+ * Kept first: the last message with its call's other half; the instructions at the beginning, with the first thing that
+ * was asked; every piece of feedback; the latest test result, self review and summary, each with what follows it; reports
+ * with their proposals. Then answers of tools are cut to head and tail, oldest first, and then what is left is pointed at,
+ * oldest first. If not even the minimum of everything fits, that minimum is given, and `overBudget` says so.
+ *
+ * Managing what was managed changes nothing, if it fitted.
+ *
+ * Cost    O(record)
+ * Throws  TypeError, without a limit
+ */
+export const manageHistory = (view: View<Message>, options: ManageOptions): ManagedView => {
+  const { markOf = markInMeta, notes = [], previous } = options
+  const limit = options.maxTokens ?? options.maxChars
+  if (limit === undefined) throw new TypeError('manageHistory needs a limit: maxTokens or maxChars')
+  const estimate = options.maxTokens === undefined ? charactersOf : (options.estimate ?? estimateTokens)
+  const retained = retainedIn(view, notes, markOf)
+  const policy = managed(new Set(retained))
+  let derived = deriveContext(view, { budget: limit, policy, estimate, notes, previous })
+  const overBudget = isLeft(derived) || retained.reduce((sum, position) => sum + estimate(view.at(position) as Message), 0) > limit
+  while (isLeft(derived)) derived = deriveContext(view, { budget: Math.ceil(derived.left.needed), policy, estimate, notes, previous })
+  return Object.freeze(Object.defineProperties({ overBudget, retained } as ManagedView, Object.getOwnPropertyDescriptors(derived.right)))
+}
+
+/** The positions that are kept first, in order, each with its call's other half. */
+const retainedIn = (view: View<Message>, notes: Sequence<Note>, markOf: MarkOf): readonly number[] => {
+  const retagged = foldPages(notes)
+  const messages = view.toArray()
+  const marks = messages.map((message) => markOf(message))
+  const retained = new Set<number>()
+
+  const instructions = messages.findIndex((_, position) => kindAt(position) !== 'bootstrap')
+  for (let position = 0; position < (instructions === -1 ? messages.length : instructions); position++) retained.add(position)
+  retained.add(messages.findIndex(isSubstantive))
+  for (const position of messages.keys()) {
+    const kind = kindAt(position)
+    if (kind === 'constraint' || kind === 'preference' || marks[position]?.mark === 'feedback') retained.add(position)
+  }
+  for (const latest of ['test_result', 'self_review', 'summary'] as const) {
+    const found = marks.findLastIndex((mark) => mark?.mark === latest)
+    if (found === -1) continue
+    retained.add(found)
+    for (let position = found + 1; position < messages.length && marks[position] === undefined; position++) retained.add(position)
+  }
+  const proposals = new Map(marks.flatMap((mark, position) => (mark?.mark === 'proposal' ? [[mark.id, position] as const] : [])))
+  for (const [position, mark] of marks.entries()) {
+    if (mark?.mark !== 'report') continue
+    retained.add(position)
+    retained.add(proposals.get(mark.of) ?? position)
+  }
+  retained.add(messages.length - 1)
+  retained.delete(-1)
+  for (const { position, answer } of pairCalls(view)) {
+    if (answer === undefined) continue
+    if (retained.has(position)) retained.add(answer.position)
+    else if (retained.has(answer.position)) retained.add(position)
+  }
+  return Object.freeze([...retained].toSorted((a, b) => a - b))
+
+  function kindAt(position: number): PageKind {
+    return retagged.get(position) ?? (view.pages.at(position) as PageKind)
+  }
+}
+
+const managed = (retained: ReadonlySet<number>): Policy => ({
+  name: 'managed',
+  choose: 'always',
+  select: (selection) => {
+    const { candidates, budget } = selection
+    const [now, set] = adjusting(selection, candidates.map(({ level }) => level))
+    const kept = candidates.map(({ from, to }) => {
+      for (let position = from; position < to; position++) if (retained.has(position)) return true
+      return false
+    })
+    const fall = (which: (candidate: Candidate, index: number) => boolean, level: ResidencyLevel): void => {
+      for (const [index, candidate] of candidates.entries()) {
+        if (now.total <= budget) return
+        if (which(candidate, index) && candidate.levels.includes(level)) set(index, level)
+      }
+    }
+    // The active turn goes last: by the laws it stays while it can.
+    for (const active of [false, true]) {
+      fall((candidate, index) => candidate.active === active && kept[index] === false && isLargeAnswer(candidate), 'compressed')
+      fall((candidate, index) => candidate.active === active && kept[index] === false, 'pointer')
+    }
+    fall(isLargeAnswer, 'compressed')
+    return now.levels
+  },
+})
+
+const isLargeAnswer = (candidate: Candidate): boolean => isEvidence(candidate) && candidate.messages.some(({ content }) => content.some((part) => part.type === 'tool_result' && plain(part).length > large))
+
+const large = 1000
+
+const charactersOf: Estimator = (message) => message.content.reduce((sum, part) => sum + plain(part).length, 0)
+
+/** The mark under `indelible` in a message's `meta`; undefined for what is none. */
+const markInMeta: MarkOf = ({ meta }) => {
+  const mark = meta?.['indelible']
+  if (typeof mark !== 'object' || mark === null || !('mark' in mark)) return undefined
+  const { mark: kind, of, id } = mark as JsonObject
+  if (kind === 'feedback' || kind === 'test_result' || kind === 'self_review' || kind === 'summary') return { mark: kind }
+  if (kind === 'report' && typeof of === 'string') return { mark: kind, of }
+  return kind === 'proposal' && typeof id === 'string' ? { mark: kind, id } : undefined
+}
