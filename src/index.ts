@@ -106,6 +106,7 @@ export {
   type PageNote,
   type PinNote,
   type ReceiptNote,
+  type SealNote,
   type SummaryNote,
   type ToolStartedNote,
   type Usage,

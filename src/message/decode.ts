@@ -33,9 +33,14 @@ export const decodeMessage = (input: unknown): Either<MessageFault, Message> => 
     // Only a Proxy with hostile traps gets here, and what it throws says nothing of a place.
     return left({ _tag: 'NotPlainJson', path: [], reason: 'could not be read' })
   }
+  const problem = checkMessage(value)
+  return problem === undefined ? right(value as Message) : left(problem) // the checks below are the definition of Message
+}
+
+/** What keeps plain JSON data from being a message; `undefined` if nothing does. For what is frozen already: it copies nothing. */
+export const checkMessage = (value: unknown): MessageFault | undefined => {
   const problem = aMessage(value)
-  if (problem === undefined) return right(value as Message) // the checks above are the definition of Message
-  return left({ _tag: 'UnexpectedShape', ...problem })
+  return problem === undefined ? undefined : { _tag: 'UnexpectedShape', ...problem }
 }
 
 /** A message fault as a sentence for people. */

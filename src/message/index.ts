@@ -15,7 +15,7 @@ export {
   toolResultPart,
   user,
 } from './construct.ts'
-export { decodeMessage, messageFaultText, type MessageFault } from './decode.ts'
+export { checkMessage, decodeMessage, messageFaultText, type MessageFault } from './decode.ts'
 export {
   isBlockId,
   isReasoning,

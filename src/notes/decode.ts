@@ -55,6 +55,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
     usage: optional([`an object with ${Object.keys(usageShape).join(', ')}`, (value) => isObject(value) && fieldsOf(value, usageShape) === undefined]),
   },
   tool_started: { callId: text, name: text },
+  seal: {},
   application: { namespace: ['a string that is not empty', (value) => isText(value) && value !== ''], content: ['a JSON value', (value) => value !== undefined] },
 }
 

@@ -5,7 +5,7 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 
-export type Note = PageNote | PinNote | SummaryNote | ReceiptNote | ToolStartedNote | ApplicationNote
+export type Note = PageNote | PinNote | SummaryNote | ReceiptNote | ToolStartedNote | SealNote | ApplicationNote
 
 /** The entry at `position` is of another kind than it was classified as. The latest such note counts. */
 export interface PageNote {
@@ -61,6 +61,11 @@ export interface ToolStartedNote {
   readonly type: 'tool_started'
   readonly callId: string
   readonly name: string
+}
+
+/** The record ends here: nothing is appended after it. */
+export interface SealNote {
+  readonly type: 'seal'
 }
 
 /** An application's own note. `namespace` keeps two applications apart: `com.example.app`. */
