@@ -2,9 +2,10 @@
 import { historyFaultText, type HistoryFault } from './history/index.ts'
 import { codecFaultText, messageFaultText, pairingFaultText, type CodecFault, type MessageFault, type PairingFault } from './message/index.ts'
 import { noteFaultText, type NoteFault } from './notes/index.ts'
+import { sessionFaultText, type SessionFault } from './session/index.ts'
 import { storeFaultText, type StoreFault } from './store/index.ts'
 
-export type Fault = MessageFault | CodecFault | PairingFault | NoteFault | HistoryFault | StoreFault
+export type Fault = MessageFault | CodecFault | PairingFault | NoteFault | HistoryFault | SessionFault | StoreFault
 
 /** A fault as a sentence: what happened, where, and what to do next. */
 export const faultMessage = (fault: Fault): string => {
@@ -33,6 +34,18 @@ export const faultMessage = (fault: Fault): string => {
     case 'DeltaGap':
     case 'DeltaMismatch':
       return historyFaultText(fault)
+    case 'SessionConflict':
+    case 'SessionGap':
+    case 'SessionSealed':
+    case 'SessionClosed':
+    case 'InvalidMessage':
+    case 'InvalidNote':
+    case 'MetadataConflict':
+    case 'NotASession':
+    case 'NewerSession':
+    case 'BadProof':
+    case 'OtherHead':
+      return sessionFaultText(fault)
     default:
       return storeFaultText(fault)
   }

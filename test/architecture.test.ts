@@ -18,6 +18,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   history: ['json', 'sequence', 'message', 'pages'],
   proof: ['digest'],
   store: ['json', 'sequence', 'message', 'digest', 'proof'],
+  session: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'history', 'proof', 'store'],
   testing: ['json', 'sequence', 'message', 'digest', 'proof', 'store'],
   context: ['json', 'sequence', 'message', 'digest', 'pages', 'notes'], // of history only the view types, below
   thread: ['json', 'sequence', 'message'],
@@ -25,6 +26,8 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   run: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'history', 'context'],
   cli: ['json', 'sequence', 'message', 'pages', 'notes', 'transcript', 'history', 'context', 'records'],
   '.': ['message', 'pages', 'notes', 'transcript', 'history', 'proof', 'store'],
+  cli: ['json', 'sequence', 'message', 'pages', 'notes', 'transcript', 'history', 'context'],
+  '.': ['message', 'pages', 'notes', 'transcript', 'history', 'proof', 'store', 'session'],
 }
 
 /** What may be imported from outside by a folder of its own subpath, that nothing else reaches. */

@@ -13,23 +13,37 @@ import { areHashes, equalBytes, nodeHash } from './hashes.ts'
  * Cost    O(leaves) hashes; the proof has at most log2(leaves) + 1
  * Throws  RangeError, if no leaf stands there
  */
-export const inclusionProof = (position: number, leaves: readonly Uint8Array[], hash: Hash = portableSha256): readonly Uint8Array[] => {
-  if (!Number.isSafeInteger(position) || position < 0 || position >= leaves.length)
-    throw new RangeError(`there is no leaf at position ${position} of ${leaves.length}`)
-  const proof: Uint8Array[] = []
+export const inclusionProof = (position: number, leaves: readonly Uint8Array[], hash: Hash = portableSha256): readonly Uint8Array[] =>
+  Object.freeze(siblingsOf(position, leaves.length).map(({ start, end }) => treeRoot(leaves.slice(start, end), hash)))
+
+/** A subtree: the leaves from `start` up to, not including, `end`. */
+export interface Subtree {
+  readonly start: number
+  readonly end: number
+}
+
+/**
+ * The subtrees whose roots prove the leaf at `position` of a tree of that size, bottom up. For whoever keeps roots and
+ * need not look at every leaf.
+ *
+ * Throws  RangeError, if no leaf stands there
+ */
+export const siblingsOf = (position: number, size: number): readonly Subtree[] => {
+  if (!Number.isSafeInteger(position) || position < 0 || position >= size) throw new RangeError(`there is no leaf at position ${position} of ${size}`)
+  const siblings: Subtree[] = []
   let start = 0
-  let end = leaves.length
+  let end = size
   while (end - start > 1) {
     const middle = start + largestPowerBelow(end - start)
     if (position < middle) {
-      proof.push(treeRoot(leaves.slice(middle, end), hash))
+      siblings.push({ start: middle, end })
       end = middle
     } else {
-      proof.push(treeRoot(leaves.slice(start, middle), hash))
+      siblings.push({ start, end: middle })
       start = middle
     }
   }
-  return Object.freeze(proof.toReversed())
+  return Object.freeze(siblings.toReversed())
 }
 
 export interface Inclusion {

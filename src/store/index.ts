@@ -21,4 +21,4 @@ export type {
   StoredRow,
 } from './store.ts'
 export { grow, headOf, rowLeaf, type Grown } from './tree.ts'
-export { rangeAt, verifyLog } from './verify.ts'
+export { rangeAt, verifyLog, type InspectRows } from './verify.ts'

@@ -8,17 +8,18 @@ import { headOf, rowLeaf } from './tree.ts'
 
 /**
  * Read a whole log and hold every row against the tree: `DamagedLog` names the first position that is not what was
- * appended. With an older head it is also held against that: `Diverged` if the log does not continue it.
+ * appended. With an older head it is also held against that: `Diverged` if the log does not continue it. `inspect` is
+ * shown the rows that are good, in pieces, and can find more that is wrong with them.
  *
  * Cost    O(log length), in pieces; three hashes a row
  */
 export const verifyLog =
-  (store: Store, id: string, older?: Head): TaskEither<StoreFault, LogInfo> =>
+  (store: Store, id: string, older?: Head, inspect?: InspectRows): TaskEither<StoreFault, LogInfo> =>
   async () => {
     const found = await store.info(id)()
     if (isLeft(found)) return found
     const { head, entries } = found.right
-    const walk: Walk = { id, range: emptyRange, entries: 0, older, olderFound: older?.size === 0 ? headOf(emptyRange, store.hash) : undefined }
+    const walk: Walk = { id, range: emptyRange, entries: 0, older, inspect, olderFound: older?.size === 0 ? headOf(emptyRange, store.hash) : undefined }
     while (walk.range.size < head.size) {
       const fault = await verifyPiece(store, walk, Math.min(walk.range.size + piece, head.size))
       if (fault !== undefined) return left(fault)
@@ -28,6 +29,9 @@ export const verifyLog =
     if (older !== undefined && walk.olderFound?.root !== older.root) return left({ _tag: 'Diverged', id, expected: older, actual: head })
     return found
   }
+
+/** Looks at rows that are what was appended, and gives what is wrong with them beyond that. */
+export type InspectRows = (rows: readonly StoredRow[]) => Promise<StoreFault | undefined>
 
 /** The range that the first `size` rows of a log stand for, from the nodes beside them. Cost: O(log size). */
 export const rangeAt =
@@ -43,6 +47,7 @@ const piece = 500
 interface Walk {
   readonly id: string
   readonly older: Head | undefined
+  readonly inspect: InspectRows | undefined
   range: CompactRange
   entries: number
   /** The head that the log had at the size of the older one. */
@@ -65,10 +70,14 @@ const verifyPiece = async (store: Store, walk: Walk, to: number): Promise<StoreF
     walk.range = appendLeaf(walk.range, rowLeaf(row, store.hash), store.hash)
     if (row.kind === 'entry') walk.entries += 1
     const node = walk.range.peaks.at(-1) as Uint8Array
-    if (row.position !== position || row.index !== index || !equalBytes(node, nodes[offset] as Uint8Array))
-      return { _tag: 'DamagedLog', id: walk.id, position, reason: 'the row is not what was appended there' }
+    if (row.position !== position || row.index !== index || !equalBytes(node, nodes[offset] as Uint8Array)) {
+      const earlier = await walk.inspect?.(rows.slice(0, offset))
+      return earlier ?? { _tag: 'DamagedLog', id: walk.id, position, reason: 'the row is not what was appended there' }
+    }
     if (walk.range.size === walk.older?.size) walk.olderFound = headOf(walk.range, store.hash)
   }
+  const found = await walk.inspect?.(rows)
+  if (found !== undefined) return found
   return rows.length === to - from ? undefined : { _tag: 'DamagedLog', id: walk.id, position: from + rows.length, reason: 'rows are missing' }
 }
 

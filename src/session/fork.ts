@@ -1,0 +1,52 @@
+/** Forking: another session that starts with the first messages of one, and shares them. */
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { JsonObject } from '../json/index.ts'
+import type { Store } from '../store/index.ts'
+import type { SessionTask } from './fault.ts'
+import { noteOf } from './mirror.ts'
+import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
+import { describeSession, randomId } from './open.ts'
+import type { Answered } from './writer.ts'
+
+export interface ForkOptions {
+  /** How many messages it shares. Default: all of them. */
+  readonly at?: number
+  /** The new id. Default: a random UUID. */
+  readonly id?: string
+  /** Default: that of the session that is forked. */
+  readonly metadata?: JsonObject
+}
+
+/**
+ * Start a session with the first messages of another, and the notes that were written until then. A sealed session can
+ * be forked too: the seal is left behind. Open it with `openSession`.
+ *
+ * Cost    independent of the length: nothing is copied
+ */
+export const forkSession =
+  (store: Store, id: string, { at, id: to = randomId(), metadata }: ForkOptions = {}): SessionTask<SessionInfo> =>
+  async () => {
+    const from = await describeSession(store, id)()
+    if (isLeft(from)) return from
+    const { len } = from.right
+    const shared = at ?? len
+    const rows = await rowsUpTo(store, from.right, shared)
+    if (isLeft(rows)) return rows
+    const meta = storedMeta(metadata ?? from.right.metadata, { id, at: shared })
+    if (isLeft(meta)) return meta
+    const log = await store.fork(id, { id: to, at: rows.right, meta: meta.right })()
+    return isLeft(log) ? log : sessionInfo(log.right)
+  }
+
+/** How many rows of the log there are before the message at a position, or before the seal. */
+const rowsUpTo = async (store: Store, { id, len, head }: SessionInfo, at: number): Promise<Answered<number>> => {
+  if (!(Number.isInteger(at) && at >= 0 && at <= len)) return left({ _tag: 'BeyondEnd', id, at, size: len })
+  const range = at < len ? ({ only: 'entry', from: at, to: at + 1 } as const) : { from: Math.max(0, head.size - 1), to: head.size }
+  const read = await store.read(id, range)()
+  if (isLeft(read)) return read
+  const [row] = read.right
+  if (row === undefined) return right(head.size)
+  if (at < len) return right(row.position)
+  const note = row.kind === 'note' ? noteOf(row.body) : undefined
+  return right(note !== undefined && !isLeft(note) && note.right.type === 'seal' ? row.position : head.size)
+}

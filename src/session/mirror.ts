@@ -1,0 +1,187 @@
+/** What a session holds in memory: the record as it is stored, up to a head. Never ahead of the store, never beside it. */
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Fill, History, View } from '../history/index.ts'
+import { appendText, createHistory, historyFaultText } from '../history/index.ts'
+import { checkMessage, type BlockId, type Message } from '../message/index.ts'
+import { decodeNote, noteFaultText, type Note } from '../notes/index.ts'
+import { emptyRange, type CompactRange } from '../proof/index.ts'
+import { headOf, rangeAt, type Head, type LogInfo, type Store, type StoredRow, type StoreFault } from '../store/index.ts'
+import { decodeRow, fillOf, type DecodedRow, type TakenOut } from './row.ts'
+
+export interface Mirror {
+  readonly id: string
+  readonly history: History<Message>
+  readonly notes: History<Note>
+  /** Where in the log the notes stand; the messages are in all other places. */
+  readonly noteRows: number[]
+  range: CompactRange
+  head: Head
+  sealed: boolean
+}
+
+/** A history of notes: their pages say nothing. */
+export const noteHistory = (): History<Note> => createHistory<Note>({ classify: () => 'conversation' })
+
+export const emptyMirror = (store: Store, id: string): Mirror => ({
+  id,
+  history: createHistory<Message>(),
+  notes: noteHistory(),
+  noteRows: [],
+  range: emptyRange,
+  head: headOf(emptyRange, store.hash),
+  sealed: false,
+})
+
+/** How many messages stand before a row. Cost: O(log notes). */
+export const messagesBefore = ({ noteRows }: Mirror, row: number): number => {
+  let low = 0
+  let high = noteRows.length
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((noteRows[middle] as number) < row) low = middle + 1
+    else high = middle
+  }
+  return row - low
+}
+
+/** Where in the log a message stands, or the end of what is known of it. Cost: O(log notes · log messages). */
+export const rowOf = (mirror: Mirror, position: number): number => {
+  let low = position
+  let high = mirror.range.size
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (messagesBefore(mirror, middle + 1) > position) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/**
+ * Read what the store has beyond the mirror. It must continue what is known: `Diverged` if it does not. After a fault
+ * the mirror may have rows that its head does not count, and is of no more use.
+ *
+ * Cost    O(new rows), in pieces; nothing is read where there are none
+ */
+export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<StoreFault, LogInfo>> => {
+  const { id, head: known } = mirror
+  const found = await store.info(id)()
+  if (isLeft(found)) return found
+  const { head } = found.right
+  if (head.size === known.size && head.root === known.root) return found
+  if (known.size > 0) {
+    const before = head.size <= known.size ? undefined : await rangeAt(store, id, known.size)()
+    if (before !== undefined && isLeft(before)) return before
+    if (before === undefined || headOf(before.right, store.hash).root !== known.root) return left({ _tag: 'Diverged', id, expected: known, actual: head })
+  }
+  for (let from = known.size; from < head.size; from += piece) {
+    const fault = await readPiece(store, mirror, from, Math.min(from + piece, head.size))
+    if (fault !== undefined) return left(fault)
+  }
+  const range = await rangeAt(store, id, head.size)()
+  if (isLeft(range)) return range
+  if (headOf(range.right, store.hash).root !== head.root) return left({ _tag: 'DamagedLog', id, position: head.size, reason: 'the head is not that of its rows' })
+  mirror.range = range.right
+  mirror.head = head
+  return found
+}
+
+/** How many rows are read at once. */
+const piece = 1000
+
+const readPiece = async (store: Store, mirror: Mirror, from: number, to: number): Promise<StoreFault | undefined> => {
+  const rows = await store.read(mirror.id, { from, to })()
+  if (isLeft(rows)) return rows.left
+  if (rows.right.length !== to - from) return { _tag: 'DamagedLog', id: mirror.id, position: from + rows.right.length, reason: 'rows are missing' }
+  const decoded = decodeRows(mirror.id, rows.right)
+  if (isLeft(decoded)) return decoded.left
+  const blocks = await blocksOf(store, mirror.id, decoded.right)
+  if (isLeft(blocks)) return blocks.left
+  for (const [offset, row] of decoded.right.entries()) {
+    const reason = row.kind === 'note' ? takeNote(mirror, from + offset, row.body) : takeMessage(mirror.history, row.entry, blocks.right)
+    if (reason !== undefined) return { _tag: 'DamagedLog', id: mirror.id, position: from + offset, reason }
+  }
+  return undefined
+}
+
+/** A row, and what it says if it is a message. */
+export type RowToRead = { readonly kind: 'note'; readonly position: number; readonly body: string } | { readonly kind: 'entry'; readonly position: number; readonly entry: DecodedRow }
+
+/** A row of the log is not as it should be. */
+export type Damage = Extract<StoreFault, { readonly _tag: 'DamagedLog' }>
+
+export const decodeRows = (id: string, rows: readonly StoredRow[]): Either<Damage, readonly RowToRead[]> => {
+  const decoded: RowToRead[] = []
+  for (const { kind, position, body } of rows) {
+    if (kind === 'note') decoded.push({ kind, position, body })
+    else {
+      const entry = decodeRow(body)
+      if (isLeft(entry)) return left({ _tag: 'DamagedLog', id, position, reason: `the row ${entry.left}` })
+      decoded.push({ kind, position, entry: entry.right })
+    }
+  }
+  return right(decoded)
+}
+
+/** The blocks that rows speak of, or a fault that names the first row with one that is not as it was. */
+export const blocksOf = async (store: Store, id: string, rows: readonly RowToRead[]): Promise<Either<StoreFault, ReadonlyMap<BlockId, Uint8Array>>> => {
+  const wanted = new Map<BlockId, number>() // with the first row that has it
+  for (const row of rows) if (row.kind === 'entry') for (const { id: block } of row.entry.blocks) if (!wanted.has(block)) wanted.set(block, row.position)
+  const ids = [...wanted.keys()]
+  if (ids.length === 0) return right(new Map())
+  const found = await store.getBlocks(ids)()
+  const damaged = (bad: readonly BlockId[], reason: string): StoreFault => {
+    const first = ids.find((block) => bad.includes(block))
+    return { _tag: 'DamagedLog', id, position: wanted.get(first as BlockId) ?? -1, reason: `block ${first} ${reason}` }
+  }
+  if (isLeft(found)) return left(found.left._tag === 'DamagedBlock' ? damaged(found.left.ids, 'is not what was appended') : found.left)
+  const missing = ids.filter((_, index) => found.right[index] === undefined)
+  if (missing.length > 0) return left(damaged(missing, 'is missing'))
+  return right(new Map(ids.map((block, index) => [block, found.right[index] as Uint8Array])))
+}
+
+/** Add a message to a history. Gives what is wrong with it, if something is. */
+export const takeMessage = (history: History<Message>, { page, text, blocks }: DecodedRow, bytes: ReadonlyMap<BlockId, Uint8Array>): string | undefined => {
+  let fills: readonly Fill[]
+  try {
+    fills = blocks.map((taken: TakenOut) => fillOf(taken, bytes.get(taken.id) as Uint8Array)) // `blocksOf` has found them all
+  } catch {
+    return 'a block of the row is not the text that it stands for'
+  }
+  const added = appendText(history, text, { page, fills, check: checkMessage })
+  return isLeft(added) ? historyFaultText(added.left) : undefined
+}
+
+const takeNote = (mirror: Mirror, position: number, body: string): string | undefined => {
+  const note = noteOf(body)
+  if (isLeft(note)) return note.left
+  addNote(mirror, position, note.right)
+  return undefined
+}
+
+/** The note that a row holds, or why it is none. */
+export const noteOf = (body: string): Either<string, Note> => {
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    return left('the row is not a note')
+  }
+  const note = decodeNote(value)
+  return isLeft(note) ? left(noteFaultText(note.left)) : note
+}
+
+/** Count a note that stands at a position of the log. */
+export const addNote = (mirror: Mirror, position: number, note: Note): void => {
+  mirror.notes.append(note)
+  mirror.noteRows.push(position)
+  if (note.type === 'seal') mirror.sealed = true
+}
+
+/** What was appended since the mirror had so many messages and notes. */
+export interface Missed {
+  readonly messages: View<Message>
+  readonly notes: View<Note>
+}
+
+export const since = ({ history, notes }: Mirror, len: number, noteLen: number): Missed =>
+  Object.freeze({ messages: history.view().slice(len), notes: notes.view().slice(noteLen) })

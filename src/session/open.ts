@@ -1,0 +1,89 @@
+/** Starting a session, and opening one again. */
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { JsonObject } from '../json/index.ts'
+import type { LogInfo, Store } from '../store/index.ts'
+import type { SessionTask } from './fault.ts'
+import { sealedOf, sessionOf } from './handle.ts'
+import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
+import { catchUp, emptyMirror, type Mirror } from './mirror.ts'
+import type { ReadonlySession, SealedSession, Session } from './session.ts'
+import type { Answered } from './writer.ts'
+
+declare const crypto: { readonly randomUUID: () => string }
+
+export const randomId = (): string => crypto.randomUUID()
+
+export interface SessionOptions {
+  /** Default: a random UUID. */
+  readonly id?: string
+  /** Any JSON object; names that begin with `indelible.` are the library's. Default: `{}`. */
+  readonly metadata?: JsonObject
+}
+
+/**
+ * Start an empty session.
+ *
+ * @example
+ * const created = await createSession(store, { metadata: { user: 'ada' } })()
+ */
+export const createSession =
+  (store: Store, { id = randomId(), metadata = {} }: SessionOptions = {}): SessionTask<Session> =>
+  async () => {
+    const meta = storedMeta(metadata)
+    if (isLeft(meta)) return meta
+    const log = await store.create({ id, meta: meta.right })()
+    if (isLeft(log)) return log
+    const info = sessionInfo(log.right)
+    return isLeft(info) ? info : right(sessionOf(store, emptyMirror(store, id), log.right, info.right))
+  }
+
+/**
+ * Open a session to go on with it. `SessionSealed` if it has ended.
+ *
+ * Nothing is repaired: where the last turn was cut off, `session.interrupted()` has what to append.
+ *
+ * Cost    O(messages), at most twice that of `JSON.parse` (bench: sessions). It reads what is stored and trusts it;
+ *         `verifySession` does not.
+ */
+export const openSession =
+  (store: Store, id: string): SessionTask<Session> =>
+  async () => {
+    const opened = await read(store, id)
+    if (isLeft(opened)) return opened
+    const { mirror, log, info } = opened.right
+    return mirror.sealed ? left({ _tag: 'SessionSealed', id, len: mirror.history.len }) : right(sessionOf(store, mirror, log, info))
+  }
+
+/** Open a session, sealed or not, to read it. */
+export const readSession =
+  (store: Store, id: string): SessionTask<ReadonlySession | SealedSession> =>
+  async () => {
+    const opened = await read(store, id)
+    if (isLeft(opened)) return opened
+    const { mirror, log, info } = opened.right
+    return right(mirror.sealed ? sealedOf(mirror, log, info) : sessionOf(store, mirror, log, info).readonly())
+  }
+
+/** What is known of a session without reading it. */
+export const describeSession =
+  (store: Store, id: string): SessionTask<SessionInfo> =>
+  async () => {
+    const log = await store.info(id)()
+    return isLeft(log) ? log : sessionInfo(log.right)
+  }
+
+interface Opened {
+  readonly mirror: Mirror
+  readonly log: LogInfo
+  readonly info: SessionInfo
+}
+
+const read = async (store: Store, id: string): Promise<Answered<Opened>> => {
+  const before = await describeSession(store, id)()
+  if (isLeft(before)) return before
+  const mirror = emptyMirror(store, id)
+  const log = await catchUp(store, mirror)
+  if (isLeft(log)) return log
+  const info = sessionInfo(log.right)
+  return isLeft(info) ? info : right({ mirror, log: log.right, info: info.right })
+}

@@ -1,0 +1,171 @@
+/** Proofs: that one message is in a record with a known head, for somebody who has neither the store nor the rest. */
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { portableSha256 } from '../digest/index.ts'
+import { createHistory } from '../history/index.ts'
+import type { Immutable } from '../json/index.ts'
+import type { BlockId, Message } from '../message/index.ts'
+import type { PageKind } from '../pages/index.ts'
+import { nodeHash, peakEnds, rootOf, siblingsOf, verifyInclusion, type Subtree } from '../proof/index.ts'
+import { blockIdOf, rowLeaf, type Head, type Store } from '../store/index.ts'
+import { base64Of, bytesOfBase64 } from './base64.ts'
+import type { SessionFault, SessionTask } from './fault.ts'
+import { describeSession } from './open.ts'
+import { blocksOf, decodeRows, takeMessage } from './mirror.ts'
+import { decodeRow } from './row.ts'
+import type { Answered } from './writer.ts'
+
+/** The proof of one message, as JSON. */
+export interface EntryProof {
+  readonly indelible: 'proof'
+  readonly version: 1
+  readonly session: string
+  /** Where in the log of messages and notes the message stands. */
+  readonly row: number
+  /** The row as it is stored. */
+  readonly body: string
+  /** The blocks that the row speaks of, in base64. */
+  readonly blocks: { readonly [id: string]: string }
+  /** The head that it leads to. Whoever checks the proof must know it from elsewhere. */
+  readonly head: Head
+  /** The hashes on the way from the row to the root, bottom up, in hexadecimal. */
+  readonly path: readonly string[]
+}
+
+/** What a proof that holds says. */
+export interface Proven {
+  readonly session: string
+  readonly row: number
+  readonly head: Head
+  readonly message: Immutable<Message>
+  readonly page: PageKind
+}
+
+/**
+ * Prove that a message is in a session as it is now. `position` counts messages, a negative one from the end.
+ *
+ * Cost    O(log length) rows and nodes, and the blocks of the message
+ */
+export const proveEntry =
+  (store: Store, id: string, position: number): SessionTask<EntryProof> =>
+  async () => {
+    const info = await describeSession(store, id)()
+    if (isLeft(info)) return info
+    const { len, head } = info.right
+    const index = position < 0 ? len + position : position
+    const found = await store.read(id, { only: 'entry', from: index, to: index + 1 })()
+    if (isLeft(found)) return found
+    const [row] = found.right
+    if (!Number.isInteger(index) || index < 0 || row === undefined || row.index !== index) return left({ _tag: 'BeyondEnd', id, at: position, size: len })
+    const decoded = decodeRows(id, [row])
+    if (isLeft(decoded)) return decoded
+    const blocks = await blocksOf(store, id, decoded.right)
+    if (isLeft(blocks)) return blocks
+    const path = await pathOf(store, id, row.position, head.size)
+    if (isLeft(path)) return path
+    const proof: EntryProof = {
+      indelible: 'proof',
+      version: 1,
+      session: id,
+      row: row.position,
+      body: row.body,
+      blocks: Object.fromEntries([...blocks.right].map(([block, bytes]) => [block, base64Of(bytes)])),
+      head,
+      path: path.right.map(bytesToHex),
+    }
+    const checked = checkProof(proof)
+    return isLeft(checked) ? left({ _tag: 'DamagedLog', id, position: row.position, reason: 'the row does not lead to the head' }) : right(Object.freeze(proof))
+  }
+
+/**
+ * Check a proof, without a store. With the head that is known from elsewhere, it shows that the message stands in that
+ * record; without, only that the proof is in order for the head it names.
+ */
+export const checkProof = (proof: unknown, head?: Head): Either<SessionFault, Proven> => {
+  const bad = (reason: string): Either<SessionFault, never> => left({ _tag: 'BadProof', reason })
+  if (!isProof(proof)) return bad('it is not a proof of this library')
+  if (head !== undefined && (head.size !== proof.head.size || head.root !== proof.head.root)) return bad(`it leads to the head ${proof.head.size} ${proof.head.root}, not to ${head.size} ${head.root}`)
+  const inclusion = {
+    position: proof.row,
+    size: proof.head.size,
+    leaf: rowLeaf({ kind: 'entry', body: proof.body }, portableSha256),
+    proof: proof.path.map(hexToBytes),
+    root: hexToBytes(proof.head.root),
+  }
+  if (!verifyInclusion(inclusion)) return bad(`the message does not stand at row ${proof.row} of the record with that head`)
+  const entry = decodeRow(proof.body)
+  if (isLeft(entry)) return bad(`the row ${entry.left}`)
+  const bytes = new Map<BlockId, Uint8Array>()
+  for (const { id } of entry.right.blocks) {
+    const content = bytesOfBase64(proof.blocks[id] ?? '?')
+    if (content === undefined || blockIdOf(content, portableSha256) !== id) return bad(`block ${id} is missing or is not what was appended`)
+    bytes.set(id, content)
+  }
+  const history = createHistory<Message>()
+  const reason = takeMessage(history, entry.right, bytes)
+  const message = history.view().at(0)
+  if (reason !== undefined || message === undefined) return bad(reason ?? 'it holds no message')
+  return right(Object.freeze({ session: proof.session, row: proof.row, head: proof.head, message, page: entry.right.page }))
+}
+
+const isProof = (value: unknown): value is EntryProof => {
+  if (!isRecord(value) || value['indelible'] !== 'proof' || value['version'] !== 1 || !isRecord(value['head']) || !isRecord(value['blocks'])) return false
+  const { session, row, body, blocks, head, path } = value
+  const texts = [session, body, ...Object.values(blocks as object)]
+  const hashes = [(head as { readonly root?: unknown }).root, ...(Array.isArray(path) ? path : [undefined])]
+  return texts.every((text) => typeof text === 'string' && text.isWellFormed()) && hashes.every((hash) => typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash)) && typeof row === 'number' && typeof (head as { readonly size?: unknown }).size === 'number'
+}
+
+const isRecord = (value: unknown): value is { readonly [key: string]: unknown } => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** The hashes that prove a row, from the nodes that the store keeps beside its rows. */
+const pathOf = async (store: Store, id: string, row: number, size: number): Promise<Answered<readonly Uint8Array[]>> => {
+  const siblings = siblingsOf(row, size)
+  const pieces = siblings.map(perfectPieces)
+  const needed = pieces.flat().flatMap(partsOf)
+  const leaves = needed.filter(({ leaf }) => leaf).map(({ position }) => position)
+  const ends = needed.filter(({ leaf }) => !leaf).map(({ position }) => position)
+  const nodes = await store.nodes(id, ends)()
+  if (isLeft(nodes)) return nodes
+  const known = new Map(ends.map((end, index) => [`node ${end}`, nodes.right[index] as Uint8Array]))
+  for (const position of leaves) {
+    const read = await store.read(id, { from: position, to: position + 1 })()
+    if (isLeft(read)) return read
+    const [found] = read.right
+    if (found === undefined) return left({ _tag: 'DamagedLog', id, position, reason: 'the row is missing' })
+    known.set(`leaf ${position}`, rowLeaf(found, store.hash))
+  }
+  const rootOfPiece = (piece: Subtree): Uint8Array => {
+    const hashes = partsOf(piece).map(({ position, leaf }) => known.get(`${leaf ? 'leaf' : 'node'} ${position}`) as Uint8Array)
+    return hashes.reduceRight((root, left) => nodeHash(left, root, store.hash))
+  }
+  return right(siblings.map(({ start, end }, index) => rootOf({ size: end - start, peaks: (pieces[index] as readonly Subtree[]).map(rootOfPiece) }, store.hash)))
+}
+
+/** The perfect subtrees that a subtree falls into, from left to right. */
+const perfectPieces = ({ start, end }: Subtree): readonly Subtree[] => {
+  let from = start
+  return peakEnds(end - start).map((width) => {
+    const piece = { start: from, end: start + width }
+    from = piece.end
+    return piece
+  })
+}
+
+interface KnownHash {
+  /** A leaf is hashed from its row; a node is kept beside the row at this position. */
+  readonly leaf: boolean
+  readonly position: number
+}
+
+/**
+ * What a perfect subtree's root is made of: beside the row that ends a left child, the store keeps that child's root. A
+ * right child falls into a left child and a right one of half its size, down to a leaf.
+ */
+const partsOf = ({ start, end }: Subtree): readonly KnownHash[] => {
+  const width = end - start
+  if ((start / width) % 2 === 0) return [{ leaf: false, position: end - 1 }]
+  if (width === 1) return [{ leaf: true, position: start }]
+  const middle = start + width / 2
+  return [{ leaf: false, position: middle - 1 }, ...partsOf({ start: middle, end })]
+}

@@ -1,0 +1,35 @@
+/** Reading a part of a long session without the rest. */
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { createHistory, type View } from '../history/index.ts'
+import type { Message } from '../message/index.ts'
+import type { Store } from '../store/index.ts'
+import type { SessionTask } from './fault.ts'
+import { blocksOf, decodeRows, takeMessage } from './mirror.ts'
+
+export interface MessageRange {
+  /** The position of the first message that was read. */
+  readonly from: number
+  readonly view: View<Message>
+}
+
+/**
+ * The messages from `from` up to, not including, `to`, by the rules of `Array.prototype.slice`: `-50` are the last fifty.
+ *
+ * Cost    O(messages that are read + log length)
+ */
+export const readRange =
+  (store: Store, id: string, from?: number, to?: number): SessionTask<MessageRange> =>
+  async () => {
+    const rows = await store.read(id, { only: 'entry', ...(from !== undefined && { from }), ...(to !== undefined && { to }) })()
+    if (isLeft(rows)) return rows
+    const decoded = decodeRows(id, rows.right)
+    if (isLeft(decoded)) return decoded
+    const blocks = await blocksOf(store, id, decoded.right)
+    if (isLeft(blocks)) return blocks
+    const history = createHistory<Message>()
+    for (const row of decoded.right) {
+      const reason = row.kind === 'entry' ? takeMessage(history, row.entry, blocks.right) : undefined
+      if (reason !== undefined) return left({ _tag: 'DamagedLog', id, position: row.position, reason })
+    }
+    return right(Object.freeze({ from: rows.right[0]?.index ?? 0, view: history.view() }))
+  }

@@ -1,0 +1,95 @@
+/** What infers, and the typestate: what can't be appended to does not compile. */
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { describe, expectTypeOf, it } from 'vitest'
+import {
+  createSession,
+  openSession,
+  readSession,
+  user,
+  type Message,
+  type PageKind,
+  type ReadonlySession,
+  type Recorded,
+  type SealedSession,
+  type Session,
+  type SessionFault,
+  type SessionReader,
+  type Store,
+  type StoreFault,
+  type View,
+} from 'indelible'
+
+declare const store: Store
+declare const session: Session
+declare const reading: ReadonlySession
+declare const sealed: SealedSession
+declare const declined: Session['append']
+
+describe('what infers', () => {
+  it('everything asynchronous is a task that can fail', () => {
+    expectTypeOf(createSession(store)).toEqualTypeOf<TaskEither<SessionFault | StoreFault, Session>>()
+    expectTypeOf(openSession(store, 's')).toEqualTypeOf<TaskEither<SessionFault | StoreFault, Session>>()
+    expectTypeOf(session.append(user('x'))).toEqualTypeOf<TaskEither<SessionFault | StoreFault, Recorded>>()
+    expectTypeOf(session.seal()).toEqualTypeOf<TaskEither<SessionFault | StoreFault, SealedSession>>()
+  })
+  it('what can be read is there at once', () => {
+    expectTypeOf(session.view()).toEqualTypeOf<View<Message>>()
+    expectTypeOf(session.pages()).toEqualTypeOf<readonly PageKind[]>()
+    expectTypeOf(session.append).parameter(0).toExtend<Message | readonly Message[] | object>()
+  })
+  it('what reads takes any session', () => {
+    const last = (of: SessionReader): number => of.len
+    expectTypeOf(last(session) + last(reading) + last(sealed)).toEqualTypeOf<number>()
+  })
+  it('what was recorded can be appended again', () => {
+    session.append(session.view().toArray())
+    session.append(session.interrupted())
+  })
+})
+
+describe('what does not compile', () => {
+  it('a session to read has nothing to write with', () => {
+    // @ts-expect-error a readonly session has no append
+    void (() => reading.append(user('x')))
+    // @ts-expect-error nor a note
+    void (() => reading.pin(0))
+    // @ts-expect-error nor metadata to change
+    void (() => reading.update(() => {}))
+    // @ts-expect-error nor an end
+    void (() => reading.seal())
+  })
+  it('a sealed session has no append, and nothing more will come', () => {
+    // @ts-expect-error a sealed session has no append
+    void (() => sealed.append(user('x')))
+    // @ts-expect-error nor a note
+    void (() => sealed.note({ type: 'pin', position: 0 }))
+    // @ts-expect-error nor anything to read again
+    void (() => sealed.refresh())
+  })
+  it('one does not pass for another', () => {
+    // @ts-expect-error a sealed session is not one to append to
+    const wrong: Session = sealed
+    // @ts-expect-error nor is a readonly one
+    const wrong2: Session = reading
+    // @ts-expect-error what readSession gives has no append, sealed or not
+    void (async () => readSession(store, 's')().then((answer) => answer._tag === 'Right' && answer.right.append(user('x'))))
+    void [wrong, wrong2]
+  })
+  it('a session can not be made up', () => {
+    // @ts-expect-error a copy of its members has not its brand
+    const copied: Session = { ...session }
+    // @ts-expect-error nothing of it can be replaced
+    void (() => (session.append = declined))
+    void copied
+  })
+  it('only seal() seals', () => {
+    // @ts-expect-error a seal is no note to write
+    void (() => session.note({ type: 'seal' }))
+  })
+  it('what was recorded is readonly', () => {
+    // @ts-expect-error a view has no push
+    void (() => session.view().push(user('x')))
+    // @ts-expect-error metadata is changed by update
+    void (() => (session.metadata()['user'] = 'eve'))
+  })
+})

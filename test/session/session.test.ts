@@ -1,0 +1,446 @@
+/** The session on a store in memory: what it promises whatever the store. */
+import { isRight, left } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import {
+  assistant,
+  createSession,
+  describeSession,
+  faultMessage,
+  forkSession,
+  image,
+  listSessions,
+  memoryStore,
+  openSession,
+  readRange,
+  readSession,
+  system,
+  toolCall,
+  toolResult,
+  treeRoot,
+  user,
+  verifySession,
+  type Message,
+  type Session,
+  type Store,
+} from 'indelible'
+import { rowLeaf } from 'indelible/store'
+import { conversation, everyPart } from '../messages.ts'
+import { fault, ok } from './answers.ts'
+
+const started = async (messages: readonly Message[] = [], store: Store = memoryStore()): Promise<{ store: Store; session: Session }> => {
+  const session = await ok(createSession(store, { id: 's' }))
+  if (messages.length > 0) await ok(session.append(messages))
+  return { store, session }
+}
+
+const texts = (messages: Iterable<unknown>): string[] => [...messages].map((message) => JSON.stringify(message))
+
+describe('append', () => {
+  it('records messages in order, and they are there when the session is opened again', async () => {
+    const { store, session } = await started()
+    expect(await ok(session.append(conversation()[0] as Message))).toMatchObject({ from: 0, to: 1 })
+    expect(await ok(session.append(conversation().slice(1)))).toMatchObject({ from: 1, to: 6, head: session.head() })
+    expect(session.view().toArray()).toEqual(conversation())
+    const again = await ok(openSession(store, 's'))
+    expect(texts(again.view())).toEqual(texts(session.view()))
+    expect(again.view().pages.toArray()).toEqual(session.view().pages.toArray())
+    expect(again.head()).toEqual(session.head())
+    await ok(verifySession(store, 's'))
+  })
+  it('every part comes back byte-identical', async () => {
+    const { store } = await started([everyPart, { meta: { z: { b: 1, a: [null] } }, content: [], role: 'user' }])
+    const again = await ok(openSession(store, 's'))
+    expect(texts(again.view())).toEqual([JSON.stringify(everyPart), '{"meta":{"z":{"b":1,"a":[null]}},"content":[],"role":"user"}'])
+  })
+  it('keeps a tag apart from what was classified', async () => {
+    const { store, session } = await started()
+    await ok(session.append([user('never push'), user('hi'), system('x')], { page: ['constraint', undefined, 'bootstrap'] }))
+    await ok(session.append(user('plan'), { page: 'plan' }))
+    expect((await ok(openSession(store, 's'))).view().pages.toArray()).toEqual(['constraint', 'conversation', 'bootstrap', 'plan'])
+    const bodies = (await ok(store.read('s'))).map(({ body }) => body.slice(0, 20))
+    expect(bodies).toEqual(['{"tag":"constraint",', '{"page":"conversatio', '{"tag":"bootstrap","', '{"tag":"plan","messa'])
+  })
+  it('copies: what the caller changes after the call is not recorded', async () => {
+    const { session } = await started()
+    const mine = { role: 'user' as const, content: [{ type: 'text' as const, text: 'a' }] }
+    const going = session.append(mine)()
+    mine.content[0] = { type: 'text', text: 'b' }
+    await going
+    expect(session.view().at(0)).toEqual(user('a'))
+  })
+  it('does nothing before the task is run', async () => {
+    const { session } = await started()
+    session.append(user('x'))
+    await ok(session.refresh())
+    expect(session.len).toBe(0)
+  })
+  it('refuses what is no message, naming it, and records none of the others', async () => {
+    const { session } = await started()
+    const bad = await fault('InvalidMessage', session.append([user('a'), { role: 'king', content: [] } as never]))
+    expect(faultMessage(bad)).toMatch(/^message 1 of those to append is none: role should be one of/)
+    expect(session.len).toBe(0)
+    expect(() => session.append(user('a'), { page: 'gossip' as never })()).toThrow('"gossip" is not a page kind')
+  })
+  it('the head is that of the rows', async () => {
+    const { store, session } = await started(conversation())
+    const rows = await ok(store.read('s'))
+    expect(session.head()).toEqual({ size: 6, root: Buffer.from(treeRoot(rows.map((row) => rowLeaf(row, store.hash)), store.hash)).toString('hex') })
+  })
+  it('tasks that are run without waiting keep their order', async () => {
+    const { store, session } = await started()
+    const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => session.append(user(`m${index}`))()))
+    expect(answers.map((answer) => isRight(answer) && answer.right.from)).toEqual(Array.from({ length: 200 }, (_, index) => index))
+    expect((await ok(openSession(store, 's'))).view().toArray()).toEqual(Array.from({ length: 200 }, (_, index) => user(`m${index}`)))
+  })
+})
+
+describe('large parts', () => {
+  const bytes = Uint8Array.from({ length: 3000 }, (_, index) => (index * 7919) % 256)
+  const data = Buffer.from(bytes).toString('base64')
+  const long = 'line of a file\n"quoted"\u2028🙂\ufeff'.repeat(400)
+
+  it('are stored once, as bytes, and come back as they were', async () => {
+    const store = memoryStore()
+    const message = user('see', image({ type: 'base64', data, mediaType: 'image/png' }))
+    const answer = toolResult('c', long)
+    for (const id of ['a', 'b']) {
+      const session = await ok(createSession(store, { id }))
+      await ok(session.append([message, answer, message]))
+      expect(texts((await ok(openSession(store, id))).view())).toEqual(texts([message, answer, message]))
+    }
+    const rows = await ok(store.read('a'))
+    expect(rows.every(({ body }) => body.length < 500)).toBe(true)
+    const [id] = /[0-9a-f]{64}/.exec(rows[0]?.body ?? '') ?? []
+    expect((await ok(store.getBlocks([id as never])))[0]).toEqual(bytes)
+  })
+  it('stay in their row where they are small, or where base64 would not come back the same', async () => {
+    const { store, session } = await started()
+    const odd = `${'A'.repeat(1998)}B=` // bits beyond the last byte
+    await ok(session.append([user(image({ type: 'base64', data: 'aGk=', mediaType: 'image/png' })), user(odd), user('x'.repeat(4095 - 2) + ' !')]))
+    expect((await ok(store.read('s'))).some(({ body }) => body.includes('"blocks"'))).toBe(false)
+    expect((await ok(openSession(store, 's'))).view().at(1)).toEqual(user(odd))
+  })
+  it('are taken out wherever they stand, also under `__proto__`', async () => {
+    const raw = JSON.parse(`{"__proto__":{"a":["${'y '.repeat(3000)}"]},"1":"${'z'.repeat(5000)}","":""}`) as null
+    const message: Message = { role: 'assistant', content: [{ type: 'provider', provider: 'p', raw }], meta: { m: 'w w'.repeat(3000) } }
+    const { store } = await started([message])
+    expect((await ok(store.read('s')))[0]?.body.length).toBeLessThan(700)
+    expect(texts((await ok(openSession(store, 's'))).view())).toEqual([JSON.stringify(message)])
+  })
+})
+
+describe('two writers', () => {
+  it('the second learns what it missed, has it in its view, and can try again', async () => {
+    const { store, session } = await started(conversation())
+    const other = await ok(openSession(store, 's'))
+    await ok(session.append([user('first'), user('second')]))
+    const late = await fault('SessionConflict', other.append(user('late')))
+    expect([late.expectedLen, late.len, late.missed.toArray()]).toEqual([6, 8, [user('first'), user('second')]])
+    expect(texts(other.view())).toEqual(texts(session.view()))
+    expect(faultMessage(late)).toContain('has grown from 6 to 8 messages')
+    await ok(other.append(user('late')))
+    expect((await ok(session.refresh())).messages.toArray()).toEqual([user('late')])
+    expect(session.head()).toEqual(other.head())
+  })
+  it('those called behind the one that was refused are refused too, and nothing of them is stored', async () => {
+    const { store, session } = await started([user('0')])
+    const other = await ok(openSession(store, 's'))
+    await ok(session.append(user('1')))
+    const answers = await Promise.all([other.append(user('a'))(), other.append(user('b'))(), other.append([user('c'), user('d')])()])
+    expect(answers.map((answer) => (isRight(answer) ? 'stored' : answer.left._tag))).toEqual(['SessionConflict', 'SessionConflict', 'SessionConflict'])
+    expect(other.view().toArray()).toEqual([user('0'), user('1')])
+    await ok(other.append(user('2')))
+    expect((await ok(openSession(store, 's'))).view().toArray()).toEqual([user('0'), user('1'), user('2')])
+  })
+  it('a note of another writer is no conflict, and a note follows whatever is there', async () => {
+    const { store, session } = await started([user('0')])
+    const other = await ok(openSession(store, 's'))
+    await ok(session.pin(0))
+    expect(await ok(other.append(user('1')))).toMatchObject({ from: 1, to: 2 })
+    await ok(session.note({ type: 'application', namespace: 'test', content: 1 }))
+    expect(session.view().toArray()).toEqual([user('0'), user('1')])
+    await ok(other.refresh())
+    expect(other.notes().toArray()).toEqual(session.notes().toArray())
+    await ok(verifySession(store, 's'))
+  })
+  it('rebase asks again with what the other has appended', async () => {
+    const { store, session } = await started()
+    const other = await ok(openSession(store, 's'))
+    await ok(session.append(user('0')))
+    const seen: number[] = []
+    const done = await ok(other.rebase((view) => (seen.push(view.length), user(`after ${view.length}`))))
+    expect([seen, done.from, other.view().at(-1)]).toEqual([[0, 1], 1, user('after 1')])
+  })
+  it('four handles that rebase at once lose nothing', async () => {
+    const { store } = await started()
+    const handles = await Promise.all([0, 1, 2, 3].map(() => ok(openSession(store, 's'))))
+    await Promise.all(handles.flatMap((handle, writer) => Array.from({ length: 25 }, (_, n) => ok(handle.rebase(() => user(`${writer}:${n}`))))))
+    const all = texts((await ok(openSession(store, 's'))).view())
+    expect([all.length, new Set(all).size]).toEqual([100, 100])
+  })
+})
+
+describe('expected lengths and operations', () => {
+  it('an append at a length that is passed is a conflict, beyond the end a gap', async () => {
+    const { session } = await started(conversation())
+    const late = await fault('SessionConflict', session.append(user('x'), { expectedLen: 4 }))
+    expect(late.missed.toArray()).toEqual(conversation().slice(4))
+    expect(await fault('SessionGap', session.append(user('x'), { expectedLen: 7 }))).toMatchObject({ expectedLen: 7, len: 6 })
+    expect(await ok(session.append(user('x'), { expectedLen: 6 }))).toMatchObject({ from: 6 })
+  })
+  it('a length that another writer has reached is looked for', async () => {
+    const { store, session } = await started()
+    const other = await ok(openSession(store, 's'))
+    await ok(session.append(conversation()))
+    expect(await ok(other.append(user('x'), { expectedLen: 6 }))).toMatchObject({ from: 6, to: 7 })
+  })
+  it('an operation that is tried again answers with its first result, wherever the record is by then', async () => {
+    const { store, session } = await started([user('0')])
+    const delta = { operation: 'step-1', expectedLen: 1 }
+    const first = await ok(session.append([user('1'), user('2')], delta))
+    await ok(session.append(user('3')))
+    expect(await ok(session.append([user('1'), user('2')], delta))).toEqual(first)
+    expect(await ok(session.append([user('1'), user('2')], { operation: 'step-1' }))).toEqual(first)
+    const again = await ok(openSession(store, 's'))
+    expect(await ok(again.append([user('1'), user('2')], delta))).toEqual(first)
+    expect(again.len).toBe(4)
+    await ok(session.append(user('4')))
+    expect(await ok(again.append([user('1'), user('2')], { operation: 'step-1' }))).toEqual(first)
+    expect(again.view().toArray()).toEqual(session.view().toArray())
+    await fault('OperationMismatch', session.append(user('other'), delta))
+    await fault('OperationMismatch', session.append(user('other'), { operation: 'step-1' }))
+    expect(session.len).toBe(5)
+  })
+  it('a retry among others does not disturb them', async () => {
+    const { session } = await started()
+    await ok(session.append(user('0'), { operation: 'a' }))
+    const answers = await Promise.all([session.append(user('1'))(), session.append(user('0'), { operation: 'a' })(), session.append(user('2'))()])
+    expect(answers.map((answer) => (isRight(answer) ? answer.right.from : answer.left._tag))).toEqual([1, 0, 2])
+    expect(session.view().toArray()).toEqual([user('0'), user('1'), user('2')])
+  })
+})
+
+describe('a store that fails', () => {
+  /** A store whose appends fail as long as `failing` says how: before or after they are stored. */
+  const flaky = (): { store: Store; failing: { how: 'before' | 'after' | 'not'; info?: boolean } } => {
+    const inner = memoryStore()
+    const failing: { how: 'before' | 'after' | 'not'; info?: boolean } = { how: 'not' }
+    const io = left({ _tag: 'Io' as const, operation: 'append', cause: new Error('disk on fire') })
+    const store: Store = {
+      ...inner,
+      info: (id) => async () => (failing.info === true ? io : inner.info(id)()),
+      append: (id, append) => async () => {
+        const { how } = failing
+        if (how === 'before') return io
+        const answer = await inner.append(id, append)()
+        return how === 'after' ? io : answer
+      },
+    }
+    return { store, failing }
+  }
+  it('what is in memory is what is stored, whether the append got there or not', async () => {
+    for (const how of ['before', 'after'] as const) {
+      const { store, failing } = flaky()
+      const { session } = await started([user('0')], store)
+      failing.how = how
+      await fault('Io', session.append(user('1'), { operation: 'o' }))
+      failing.how = 'not'
+      const stored = (await ok(openSession(store, 's'))).view().toArray()
+      expect(session.view().toArray()).toEqual(stored)
+      expect(stored.length).toBe(how === 'before' ? 1 : 2)
+      expect(await ok(session.append(user('1'), { operation: 'o' }))).toMatchObject({ from: 1, to: 2 })
+      expect(session.view().toArray()).toEqual([user('0'), user('1')])
+    }
+  })
+  it('while it says nothing at all nothing is appended, and afterwards all is well', async () => {
+    const { store, failing } = flaky()
+    const { session } = await started([user('0')], store)
+    Object.assign(failing, { how: 'after', info: true })
+    const answers = await Promise.all([session.append(user('1'))(), session.append(user('2'))()])
+    expect(answers.map((answer) => (isRight(answer) ? 'stored' : answer.left._tag))).toEqual(['Io', 'Io'])
+    await fault('Io', session.append(user('3')))
+    Object.assign(failing, { how: 'not', info: false })
+    await ok(session.refresh())
+    await ok(session.append(user('4')))
+    expect(session.view().toArray()).toEqual((await ok(openSession(store, 's'))).view().toArray())
+    await ok(verifySession(store, 's'))
+  })
+})
+
+describe('notes', () => {
+  it('say what became of the pages, and change none', async () => {
+    const { store, session } = await started(conversation())
+    const before = session.view()
+    await ok(session.pin(1))
+    await ok(session.retag(3, 'plan'))
+    await ok(session.pin(5))
+    await ok(session.unpin(5))
+    expect(session.pages()).toEqual(['bootstrap', 'constraint', 'conversation', 'plan', 'evidence', 'conversation'])
+    expect(session.pages()).toBe(session.pages())
+    expect(session.view()).toBe(before)
+    expect(before.pages.toArray()).toEqual(['bootstrap', 'conversation', 'conversation', 'evidence', 'evidence', 'conversation'])
+    const again = await ok(openSession(store, 's'))
+    expect(again.pages()).toEqual(session.pages())
+    expect(again.notes().toArray()).toEqual(session.notes().toArray())
+    expect([again.len, again.head().size]).toEqual([6, 10])
+  })
+  it('speak only of what is there', async () => {
+    const { session } = await started(conversation())
+    expect((await fault('InvalidNote', session.pin(6))).reason).toBe('it speaks of 7 messages, and there are 6')
+    await fault('InvalidNote', session.note({ type: 'summary', from: 0, to: 2, text: 'x', sourceDigest: '0'.repeat(64) }))
+    await fault('InvalidNote', session.note({ type: 'receipt', len: 9, contextDigest: '0'.repeat(64), model: 'm' }))
+    await fault('InvalidNote', session.note({ type: 'seal' } as never))
+    await fault('InvalidNote', session.note({ type: 'page', position: 1, kind: 'gossip' as never }))
+    expect(session.notes().length).toBe(0)
+    await ok(session.summarize({ from: 0, to: 2, text: 'it began' }))
+    await ok(session.note(session.notes().at(0) as never))
+    await ok(session.note({ type: 'receipt', len: 6, contextDigest: '0'.repeat(64), model: 'm', usage: { input: 1, output: 2 } }))
+    expect(session.notes().length).toBe(3)
+  })
+  it('can speak of messages that are on their way', async () => {
+    const { session } = await started()
+    const answers = await Promise.all([session.append(user('0'))(), session.pin(0)(), session.append(user('1'))(), session.summarize({ from: 0, to: 2, text: 'x' })()])
+    expect(answers.every(isRight)).toBe(true)
+    expect(session.pages()).toEqual(['constraint', 'conversation'])
+  })
+})
+
+describe('an interrupted turn', () => {
+  it('offers error results for what is open, and says which calls may have had effects', async () => {
+    const { store, session } = await started([user('go'), assistant('on it', toolCall('a', 'read', {}), toolCall('b', 'write', {}), toolCall('c', 'run', {}))])
+    await ok(session.append(toolResult('a', 'done')))
+    await ok(session.note({ type: 'tool_started', callId: 'b', name: 'write' }))
+    const again = await ok(openSession(store, 's'))
+    expect(again.openCalls().map(({ id, position }) => [id, position])).toEqual([['b', 1], ['c', 1]])
+    const results = again.interrupted()
+    expect(texts(results)).toEqual([expect.stringContaining('may have had effects'), expect.stringContaining('before this tool gave a result')])
+    await ok(again.append(results))
+    expect([again.openCalls(), again.interrupted()]).toEqual([[], []])
+    expect(texts((await ok(openSession(store, 's'))).interrupted('x'))).toEqual([])
+  })
+  it('offers nothing where something else was said since', async () => {
+    const { session } = await started([assistant(toolCall('a', 'read', {})), user('never mind')])
+    expect(session.interrupted()).toEqual([])
+  })
+})
+
+describe('metadata', () => {
+  it('is changed by a recipe, at its version', async () => {
+    const store = memoryStore()
+    const session = await ok(createSession(store, { id: 's', metadata: { user: 'ada', tags: ['x'] } }))
+    const other = await ok(openSession(store, 's'))
+    expect(await ok(session.update((draft) => void (draft['tags'] as string[]).push('y')))).toEqual({ user: 'ada', tags: ['x', 'y'] })
+    const late = await fault('MetadataConflict', other.update((draft) => void (draft['user'] = 'bob')))
+    expect([late.metadata, other.metadata()]).toEqual([session.metadata(), session.metadata()])
+    await ok(other.update((draft) => void (draft['user'] = 'bob')))
+    expect((await ok(describeSession(store, 's'))).metadata).toEqual({ user: 'bob', tags: ['x', 'y'] })
+    expect(() => ((session.metadata() as { user: string }).user = 'eve')).toThrow('read only')
+    await fault('InvalidMeta', session.update((draft) => void (draft['indelible.session'] = 7)))
+    await fault('InvalidMeta', session.update((draft) => void (draft['at'] = new Date() as never)))
+    await fault('InvalidMeta', createSession(store, { metadata: { 'indelible.x': 1 } }))
+  })
+  it('of many updates at once each sees the one before it', async () => {
+    const { session } = await started()
+    await Promise.all(Array.from({ length: 10 }, () => ok(session.update((draft) => void (draft['n'] = Number(draft['n'] ?? 0) + 1)))))
+    expect(session.metadata()).toEqual({ n: 10 })
+  })
+  it('a recipe that throws changes nothing and rejects', async () => {
+    const { session } = await started()
+    await expect(session.update(() => { throw new Error('mine') })()).rejects.toThrow('mine')
+    await ok(session.append(user('still works')))
+  })
+})
+
+describe('seal and close', () => {
+  it('a sealed session takes nothing, from any handle, and can be read and forked', async () => {
+    const { store, session } = await started(conversation())
+    const other = await ok(openSession(store, 's'))
+    const sealed = await ok(session.seal())
+    expect([sealed.state, 'append' in sealed, 'note' in sealed, sealed.len]).toEqual(['sealed', false, false, 6])
+    for (const task of [session.append(user('x')), other.append(user('x')), session.pin(0), other.pin(0), openSession(store, 's'), session.seal()]) await fault('SessionSealed', task)
+    const read = await ok(readSession(store, 's'))
+    expect([read.state, read.len, read.head()]).toEqual(['sealed', 6, sealed.head()])
+    const fork = await ok(forkSession(store, 's', { id: 'f' }))
+    const open = await ok(openSession(store, fork.id))
+    await ok(open.append(user('on we go')))
+    expect([open.len, open.notes().length]).toEqual([7, 0])
+    await ok(verifySession(store, 's'))
+  })
+  it('what was called before the seal is in, what is called behind it is not', async () => {
+    const { session } = await started()
+    const answers = await Promise.all([session.append(user('in'))(), session.seal()(), session.append(user('out'))()])
+    expect(answers.map((answer) => ('left' in answer ? answer.left._tag : 'done'))).toEqual(['done', 'done', 'SessionSealed'])
+    expect(session.len).toBe(1)
+  })
+  it('close waits for what was called, and then the handle does nothing', async () => {
+    const { store, session } = await started()
+    const going = session.append(user('x'))()
+    await ok(session.close())
+    expect(isRight(await going)).toBe(true)
+    for (const task of [session.append(user('y')), session.refresh(), session.pin(0), session.update(() => {})]) await fault('SessionClosed', task)
+    expect((await ok(openSession(store, 's'))).len).toBe(1)
+  })
+  it('a readonly handle follows its session, and has nothing to write with', async () => {
+    const { store, session } = await started()
+    const reading = session.readonly()
+    await ok(session.append(user('x')))
+    expect([reading.len, 'append' in reading, Object.isFrozen(reading)]).toEqual([1, false, true])
+    const elsewhere = await ok(readSession(store, 's'))
+    await ok(session.append(user('y')))
+    expect(elsewhere.len).toBe(1)
+    if (elsewhere.state === 'readonly') expect((await ok(elsewhere.refresh())).messages.toArray()).toEqual([user('y')])
+  })
+})
+
+describe('forks', () => {
+  it('share what is before the fork point, with its notes, and go their own way', async () => {
+    const { store, session } = await started(conversation().slice(0, 3))
+    await ok(session.pin(1))
+    await ok(session.append(conversation().slice(3)))
+    await ok(session.pin(4))
+    for (let at = 0; at <= 6; at++) {
+      const info = await ok(forkSession(store, 's', { at, id: `f${at}`, metadata: { at } }))
+      expect(info).toMatchObject({ len: at, metadata: { at }, forkedFrom: { id: 's', at } })
+      const fork = await ok(openSession(store, `f${at}`))
+      expect(fork.view().toArray()).toEqual(conversation().slice(0, at))
+      expect(fork.notes().length).toBe(at < 3 ? 0 : at < 6 ? 1 : 2)
+      await ok(fork.append(user('mine')))
+      await ok(verifySession(store, `f${at}`))
+    }
+    expect(session.len).toBe(6)
+    await fault('BeyondEnd', forkSession(store, 's', { at: 7 }))
+    await fault('BeyondEnd', forkSession(store, 's', { at: -1 }))
+    await fault('NoSuchLog', forkSession(store, 'nowhere'))
+    await fault('LogExists', forkSession(store, 's', { id: 'f1' }))
+  })
+})
+
+describe('reading a part, listing', () => {
+  it('readRange is slice, on messages alone', async () => {
+    const { store, session } = await started()
+    const all = Array.from({ length: 30 }, (_, index) => user(`m${index}`))
+    for (const message of all) {
+      await ok(session.append(message))
+      await ok(session.pin(0))
+    }
+    for (const [from, to] of [[-5, undefined], [0, 3], [undefined, undefined], [28, 99], [10, 10], [-4, -2], [40, undefined]] as const) {
+      const range = await ok(readRange(store, 's', from, to))
+      const expected = all.slice(from, to)
+      expect(range.view.toArray()).toEqual(expected)
+      if (expected.length > 0) expect(range.view.at(0)).toEqual(all[range.from])
+    }
+  })
+  it('lists sessions and nothing else, by metadata, newest first', async () => {
+    const store = memoryStore()
+    await ok(store.create({ id: 'a log of something else' }))
+    for (const id of ['a', 'b', 'c']) await ok(createSession(store, { id, metadata: { odd: id !== 'b' } }))
+    expect((await ok(listSessions(store))).sessions.map(({ id }) => id)).toEqual(['c', 'b', 'a'])
+    expect((await ok(listSessions(store, { where: { odd: true }, limit: 1 })))).toMatchObject({ sessions: [{ id: 'c', len: 0 }], next: expect.any(String) as string })
+    await fault('NotASession', openSession(store, 'a log of something else'))
+    await fault('NewerSession', openSession(await withNewer(store), 'newer'))
+  })
+  const withNewer = async (store: Store): Promise<Store> => {
+    await ok(store.create({ id: 'newer', meta: { 'indelible.session': 2 } }))
+    return store
+  }
+})
