@@ -115,8 +115,9 @@ const stepOf = (mirror: Mirror, given: readonly Appendable[], { page, operation,
     if (isLeft(decoded)) return left({ _tag: 'InvalidMessage', index, cause: decoded.left })
     const tag = typeof page === 'object' ? page[index] : page
     if (tag !== undefined && !isPageKind(tag)) throw new TypeError(`${JSON.stringify(tag)} is not a page kind`)
-    const kind = tag ?? classify(decoded.right)
-    const encoded = encodeRow(decoded.right, kind, tag !== undefined, hash)
+    const classified = classify(decoded.right)
+    const kind = tag ?? classified
+    const encoded = encodeRow(decoded.right, kind, kind !== classified, hash)
     entries.push({ message: decoded.right, page: kind })
     rows.push(encoded.row)
     blocks.push(...encoded.blocks)

@@ -4,7 +4,7 @@
  * room of its bytes. An empty string stands where they were.
  *
  *     {"page":"conversation","message":{…}}      classified as that
- *     {"tag":"constraint","message":{…}}         tagged by whoever appended it
+ *     {"tag":"constraint","message":{…}}         as whoever appended it has tagged it, against the classification
  *     {"page":"evidence","blocks":[{"path":["content",0,"content",0,"text"],"id":"…","as":"utf8"}],"message":{…}}
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
@@ -26,7 +26,7 @@ export interface EncodedRow {
 /** What a row says, before its blocks are there. */
 export interface DecodedRow {
   readonly page: PageKind
-  /** Whether the kind was given; if not, it was classified. */
+  /** Whether the kind was given, and is not what classification gave. */
   readonly tagged: boolean
   /** The message as JSON text, without what was taken out of it. */
   readonly text: string

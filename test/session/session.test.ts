@@ -54,11 +54,11 @@ describe('append', () => {
   })
   it('keeps a tag apart from what was classified', async () => {
     const { store, session } = await started()
-    await ok(session.append([user('never push'), user('hi'), system('x')], { page: ['constraint', undefined, 'bootstrap'] }))
+    await ok(session.append([user('never push'), user('hi'), system('x')], { page: ['constraint', undefined, 'preference'] }))
     await ok(session.append(user('plan'), { page: 'plan' }))
-    expect((await ok(openSession(store, 's'))).view().pages.toArray()).toEqual(['constraint', 'conversation', 'bootstrap', 'plan'])
+    expect((await ok(openSession(store, 's'))).view().pages.toArray()).toEqual(['constraint', 'conversation', 'preference', 'plan'])
     const bodies = (await ok(store.read('s'))).map(({ body }) => body.slice(0, 20))
-    expect(bodies).toEqual(['{"tag":"constraint",', '{"page":"conversatio', '{"tag":"bootstrap","', '{"tag":"plan","messa'])
+    expect(bodies).toEqual(['{"tag":"constraint",', '{"page":"conversatio', '{"tag":"preference",', '{"tag":"plan","messa'])
   })
   it('copies: what the caller changes after the call is not recorded', async () => {
     const { session } = await started()
