@@ -18,7 +18,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   history: ['json', 'sequence', 'message', 'pages'],
   proof: ['digest'],
   store: ['json', 'sequence', 'message', 'digest', 'proof'],
-  session: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'history', 'proof', 'store'],
+  session: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'transcript', 'history', 'proof', 'store'],
   testing: ['json', 'sequence', 'message', 'digest', 'proof', 'store'],
   context: ['json', 'sequence', 'message', 'digest', 'pages', 'notes'], // of history only the view types, below
   thread: ['json', 'sequence', 'message'],

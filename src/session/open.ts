@@ -48,7 +48,7 @@ export const createSession =
 export const openSession =
   (store: Store, id: string): SessionTask<Session> =>
   async () => {
-    const opened = await read(store, id)
+    const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
     return mirror.sealed ? left({ _tag: 'SessionSealed', id, len: mirror.history.len }) : right(sessionOf(store, mirror, log, info))
@@ -58,7 +58,7 @@ export const openSession =
 export const readSession =
   (store: Store, id: string): SessionTask<ReadonlySession | SealedSession> =>
   async () => {
-    const opened = await read(store, id)
+    const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
     return right(mirror.sealed ? sealedOf(mirror, log, info) : sessionOf(store, mirror, log, info).readonly())
@@ -72,13 +72,14 @@ export const describeSession =
     return isLeft(log) ? log : sessionInfo(log.right)
   }
 
-interface Opened {
+export interface Opened {
   readonly mirror: Mirror
   readonly log: LogInfo
   readonly info: SessionInfo
 }
 
-const read = async (store: Store, id: string): Promise<Answered<Opened>> => {
+/** A session as it is stored. */
+export const readMirror = async (store: Store, id: string): Promise<Answered<Opened>> => {
   const before = await describeSession(store, id)()
   if (isLeft(before)) return before
   const mirror = emptyMirror(store, id)

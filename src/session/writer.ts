@@ -100,8 +100,9 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
   const fits = (step: Waiting): boolean => !stale && broken === undefined && !sealing && step.doomed === undefined && (step.expectedLen === undefined || step.expectedLen === aheadLen())
 
   const pump = (): void => {
-    while (!pausing && waiting.length > 0) {
-      const next = waiting[0] as Waiting | Pause
+    for (;;) {
+      const next = pausing ? undefined : waiting[0]
+      if (next === undefined) return
       const now = !('pause' in next) && fits(next)
       if (!now && sent.length > 0) return // the drain calls again
       waiting.shift()

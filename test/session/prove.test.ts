@@ -1,0 +1,70 @@
+import { isRight } from 'fp-ts/lib/Either.js'
+import { expect, it } from 'vitest'
+import { checkProof, createSession, image, memoryStore, openSession, proveEntry, user, type EntryProof, type Session, type Store } from 'indelible'
+import { fault, ok } from './answers.ts'
+
+const recorded = async (len: number): Promise<{ store: Store; session: Session }> => {
+  const store = memoryStore()
+  const session = await ok(createSession(store, { id: 's' }))
+  for (let index = 0; index < len; index++) {
+    await ok(session.append(user(`m${index}`)))
+    if (index % 3 === 0) await ok(session.pin(index))
+  }
+  return { store, session }
+}
+
+it('proves each message of records of every size, to whoever knows the head', async () => {
+  for (const len of [1, 2, 3, 5, 8, 13, 20, 33]) {
+    const { store, session } = await recorded(len)
+    for (let position = 0; position < len; position++) {
+      const proof = JSON.parse(JSON.stringify(await ok(proveEntry(store, 's', position)))) as unknown
+      const proven = checkProof(proof, session.head())
+      expect(isRight(proven) && [proven.right.message, proven.right.session]).toEqual([user(`m${position}`), 's'])
+    }
+  }
+})
+
+it('carries the blocks of the message', async () => {
+  const { store, session } = await recorded(4)
+  const message = user('long '.repeat(2000), image({ type: 'base64', data: 'QUJD'.repeat(1000), mediaType: 'image/png' }))
+  await ok(session.append(message, { page: 'plan' }))
+  const proof = await ok(proveEntry(store, 's', -1))
+  const proven = checkProof(proof, session.head())
+  expect(isRight(proven) && [proven.right.message, proven.right.page]).toEqual([message, 'plan'])
+  const [block] = Object.keys(proof.blocks) as [string]
+  for (const blocks of [{}, { ...proof.blocks, [block]: 'QUJD' }]) expect(checkProof({ ...proof, blocks })).toMatchObject({ left: { _tag: 'BadProof', reason: expect.stringContaining('block') as string } })
+})
+
+it('holds for nothing else', async () => {
+  const { store, session } = await recorded(11)
+  const proof = await ok(proveEntry(store, 's', 6))
+  const older = await ok(openSession(store, 's'))
+  await ok(session.append(user('more')))
+  const changed: unknown[] = [
+    { ...proof, body: proof.body.replace('m6', 'm7') },
+    { ...proof, row: proof.row + 1 },
+    { ...proof, row: -1 },
+    { ...proof, row: 0.5 },
+    { ...proof, head: { ...proof.head, size: proof.head.size * 4 } },
+    { ...proof, head: { ...proof.head, root: '0'.repeat(64) } },
+    { ...proof, path: proof.path.slice(1) },
+    { ...proof, path: proof.path.toReversed() },
+    { ...proof, path: [...proof.path, '0'.repeat(64)] },
+    { ...proof, path: ['x', ...proof.path.slice(1)] },
+    { ...proof, version: 2 },
+    { ...proof, blocks: null },
+    null,
+    [],
+    'proof',
+  ]
+  for (const one of changed) expect([one, checkProof(one)]).toMatchObject([one, { left: { _tag: 'BadProof' } }])
+  expect(checkProof(proof, older.head())._tag).toBe('Right')
+  expect(checkProof(proof, session.head())._tag).toBe('Left')
+  expect(checkProof({ ...proof, session: 'what a session is called is not proven' } satisfies EntryProof)._tag).toBe('Right')
+})
+
+it('there is no proof of what is not there', async () => {
+  const { store } = await recorded(3)
+  for (const position of [3, -4, 1.5, NaN]) await fault('BeyondEnd', proveEntry(store, 's', position))
+  await fault('NoSuchLog', proveEntry(store, 'nowhere', 0))
+})

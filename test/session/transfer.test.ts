@@ -1,0 +1,68 @@
+import { readdirSync } from 'node:fs'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { createSession, describeSession, exportSession, image, importTranscript, memoryStore, openSession, readTranscript, user, verifySession, type Transcript } from 'indelible'
+import { exportLines } from 'indelible/transcript'
+import { conversation, everyPart } from '../messages.ts'
+import { itShared, readShared, shared } from '../shared.ts'
+import { fault, ok } from './answers.ts'
+
+const transcriptOf = (text: string, pick = 0): Transcript => {
+  const read = readTranscript(text, { pick })
+  if (isLeft(read)) throw new Error(read.left._tag)
+  return read.right
+}
+
+/** A session with everything that an export has to carry. */
+const exported = async (): Promise<string> => {
+  const store = memoryStore()
+  const session = await ok(createSession(store, { id: 'all of it', metadata: { a: [1, { b: null }] } }))
+  await ok(session.append(conversation()))
+  await ok(session.pin(1))
+  await ok(session.append([everyPart, user('never'), user(image({ type: 'base64', data: 'QUJD'.repeat(1000), mediaType: 'image/png' }))], { page: ['plan', 'constraint', undefined] }))
+  await ok(session.summarize({ from: 0, to: 3, text: 'in short' }))
+  await ok(session.seal())
+  return [...exportLines(await ok(exportSession(store, 'all of it')))].join('')
+}
+
+describe('export and import', () => {
+  it('gives the same record: the same bytes when it is exported again, and the same head', async () => {
+    const text = await exported()
+    const store = memoryStore()
+    const info = await ok(importTranscript(store, transcriptOf(text)))
+    expect(info).toMatchObject({ id: 'all of it', len: 9, metadata: { a: [1, { b: null }] } })
+    expect([...exportLines(await ok(exportSession(store, 'all of it')))].join('')).toBe(text)
+    await ok(verifySession(store, 'all of it', { head: info.head }))
+    await fault('SessionSealed', openSession(store, 'all of it'))
+    expect(text.trimEnd().split('\n').at(-1)).toBe(JSON.stringify({ head: info.head }))
+  })
+  it('a file that was changed has another head: it is refused, and nothing is kept', async () => {
+    const store = memoryStore()
+    const changed = transcriptOf((await exported()).replace('Why does the build fail?', 'Why does the build pass?'))
+    const refused = await fault('OtherHead', importTranscript(store, changed))
+    expect(refused.found).not.toBe(refused.expected)
+    await fault('NoSuchLog', describeSession(store, 'all of it'))
+  })
+  it('a conversation of another format says where it comes from', async () => {
+    const store = memoryStore()
+    const seen: number[] = []
+    const info = await ok(importTranscript(store, transcriptOf('[{"role":"user","content":"hi"}]'), { id: 'x', progress: (rows) => seen.push(rows) }))
+    expect(info).toMatchObject({ id: 'x', len: 1, metadata: { from: { format: 'openai-chat' } } })
+    expect(seen).toEqual([1])
+    await fault('LogExists', importTranscript(store, transcriptOf('[{"role":"user","content":"hi"}]'), { id: 'x' }))
+    expect((await ok(openSession(store, 'x'))).len).toBe(1)
+  })
+  itShared('real conversations come back message by message, and their exports byte by byte', async () => {
+    for (const name of readdirSync(shared('transcripts')).filter((file) => !file.startsWith('README'))) {
+      const transcript = transcriptOf(readShared(`transcripts/${name}`))
+      const store = memoryStore()
+      const { id } = await ok(importTranscript(store, transcript))
+      const session = await openSession(store, id)()
+      expect(isRight(session) && JSON.stringify(session.right.view())).toBe(JSON.stringify(transcript.messages))
+      const text = [...exportLines(await ok(exportSession(store, id)))].join('')
+      const again = memoryStore()
+      await ok(importTranscript(again, transcriptOf(text)))
+      expect([...exportLines(await ok(exportSession(again, id)))].join('')).toBe(text)
+    }
+  })
+})
