@@ -25,8 +25,6 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   records: ['json', 'sequence', 'history', 'store'],
   run: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'history', 'context'],
   cli: ['json', 'sequence', 'message', 'pages', 'notes', 'transcript', 'history', 'context', 'records'],
-  '.': ['message', 'pages', 'notes', 'transcript', 'history', 'proof', 'store'],
-  cli: ['json', 'sequence', 'message', 'pages', 'notes', 'transcript', 'history', 'context'],
   '.': ['message', 'pages', 'notes', 'transcript', 'history', 'proof', 'store', 'session'],
 }
 
