@@ -2,8 +2,27 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { convertToModelMessages, generateText, MissingToolResultsError, modelMessageSchema, validateUIMessages, type ModelMessage } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
+import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { assistant, mend, readTranscript, reasoning, toolCall, toolResult, user, type Message, type Sequence, type Settled } from 'indelible'
+import {
+  assistant,
+  image,
+  mend,
+  provider,
+  readTranscript,
+  reasoning,
+  refusal,
+  text,
+  toolCall,
+  toolResult,
+  toolResultPart,
+  user,
+  type Message,
+  type Part,
+  type Role,
+  type Sequence,
+  type Settled,
+} from 'indelible'
 import { aiModelMessages, aiUiMessages, type AiModelMessage, type AiUiMessage } from 'indelible/message/ai-sdk'
 import { conversation } from '../messages.ts'
 import { itShared, shared } from '../shared.ts'
@@ -33,31 +52,58 @@ const send = async (messages: ModelMessage[]): Promise<readonly unknown[]> => {
   return model.doGenerateCalls[0]?.prompt ?? []
 }
 
-/** Texts, reasoning, calls and results, one after the other. */
-const said = (messages: readonly ModelMessage[]): readonly unknown[] =>
-  messages.flatMap(({ role, content }): readonly unknown[] => {
-    if (typeof content === 'string') return [[role, content]]
-    return content.flatMap((part): readonly unknown[] => {
-      switch (part.type) {
-        case 'text':
-          return [[role, part.text]]
-        case 'reasoning':
-          return [[part.type, part.text, part.providerOptions]]
-        case 'tool-call':
-          return [['call', part.toolCallId, part.toolName, part.input]]
-        case 'tool-result':
-          return [['result', part.toolCallId, part.toolName, part.output]]
-        default:
-          return [[role, part.type]]
-      }
-    })
+/** Texts, reasoning, calls and results, one after the other: results in the order of their calls, as UI messages have them. */
+const said = (messages: readonly ModelMessage[]): readonly unknown[] => {
+  const all = messages.flatMap(saidIn)
+  const calls = all.flatMap(([kind, id]) => (kind === 'call' ? [id] : []))
+  const byCall = all.filter(([kind]) => kind === 'result').toSorted(([, a], [, b]) => calls.indexOf(a) - calls.indexOf(b))
+  return all.map((found) => (found[0] === 'result' ? byCall.shift() : found))
+}
+
+type Said = readonly [kind: string, ...unknown[]]
+
+/** An empty text says nothing. */
+const saidIn = ({ role, content }: ModelMessage): readonly Said[] => {
+  // Where instructions are of several texts, `ai` puts nothing between them, and we a line's end.
+  if (typeof content === 'string') return texts(role, role === 'system' ? content.replaceAll('\n', '') : content)
+  return content.flatMap((part): readonly Said[] => {
+    switch (part.type) {
+      case 'text':
+        return texts(role, part.text)
+      case 'reasoning':
+        return [[part.type, part.text, part.providerOptions]]
+      case 'tool-call':
+        return [['call', part.toolCallId, part.toolName, part.input ?? null]] // `ai` leaves the null of a failed call away
+      case 'tool-result':
+        return [['result', part.toolCallId, part.toolName, part.output]]
+      default:
+        return [[role, part.type]]
+    }
   })
+}
+
+const texts = (role: string, text: string): readonly Said[] => (text === '' ? [] : [[role, text]])
+
+/** What `ai` does not ask for and providers do: results directly after the message that calls. */
+const expectAnsweredAtOnce = (messages: readonly ModelMessage[]): void => {
+  const open = new Set<string>()
+  for (const { role, content } of messages) {
+    if (role !== 'tool') expect([...open]).toEqual([])
+    if (typeof content === 'string') continue
+    for (const part of content) {
+      if (part.type === 'tool-call' && part.providerExecuted !== true) open.add(part.toolCallId)
+      if (part.type === 'tool-result') open.delete(part.toolCallId)
+    }
+  }
+  expect([...open]).toEqual([])
+}
 
 /** Everything that `ai` can judge of a conversation. */
 const expectAccepted = async (messages: readonly Message[]): Promise<void> => {
   const mended = mend(messages).messages
   const model = asModel(mended)
   expect(() => modelMessageSchema.array().parse(model)).not.toThrow()
+  expectAnsweredAtOnce(model)
   await send(model)
   const ui = asUi(mended)
   expect(await validateUIMessages({ messages: ui })).toEqual(ui)
@@ -121,6 +167,24 @@ describe('ai accepts', () => {
     const withoutApprovals = said(theirs).filter((found) => !/approval/.test(JSON.stringify(found)))
     expect(said(ours)).toEqual(withoutApprovals)
     expect(withoutApprovals.length).toBe(13)
+  })
+
+  it('random conversations, however damaged they were', async () => {
+    const callId = fc.constantFrom('1', '2', '3', '4')
+    const args = fc.oneof(fc.json(), fc.string(), fc.constant(''))
+    const result = fc.tuple(callId, fc.string(), fc.boolean()).map(([id, text, isError]): Part => toolResultPart(id, text, { isError }))
+    const part = fc.oneof(
+      fc.string().map((value): Part => text(value)),
+      fc.tuple(callId, args).map(([id, value]): Part => toolCall(id, `f${id}`, value)),
+      result,
+      fc.tuple(fc.string(), fc.option(fc.string(), { nil: undefined })).map(([value, signature]): Part => reasoning(value, signature === undefined ? {} : { signature })),
+      fc.constantFrom<Part>(refusal('no'), provider('acme', 1), image({ type: 'base64', mediaType: 'image/png', data: 'aGk=' })),
+    )
+    const message = fc.oneof(
+      fc.record({ role: fc.constantFrom<Role>('system', 'developer', 'user', 'assistant', 'assistant', 'tool'), content: fc.array(part, { maxLength: 5 }) }),
+      fc.record({ role: fc.constant<Role>('tool'), content: fc.array(result, { minLength: 1, maxLength: 3 }) }),
+    )
+    await fc.assert(fc.asyncProperty(fc.array(message, { maxLength: 8 }), (messages) => expectAccepted([user('hi'), ...messages])), { numRuns: 300 })
   })
 
   itShared('every conversation of every real transcript, once it is mended', async () => {

@@ -18,6 +18,7 @@ import {
   toolResult,
   toolResultPart,
   user,
+  type Codec,
   type JsonObject,
 } from 'indelible'
 import { aiModelMessages, aiUiMessages } from 'indelible/message/ai-sdk'
@@ -106,6 +107,9 @@ const everything = JSON.parse(
   ]),
 ) as readonly JsonObject[]
 
+/** More than a call takes arguments. */
+const many = <T>(make: (index: number) => T): readonly T[] => Array.from({ length: 150_000 }, (_, index) => make(index))
+
 describe('ai-sdk: UI messages', () => {
   it('gives back what it read: every role, part and state, and what it has no word for', () => {
     expectLaw(aiUiMessages, everything)
@@ -157,6 +161,17 @@ describe('ai-sdk: UI messages', () => {
       { role: 'assistant', content: [{ type: 'text', text: 'Found.' }] },
     ])
     expect(settle(messages)._tag).toBe('Right')
+  })
+
+  it.each<readonly [string, Codec<unknown[]>, readonly unknown[]]>([
+    ['a turn', aiUiMessages, [{ id: 'a', role: 'assistant', parts: many((index) => ({ type: 'tool-f', toolCallId: `${index}`, state: 'output-available', input: {}, output: '' })) }]],
+    ['a run of tool messages', aiModelMessages, [{ role: 'assistant', content: '' }, ...many(() => ({ role: 'tool', content: [{ type: 'tool-approval-response' }] }))]],
+    ['a tool message', aiModelMessages, [{ role: 'assistant', content: '' }, { role: 'tool', content: many(() => ({ type: 'tool-approval-response' })) }]],
+  ])('reads and writes %s of any length', (_name, codec, wire) => {
+    const decoded = codec.decode(wire)
+    const { messages } = mend(decoded._tag === 'Right' ? decoded.right.messages : [])
+    const encoded = codec.encode(messages)
+    expect(encoded._tag === 'Right' && JSON.stringify(encoded.right.wire).length).toBe(JSON.stringify(wire).length)
   })
 
   it('takes a tool part for answered or not by its state, and what was refused for answered', () => {
@@ -247,9 +262,9 @@ describe('ai-sdk: UI messages', () => {
       '2 content.1.summary: reasoning of ai has one text: the text is said, its summary is not',
       '2 content.2: is what only acme says',
       '2 content.3.arguments: n is 12345678901234567890: read as 12345678901234567000',
-      '3 id: a result of ai-sdk-ui has no id',
       '3 content.0.content.2: a result of ai-sdk-ui is text or JSON: it holds no image',
       '3 content.0.content: a result of ai-sdk-ui is one text: its texts are said as one',
+      '3 id: nothing is left of its message in ai-sdk-ui',
       '4 meta.anthropic: is what only anthropic says',
       '4 meta.ai-sdk: options of a whole message: ai-sdk-ui has those of parts',
       '4 id: belongs to a turn, which in ai-sdk-ui is one message with the id of its first',

@@ -240,6 +240,8 @@ describe('ai-sdk: model messages', () => {
       { role: 'tool', content: [toolResultPart('1', 'one'), toolResultPart('2', 'two', { isError: true })] },
       toolResult('3', [{ type: 'text', text: 'see' }, { type: 'image', source: { type: 'url', url: 'https://example.com' } }]),
       assistant(toolCall('4', 'h', '{}'), toolResultPart('4', ''), 'then'),
+      assistant(toolCall('5', 'h', '{}'), toolCall('6', 'h', '{}'), toolResultPart('5', 'five'), 'meanwhile'),
+      toolResult('6', 'six'),
       assistant(),
     ])
     expect(losses).toEqual([])
@@ -287,6 +289,16 @@ describe('ai-sdk: model messages', () => {
       { role: 'assistant', content: [{ type: 'tool-call', toolCallId: '4', toolName: 'h', input: {} }] },
       { role: 'tool', content: [{ type: 'tool-result', toolCallId: '4', toolName: 'h', output: { type: 'text', value: '' } }] },
       { role: 'assistant', content: 'then' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'tool-call', toolCallId: '5', toolName: 'h', input: {} },
+          { type: 'tool-call', toolCallId: '6', toolName: 'h', input: {} },
+          { type: 'text', text: 'meanwhile' },
+        ],
+      },
+      { role: 'tool', content: [{ type: 'tool-result', toolCallId: '5', toolName: 'h', output: { type: 'text', value: 'five' } }] },
+      { role: 'tool', content: [{ type: 'tool-result', toolCallId: '6', toolName: 'h', output: { type: 'text', value: 'six' } }] },
       { role: 'assistant', content: [] },
     ])
   })
@@ -299,15 +311,16 @@ describe('ai-sdk: model messages', () => {
     expect(
       said(
         developer('d', 'e', image({ type: 'url', url: 'https://example.com' })),
-        { ...user(refusal('n'), reasoning('r'), image({ type: 'url', url: 'a.png' }), provider('acme', 1), toolCall('1', 'f', '{"n":12345678901234567890}')), id: 'msg_1', name: 'ada' },
+        { ...user(refusal('n'), reasoning('r'), image({ type: 'url', url: 'a.png' }), provider('acme', 1)), id: 'msg_1', name: 'ada' },
+        user('calls', toolCall('1', 'f', '{"n":12345678901234567890}')),
         toolResult('1', [{ type: 'text', text: 'a' }, { type: 'text', text: 'b' }], { isError: true }),
         assistant(refusal('no'), reasoning('r', { summary: ['s'] }), reasoning('', { summary: ['s', 't'] }), toolCall('2', 'f', '{"n":1e999,"s":"12345678901234567890"}')),
         toolResult('2', [{ type: 'image', source: { type: 'base64', mediaType: 'image/png', data: '' } }, { type: 'provider', provider: 'acme', raw: 1 }], { isError: true }),
         { role: 'tool', content: [{ type: 'text', text: 'said', meta: { anthropic: { fields: { citations: [] } }, 'ai-sdk-ui': { fields: { providerMetadata: {} } } } }] },
       ),
     ).toEqual([
-      '0 role: ai has no developer: said as system',
       '0 content.2: instructions of ai are text',
+      '0 role: ai has no developer: said as system',
       '0 content: instructions of ai are one text: these are said as one',
       '1 id: model messages of ai have no id',
       '1 name: ai does not say who of several spoke',
@@ -315,17 +328,17 @@ describe('ai-sdk: model messages', () => {
       '1 content.1: only the assistant reasons',
       '1 content.2.source: ai takes whole URLs only',
       '1 content.3: is what only acme says',
-      '1 content.4.arguments: n is 12345678901234567890: read as 12345678901234567000',
-      '1 role: a user message with more than results: said as assistant',
-      '2 content.0.content: an error of ai is one text: its texts are said as one',
-      '3 content.0: ai has no refusal: said as text',
-      '3 content.1.summary: reasoning of ai has one text: the text is said, its summary is not',
-      '3 content.2.summary: reasoning of ai has one text: the summary is said as one',
-      '3 content.3.arguments: n is 1e999, which is out of range: read as null',
-      '4 content.0.content.1: is what only acme says',
-      '4 content.0.isError: ai has no mark for parts that are an error; the text tells',
-      '5 content.0.meta.anthropic: is what only anthropic says',
-      '5 role: a tool message with more than results: said as user',
+      '2 role: a user message with calls: said as assistant',
+      '2 content.1.arguments: n is 12345678901234567890: read as 12345678901234567000',
+      '3 content.0.content: an error of ai is one text: its texts are said as one',
+      '4 content.0: ai has no refusal: said as text',
+      '4 content.1.summary: reasoning of ai has one text: the text is said, its summary is not',
+      '4 content.2.summary: reasoning of ai has one text: the summary is said as one',
+      '4 content.3.arguments: n is 1e999, which is out of range: read as null',
+      '5 content.0.content.1: is what only acme says',
+      '5 content.0.isError: ai has no mark for parts that are an error; the text tells',
+      '6 content.0.meta.anthropic: is what only anthropic says',
+      '6 role: a tool message with more than results: said as user',
     ])
   })
 

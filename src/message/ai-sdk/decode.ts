@@ -41,7 +41,7 @@ class Reader {
     if (role === undefined) throw new Unexpected(['role'], `one of ${[...roles.keys()].join(', ')}`, wire['role'])
     const content = readIn(wire, 'content', readContent)
     if (role === 'tool' && this.#spoken >= 0 && content.every((part) => isProvider(part) || part.type === 'tool_result')) {
-      this.#aside.push(...setAside(wire, content, this.#messages.length - this.#spoken - 1))
+      for (const part of setAside(wire, content, this.#messages.length - this.#spoken - 1)) this.#aside.push(part)
       const results = content.filter((part) => !isProvider(part))
       if (results.length > 0 || content.length === 0) this.#messages.push(messageOf(role, wire, results))
       return

@@ -36,6 +36,8 @@ class Writer {
   readonly wire: Fresh[] = []
   /** The names of the calls by id: `ai` wants them on the results too. */
   readonly #called = new Map<string, string>()
+  /** Those that nothing has answered yet. */
+  readonly #open = new Set<string>()
   /** The calls that their provider answers, where they stand. */
   readonly #byProvider = new Set<string>()
   #aside = new Aside()
@@ -48,13 +50,14 @@ class Writer {
     if (message.role !== 'tool') this.endRun()
     const kept = keptBy(format, message)
     if (kept?.as === 'parts' || kept?.as === 'text') this.#writeAsRead(message, kept, writing)
+    else if (message.content.some(({ type }) => type === 'tool_call')) this.#writeTurns(message, 'assistant', kept, writing)
     else if (message.role === 'system' || message.role === 'developer') this.#writeInstructions(message, kept, writing)
-    else this.#writeTurns(message, kept, writing)
+    else this.#writeTurns(message, message.role === 'assistant' ? 'assistant' : 'user', kept, writing)
   }
 
   /** Write what was set aside and has no place among results. */
   endRun(): void {
-    this.wire.push(...this.#aside.rest())
+    for (const tool of this.#aside.rest()) this.wire.push(tool)
     this.#aside = new Aside()
     this.#tools = 0
   }
@@ -72,7 +75,7 @@ class Writer {
 
   #put(written: Fresh, kept: Kept | undefined): void {
     if (written['role'] === 'tool') {
-      this.wire.push(...this.#aside.before(this.#tools))
+      for (const tool of this.#aside.before(this.#tools)) this.wire.push(tool)
       if (Array.isArray(written['content'])) written['content'] = this.#aside.among(this.#tools, written['content'])
       this.#tools += 1
     }
@@ -80,22 +83,26 @@ class Writer {
   }
 
   #writeInstructions(message: Message, kept: Kept | undefined, writing: Writing): void {
-    if (message.role === 'developer') writing.lose(['role'], 'ai has no developer: said as system')
     const written: Fresh = { role: 'system', content: '' }
     const texts: string[] = []
+    const results: Fresh[] = []
     for (const [index, part] of message.content.entries()) {
       if (part.type === 'text') {
         texts.push(part.text)
         translate(written, part, uiFormat, contentNames)
-      } else writing.lose(['content', index], 'instructions of ai are text')
+      } else if (part.type === 'tool_result') results.push(this.#writeResult(part, undefined, writing, ['content', index]))
+      else writing.lose(['content', index], 'instructions of ai are text')
     }
+    if (results.length > 0) this.#put({ role: 'tool', content: results }, undefined)
+    if (texts.length === 0 && message.content.length > 0) return
+    if (message.role === 'developer') writing.lose(['role'], 'ai has no developer: said as system')
     if (texts.length > 1) writing.lose(['content'], 'instructions of ai are one text: these are said as one')
     written['content'] = texts.join('\n')
     this.#put(written, kept)
   }
 
-  /** What is said, in the role that may say it, and results in tool messages between. */
-  #writeTurns(message: Message, kept: Kept | undefined, writing: Writing): void {
+  /** What is said, by whom it can be said, and results in tool messages between. */
+  #writeTurns(message: Message, speaker: 'user' | 'assistant', kept: Kept | undefined, writing: Writing): void {
     let rest = kept
     const put = (role: string, content: unknown): void => {
       this.#put({ role, content }, role === message.role ? rest : undefined)
@@ -104,21 +111,21 @@ class Writer {
     const said: Fresh[] = []
     const results: Fresh[] = []
     const flush = (): void => {
-      if (said.length > 0) {
-        const role = said.some(({ type }) => type === 'tool-call') ? 'assistant' : message.role === 'tool' ? 'user' : message.role
-        if (role !== message.role) writing.lose(['role'], `a ${message.role} message with more than results: said as ${role}`)
-        put(role, asContent(said.splice(0)))
-      }
+      if (said.length > 0) put(speaker, asContent(said.splice(0)))
       if (results.length > 0) put('tool', results.splice(0))
     }
+    let spoken = message.role === speaker
     let empty = true
     for (const [index, part] of message.content.entries()) {
       if (message.role === 'assistant' && this.#aside.take(part)) continue
       empty = false
-      const written = this.#writePart(part, message.role, writing, ['content', index])
+      const written = this.#writePart(part, speaker, writing, ['content', index])
       if (written === undefined) continue
-      const apart = part.type === 'tool_result' && !(message.role === 'assistant' && this.#byProvider.has(part.callId))
-      if ((apart ? said : results).length > 0) flush()
+      const apart = part.type === 'tool_result' && !(speaker === 'assistant' && this.#byProvider.has(part.callId))
+      if (!apart && !spoken) writing.lose(['role'], `a ${message.role} message with ${speaker === 'user' ? 'more than results' : 'calls'}: said as ${speaker}`)
+      spoken ||= !apart
+      // What is said after results comes after them; but not while one is still to come, which would stand apart from its call.
+      if (!apart && results.length > 0 && this.#open.size === (part.type === 'tool_call' ? 1 : 0)) flush()
       ;(apart ? results : said).push(written)
     }
     flush()
@@ -153,6 +160,7 @@ class Writer {
 
   #writeCall(part: ToolCallPart, kept: Kept | undefined, writing: Writing, path: Path): Fresh {
     this.#called.set(part.id, part.name)
+    this.#open.add(part.id)
     const { input, losses } = inputOf(part.arguments)
     for (const loss of losses) writing.lose([...path, 'arguments'], loss)
     const written = restore(translate({ type: 'tool-call', toolCallId: part.id, toolName: part.name, input }, part, uiFormat, callNames), kept)
@@ -161,6 +169,7 @@ class Writer {
   }
 
   #writeResult(part: ToolResultPart, kept: Kept | undefined, writing: Writing, path: Path): Fresh {
+    this.#open.delete(part.callId)
     const toolName = part.name ?? this.#called.get(part.callId) ?? ''
     const written = { type: 'tool-result', toolCallId: part.callId, toolName, output: writeOutput(part, writing, path) }
     return restore(translate(written, part, uiFormat, resultNames), kept)

@@ -22,7 +22,7 @@ export const decodeUi = (wire: unknown): Either<CodecFault, Decoded> =>
     let before: unknown
     readEach(aList(value), (item) => {
       const message = anObject(item)
-      messages.push(...readMessage(message, before === 'assistant'))
+      for (const each of readMessage(message, before === 'assistant')) messages.push(each)
       before = message['role']
     })
     return messages
@@ -132,7 +132,7 @@ const readSaid = (wire: JsonObject, role: Role): Part => {
     case 'reasoning':
       return role === 'assistant' ? readReasoning(format, wire, 'providerMetadata', { state: 'done' }) : raw(wire)
     case 'file':
-      return typeof wire['url'] === 'string' ? readFile(wire, wire['url']) : raw(wire)
+      return typeof wire['url'] === 'string' && role !== 'system' ? readFile(wire, wire['url']) : raw(wire)
     default:
       return raw(wire)
   }

@@ -40,8 +40,7 @@ class Writer {
     const kept = keptBy(format, message)
     const calls = message.content.some(({ type }) => type === 'tool_call')
     if (message.role === 'assistant' || calls) this.#writeStep(message, kept, writing)
-    else if (message.role === 'tool') this.#writeResults(message, writing)
-    else if (kept?.as === 'steering' && this.#turn !== undefined) this.#turn.push(restore<Fresh>({ type: 'steering-message', id: message.id ?? '', parts: this.#writeParts(message, writing) }, kept))
+    else if (kept?.as === 'steering' && this.#turn !== undefined) this.#turn.push(restore<Fresh>({ type: 'steering-message', id: message.id ?? '', parts: this.#writeParts(message.content, 'user', writing) }, kept))
     else this.#writeMessage(message, kept, writing)
   }
 
@@ -52,7 +51,7 @@ class Writer {
     if (this.#turn !== undefined && message.id !== undefined) writing.lose(['id'], 'belongs to a turn, which in ai-sdk-ui is one message with the id of its first')
     let begun = words.includes('no-step')
     const begin = (): Fresh[] => {
-      this.#turn ??= this.#start('assistant', message, kept, writing)
+      this.#turn ??= this.#start('assistant', [], message, kept, writing)
       if (!begun) this.#turn.push({ type: 'step-start' })
       begun = true
       return this.#turn
@@ -76,8 +75,8 @@ class Writer {
   }
 
   /**
-   * Answer the call; where several have its id, one that is not known to wait. Says whether its step goes on: what the
-   * application answers ends it.
+   * Answer the call; where several have its id, one that is not known to wait. Says whether the step goes on: it ends when
+   * the application has answered all of its calls.
    */
   #answer(part: ToolResultPart, which: 'first' | 'last', writing: Writing, path: Path): boolean {
     const open = this.#open.get(part.callId) ?? []
@@ -87,42 +86,36 @@ class Writer {
       writing.lose(path, 'answers no call of its turn')
       return true
     }
-    this.#open.set(part.callId, open.filter((other) => other !== tool))
+    if (open.length === 1) this.#open.delete(part.callId)
+    else this.#open.set(part.callId, open.filter((other) => other !== tool))
     tool.answer(part, writing, path)
-    return tool.providerExecuted
+    return tool.providerExecuted || this.#open.size > 0
   }
 
-  #writeResults(message: Message, writing: Writing): void {
-    if (message.id !== undefined) writing.lose(['id'], 'a result of ai-sdk-ui has no id')
-    const others: Message['content'][number][] = []
-    for (const [index, part] of message.content.entries()) {
-      if (part.type === 'tool_result') this.#answer(part, 'first', writing, ['content', index])
-      else others.push(part)
-    }
-    if (others.length === 0) return
-    writing.lose(['role'], 'a tool message with more than results: said as user')
-    this.#writeMessage({ ...message, role: 'user' }, undefined, writing)
-  }
-
-  /** A message of its own, of somebody else than the assistant. `ai` wants a part in it. */
+  /** A message of somebody else than the assistant: the results in it go to their calls. `ai` wants a part in the rest. */
   #writeMessage(message: Message, kept: Kept | undefined, writing: Writing): void {
+    for (const [index, part] of message.content.entries()) if (part.type === 'tool_result') this.#answer(part, 'first', writing, ['content', index])
+    const role = message.role === 'user' || message.role === 'tool' ? 'user' : 'system'
+    const parts = this.#writeParts(message.content, role, writing)
+    if (parts.length === 0 && (message.content.length > 0 || message.role === 'tool')) {
+      if (message.id !== undefined) writing.lose(['id'], 'nothing is left of its message in ai-sdk-ui')
+      return
+    }
     if (message.role === 'developer') writing.lose(['role'], 'ai has no developer: said as system')
-    const parts = this.#writeParts(message, writing)
-    if (parts[0] !== undefined && message.role === 'system') translate(parts[0], message, modelFormat, names)
-    if (parts.length === 0 && message.content.length > 0) return
-    this.#turn = undefined
+    if (message.role === 'tool') writing.lose(['role'], 'a tool message with more than results: said as user')
+    if (parts[0] !== undefined && role === 'system') translate(parts[0], message, modelFormat, names)
     if (parts.length === 0 && kept?.as !== 'empty') parts.push({ type: 'text', text: '' })
-    this.#start(message.role === 'user' ? 'user' : 'system', message, kept, writing).push(...parts)
+    this.#turn = undefined
+    this.#start(role, parts, message, kept, writing)
   }
 
-  #start(role: AiUiMessage['role'], message: Message, kept: Kept | undefined, { position }: Writing): Fresh[] {
-    const parts: Fresh[] = []
+  #start(role: AiUiMessage['role'], parts: Fresh[], message: Message, kept: Kept | undefined, { position }: Writing): Fresh[] {
     this.wire.push(restore<Fresh>({ id: message.id ?? `msg-${position}`, role, parts }, kept))
     this.#open = new Map()
     return parts
   }
 
-  #writeParts({ role, content }: Message, writing: Writing): Fresh[] {
+  #writeParts(content: readonly Part[], role: AiUiMessage['role'], writing: Writing): Fresh[] {
     const parts: Fresh[] = []
     for (const [index, part] of content.entries()) {
       const written = part.type === 'tool_result' ? undefined : this.#writePart(part, role, writing, ['content', index])
@@ -131,7 +124,7 @@ class Writer {
     return parts
   }
 
-  #writePart(part: Exclude<Part, ToolResultPart>, role: Message['role'], writing: Writing, path: Path): Fresh | undefined {
+  #writePart(part: Exclude<Part, ToolResultPart>, role: AiUiMessage['role'], writing: Writing, path: Path): Fresh | undefined {
     const kept = keptBy(format, part)
     const state = role === 'assistant' ? { state: 'done' } : undefined
     switch (part.type) {
@@ -146,6 +139,7 @@ class Writer {
         return said({ ...writeReasoning(format, part, 'providerMetadata', writing, path), ...state }, part, kept)
       case 'image':
       case 'file':
+        if (role === 'system') return void writing.lose(path, 'instructions of ai are text')
         return writeFile(part, kept, writing, path)
       case 'provider':
         if (part.provider === format) return thaw(part.raw) as Fresh
