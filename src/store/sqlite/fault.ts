@@ -1,0 +1,26 @@
+/** What SQLite and the file system throw, as faults of the store. */
+import type { StoreFault } from '../fault.ts'
+
+/** SQLite's primary result code; undefined for whatever else was thrown. */
+export const codeOf = (error: unknown): number | undefined => {
+  const code = (error as { readonly errcode?: unknown } | null)?.errcode
+  return typeof code === 'number' ? code & 0xff : undefined
+}
+
+// https://sqlite.org/rescode.html
+export const busy = 5
+export const locked = 6
+export const corrupt = 11
+const readOnly = 8
+const full = 13
+const cantOpen = 14
+const notADatabase = 26
+
+export const faultOf = (error: unknown, path: string, operation: string): StoreFault => {
+  const code = codeOf(error)
+  const errno = (error as NodeJS.ErrnoException | null)?.code
+  if (code === full || errno === 'ENOSPC' || errno === 'EDQUOT') return { _tag: 'Full', path }
+  if (code === readOnly || errno === 'EACCES' || errno === 'EPERM' || errno === 'EROFS') return { _tag: 'ReadOnly', path }
+  if (code === notADatabase) return { _tag: 'NotAStore', path, found: 'no SQLite database' }
+  return { _tag: 'Io', operation: code === cantOpen ? `open ${path}` : operation, cause: error }
+}

@@ -1,0 +1,1 @@
+export { sqliteStore, type SqliteOptions } from './store.ts'
