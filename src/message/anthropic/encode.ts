@@ -48,6 +48,8 @@ interface Turn {
   readonly said: Said[]
   readonly kept: (Kept | undefined)[]
   readonly position: number
+  /** Nothing but results so far, so that more of them may follow. */
+  onlyResults?: boolean
 }
 
 /** Instructions that wait for their place: a system message stands after what the user says. */
@@ -95,7 +97,7 @@ class Request {
     const role = speakerOf(message)
     const said = this.#say(message, () => role, writing)
     if (role === 'system' && !marked(kept, 'message')) this.#system.push({ role, said, kept: [kept], position: writing.position })
-    else if (role === 'user' && marked(kept, 'joined') && this.#turns.at(-1)?.role === 'user') this.#turns.at(-1)?.said.push(...said)
+    else if (role === 'user' && marked(kept, 'joined') && this.#turns.at(-1)?.role === 'user') this.#join(said)
     else this.#push({ role, said, kept: [kept], position: writing.position }, writing, true)
   }
 
@@ -109,8 +111,7 @@ class Request {
     for (const step of stepsOf(said, own))
       for (const [role, run] of inOrder(step, own, writing)) {
         if (run.length === 0) continue
-        if (role === 'user' && first && this.#joins(run, kept)) this.#turns.at(-1)?.said.push(...run)
-        else if (role === 'user' && !first && this.#turns.at(-1)?.role === 'user') this.#turns.at(-1)?.said.push(...run)
+        if (role === 'user' && (first ? this.#joins(run, kept) : this.#turns.at(-1)?.role === 'user')) this.#join(run)
         else this.#push({ role, said: run, kept: first ? [kept] : [], position: writing.position }, writing)
         first = false
       }
@@ -120,7 +121,14 @@ class Request {
   #joins([first]: readonly Said[], kept: Kept | undefined): boolean {
     const last = this.#turns.at(-1)
     if (last?.role !== 'user') return false
-    return marked(kept, 'joined') || (first?.part.type === 'tool_result' && last.said.length > 0 && last.said.every(isResult) && !(this.#exact && marked(kept, 'apart')))
+    return marked(kept, 'joined') || (first?.part.type === 'tool_result' && last.onlyResults === true && !(this.#exact && marked(kept, 'apart')))
+  }
+
+  #join(run: readonly Said[]): void {
+    const last = this.#turns.at(-1)
+    if (last === undefined) return
+    for (const one of run) last.said.push(one)
+    last.onlyResults &&= run.every(isResult)
   }
 
   #say(message: Message, speaker: (part: Part) => Speaker, writing: Writing): Said[] {
@@ -146,6 +154,7 @@ class Request {
       this.#turns.push({ role: 'user', said: [{ block: { type: 'text', text: opening }, part: { type: 'text', text: opening }, path: [] }], kept: [], position: turn.position })
       writing.lose([], `the first message of Anthropic's is the user's: ${JSON.stringify(opening)} is put before it`)
     }
+    turn.onlyResults = turn.said.length > 0 && turn.said.every(isResult)
     this.#turns.push(turn)
   }
 
@@ -217,7 +226,7 @@ const stepsOf = (said: readonly Said[], own: Speaker): readonly Step[] => {
       steps.push(step)
     }
     if (part.type === 'tool_result') {
-      if (step.calls.length + step.results.length === 0) step.misplaced.push(...step.others)
+      if (step.calls.length + step.results.length === 0) for (const other of step.others) step.misplaced.push(other)
       step.results.push(one)
       open.delete(part.callId)
     } else if (part.type === 'tool_call' && (own !== 'assistant' || isTurnCall(part))) {
