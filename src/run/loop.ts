@@ -159,7 +159,7 @@ export class Loop {
       await this.#record([...(response.message.content.length === 0 ? [] : [response.message]), ...resultMessages(results, model)], cut?.message)
       if (cut !== undefined) return cut.stop
       if (refusal !== undefined) return refusal.stop
-      if (calls.length === 0) return response.reason === 'max_tokens' ? 'max_tokens' : 'end_turn'
+      if (calls.length === 0 && response.reason !== 'pause') return response.reason === 'max_tokens' ? 'max_tokens' : 'end_turn'
       if (limits.stopWhen?.({ steps: this.#steps, usage: this.#usage }) === true) return 'custom'
       return undefined
     } finally {

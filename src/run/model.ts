@@ -51,8 +51,11 @@ export type ModelEvent =
   | { readonly type: 'block_end'; readonly index: number; readonly block: BlockType; readonly part: Part }
   | ({ readonly type: 'finish' } & ModelResponse)
 
-/** Why a model stopped: it had said all, wants tools, ran into its own limit of tokens, declined, or whatever it names. */
-export type FinishReason = 'end_turn' | 'tool_calls' | 'max_tokens' | 'refusal' | 'other'
+/**
+ * Why a model stopped: it had said all, wants tools, ran into its own limit of tokens, declined, wants to be called again
+ * to go on (`pause`), or whatever it names.
+ */
+export type FinishReason = 'end_turn' | 'tool_calls' | 'max_tokens' | 'refusal' | 'pause' | 'other'
 
 /** A whole answer. */
 export interface ModelResponse {

@@ -1,0 +1,202 @@
+/**
+ * Anthropic Messages as a `Model`, on the provider's own client: its retries, its headers, its time limits.
+ *
+ * Source  Anthropic API reference, Messages streaming and prompt caching (2026-11)
+ */
+import type { Anthropic } from '@anthropic-ai/sdk'
+import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { codecFaultText, type Message, type Part } from '../../message/index.ts'
+import { anthropic, decodeResponse, type AnthropicConversation } from '../../message/anthropic/index.ts'
+import type { Usage } from '../../notes/index.ts'
+import type { AdapterOptions } from '../adapter.ts'
+import type { BlockType, FinishReason, Model, ModelEvent, ModelRequest } from '../model.ts'
+import { withBreakpoints } from './breakpoints.ts'
+
+export interface AnthropicOptions extends AdapterOptions {
+  /** Tokens of one answer at most: the API wants a number. Default: 8192; `max_tokens` among the parameters goes before. */
+  readonly maxTokens?: number
+  /** Whether requests mark where the prompt cache is to be written, where the record itself does not. Default: true. */
+  readonly cache?: boolean
+}
+
+/**
+ * A model that answers by Messages. The results of a step are one message, as the API has them.
+ *
+ * @param client the provider's own: `new Anthropic({ apiKey, baseURL })`
+ */
+export const anthropicModel = (client: Anthropic, options: AnthropicOptions): Model =>
+  Object.freeze({
+    name: options.name ?? options.model,
+    results: 'together',
+    stream: (request: ModelRequest, signal: AbortSignal) => stream(client, options, request, signal),
+  })
+
+async function* stream(client: Anthropic, options: AnthropicOptions, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+  const tools = request.tools.map(({ name, description, parameters }) => ({ name, input_schema: { type: 'object', ...parameters }, ...(description !== undefined && { description }) }))
+  const given = request.parameters['tools']
+  const body = {
+    max_tokens: options.maxTokens ?? 8192,
+    ...request.parameters,
+    model: options.model,
+    ...wireOf(request, options),
+    // Tools of the provider's own (web search …) stand among the parameters; they are sent beside ours.
+    ...((tools.length > 0 || Array.isArray(given)) && { tools: [...(Array.isArray(given) ? (given as readonly unknown[]) : []), ...tools] }),
+    stream: true,
+  } as unknown as MessageCreateParamsStreaming // `parameters` are the caller's, and the provider checks them
+  const answer = new AnthropicAnswer()
+  for await (const event of await client.messages.create(body, { signal })) yield* answer.take(event)
+}
+
+/** What was read from this format and the API refuses in a request is said in terms that it takes. */
+const wireOf = ({ messages, stablePrefix }: ModelRequest, { onLosses, cache = true }: AnthropicOptions): AnthropicConversation => {
+  const encoded = anthropic.encode(messages, { exact: false })
+  if (isLeft(encoded)) throw new Error(codecFaultText(encoded.left))
+  if (encoded.right.losses.length > 0) onLosses?.(encoded.right.losses)
+  return cache ? withBreakpoints(encoded.right.wire, stablePrefix > 0) : encoded.right.wire
+}
+
+type Fresh = { [field: string]: unknown }
+
+/** The answer as it grows. A second `message_start` begins it anew: some proxies splice a retry into the stream. */
+class AnthropicAnswer {
+  #model: string | undefined
+  #reason: string | undefined
+  #usage: Fresh = {}
+  #blocks: Fresh[] = []
+  #inputs: string[] = []
+  /** Blocks that a spliced answer left behind keep their numbers. */
+  #offset = 0;
+
+  *take(event: RawMessageStreamEvent): Generator<ModelEvent> {
+    switch (event.type) {
+      case 'message_start':
+        this.#offset += this.#blocks.length
+        this.#blocks = []
+        this.#inputs = []
+        this.#model = event.message.model
+        this.#usage = { ...event.message.usage }
+        return
+      case 'content_block_start':
+        return yield* this.#start(event.index, event.content_block as unknown as Fresh)
+      case 'content_block_delta':
+        return yield* this.#delta(event.index, event.delta as unknown as Fresh)
+      case 'content_block_stop': {
+        const [part] = this.#message([event.index]).content
+        if (part === undefined) throw new Error('the answer has a block without content')
+        return yield { type: 'block_end', index: this.#offset + event.index, block: typeOf(this.#blocks[event.index] ?? {}), part }
+      }
+      case 'message_delta':
+        this.#reason = event.delta.stop_reason ?? this.#reason
+        for (const [field, value] of Object.entries(event.usage)) if (value !== null && value !== undefined) this.#usage[field] = value
+        return
+      case 'message_stop':
+        return yield* this.#finish()
+    }
+  }
+
+  *#start(index: number, block: Fresh): Generator<ModelEvent> {
+    this.#blocks[index] = { ...block }
+    this.#inputs[index] = ''
+    const type = typeOf(block)
+    yield { type: 'block_start', index: this.#offset + index, block: type, ...(type === 'tool_call' && { callId: String(block['id']), name: String(block['name']) }) }
+  }
+
+  *#delta(at: number, delta: Fresh): Generator<ModelEvent> {
+    const block = this.#blocks[at]
+    if (block === undefined) throw new Error(`the stream speaks of a block that never began (${at})`)
+    const index = this.#offset + at
+    switch (delta['type']) {
+      case 'text_delta':
+        yield { type: 'text_delta', index, block: 'text', text: grow(block, 'text', delta['text']) }
+        return
+      case 'thinking_delta':
+        yield { type: 'reasoning_delta', index, block: 'reasoning', text: grow(block, 'thinking', delta['thinking']) }
+        return
+      case 'signature_delta':
+        yield { type: 'signature_delta', index, block: 'reasoning', text: grow(block, 'signature', delta['signature']) }
+        return
+      case 'input_json_delta': {
+        const text = String(delta['partial_json'])
+        this.#inputs[at] += text
+        if (typeOf(block) === 'tool_call') yield { type: 'arguments_delta', index, block: 'tool_call', text }
+        return
+      }
+      case 'citations_delta':
+        block['citations'] = [...((block['citations'] as readonly unknown[] | null | undefined) ?? []), delta['citation']]
+        return
+      default: {
+        // A kind of delta that came later: its fields are those of the block.
+        const { type: _, ...fields } = delta
+        for (const [field, value] of Object.entries(fields)) {
+          if (typeof value === 'string') grow(block, field, value)
+          else block[field] = value
+        }
+      }
+    }
+  }
+
+  *#finish(): Generator<ModelEvent> {
+    if (this.#reason === undefined) return
+    yield {
+      type: 'finish',
+      message: this.#message([...this.#blocks.keys()]),
+      reason: reasons[this.#reason] ?? 'other',
+      usage: usageOf(this.#usage),
+      ...(this.#model !== undefined && { model: this.#model }),
+    }
+  }
+
+  /** Blocks as a message: one part each. A call whose input was cut off keeps the text of it, for the loop to leave out. */
+  #message(indexes: readonly number[]): Message {
+    const cut = new Map<number, string>()
+    const content = indexes.map((index, place): Fresh => {
+      const block = this.#blocks[index] ?? {}
+      const input = this.#inputs[index] ?? ''
+      if (input === '') return block
+      try {
+        return { ...block, input: JSON.parse(input) as unknown }
+      } catch {
+        cut.set(place, input)
+        return block
+      }
+    })
+    const decoded = decodeResponse({ role: 'assistant', content })
+    if (isLeft(decoded)) throw new Error(codecFaultText(decoded.left))
+    const [message] = decoded.right.messages
+    if (message === undefined) throw new Error('the answer has no message')
+    if (cut.size === 0) return message
+    return { ...message, content: message.content.map((part, place): Part => (part.type === 'tool_call' ? { ...part, arguments: cut.get(place) ?? part.arguments } : part)) }
+  }
+}
+
+/** Text added to a field, and given back. */
+const grow = (block: Fresh, field: string, piece: unknown): string => {
+  const text = String(piece)
+  const before = block[field]
+  block[field] = (typeof before === 'string' ? before : '') + text
+  return text
+}
+
+const typeOf = ({ type }: Fresh): BlockType => {
+  if (type === 'text') return 'text'
+  if (type === 'thinking' || type === 'redacted_thinking') return 'reasoning'
+  return type === 'tool_use' ? 'tool_call' : 'provider'
+}
+
+/** Anthropic counts what came from the cache, and what was written to it, beside the input; here they are part of it. */
+const usageOf = (usage: Fresh): Usage => {
+  const count = (field: string): number => (typeof usage[field] === 'number' ? usage[field] : 0)
+  const [cacheRead, cacheWrite] = [count('cache_read_input_tokens'), count('cache_creation_input_tokens')]
+  return { input: count('input_tokens') + cacheRead + cacheWrite, output: count('output_tokens'), cacheRead, cacheWrite }
+}
+
+const reasons: { readonly [reason: string]: FinishReason } = {
+  end_turn: 'end_turn',
+  stop_sequence: 'end_turn',
+  pause_turn: 'pause',
+  tool_use: 'tool_calls',
+  max_tokens: 'max_tokens',
+  model_context_window_exceeded: 'max_tokens',
+  refusal: 'refusal',
+}
