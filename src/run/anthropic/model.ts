@@ -166,7 +166,12 @@ class AnthropicAnswer {
     const [message] = decoded.right.messages
     if (message === undefined) throw new Error('the answer has no message')
     if (cut.size === 0) return message
-    return { ...message, content: message.content.map((part, place): Part => (part.type === 'tool_call' ? { ...part, arguments: cut.get(place) ?? part.arguments } : part)) }
+    const parts: Part[] = [...message.content]
+    for (const [place, input] of cut) {
+      const part = parts[place]
+      if (part?.type === 'tool_call') parts[place] = { ...part, arguments: input }
+    }
+    return { ...message, content: parts }
   }
 }
 
