@@ -20,6 +20,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   store: ['json', 'sequence', 'message', 'digest', 'proof'],
   session: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'transcript', 'history', 'proof', 'store'],
   testing: ['json', 'sequence', 'message', 'digest', 'proof', 'store'],
+  testing: ['json', 'sequence', 'message', 'digest', 'proof', 'store', 'run'],
   context: ['json', 'sequence', 'message', 'digest', 'pages', 'notes'], // of history only the view types, below
   thread: ['json', 'sequence', 'message'],
   records: ['json', 'sequence', 'history', 'store'],

@@ -43,7 +43,7 @@ export const runFaultText = (fault: RunFault): string => {
     case 'ContextUnsettled':
       return `step ${fault.step}: the context to be sent is not settled (${fault.cause.problems.length} problems)`
     case 'UnspecifiedModel':
-      return `no model was named; name one of ${fault.configured.length === 0 ? 'a provider that you configure' : `a configured provider: ${fault.configured.join(', ')}`}`
+      return `no model was named; ${fault.configured.length === 0 ? 'configure a provider and name one of its models' : `name one of a configured provider: ${fault.configured.join(', ')}`}`
     case 'UnknownModelType':
       return fault.type === undefined
         ? `whose model ${JSON.stringify(fault.name)} is can't be told by its name; say its type: ${modelTypes.join(', ')}`

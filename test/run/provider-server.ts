@@ -15,6 +15,8 @@ export interface Reply {
   readonly cutAfter?: number
   /** Whether a stream that stops early breaks the connection, or ends it in good order. Default: it breaks it. */
   readonly broken?: boolean
+  /** Send the events, and then nothing more, with the connection open. */
+  readonly hang?: boolean
   /** Send the stream in pieces of so many bytes, with a pause between. */
   readonly pieces?: number
   readonly pause?: number
@@ -40,19 +42,20 @@ export const providerServer = async (reply: (request: Request) => Reply): Promis
     for await (const chunk of incoming) text += String(chunk)
     const request: Request = { path: incoming.url ?? '', headers: incoming.headers, body: JSON.parse(text) as Request['body'] }
     requests.push(request)
-    const { status = 200, headers = {}, body, events, cutAfter = Infinity, broken = true, pieces = Infinity, pause = 0 } = reply(request)
+    const { status = 200, headers = {}, body, events, cutAfter = Infinity, broken = true, hang = false, pieces = Infinity, pause = 0 } = reply(request)
     if (events === undefined) {
       response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
       return
     }
     response.writeHead(status, { 'content-type': 'text/event-stream', ...headers })
-    const bytes = Buffer.from(eventStream(events, request.path))
+    const bytes = Buffer.from(eventStream(events, request.path, hang))
     const end = Math.min(bytes.length, cutAfter)
     for (let at = 0; at < end; at += pieces) {
       if (response.destroyed) return
       response.write(bytes.subarray(at, Math.min(at + pieces, end)))
       if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause))
     }
+    if (hang) return
     if (end < bytes.length && broken) response.destroy()
     else response.end()
   })
@@ -69,7 +72,7 @@ export const providerServer = async (reply: (request: Request) => Reply): Promis
 }
 
 /** Events as the providers frame them: Chat Completions ends with a line of its own, the others name each event. */
-const eventStream = (events: readonly string[], path: string): string => {
-  if (path.endsWith('/chat/completions')) return [...events, '[DONE]'].map((event) => `data: ${event}\n\n`).join('')
+const eventStream = (events: readonly string[], path: string, open: boolean): string => {
+  if (path.endsWith('/chat/completions')) return [...events, ...(open ? [] : ['[DONE]'])].map((event) => `data: ${event}\n\n`).join('')
   return events.map((event) => `event: ${/"type":\s*"([^"]+)"/.exec(event)?.[1] ?? 'message'}\ndata: ${event}\n\n`).join('')
 }

@@ -21,5 +21,6 @@ export const openaiCompatibleProvider = (options: ProviderOptions & { readonly b
 /** A server that speaks Responses. */
 export const openaiResponsesCompatibleProvider = (options: ProviderOptions & { readonly baseURL: string }): ModelProvider => provider(options, openaiResponsesModel)
 
+/** The client insists on a key; a server that wants none ignores it. */
 const provider = ({ apiKey, keyFrom = 'OPENAI_API_KEY', ...options }: ProviderOptions, modelOf: typeof openaiChatModel): ModelProvider =>
-  Object.freeze({ apiKey, keyFrom, model: (model: string) => modelOf(new OpenAI({ ...options, apiKey: apiKey ?? '' }), { model }) })
+  Object.freeze({ apiKey, keyFrom, model: (model: string) => modelOf(new OpenAI({ ...options, apiKey: apiKey || 'none' }), { model }) })
