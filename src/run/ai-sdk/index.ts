@@ -1,0 +1,1 @@
+export { aiSdkModel } from './model.ts'
