@@ -49,8 +49,10 @@ class AiSdkAnswer {
   readonly #blocks = new Map<string, { readonly index: number; readonly block: BlockType; text: string }>()
   #step: Step | undefined
 
+  /** Of a stream that ends early `ai` says that it finished for another reason, which the provider never named. */
   get whole(): boolean {
-    return this.#step !== undefined
+    const step = this.#step
+    return step !== undefined && step.finishReason !== 'interrupted' && (step.finishReason !== 'other' || step.rawFinishReason !== undefined)
   }
 
   finish(said: readonly unknown[]): ModelEvent {
