@@ -1,6 +1,6 @@
 export type { BlockType, FinishReason, Model, ModelEvent, ModelRequest, ModelResponse, ToolDefinition } from './model.ts'
 export type { InterruptBehavior, RunEvent } from './event.ts'
-export { historyAccumulator, historyHandler, strictHistoryHandler } from './handlers.ts'
+export { historyAccumulator, historyHandler, sessionHandler, strictHistoryHandler } from './handlers.ts'
 export { interruptedMark } from './partial.ts'
 export type { Limits } from './limits.ts'
 export type { ContextFor, HandlerAnswer, ModelContext, RunHandler } from './loop.ts'

@@ -1,0 +1,93 @@
+import { isLeft, isRight, left, type Either } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { assistant, openCalls, settle, toolCall, toolResultsOf, user, type Message, type Settled, type View } from 'indelible'
+import { run, runFaultText, runToEnd, scriptedModel, sessionHandler, tool, type RunEvent } from 'indelible/run'
+import { createSession, openSession, verifySession, type Session } from 'indelible/session'
+import { memoryStore, type Store } from 'indelible/store'
+
+const done = async <T>(task: () => Promise<Either<unknown, T>>): Promise<T> => {
+  const answer = await task()
+  if (isLeft(answer)) throw new Error(JSON.stringify(answer.left))
+  return answer.right
+}
+
+const begun = async (store: Store): Promise<Session> => {
+  const session = await done(createSession(store, { id: 's' }))
+  await done(session.append(user('go')))
+  return session
+}
+
+const settledView = (session: Session): Settled<View<Message>> => {
+  const found = settle(session.view())
+  if (isLeft(found)) throw new Error('not settled')
+  return found.right
+}
+
+const deploy = tool({ name: 'deploy', parameters: {}, run: () => 'deployed' })
+const calling = assistant('Deploying.', toolCall('c1', 'deploy', '{}'))
+
+describe('sessionHandler', () => {
+  it('makes each delta durable before the next step, and says before a tool runs that it does', async () => {
+    const store = memoryStore()
+    const session = await begun(store)
+    const seen: [string, number, number][] = []
+    const ended = await runToEnd({
+      model: scriptedModel([calling, () => (seen.push(['asked', session.len, session.notes().length]), assistant('Done.'))]),
+      view: settledView(session),
+      tools: [tool({ ...deploy, schema: undefined, timeout: 1000, run: () => (seen.push(['ran', session.len, session.notes().length]), 'deployed') })],
+      handlers: [sessionHandler(session)],
+    })
+    expect(isRight(ended) && ended.right.messages).toEqual(session.view().toArray())
+    expect(seen).toEqual([['ran', 1, 1], ['asked', 3, 1]])
+    expect(session.notes().at(0)).toEqual({ type: 'tool_started', callId: 'c1', name: 'deploy' })
+    const again = await done(openSession(store, 's'))
+    expect(again.view().toArray()).toEqual(session.view().toArray())
+    expect(isRight(await verifySession(store, 's')())).toBe(true)
+  })
+
+  it('stores a delta that comes twice once, and refuses one that continues something else', async () => {
+    const session = await begun(memoryStore())
+    const handle = sessionHandler(session)
+    const delta: RunEvent = { type: 'history_delta', seq: 0, step: 0, id: 'r:0', expectedLen: 1, append: [assistant('a')] }
+    expect(isRight(await handle(delta))).toBe(true)
+    expect(isRight(await handle(delta))).toBe(true)
+    expect(session.len).toBe(2)
+    expect(await handle({ ...delta, append: [assistant('b')] })).toMatchObject(left({ _tag: 'OperationMismatch' }))
+    expect(await handle({ ...delta, id: 'r:1' })).toMatchObject(left({ _tag: 'SessionConflict' }))
+    expect(await handle({ ...delta, id: 'r:2', expectedLen: 9 })).toMatchObject(left({ _tag: 'SessionGap' }))
+    expect(session.len).toBe(2)
+  })
+
+  it('ends a run whose session has another writer, with nothing of the step recorded twice or half', async () => {
+    const store = memoryStore()
+    const session = await begun(store)
+    const other = await done(openSession(store, 's'))
+    const stream = run({ model: scriptedModel([assistant('mine'), assistant('never')]), view: settledView(session), handlers: [sessionHandler(session)] })
+    await done(other.append(user('theirs')))
+    const ended = await stream.result()
+    expect(isLeft(ended) && runFaultText(ended.left)).toBe('step 0: a handler refused the event history_delta: SessionConflict')
+    expect(isLeft(ended) && ended.left.partial.messages).toEqual([user('go')])
+    expect(session.view().toArray()).toEqual([user('go'), user('theirs')])
+  })
+
+  it('a run that died while a tool ran is resumed: nothing of its step is there but the note that the tool was started', async () => {
+    const store = memoryStore()
+    const session = await begun(store)
+    // The process ends while the tool runs: as far as the store is concerned, nothing more ever comes.
+    const dying = run({ model: scriptedModel([calling]), view: settledView(session), tools: [tool({ name: 'deploy', parameters: {}, run: () => new Promise(() => undefined) })], handlers: [sessionHandler(session)] })
+    const reader = dying[Symbol.asyncIterator]() // not a loop: leaving one would cancel the run
+    while ((await reader.next()).value?.type !== 'tool_call_start');
+    const resumed = await done(openSession(store, 's'))
+    expect(resumed.notes().at(0)).toMatchObject({ type: 'tool_started', callId: 'c1' })
+
+    // One that died after its calls were recorded leaves them open, and the results say which of them had been started.
+    await done(resumed.append(calling))
+    expect(openCalls(resumed.view()).map(({ id }) => id)).toEqual(['c1'])
+    await done(resumed.append(resumed.interrupted()))
+    const results = resumed.view().toArray().flatMap((message) => toolResultsOf(message))
+    expect(JSON.stringify(results.at(-1))).toMatch(/c1/)
+    const ended = await runToEnd({ model: scriptedModel([assistant('Then I look first.')]), view: settledView(resumed), handlers: [sessionHandler(resumed)] })
+    expect(isRight(ended) && ended.right.stopReason).toBe('end_turn')
+    expect(resumed.view().at(-1)).toEqual(assistant('Then I look first.'))
+  })
+})
