@@ -13,6 +13,6 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
-    testTimeout: 20_000,
+    testTimeout: 60_000,
   },
 })
