@@ -206,12 +206,8 @@ const sourceLength = 100_000
 const keep = (value: unknown, field: string, { limits, redact }: Settings, length?: number): Json =>
   encodeValue(value, { limits: length === undefined ? limits : { ...limits, string: length, size: length + 2 }, redact, path: [field] }).value
 
-const ownFields = (fields: Call['fields'], settings: Settings): JsonObject =>
-  Object.fromEntries(
-    Object.entries(fields ?? {})
-      .filter(([name, value]) => value !== undefined && !fieldNames.has(name))
-      .map(([name, value]) => [name.toWellFormed(), keep(value, name, settings)]),
-  )
+const ownFields = (fields: Call['fields'], { limits, redact }: Settings): JsonObject =>
+  fields === undefined ? {} : Object.fromEntries(Object.entries(objectOf(encodeValue(fields, { limits, redact }).value)).filter(([name]) => !fieldNames.has(name)))
 
 type Summary = OutcomeSummary & { readonly errorMessage?: string }
 

@@ -149,13 +149,14 @@ const object = (value: object, walk: Walk, asked: boolean): Json | undefined => 
   const ancestor = walk.ancestors.find((each) => each.value === value)
   if (ancestor !== undefined) return text(`[circular: ${formatPath(walk.path.slice(0, ancestor.place)) || 'the value itself'}]`, walk)
   if (Array.isArray(value)) return container(value, walk, () => array(value.length >>> 0, (index) => value[index] as unknown, walk))
-  const prototype = Object.getPrototypeOf(value) as object | null
-  const plain = prototype === null || prototype === Object.prototype
+  const plain = isPlain(value)
   if (!plain) {
-    if (value instanceof Map) return container(value, walk, () => array(value.size, nextOf(Map.prototype.entries.call(value)), walk))
-    if (value instanceof Set) return container(value, walk, () => array(value.size, nextOf(Set.prototype.values.call(value)), walk))
     const primitive = primitiveOf(value)
     if (primitive !== undefined) return visit(primitive, walk)
+    const size = sizeOfMap(value)
+    if (size !== undefined) return container(value, walk, () => array(size, nextOf(Map.prototype.entries.call(value)), walk))
+    const count = sizeOfSet(value)
+    if (count !== undefined) return container(value, walk, () => array(count, nextOf(Set.prototype.values.call(value)), walk))
   }
   if (!asked) {
     const { toJSON } = value as { readonly toJSON?: unknown }
@@ -165,23 +166,59 @@ const object = (value: object, walk: Walk, asked: boolean): Json | undefined => 
     }
   }
   const keys = Object.keys(value)
-  if (value instanceof Error)
-    for (const key of ['errors', 'cause', 'message', 'name']) if (!keys.includes(key) && (key === 'name' || Object.hasOwn(value, key))) keys.unshift(key)
+  if (tagOf(value) === 'Error' || value instanceof Error)
+    for (const key of ['errors', 'cause', 'message', 'name'])
+      if (!keys.includes(key) && (key === 'name' || key === 'message' || Object.hasOwn(value, key))) keys.unshift(key)
   if (!plain && keys.length === 0) return text(`[${classOf(value)}]`, walk)
   return container(value, walk, () => record(value as { readonly [key: string]: unknown }, keys, walk))
 }
 
 /** What an object stands for that is no container of others; undefined if it is one. */
 const primitiveOf = (value: object): unknown => {
-  if (value instanceof Date) return Number.isNaN(Date.prototype.getTime.call(value)) ? 'Invalid Date' : Date.prototype.toISOString.call(value)
-  if (value instanceof RegExp) return RegExp.prototype.toString.call(value)
   if (ArrayBuffer.isView(value)) return bytesText(value, new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
-  if (value instanceof ArrayBuffer) return bytesText(value, new Uint8Array(value))
-  for (const box of boxes) if (value instanceof box) return (box.prototype.valueOf as () => unknown).call(value)
-  return undefined
+  const read = leaves.get(tagOf(value))
+  if (read === undefined) return undefined
+  try {
+    return read(value)
+  } catch {
+    return undefined // it only says that it is one
+  }
 }
 
-const boxes = [String, Number, Boolean, BigInt] as const
+/** By tag and not by `instanceof`: generated code may run in a realm of its own. */
+const leaves: ReadonlyMap<string, (value: object) => unknown> = new Map<string, (value: object) => unknown>([
+  ['Date', (value) => (Number.isNaN(Date.prototype.getTime.call(value)) ? 'Invalid Date' : Date.prototype.toISOString.call(value))],
+  ['RegExp', (value) => RegExp.prototype.toString.call(value)],
+  ['ArrayBuffer', (value) => bytesText(value, new Uint8Array(ArrayBuffer.prototype.slice.call(value, 0, 32)), (value as ArrayBuffer).byteLength)],
+  ['String', (value) => String.prototype.valueOf.call(value)],
+  ['Number', (value) => Number.prototype.valueOf.call(value)],
+  ['Boolean', (value) => Boolean.prototype.valueOf.call(value)],
+  ['BigInt', (value) => BigInt.prototype.valueOf.call(value)],
+])
+
+const tagOf = (value: object): string => Object.prototype.toString.call(value).slice(8, -1)
+
+/** How many entries a map has; undefined if the value is none, whatever it says. */
+const sizeBy =
+  (tag: string, constructor: { readonly prototype: object }): ((value: object) => number | undefined) =>
+  (value) => {
+    if (tagOf(value) !== tag && !Object.prototype.isPrototypeOf.call(constructor.prototype, value)) return undefined
+    try {
+      return Reflect.get(constructor.prototype, 'size', value) as number
+    } catch {
+      return undefined
+    }
+  }
+
+const sizeOfMap = sizeBy('Map', Map) as (value: object) => number | undefined
+const sizeOfSet = sizeBy('Set', Set)
+
+/** An object literal, of this realm or another, or an object without a prototype. */
+const isPlain = (value: object): boolean => {
+  const prototype = Object.getPrototypeOf(value) as object | null
+  if (prototype === null || prototype === Object.prototype) return true
+  return Object.getPrototypeOf(prototype) === null && Object.hasOwn(prototype, 'isPrototypeOf')
+}
 
 const container = (value: object, walk: Walk, fill: () => Json): Json => {
   if (walk.level >= walk.depth) {
@@ -294,9 +331,9 @@ const functionText = (value: object): string => {
   return typeof name === 'string' && name !== '' ? `[function ${name}]` : '[function]'
 }
 
-const bytesText = (value: object, bytes: Uint8Array): string => {
+const bytesText = (value: object, bytes: Uint8Array, length = bytes.length): string => {
   const hex = Array.from(bytes.subarray(0, 32), (byte) => byte.toString(16).padStart(2, '0')).join('')
-  return `[${classOf(value)}(${bytes.length}): ${hex}${bytes.length > 32 ? '…' : ''}]`
+  return `[${classOf(value)}(${length}): ${hex}${length > 32 ? '…' : ''}]`
 }
 
 /** The name of a value's class. Runs its getters, so it may throw. */

@@ -11,7 +11,7 @@ import type { CallRecord } from './record.ts'
 export interface CallLogOptions {
   /** What the log starts with. */
   readonly from?: View<CallRecord> | Iterable<CallRecord>
-  /** The limits of `args`, of `kwargs`, and of every other field that holds data. */
+  /** The limits of `args`, of `kwargs`, of the error message, and of fields of your own together. */
   readonly limits?: EncodeLimits
   /**
    * Sees arguments, error messages, program source, fields of your own and stored content, each value with its place:

@@ -4,7 +4,7 @@
  */
 import type { History } from '../history/index.ts'
 import { NotJson, snapshot, type Json, type JsonArray, type JsonObject } from '../json/index.ts'
-import { encodeValue } from './encode.ts'
+import { classOf, encodeValue } from './encode.ts'
 import { createCallLog, type CallLogOptions } from './log.ts'
 import { fieldNames, isoTime, speakers, type CallRecord, type OutcomeSummary, type Speaker } from './record.ts'
 
@@ -60,7 +60,7 @@ export const normalizeRecords = (stored: unknown, options: Omit<CallLogOptions, 
     kept: count('kept'),
     repaired: count('repaired'),
     dropped: count('dropped'),
-    ...(list === undefined && { problem: `the records should be an array, found ${described(encodeValue(stored).value)}` }),
+    ...(list === undefined && { problem: `the records should be an array, found ${kindOf(stored)}` }),
   }
   return Object.freeze({ log: createCallLog({ ...options, from: records }), report: Object.freeze(report) })
 }
@@ -269,6 +269,17 @@ const described = (value: Json | undefined): string => {
   if (isArray(value)) return 'an array'
   if (isObject(value)) return 'an object'
   return typeof value === 'string' && value.length > 40 ? `${JSON.stringify(value.slice(0, 40).toWellFormed())}…` : JSON.stringify(value)
+}
+
+/** What was stored in place of an array. */
+const kindOf = (stored: unknown): string => {
+  if (typeof stored !== 'object' || stored === null) return described(encodeValue(stored).value)
+  try {
+    const name = classOf(stored)
+    return name === 'Object' ? 'an object' : `an instance of ${name}`
+  } catch {
+    return 'an object that can not be read'
+  }
 }
 
 const isArray: (value: unknown) => value is JsonArray = Array.isArray

@@ -86,6 +86,11 @@ describe('a record', () => {
     await recordCall(log, { methodName: '\ud800', callId: 'c\udfff', args: cycle, kwargs: { get bad() { throw new Error('no') } } }, () => 1)
     expect(last(log)).toMatchObject({ callId: 'c\ufffd', methodName: '\ufffd', args: ['10n', 'NaN', '[circular: args]'], kwargs: { bad: '[unreadable: Error: no]' } })
   })
+  it('fields that can not be read do not keep the call from being made', async () => {
+    const log = logOf()
+    expect(await recordCall(log, { methodName: 'f', fields: { get bad() { throw new Error('no') }, good: 1 } }, () => 7)).toBe(7)
+    expect(last(log)).toMatchObject({ bad: '[unreadable: Error: no]', good: 1 })
+  })
   it('counts failure as the caller says, where failure is a value', async () => {
     const log = logOf()
     const summarize = (value: { readonly _tag: string }) => (value._tag === 'Left' ? { ok: false, errorType: 'Conflict', errorMessage: 'late', retriable: true, source: 'db' } : {})

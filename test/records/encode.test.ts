@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm'
 import { describe, expect, it } from 'vitest'
 import { encodeValue, type Redact } from 'indelible/records'
 
@@ -51,6 +52,15 @@ describe('what JSON can not say', () => {
     ['keys that become one', { 'k\ud800': 1, 'k\ud801': 2 }, { 'k\ufffd': 1, 'k\ufffd~2': 2 }],
   ])('%s', (_name, value, expected) => expect(encoded(value)).toStrictEqual(expected))
 
+  it('the same of another realm, where generated code may run', () => {
+    const foreign = runInNewContext('({ map: new Map([[1, new Set([2])]]), when: new Date(0), re: /a/, bytes: new Uint8Array([1]), error: new TypeError("no"), empty: {}, list: [], boxed: new String("a"), buffer: new ArrayBuffer(1) })') as unknown
+    expect(JSON.parse(JSON.stringify(encoded(foreign)))).toEqual({
+      map: [[1, [2]]], when: '1970-01-01T00:00:00.000Z', re: '/a/', bytes: '[Uint8Array(1): 01]', error: { name: 'TypeError', message: 'no' }, empty: {}, list: [], boxed: 'a', buffer: '[ArrayBuffer(1): 00]',
+    })
+  })
+  it('an error whose message is not its own', () => {
+    expect(encoded(new DOMException('gone', 'AbortError'))).toEqual({ name: 'AbortError', message: 'gone' })
+  })
   it('-0 becomes 0', () => expect(Object.is(encoded(-0), 0)).toBe(true))
   it('a __proto__ key stays a key', () => {
     const value = encoded(JSON.parse('{"__proto__": {"admin": true}}')) as object
@@ -175,7 +185,8 @@ describe('values that fight back', () => {
     ['a revoked proxy', [revoked()], ["[unreadable: TypeError: Cannot perform 'IsArray' on a proxy that has been revoked]"]],
     ['traps that throw', [new Proxy({}, { ownKeys: no })], ['[unreadable: Error: no]']],
     ['a trap that throws what throws', [new Proxy({}, { getPrototypeOf: () => { throw { get message() { return no() }, toString: no } } })], ['[unreadable]']],
-    ['a proxy of a map', [new Proxy(new Map(), {})], [expect.stringMatching(/^\[unreadable: TypeError/)]],
+    ['a proxy of a map', [new Proxy(new Map([[1, 2]]), {})], ['[Map]']],
+    ['what only says that it is a map, a date, bytes', ['Map', 'Set', 'Date', 'ArrayBuffer', 'String'].map((tag) => Object.assign(Object.create({ [Symbol.toStringTag]: tag }) as object, { a: 1 })), Array.from({ length: 5 }, () => ({ a: 1 }))],
     ['a prototype of a date', [Object.create(Date.prototype)], [expect.stringMatching(/^\[unreadable: TypeError/)]],
     ['a constructor that throws', Object.create({ get constructor() { return no() } }), '[unreadable: Error: no]'],
     ['a name that is no string', [Object.defineProperty(() => 1, 'name', { value: 1 }), Object.create({ constructor: Object.defineProperty(() => 1, 'name', { value: 7 }) })], ['[function]', '[Object]']],

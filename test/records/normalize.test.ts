@@ -43,7 +43,7 @@ describe('what is valid stays as it is', () => {
 
 describe('what is no array of records', () => {
   it.each<readonly [unknown, string]>([
-    [undefined, 'null'], [null, 'null'], ['[]', '"[]"'], [{ 0: record, length: 1 }, 'an object'], [7, '7'], [new Set([record]), 'an array'],
+    [undefined, 'null'], [null, 'null'], ['[]', '"[]"'], [{ 0: record, length: 1 }, 'an object'], [7, '7'], [new Set([record]), 'an instance of Set'], [createCallLog().view(), 'an object'],
   ])('%j gives an empty log, and says so', (stored, found) => {
     const { log, report } = normalizeRecords(stored)
     expect(log.len).toBe(0)
@@ -53,7 +53,7 @@ describe('what is no array of records', () => {
   it('a list that was revoked', () => {
     const revoked = Proxy.revocable([], {})
     revoked.revoke()
-    expect(normalizeRecords(revoked.proxy).report.problem).toMatch(/found "\[unreadable: TypeError/)
+    expect(normalizeRecords(revoked.proxy).report.problem).toMatch(/found an object that can not be read/)
   })
   it('mixed entries: the records stay, in order, and each of the others has a reason', () => {
     const sparse = [record, 'text', null, , [record], {}, { role: 'user' }, { ...record, callId: 'c2' }] // oxlint-disable-line no-sparse-arrays
