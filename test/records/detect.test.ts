@@ -116,6 +116,7 @@ describe('what is no use of the history', () => {
     'const options = { conversationHistory: [] }',
     'const conversationHistory = [1, 2]; conversationHistory.map(f)',
     'function conversationHistory() {} conversationHistory()',
+    'function f() { if (x) { var conversationHistory = [] } return conversationHistory.map(g) }',
     'history.filter(f); myConversationHistory.map(f); conversationHistory2.map(f)',
     'items.filter(f).map(g).slice(1)',
     'conversationHistory: for (;;) break conversationHistory',

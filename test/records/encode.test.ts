@@ -127,7 +127,7 @@ describe('bounds', () => {
     expect(keys.map((key) => key.length <= 100)).toEqual([true, true])
   })
   it('never cuts a character in two', () => {
-    for (const extra of ['', 'a']) expect(String(encodeValue(extra + '🙂'.repeat(500), { limits: { string: 100 } }).value).isWellFormed()).toBe(true)
+    for (const extra of ['', 'a']) expect(encodeValue(extra + '🙂'.repeat(500), { limits: { string: 100 } }).value).toMatch(/^a?(?:🙂)+… \(\d+ more\)$/u)
   })
   it('size: keeps the first, says how many are missing, and stays within', () => {
     for (const size of [256, 300, 1000, 5000]) {

@@ -95,6 +95,7 @@ describe('the records of older runtimes', () => {
   })
   it('where both are there, the newer counts', () => {
     expect(but({ call_id: 'old' })).toEqual({ record, fate: 'repaired', reasons: ['call_id is left out: there is a callId'] })
+    expect(but({ artifactHit: false, artifact_hit: true }).record).toEqual({ ...record, artifactHit: false })
   })
 })
 

@@ -81,6 +81,11 @@ describe('and back', () => {
     expect(items[0]).toMatchObject({ type: 'message', role: 'assistant', rawItem: { indelible: everyPart } })
     expect(decoded(items)).toEqual([everyPart])
   })
+  it('keeps a call apart from the message before, where it was', () => {
+    const apart = [assistant('I look.'), assistant(toolCall('c1', 'f', '{}')), toolResult('c1', 'ok'), assistant(toolCall('c2', 'f', '{}')), assistant(toolCall('c3', 'f', '{}'))]
+    expect(encodeThread(apart).map((item) => 'rawItem' in item)).toEqual([false, true, false, false, true])
+    expect(decoded(encodeThread(apart))).toEqual(apart)
+  })
   it('believes the items, once somebody has changed them', () => {
     const items = encodeThread([{ role: 'user', id: 'm1', content: [{ type: 'text', text: 'a' }] }])
     const changed = [{ ...items[0], content: 'b' }]
