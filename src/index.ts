@@ -115,6 +115,7 @@ export {
   type Usage,
 } from './notes/index.ts'
 export {
+  assembleTranscript,
   exportLines,
   exportOf,
   readTranscript,

@@ -1,5 +1,6 @@
 /** What a command is, and the two ways in which one can fail that are the user's to mend. */
 import type { ParseArgsOptionsConfig } from 'node:util'
+import type { Progress } from './progress.ts'
 
 export interface Command {
   readonly name: string
@@ -21,6 +22,10 @@ export interface Terminal {
   readonly colour: boolean
   /** Write lines to standard output, no faster than it takes them. */
   readonly print: (lines: Iterable<string>) => Promise<void>
+  /** Write lines to standard error. */
+  readonly tell: (lines: Iterable<string>) => void
+  /** A bar on standard error for work of so many bytes. Without a total: a count. */
+  readonly progress: (label: string, total: number | undefined) => Progress
 }
 
 /** The command was called wrongly: exit 2. */

@@ -47,7 +47,7 @@ Example:
     const budget = tokensOf(typeof values['budget'] === 'string' ? values['budget'] : '32k')
     const policy = policyOf(typeof values['policy'] === 'string' ? values['policy'] : 'paged', policies)
     const at = wholeNumber('--at', values['at'], undefined)
-    const { view: whole, title } = await readConversation(path, values['pick'])
+    const { view: whole, title } = await readConversation(path, values, terminal)
     const view = whole.slice(0, at)
     const derived = deriveContext(view, { budget, policy })
     if (isLeft(derived)) throw new Unreadable(`${path}: ${contextFaultText(derived.left)}`)

@@ -1,33 +1,16 @@
-/** What a command reads: a recorded conversation or another text, from a file or standard input. */
+/** The FILE that a command is given, read as a transcript. */
 import { isUtf8 } from 'node:buffer'
-import { readFile } from 'node:fs/promises'
+import { createReadStream } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { createHistory, type View } from '../history/index.ts'
 import { codecFaultText, type Message } from '../message/index.ts'
-import { readTranscript } from '../transcript/index.ts'
-import { Misuse, Unreadable, wholeNumber } from './command.ts'
+import { assembleTranscript, readTranscriptStream, type Transcript, type TranscriptEvent, type TranscriptOptions } from '../transcript/index.ts'
+import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from './command.ts'
+import { counted } from './screen.ts'
 
-export interface Conversation {
-  readonly view: View<Message>
-  /** What was read, in a few words: name, format, how many messages. */
-  readonly title: string
-}
-
-/** The conversation in a file, `-` for standard input; `pick` as the option was given, for a file of several. */
-export const readConversation = async (path: string, pick: unknown): Promise<Conversation> => {
-  const which = wholeNumber('--pick', pick, 0)
-  if (which < 0) throw new Misuse('--pick counts from 0: it takes no negative number')
-  const transcript = readTranscript(await textOf(path), { pick: which })
-  if (isLeft(transcript)) throw new Unreadable(`${path}: ${codecFaultText(transcript.left)}`)
-  const { format, messages, count } = transcript.right
-  const view = createHistory<Message>({ from: messages }).view()
-  const of = count > 1 ? `, conversation ${which} of ${count} (--pick 0…${count - 1})` : ''
-  const name = path === '-' ? 'standard input' : basename(path)
-  return { view, title: `${name}: ${format}${of}, ${view.length} ${view.length === 1 ? 'message' : 'messages'}` }
-}
-
-/** The one FILE that a command takes. */
+/** The one FILE of a command's arguments. Throws Misuse. */
 export const oneFile = (command: string, positionals: readonly string[], what = 'conversation'): string => {
   const [path, ...others] = positionals
   if (path === undefined) throw new Misuse(`${command} needs a FILE: the ${what} to read, or - for standard input`)
@@ -35,16 +18,49 @@ export const oneFile = (command: string, positionals: readonly string[], what = 
   return path
 }
 
-/** The text of a file, or of standard input for `-`. */
-export const textOf = async (path: string): Promise<string> => {
-  let bytes: Buffer
-  try {
-    bytes = await (path === '-' ? readStandardInput() : readFile(path))
-  } catch (error) {
-    const code = (error as NodeJS.ErrnoException).code
-    const reason = code === undefined ? String(error) : (reasons[code] ?? `can't be read (${code})`)
-    throw new Unreadable(`${path}: ${reason}`)
-  }
+/** The conversation that `--pick` names. Throws Misuse. */
+export const pickOf = (values: Call['values']): number => {
+  const pick = wholeNumber('--pick', values['pick'], 0)
+  if (pick < 0) throw new Misuse('--pick counts from 0: it takes no negative number')
+  return pick
+}
+
+/** What a file is called in messages. */
+export const nameOf = (path: string): string => (path === '-' ? 'standard input' : basename(path))
+
+/** Read a file, or standard input for `-`, with a progress bar where a person waits. Throws Unreadable. */
+export const readTranscriptFile = async (path: string, options: TranscriptOptions, terminal: Terminal): Promise<Transcript> => {
+  const events: TranscriptEvent[] = []
+  for await (const event of readTranscriptStream(bytesOf(path, terminal), options)) events.push(event)
+  const transcript = assembleTranscript(events)
+  if (isLeft(transcript)) throw new Unreadable(`${path}: ${codecFaultText(transcript.left)}`)
+  return transcript.right
+}
+
+/** What was read, in a few words: name, format, which of several, how many messages. */
+export const titleOf = (path: string, { format, messages, count, pick }: Transcript): string =>
+  `${nameOf(path)}: ${format}${count > 1 ? `, conversation ${pick} of ${count} (--pick 0…${count - 1})` : ''}, ${counted(messages.length, 'message')}`
+
+export interface Conversation {
+  readonly view: View<Message>
+  readonly title: string
+}
+
+/** The conversation in a file, as a history's view. Tells if lines of it are damaged. */
+export const readConversation = async (path: string, values: Call['values'], terminal: Terminal): Promise<Conversation> => {
+  const transcript = await readTranscriptFile(path, { pick: pickOf(values) }, terminal)
+  const { messages, pages, damage } = transcript
+  if (damage.length > 0) terminal.tell([`${nameOf(path)}: ${counted(damage.length, 'damaged line')} left out; indelible check says which`])
+  const history = createHistory<Message>()
+  messages.forEach((message, position) => history.append(message, pages?.[position]))
+  return { view: history.view(), title: titleOf(path, transcript) }
+}
+
+/** The text of a file, or of standard input for `-`. Throws Unreadable, also where it is not UTF-8. */
+export const textOf = async (path: string, terminal: Terminal): Promise<string> => {
+  const pieces: Uint8Array[] = []
+  for await (const piece of bytesOf(path, terminal)) pieces.push(piece)
+  const bytes = Buffer.concat(pieces)
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
@@ -52,17 +68,37 @@ export const textOf = async (path: string): Promise<string> => {
   }
 }
 
-const reasons: { readonly [code: string]: string } = {
-  ENOENT: 'there is no such file',
-  EISDIR: 'is a folder; expected a file',
-  EACCES: "may not be read: permission denied",
-  ERR_FS_FILE_TOO_LARGE: 'is larger than 2 GiB',
+async function* bytesOf(path: string, terminal: Terminal): AsyncGenerator<Uint8Array> {
+  let progress: ReturnType<Terminal['progress']> | undefined
+  try {
+    const total = path === '-' ? undefined : (await stat(path)).size
+    progress = terminal.progress(`reading ${nameOf(path)}`, total)
+    const source: AsyncIterable<Uint8Array> = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 1 << 20 })
+    let done = 0
+    for await (const bytes of source) {
+      yield bytes
+      progress.at((done += bytes.length))
+    }
+  } catch (error) {
+    throw unreadable(path, error)
+  } finally {
+    progress?.end()
+  }
 }
 
-const readStandardInput = async (): Promise<Buffer> => {
-  const chunks: Buffer[] = []
-  for await (const chunk of process.stdin) chunks.push(chunk as Buffer)
-  return Buffer.concat(chunks)
+/** What is wrong with a path, from the error that using it gave. */
+export const unreadable = (path: string, error: unknown): Unreadable => {
+  const { code } = error as NodeJS.ErrnoException
+  return new Unreadable(`${path}: ${code === undefined ? String(error) : (reasons[code] ?? `can't be used (${code})`)}`)
+}
+
+const reasons: { readonly [code: string]: string } = {
+  ENOENT: 'there is no such file',
+  ENOTDIR: 'there is no such file',
+  EISDIR: 'is a folder; expected a file',
+  EACCES: 'may not be used: permission denied',
+  EROFS: 'may not be written: the file system is read-only',
+  ENOSPC: 'the disk is full',
 }
 
 /** The offset of the first byte that is not part of a UTF-8 character, by halving. */

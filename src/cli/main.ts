@@ -2,14 +2,17 @@
 /** The command line: finds the command, reads its options, and turns failures into messages and exit codes. */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { check } from './check.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
 import { context } from './context.ts'
+import { convert } from './convert.ts'
+import { createProgress } from './progress.ts'
 import { records } from './records.ts'
-import { printable } from './screen.ts'
 import { replay } from './replay.ts'
+import { printable } from './screen.ts'
 import { show } from './show.ts'
 
-const commands: readonly Command[] = [show, replay, context, records]
+const commands: readonly Command[] = [show, check, convert, replay, context, records]
 
 const help = `Usage: indelible COMMAND [options]
 
@@ -99,6 +102,10 @@ const terminal: Terminal = {
     }
     if (pending !== '') await write(pending)
   },
+  tell: (lines) => {
+    for (const line of lines) process.stderr.write(`${printable(line)}\n`)
+  },
+  progress: (label, total) => createProgress(label, total, process.stderr),
 }
 
 // Whoever reads our output may stop reading (`| head`). That ends the command, and is no failure.

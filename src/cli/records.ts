@@ -41,7 +41,7 @@ Example:
     const names = typeof values['name'] === 'string' ? values['name'].split(',').filter((name) => name !== '') : undefined
     if (names?.length === 0) throw new Misuse('--name takes at least one name')
 
-    const entries = entriesOf(await textOf(path), path)
+    const entries = entriesOf(await textOf(path, terminal), path)
     const { summarizeHistoryUse } = await import('../records/index.ts') // with its parser, which no other command needs
     const usage = summarizeHistoryUse(entries.map(({ value }) => value), names && { names })
     const placeOf = (index: number): string => entries[index]?.place ?? String(index)

@@ -41,7 +41,7 @@ Example:
     const path = oneFile('replay', positionals)
     const budgets = (typeof values['budget'] === 'string' ? values['budget'] : '16k,32k,64k').split(',').map(tokensOf)
     const chosen = policiesOf(typeof values['policy'] === 'string' ? values['policy'] : 'all')
-    const { view, title } = await readConversation(path, values['pick'])
+    const { view, title } = await readConversation(path, values, terminal)
     if (values['json'] === true) {
       for (const budget of budgets)
         for (const policy of chosen) await terminal.print([JSON.stringify(judge(view, { budget, policy }))])

@@ -46,6 +46,9 @@ export const padStart = (text: string, columns: number): string => ' '.repeat(Ma
 /** A whole number with commas between its thousands. */
 export const grouped = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
 
+/** `18 repairs`, `1 repair`, `no repairs`. */
+export const counted = (count: number, what: string, many = `${what}s`): string => `${count === 0 ? 'no' : grouped(count)} ${count === 1 ? what : many}`
+
 // CSI, OSC and the two-character escapes, as ECMA-48 has them.
 // oxlint-disable-next-line no-control-regex
 const escapeSequence = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]/g

@@ -15,8 +15,9 @@ page kind, estimated tokens and a line of content for every message, tool calls
 with the position of their result, then totals and the calls nobody answered.
 FILE is found out by its content; - reads standard input.
 
-Formats: an array of OpenAI chat messages, or an object with one in "messages";
-a tau-bench file (several conversations); a pi session (JSON lines).
+Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
+an array or in the body of a request or answer; tau-bench files; SWE-agent
+trajectories; session files of pi, Claude Code and Codex; exports of Indelible.
 
 Options:
   --pick N       the conversation to show, in a file of several (default 0)
@@ -43,7 +44,7 @@ Example:
     const from = wholeNumber('--from', values['from'], 0)
     const to = wholeNumber('--to', values['to'], undefined)
 
-    const { view, title } = await readConversation(path, values['pick'])
+    const { view, title } = await readConversation(path, values, terminal)
     const options = { kinds, from, to: to ?? view.length, columns: terminal.columns, colour: terminal.colour }
 
     if (values['json'] === true) return terminal.print(timelineJson(view, options))

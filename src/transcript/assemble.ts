@@ -7,7 +7,12 @@ import type { TranscriptEvent } from './event.ts'
 import type { Range, Summary } from './line-format.ts'
 import type { Damage, PlacedNote, Transcript, TranscriptFormat, TranscriptLoss } from './transcript.ts'
 
-export const assemble = (events: readonly TranscriptEvent[]): Either<CodecFault, Transcript> => {
+/**
+ * The transcript that the events of `readTranscriptStream` make, all of them: what `readTranscript` gives.
+ *
+ * Throws  Error, if the last event is neither `end` nor `fault`
+ */
+export const assembleTranscript = (events: readonly TranscriptEvent[]): Either<CodecFault, Transcript> => {
   const last = events.at(-1)
   if (last?.type === 'fault') return left(last.fault)
   if (last?.type !== 'end' || events[0]?.type !== 'start') throw new Error('the events of a transcript end with `end` or `fault`')

@@ -1,3 +1,4 @@
+export { assembleTranscript } from './assemble.ts'
 export { exportLines, exportOf, type Exported, type ExportedRow } from './export.ts'
 export { readTranscript } from './read.ts'
 export { readTranscriptStream } from './stream.ts'

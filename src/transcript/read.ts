@@ -2,7 +2,7 @@
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { describe, inspectJson, type JsonTextProblem } from '../json/index.ts'
 import type { CodecFault } from '../message/index.ts'
-import { assemble } from './assemble.ts'
+import { assembleTranscript } from './assemble.ts'
 import { conversationsIn, unknownFormat } from './conversation.ts'
 import { lookAt } from './detect.ts'
 import type { TranscriptEvent } from './event.ts'
@@ -47,7 +47,7 @@ const readLines = (format: LineFormat, lines: Iterable<Line>, options: Transcrip
     if (made.at(-1)?.type === 'fault') break
   }
   for (const event of reader.end()) events.push(event)
-  return assemble(events)
+  return assembleTranscript(events)
 }
 
 const readWhole = (value: unknown, losses: Transcript['losses'], damage: readonly Damage[], { pick = 0, strict = false }: TranscriptOptions): Either<CodecFault, Transcript> => {

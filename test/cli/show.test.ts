@@ -1,31 +1,14 @@
 /** The command as a person runs it: a real process, its output, its exit code. */
-import { spawn, spawnSync } from 'node:child_process'
-import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { spawn } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
 import { widthOf } from '../../src/cli/screen.ts'
 import { itShared, shared } from '../shared.ts'
+import { folder, indelible, main, written } from './indelible.ts'
 
-const main = join(root, 'src/cli/main.ts')
 const example = join(root, 'examples/coding-agent.json')
-const folder = mkdtempSync(join(tmpdir(), 'indelible-show-'))
-
-const written = (name: string, content: string | Uint8Array): string => {
-  const path = join(folder, name)
-  writeFileSync(path, content)
-  return path
-}
-
-const indelible = (args: readonly string[], options: { readonly columns?: number; readonly input?: string; readonly env?: object } = {}) => {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [main, ...args], {
-    encoding: 'utf8',
-    input: options.input ?? '',
-    env: { PATH: process.env['PATH'], COLUMNS: String(options.columns ?? 100), ...options.env },
-  })
-  return { status, stdout, stderr, lines: stdout.split('\n') }
-}
 
 describe('indelible show', () => {
   it('prints position, role, page kind, tokens and a line of content, calls with their results, and totals', () => {
@@ -101,7 +84,7 @@ describe('indelible show', () => {
 
   it.each<readonly [string, readonly string[], RegExp]>([
     ['no command', [], /no COMMAND given/],
-    ['an unknown command', ['shw'], /there is no command "shw"; expected one of: show/],
+    ['an unknown command', ['shw'], /there is no command "shw"; expected one of: show, check, convert, /],
     ['an option before the command', ['--json', 'show'], /there is no option --json before the COMMAND/],
     ['no file', ['show'], /show needs a FILE/],
     ['two files', ['show', 'a', 'b'], /takes one FILE, but got 2: a, b/],
@@ -120,8 +103,8 @@ describe('indelible show', () => {
     ['no such file', () => join(folder, 'none'), /there is no such file/],
     ['a folder', () => folder, /is a folder; expected a file/],
     ['not JSON', () => written('a.json', '[\n{"role": "user",}]'), /a\.json: line 2, column 17: not JSON: expected a key in double quotes, found "\}"/],
-    ['not UTF-8', () => written('b.json', new Uint8Array([0x5b, 0x22, 0xff, 0x22, 0x5d])), /b\.json: byte 2 is not UTF-8; expected a text file/],
-    ['cut UTF-8', () => written('c.json', new Uint8Array([0x22, 0xe2, 0x82])), /c\.json: byte 1 is not UTF-8/],
+    ['not text', () => written('b.json', new Uint8Array([0x5b, 0x22, 0xff, 0x22, 0x5d])), /b\.json: this is an array, not a conversation/],
+    ['cut UTF-8', () => written('c.json', new Uint8Array([0x22, 0xe2, 0x82])), /c\.json: line 1, column 3: not JSON: expected a closing quote, found the end/],
     ['no conversation', () => written('d.json', '{"a": 1}'), /d\.json: this is an object with a, not a conversation; expected/],
     ['a bad message', () => written('e.json', '[{"role":"user","content":"a"},{"role":"user","content":{}}]'), /e\.json: \[1\]\.content should be a string, null or an array of parts, found an empty object/],
   ])('exit 1 for a file that cannot be read: %s', (_name, path, message) => {

@@ -2,9 +2,8 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { exportLines, exportOf, readTranscript, readTranscriptStream, type TranscriptEvent, type TranscriptOptions } from 'indelible'
+import { assembleTranscript, exportLines, exportOf, readTranscript, readTranscriptStream, type TranscriptEvent, type TranscriptOptions } from 'indelible'
 import { root } from '../../scripts/run.ts'
-import { assemble } from '../../src/transcript/assemble.ts'
 import { conversation } from '../messages.ts'
 import { itShared, readShared } from '../shared.ts'
 import { lines } from './reading.ts'
@@ -56,7 +55,7 @@ describe('readTranscriptStream', () => {
     const damaged = tree.split('\n').toSpliced(2, 0, '{"type":"message","x":1,"x":2', '').join('\n')
     await fc.assert(fc.asyncProperty(fc.constantFrom(tree, exported, chat, damaged, damaged.slice(10), `\ufeff\n\n${tree}`), fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 8 }), async (text, sizes) => {
       const events = await eventsOf(text, {}, sizes)
-      expect(assemble(events)).toEqual(readTranscript(text))
+      expect(assembleTranscript(events)).toEqual(readTranscript(text))
     }), { numRuns: 200 })
   })
   it('stops reading its source when its consumer stops, and throws what the source throws', async () => {
@@ -93,8 +92,8 @@ describe('readTranscriptStream', () => {
     for (const name of ['coding-agent.pi-session.jsonl', 'tau-airline-gpt-4o.openai-chat.json', 'swe-marshmallow-text.swe-agent.json']) {
       const text = readShared(`transcripts/${name}`)
       const transcript = readTranscript(text)
-      expect(assemble(await eventsOf(text))).toEqual(transcript)
-      if (transcript._tag === 'Right') expect(assemble(await eventsOf([...exportLines(exportOf(transcript.right))].join(''), {}, [4096]))).toMatchObject({ right: { messages: transcript.right.messages } })
+      expect(assembleTranscript(await eventsOf(text))).toEqual(transcript)
+      if (transcript._tag === 'Right') expect(assembleTranscript(await eventsOf([...exportLines(exportOf(transcript.right))].join(''), {}, [4096]))).toMatchObject({ right: { messages: transcript.right.messages } })
     }
   })
 })

@@ -1,0 +1,57 @@
+/** `indelible check FILE`: what a recorded conversation is, and what of it is not in order. */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { mend, problemText, settle } from '../message/index.ts'
+import { Unreadable, type Command } from './command.ts'
+import { oneFile, pickOf, readTranscriptFile, titleOf } from './input.ts'
+import { damageLines, originLines, readLossLines } from './report.ts'
+import { counted, fit, oneLine } from './screen.ts'
+
+export const check: Command = {
+  name: 'check',
+  synopsis: 'check FILE',
+  purpose: 'say what a recorded conversation is, and what is damaged',
+  help: `Usage: indelible check [options] FILE
+
+Reads a conversation in any format that "show" reads, and says which format it
+is in, where it comes from, which lines are damaged, what was read otherwise
+than it was written, and which tool calls and results do not pair, so that a
+provider would refuse them. FILE - reads standard input.
+
+Exit code 1 if a line is damaged or FILE can't be read.
+
+Options:
+  --pick N       the conversation to check, in a file of several (default 0)
+  --json         one JSON object, for programs
+  -h, --help     print this help
+
+Example:
+  indelible check session.jsonl
+`,
+  options: {
+    pick: { type: 'string' },
+    json: { type: 'boolean' },
+  },
+  run: async ({ values, positionals, terminal }) => {
+    const path = oneFile('check', positionals)
+    const transcript = await readTranscriptFile(path, { pick: pickOf(values) }, terminal)
+    const { format, messages, damage, losses, count, pick, origin } = transcript
+    const settled = settle(messages)
+    const problems = isLeft(settled) ? settled.left.problems : []
+    const { columns } = terminal
+    if (values['json'] === true)
+      await terminal.print([JSON.stringify({ format, count, pick, messages: messages.length, notes: transcript.notes.length, origin, damage, losses, problems })])
+    else
+      await terminal.print([
+        titleOf(path, transcript),
+        ...originLines(transcript, columns),
+        ...(damage.length === 0 ? ['damage: none'] : damageLines(damage, columns)),
+        ...readLossLines(losses, columns),
+        problems.length === 0 ? 'pairing: every call has its result' : `pairing: ${counted(problems.length, 'fault')}, ${counted(mend(messages).repairs.length, 'repair')} would settle it`,
+        ...problems.slice(0, mostShown).map((problem) => fit(`  ${oneLine(problemText(problem))}`, columns)),
+        ...(problems.length > mostShown ? [`  … and ${problems.length - mostShown} more`] : []),
+      ])
+    if (damage.length > 0) throw new Unreadable(`${path}: ${counted(damage.length, 'line')} of it ${damage.length === 1 ? 'is' : 'are'} damaged`)
+  },
+}
+
+const mostShown = 40

@@ -1,0 +1,138 @@
+/** `indelible convert FILE --to FORMAT`: a recorded conversation as a request of another format carries it. */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { codecFaultText, codecs, mend, type Codec, type Loss, type Message, type Repair, type Sequence, type Settled } from '../message/index.ts'
+import { exportLines, exportOf, type Transcript } from '../transcript/index.ts'
+import { Misuse, Unreadable, type Command } from './command.ts'
+import { nameOf, oneFile, pickOf, readTranscriptFile } from './input.ts'
+import { writeOut } from './output.ts'
+import { damageLines, lossLines, readLossLines, repairLines } from './report.ts'
+import { counted } from './screen.ts'
+
+const formats: readonly string[] = [...Object.keys(codecs), 'indelible']
+
+export const convert: Command = {
+  name: 'convert',
+  synopsis: 'convert FILE',
+  purpose: 'write a recorded conversation in another format',
+  help: `Usage: indelible convert FILE --to FORMAT [options]
+
+Reads a conversation in any format that "show" reads and prints it in another:
+${wrapped(formats)}
+
+A request that a provider accepts is printed: calls without a result get an
+error result, and so on. "indelible" is the record as it was found, one JSON
+line a row. What was repaired, what the format can't say and which lines of FILE
+were damaged is told on standard error. FILE - reads standard input.
+
+Options:
+  --to FORMAT    the format to write
+  --pick N       the conversation to convert, in a file of several (default 0)
+  --out FILE     write to a file, which must not be there yet
+  --force        write over the file that --out names
+  --strict       stop at the first damaged line
+  --json         tell the report as one JSON object, for programs
+  -h, --help     print this help
+
+Example:
+  indelible convert session.jsonl --to anthropic --out request.json
+`,
+  options: {
+    to: { type: 'string' },
+    pick: { type: 'string' },
+    out: { type: 'string' },
+    force: { type: 'boolean' },
+    strict: { type: 'boolean' },
+    json: { type: 'boolean' },
+  },
+  run: async ({ values, positionals, terminal }) => {
+    const path = oneFile('convert', positionals)
+    const to = values['to']
+    if (typeof to !== 'string') throw new Misuse(`convert needs --to FORMAT: one of ${formats.join(', ')}`)
+    if (!formats.includes(to)) throw new Misuse(`--to: "${to}" is not a format; expected ${formats.join(', ')}`)
+    const out = values['out']
+    const transcript = await readTranscriptFile(path, { pick: pickOf(values), strict: values['strict'] === true }, terminal)
+    const { lines, written, repairs, losses } = to === 'indelible' ? exported(transcript) : encoded(transcript, to)
+
+    if (typeof out === 'string') await writeOut(out, lines, { input: path, force: values['force'] === true })
+    else await terminal.print(lines)
+
+    const { format, damage } = transcript
+    if (values['json'] === true) return terminal.tell([JSON.stringify({ format, to, read: transcript.messages.length, written, damage, readLosses: transcript.losses, repairs, losses })])
+    return terminal.tell([
+      ...damageLines(damage, terminal.columns),
+      ...readLossLines(transcript.losses, terminal.columns),
+      ...repairLines(repairs, terminal.columns),
+      ...lossLines(losses, terminal.columns),
+      `${nameOf(path)}: ${counted(transcript.messages.length, 'message')} of ${format}, ${counted(written, 'entry', 'entries')} of ${to} written${typeof out === 'string' ? ` to ${out}` : ''}; ${counted(damage.length, 'damaged line')}, ${counted(repairs.length, 'repair')}, ${counted(losses.length, 'loss', 'losses')}`,
+    ])
+  },
+}
+
+interface Converted {
+  readonly lines: Iterable<string>
+  /** How many entries the written conversation has. */
+  readonly written: number
+  readonly repairs: readonly Repair[]
+  readonly losses: readonly Loss[]
+}
+
+const exported = (transcript: Transcript): Converted => ({
+  lines: withoutFeeds(exportLines(exportOf(transcript))),
+  written: transcript.messages.length + transcript.notes.length,
+  repairs: [],
+  losses: [],
+})
+
+function* withoutFeeds(lines: Iterable<string>): Generator<string> {
+  for (const line of lines) yield line.slice(0, -1)
+}
+
+const encoded = ({ messages }: Transcript, to: string): Converted => {
+  const mended = mend(messages)
+  const codec = (codecs as unknown as { readonly [format: string]: Codec<unknown> })[to] // its name is one of theirs
+  const result = codec?.encode(mended.messages as Settled<Sequence<Message>>)
+  if (result === undefined || isLeft(result)) throw new Unreadable(result === undefined ? `${to} can't be written` : codecFaultText(result.left))
+  const { wire, losses } = result.right
+  return { lines: jsonLines(wire), written: sizeOf(wire), repairs: mended.repairs, losses }
+}
+
+/** A value as JSON with a line for each entry of its lists, so that it can be read, compared and written piece by piece. */
+export function* jsonLines(wire: unknown): Generator<string> {
+  if (Array.isArray(wire)) yield* listLines('', wire as readonly unknown[], '')
+  else if (typeof wire !== 'object' || wire === null) yield JSON.stringify(wire)
+  else {
+    yield '{'
+    const fields = Object.entries(wire as { readonly [field: string]: unknown })
+    for (const [index, [name, value]] of fields.entries()) {
+      const comma = index < fields.length - 1 ? ',' : ''
+      if (Array.isArray(value)) yield* listLines(`${JSON.stringify(name)}: `, value as readonly unknown[], comma)
+      else yield `${JSON.stringify(name)}: ${JSON.stringify(value)}${comma}`
+    }
+    yield '}'
+  }
+}
+
+function* listLines(before: string, list: readonly unknown[], after: string): Generator<string> {
+  if (list.length === 0) return yield `${before}[]${after}`
+  yield `${before}[`
+  for (let index = 0; index < list.length; index++) yield `${JSON.stringify(list[index])}${index < list.length - 1 ? ',' : ''}`
+  yield `]${after}`
+}
+
+const sizeOf = (wire: unknown): number => {
+  if (Array.isArray(wire)) return wire.length
+  const messages = typeof wire === 'object' && wire !== null ? (wire as { readonly messages?: unknown }).messages : undefined
+  return Array.isArray(messages) ? messages.length : 1
+}
+
+/** Names in lines of at most 78 columns, set in by two. */
+function wrapped(names: readonly string[]): string {
+  const lines = ['']
+  for (const name of names) {
+    const last = lines.at(-1) ?? ''
+    if (last === '') lines[lines.length - 1] = `  ${name}`
+    else if (last.length + name.length + 2 > 78) lines.push(`  ${name}`)
+    else lines[lines.length - 1] = `${last}, ${name}`
+  }
+  return `${lines.join('\n')}.`
+}
