@@ -58,8 +58,7 @@ const readLine = (type: string, payload: JsonObject, line: number, sink: Sink, t
     case 'compacted': {
       turns.flush()
       const text = stringAt(payload['message'], ['payload', 'message'])
-      turns.items = sink.summary(line, { text, before: turns.items, beside: fieldsBeside(payload, ['message']) ?? {} }) + 1
-      return
+      return void sink.summary(line, { text, before: sink.items, beside: fieldsBeside(payload, ['message']) ?? {} })
     }
     case 'world_state':
     case 'inter_agent_communication':
@@ -98,8 +97,6 @@ interface Placed {
 class Turns {
   /** The items that were taken back. */
   readonly dropped: Range[] = []
-  /** How many messages and summaries there are. */
-  items = 0
   readonly #sink: Sink
   #gathered: Placed[] = []
   #answered = false
@@ -116,7 +113,7 @@ class Turns {
     const isOutput = typeof type === 'string' && type.endsWith('_output')
     const isSpoken = (type === 'message' || type === undefined) && item['role'] !== 'assistant'
     if (isSpoken || (this.#answered && !isOutput && this.#open.size === 0)) this.flush()
-    if (isSpoken && item['role'] === 'user' && !isContext(item)) this.#starts.push(this.items)
+    if (isSpoken && item['role'] === 'user' && !isContext(item)) this.#starts.push(this.#sink.items)
     if (isOutput) this.#answered = true
     if (typeof call === 'string' && isOutput) this.#open.delete(call)
     else if (typeof call === 'string') this.#open.add(call)
@@ -127,7 +124,7 @@ class Turns {
   flush(): void {
     const [first] = this.#gathered
     if (first === undefined) return
-    for (const message of this.#read(this.#gathered)) this.items = this.#sink.message(first.line, message) + 1
+    for (const message of this.#read(this.#gathered)) this.#sink.message(first.line, message)
     this.#gathered = []
     this.#answered = false
     this.#open.clear()
@@ -149,10 +146,11 @@ class Turns {
   /** Take back the last turns of the user's, with everything after them. */
   takeBack(turns: number): void {
     this.flush()
-    const [from = this.items] = turns === 0 ? [] : this.#starts.splice(Math.max(0, this.#starts.length - turns))
-    if (from === this.items) return
+    const { items } = this.#sink
+    const [from = items] = turns === 0 ? [] : this.#starts.splice(Math.max(0, this.#starts.length - turns))
+    if (from === items) return
     while ((this.dropped.at(-1)?.[0] ?? -1) >= from) this.dropped.pop()
-    this.dropped.push([from, this.items])
+    this.dropped.push([from, items])
   }
 }
 

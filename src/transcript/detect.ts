@@ -1,12 +1,13 @@
 /** Which format of JSON lines a file is in, by its first lines. */
 import { isObject, type JsonObject } from '../json/index.ts'
+import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
 import { indelibleExport } from './export.ts'
 import type { LineFormat } from './line-format.ts'
 import type { Line } from './lines.ts'
 import { piSession } from './pi-session.ts'
 
-const lineFormats: readonly LineFormat[] = [indelibleExport, piSession, codex]
+const lineFormats: readonly LineFormat[] = [indelibleExport, piSession, claudeCode, codex]
 
 /** How many lines are looked at: the first of a file may be damaged, or say nothing of its format. */
 const mostLines = 64

@@ -1,14 +1,16 @@
 /**
- * The tree of a file's entries, without their content: who follows whom, and which item each entry is in.
+ * The tree of a file's entries, without their content: who follows whom, and which items came of each entry.
  *
- * Memory: an id and 8 bytes an entry, so that files much larger than the memory can be read in one pass.
+ * Memory: an id and 16 bytes an entry, so that files much larger than the memory can be read in one pass.
  */
 import type { Range } from './line-format.ts'
 
 export class EntryTree {
   readonly #ids = new Map<string, number>()
-  #parents = new Int32Array(64)
-  #items = new Int32Array(64)
+  readonly #parents = new Column()
+  readonly #marks = new Column()
+  readonly #first = new Column()
+  readonly #counts = new Column()
   #size = 0
 
   /** How many entries there are. */
@@ -16,15 +18,15 @@ export class EntryTree {
     return this.#size
   }
 
-  /** Add an entry that follows `parent`, an earlier one, or none (-1). Of two with the same id, the later is found. */
-  add(id: string | undefined, parent: number): number {
+  /**
+   * Add an entry that follows `parent`, an earlier one, or none (-1). Of two with the same id, the later is found.
+   *
+   * @param mark a number that the format remembers of the entry
+   */
+  add(id: string | undefined, parent: number, mark = 0): number {
     const index = this.#size++
-    if (index === this.#parents.length) {
-      this.#parents = doubled(this.#parents)
-      this.#items = doubled(this.#items)
-    }
-    this.#parents[index] = parent
-    this.#items[index] = -1
+    this.#parents.set(index, parent)
+    this.#marks.set(index, mark)
     if (id !== undefined) this.#ids.set(id, index)
     return index
   }
@@ -33,50 +35,56 @@ export class EntryTree {
     return this.#ids.get(id)
   }
 
+  /** -1 for none. */
   parent(index: number): number {
-    return this.#parents[index] ?? -1
+    return this.#parents.get(index)
   }
 
-  /** Say which item an entry is in. */
-  hold(index: number, item: number): void {
-    this.#items[index] = item
+  mark(index: number): number {
+    return this.#marks.get(index)
   }
 
-  /** The item that an entry is in; -1 for none. */
-  item(index: number): number {
-    return this.#items[index] ?? -1
+  /** Say which items came of an entry. An item may come of several. */
+  hold(index: number, first: number, count = 1): void {
+    this.#first.set(index, first)
+    this.#counts.set(index, count)
   }
 
-  /** The first item of an entry at or after one. */
+  /** The first item of the entries at or after one; 0 if there is none. */
   firstItemFrom(index: number): number {
-    for (let at = Math.max(0, index); at < this.#size; at++) if (this.item(at) >= 0) return this.item(at)
+    for (let at = Math.max(0, index); at < this.#size; at++) if (this.#counts.get(at) > 0) return this.#first.get(at)
     return 0
   }
 
-  /** Which entries are on the path from the root to a leaf: 1 for each that is. */
-  path(leaf: number | undefined): Uint8Array {
+  /** The path from the root to a leaf: an array of 1 for each entry that is on it. */
+  path(leaf: number): Uint8Array {
     const on = new Uint8Array(this.#size)
     // A parent is always an earlier entry, so this ends.
-    for (let at = leaf ?? -1; at >= 0; at = this.parent(at)) on[at] = 1
+    for (let at = leaf; at >= 0; at = this.parent(at)) on[at] = 1
     return on
   }
 
-  /** The items of entries that are not kept, as ranges. An item of several entries is kept if one of them is. */
-  dropped(kept: Uint8Array, each: (count: number) => void): readonly Range[] {
-    let last = -1
-    for (let at = 0; at < this.#size; at++) last = Math.max(last, this.item(at))
-    const keptItems = new Uint8Array(last + 1)
-    const known = new Uint8Array(last + 1)
-    for (let at = 0; at < this.#size; at++) {
-      const item = this.item(at)
-      if (item < 0) continue
-      known[item] = 1
-      if (kept[at] === 1) keptItems[item] = 1
+  /**
+   * The items that come of no kept entry, as ranges.
+   *
+   * @param also called for each entry that is not kept, once all that are have been looked at: whether it is kept with
+   *        one of them, which `keeps` tells
+   */
+  dropped(kept: Uint8Array, each: (count: number) => void, also: (index: number, keeps: (index: number) => boolean) => boolean = () => false): readonly Range[] {
+    let end = 0
+    for (let at = 0; at < this.#size; at++) if (this.#counts.get(at) > 0) end = Math.max(end, this.#first.get(at) + this.#counts.get(at))
+    const states = new Uint8Array(end)
+    const say = (index: number, state: number): void => {
+      for (let item = this.#first.get(index), left = this.#counts.get(index); left > 0; item++, left--) states[item] = Math.max(states[item] as number, state)
     }
+    for (let at = 0; at < this.#size; at++) say(at, kept[at] === 1 ? keptState : droppedState)
+    const keeps = (index: number): boolean => this.#counts.get(index) > 0 && states[this.#first.get(index)] === keptState
+    for (let at = 0; at < this.#size; at++) if (kept[at] === 0 && also(at, keeps)) say(at, keptState)
+
     const ranges: [number, number][] = []
     let count = 0
-    for (let item = 0; item <= last; item++) {
-      if (known[item] === 0 || keptItems[item] === 1) continue
+    for (let item = 0; item < end; item++) {
+      if (states[item] !== droppedState) continue
       count += 1
       const before = ranges.at(-1)
       if (before?.[1] === item) before[1] = item + 1
@@ -87,8 +95,23 @@ export class EntryTree {
   }
 }
 
-const doubled = (numbers: Int32Array<ArrayBuffer>): Int32Array<ArrayBuffer> => {
-  const larger = new Int32Array(numbers.length * 2)
-  larger.set(numbers)
-  return larger
+const droppedState = 1
+const keptState = 2
+
+/** A column of whole numbers that grows; 0 where none was set. */
+class Column {
+  #numbers = new Int32Array(64)
+
+  get(index: number): number {
+    return this.#numbers[index] ?? 0
+  }
+
+  set(index: number, value: number): void {
+    if (index >= this.#numbers.length) {
+      const larger = new Int32Array(this.#numbers.length * 2)
+      larger.set(this.#numbers)
+      this.#numbers = larger
+    }
+    this.#numbers[index] = value
+  }
 }

@@ -36,7 +36,9 @@ export interface Sink {
   /** Which conversation is wanted. */
   readonly pick: number
   readonly origin: OriginDraft
-  /** The next message. Gives its number among the items: messages, notes and summaries of the file. */
+  /** How many items there are: messages, notes and summaries of the file. */
+  readonly items: number
+  /** The next message. Gives its number among the items. */
   readonly message: (line: number, message: Message, page?: PageKind) => number
   readonly note: (line: number, note: Note) => number
   readonly summary: (line: number, summary: Summary) => number

@@ -1,6 +1,6 @@
 /** Reads lines, one at a time, into events: what every format of JSON lines has in common. */
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { admit, describe, formatPath, inspectJson, isObject, snapshot, Unexpected } from '../json/index.ts'
+import { admit, describe, formatPath, inspectJson, isObject, NotJson, snapshot, Unexpected } from '../json/index.ts'
 import type { CodecFault } from '../message/index.ts'
 import type { TranscriptEvent } from './event.ts'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
@@ -25,21 +25,25 @@ export const createLineImport = ({ format, reader }: LineFormat, { pick = 0, str
     if (strict) fault ??= { _tag: 'DamagedLine', format, line: damage.line, reason: damage.reason }
     events.push({ type: 'damage', damage: Object.freeze(damage) })
   }
+  /** The next item, which has a number also if it can't be recorded: then it is damage. */
+  const item = <T>(line: number, value: T, made: (frozen: T, item: number) => TranscriptEvent): number => {
+    try {
+      events.push(made(snapshot(value) as T, items)) // frozen, of the same shape
+    } catch (error) {
+      if (!(error instanceof NotJson)) throw error
+      damaged({ line, reason: `${formatPath(error.path)} ${error.reason}`.trimStart() })
+    }
+    return items++
+  }
   const sink: Sink = {
     pick,
     origin,
-    message: (line, message, page) => {
-      events.push({ type: 'message', item: items, line, message: snapshot(message), ...(page !== undefined && { page }) })
-      return items++
+    get items() {
+      return items
     },
-    note: (line, note) => {
-      events.push({ type: 'note', item: items, line, note: snapshot(note) })
-      return items++
-    },
-    summary: (line, summary) => {
-      events.push({ type: 'summary', item: items, line, summary: snapshot(summary) })
-      return items++
-    },
+    message: (line, value, page) => item(line, value, (message, item) => ({ type: 'message', item, line, message, ...(page !== undefined && { page }) })),
+    note: (line, value) => item(line, value, (note, item) => ({ type: 'note', item, line, note })),
+    summary: (line, value) => item(line, value, (summary, item) => ({ type: 'summary', item, line, summary })),
     damage: (line, reason) => damaged({ line, reason }),
     loss: (line, path, reason) => void events.push({ type: 'loss', loss: Object.freeze({ line, path, reason }) }),
     aside: (kind) => origin.aside(kind),

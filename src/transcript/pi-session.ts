@@ -43,7 +43,7 @@ export const piSession: LineFormat = {
         const item = readEntry(type, entry, line, sink, tree)
         if (item !== undefined) tree.hold(index, item)
       },
-      end: () => ({ count: 1, dropped: tree.dropped(tree.path(leaf), (count) => sink.origin.aside('item of another branch', count)) }),
+      end: () => ({ count: 1, dropped: tree.dropped(tree.path(leaf ?? -1), (count) => sink.origin.aside('item of another branch', count)) }),
     }
   },
 }

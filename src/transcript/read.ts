@@ -59,7 +59,7 @@ const readWhole = (value: unknown, losses: Transcript['losses'], damage: readonl
   if (strict && damage[0] !== undefined) return left({ _tag: 'DamagedLine', format, line: damage[0].line, reason: damage[0].reason })
   const decoded = decode()
   if (isLeft(decoded)) return decoded
-  const { messages } = decoded.right
+  const { messages } = decoded.right // its losses are of the kinds that the inspection found, with their lines
   const transcript: Transcript = { format, messages, pages: undefined, notes: freeze([]), origin: origin.done(), losses: freeze(losses), damage: freeze(damage), count: conversations.length, pick }
   return right(freeze(transcript))
 }

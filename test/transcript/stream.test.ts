@@ -78,14 +78,14 @@ describe('readTranscriptStream', () => {
       for await (const event of readTranscriptStream(torn())) void event
     }).rejects.toThrow('the disk is gone')
   })
-  it.each([['pi-session', 128], ['indelible', 96], ['codex', 96]])('reads 96 MB of %s in %i MB', async (format, limit) => {
-    const child = spawn(process.execPath, [`--max-old-space-size=48`, join(root, 'test/transcript/stream-memory.ts'), format, '96'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  it.each([['pi-session', 128], ['claude-code', 128], ['codex', 96], ['indelible', 96]])('reads 64 MB of %s in %i MB', async (format, limit) => {
+    const child = spawn(process.execPath, [`--max-old-space-size=48`, join(root, 'test/transcript/stream-memory.ts'), format, '64'], { stdio: ['ignore', 'pipe', 'inherit'] })
     let out = ''
     child.stdout.on('data', (data: Buffer) => (out += data.toString()))
     const code = await new Promise((resolve) => child.on('close', resolve))
     expect(code).toBe(0)
     const { messages, grown } = JSON.parse(out) as { readonly messages: number; readonly grown: number }
-    expect(messages).toBeGreaterThan(40_000)
+    expect(messages).toBeGreaterThan(30_000)
     expect(grown).toBeLessThan(limit)
   })
   itShared('says the same as readTranscript of real files', async () => {
