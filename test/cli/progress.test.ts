@@ -45,7 +45,7 @@ describe('the progress bar', () => {
       const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], { encoding: 'utf8', maxBuffer: 1 << 28 })
       const [before, ...drawn] = stdout.split('\r')
       expect(before).toBe('')
-      expect(drawn[0]).toMatch(/^reading long\.jsonl {2}[█░]{24} +\d+ % {2}\d+ MB of 40 MB/)
+      expect(drawn[0]).toMatch(/^reading long\.jsonl {2}[█░]{24} +\d+ % {2}[\d.]+ [kM]B of 40 MB/)
       expect(drawn.find((part) => part.startsWith('\u001b[Klong.jsonl'))).toMatch(/long\.jsonl: pi-session, [\d,]+ messages/)
       const piped = indelible(['check', path])
       expect(piped.stdout + piped.stderr).not.toMatch(/[█░\r]/)
