@@ -59,9 +59,10 @@ const choicesIn = (body: JsonObject): readonly Conversation[] | undefined => {
 
 /** The list in a body of a request or an answer. */
 const fromBody = (body: JsonObject): Conversation | undefined => {
-  for (const name of ['messages', 'input', 'output']) {
-    const list = body[name]
-    const found = Array.isArray(list) ? fromList(list as readonly Json[], [name], body) : undefined
+  const lists = ['messages', 'output', 'input'].flatMap((name) => (Array.isArray(body[name]) ? [[name, body[name] as readonly Json[]] as const] : []))
+  // An answer of OpenAI says its input again, mostly empty.
+  for (const [name, list] of lists.toSorted(([, a], [, b]) => Number(a.length === 0) - Number(b.length === 0))) {
+    const found = fromList(list, [name], body)
     if (found !== undefined) return found
   }
   // An answer of Anthropic is a message itself.
