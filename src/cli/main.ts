@@ -2,6 +2,7 @@
 /** The command line: finds the command, reads its options, and turns failures into messages and exit codes. */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { chat } from './chat.ts'
 import { check } from './check.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
 import { context } from './context.ts'
@@ -12,7 +13,7 @@ import { replay } from './replay.ts'
 import { printable } from './screen.ts'
 import { show } from './show.ts'
 
-const commands: readonly Command[] = [show, check, convert, replay, context, records]
+const commands: readonly Command[] = [show, check, convert, replay, context, records, chat]
 
 const help = `Usage: indelible COMMAND [options]
 

@@ -18,14 +18,14 @@ export type Line = Message | ((request: ModelRequest) => Message)
  *
  * Throws  while streaming, when it has no more lines
  */
-export const scriptedModel = (lines: readonly Line[], { name = 'scripted', results = 'perCall', pause = 0 }: ScriptOptions = {}): Model => {
-  let next = 0
+export const scriptedModel = (lines: Iterable<Line>, { name = 'scripted', results = 'perCall', pause = 0 }: ScriptOptions = {}): Model => {
+  const script = lines[Symbol.iterator]()
   return Object.freeze({
     name,
     results,
     stream: async function* (request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
-      const line = lines[next++]
-      if (line === undefined) throw new Error(`${name}: the script has no more lines`)
+      const { value: line, done } = script.next()
+      if (done === true) throw new Error(`${name}: the script has no more lines`)
       const message = typeof line === 'function' ? line(request) : line
       for (const event of spoken(message)) {
         await new Promise((resolve) => setTimeout(resolve, pause))

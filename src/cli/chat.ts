@@ -1,0 +1,205 @@
+/** `indelible chat`: a small agent in a terminal, on a durable session. */
+import { createInterface, type Interface } from 'node:readline'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { deriveContext } from '../context/index.ts'
+import { faultMessage } from '../index.ts'
+import { assistant, openCalls, settle, pairingFaultText, system, textOf, toolCall, user, type Message } from '../message/index.ts'
+import { run, runFaultText, scriptedModel, sessionHandler, type Model, type RunStream, type Tool } from '../run/index.ts'
+import { createSession, openSession, type Session } from '../session/index.ts'
+import type { Store } from '../store/index.ts'
+import { chosenModel } from './chat-model.ts'
+import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
+import { folderTools } from './folder-tools.ts'
+import { oneLine, printable } from './screen.ts'
+import { openStore } from './store.ts'
+
+export const chat: Command = {
+  name: 'chat',
+  synopsis: 'chat',
+  purpose: 'talk with an agent whose conversation survives everything',
+  help: `Usage: indelible chat [options]
+
+A small agent in the terminal. It can list, read and search one folder, changes
+nothing, and keeps the conversation in a durable session: each step is on the
+disk before the next one starts. Ctrl-C interrupts an answer and keeps what was
+said, marked; Ctrl-C again quits. With --session it goes on where it ended.
+
+Without a key it talks with a few fixed rules, which say that they are no model.
+
+Options:
+  --model NAME     a model of Anthropic or OpenAI (ANTHROPIC_API_KEY or
+                   OPENAI_API_KEY must be set), or of a server (--base-url)
+  --type TYPE      openai, openai_compatible, openai_responses_compatible,
+                   anthropic or anthropic_compatible (default: by the name)
+  --base-url URL   where a compatible server is
+  --session ID     go on with a session, or start one with this id
+  --store PATH     the store (default: a file in your data folder)
+  --folder DIR     the folder that the tools see (default: this one)
+  --budget N       tokens that a request may take (default 100000)
+  --demo           play a conversation, unattended
+  -h, --help       print this help
+
+Example:
+  indelible chat --model claude-opus-5 --session notes
+`,
+  options: {
+    model: { type: 'string' },
+    type: { type: 'string' },
+    'base-url': { type: 'string' },
+    session: { type: 'string' },
+    store: { type: 'string' },
+    folder: { type: 'string' },
+    budget: { type: 'string' },
+    demo: { type: 'boolean' },
+  },
+  run: async ({ values, positionals, terminal }) => {
+    if (positionals.length > 0) throw new Misuse(`chat takes no arguments, but got: ${positionals.join(', ')}`)
+    const demo = values['demo'] === true
+    const budget = Number(values['budget'] ?? 100_000)
+    if (!Number.isInteger(budget) || budget <= 0) throw new Misuse(`--budget takes a whole number of tokens, not "${String(values['budget'])}"`)
+    const model = demo ? scriptedModel(demoLines, { name: 'scripted (a demonstration, no model)', pause: 25 }) : await chosenModel(values)
+    const tools = await toolsOf(values['folder'])
+    const { store, name } = await openStore(values['store'])
+    try {
+      const session = await sessionFor(store, values['session'])
+      say(`session ${session.id} in ${name}\nmodel ${model.name}; tools: list, read, search\n`)
+      const talk: Talk = { session, model, tools, budget, colour: terminal.colour }
+      await settleOpenCalls(session)
+      await (demo ? play(talk) : converse(talk, terminal))
+      say(`\n${session.len} messages in session ${session.id}; go on with: indelible chat --session ${session.id}${typeof values['store'] === 'string' ? ` --store ${values['store']}` : ''}\n`)
+    } finally {
+      await store.close()()
+    }
+  },
+}
+
+interface Talk {
+  readonly session: Session
+  readonly model: Model
+  readonly tools: readonly Tool[]
+  readonly budget: number
+  readonly colour: boolean
+}
+
+const instructions = 'You are a helpful agent in a terminal. You can look into one folder with the tools list, read and search. Answer briefly.'
+
+const toolsOf = async (folder: unknown): Promise<readonly Tool[]> => {
+  const path = typeof folder === 'string' ? folder : '.'
+  try {
+    return await folderTools(path)
+  } catch {
+    throw new Unreadable(`${path}: there is no such folder`)
+  }
+}
+
+const sessionFor = async (store: Store, id: unknown): Promise<Session> => {
+  const named = typeof id === 'string'
+  const opened = named ? await openSession(store, id)() : undefined
+  if (opened !== undefined && !isLeft(opened)) return opened.right
+  if (opened !== undefined && opened.left._tag !== 'NoSuchLog') throw new Unreadable(faultMessage(opened.left))
+  const created = await createSession(store, { ...(named && { id }), metadata: { title: 'chat' } })()
+  if (isLeft(created)) throw new Unreadable(faultMessage(created.left))
+  await append(created.right, system(instructions))
+  return created.right
+}
+
+/** What a crash left open is closed before anything else is said. */
+const settleOpenCalls = async (session: Session): Promise<void> => {
+  const open = openCalls(session.view())
+  if (open.length === 0) return
+  await append(session, ...session.interrupted('The program ended before this call was answered.'))
+  say(`${open.length} ${open.length === 1 ? 'call was' : 'calls were'} open when this session ended; each has a result now that says so\n`)
+}
+
+const append = async (session: Session, ...messages: readonly Message[]): Promise<void> => {
+  const appended = await session.append(messages)()
+  if (isLeft(appended)) throw new Unreadable(faultMessage(appended.left))
+}
+
+const say = (text: string): void => void process.stdout.write(text)
+
+/** One turn: what the user says, and everything until the model has answered it. */
+const turn = async (talk: Talk, said: string, going: (stream: RunStream | undefined) => void): Promise<void> => {
+  const { session, model, tools, budget } = talk
+  await append(session, user(said.toWellFormed()))
+  const settled = settle(session.view())
+  if (isLeft(settled)) throw new Unreadable(`${pairingFaultText(settled.left)}; import the conversation anew to mend it`)
+  const stream = run({
+    model,
+    tools,
+    view: settled.right,
+    handlers: [sessionHandler(session)],
+    context: (view, previous) => deriveContext(view, { budget, previous, notes: session.notes() }),
+  })
+  going(stream)
+  for await (const event of stream) {
+    if (event.type === 'model_event' && event.event.type === 'text_delta') say(shown(event.event.text))
+    else if (event.type === 'tool_call_start') say(dim(talk, `\n▸ ${oneLine(`${event.call.name} ${event.call.arguments}`).slice(0, 120)}`))
+    else if (event.type === 'tool_result') say(dim(talk, `\n◂ ${summaryOf(textOf({ role: 'tool', content: event.result.content }))}\n`))
+    else if (event.type === 'interrupted') say(dim(talk, `\n[interrupted; ${event.partialText === '' ? 'nothing was said yet' : 'what was said is kept'}]\n`))
+  }
+  going(undefined)
+  const ended = await stream.result()
+  say(isLeft(ended) ? `\n${printable(runFaultText(ended.left))}\n` : '\n')
+}
+
+/** A model's text, without what could write elsewhere on the terminal. */
+const shown = (text: string): string => text.split('\n').map(printable).join('\n')
+
+const summaryOf = (text: string): string => {
+  const lines = text.split('\n').length
+  return `${oneLine(text).slice(0, 80)}${lines > 1 ? ` (${lines} lines)` : ''}`
+}
+
+const dim = ({ colour }: Talk, text: string): string => (colour ? `\u001b[2m${text}\u001b[0m` : text)
+
+/** Lines from the terminal until it ends. Ctrl-C cuts what is going on; where nothing is, it quits. */
+const converse = async (talk: Talk, terminal: Terminal): Promise<void> => {
+  const asking = process.stdin.isTTY
+  const lines: Interface = createInterface({ input: process.stdin, ...(asking && { output: process.stdout, prompt: terminal.colour ? '\u001b[1myou>\u001b[0m ' : 'you> ' }) })
+  let stream: RunStream | undefined
+  let quitting = false
+  const interrupt = (): void => {
+    if (stream?.interrupt({ behavior: 'saveMarked' }) === true) return
+    quitting = true
+    stream?.cancel()
+    lines.close()
+  }
+  let open = true
+  lines.on('close', () => void (open = false)) // the end of the input may come while an answer streams
+  lines.on('SIGINT', interrupt)
+  process.on('SIGINT', interrupt)
+  try {
+    if (asking) lines.prompt()
+    for await (const line of lines) {
+      if (line.trim() !== '') await turn(talk, line, (going) => void (stream = going))
+      if (quitting) break
+      if (asking && open) lines.prompt()
+    }
+  } finally {
+    process.off('SIGINT', interrupt)
+    lines.close()
+  }
+}
+
+const demoLines: readonly Message[] = [
+  assistant('I look around first.', toolCall('demo_1', 'list', { path: '.' })),
+  assistant('There it is. I read it, and something that is not there.', toolCall('demo_2', 'read', { path: 'package.json' }), toolCall('demo_3', 'read', { path: '../secrets' })),
+  assistant('It is a package; the other path leads out of the folder, so I was not let there.'),
+  assistant('Well, it is a long story, and I am going to tell all of it, from the very beginning, when the first version was'),
+  assistant('As you like. In short: a record that nothing can rewrite.'),
+]
+
+/** The demonstration: two questions, the second answer cut in the middle by what the user says next. */
+const play = async (talk: Talk): Promise<void> => {
+  say('\nyou> What is in this folder?\n')
+  await turn(talk, 'What is in this folder?', () => undefined)
+  say('\nyou> Tell me its story.\n')
+  await turn(talk, 'Tell me its story.', (stream) => {
+    if (stream === undefined) return
+    setTimeout(() => {
+      say('\n\nyou (interrupting)> In one sentence, please.\n')
+      stream.interrupt({ behavior: 'saveMarked', message: 'In one sentence, please.' })
+    }, 300)
+  })
+}

@@ -1,0 +1,142 @@
+/** `indelible chat` in a real terminal: a pseudo-terminal of the operating system, with keys that are pressed. */
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { spawn, type IPty } from '@lydell/node-pty'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { afterAll, describe, expect, it } from 'vitest'
+import { settle, textOf, toolCallsOf, type Message } from 'indelible'
+import { openSession, verifySession, type Session } from 'indelible/session'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { root } from '../../scripts/run.ts'
+import { folderTools } from '../../src/cli/folder-tools.ts'
+
+const top = mkdtempSync(join(tmpdir(), 'indelible-chat-'))
+afterAll(() => rmSync(top, { recursive: true, force: true }))
+
+const folder = join(top, 'folder')
+mkdirSync(join(folder, 'inner'), { recursive: true })
+writeFileSync(join(folder, 'a.txt'), 'first line\nsecond line\n')
+writeFileSync(join(folder, 'inner', 'b.txt'), 'another first line\n')
+writeFileSync(join(top, 'secret.txt'), 'first secret\n')
+symlinkSync(join(top, 'secret.txt'), join(folder, 'link.txt'))
+symlinkSync(top, join(folder, 'up'))
+
+interface Terminal {
+  readonly pty: IPty
+  readonly shown: () => string
+  readonly until: (text: string | RegExp) => Promise<void>
+  readonly ended: Promise<number>
+}
+
+const terminal = (...args: readonly string[]): Terminal => {
+  const pty = spawn(process.execPath, [join(root, 'src/cli/main.ts'), 'chat', ...args], { cols: 100, rows: 30, cwd: folder, env: { ...process.env, NO_COLOR: '1', XDG_DATA_HOME: top } })
+  let shown = ''
+  pty.onData((data) => void (shown += data))
+  const ended = new Promise<number>((resolve) => pty.onExit(({ exitCode }) => resolve(exitCode)))
+  const until = async (text: string | RegExp): Promise<void> => {
+    const began = Date.now()
+    while (typeof text === 'string' ? !shown.includes(text) : !text.test(shown)) {
+      if (Date.now() - began > 30_000) throw new Error(`${String(text)} was never shown; what was:\n${shown}`)
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  return { pty, shown: () => shown, until, ended }
+}
+
+const reopened = async (id: string, path = join(top, 'indelible', 'sessions.db')): Promise<{ readonly session: Session; readonly close: () => Promise<unknown> }> => {
+  const store = await sqliteStore({ path })()
+  if (isLeft(store)) throw new Error(JSON.stringify(store.left))
+  expect(isRight(await verifySession(store.right, id)())).toBe(true)
+  const session = await openSession(store.right, id)()
+  if (isLeft(session)) throw new Error(JSON.stringify(session.left))
+  return { session: session.right, close: store.right.close() }
+}
+
+const said = (view: Iterable<Message>): string[] => [...view].map((message) => `${message.role}: ${textOf(message)}`)
+
+describe('indelible chat', () => {
+  it('plays the demonstration: tools, an answer that is cut, and one that follows', async () => {
+    const { shown, ended } = terminal('--demo', '--session', 'demo', '--store', join(top, 'demo.db'))
+    expect(await ended).toBe(0)
+    const text = shown()
+    for (const expected of ['scripted (a demonstration, no model)', '▸ list {"path":"."}', '"../secrets" is outside the folder', '[interrupted; what was said is kept]', 'In short: a record that nothing can rewrite.', '12 messages in session demo'])
+      expect(text).toContain(expected)
+    const { session, close } = await reopened('demo', join(top, 'demo.db'))
+    expect(isRight(settle(session.view()))).toBe(true)
+    expect(said(session.view()).slice(-4)).toEqual(['user: Tell me its story.', expect.stringMatching(/^assistant: Well, it is .*\[interrupted\]$/) as unknown, 'user: In one sentence, please.', 'assistant: As you like. In short: a record that nothing can rewrite.'])
+    await close()
+  }, 60_000)
+
+  it('answers what is typed, Ctrl-C cuts an answer and again quits, --session goes on', async () => {
+    const first = terminal('--session', 'mine')
+    await first.until('no model, a few fixed rules')
+    await first.until('you> ')
+    first.pty.write('please list the files\r')
+    await first.until(/I see 4 lines/)
+    first.pty.write('read inner/b.txt\r')
+    await first.until('another first line')
+    first.pty.write('tell me something that takes a while to say so that there is time\r')
+    await first.until('You said: tell me')
+    first.pty.write('\u0003')
+    await first.until('[interrupted; what was said is kept]')
+    first.pty.write('\u0003')
+    expect(await first.ended).toBe(0)
+    expect(first.shown()).toContain('go on with: indelible chat --session mine')
+
+    const { session, close } = await reopened('mine')
+    expect(isRight(settle(session.view()))).toBe(true)
+    expect(session.view().toArray().flatMap((message) => toolCallsOf(message)).map(({ name }) => name)).toEqual(['list', 'read'])
+    expect(said(session.view()).at(-1)).toMatch(/^assistant: You said: tell me.*\[interrupted\]$/)
+    const len = session.len
+    await close()
+
+    const again = terminal('--session', 'mine')
+    await again.until('you> ')
+    again.pty.write('hello again\r')
+    await again.until('You said: hello again')
+    again.pty.write('\u0004')
+    expect(await again.ended).toBe(0)
+    const resumed = await reopened('mine')
+    expect(resumed.session.len).toBe(len + 2)
+    await resumed.close()
+  }, 90_000)
+
+  it('says what is wrong with how it was called', async () => {
+    const wrong = async (...args: readonly string[]): Promise<string> => {
+      const { ended, shown } = terminal(...args)
+      return `${await ended}: ${shown().split('\r\n')[0]}`
+    }
+    expect(await wrong('hello')).toBe('2: indelible: chat takes no arguments, but got: hello')
+    expect(await wrong('--budget', 'much')).toBe('2: indelible: --budget takes a whole number of tokens, not "much"')
+    expect(await wrong('--type', 'openai')).toBe('2: indelible: --type and --base-url are of a model: name it with --model')
+    expect(await wrong('--model', 'qwen')).toMatch(/^2: indelible: whose model "qwen" is can't be told by its name; say its type/)
+    expect(await wrong('--folder', '/no/such')).toBe('1: indelible: /no/such: there is no such folder')
+  }, 60_000)
+})
+
+describe('the tools of the folder', () => {
+  const call = async (name: string, input: unknown): Promise<string> => {
+    const found = (await folderTools(folder)).find((tool) => tool.name === name)
+    try {
+      return String(await found?.run(input as never, { call: { type: 'tool_call', id: 'c', name, arguments: '' }, signal: new AbortController().signal }))
+    } catch (error) {
+      return `! ${(error as Error).message}`
+    }
+  }
+  it('see the folder', async () => {
+    expect(await call('list', {})).toBe('a.txt\ninner/\nlink.txt\nup')
+    expect(await call('list', { path: 'inner' })).toBe('b.txt')
+    expect(await call('read', { path: 'a.txt' })).toBe('first line\nsecond line\n')
+    expect(await call('read', { path: 'a.txt', from: 2 })).toBe('second line\n')
+    expect(await call('search', { text: 'first' })).toBe('a.txt:1: first line\ninner/b.txt:1: another first line')
+    expect(await call('search', { text: 'nowhere' })).toBe('(no line has it)')
+  })
+  it('and nothing outside, also not by a link', async () => {
+    for (const path of ['..', '../secret.txt', '/etc/passwd', 'inner/../../secret.txt', join(top, 'secret.txt'), 'link.txt', 'up', 'up/secret.txt', 'a.txt\0', '', 7])
+      for (const name of ['list', 'read']) expect([path, await call(name, { path })]).toEqual([path, expect.stringMatching(/^! |^there is no/) as unknown])
+    expect(await call('search', { text: 'secret', path: 'up' })).toBe('! "up" is a link that leads outside the folder')
+    expect(await call('search', { text: 'secret' })).toBe('(no line has it)')
+    expect(await call('read', { path: 'no.txt' })).toBe('! there is no "no.txt" in the folder')
+  })
+})
