@@ -30,10 +30,13 @@ export const degrade = (
   ]
   for (const [index, [goal, belongs]] of groups.entries()) {
     if (state.total <= (index === 0 ? goal : budget)) break
+    const taken: (readonly [index: number, from: ResidencyLevel])[] = []
     for (const step of stepsOf(state, belongs)) {
       if (state.total <= goal) break
+      taken.push([step.index, state.levels[step.index] as ResidencyLevel])
       take(state, step.index, step.to)
     }
+    giveBack(state, taken, goal)
     raiseCheaper(state)
   }
   return state.levels
@@ -99,9 +102,11 @@ const take = (state: State, index: number, to: ResidencyLevel): void => {
 /** The steps down of a group, cheapest first. Along one candidate each costs more than the one before. */
 const stepsOf = ({ candidates, levels }: State, belongs: (candidate: Candidate) => boolean): readonly Step[] => {
   const steps: Step[] = []
+  const opening = candidates.findIndex(({ messages }) => messages[0]?.role === 'user')
   for (const [index, candidate] of candidates.entries()) {
     if (!belongs(candidate)) continue
-    const worth = worthOf(candidate, candidates.length - 1 - index)
+    // What was asked first does not age: the rest of the conversation is about it.
+    const worth = worthOf(candidate, index === opening ? 0 : candidates.length - 1 - index)
     let level = levels[index] as ResidencyLevel
     for (;;) {
       let best: Step | undefined
@@ -117,6 +122,19 @@ const stepsOf = ({ candidates, levels }: State, belongs: (candidate: Candidate) 
     }
   }
   return steps.toSorted((a, b) => a.price - b.price || a.index - b.index)
+}
+
+/** The last steps are often larger than what was missing. Take back those that fit, dearest first. */
+const giveBack = (state: State, taken: readonly (readonly [index: number, from: ResidencyLevel])[], goal: number): void => {
+  const stuck = new Set<number>() // of one candidate only the last step can be taken back
+  for (const [index, from] of taken.toReversed()) {
+    if (stuck.has(index)) continue
+    const to = state.levels[index] as ResidencyLevel
+    take(state, index, from)
+    if (state.total <= goal) continue
+    take(state, index, to)
+    stuck.add(index)
+  }
 }
 
 /** Where a marker takes more than what it hides, show that instead. */

@@ -7,7 +7,7 @@
  */
 import { text, type Message, type Part, type ResultPart, type ToolResultPart } from '../message/index.ts'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
-import { beginning, foldText, grouped, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
+import { beginning, foldedEnds, grouped, outline, shortArguments, type Elision } from './shorten.ts'
 
 /** What the `structured` level says of a tool's answer. */
 export interface StructuredResult {
@@ -50,7 +50,7 @@ export const structuredResult = (result: ToolResultPart, tool: string = result.n
     tool,
     status: result.isError === true ? 'error' : 'ok',
     characters: whole.length,
-    lines: whole === '' ? 0 : whole.split('\n').length,
+    lines: linesIn(whole),
     ...(error !== undefined && { error }),
     files: freeze(filesIn(whole)),
   })
@@ -88,6 +88,12 @@ export const plain = (part: Part): string => {
 
 const { freeze } = Object
 
+const linesIn = (whole: string): number => {
+  let lines = whole === '' ? 0 : 1
+  for (let at = whole.indexOf('\n'); at !== -1; at = whole.indexOf('\n', at + 1)) lines += 1
+  return lines
+}
+
 const scanned = 4000
 /** Words that end like a file, or that hold a folder. Without nested repetition, so it is linear in the word. */
 const filePath = /^(?=.*[\w/]\.[A-Za-z]\w{0,7}$)(?!https?:)[\w@~./\\-]+$/
@@ -120,7 +126,7 @@ const representPart = (part: Part, level: 'compressed' | 'structured', recorded:
 }
 
 const shortText = (whole: string, level: 'compressed' | 'structured', { position, kind }: Recorded): string => {
-  if (level === 'compressed') return headAndTail(foldText(whole), limits.compressed.text, elidedAt(position))
+  if (level === 'compressed') return foldedEnds(whole, limits.compressed.text, elidedAt(position))
   return outline(whole, kind === 'bootstrap' || kind === 'constraint' ? ruleLimit : limits.structured.text, elidedAt(position))
 }
 
@@ -138,7 +144,7 @@ const resultAt = (part: ToolResultPart, level: 'compressed' | 'structured', reco
 }
 
 const compressedResult = (part: ToolResultPart, { position }: Recorded): string =>
-  headAndTail(part.content.map((inner) => foldText(resultText(inner, position))).join('\n'), limits.compressed.result, elidedAt(position))
+  foldedEnds(part.content.map((inner) => resultText(inner, position)).join('\n'), limits.compressed.result, elidedAt(position))
 
 const resultText = (part: ResultPart, position: number): string => (part.type === 'text' ? part.text : attachmentLine(part, position))
 

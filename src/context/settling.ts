@@ -35,6 +35,8 @@ export const settling = (late: LateResults): Settling => {
   /** The latest call of every id. */
   const calls = new Map<string, Call>()
   const taken = new Set<string>()
+  /** How often each id has been given out, so that one that every call has costs no more than others. */
+  const times = new Map<string, number>()
   const owners = new Map<string, Unit>()
   let next = 0
   let draft: Draft | undefined
@@ -111,8 +113,11 @@ export const settling = (late: LateResults): Settling => {
 
   /** The id itself, or one with a number where an earlier call has it. */
   const freshId = (id: string): string => {
-    let fresh = id
-    for (let count = 2; taken.has(fresh); count++) fresh = `${id}_${count}`
+    let count = times.get(id) ?? 0
+    let fresh: string
+    do fresh = (count += 1) === 1 ? id : `${id}_${count}`
+    while (taken.has(fresh))
+    times.set(id, count)
     taken.add(fresh)
     return fresh
   }

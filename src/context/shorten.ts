@@ -32,6 +32,15 @@ export const headAndTail = (text: string, limit: number, elided: Elision): strin
   return `${head}\n${elided(text.length - head.length - tail.length, text.length)}\n${tail}`
 }
 
+/** A text folded and then cut to head and tail. Of a long text only its two ends are folded: the rest is left out anyway. */
+export const foldedEnds = (text: string, limit: number, elided: Elision): string => {
+  if (text.length <= 8 * limit) return headAndTail(foldText(text), limit, elided)
+  const [head, tail] = [foldText(slicedAt(text, 0, 2 * limit)), foldText(slicedAt(text, text.length - 2 * limit, 2 * limit))]
+  const first = head.slice(0, wholeBefore(head, Math.min(head.length, Math.ceil((limit * 2) / 3))))
+  const last = tail.slice(wholeBefore(tail, Math.max(0, tail.length - Math.floor(limit / 3))))
+  return `${first}\n${elided(text.length - first.length - last.length, text.length)}\n${last}`
+}
+
 /** The beginning of a text, with an ellipsis if it goes on. */
 export const beginning = (text: string, limit: number): string =>
   text.length <= limit ? text : `${text.slice(0, wholeBefore(text, limit - 1))}…`

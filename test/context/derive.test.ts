@@ -243,6 +243,32 @@ describe('notes', () => {
   })
 })
 
+describe('what a derive costs', () => {
+  it('the new messages are counted, not the record', () => {
+    const asked = (length: number): number => {
+      let count = 0
+      const estimate = (message: Message): number => ((count += 1), JSON.stringify(message).length / 4)
+      const history = createHistory<Message>({ from: [user('Fix the build.'), ...steps(length)] })
+      let previous: DerivedContext | undefined = derive(history.view(), { budget: 50_000, estimate })
+      count = 0
+      for (let index = 0; index < 20; index++) {
+        for (const message of steps(1, `more_${index}`)) history.append(message)
+        previous = derive(history.view(), { budget: 50_000, estimate, previous })
+      }
+      return count
+    }
+    expect(asked(20)).toBe(40)
+    expect(asked(2000)).toBeLessThan(400) // with one compaction of what is still in it
+  })
+  it('an id that every call has costs no more than ids of their own', () => {
+    const view = recordOf(Array.from({ length: 20_000 }, (_, index) => (index % 2 === 0 ? assistant(toolCall('call', 'run', '{}')) : toolResult('call', 'ok'))))
+    const from = performance.now()
+    const context = derive(view, { budget: 2_000_000 })
+    expect(settle(context.messages)._tag).toBe('Right')
+    expect(performance.now() - from).toBeLessThan(5000) // quadratic it would take far longer
+  })
+})
+
 describe('what is given stays the caller’s', () => {
   it('neither options nor notes are kept: changing them later changes nothing', () => {
     const view = recordOf([...conversation(), ...steps(20)])

@@ -3,7 +3,7 @@ import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { assistant, image, reasoning, system, toolCall, toolResult, user, type Message, type ToolResultPart } from 'indelible'
 import { estimateTokens, represent, structuredResult, usableTokens } from 'indelible/context'
-import { beginning, elidedCharacters, foldText, headAndTail, outline, shortArguments } from '../../src/context/shorten.ts'
+import { beginning, elidedCharacters, foldedEnds, foldText, headAndTail, outline, shortArguments, slicedAt } from '../../src/context/shorten.ts'
 import { isSubstantive } from '../../src/context/substantive.ts'
 import { textTokens } from '../../src/context/tokens.ts'
 
@@ -52,11 +52,14 @@ describe('shorter text', () => {
     const short = headAndTail('abcdefghij'.repeat(10), 30, elidedCharacters)
     expect(short).toBe('abcdefghijabcdefghij\n[… 70 of 100 characters left out …]\nabcdefghij')
   })
+  it('folds only the ends of a long text: its cost is that of what is kept', () => {
+    expect(foldedEnds(`a  b\n${'x'.repeat(5000)}\n\n\n\nend`, 30, elidedCharacters)).toBe('a b\nxxxxxxxxxxxxxxxx\n[… 4,982 of 5,012 characters left out …]\nxxxxx\n\nend')
+  })
   it('never cuts a code point in two', () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 1, max: 300 }), (text, limit) => {
         fc.pre(wellFormed(text))
-        for (const short of [foldText(text), headAndTail(text, limit, elidedCharacters), beginning(text, limit), outline(text, limit, elidedCharacters), shortArguments(JSON.stringify({ text }), limit)])
+        for (const short of [foldText(text), headAndTail(text, limit, elidedCharacters), foldedEnds(text, limit, elidedCharacters), slicedAt(text, limit >> 1, limit), beginning(text, limit), outline(text, limit, elidedCharacters), shortArguments(JSON.stringify({ text }), limit)])
           expect(wellFormed(short)).toBe(true)
       }),
     )
