@@ -1,7 +1,8 @@
 /**
  * Summaries, ahead of need: notes for the session to append. Deriving uses those it finds and never waits for one.
  */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { left, right } from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { digestOf } from '../digest/index.ts'
 import type { View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
@@ -70,30 +71,27 @@ export const extractive: Summarizer = Object.freeze<Summarizer>({
  *
  * Cost    O(record), and the summarizer's
  * @example
- * const notes = await prepareSummaries(session.view(), session.notes())
+ * const prepared = await prepareSummaries(history.view(), notes)()
  */
-export const prepareSummaries = async (
-  view: View<Message>,
-  notes: Sequence<Note>,
-  summarizer: Summarizer = extractive,
-  options: PrepareOptions = {},
-): Promise<Either<SummaryFault, readonly SummaryNote[]>> => {
-  const { maxTokens = 300 } = options
-  const done: SummaryNote[] = []
-  for (const { from, to } of rangesOf(view, notes, options)) {
-    const messages = view.slice(from, to)
-    let text: string
-    try {
-      text = await summarizer.summarize({ messages, from, to, maxTokens })
-      if (typeof text !== 'string' || text === '') throw new TypeError(`the summarizer gave ${text === '' ? 'an empty text' : typeof text}; expected a text`)
-    } catch (cause) {
-      return left({ _tag: 'SummarizerFailed', from, to, cause, done: Object.freeze(done) })
+export const prepareSummaries =
+  (view: View<Message>, notes: Sequence<Note>, summarizer: Summarizer = extractive, options: PrepareOptions = {}): TaskEither<SummaryFault, readonly SummaryNote[]> =>
+  async () => {
+    const { maxTokens = 300 } = options
+    const done: SummaryNote[] = []
+    for (const { from, to } of rangesOf(view, notes, options)) {
+      const messages = view.slice(from, to)
+      let text: string
+      try {
+        text = await summarizer.summarize({ messages, from, to, maxTokens })
+        if (typeof text !== 'string' || text === '') throw new TypeError(`the summarizer gave ${text === '' ? 'an empty text' : typeof text}; expected a text`)
+      } catch (cause) {
+        return left({ _tag: 'SummarizerFailed', from, to, cause, done: Object.freeze(done) })
+      }
+      const { model, prompt } = summarizer
+      done.push(Object.freeze({ type: 'summary', from, to, sourceDigest: rangeDigest(messages), text, model, ...(prompt !== undefined && { promptDigest: digestOf(prompt) }) }))
     }
-    const { model, prompt } = summarizer
-    done.push(Object.freeze({ type: 'summary', from, to, sourceDigest: rangeDigest(messages), text, model, ...(prompt !== undefined && { promptDigest: digestOf(prompt) }) }))
+    return right(Object.freeze(done))
   }
-  return right(Object.freeze(done))
-}
 
 interface Chunk {
   readonly from: number

@@ -115,3 +115,25 @@ it('any context can be continued: of an earlier length, of a fork, of another po
     { numRuns: 100 },
   )
 })
+
+it('the active turn stays full where it fits beside the least of all else', () => {
+  const protectedKinds: ReadonlySet<unknown> = new Set(['bootstrap', 'constraint'])
+  fc.assert(
+    fc.property(conversations({ damaged: false, maxLength: 40 }), tags, budgets, policies, (messages, tags, budget, policy) => {
+      const view = recordOf(messages, tags)
+      const context = derive(view, { budget, policy })
+      if (context === undefined) return
+      // More than the least: every instruction and rule in full, with a marker before each and after the last.
+      const marker = 60
+      const sizes = [...view].map(estimateTokens)
+      const active = sizes.slice(context.activeFrom).reduce((sum, size) => sum + size, 0)
+      const rest = sizes.slice(0, context.activeFrom).reduce((sum, size, position) => sum + (protectedKinds.has(view.pages.at(position)) ? size + marker : 0), marker)
+      // A rule may be a call or a result: then all that belongs to it stays, which the sum above leaves out.
+      const inCall = (position: number): boolean => view.at(position)?.content.some(({ type }) => type === 'tool_call' || type === 'tool_result') === true
+      fc.pre([...view.pages].every((kind, position) => !protectedKinds.has(kind) || position >= context.activeFrom || !inCall(position)))
+      if (active + rest > budget) return
+      for (let position = context.activeFrom; position < view.length; position++) expect([position, context.residency.at(position)]).toEqual([position, 'full'])
+    }),
+    { numRuns: 300 },
+  )
+})

@@ -62,7 +62,7 @@ describe('reset', () => {
 describe('prepareSummaries', () => {
   const view = recordOf(messages)
   const prepare = async (...given: Parameters<typeof prepareSummaries>) => {
-    const prepared = await prepareSummaries(...given)
+    const prepared = await prepareSummaries(...given)()
     if (isLeft(prepared)) throw new Error(contextFaultText(prepared.left))
     return prepared.right
   }
@@ -106,7 +106,7 @@ describe('prepareSummaries', () => {
   it('a failure names the range, and keeps what was made before it', async () => {
     let calls = 0
     const failing = { model: 'acme-1', summarize: (): string => ((calls += 1) === 2 ? '' : 'short') }
-    const prepared = await prepareSummaries(view, [], failing, { chunkTokens: 2000 })
+    const prepared = await prepareSummaries(view, [], failing, { chunkTokens: 2000 })()
     expect(prepared).toMatchObject({ left: { _tag: 'SummarizerFailed', done: [{ text: 'short' }] } })
     expect(isLeft(prepared) && contextFaultText(prepared.left)).toMatch(/^positions \d+–\d+ could not be summed up: the summarizer gave an empty text; expected a text; the 1 made before are in `done`/)
   })

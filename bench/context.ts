@@ -1,0 +1,183 @@
+/**
+ * Derived contexts of a real coding session, by policy: what they cost, what a prompt cache holds of them, what is lost.
+ * Beside them what LangChain and the AI SDK have for it. Then what a derive costs as the record grows.
+ *
+ * `node context.ts [small]`: `small` for a quick look at smaller sizes.
+ */
+import { pruneMessages, type ModelMessage } from 'ai'
+import { AIMessage, HumanMessage, ToolMessage, trimMessages, type BaseMessage } from '@langchain/core/messages'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { createHistory, settle, type Message, type Part, type View } from 'indelible'
+import { defaultPrices, deriveContext, estimateTokens, incremental, oracle, paged, replay, reset, window, type DerivedContext } from 'indelible/context'
+import { machine } from './measure.ts'
+import { session } from './messages.ts'
+
+const small = process.argv.includes('small')
+const budgets = small ? [16_000] : [16_000, 32_000, 64_000]
+const recording = small ? session.slice(0, 300) : session
+const view = createHistory<Message>({ from: recording }).view()
+
+interface Row {
+  readonly name: string
+  readonly calls: number
+  readonly tokens: number
+  readonly cacheable: number
+  readonly cost: number
+  readonly median: number
+  readonly p99: number
+  readonly refused: number
+  readonly overBudget: number
+  readonly lost: number
+  readonly rereads: string
+}
+
+const ofPolicy = (policy: Parameters<typeof replay>[1]['policy'], budget: number): Row => {
+  const { policy: name, faults, rereads, repeats, ...figures } = replay(view, { budget, ...(policy !== undefined && { policy }) })
+  return { ...figures, name, refused: faults.pairingViolated, overBudget: faults.overBudget, lost: faults.silentLoss, rereads: `${rereads} of ${repeats}` }
+}
+
+/** A peer: from the messages before a call to those that it would send, with what each is of. */
+interface Peer {
+  readonly name: string
+  readonly trim: (upTo: number, budget: number) => Promise<readonly Message[]>
+}
+
+const ofPeer = async ({ name, trim }: Peer, budget: number): Promise<Row> => {
+  const times: number[] = []
+  let [tokens, stable, refused, overBudget, lost] = [0, 0, 0, 0, 0]
+  let previous: readonly Message[] = []
+  for (const [position, { role }] of recording.entries()) {
+    if (role !== 'assistant') continue
+    const from = performance.now()
+    const sent = await trim(position, budget)
+    times.push((performance.now() - from) * 1000)
+    const total = sent.reduce((sum, message) => sum + estimateTokens(message), 0)
+    let same = 0
+    while (same < sent.length && JSON.stringify(sent[same]) === JSON.stringify(previous[same])) same += 1
+    tokens += total
+    stable += sent.slice(0, same).reduce((sum, message) => sum + estimateTokens(message), 0)
+    if (isLeft(settle(sent))) refused += 1
+    if (total > budget) overBudget += 1
+    lost += position - sent.length
+    previous = sent
+  }
+  const sorted = times.toSorted((a, b) => a - b)
+  const at = (share: number): number => sorted[Math.floor(sorted.length * share)] ?? 0
+  return {
+    name,
+    calls: times.length,
+    tokens,
+    cacheable: stable / tokens,
+    cost: stable * defaultPrices.cached + (tokens - stable) * defaultPrices.fresh,
+    median: at(0.5),
+    p99: at(0.99),
+    refused,
+    overBudget,
+    lost,
+    rereads: '',
+  }
+}
+
+const textOf = (parts: readonly Part[]): string => parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
+
+/** LangChain's `trimMessages`: the last messages that fit, from a human or AI message on, counted by our estimate. */
+const langChain = (): Peer => {
+  const converted: BaseMessage[] = recording.map((message, position) => {
+    const id = String(position)
+    if (message.role === 'assistant')
+      return new AIMessage({
+        id,
+        content: textOf(message.content),
+        tool_calls: message.content.flatMap((part) => (part.type === 'tool_call' ? [{ id: part.id, name: part.name, args: JSON.parse(part.arguments) as Record<string, unknown>, type: 'tool_call' as const }] : [])),
+      })
+    const [first] = message.content
+    if (first?.type === 'tool_result') return new ToolMessage({ id, content: textOf(first.content), tool_call_id: first.callId })
+    return new HumanMessage({ id, content: textOf(message.content) })
+  })
+  const recorded = ({ id }: BaseMessage): Message => recording[Number(id)] as Message
+  return {
+    name: 'LangChain trimMessages',
+    trim: async (upTo, budget) => {
+      const kept = await trimMessages(converted.slice(0, upTo), {
+        maxTokens: budget,
+        strategy: 'last',
+        startOn: ['human', 'ai'],
+        tokenCounter: (messages) => messages.reduce((sum, message) => sum + estimateTokens(recorded(message)), 0),
+      })
+      return kept.map(recorded)
+    },
+  }
+}
+
+/** The AI SDK's `pruneMessages`. It knows no budget: tool calls and reasoning before the last 20 messages go. */
+const aiSdk = (): Peer => {
+  const parts = new Map<object, Part>()
+  const roles = { tool: 'tool', assistant: 'assistant', user: 'user', system: 'system', developer: 'system' } as const
+  const kept = <T extends object>(made: T, part: Part): T => (parts.set(made, part), made)
+  const converted = recording.map((message): ModelMessage => {
+    const content = message.content.map((part) => {
+      if (part.type === 'tool_call') return kept({ type: 'tool-call', toolCallId: part.id, toolName: part.name, input: JSON.parse(part.arguments) as unknown }, part)
+      if (part.type === 'tool_result') return kept({ type: 'tool-result', toolCallId: part.callId, toolName: part.name ?? 'tool', output: { type: 'text', value: textOf(part.content) } }, part)
+      if (part.type === 'reasoning') return kept({ type: 'reasoning', text: part.text }, part)
+      return kept({ type: 'text', text: part.type === 'text' ? part.text : part.type }, part)
+    })
+    return { role: roles[message.role], content } as ModelMessage
+  })
+  return {
+    name: 'AI SDK pruneMessages',
+    trim: async (upTo) =>
+      pruneMessages({ messages: converted.slice(0, upTo), reasoning: 'before-last-message', toolCalls: 'before-last-20-messages', emptyMessages: 'remove' }).map(
+        ({ role, content }): Message => ({ role, content: (content as readonly object[]).flatMap((part) => parts.get(part) ?? []) }),
+      ),
+  }
+}
+
+const policies = [paged, reset, incremental, window, oracle()]
+
+console.log(`${machine()}; a coding session of ${recording.length} messages\n`)
+for (const budget of budgets) {
+  console.log(`### ${budget.toLocaleString('en')} tokens\n`)
+  console.log('| | tokens sent | cacheable | cost | of window | median | p99 | refused | over budget | lost without a word | rereads |')
+  console.log('|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|')
+  const rows = [...policies.map((policy) => ofPolicy(policy, budget)), await ofPeer(langChain(), budget), await ofPeer(aiSdk(), budget)]
+  const base = rows.find(({ name }) => name === 'window')?.cost ?? NaN
+  for (const { name, tokens, cacheable, cost, median, p99, refused, overBudget, lost, rereads } of rows)
+    console.log(
+      `| ${name} | ${tokens.toLocaleString('en')} | ${(cacheable * 100).toFixed(1)} % | ${Math.round(cost).toLocaleString('en')} | ${(cost / base).toFixed(2)}× | ${median.toFixed(0)} µs | ${(p99 / 1000).toFixed(1)} ms | ${refused} | ${overBudget} | ${lost.toLocaleString('en')} | ${rereads} |`,
+    )
+  console.log()
+}
+
+/** The session again and again: instructions that pile up would be another matter, they may not be dropped. */
+const messageAt = (position: number): Message => session[position % session.length] as Message
+
+/** The median of one derive after each of 500 appends to a record of a length. */
+const growing = (length: number): number => {
+  const history = createHistory<Message>({ from: Array.from({ length }, (_, position) => messageAt(position)) })
+  let previous: DerivedContext | undefined
+  const times: number[] = []
+  const derive = (view: View<Message>): void => {
+    const derived = deriveContext(view, { budget: 32_000, previous })
+    if (isLeft(derived)) throw new Error(derived.left._tag)
+    previous = derived.right
+  }
+  derive(history.view())
+  for (let index = 0; index < 500; index++) {
+    history.append(messageAt(length + index))
+    const from = performance.now()
+    derive(history.view())
+    times.push((performance.now() - from) * 1000)
+  }
+  return times.toSorted((a, b) => a - b)[250] ?? NaN
+}
+
+console.log('### One derive after an append, median, at a length of\n')
+console.log('| messages | paged |\n|---|---:|')
+const lengths = small ? [1_000, 10_000] : [1_000, 10_000, 100_000]
+const warm = growing(1_000)
+const base = growing(1_000)
+for (const length of lengths) {
+  const median = length === 1_000 ? base : growing(length)
+  console.log(`| ${length.toLocaleString('en')} | ${median.toFixed(1)} µs (${(median / base).toFixed(2)}×) |`)
+}
+if (Number.isNaN(warm)) throw new Error('nothing was measured')
