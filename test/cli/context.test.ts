@@ -21,7 +21,8 @@ describe('indelible context', () => {
   it('--explain gives the reason for every page', () => {
     const { stdout } = indelible(['context', example, '--budget', '800', '--explain'])
     expect(stdout).toMatch(/^ {4}0 {2}system {5}bootstrap {5}full {8}instructions and rules fall last$/m)
-    expect(stdout).toMatch(/^ +3 {2}tool +evidence +pointer +at its minimum: paged needs the room$/m)
+    expect(stdout).toMatch(/^ +3 {2}tool +evidence +structured +shortened: could fall to pointer$/m)
+    expect(stdout).toMatch(/^ +6 {2}tool +evidence +pointer +at its minimum: paged needs the room$/m)
     expect(stdout).toMatch(/^ {3}17 {2}user +conversation +full +of the active turn, which fits$/m)
     expect(stdout.match(/^ {3,4}\d+ {2}/gm)).toHaveLength(19)
   })
