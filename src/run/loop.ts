@@ -7,7 +7,7 @@
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { createHistory, type View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { decodeMessage, messageFaultText, settle, type Message, type Part, type Sequence, type Settled, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
+import { decodeMessage, messageFaultText, settle, type Message, type Meta, type Part, type Sequence, type Settled, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import type { Usage } from '../notes/index.ts'
 import type { Channel } from './channel.ts'
 import type { Control, Interrupt } from './control.ts'
@@ -239,7 +239,7 @@ export class Loop {
     let { id } = part
     for (let count = 2; this.#callIds.has(id); count++) id = `${part.id}_${count}`
     this.#callIds.add(id)
-    return id === part.id ? part : Object.freeze({ ...part, id, meta: Object.freeze({ ...part.meta, indelible: { callId: part.id } }) })
+    return id === part.id ? part : Object.freeze({ ...part, id, meta: Object.freeze({ ...withoutItemIds(part.meta), indelible: { callId: part.id } }) })
   }
 
   /** The results in call order, however long each takes. */
@@ -351,6 +351,18 @@ const resultMessages = (results: readonly ToolResultPart[], model: Model): reado
   if (results.length === 0) return []
   return model.results === 'together' ? [{ role: 'tool', content: results }] : results.map((result) => ({ role: 'tool', content: [result] }))
 }
+
+/** What codecs kept with a call, but for the id of the item that it came in: that is used before, too. */
+const withoutItemIds = (meta: Meta = {}): Meta =>
+  Object.fromEntries(
+    Object.entries(meta).map(([name, kept]) => {
+      if (!isRecord(kept) || !isRecord(kept['fields'])) return [name, kept]
+      const { id: _, ...fields } = kept['fields']
+      return [name, { ...kept, fields }]
+    }),
+  )
+
+const isRecord = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isJson = (text: string): boolean => {
   try {
