@@ -9,7 +9,7 @@ import { NotJson, snapshot, type JsonObject } from '../json/index.ts'
 import type { BlockId } from '../message/index.ts'
 import type { StoreFault } from './fault.ts'
 import { blockIdOf, invalidBlockId, invalidId } from './id.ts'
-import type { Append, Appended, Head, ListQuery, LogInfo, LogPage, Row, RowRange, Store, StoredRow } from './store.ts'
+import type { Append, Appended, BlockStore, Head, ListQuery, LogInfo, LogPage, Row, RowRange, Store, StoredRow } from './store.ts'
 import { rowLeaf } from './tree.ts'
 
 export type Answer<T> = Promise<Either<StoreFault, T>>
@@ -61,6 +61,9 @@ export interface StoreDriver {
   readonly close: () => Promise<void>
 }
 
+/** What an adapter implements that keeps blocks and no logs. */
+export type BlockDriver = Pick<StoreDriver, 'hash' | 'putBlocks' | 'getBlocks' | 'hasBlocks'>
+
 /** The scope of a handle that was opened without one. */
 export const defaultScope = 'default'
 
@@ -70,6 +73,12 @@ export const storeOf = (driver: StoreDriver, scope: string = defaultScope): Eith
   return problem === undefined ? right(handle(driver, scope, { closed: undefined }, undefined)) : left(problem)
 }
 
+/** The blocks that a driver keeps, for one scope. */
+export const blockStoreOf = (driver: BlockDriver, scope: string = defaultScope): Either<StoreFault, BlockStore> => {
+  const problem = invalidId('scope', scope)
+  return problem === undefined ? right(Object.freeze(blockHandle(driver, scope, guarded))) : left(problem)
+}
+
 /** Closed handles answer nothing but `Closed`. */
 interface Life {
   closed: Promise<void> | undefined
@@ -77,32 +86,17 @@ interface Life {
 
 const handle = (driver: StoreDriver, scope: string, whole: Life, own: Life | undefined): Store => {
   const life = own ?? whole
-  const run =
-    <T>(operation: string, work: () => Answer<T>): TaskEither<StoreFault, T> =>
-    async () => {
-      if (whole.closed !== undefined || life.closed !== undefined) return left({ _tag: 'Closed' })
-      try {
-        return await work()
-      } catch (cause) {
-        return left({ _tag: 'Io', operation, cause })
-      }
-    }
+  const run: Run = (operation, work) => guarded(operation, async () => (whole.closed !== undefined || life.closed !== undefined ? left({ _tag: 'Closed' }) : work()))
   /** The same for what concerns a log. */
   const onLog = <T>(operation: string, id: string, work: () => Answer<T>): TaskEither<StoreFault, T> =>
     run(operation, async () => {
       const problem = invalidId('log', id)
       return problem === undefined ? work() : left(problem)
     })
-  /** The same for what concerns blocks; the driver gets each id once. */
-  const onBlocks = <T>(operation: string, given: readonly BlockId[], work: (ids: readonly BlockId[]) => Answer<T>): TaskEither<StoreFault, T> =>
-    run(operation, async () => {
-      const problem = invalidBlockId(given)
-      return problem === undefined ? work([...new Set(given)]) : left(problem)
-    })
   const { hash } = driver
 
   return Object.freeze<Store>({
-    hash,
+    ...blockHandle(driver, scope, run),
     create: ({ id, meta = {} }) =>
       onLog('create a log', id, async () => {
         const checked = checkMeta(meta)
@@ -135,6 +129,43 @@ const handle = (driver: StoreDriver, scope: string, whole: Life, own: Life | und
         return isLeft(checked) ? checked : driver.fork(scope, id, to, at, checked.right)
       }),
     remove: (id) => onLog('remove a log', id, () => driver.remove(scope, id)),
+    scoped: (name) => {
+      const problem = invalidId('scope', name)
+      return problem === undefined ? right(handle(driver, name, whole, { closed: undefined })) : left(problem)
+    },
+    close: () => async () => {
+      try {
+        await (life.closed ??= own === undefined ? driver.close() : Promise.resolve())
+        return right(undefined)
+      } catch (cause) {
+        return left({ _tag: 'Io', operation: 'close', cause })
+      }
+    },
+  })
+}
+
+/** Makes a task of what a driver does. */
+type Run = <T>(operation: string, work: () => Answer<T>) => TaskEither<StoreFault, T>
+
+const guarded: Run = (operation, work) => async () => {
+  try {
+    return await work()
+  } catch (cause) {
+    return left({ _tag: 'Io', operation, cause })
+  }
+}
+
+const blockHandle = (driver: BlockDriver, scope: string, run: Run): BlockStore => {
+  const { hash } = driver
+  /** The driver gets each id once. */
+  const onBlocks = <T>(operation: string, given: readonly BlockId[], work: (ids: readonly BlockId[]) => Answer<T>): TaskEither<StoreFault, T> =>
+    run(operation, async () => {
+      const problem = invalidBlockId(given)
+      return problem === undefined ? work([...new Set(given)]) : left(problem)
+    })
+  return {
+    hash,
+    scope,
     putBlocks: (given) =>
       run('put blocks', async () => {
         const blocks = ownBlocks(given, hash)
@@ -153,19 +184,7 @@ const handle = (driver: StoreDriver, scope: string, whole: Life, own: Life | und
         const found = await driver.hasBlocks(scope, ids)
         return isLeft(found) ? found : right(Object.freeze(given.map((id) => found.right.has(id))))
       }),
-    scoped: (name) => {
-      const problem = invalidId('scope', name)
-      return problem === undefined ? right(handle(driver, name, whole, { closed: undefined })) : left(problem)
-    },
-    close: () => async () => {
-      try {
-        await (life.closed ??= own === undefined ? driver.close() : Promise.resolve())
-        return right(undefined)
-      } catch (cause) {
-        return left({ _tag: 'Io', operation: 'close', cause })
-      }
-    },
-  })
+  }
 }
 
 const checkMeta = (meta: unknown): Either<StoreFault, JsonObject> => {

@@ -113,6 +113,10 @@ export interface LogPage {
 
 /** Bytes under their SHA-256. */
 export interface BlockStore {
+  /** The store's SHA-256: the fastest there is where it runs. */
+  readonly hash: Hash
+  /** The scope whose blocks these are. */
+  readonly scope: string
   /**
    * Keep blocks, and give their ids in the same order. What is there already is not stored again. Blocks that are put
    * here, and not with the rows of a log, are kept for good.
@@ -131,8 +135,6 @@ export interface BlockStore {
  * compared byte by byte, are never part of a path, and never of a query's text.
  */
 export interface Store extends BlockStore {
-  /** The store's SHA-256: the fastest there is where it runs. */
-  readonly hash: Hash
   /** Start an empty log. */
   readonly create: (log: NewLog) => TaskEither<StoreFault, LogInfo>
   readonly info: (id: string) => TaskEither<StoreFault, LogInfo>

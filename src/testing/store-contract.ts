@@ -12,7 +12,8 @@
  */
 import type { Store } from '../store/index.ts'
 import { appendCases } from './append-cases.ts'
-import { blockCases } from './block-cases.ts'
+import { spokenCases } from './spoken-cases.ts'
+import { blockCases } from './block-contract.ts'
 import type { ContractCase } from './check.ts'
 import { forkCases } from './fork-cases.ts'
 import { idCases } from './id-cases.ts'
@@ -32,7 +33,7 @@ export type StoreCases = Readonly<Record<string, StoreCase>>
  * `makePlace` is asked once without a case, to learn what the place can do.
  */
 export const storeContract = (name: string, makePlace: () => Promise<StorePlace>): readonly ContractCase[] =>
-  Object.entries({ ...appendCases, ...readCases, ...listCases, ...forkCases, ...blockCases, ...idCases, ...lifeCases }).map(([title, work]) => ({
+  Object.entries({ ...appendCases, ...readCases, ...listCases, ...forkCases, ...blockCases, ...spokenCases, ...idCases, ...lifeCases }).map(([title, work]) => ({
     name: `${name}: ${title}`,
     run: async () => {
       const place = await makePlace()

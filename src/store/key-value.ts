@@ -1,0 +1,108 @@
+/**
+ * Blocks in a key-value store that somebody brings along: Redis, S3, DynamoDB, a map.
+ *
+ * Only blocks: a log needs an append that happens at an expected head or not at all, and reading and writing by key
+ * can't promise that to two writers. Blocks need nothing of the sort: their ids say what is in them, so whoever writes
+ * one writes the same, and writing it again changes nothing.
+ */
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { portableSha256, type Hash } from '../digest/index.ts'
+import type { BlockId } from '../message/index.ts'
+import { blockStoreOf, defaultScope } from './driver.ts'
+import type { StoreFault } from './fault.ts'
+import { invalidId } from './id.ts'
+import type { BlockStore } from './store.ts'
+
+/**
+ * What an implementer promises; `keyValueContract` in `indelible/testing` checks it. Keys are letters, digits and
+ * `/ _ - %`, at most 1,000 characters. A failure is thrown.
+ */
+export interface KeyValueStore {
+  /** The values under these keys, in the same order; `undefined` or `null` where there is none. Keys may repeat. */
+  readonly mget: (keys: readonly string[]) => Promise<readonly (Uint8Array | undefined | null)[]>
+  /** Keep values under keys. When it is done, all of them are there. It may fail half-way: then it is called again. */
+  readonly mset: (entries: readonly KeyValue[]) => Promise<void>
+  /** Remove every key that begins so. It may fail half-way. Asked of nothing but `removeBlocks`. */
+  readonly deletePrefix?: (prefix: string) => Promise<void>
+}
+
+export type KeyValue = readonly [key: string, value: Uint8Array]
+
+export interface KeyValueOptions {
+  /** What every key begins with. Default: `indelible`. */
+  readonly prefix?: string
+  /** The scope of the blocks. Default: `default`. */
+  readonly scope?: string
+  /** Default: SHA-256 in JavaScript. */
+  readonly hash?: Hash
+  /** How many keys are asked for or written in one call; a call for each such chunk, one after the other. Default: 500. */
+  readonly keysPerCall?: number
+}
+
+/**
+ * The blocks of a scope in a key-value store, under `prefix/scope/id`. What is read is held against its id.
+ *
+ * Cost    one call of the key-value store for each `keysPerCall` blocks; `hasBlocks` reads them
+ * Throws  TypeError, if `scope` or `prefix` can't be one
+ * @example
+ * const blocks = keyValueBlocks({
+ *   mget: (keys) => redis.mGet(keys),
+ *   mset: (entries) => redis.mSet(entries),
+ * })
+ */
+export const keyValueBlocks = (keyValue: KeyValueStore, { prefix, scope = defaultScope, hash = portableSha256, keysPerCall = 500 }: KeyValueOptions = {}): BlockStore => {
+  const keyOf = keysOf(prefix, scope)
+  const size = Math.max(1, Math.floor(keysPerCall) || 1)
+  const read = async (ids: readonly BlockId[]): Promise<ReadonlyMap<BlockId, Uint8Array>> => {
+    const found = new Map<BlockId, Uint8Array>()
+    for (const chunk of chunks(ids, size)) {
+      const values = await keyValue.mget(chunk.map(keyOf))
+      if (values.length !== chunk.length) throw new Error(`mget gave ${values.length} values for ${chunk.length} keys`)
+      for (const [index, value] of values.entries()) {
+        if (value === undefined || value === null) continue
+        if (!(value instanceof Uint8Array)) throw new Error(`mget gave a value that is ${typeof value}, not bytes`)
+        found.set(chunk[index] as BlockId, new Uint8Array(value)) // plain bytes of our own, whatever class theirs are
+      }
+    }
+    return found
+  }
+  const blocks = blockStoreOf(
+    {
+      hash,
+      putBlocks: async (_, blocks) => {
+        for (const chunk of chunks(blocks, size)) await keyValue.mset(chunk.map(({ id, bytes }) => [keyOf(id), bytes] as const))
+        return right(undefined)
+      },
+      getBlocks: async (_, ids) => right(await read(ids)),
+      hasBlocks: async (_, ids) => right(new Set((await read(ids)).keys())),
+    },
+    scope,
+  )
+  if (isLeft(blocks)) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
+  return blocks.right
+}
+
+/** Remove every block of a scope. Refs to them can't be hydrated any more. */
+export const removeBlocks =
+  (keyValue: KeyValueStore & Required<Pick<KeyValueStore, 'deletePrefix'>>, { prefix, scope = defaultScope }: Pick<KeyValueOptions, 'prefix' | 'scope'> = {}): TaskEither<StoreFault, void> =>
+  async () => {
+    try {
+      return right(await keyValue.deletePrefix(keysOf(prefix, scope)('')))
+    } catch (cause) {
+      return left({ _tag: 'Io', operation: 'remove blocks', cause })
+    }
+  }
+
+/** Keys that are safe in paths, patterns and URLs: one scope's can't begin with another's. */
+const keysOf = (prefix = 'indelible', scope: string): ((id: string) => string) => {
+  if (invalidId('scope', scope) !== undefined) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
+  if (prefix.length > 100 || !/^[\w-]+(?:\/[\w-]+)*$/.test(prefix))
+    throw new TypeError(`${JSON.stringify(prefix)} can't be a prefix: at most 100 letters, digits, _ and -, in parts with / between them`)
+  const start = `${prefix}/${encodeURIComponent(scope).replaceAll(/[.!~*'()]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)}/`
+  return (id) => start + id
+}
+
+function* chunks<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+  for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size)
+}

@@ -1,0 +1,103 @@
+/** The suite that every key-value store must pass which is to keep blocks. */
+import { keyValueBlocks, removeBlocks, type BlockStore, type KeyValueStore } from '../store/index.ts'
+import { blockContract, bytes } from './block-contract.ts'
+import { done, same, type ContractCase } from './check.ts'
+
+/** Where the suite runs: a store that is empty at first. */
+export interface KeyValuePlace {
+  readonly store: KeyValueStore
+  /** Clean up. */
+  readonly leave?: () => Promise<void>
+}
+
+/**
+ * The cases of the suite: what the port promises, and `blockContract` on the blocks in it. Each makes a place of its own,
+ * so they may run side by side.
+ *
+ * @example
+ * for (const { name, run } of keyValueContract('redis', async () => ({ store: await emptyRedis() }))) it(name, run)
+ */
+export const keyValueContract = (name: string, makePlace: () => Promise<KeyValuePlace>): readonly ContractCase[] => [
+  ...Object.entries(keyValueCases).map(([title, work]) => ({
+    name: `${name}: ${title}`,
+    run: async () => {
+      const { store, leave } = await makePlace()
+      try {
+        await work(store)
+      } finally {
+        await leave?.()
+      }
+    },
+  })),
+  ...blockContract(`${name}, its blocks`, async () => {
+    const { store, leave } = await makePlace()
+    return { store: keyValueBlocks(store, { scope: 'a scope: ./*' }), ...(leave !== undefined && { leave }) }
+  }),
+]
+
+const got = async (store: KeyValueStore, keys: readonly string[]): Promise<readonly unknown[]> =>
+  (await store.mget(keys)).map((value) => (value instanceof Uint8Array ? new Uint8Array(value) : (value ?? undefined)))
+
+const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<void>>> = {
+  'values come back byte for byte, in the order of the keys, undefined where there is none': async (store) => {
+    const [empty, every, long] = [new Uint8Array(0), Uint8Array.from({ length: 256 }, (_, index) => index), bytes(300_000)]
+    await store.mset([['k/empty', empty], ['k/every', every], ['k/long', long]])
+    same(await got(store, ['k/long', 'k/none', 'k/empty', 'k/long', 'k/every']), [long, undefined, empty, long, every])
+  },
+  'empty batches are fine': async (store) => {
+    await store.mset([])
+    same(await got(store, []), [])
+  },
+  'a whole chunk in one call': async (store) => {
+    const entries = Array.from({ length: 500 }, (_, index) => [`many/${index}`, bytes(20, index)] as const)
+    await store.mset(entries)
+    same(await got(store, entries.map(([key]) => key).toReversed()), entries.map(([, value]) => value).toReversed())
+  },
+  'writing again replaces': async (store) => {
+    await store.mset([['again', bytes(10, 1)], ['other', bytes(10, 2)]])
+    await store.mset([['again', bytes(5, 3)]])
+    await store.mset([['again', bytes(5, 3)]])
+    same(await got(store, ['again', 'other']), [bytes(5, 3), bytes(10, 2)])
+  },
+  'keys that look alike are others': async (store) => {
+    const keys = ['p/a', 'p/A', 'p/a/', 'p/a/b', 'p%2Fa', 'p%2fa', 'p_a', 'p-a', 'p/__proto__', 'constructor', `p/${'x'.repeat(990)}`]
+    await store.mset(keys.map((key, index) => [key, bytes(8, index)] as const))
+    same(await got(store, keys), keys.map((_, index) => bytes(8, index)))
+    same(await got(store, ['p', 'p/', '__proto__', 'toString']), [undefined, undefined, undefined, undefined])
+  },
+  'the bytes that were given and those that were got are the caller\'s own': async (store) => {
+    const mine = bytes(50)
+    await store.mset([['mine', mine]])
+    mine.fill(0)
+    const [first] = await store.mget(['mine'])
+    if (first instanceof Uint8Array) first.fill(1)
+    same(await got(store, ['mine']), [bytes(50)])
+  },
+  'writers at the same time lose nothing of each other': async (store) => {
+    const writers = Array.from({ length: 8 }, (_, writer) => Array.from({ length: 50 }, (_, index) => [`w/${writer}/${index}`, bytes(30, writer * 50 + index)] as const))
+    await Promise.all(writers.map((entries) => store.mset(entries)))
+    const all = writers.flat()
+    same(await got(store, all.map(([key]) => key)), all.map(([, value]) => value))
+  },
+  'what is deleted by prefix is what begins so, and nothing else': async ({ deletePrefix, ...store }) => {
+    if (deletePrefix === undefined) return
+    const gone = ['d_/%2A/1', 'd_/%2A/2', 'd_/%2A/']
+    const kept = ['d_/%2A', 'dx/%2A/1', 'd_/xx2A/1', 'd_/%2AA/1', 'x/d_/%2A/1', 'D_/%2A/1']
+    await store.mset([...gone, ...kept].map((key) => [key, bytes(4)] as const))
+    await deletePrefix('d_/%2A/')
+    await deletePrefix('nothing/begins/so/')
+    same(await got(store, [...gone, ...kept]), [...gone.map(() => undefined), ...kept.map(() => bytes(4))])
+  },
+  'blocks of one scope are not those of another': async (store) => {
+    const scopes = ['a', 'a/b', 'A', '..', '*', 'ä', 'a%2Fb']
+    const blocks = scopes.map((scope) => keyValueBlocks(store, { scope, keysPerCall: 3 }))
+    const ids = await done((blocks[0] as BlockStore).putBlocks(Array.from({ length: 10 }, (_, index) => bytes(10, index))))
+    for (const [index, of] of blocks.entries()) same(await done(of.hasBlocks(ids)), ids.map(() => index === 0))
+    const { deletePrefix } = store
+    if (deletePrefix === undefined) return
+    await done((blocks[1] as BlockStore).putBlocks([bytes(10)]))
+    await done(removeBlocks({ ...store, deletePrefix }, { scope: 'a' }))
+    same(await done((blocks[0] as BlockStore).hasBlocks(ids)), ids.map(() => false))
+    same(await done((blocks[1] as BlockStore).hasBlocks(ids.slice(0, 1))), [true])
+  },
+}

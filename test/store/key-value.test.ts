@@ -1,0 +1,128 @@
+import { DatabaseSync } from 'node:sqlite'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { blockCache, cachedBlocks, keyValueBlocks, memoryStore, storeFaultText, type BlockStore, type KeyValueStore } from 'indelible/store'
+import { blockContract, keyValueContract } from 'indelible/testing'
+import { keyValueMap } from './key-value-map.ts'
+
+for (const { name, run } of keyValueContract('a map', async () => ({ store: keyValueMap() }))) it(name, run)
+
+/** A table of a database: it gives null for what is missing, and Buffers. */
+const table = async () => {
+  const db = new DatabaseSync(':memory:')
+  db.exec('create table kv (key text primary key, value blob not null)')
+  const store: KeyValueStore = {
+    mget: async (keys) => {
+      const get = db.prepare('select value from kv where key = ?')
+      return keys.map((key) => {
+        const row = get.get(key)
+        return row === undefined ? null : Buffer.from(row['value'] as Uint8Array)
+      })
+    },
+    mset: async (entries) => {
+      const put = db.prepare('insert into kv values (?, ?) on conflict do update set value = excluded.value')
+      for (const [key, value] of entries) put.run(key, value)
+    },
+  }
+  return { store, leave: async () => db.close() }
+}
+
+for (const { name, run } of keyValueContract('a table', table)) it(name, run)
+for (const { name, run } of blockContract('memory', async () => ({ store: memoryStore() }))) it(name, run)
+for (const { name, run } of blockContract('a cache', async () => ({ store: cachedBlocks(memoryStore(), blockCache()) }))) it(name, run)
+for (const { name, run } of blockContract('a cache that keeps almost nothing', async () => ({ store: cachedBlocks(memoryStore(), blockCache({ maxBytes: 600 })) }))) it(name, run)
+
+const bytes = (length: number, seed: number): Uint8Array => new Uint8Array(length).fill(seed)
+
+describe('blocks in a key-value store', () => {
+  it('are asked for in chunks, each once', async () => {
+    const calls: number[] = []
+    const map = keyValueMap()
+    const store = keyValueBlocks({ mget: (keys) => (calls.push(keys.length), map.mget(keys)), mset: (entries) => (calls.push(entries.length), map.mset(entries)) }, { keysPerCall: 4 })
+    const ids = await store.putBlocks(Array.from({ length: 10 }, (_, index) => bytes(3, index % 9)))()
+    expect(calls.splice(0)).toEqual([4, 4, 1])
+    expect(isRight(ids) && isRight(await store.getBlocks([...ids.right, ...ids.right])())).toBe(true)
+    expect(calls.splice(0)).toEqual([4, 4, 1])
+    await store.getBlocks([])()
+    await store.putBlocks([])()
+    expect(calls).toEqual([])
+  })
+  it('that are not what they were are a fault', async () => {
+    const map = new Map<string, Uint8Array>()
+    const store = keyValueBlocks(keyValueMap(map), { prefix: 'x/y', scope: 'team a/b' })
+    const put = await store.putBlocks([bytes(3, 1), bytes(3, 2)])()
+    const [key] = map.keys()
+    expect(key).toMatch(/^x\/y\/team%20a%2Fb\/[0-9a-f]{64}$/)
+    map.set(key ?? '', bytes(3, 9))
+    const got = await store.getBlocks(isRight(put) ? put.right : [])()
+    expect(isLeft(got) && got.left).toEqual({ _tag: 'DamagedBlock', ids: [key?.slice(-64)] })
+  })
+  it('of a store that fails, or gives something else, are a fault that says so', async () => {
+    const said = async (store: Partial<KeyValueStore>, task: (blocks: BlockStore) => Promise<unknown>): Promise<string> => {
+      const blocks = keyValueBlocks({ ...keyValueMap(), ...store })
+      const answer = (await task(blocks)) as { readonly _tag: string; readonly left: never }
+      return answer._tag === 'Left' ? storeFaultText(answer.left) : 'fine'
+    }
+    const id = 'ab'.repeat(32) as never
+    expect(await said({ mget: () => Promise.reject(new Error('no route')) }, (blocks) => blocks.getBlocks([id])())).toBe('the store failed to get blocks: no route')
+    expect(await said({ mget: async () => [] }, (blocks) => blocks.hasBlocks([id])())).toBe('the store failed to look for blocks: mget gave 0 values for 1 keys')
+    expect(await said({ mget: async () => ['text' as never] }, (blocks) => blocks.getBlocks([id])())).toBe('the store failed to get blocks: mget gave a value that is string, not bytes')
+    expect(await said({ mset: () => Promise.reject(new Error('full')) }, (blocks) => blocks.putBlocks([bytes(1, 1)])())).toBe('the store failed to put blocks: full')
+  })
+  it('need a scope and a prefix that can be one', () => {
+    for (const options of [{ scope: '' }, { scope: '\n' }, { prefix: '' }, { prefix: 'a//b' }, { prefix: '../x' }, { prefix: 'a*' }, { prefix: 'x'.repeat(101) }])
+      expect(() => keyValueBlocks(keyValueMap(), options)).toThrow(/can't be a (?:scope|prefix)/)
+  })
+})
+
+describe('a cache of blocks', () => {
+  const counting = () => {
+    const asked: number[] = []
+    const inner = memoryStore()
+    const scoped = (scope: string): BlockStore => {
+      const store = inner.scoped(scope)
+      if (isLeft(store)) throw new Error(scope)
+      return { ...store.right, getBlocks: (ids) => (asked.push(ids.length), store.right.getBlocks(ids)) }
+    }
+    return { asked, scoped }
+  }
+  it('is asked first, and only what is missing is fetched, once', async () => {
+    const { asked, scoped } = counting()
+    const [store, cache] = [scoped('a'), blockCache()]
+    const put = await store.putBlocks([1, 2, 3].map((seed) => bytes(10, seed)))()
+    const ids = isRight(put) ? put.right : []
+    const cached = cachedBlocks(store, cache)
+    await cached.getBlocks(ids.slice(0, 2))()
+    await cached.getBlocks([...ids, ...ids])()
+    expect(await cachedBlocks(store, cache).getBlocks(ids)()).toMatchObject({ right: [1, 2, 3].map((seed) => bytes(10, seed)) })
+    expect(asked).toEqual([2, 1])
+  })
+  it('knows what was written through it', async () => {
+    const { asked, scoped } = counting()
+    const cached = cachedBlocks(scoped('a'), blockCache())
+    const put = await cached.putBlocks([bytes(10, 1)])()
+    await cached.getBlocks(isRight(put) ? put.right : [])()
+    expect(asked).toEqual([])
+  })
+  it('gives no scope what is another\'s', async () => {
+    const { scoped } = counting()
+    const cache = blockCache()
+    const put = await cachedBlocks(scoped('a'), cache).putBlocks([bytes(10, 1)])()
+    expect(await cachedBlocks(scoped('b'), cache).getBlocks(isRight(put) ? put.right : [])()).toMatchObject({ right: [undefined] })
+  })
+  it('holds no more than it may, and what was used last', async () => {
+    const { asked, scoped } = counting()
+    const cache = blockCache({ maxBytes: 4 * (1000 + 256) })
+    const cached = cachedBlocks(scoped('a'), cache)
+    const put = await cached.putBlocks([1, 2, 3, 4].map((seed) => bytes(1000, seed)))()
+    const ids = isRight(put) ? put.right : []
+    expect(cache.bytes).toBe(4 * 1256)
+    await cached.getBlocks(ids.slice(0, 1))() // the first is used, so the second is the oldest
+    await cached.putBlocks([bytes(1000, 5), bytes(5000, 6)])() // one of them too large to be kept
+    expect(cache.bytes).toBe(4 * 1256)
+    await cached.getBlocks([ids[0] as never, ids[2] as never, ids[3] as never])()
+    expect(asked).toEqual([])
+    await cached.getBlocks([ids[1] as never])()
+    expect(asked).toEqual([1])
+  })
+})
