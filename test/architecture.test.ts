@@ -20,6 +20,9 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   store: ['json', 'sequence', 'message', 'digest', 'proof'],
   session: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'transcript', 'history', 'proof', 'store'],
   testing: ['json', 'sequence', 'message', 'digest', 'proof', 'store', 'run'],
+  refs: ['json', 'sequence', 'message', 'digest', 'pages', 'history', 'store'],
+  session: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'transcript', 'history', 'proof', 'store', 'refs'],
+  testing: ['json', 'sequence', 'message', 'digest', 'proof', 'store'],
   context: ['json', 'sequence', 'message', 'digest', 'pages', 'notes'], // of history only the view types, below
   thread: ['json', 'sequence', 'message'],
   records: ['json', 'sequence', 'history', 'store'],

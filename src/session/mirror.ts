@@ -1,12 +1,11 @@
 /** What a session holds in memory: the record as it is stored, up to a head. Never ahead of the store, never beside it. */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import type { Fill, History, View } from '../history/index.ts'
-import { appendText, createHistory, historyFaultText } from '../history/index.ts'
-import { checkMessage, type BlockId, type Message } from '../message/index.ts'
+import { createHistory, type History, type View } from '../history/index.ts'
+import type { BlockId, Message } from '../message/index.ts'
 import { decodeNote, noteFaultText, type Note } from '../notes/index.ts'
 import { emptyRange, type CompactRange } from '../proof/index.ts'
+import { decodeRow, takeMessage, type DecodedRow } from '../refs/index.ts'
 import { headOf, rangeAt, type Head, type LogInfo, type Store, type StoredRow, type StoreFault } from '../store/index.ts'
-import { decodeRow, fillOf, type DecodedRow, type TakenOut } from './row.ts'
 
 export interface Mirror {
   readonly id: string
@@ -137,18 +136,6 @@ export const blocksOf = async (store: Store, id: string, rows: readonly RowToRea
   const missing = ids.filter((_, index) => found.right[index] === undefined)
   if (missing.length > 0) return left(damaged(missing, 'is missing'))
   return right(new Map(ids.map((block, index) => [block, found.right[index] as Uint8Array])))
-}
-
-/** Add a message to a history. Gives what is wrong with it, if something is. */
-export const takeMessage = (history: History<Message>, { page, text, blocks }: DecodedRow, bytes: ReadonlyMap<BlockId, Uint8Array>): string | undefined => {
-  let fills: readonly Fill[]
-  try {
-    fills = blocks.map((taken: TakenOut) => fillOf(taken, bytes.get(taken.id) as Uint8Array)) // `blocksOf` has found them all
-  } catch {
-    return 'a block of the row is not the text that it stands for'
-  }
-  const added = appendText(history, text, { page, fills, check: checkMessage })
-  return isLeft(added) ? historyFaultText(added.left) : undefined
 }
 
 const takeNote = (mirror: Mirror, position: number, body: string): string | undefined => {

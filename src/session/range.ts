@@ -2,9 +2,10 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { createHistory, type View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
+import { takeMessage } from '../refs/index.ts'
 import type { Store } from '../store/index.ts'
 import type { SessionTask } from './fault.ts'
-import { blocksOf, decodeRows, takeMessage } from './mirror.ts'
+import { blocksOf, decodeRows } from './mirror.ts'
 
 export interface MessageRange {
   /** The position of the first message that was read. */

@@ -4,11 +4,11 @@ import type { Message } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
 import { classify } from '../pages/index.ts'
 import { exportOf, type Exported, type ExportedRow, type Transcript } from '../transcript/index.ts'
+import { type EncodedRow, encodeRow } from '../refs/index.ts'
 import type { Head, Store, StoreFault } from '../store/index.ts'
 import type { SessionTask } from './fault.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { randomId, readMirror } from './open.ts'
-import { encodeRow, type EncodedRow } from './row.ts'
 
 export interface ImportOptions {
   /** Default: the id that the transcript names, or a random UUID. */

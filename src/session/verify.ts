@@ -2,10 +2,11 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { createHistory } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
+import { takeMessage } from '../refs/index.ts'
 import { verifyLog, type Head, type InspectRows, type Store } from '../store/index.ts'
 import type { SessionTask } from './fault.ts'
 import { sessionInfo, type SessionInfo } from './metadata.ts'
-import { blocksOf, decodeRows, noteOf, takeMessage } from './mirror.ts'
+import { blocksOf, decodeRows, noteOf } from './mirror.ts'
 
 export interface VerifyOptions {
   /** A head that it had before. What was appended after it is no matter; what it stands for must not have changed. */

@@ -1,18 +1,18 @@
 /**
- * How a message is a row: its JSON as it was appended, with its page kind before it. Long texts and attachments are
- * taken out of it and stored as blocks, so that the same file in ten sessions is stored once and an image takes the
- * room of its bytes. An empty string stands where they were.
+ * How a message is stored, as the row of a session and as the first block of a ref: its JSON as it was appended, with its
+ * page kind before it. Long texts and attachments are taken out of it and stored as blocks, so that the same file in ten
+ * sessions is stored once and an image takes the room of its bytes. An empty string stands where they were.
  *
  *     {"page":"conversation","message":{…}}      classified as that
  *     {"tag":"constraint","message":{…}}         as whoever appended it has tagged it, against the classification
  *     {"page":"evidence","blocks":[{"path":["content",0,"content",0,"text"],"id":"…","as":"utf8"}],"message":{…}}
  */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import type { Hash } from '../digest/index.ts'
-import type { Fill } from '../history/index.ts'
+import { appendText, historyFaultText, type Fill, type History } from '../history/index.ts'
 import type { Json, Path } from '../json/index.ts'
-import { isBlockId, type BlockId, type Message } from '../message/index.ts'
+import { checkMessage, isBlockId, type BlockId, type Message } from '../message/index.ts'
 import { isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
 import { blockIdOf, type Row } from '../store/index.ts'
 import { base64Of, bytesOfBase64, textOfUtf8 } from './base64.ts'
@@ -63,7 +63,7 @@ export const encodeRow = (message: Message, page: PageKind, tagged: boolean, has
 /** What a row's body says, or why it is none. The message itself is not looked at. */
 export const decodeRow = (body: string): Either<string, DecodedRow> => {
   const start = body.indexOf(messageKey) // before the message nothing has this key: paths are lists
-  if (start === -1 || !body.endsWith('}')) return left('is not a row of a session')
+  if (start === -1 || !body.endsWith('}')) return left('is not a stored message')
   const envelope = body.slice(0, start)
   const text = body.slice(start + messageKey.length, -1)
   const plain = plainEnvelopes.get(envelope)
@@ -72,16 +72,28 @@ export const decodeRow = (body: string): Either<string, DecodedRow> => {
   try {
     found = JSON.parse(`${envelope}"message":0}`) as typeof found
   } catch {
-    return left('is not a row of a session')
+    return left('is not a stored message')
   }
   const { page, tag, blocks } = found
   const kind = tag ?? page
-  if (!isPageKind(kind) || !Array.isArray(blocks) || !blocks.every(isTakenOut)) return left('is not a row of a session')
+  if (!isPageKind(kind) || !Array.isArray(blocks) || !blocks.every(isTakenOut)) return left('is not a stored message')
   return right({ page: kind, tagged: tag !== undefined, text, blocks })
 }
 
 /** A block as the text that it was taken from. Throws TypeError, if it can't be that. */
-export const fillOf = ({ path, as }: TakenOut, bytes: Uint8Array): Fill => ({ path, text: as === 'base64' ? base64Of(bytes) : textOfUtf8(bytes) })
+const fillOf = ({ path, as }: TakenOut, bytes: Uint8Array): Fill => ({ path, text: as === 'base64' ? base64Of(bytes) : textOfUtf8(bytes) })
+
+/** Add a message to a history; `bytes` has its blocks. Gives what is wrong with it, if something is. */
+export const takeMessage = (history: History<Message>, { page, text, blocks }: DecodedRow, bytes: ReadonlyMap<BlockId, Uint8Array>, check: (message: unknown) => unknown = checkMessage): string | undefined => {
+  let fills: readonly Fill[]
+  try {
+    fills = blocks.map((taken: TakenOut) => fillOf(taken, bytes.get(taken.id) as Uint8Array)) // the caller has found them all
+  } catch {
+    return 'a block of the row is not the text that it stands for'
+  }
+  const added = appendText(history, text, { page, fills, check })
+  return isLeft(added) ? historyFaultText(added.left) : undefined
+}
 
 const messageKey = '"message":'
 
