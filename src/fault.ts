@@ -2,10 +2,11 @@
 import { historyFaultText, type HistoryFault } from './history/index.ts'
 import { codecFaultText, messageFaultText, pairingFaultText, type CodecFault, type MessageFault, type PairingFault } from './message/index.ts'
 import { noteFaultText, type NoteFault } from './notes/index.ts'
+import { refsFaultText, type RefsFault } from './refs/index.ts'
 import { sessionFaultText, type SessionFault } from './session/index.ts'
 import { storeFaultText, type StoreFault } from './store/index.ts'
 
-export type Fault = MessageFault | CodecFault | PairingFault | NoteFault | HistoryFault | SessionFault | StoreFault
+export type Fault = MessageFault | CodecFault | PairingFault | NoteFault | HistoryFault | RefsFault | SessionFault | StoreFault
 
 /** A fault as a sentence: what happened, where, and what to do next. */
 export const faultMessage = (fault: Fault): string => {
@@ -34,6 +35,13 @@ export const faultMessage = (fault: Fault): string => {
     case 'DeltaGap':
     case 'DeltaMismatch':
       return historyFaultText(fault)
+    case 'MalformedBlock':
+    case 'OtherScope':
+    case 'UnreadableHistory':
+    case 'NewerRefs':
+    case 'MissingKeys':
+    case 'MalformedContent':
+      return refsFaultText(fault)
     case 'SessionConflict':
     case 'SessionGap':
     case 'SessionSealed':

@@ -29,6 +29,9 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   run: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'history', 'store', 'session', 'context'],
   cli: ['json', 'sequence', 'message', 'pages', 'notes', 'transcript', 'history', 'context', 'records', 'store', 'session', 'run', '.'],
   '.': ['message', 'pages', 'notes', 'transcript', 'history', 'proof', 'store', 'session'],
+  run: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'history', 'context'],
+  cli: ['json', 'sequence', 'message', 'pages', 'notes', 'transcript', 'history', 'context', 'records'],
+  '.': ['message', 'pages', 'notes', 'transcript', 'history', 'proof', 'store', 'refs', 'session'],
 }
 
 /** What may be imported from outside by a folder of its own subpath, that nothing else reaches. */

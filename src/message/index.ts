@@ -49,6 +49,7 @@ export { codecFaultText, type CodecFault } from './codec-fault.ts'
 export type { Codec, Decoded, Encoded, EncodeOptions, Loss } from './codec.ts'
 export { codecs, type CodecFormat, type Codecs } from './codecs.ts'
 export { openCalls, pairCalls, type OpenCall, type PairedCall } from './pairing.ts'
+export { sourceOf } from './source.ts'
 export {
   interruptedResults,
   mend,

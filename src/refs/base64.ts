@@ -20,6 +20,7 @@ export const base64Of = (bytes: Uint8Array): string => {
 }
 
 /** Throws TypeError, if the bytes are not UTF-8. */
-export const textOfUtf8 = (bytes: Uint8Array): string => utf8.decode(bytes)
+export const textOfUtf8 = (bytes: Uint8Array): string => (utf8 ??= new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })).decode(bytes)
 
-const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+/** Made when it is asked for: sandboxes that have none read no content. */
+let utf8: InstanceType<typeof TextDecoder> | undefined

@@ -1,5 +1,5 @@
 /** Ids: what may name a log, an operation or a scope, and the ids of blocks. */
-import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
+import { bytesToHex } from '@noble/hashes/utils.js'
 import type { Hash } from '../digest/index.ts'
 import { isBlockId, type BlockId } from '../message/index.ts'
 import type { StoreFault } from './fault.ts'
@@ -20,10 +20,20 @@ export const invalidBlockId = (ids: readonly unknown[]): StoreFault | undefined 
 const reasonAgainst = (id: unknown): string | undefined => {
   if (typeof id !== 'string') return `it is ${id === null ? 'null' : typeof id}, not a string`
   if (id === '') return 'it is empty'
-  if (id.length > maxIdBytes || utf8ToBytes(id).length > maxIdBytes) return `it is longer than ${maxIdBytes} bytes`
+  if (id.length > maxIdBytes || utf8Length(id) > maxIdBytes) return `it is longer than ${maxIdBytes} bytes`
   if (!id.isWellFormed()) return 'it has a lone surrogate'
   if (/\p{Cc}/u.test(id)) return 'it has a control character'
   return undefined
+}
+
+/** How many bytes of UTF-8 a text is. Counted, so that a sandbox without encoders can check ids. */
+const utf8Length = (text: string): number => {
+  let length = 0
+  for (const character of text) {
+    const point = character.codePointAt(0) as number // a character has one
+    length += point < 0x80 ? 1 : point < 0x800 ? 2 : point < 0x10000 ? 3 : 4
+  }
+  return length
 }
 
 /** The id of a block: the SHA-256 of its bytes. */

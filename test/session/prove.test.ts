@@ -1,7 +1,7 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { checkProof, createSession, image, memoryStore, openSession, proveEntry, user, type EntryProof, type Session, type Store } from 'indelible'
-import { fault, ok } from './answers.ts'
+import { fault, ok } from '../answers.ts'
 
 const recorded = async (len: number): Promise<{ store: Store; session: Session }> => {
   const store = memoryStore()

@@ -4,7 +4,7 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { createSession, forkSession, memoryStore, openSession, readRange, user, verifySession, type Head, type Message, type PageKind, type Session, type Store, type View } from 'indelible'
 import { classify, pageKinds } from 'indelible/pages'
-import { fault, ok } from './answers.ts'
+import { fault, ok } from '../answers.ts'
 
 interface Model {
   readonly messages: Message[]

@@ -25,7 +25,7 @@ import {
 } from 'indelible'
 import { rowLeaf } from 'indelible/store'
 import { conversation, everyPart } from '../messages.ts'
-import { fault, ok } from './answers.ts'
+import { fault, ok } from '../answers.ts'
 
 const started = async (messages: readonly Message[] = [], store: Store = memoryStore()): Promise<{ store: Store; session: Session }> => {
   const session = await ok(createSession(store, { id: 's' }))

@@ -5,7 +5,7 @@ import { createSession, describeSession, exportSession, image, importTranscript,
 import { exportLines } from 'indelible/transcript'
 import { conversation, everyPart } from '../messages.ts'
 import { itShared, readShared, shared } from '../shared.ts'
-import { fault, ok } from './answers.ts'
+import { fault, ok } from '../answers.ts'
 
 const transcriptOf = (text: string, pick = 0): Transcript => {
   const read = readTranscript(text, { pick })

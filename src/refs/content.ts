@@ -1,0 +1,176 @@
+/**
+ * Histories with content, by what can be done with them:
+ *
+ *     RefHistory ── hydrate ──▶ StoredHistory ── extend ──▶ PendingHistory ── persist ──▶ StoredHistory
+ *
+ * A `PendingHistory` has content that no store has yet, so nothing gives refs of it. A `PartialHistory` has placeholders
+ * for content that was not found, so it can't be continued or persisted at all.
+ */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { createHistory, type History, type Position, type View } from '../history/index.ts'
+import type { Immutable } from '../json/index.ts'
+import { decodeMessage, messageFaultText, text, type BlockId, type Message } from '../message/index.ts'
+import type { PageKind } from '../pages/index.ts'
+import { defaultScope, type BlockStore } from '../store/index.ts'
+import type { MessageRef } from './ref.ts'
+import { checkNames, createRefHistory, jsonOf, type RefHistory, type RefHistoryJson } from './ref-history.ts'
+
+declare class ContentBrand<State extends string> {
+  readonly #state: State
+}
+
+interface Content<State extends string> extends ContentBrand<State> {
+  readonly state: State
+  readonly scope: string
+  readonly session?: string
+  readonly len: number
+  /** The messages, as a value that never changes. Cost: O(1). */
+  readonly view: () => View<Message>
+}
+
+/** A history whose content is in the store. Branded: `hydrate` and `persist` make one. */
+export interface StoredHistory extends Content<'stored'> {
+  /** A reference history of its own: appending to it does not change this one. Cost: O(len). */
+  readonly refHistory: () => RefHistory
+  /** Go on with the conversation. Cost: O(len); the messages are shared, not copied. */
+  readonly extend: () => PendingHistory
+  /** What `JSON.stringify` writes: refs, no content. */
+  readonly toJSON: () => RefHistoryJson
+}
+
+/** A history with content that is not in the store yet. `createPendingHistory` and `extend` make one. */
+export interface PendingHistory extends Content<'pending'> {
+  /**
+   * Append a message and return its position.
+   *
+   * Throws  TypeError naming the path, if it is no message, a placeholder, or the page kind is not one; the history is
+   *         unchanged
+   */
+  readonly append: (message: Message | Immutable<Message>, page?: PageKind) => Position
+}
+
+/** A history with placeholders where content was not found: to look at. `hydratePartial` makes one. */
+export interface PartialHistory extends Content<'partial'> {
+  /** Which messages are placeholders, and why. */
+  readonly missing: readonly MissingMessage[]
+}
+
+export interface MissingMessage {
+  readonly position: number
+  /** The blocks of it that are not there or not as they should be. */
+  readonly ids: readonly BlockId[]
+  readonly reason: string
+}
+
+export interface PendingOptions {
+  /** Default: `default`, as of stores. */
+  readonly scope?: string
+  readonly session?: string
+  /** What the history starts with. A view brings its page kinds along. */
+  readonly from?: View<Message> | Iterable<Message>
+}
+
+/**
+ * A new history with content, to be persisted.
+ *
+ * Throws  TypeError naming position and path, if something in `from` is no message or a placeholder
+ */
+export const createPendingHistory = ({ scope = defaultScope, session, from }: PendingOptions = {}): PendingHistory => {
+  checkNames(scope, session)
+  const history = createHistory<Message>()
+  const pages = from !== undefined && 'pages' in from ? from.pages : undefined
+  let position = 0
+  for (const message of from ?? []) {
+    try {
+      add(history, message, pages?.at(position))
+    } catch (error) {
+      throw error instanceof TypeError ? new TypeError(`[${position}]: ${error.message}`) : error
+    }
+    position += 1
+  }
+  return pendingOf({ scope, session, history, store: undefined, refs: [] })
+}
+
+/** What is behind a history with content. */
+export interface Inside {
+  readonly scope: string
+  readonly session: string | undefined
+  readonly history: History<Message>
+  /** The store that the first messages are in, and their refs. */
+  readonly store: BlockStore | undefined
+  readonly refs: readonly MessageRef[]
+}
+
+/** Throws TypeError, if it was not made here. */
+export const insideOf = (content: StoredHistory | PendingHistory): Inside => {
+  const inside = insides.get(content)
+  if (inside === undefined) throw new TypeError('this is no history of indelible/refs that can be persisted')
+  return inside
+}
+
+/** `refs` are those of all messages of the history. */
+export const storedOf = (inside: Inside & { readonly store: BlockStore }): StoredHistory => {
+  const { scope, session, history, refs } = inside
+  const stored = handle<StoredHistory>('stored', inside, {
+    refHistory: () => createRefHistory({ scope, ...(session !== undefined && { session }), from: refs }),
+    extend: () => pendingOf({ ...inside, history: createHistory<Message>({ from: history.view() }) }),
+    toJSON: () => jsonOf(scope, session, refs),
+  })
+  insides.set(stored, inside)
+  return stored
+}
+
+export const partialOf = (inside: Inside, missing: readonly MissingMessage[]): PartialHistory =>
+  handle<PartialHistory>('partial', inside, { missing: Object.freeze([...missing]), ...unwritable('has placeholders for content that was not found') })
+
+const pendingOf = (inside: Inside): PendingHistory => {
+  const pending = handle<PendingHistory>('pending', inside, {
+    append: (message, page) => add(inside.history, message, page),
+    ...unwritable('has content that is not stored: persist it, and write what that gives'),
+  })
+  insides.set(pending, inside)
+  return pending
+}
+
+const insides = new WeakMap<object, Inside>()
+
+type Rest<C extends Content<string>> = { readonly [Key in Exclude<keyof C, keyof Content<string>>]: C[Key] }
+
+/** The one place where a history with content is made: what comes from here has the brand. */
+const handle = <C extends Content<string>>(state: C['state'], { scope, session, history }: Inside, rest: Rest<C>): C =>
+  Object.freeze({
+    state,
+    scope,
+    ...(session !== undefined && { session }),
+    get len() {
+      return history.len
+    },
+    view: history.view,
+    ...rest,
+  }) as unknown as C
+
+/** Content must not get into a workflow's state by accident. */
+const unwritable = (reason: string): object => ({
+  toJSON: () => {
+    throw new TypeError(`this history can't be written as JSON: it ${reason}`)
+  },
+})
+
+const add = (history: History<Message>, message: Message | Immutable<Message>, page: PageKind | undefined): Position => {
+  const decoded = decodeMessage(message)
+  if (isLeft(decoded)) throw new TypeError(`${messageFaultText(decoded.left)}; nothing was appended`)
+  if (isPlaceholder(decoded.right)) throw new TypeError('this message is a placeholder for content that was not found; nothing was appended')
+  return history.append(decoded.right, page)
+}
+
+/** What stands for a message whose content was not found. */
+export const placeholderOf = ({ role }: MessageRef, { ids, reason }: Omit<MissingMessage, 'position'>): Message => ({
+  role,
+  content: [text(`[the content of this message is not there: ${reason}]`)],
+  meta: { indelible: { missing: [...ids] } },
+})
+
+const isPlaceholder = ({ meta }: Message): boolean => {
+  const ours = meta?.['indelible']
+  return typeof ours === 'object' && ours !== null && 'missing' in ours
+}

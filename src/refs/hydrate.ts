@@ -1,0 +1,110 @@
+/** Hydrating: from refs to a history with content. */
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { createHistory, type History } from '../history/index.ts'
+import { checkMessage, type BlockId, type Message } from '../message/index.ts'
+import type { BlockStore, StoreFault } from '../store/index.ts'
+import { partialOf, placeholderOf, storedOf, type Inside, type MissingMessage, type PartialHistory, type StoredHistory } from './content.ts'
+import type { RefsFault, RefsTask } from './fault.ts'
+import type { MessageRef } from './ref.ts'
+import type { RefHistory } from './ref-history.ts'
+import { decodeRow, takeMessage, type DecodedRow } from './row.ts'
+import { textOfUtf8 } from './base64.ts'
+
+/**
+ * Read the content of refs from the store. All of it, or a fault: `MissingBlock` with every id that is not there,
+ * `DamagedBlock` for bytes that are not those of their id, `MalformedBlock` for what is no message.
+ *
+ * Give it `cachedBlocks(store, cache)`, and only what was not read or written before is fetched.
+ *
+ * Cost    one `getBlocks` with each id once; then O(content) (bench: refs)
+ * @example
+ * const hydrated = await hydrate(store, refs)()
+ */
+export const hydrate =
+  (store: BlockStore, refs: RefHistory): RefsTask<StoredHistory> =>
+  async () => {
+    const read = await contentOf(store, refs)
+    if (isLeft(read)) return read
+    const { inside, missing, faults } = read.right
+    const absent = [...new Set(missing.flatMap(({ ids, reason }) => (reason === notThere ? ids : [])))]
+    if (absent.length > 0) return left({ _tag: 'MissingBlock', ids: absent })
+    return faults[0] === undefined ? right(storedOf(inside)) : left(faults[0])
+  }
+
+/**
+ * The same with a placeholder for each message whose content is not there or not as it should be: to look at what is
+ * left. It can't be continued, persisted or written, so a placeholder never takes the place of what it stands for.
+ */
+export const hydratePartial =
+  (store: BlockStore, refs: RefHistory): RefsTask<PartialHistory> =>
+  async () => {
+    const read = await contentOf(store, refs, true)
+    return isLeft(read) ? read : right(partialOf(read.right.inside, read.right.missing))
+  }
+
+interface Read {
+  readonly inside: Inside & { readonly store: BlockStore }
+  readonly missing: readonly MissingMessage[]
+  readonly faults: readonly RefsFault[]
+}
+
+const notThere = 'it is not in the store'
+
+const contentOf = async (store: BlockStore, given: RefHistory, lenient = false): Promise<Either<RefsFault | StoreFault, Read>> => {
+  const { scope, session } = given
+  if (store.scope !== scope) return left({ _tag: 'OtherScope', expected: store.scope, found: scope })
+  const refs = given.refs()
+  const wanted = [...new Set(refs.flatMap(({ blockIds }) => blockIds))]
+  const found = wanted.length === 0 ? right<StoreFault, Blocks>({ bytes: new Map(), damaged: new Set() }) : await blocksOf(store, wanted, lenient)
+  if (isLeft(found)) return found
+  const history = createHistory<Message>()
+  const missing: MissingMessage[] = []
+  const faults: RefsFault[] = []
+  for (const [position, ref] of refs.entries()) {
+    const problem = take(history, ref, found.right)
+    if (problem === undefined) continue
+    missing.push(Object.freeze({ position, ...problem }))
+    if (problem.reason !== notThere) faults.push({ _tag: 'MalformedBlock', position, id: problem.ids[0] as BlockId, reason: problem.reason })
+    history.append(placeholderOf(ref, problem))
+  }
+  return right({ inside: { scope, session, history, store, refs }, missing, faults })
+}
+
+interface Blocks {
+  readonly bytes: ReadonlyMap<BlockId, Uint8Array>
+  readonly damaged: ReadonlySet<BlockId>
+}
+
+const blocksOf = async (store: BlockStore, ids: readonly BlockId[], lenient: boolean): Promise<Either<StoreFault, Blocks>> => {
+  const damaged = new Set<BlockId>()
+  for (;;) {
+    const asked = ids.filter((id) => !damaged.has(id))
+    const found = await store.getBlocks(asked)()
+    if (!isLeft(found)) {
+      const bytes = asked.flatMap((id, index) => (found.right[index] === undefined ? [] : [[id, found.right[index]] as const]))
+      return right({ bytes: new Map(bytes), damaged })
+    }
+    const { left: fault } = found
+    const known = damaged.size
+    if (fault._tag === 'DamagedBlock') for (const id of fault.ids) damaged.add(id)
+    if (!lenient || damaged.size === known) return found
+  }
+}
+
+/** Add the message of a ref, or give what is wrong. */
+const take = (history: History<Message>, { blockIds, role }: MessageRef, { bytes, damaged }: Blocks): Omit<MissingMessage, 'position'> | undefined => {
+  const absent = blockIds.filter((id) => !bytes.has(id))
+  if (absent.length > 0) return { ids: absent, reason: absent.every((id) => damaged.has(id)) ? 'its bytes are not those of its id' : notThere }
+  const main = blockIds[0] as BlockId // a ref has one or more
+  const wrong = (reason: string) => ({ ids: [main], reason })
+  let row: Either<string, DecodedRow>
+  try {
+    row = decodeRow(textOfUtf8(bytes.get(main) as Uint8Array))
+  } catch {
+    return wrong('is not text')
+  }
+  if (isLeft(row)) return wrong('is not a stored message')
+  if (row.right.blocks.some(({ id }) => !blockIds.includes(id))) return wrong('speaks of a block that the ref does not name')
+  const reason = takeMessage(history, row.right, bytes, (message) => checkMessage(message) ?? ((message as Message).role === role ? undefined : `its role is not ${role}, as the ref says`))
+  return reason === undefined ? undefined : wrong(`does not hold the message: ${reason}`)
+}

@@ -1,0 +1,97 @@
+/**
+ * Histories of refs that another system saved: their content stands in its key-value store, one content block a key, and
+ * the keys say nothing of it. `adoptHistory` reads it, so that it can be persisted here.
+ */
+import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { parseJson, Unexpected, type Json } from '../json/index.ts'
+import type { Message, Part, Role } from '../message/index.ts'
+import type { KeyValueStore } from '../store/index.ts'
+import { textOfUtf8 } from './base64.ts'
+import { markOfParts, partOfContent } from './content-block.ts'
+import { createPendingHistory, type PendingHistory } from './content.ts'
+import type { RefsTask } from './fault.ts'
+
+declare class KeyedHistoryBrand {
+  readonly #keyedHistory: never
+}
+
+/** Refs by keys of another system. Branded: `parseHistoryJson` makes one. */
+export interface KeyedHistory extends KeyedHistoryBrand {
+  readonly len: number
+  readonly refs: () => readonly KeyedRef[]
+  /** The workflow that the keys belong to, if the history says so as a whole. */
+  readonly flowId?: string
+  readonly workspaceId?: string
+  /** Where it is to go, once it is adopted. */
+  readonly scope: string
+}
+
+export interface KeyedRef {
+  readonly keys: readonly string[]
+  readonly role: Role
+}
+
+export const createKeyedHistory = (refs: readonly KeyedRef[], flowId: string | undefined, workspaceId: string | undefined, scope: string): KeyedHistory => {
+  const frozen = Object.freeze(refs.map(({ keys, role }) => Object.freeze({ keys: Object.freeze([...keys]), role })))
+  const history = { len: frozen.length, refs: () => frozen, ...(flowId !== undefined && { flowId }), ...(workspaceId !== undefined && { workspaceId }), scope }
+  return Object.freeze(history) as unknown as KeyedHistory // the one place where one is made
+}
+
+export interface AdoptOptions {
+  /** The scope of the history that comes of it. Default: that which `parseHistoryJson` was given. */
+  readonly scope?: string
+  readonly session?: string
+  /** The key that a ref's key stands under in the store. Default: as Sidekick has them, `{flowId}:msg:{key}` where the history has a flow and the key is not whole. */
+  readonly keyOf?: (key: string) => string
+}
+
+/**
+ * Read the content of keyed refs from the store of the system that wrote it. Persist what it gives, and it is refs here.
+ *
+ * A message of the user's that holds results of tools becomes one of the role `tool`.
+ *
+ * Cost    one `mget` with each key once
+ */
+export const adoptHistory =
+  (keyValue: Pick<KeyValueStore, 'mget'>, keyed: KeyedHistory, { scope = keyed.scope, session, keyOf = sidekickKey(keyed) }: AdoptOptions = {}): RefsTask<PendingHistory> =>
+  async () => {
+    const keys = [...new Set(keyed.refs().flatMap(({ keys }) => keys))]
+    let values: readonly (Uint8Array | undefined | null)[]
+    try {
+      values = keys.length === 0 ? [] : await keyValue.mget(keys.map(keyOf))
+    } catch (cause) {
+      return left({ _tag: 'Io', operation: 'read content', cause })
+    }
+    const missing = keys.filter((_, index) => !(values[index] instanceof Uint8Array))
+    if (missing.length > 0) return left({ _tag: 'MissingKeys', keys: missing })
+    const parts = new Map<string, Part>()
+    for (const [index, key] of keys.entries()) {
+      try {
+        parts.set(key, partOfContent(jsonOf(values[index] as Uint8Array)))
+      } catch (error) {
+        if (!(error instanceof Unexpected)) throw error
+        return left({ _tag: 'MalformedContent', key, path: error.path, expected: error.expected, found: error.found })
+      }
+    }
+    const from = keyed.refs().map(({ keys, role }) => messageOf(role, keys.map((key) => parts.get(key) as Part))) // none is missing
+    return right(createPendingHistory({ scope, ...(session !== undefined && { session }), from }))
+  }
+
+const messageOf = (role: Role, content: readonly Part[]): Message => {
+  const meta = markOfParts(content)
+  return { role: role === 'user' && content.some(({ type }) => type === 'tool_result') ? 'tool' : role, content, ...(Object.keys(meta).length > 0 && { meta }) }
+}
+
+const sidekickKey = ({ flowId }: KeyedHistory) => (key: string): string => (flowId === undefined || key.includes(':msg:') ? key : `${flowId}:msg:${key}`)
+
+const jsonOf = (bytes: Uint8Array): Json => {
+  let text: string
+  try {
+    text = textOfUtf8(bytes)
+  } catch {
+    throw new Unexpected([], 'text', null)
+  }
+  const json = parseJson(text)
+  if (isLeft(json)) throw new Unexpected([], 'JSON', text)
+  return json.right as Json // parsed from text
+}
