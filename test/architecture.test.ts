@@ -18,19 +18,14 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   history: ['json', 'sequence', 'message', 'pages'],
   proof: ['digest'],
   store: ['json', 'sequence', 'message', 'digest', 'proof'],
-  session: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'transcript', 'history', 'proof', 'store'],
-  testing: ['json', 'sequence', 'message', 'digest', 'proof', 'store', 'run'],
   refs: ['json', 'sequence', 'message', 'digest', 'pages', 'history', 'store'],
   session: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'transcript', 'history', 'proof', 'store', 'refs'],
-  testing: ['json', 'sequence', 'message', 'digest', 'proof', 'store'],
+  testing: ['json', 'sequence', 'message', 'digest', 'proof', 'store', 'run'],
   context: ['json', 'sequence', 'message', 'digest', 'pages', 'notes'], // of history only the view types, below
   thread: ['json', 'sequence', 'message'],
   records: ['json', 'sequence', 'history', 'store'],
   run: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'history', 'store', 'session', 'context'],
   cli: ['json', 'sequence', 'message', 'pages', 'notes', 'transcript', 'history', 'context', 'records', 'store', 'session', 'run', '.'],
-  '.': ['message', 'pages', 'notes', 'transcript', 'history', 'proof', 'store', 'session'],
-  run: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'history', 'context'],
-  cli: ['json', 'sequence', 'message', 'pages', 'notes', 'transcript', 'history', 'context', 'records'],
   '.': ['message', 'pages', 'notes', 'transcript', 'history', 'proof', 'store', 'refs', 'session'],
 }
 
