@@ -1,0 +1,141 @@
+/** Crashes: processes that are killed at random moments, and a power cut after any byte. What was acknowledged is there. */
+import { spawn } from 'node:child_process'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, expect, it } from 'vitest'
+import { createSession, openSession, user, verifySession, type Message, type Session, type Store } from 'indelible'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { root } from '../../scripts/run.ts'
+import { ok } from './answers.ts'
+import { batchOf } from './batches.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-crash-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** More by flag: INDELIBLE_KILLS=5000 npx vitest run test/session/crash.test.ts */
+const kills = Number(process.env['INDELIBLE_KILLS'] ?? 200)
+const lanes = 4
+
+const opened = async (path: string): Promise<{ store: Store; session: Session }> => {
+  const store = await ok(sqliteStore({ path }))
+  return { store, session: await ok(openSession(store, 's')) }
+}
+
+/** Start a process that appends, and kill it. Gives the batches that it has acknowledged. */
+const killed = (path: string, round: string): Promise<readonly number[]> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [join(root, 'test/session/writer-process.ts'), 'append', path, 's', round], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
+    })
+    const acknowledged: number[] = []
+    let said = ''
+    // Most die while they write; some before they have opened the session.
+    const early = Math.random() < 0.05 ? setTimeout(() => child.kill('SIGKILL'), Math.random() * 150) : undefined
+    createInterface(child.stdout).on('line', (line) => {
+      if (line === 'ready') setTimeout(() => child.kill('SIGKILL'), Math.random() * 40)
+      else acknowledged.push(Number(line.split(' ')[1]))
+    })
+    child.stderr.on('data', (text: Buffer) => (said += text.toString()))
+    child.on('close', (_code, signal) => {
+      clearTimeout(early)
+      if (signal === 'SIGKILL') resolve(acknowledged)
+      else reject(new Error(`the process ended by itself: ${said}`))
+    })
+  })
+
+/** The record must be rounds of whole batches, in order, once each, none of those acknowledged missing. */
+const checkRecord = (messages: readonly unknown[], rounds: ReadonlyMap<string, readonly number[]>): void => {
+  let at = 0
+  for (const [round, acknowledged] of rounds) {
+    let batches = 0
+    for (let batch = batchOf(round, 0); at < messages.length && JSON.stringify(messages[at]) === JSON.stringify(batch[0]); batch = batchOf(round, ++batches)) {
+      expect(messages.slice(at, at + batch.length)).toEqual(batch)
+      at += batch.length
+    }
+    expect(batches).toBeGreaterThan(Math.max(-1, ...acknowledged))
+    expect(messages[at++]).toEqual(after(round))
+  }
+  expect(at).toBe(messages.length)
+}
+
+const after = (round: string): Message => user(`after ${round}`)
+
+it(`${kills} processes are killed at random moments: all that was acknowledged is there, in order, once`, async () => {
+  let total = 0
+  const lane = async (number: number): Promise<void> => {
+    const rounds = new Map<string, readonly number[]>()
+    let path = ''
+    for (let kill = number; kill < kills; kill += lanes) {
+      if (rounds.size % 10 === 0) {
+        // A new file now and then: what is checked after each kill is the whole record.
+        rounds.clear()
+        path = join(folder, `killed-${kill}.db`)
+        const store = await ok(sqliteStore({ path }))
+        await ok(createSession(store, { id: 's' }))
+        await ok(store.close())
+      }
+      const round = `round ${kill}`
+      const acknowledged = await killed(path, round)
+      total += acknowledged.length
+      rounds.set(round, acknowledged)
+      const { store, session } = await opened(path)
+      const { head } = await ok(verifySession(store, 's'))
+      expect(session.head()).toEqual(head)
+      await ok(session.append(after(round)))
+      checkRecord(session.view().toArray(), rounds)
+      await ok(store.close())
+    }
+  }
+  await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)))
+  expect(total).toBeGreaterThan(kills) // they did get to write
+}, 60_000 + kills * 2000)
+
+/** How many bytes of a write-ahead log are frames of its current run: those with the salt of its header. */
+const framesEnd = (wal: Buffer): number => {
+  if (wal.length < 32) return wal.length
+  const size = 24 + wal.readUInt32BE(8)
+  let end = 32
+  while (end + size <= wal.length && wal.subarray(end + 8, end + 16).equals(wal.subarray(16, 24))) end += size
+  return end
+}
+
+it('the power goes at any byte after the last acknowledgement: all of it is there, and nothing that is half', async () => {
+  const path = join(folder, 'power.db')
+  const store = await ok(sqliteStore({ path, durability: 'disk' }))
+  const session = await ok(createSession(store, { id: 's' }))
+  let cuts = 0
+  for (let round = 0; round < 9; round++) {
+    // Some rounds are long enough that the log is taken over into the file, and begun anew.
+    for (let batch = 0; batch < (round % 4 === 3 ? 250 : 5); batch++) await ok(session.append(batchOf(`r${round}`, batch)))
+    const acknowledged = session.len
+    const before = join(folder, 'before.db')
+    for (const end of ['', '-wal']) copyFileSync(path + end, before + end)
+    const synced = framesEnd(readFileSync(`${before}-wal`))
+    await Promise.all([0, 1, 2].map((batch) => ok(session.append(batchOf(`late ${round}`, batch)))))
+    const written = readFileSync(`${path}-wal`)
+    const whole = framesEnd(written)
+    if (!written.subarray(16, 24).equals(readFileSync(`${before}-wal`).subarray(16, 24))) continue // begun anew just now
+    const messages = session.view().toArray()
+    for (let cut = 0; cut < 8; cut++) {
+      const cutPath = join(folder, `cut-${round}-${cut}.db`)
+      copyFileSync(before, cutPath)
+      // The bytes behind the last that was synced came to the disk in part, or as something else.
+      const kept = synced + Math.floor(Math.random() * (whole - synced + 1))
+      writeFileSync(`${cutPath}-wal`, cut % 2 === 0 ? written.subarray(0, kept) : Buffer.concat([written.subarray(0, kept), Buffer.alloc(whole - kept, cut)]))
+      const restarted = await opened(cutPath)
+      const found = restarted.session.view().toArray()
+      expect(found.length).toBeGreaterThanOrEqual(acknowledged)
+      expect(found).toEqual(messages.slice(0, found.length))
+      expect([0, 1, 3, 6]).toContain(found.length - acknowledged)
+      await ok(verifySession(restarted.store, 's', { head: (await ok(verifySession(restarted.store, 's'))).head }))
+      await ok(restarted.session.append(user('on')))
+      await ok(restarted.store.close())
+      cuts += 1
+    }
+  }
+  expect(cuts).toBeGreaterThan(40)
+  await ok(store.close())
+})

@@ -1,0 +1,49 @@
+/** Four processes that append to one session at once. */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { createSession, openSession, textOf, verifySession } from 'indelible'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { root } from '../../scripts/run.ts'
+import { ok } from './answers.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-writers-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const each = 500
+
+const write = (path: string, name: string): Promise<readonly string[]> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(process.execPath, [join(root, 'test/session/writer-process.ts'), 'rebase', path, 's', name, String(each)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
+    })
+    let out = ''
+    let said = ''
+    child.stdout.on('data', (text: Buffer) => (out += text.toString()))
+    child.stderr.on('data', (text: Buffer) => (said += text.toString()))
+    child.on('close', (code) => (code === 0 ? resolve(out.split('\n').filter((line) => line.startsWith('missed '))) : reject(new Error(said))))
+  })
+
+it(`nothing of 4 × ${each} appends is lost or doubled, and each conflict carries what was missed`, async () => {
+  const path = join(folder, 'shared.db')
+  const store = await ok(sqliteStore({ path }))
+  await ok(createSession(store, { id: 's' }))
+  const names = ['a', 'b', 'c', 'd']
+  const missed = await Promise.all(names.map((name) => write(path, name)))
+  const session = await ok(openSession(store, 's'))
+  const texts = session.view().toArray().map(textOf)
+  for (const name of names) expect(texts.filter((text) => text.startsWith(`${name}:`))).toEqual(Array.from({ length: each }, (_, number) => `${name}:${number}`))
+  expect(texts.length).toBe(names.length * each)
+  const conflicts = missed.flat()
+  for (const line of conflicts) {
+    const [, from, ...carried] = line.split(' ')
+    expect(carried.length).toBeGreaterThan(0)
+    expect(carried).toEqual(texts.slice(Number(from), Number(from) + carried.length))
+  }
+  expect(conflicts.length).toBeGreaterThan(0)
+  await ok(verifySession(store, 's'))
+  await ok(store.close())
+}, 120_000)
