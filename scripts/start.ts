@@ -1,10 +1,67 @@
-/** `npm start`: the main job on an example conversation, or `npm start -- PATH` on any other. */
+/**
+ * `npm start`: the main job, on an example conversation or, as `npm start -- FILE`, on any other: into a store, on from
+ * there, verified, and then found out when somebody changes the file.
+ */
 import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { root } from './run.ts'
 
-const given = process.argv.slice(2)
-const takesValue = /^--(?:pick|kind|from|to)$/
-const namesFile = given.some((arg, index) => (arg === '-' || !arg.startsWith('-')) && !takesValue.test(given[index - 1] ?? ''))
-const command = ['show', ...given, ...(namesFile ? [] : [`${root}examples/coding-agent.json`])]
-const { status } = spawnSync(process.execPath, [`${root}src/cli/main.ts`, ...command], { stdio: 'inherit' })
-process.exitCode = status ?? 1
+const [file = `${root}examples/coding-agent.json`, ...others] = process.argv.slice(2)
+if (others.length > 0 || file.startsWith('-')) {
+  process.stderr.write('npm start takes one FILE at most: npm start -- FILE\n')
+  process.exit(2)
+}
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-'))
+
+const say = (text: string): void => void process.stdout.write(`${text}\n`)
+
+/** Run a command as a person would type it, and show it. Gives what it printed. Ends everything if it does not exit as it should. */
+const indelible = (args: readonly string[], expected = 0): string => {
+  say(`\n$ indelible ${args.map((arg) => (/^[\w./:=-]+$/.test(arg) ? arg : JSON.stringify(arg))).join(' ')}`)
+  const { status, stdout, stderr } = spawnSync(process.execPath, [`${root}src/cli/main.ts`, ...args], { cwd: folder, encoding: 'utf8', env: { ...process.env, COLUMNS: String(process.stdout.columns || 100) } })
+  process.stdout.write(stdout + stderr)
+  if (status === expected) return stdout
+  say(`\nexit code ${status}, where ${expected} was expected`)
+  process.exit(1)
+}
+
+say('A recorded conversation becomes a session, in a database file of its own:')
+const [first = ''] = indelible(['import', '--pick', '0', '--store', 'sessions.db', '--id', 'example', resolve(file)]).split('\n')
+if (first === '') process.exit(1)
+
+say('\nIt goes on. Once the command has ended, the message is on disk:')
+indelible(['append', 'example', 'Add a test for leap years, too.', '--store', 'sessions.db'])
+indelible(['show', 'example', '--from', '-4', '--store', 'sessions.db'])
+
+say('\nIts head stands for every byte of it. Keep it elsewhere, and hold the record to it later:')
+const head = indelible(['head', 'example', '--store', 'sessions.db']).trim()
+indelible(['verify', 'example', '--head', head, '--store', 'sessions.db'])
+
+copyFileSync(join(folder, 'sessions.db'), join(folder, 'changed.db'))
+const row = changeRow(join(folder, 'changed.db'))
+say(`\nSomebody opens a copy of the file, without this library, and changes a word in row ${row}:`)
+indelible(['verify', 'example', '--head', head, '--store', 'changed.db'], 1)
+
+say(`
+That is what it should say. The same with a conversation of yours (OpenAI, Anthropic, AI SDK, Claude Code, Codex, pi, …):
+
+  npm start -- FILE
+  npx indelible import FILE
+  npx indelible list
+
+The files are in ${folder}`)
+
+/** Change one letter of a row in the middle, as anybody with the file could. */
+function changeRow(path: string): number {
+  const db = new DatabaseSync(path)
+  const { position, body } = db.prepare('select id & 4294967295 as position, body from row order by id limit 1 offset (select count(*) / 2 from row)').get() as { readonly position: number; readonly body: string }
+  const at = body.search(/[a-z](?=[^"]*"\}\])/)
+  const letter = body[at] === 'x' ? 'y' : 'x'
+  db.prepare('update row set body = ? where id & 4294967295 = ?').run(body.slice(0, at) + letter + body.slice(at + 1), position)
+  db.close()
+  return position
+}

@@ -57,7 +57,7 @@ const files = readdirSync(src, { recursive: true, encoding: 'utf8' }).filter((na
 const imports: readonly Import[] = files.flatMap((from) => {
   const code = readFileSync(join(src, from), 'utf8').replaceAll(/\/\*.*?\*\/|^\s*\/\/.*$/gms, '')
   const statements = [...code.matchAll(/^(?:import|export)\s(type\s)?([^'"`;]*?)\bfrom\s+['"]([^'"]+)['"]/gms)]
-  const bare = [...code.matchAll(/\bimport\s*\(?\s*['"]([^'"]+)['"]/g)]
+  const bare = [...code.matchAll(/(?<!['"])\bimport\s*\(?\s*['"]([^'"]+)['"]/g)]
   return [
     ...statements.map((match) => ({
       from,

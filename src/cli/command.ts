@@ -24,8 +24,8 @@ export interface Terminal {
   readonly print: (lines: Iterable<string>) => Promise<void>
   /** Write lines to standard error. */
   readonly tell: (lines: Iterable<string>) => void
-  /** A bar on standard error for work of so many bytes. Without a total: a count. */
-  readonly progress: (label: string, total: number | undefined) => Progress
+  /** A bar on standard error for work of so many bytes, or of what `unit` says. Without a total: a count. */
+  readonly progress: (label: string, total: number | undefined, unit?: string) => Progress
 }
 
 /** The command was called wrongly: exit 2. */

@@ -8,7 +8,8 @@ import { writeOut } from './output.ts'
 import { damageLines, lossLines, readLossLines, repairLines } from './report.ts'
 import { counted } from './screen.ts'
 
-const formats: readonly string[] = [...Object.keys(codecs), 'indelible']
+/** Every format that can be written. */
+export const formats: readonly string[] = [...Object.keys(codecs), 'indelible']
 
 export const convert: Command = {
   name: 'convert',
@@ -51,7 +52,7 @@ Example:
     if (!formats.includes(to)) throw new Misuse(`--to: "${to}" is not a format; expected ${formats.join(', ')}`)
     const out = values['out']
     const transcript = await readTranscriptFile(path, { pick: pickOf(values), strict: values['strict'] === true }, terminal)
-    const { lines, written, repairs, losses } = to === 'indelible' ? exported(transcript) : encoded(transcript, to)
+    const { lines, written, repairs, losses } = to === 'indelible' ? exported(transcript) : encoded(transcript.messages, to)
 
     if (typeof out === 'string') await writeOut(out, lines, { input: path, force: values['force'] === true })
     else await terminal.print(lines)
@@ -68,7 +69,7 @@ Example:
   },
 }
 
-interface Converted {
+export interface Converted {
   readonly lines: Iterable<string>
   /** How many entries the written conversation has. */
   readonly written: number
@@ -83,11 +84,12 @@ const exported = (transcript: Transcript): Converted => ({
   losses: [],
 })
 
-function* withoutFeeds(lines: Iterable<string>): Generator<string> {
+export function* withoutFeeds(lines: Iterable<string>): Generator<string> {
   for (const line of lines) yield line.slice(0, -1)
 }
 
-const encoded = ({ messages }: Transcript, to: string): Converted => {
+/** A conversation as a request that a provider accepts. Throws Unreadable. */
+export const encoded = (messages: Sequence<Message>, to: string): Converted => {
   const mended = mend(messages)
   const codec = (codecs as unknown as { readonly [format: string]: Codec<unknown> })[to] // its name is one of theirs
   const result = codec?.encode(mended.messages as Settled<Sequence<Message>>)
@@ -126,7 +128,7 @@ const sizeOf = (wire: unknown): number => {
 }
 
 /** Names in lines of at most 78 columns, set in by two. */
-function wrapped(names: readonly string[]): string {
+export function wrapped(names: readonly string[]): string {
   const lines = ['']
   for (const name of names) {
     const last = lines.at(-1) ?? ''

@@ -2,33 +2,44 @@
 /** The command line: finds the command, reads its options, and turns failures into messages and exit codes. */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { append } from './append.ts'
 import { chat } from './chat.ts'
 import { check } from './check.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
 import { context } from './context.ts'
 import { convert } from './convert.ts'
+import { exportSessionCommand } from './export.ts'
+import { fork } from './fork.ts'
+import { importFiles } from './import.ts'
+import { list } from './list.ts'
 import { createProgress } from './progress.ts'
+import { checkProofFile, prove } from './prove.ts'
 import { records } from './records.ts'
 import { replay } from './replay.ts'
 import { printable } from './screen.ts'
 import { show } from './show.ts'
+import { head, verify } from './verify.ts'
 
-const commands: readonly Command[] = [show, check, convert, replay, context, records, chat]
+const commands: readonly Command[] = [
+  show, check, convert,
+  importFiles, list, append, fork, exportSessionCommand, verify, head, prove, checkProofFile,
+  chat, replay, context, records,
+]
 
 const help = `Usage: indelible COMMAND [options]
 
 The append-only record of agent conversations.
 
 Commands:
-${commands.map(({ synopsis, purpose }) => `  ${synopsis.padEnd(13)}  ${purpose}`).join('\n')}
+${commands.map(({ synopsis, purpose }) => `  ${synopsis.padEnd(18)}  ${purpose}`).join('\n')}
 
 Options:
   -h, --help     print this help, or that of a command
   -V, --version  print the version
 
 indelible COMMAND --help says more. Colours are left out when NO_COLOR is set or
-the output is not a terminal. Exit codes: 0 done, 1 the input can't be read,
-2 the command was called wrongly.
+the output is not a terminal. Exit codes: 0 done, 1 the input can't be read or
+is damaged, 2 the command was called wrongly.
 `
 
 const main = async (args: readonly string[]): Promise<void> => {
@@ -106,7 +117,7 @@ const terminal: Terminal = {
   tell: (lines) => {
     for (const line of lines) process.stderr.write(`${printable(line)}\n`)
   },
-  progress: (label, total) => createProgress(label, total, process.stderr),
+  progress: (label, total, unit) => createProgress(label, total, process.stderr, Date.now, unit),
 }
 
 // Whoever reads our output may stop reading (`| head`). That ends the command, and is no failure.

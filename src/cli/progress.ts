@@ -1,5 +1,5 @@
 /** A progress bar on standard error: for work that takes a while, where a person watches. */
-import { fit, padStart } from './screen.ts'
+import { fit, grouped, padStart } from './screen.ts'
 
 export interface Progress {
   /** So much is done. Cheap: it draws at most ten times a second. */
@@ -23,8 +23,9 @@ const between = 100
  * A bar for `total` bytes; without a total (a pipe), a count. Nothing is drawn where `drawing` is no terminal.
  *
  * @param now milliseconds. Default: the clock
+ * @param unit what is counted, if not bytes: `rows`
  */
-export const createProgress = (label: string, total: number | undefined, drawing: Drawing, now: () => number = Date.now): Progress => {
+export const createProgress = (label: string, total: number | undefined, drawing: Drawing, now: () => number = Date.now, unit?: string): Progress => {
   let next = now() + patience
   let drawn = false
   return {
@@ -32,7 +33,7 @@ export const createProgress = (label: string, total: number | undefined, drawing
       if (drawing.isTTY !== true || now() < next) return
       next = now() + between
       drawn = true
-      drawing.write(`\r${fit(barOf(label, done, total), (drawing.columns || 80) - 1)}\u001b[K`)
+      drawing.write(`\r${fit(barOf(label, done, total, unit), (drawing.columns || 80) - 1)}\u001b[K`)
     },
     end: () => {
       if (drawn) drawing.write('\r\u001b[K')
@@ -41,11 +42,12 @@ export const createProgress = (label: string, total: number | undefined, drawing
   }
 }
 
-const barOf = (label: string, done: number, total: number | undefined): string => {
-  if (total === undefined || total === 0) return `${label}  ${bytes(done)}`
+const barOf = (label: string, done: number, total: number | undefined, unit: string | undefined): string => {
+  const said = (count: number): string => (unit === undefined ? bytes(count) : `${grouped(count)} ${unit}`)
+  if (total === undefined || total === 0) return `${label}  ${said(done)}`
   const share = Math.min(1, done / total)
   const full = Math.floor(share * width)
-  return `${label}  ${'█'.repeat(full)}${'░'.repeat(width - full)} ${padStart(String(Math.floor(share * 100)), 3)} %  ${bytes(done)} of ${bytes(total)}`
+  return `${label}  ${'█'.repeat(full)}${'░'.repeat(width - full)} ${padStart(String(Math.floor(share * 100)), 3)} %  ${said(done)} of ${said(total)}`
 }
 
 const width = 24

@@ -1,7 +1,7 @@
 /** The store that the commands keep sessions in: a file of the user's, unless another is named. */
 import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { dirname, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { storeFaultText, type Store } from '../store/index.ts'
 import { Unreadable } from './command.ts'
@@ -11,10 +11,16 @@ import { Unreadable } from './command.ts'
  *
  * Source  XDG Base Directory Specification 0.8; Apple's and Microsoft's places for data of applications
  */
-export const defaultStorePath = (env: NodeJS.ProcessEnv = process.env, platform: NodeJS.Platform = process.platform): string => {
-  const folder = env['XDG_DATA_HOME'] || (platform === 'win32' ? env['LOCALAPPDATA'] : undefined)
-  const usual = platform === 'darwin' ? join(homedir(), 'Library', 'Application Support') : platform === 'win32' ? join(homedir(), 'AppData', 'Local') : join(homedir(), '.local', 'share')
-  return join(folder || usual, 'indelible', 'sessions.db')
+export const defaultStorePath = (env: NodeJS.ProcessEnv = process.env, platform: string = process.platform, home: string = homedir()): string => {
+  const xdg = env['XDG_DATA_HOME']
+  const usual =
+    platform === 'darwin'
+      ? join(home, 'Library', 'Application Support')
+      : platform === 'win32'
+        ? (env['LOCALAPPDATA'] ?? join(home, 'AppData', 'Local'))
+        : join(home, '.local', 'share')
+  // The specification has it that what is not absolute is to be ignored.
+  return join(xdg !== undefined && isAbsolute(xdg) ? xdg : usual, 'indelible', 'sessions.db')
 }
 
 export interface OpenedStore {
@@ -26,7 +32,7 @@ export interface OpenedStore {
 /** The store that `--store` names, or the default one. Throws Unreadable. */
 export const openStore = async (given: unknown): Promise<OpenedStore> => {
   const path = typeof given === 'string' ? given : defaultStorePath()
-  if (typeof given !== 'string') mkdirSync(dirname(path), { recursive: true })
+  if (typeof given !== 'string') mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const { sqliteStore } = await import('../store/sqlite/index.ts')
   const opened = await sqliteStore({ path })()
   if (isLeft(opened)) throw new Unreadable(storeFaultText(opened.left))

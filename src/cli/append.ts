@@ -1,0 +1,94 @@
+/** `indelible append SESSION`: messages for a session, from the command line or from standard input. */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { parseJson } from '../json/index.ts'
+import { decodeMessage, isRole, messageFaultText, openCalls, roles, text, type Message, type Role } from '../message/index.ts'
+import { isPageKind, pageKinds } from '../pages/index.ts'
+import { openSession } from '../session/index.ts'
+import { Misuse, Unreadable, type Command } from './command.ts'
+import { textOf } from './input.ts'
+import { answer, headText, sessionOfCall, storeHelp, storeOption, withStore } from './place.ts'
+import { counted } from './screen.ts'
+
+export const append: Command = {
+  name: 'append',
+  synopsis: 'append SESSION',
+  purpose: 'append messages to a session',
+  help: `Usage: indelible append SESSION TEXT [options]
+       indelible append SESSION [options] < MESSAGES
+
+Appends one message with TEXT, or those of standard input, one JSON object a
+line: all of them or none. When the command ends they are on disk. A message is
+{"role": "user", "content": [{"type": "text", "text": "hi"}]}, or with a string
+as its content.
+
+Options:
+  --role ROLE      who says TEXT: system, developer, user (default), assistant
+  --page KIND      what the messages are for memory management: bootstrap,
+                   constraint, plan, preference, evidence, conversation
+  --at N           append at N messages only: exit 1 if there are more by now
+  --operation ID   names this append, so that trying it again changes nothing
+  --interrupted    first append error results for the calls left open
+${storeHelp}
+  -h, --help       print this help
+
+Example:
+  indelible append mine "And now the tests."
+`,
+  options: {
+    role: { type: 'string' },
+    page: { type: 'string' },
+    at: { type: 'string' },
+    operation: { type: 'string' },
+    interrupted: { type: 'boolean' },
+    ...storeOption,
+  },
+  run: async (call) => {
+    const { values, positionals, terminal } = call
+    const id = sessionOfCall('append', call, 1)
+    const role = roleOf(values['role'])
+    const page = values['page']
+    if (page !== undefined && !isPageKind(page)) throw new Misuse(`--page: "${String(page)}" is not a page kind; expected ${pageKinds.join(', ')}`)
+    const at = values['at']
+    if (at !== undefined && (typeof at !== 'string' || !/^\d{1,15}$/.test(at))) throw new Misuse('--at takes a number of messages')
+    const operation = values['operation']
+    const [, said] = positionals
+    const given = said === undefined ? messagesIn(await textOf('-', terminal)) : [{ role, content: [text(said)] }]
+    if (given.length === 0) throw new Misuse('append needs TEXT, or messages on standard input')
+    await withStore(call, {}, async (store) => {
+      const session = await answer(openSession(store, id))
+      const results = values['interrupted'] === true ? session.interrupted() : []
+      const { from, to, head } = await answer(
+        session.append([...results, ...given], {
+          ...(page !== undefined && { page: [...results.map(() => undefined), ...given.map(() => page)] }),
+          ...(typeof operation === 'string' && { operation }),
+          ...(typeof at === 'string' && { expectedLen: Number(at) }),
+        }),
+      )
+      await terminal.print([`${id}: ${counted(to - from, 'message')} at ${from}, head ${headText(head)}`])
+      const open = openCalls(session.view())
+      if (open.length > 0 && given.at(-1)?.role !== 'assistant') terminal.tell([`${counted(open.length, 'call')} without a result, which providers refuse: --interrupted appends results for those of the last turn`])
+    })
+  },
+}
+
+const roleOf = (given: unknown): Role => {
+  if (given === undefined) return 'user'
+  if (!isRole(given) || given === 'tool') throw new Misuse(`--role: expected ${roles.filter((role) => role !== 'tool').join(', ')}`)
+  return given
+}
+
+const messagesIn = (input: string): readonly Message[] =>
+  input.split('\n').flatMap((line, index) => {
+    if (line.trim() === '') return []
+    const value = parseJson(line)
+    if (isLeft(value)) throw new Unreadable(`standard input: line ${index + 1} is not JSON at column ${value.left.column}: expected ${value.left.expected}, found ${value.left.found}`)
+    const decoded = decodeMessage(withParts(value.right))
+    if (isLeft(decoded)) throw new Unreadable(`standard input: line ${index + 1} is no message: ${messageFaultText(decoded.left)}; nothing was appended`)
+    return [decoded.right]
+  })
+
+/** A string as content is one text part. */
+const withParts = (value: unknown): unknown => {
+  const content = typeof value === 'object' && value !== null ? (value as { readonly content?: unknown }).content : undefined
+  return typeof content === 'string' ? { ...(value as object), content: [text(content)] } : value
+}

@@ -1,0 +1,49 @@
+/** `indelible export SESSION --to FORMAT`: a session as a request of a provider, or whole, to be imported elsewhere. */
+import { exportSession, readSession } from '../session/index.ts'
+import { exportLines } from '../transcript/index.ts'
+import { Misuse, type Command } from './command.ts'
+import { encoded, formats, withoutFeeds, wrapped, type Converted } from './convert.ts'
+import { writeOut } from './output.ts'
+import { answer, sessionOfCall, storeHelp, storeOption, withStore } from './place.ts'
+import { lossLines, repairLines } from './report.ts'
+import { counted } from './screen.ts'
+
+export const exportSessionCommand: Command = {
+  name: 'export',
+  synopsis: 'export SESSION',
+  purpose: 'write a session in another format',
+  help: `Usage: indelible export SESSION --to FORMAT [options]
+
+Prints a session in another format:
+${wrapped(formats)}
+
+"indelible" is the whole record, one JSON line a row, with its notes and its
+head: imported anywhere, it is the same record again. The others are requests
+that a provider accepts: calls without a result get an error result, and what
+was repaired or can't be said in the format is told on standard error.
+
+Options:
+  --to FORMAT    the format to write
+  --out FILE     write to a file, which must not be there yet
+  --force        write over the file that --out names
+${storeHelp}
+  -h, --help     print this help
+`,
+  options: { to: { type: 'string' }, out: { type: 'string' }, force: { type: 'boolean' }, ...storeOption },
+  run: async (call) => {
+    const { values, terminal } = call
+    const id = sessionOfCall('export', call)
+    const { to, out } = values
+    if (typeof to !== 'string' || !formats.includes(to)) throw new Misuse(`export needs --to FORMAT: one of ${formats.join(', ')}`)
+    await withStore(call, {}, async (store) => {
+      const { lines, repairs, losses }: Pick<Converted, 'lines' | 'repairs' | 'losses'> =
+        to === 'indelible'
+          ? { lines: withoutFeeds(exportLines(await answer(exportSession(store, id)))), repairs: [], losses: [] }
+          : encoded((await answer(readSession(store, id))).view(), to)
+      if (typeof out === 'string') await writeOut(out, lines, { input: '-', force: values['force'] === true })
+      else await terminal.print(lines)
+      terminal.tell([...repairLines(repairs, terminal.columns), ...lossLines(losses, terminal.columns)])
+      if (typeof out === 'string') terminal.tell([`${id}: written to ${out} as ${to}${losses.length === 0 ? '' : `, ${counted(losses.length, 'loss', 'losses')}`}`])
+    })
+  },
+}

@@ -1,0 +1,52 @@
+/** `indelible list`: the sessions of a store. */
+import { listSessions, type SessionInfo } from '../session/index.ts'
+import type { Store } from '../store/index.ts'
+import { Misuse, type Command } from './command.ts'
+import { described } from './import.ts'
+import { answer, storeHelp, storeOption, withStore } from './place.ts'
+import { fit, grouped, oneLine, padEnd, padStart } from './screen.ts'
+
+export const list: Command = {
+  name: 'list',
+  synopsis: 'list',
+  purpose: 'list the sessions of a store',
+  help: `Usage: indelible list [options]
+
+Prints the sessions of a store, the last created first: when it was created, how
+many messages it has, its id, and what it was forked from or is called.
+
+Options:
+  --json         one JSON object for each session, for programs
+${storeHelp}
+  -h, --help     print this help
+`,
+  options: { json: { type: 'boolean' }, ...storeOption },
+  run: async (call) => {
+    if (call.positionals.length > 0) throw new Misuse(`list takes no arguments, but got ${call.positionals.join(', ')}`)
+    const { values, terminal } = call
+    await withStore(call, {}, async (store) => {
+      let none = true
+      for await (const info of allSessions(store)) {
+        none = false
+        await terminal.print([values['json'] === true ? JSON.stringify(described(info)) : fit(lineOf(info), terminal.columns)])
+      }
+      if (none && values['json'] !== true) terminal.tell(['no sessions yet; "indelible import FILE" makes one'])
+    })
+  },
+}
+
+/** Every session of a store, page by page. */
+export async function* allSessions(store: Store): AsyncGenerator<SessionInfo> {
+  let after: string | undefined
+  do {
+    const page = await answer(listSessions(store, { limit: 500, ...(after !== undefined && { after }) }))
+    yield* page.sessions
+    after = page.next
+  } while (after !== undefined)
+}
+
+const lineOf = ({ id, len, created, metadata, forkedFrom }: SessionInfo): string => {
+  const time = new Date(created).toISOString().slice(0, 16).replace('T', ' ')
+  const title = forkedFrom === undefined ? metadata['title'] : `forked from ${forkedFrom.id} at ${forkedFrom.at}`
+  return `${time}  ${padStart(grouped(len), 8)}  ${padEnd(oneLine(id), 24)}  ${typeof title === 'string' ? oneLine(title) : ''}`.trimEnd()
+}

@@ -1,0 +1,81 @@
+/** Where sessions are kept: the store that a command works on. */
+import { existsSync } from 'node:fs'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { sessionFaultText, type SessionFault } from '../session/index.ts'
+import { storeFaultText, type Head, type Store, type StoreFault } from '../store/index.ts'
+import { Misuse, Unreadable, type Call } from './command.ts'
+import { defaultStorePath, openStore } from './store.ts'
+
+/** The option that every command on sessions has. */
+export const storeOption = { store: { type: 'string' } } as const
+
+/** What their help says of it. */
+export const storeHelp = `  --store PATH   the file that the sessions are in (default: sessions.db in the
+                 user's data folder, which is told)`
+
+/**
+ * Do something with the store that `--store` names, or with the user's own, and close it. One that is not there is made
+ * only where `make` says so.
+ */
+export const withStore = async <T>({ values, terminal }: Call, { make = false }: { readonly make?: boolean }, work: (store: Store) => Promise<T>): Promise<T> => {
+  const given = values['store']
+  const path = typeof given === 'string' ? given : defaultStorePath()
+  if (path === '') throw new Misuse('--store takes a PATH')
+  if (typeof given !== 'string') terminal.tell([`store: ${path}`])
+  if (!make && !existsSync(path)) throw new Unreadable(`${path}: there is no store here; "indelible import FILE" makes one`)
+  const { store } = await openStore(given)
+  try {
+    return await work(store)
+  } finally {
+    await answer(store.close())
+  }
+}
+
+/** What a task gives. Throws Unreadable with the sentence of its fault. */
+export const answer = async <T>(task: TaskEither<SessionFault | StoreFault, T>): Promise<T> => {
+  const given = await task()
+  if (isLeft(given)) throw new Unreadable(faultText(given.left))
+  return given.right
+}
+
+/** A fault as a sentence for somebody at a terminal. */
+export const faultText = (fault: SessionFault | StoreFault): string => {
+  switch (fault._tag) {
+    case 'SessionConflict':
+    case 'SessionGap':
+    case 'SessionSealed':
+    case 'SessionClosed':
+    case 'InvalidMessage':
+    case 'InvalidNote':
+    case 'MetadataConflict':
+    case 'NotASession':
+    case 'NewerSession':
+    case 'BadProof':
+    case 'OtherHead':
+      return sessionFaultText(fault)
+    case 'NoSuchLog':
+      return `there is no session ${JSON.stringify(fault.id)} in this store; "indelible list" shows those that are`
+    default:
+      return storeFaultText(fault)
+  }
+}
+
+/** The one SESSION of a command's arguments, and `more` others. Throws Misuse. */
+export const sessionOfCall = (command: string, { positionals }: Call, more = 0): string => {
+  const [id] = positionals
+  if (id === undefined) throw new Misuse(`${command} needs a SESSION: its id, as "indelible list" shows it`)
+  if (positionals.length > 1 + more) throw new Misuse(`${command} takes ${more === 0 ? 'one SESSION' : `a SESSION and ${more} more`}, but got ${positionals.length}: ${positionals.join(', ')}`)
+  return id
+}
+
+/** A head as one word: its size, a colon, its root. */
+export const headText = ({ size, root }: Head): string => `${size}:${root}`
+
+/** The head that an option names. Throws Misuse. */
+export const headOfOption = (given: unknown): Head | undefined => {
+  if (given === undefined) return undefined
+  const found = typeof given === 'string' ? /^(\d{1,15}):([0-9a-f]{64})$/.exec(given) : null
+  if (found === null) throw new Misuse('--head takes a head as "indelible head" prints it: SIZE:ROOT')
+  return { size: Number(found[1]), root: found[2] as string }
+}

@@ -1,0 +1,64 @@
+/** `indelible prove` and `indelible check-proof`: one message of a session, proven to somebody without the store. */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { parseJson } from '../json/index.ts'
+import { checkProof, proveEntry, sessionFaultText } from '../session/index.ts'
+import { Misuse, Unreadable, wholeNumber, type Command } from './command.ts'
+import { oneFile, textOf } from './input.ts'
+import { answer, headOfOption, headText, sessionOfCall, storeHelp, storeOption, withStore } from './place.ts'
+
+export const prove: Command = {
+  name: 'prove',
+  synopsis: 'prove SESSION N',
+  purpose: 'print a proof that a message is in a session',
+  help: `Usage: indelible prove SESSION N [options]
+
+Prints, as one line of JSON, the message at position N with what leads from it
+to the session's head. Whoever has the head can check it with "indelible
+check-proof", without the store and without the rest of the conversation.
+
+N counts from 0; a negative one counts from the end.
+
+Options:
+${storeHelp}
+  -h, --help     print this help
+
+Example:
+  indelible prove mine 17 > message-17.json
+`,
+  options: { ...storeOption },
+  run: async (call) => {
+    const id = sessionOfCall('prove', call, 1)
+    const position = wholeNumber('prove: N', call.positionals[1], undefined)
+    if (position === undefined) throw new Misuse('prove needs N: the position of a message')
+    await withStore(call, {}, async (store) => call.terminal.print([JSON.stringify(await answer(proveEntry(store, id, position)))]))
+  },
+}
+
+export const checkProofFile: Command = {
+  name: 'check-proof',
+  synopsis: 'check-proof FILE',
+  purpose: 'check a proof that "prove" printed',
+  help: `Usage: indelible check-proof FILE [--head SIZE:ROOT]
+
+Checks a proof and prints the message that it proves as JSON. Without --head it
+is only checked that the proof is in order for the head that it names: give the
+head that you know. FILE - reads standard input. Exit code 1 if the proof does
+not hold.
+
+Options:
+  --head HEAD    the head, as "indelible head" prints it
+  -h, --help     print this help
+`,
+  options: { head: { type: 'string' } },
+  run: async ({ values, positionals, terminal }) => {
+    const path = oneFile('check-proof', positionals, 'proof')
+    const head = headOfOption(values['head'])
+    const text = await textOf(path, terminal)
+    const value = parseJson(text)
+    if (isLeft(value)) throw new Unreadable(`${path}: is not JSON at line ${value.left.line}, column ${value.left.column}`)
+    const proven = checkProof(value.right, head)
+    if (isLeft(proven)) throw new Unreadable(`${path}: ${sessionFaultText(proven.left)}`)
+    await terminal.print([JSON.stringify(proven.right.message)])
+    terminal.tell([`row ${proven.right.row} of the record with the head ${headText(proven.right.head)}${head === undefined ? ', which is what the proof says: --head compares it with the one you know' : ''}`])
+  },
+}

@@ -1,0 +1,95 @@
+/** `indelible verify`: whether sessions are what was appended. `indelible head`: what to hold them to later. */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { describeSession, verifySession, type SessionFault } from '../session/index.ts'
+import type { Head, Store, StoreFault } from '../store/index.ts'
+import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
+import { allSessions } from './list.ts'
+import { answer, faultText, headOfOption, headText, sessionOfCall, storeHelp, storeOption, withStore } from './place.ts'
+import { counted } from './screen.ts'
+
+export const verify: Command = {
+  name: 'verify',
+  synopsis: 'verify SESSION',
+  purpose: 'check that a session is what was appended',
+  help: `Usage: indelible verify SESSION [--head SIZE:ROOT] [options]
+       indelible verify --all [options]
+
+Reads a whole session and holds every row and attachment against the Merkle
+tree. Exit code 1 if something is altered, missing or in another place: the
+first such position of its log is named.
+
+With a head that "indelible head" printed before, it is also checked that the
+record continues that one: then not even somebody who can write to the store can
+have changed what the head stands for.
+
+Options:
+  --head HEAD    a head that the session had before
+  --all          every session of the store
+${storeHelp}
+  -h, --help     print this help
+`,
+  options: { head: { type: 'string' }, all: { type: 'boolean' }, ...storeOption },
+  run: async (call) => {
+    const { values, positionals, terminal } = call
+    const head = headOfOption(values['head'])
+    const all = values['all'] === true
+    if (all && (positionals.length > 0 || head !== undefined)) throw new Misuse('verify --all takes no SESSION and no --head')
+    const id = all ? undefined : sessionOfCall('verify', call)
+    await withStore(call, {}, async (store) => {
+      const ids: string[] = []
+      if (id === undefined) for await (const info of allSessions(store)) ids.push(info.id)
+      else ids.push(id)
+      let bad = 0
+      for (const each of ids) {
+        const problem = await problemOf(store, each, head, terminal)
+        if (problem === undefined) continue
+        bad += 1
+        if (all) terminal.tell([problem])
+        else throw new Unreadable(problem)
+      }
+      if (all) await terminal.print([`${counted(ids.length, 'session')} verified, ${bad} damaged`])
+      if (bad > 0) throw new Unreadable(`${counted(bad, 'session')} of ${ids.length} ${bad === 1 ? 'is' : 'are'} not what was appended`)
+    })
+  },
+}
+
+/** Verify one session: what is wrong with it, or a line that says it is good. */
+const problemOf = async (store: Store, id: string, head: Head | undefined, terminal: Terminal): Promise<string | undefined> => {
+  const info = await describeSession(store, id)()
+  const bar = terminal.progress(`verifying ${id}`, isLeft(info) ? undefined : info.right.head.size, 'rows')
+  const verified = await verifySession(store, id, { ...(head && { head }), progress: bar.at })()
+  bar.end()
+  if (isLeft(verified)) return verified.left._tag === 'NoSuchLog' ? faultText(verified.left) : `${id}: ${damageText(verified.left)}`
+  await terminal.print([`${id}: good, ${counted(verified.right.len, 'message')}, head ${headText(verified.right.head)}${head === undefined ? '' : `, which continues ${head.size}`}`])
+  return undefined
+}
+
+const damageText = (fault: SessionFault | StoreFault): string => {
+  if (fault._tag === 'DamagedLog') return `damaged at position ${fault.position} of its log: ${fault.reason}`
+  if (fault._tag !== 'Diverged') return faultText(fault)
+  const { expected, actual } = fault
+  return actual.size < expected.size
+    ? `cut off: it has ${actual.size} rows, and had ${expected.size}`
+    : `rewritten: its first ${expected.size} rows are not those that the head ${headText(expected)} stands for`
+}
+
+export const head: Command = {
+  name: 'head',
+  synopsis: 'head SESSION',
+  purpose: 'print the head of a session, to verify it against later',
+  help: `Usage: indelible head SESSION [options]
+
+Prints how many rows the log of a session has and their Merkle root, as one
+word: SIZE:ROOT. Keep it where whoever can write to the store can't, and give it
+to "indelible verify --head" later.
+
+Options:
+${storeHelp}
+  -h, --help     print this help
+`,
+  options: { ...storeOption },
+  run: async (call) => {
+    const id = sessionOfCall('head', call)
+    await withStore(call, {}, async (store) => call.terminal.print([headText((await answer(describeSession(store, id))).head)]))
+  },
+}
