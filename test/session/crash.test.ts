@@ -8,7 +8,7 @@ import { afterAll, expect, it } from 'vitest'
 import { createSession, openSession, user, verifySession, type Message, type Session, type Store } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
-import { ok } from './answers.ts'
+import { ok } from '../answers.ts'
 import { batchOf } from './batches.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-crash-'))

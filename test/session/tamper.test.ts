@@ -7,7 +7,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { assistant, createSession, openSession, proveEntry, toolCall, toolResult, user, verifySession, type Head } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { ok } from './answers.ts'
+import { ok } from '../answers.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-tamper-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
