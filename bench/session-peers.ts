@@ -52,7 +52,7 @@ const peers: { readonly [name: string]: (folder: string) => Kept | Promise<Kept>
         state = [...state, answer as Message]
         await put(2 * number + 1, 'loop')
       },
-      load: async () => ((await saver.getTuple(config))?.checkpoint.channel_values['messages'] as Message[]).length,
+      load: async () => ((await saver.getTuple(config))?.checkpoint.channel_values['messages'] as Message[] | undefined)?.length ?? 0,
       close: () => db.close(),
     }
   },

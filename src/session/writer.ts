@@ -151,7 +151,7 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
     for (let first = sent[0]; first !== undefined; first = sent[0]) {
       const answer = await first.answer
       sent.shift()
-      if (isLeft(answer) || isElsewhere(answer.right, first)) await recover(first, answer)
+      if (isLeft(answer) || isRepeat(answer.right, first)) await recover(first, answer)
       else {
         first.apply(answer.right.from)
         mirror.range = first.after
@@ -163,8 +163,9 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
     pump()
   }
 
-  /** Whether the rows are not those that were to follow the mirror: the operation had happened, or the log is damaged. */
-  const isElsewhere = ({ head }: Appended, { after }: Sent): boolean => head.size !== after.size || head.root !== headOf(after, store.hash).root
+  /** Whether the rows are not those that were to follow the mirror: the operation had happened before. */
+  const isRepeat = ({ head }: Appended, { after, operation }: Sent): boolean =>
+    head.size !== after.size || (operation !== undefined && head.root !== headOf(after, store.hash).root)
 
   /** One has not been appended where it should have been; neither have those behind it, unless the store says so. */
   const recover = async (first: Sent, answer: Either<StoreFault, Appended>): Promise<void> => {
