@@ -1,9 +1,13 @@
 /** The laws of sessions, against a model that is plain arrays: several handles on several sessions, in any order of steps. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { isRight } from 'fp-ts/lib/Either.js'
-import { expect, it } from 'vitest'
+import { afterAll, expect, it } from 'vitest'
 import { createSession, forkSession, memoryStore, openSession, readRange, user, verifySession, type Head, type Message, type PageKind, type Session, type Store, type View } from 'indelible'
 import { classify, pageKinds } from 'indelible/pages'
+import { sqliteStore } from 'indelible/store/sqlite'
 import { fault, ok } from '../answers.ts'
 
 interface Model {
@@ -122,10 +126,17 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   }),
 )
 
-it('whatever is done, every session is its model, every view stays, every head holds', async () => {
+const folder = mkdtempSync(join(tmpdir(), 'indelible-laws-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+let files = 0
+
+it.each([
+  ['memory', 150, async (): Promise<Store> => memoryStore()],
+  ['SQLite', 40, () => ok(sqliteStore({ path: join(folder, `${files++}.db`), durability: 'os' }))],
+] as const)('whatever is done, every session is its model, every view stays, every head holds: in %s', async (_name, numRuns, open) => {
   await fc.assert(
     fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 25 }), async (done) => {
-      const store = memoryStore()
+      const store = await open()
       const session = await ok(createSession(store, { id: 'first' }))
       const world: World = {
         store,
@@ -151,7 +162,8 @@ it('whatever is done, every session is its model, every view stays, every head h
         expect(session.view().pages.length).toBe(session.len)
       }
       for (const { view, messages } of world.promises) expect(view.toArray()).toEqual(messages)
+      await ok(store.close())
     }),
-    { numRuns: 150 },
+    { numRuns },
   )
 }, 60_000)
