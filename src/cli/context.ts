@@ -3,24 +3,29 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { contextFaultText, deriveContext, estimateTokens, incremental, paged, reset, window, type ContextSource, type DerivedContext, type Policy } from '../context/index.ts'
 import type { View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
+import type { Note } from '../notes/index.ts'
 import { minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
 import { Unreadable, wholeNumber, type Command } from './command.ts'
-import { oneFile, readConversation } from './input.ts'
+import { namedConversation } from './conversation.ts'
+import { oneFile } from './input.ts'
+import { storeHelp, storeOption } from './place.ts'
 import { policyOf, tokensOf } from './replay.ts'
 import { fit, grouped, oneLine, padEnd, padStart } from './screen.ts'
 
 export const context: Command = {
   name: 'context',
-  synopsis: 'context FILE',
+  synopsis: 'context FILE|SESSION',
   purpose: 'print what a model would be sent of a conversation',
   help: `Usage: indelible context [options] FILE
+       indelible context [options] SESSION
 
 Derives the context of the next model call from a conversation and prints its
 messages, each with its source: the positions of the record that it shows, and
 how much of them. With --explain a line for every page of the record follows:
 its kind, how much of it is in the context, and the reason.
 
-FILE is read as by indelible show.
+FILE or SESSION is found as by indelible show. Of a session, pins, page tags and
+summaries count.
 
 Options:
   --budget N     tokens for the messages; 32k is 32,000 (default 32k)
@@ -29,6 +34,7 @@ Options:
   --explain      say for every page why it is in the context as it is
   --pick N       the conversation, in a file of several (default 0)
   --json         one JSON object, for programs
+${storeHelp}
   -h, --help     print this help
 
 Example:
@@ -41,15 +47,17 @@ Example:
     explain: { type: 'boolean' },
     pick: { type: 'string' },
     json: { type: 'boolean' },
+    ...storeOption,
   },
-  run: async ({ values, positionals, terminal }) => {
+  run: async (call) => {
+    const { values, positionals, terminal } = call
     const path = oneFile('context', positionals)
     const budget = tokensOf(typeof values['budget'] === 'string' ? values['budget'] : '32k')
     const policy = policyOf(typeof values['policy'] === 'string' ? values['policy'] : 'paged', policies)
     const at = wholeNumber('--at', values['at'], undefined)
-    const { view: whole, title } = await readConversation(path, values, terminal)
+    const { view: whole, title, notes = [] } = await namedConversation(path, call)
     const view = whole.slice(0, at)
-    const derived = deriveContext(view, { budget, policy })
+    const derived = deriveContext(view, { budget, policy, notes: [...notes].filter((note) => speaksOf(note) <= view.length) })
     if (isLeft(derived)) throw new Unreadable(`${path}: ${contextFaultText(derived.left)}`)
     const explained = values['explain'] === true ? explain(derived.right, view, policy) : undefined
     if (values['json'] === true) return terminal.print([JSON.stringify({ ...summaryOf(derived.right), messages: derived.right.messages, sources: derived.right.sources, ...(explained && { pages: explained }) })])
@@ -57,6 +65,9 @@ Example:
     return terminal.print(explained === undefined ? [] : ['', ...explained.map((page) => explanationLine(page, terminal.columns))])
   },
 }
+
+/** How long a record must be for a note to speak of it. */
+const speaksOf = (note: Note): number => (note.type === 'summary' ? note.to : 'position' in note ? note.position + 1 : 0)
 
 const policies: readonly Policy[] = [paged, reset, incremental, window]
 

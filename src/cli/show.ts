@@ -1,14 +1,9 @@
 /** `indelible show`: a recorded conversation, in a file or in a store, as a timeline. */
-import { existsSync } from 'node:fs'
 import { isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
-import { readSession } from '../session/index.ts'
-import { createHistory } from '../history/index.ts'
-import type { Message } from '../message/index.ts'
-import { Misuse, wholeNumber, type Call, type Command } from './command.ts'
-import { oneFile, pickOf, readConversation, type Conversation } from './input.ts'
-import { answer, storeHelp, storeOption, withStore } from './place.ts'
-import { counted } from './screen.ts'
-import { defaultStorePath } from './store.ts'
+import { Misuse, wholeNumber, type Command } from './command.ts'
+import { namedConversation } from './conversation.ts'
+import { oneFile, pickOf } from './input.ts'
+import { storeHelp, storeOption } from './place.ts'
 import { timeline, timelineJson } from './timeline.ts'
 
 export const show: Command = {
@@ -58,7 +53,7 @@ Example:
     const to = wholeNumber('--to', values['to'], undefined)
     pickOf(values)
 
-    const { view, title } = isFile(path, values) ? await readConversation(path, values, terminal) : await storedConversation(path, call)
+    const { view, title } = await namedConversation(path, call)
     const options = { kinds, from, to: to ?? view.length, columns: terminal.columns, colour: terminal.colour }
 
     if (values['json'] === true) return terminal.print(timelineJson(view, options))
@@ -66,21 +61,6 @@ Example:
     return terminal.print(timeline(view, options))
   },
 }
-
-/** Whether a file is meant: it is there, it is called like one, or there is no store yet that could have it as a session. */
-const isFile = (path: string, values: Call['values']): boolean =>
-  values['store'] === undefined && (path === '-' || existsSync(path) || /[/\\]|\.\w+$/.test(path) || !existsSync(defaultStorePath()))
-
-/** A session as a view whose pages are what the notes have made of them. */
-const storedConversation = (id: string, call: Call): Promise<Conversation> =>
-  withStore(call, {}, async (store) => {
-    const session = await answer(readSession(store, id))
-    const pages = session.pages()
-    const history = createHistory<Message>()
-    for (const message of session.view()) history.append(message, pages[history.len])
-    const notes = session.notes().length
-    return { view: history.view(), title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${counted(session.len, 'message')}${notes === 0 ? '' : `, ${counted(notes, 'note')}`}` }
-  })
 
 const pageKindsOf = (given: unknown): readonly PageKind[] => {
   if (typeof given !== 'string') return []

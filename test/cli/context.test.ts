@@ -1,7 +1,12 @@
 /** `indelible context` as a person runs it. */
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
+import { openSession } from 'indelible/session'
+import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
 import { widthOf } from '../../src/cli/screen.ts'
 
@@ -25,6 +30,26 @@ describe('indelible context', () => {
     expect(stdout).toMatch(/^ +6 {2}tool +evidence +pointer +at its minimum: paged needs the room$/m)
     expect(stdout).toMatch(/^ {3}17 {2}user +conversation +full +of the active turn, which fits$/m)
     expect(stdout.match(/^ {3,4}\d+ {2}/gm)).toHaveLength(19)
+  })
+  it('takes a session of a store, and what its notes say', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'indelible-context-'))
+    const store = join(folder, 'store.db')
+    try {
+      expect(indelible(['import', example, '--store', store]).status).toBe(0)
+      const before = indelible(['context', 'coding-agent', '--store', store, '--budget', '800', '--explain'])
+      expect([before.status, before.stdout]).toEqual([0, expect.stringMatching(/^ +6 {2}tool +evidence +pointer/m) as unknown])
+      const opened = await sqliteStore({ path: store })()
+      if (isLeft(opened)) throw new Error(opened.left._tag)
+      const session = await openSession(opened.right, 'coding-agent')()
+      if (isLeft(session)) throw new Error(session.left._tag)
+      expect((await session.right.pin(6)())._tag).toBe('Right')
+      await opened.right.close()()
+      const { stdout } = indelible(['context', 'coding-agent', '--store', store, '--budget', '1200', '--explain'])
+      expect(stdout).toMatch(/^ +6 {2}tool +constraint +(full|structured)/m)
+      expect(indelible(['context', 'coding-agent', '--store', store, '--at', '3']).stdout).toMatch(/^context: 5 messages.*interrupted/m)
+    } finally {
+      rmSync(folder, { recursive: true, force: true })
+    }
   })
   it('a record that fits is said to', () => {
     const { stdout } = indelible(['context', example, '--explain'])

@@ -1,0 +1,35 @@
+/** The conversation that a command is given the name of: a file's, or a session's. */
+import { existsSync } from 'node:fs'
+import { createHistory } from '../history/index.ts'
+import type { Message, Sequence } from '../message/index.ts'
+import type { Note } from '../notes/index.ts'
+import { readSession } from '../session/index.ts'
+import type { Call } from './command.ts'
+import { readConversation, type Conversation } from './input.ts'
+import { answer, withStore } from './place.ts'
+import { counted } from './screen.ts'
+import { defaultStorePath } from './store.ts'
+
+export interface NamedConversation extends Conversation {
+  /** What is written about it; of a file, nothing. */
+  readonly notes?: Sequence<Note>
+}
+
+/** What is not the path of a file, nor called like one, is the id of a session; with `--store` it always is. */
+export const namedConversation = (name: string, call: Call): Promise<NamedConversation> =>
+  isFile(name, call.values) ? readConversation(name, call.values, call.terminal) : storedConversation(name, call)
+
+/** Whether a file is meant: it is there, it is called like one, or there is no store yet that could have it as a session. */
+const isFile = (path: string, values: Call['values']): boolean =>
+  values['store'] === undefined && (path === '-' || existsSync(path) || /[/\\]|\.\w+$/.test(path) || !existsSync(defaultStorePath()))
+
+/** A session as a view whose pages are what the notes have made of them. */
+const storedConversation = (id: string, call: Call): Promise<NamedConversation> =>
+  withStore(call, {}, async (store) => {
+    const session = await answer(readSession(store, id))
+    const pages = session.pages()
+    const history = createHistory<Message>()
+    for (const message of session.view()) history.append(message, pages[history.len])
+    const notes = session.notes()
+    return { view: history.view(), notes, title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${counted(session.len, 'message')}${notes.length === 0 ? '' : `, ${counted(notes.length, 'note')}`}` }
+  })
