@@ -25,6 +25,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   thread: ['json', 'sequence', 'message'],
   records: ['json', 'sequence', 'history', 'store'],
   run: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'history', 'store', 'session', 'context'],
+  activities: ['json', 'sequence', 'message', 'digest', 'pages', 'notes', 'history', 'store', 'refs', 'context', 'run'],
   cli: ['json', 'sequence', 'message', 'pages', 'notes', 'transcript', 'history', 'context', 'records', 'store', 'session', 'run', '.'],
   '.': ['message', 'pages', 'notes', 'transcript', 'history', 'proof', 'store', 'refs', 'session'],
 }

@@ -1,0 +1,112 @@
+/**
+ * What an activity throws. Workflow engines try again what throws, unless they are told not to: so a failure says whether
+ * it is worth it.
+ *
+ * Failures become part of a workflow's state, so a failure says what happened and where, and nothing of what was said: no
+ * text of the provider's, no cause. Those are told to `onFailure`.
+ */
+import { contextFaultText, type ContextFault } from '../context/index.ts'
+import { pairingFaultText, type PairingFault } from '../message/index.ts'
+import { refsFaultText, type RefsFault } from '../refs/index.ts'
+import { runFaultText, type RunFault } from '../run/index.ts'
+import { storeFaultText, type StoreFault } from '../store/index.ts'
+import type { StreamEvent } from './event.ts'
+
+export type ActivityFault =
+  | RefsFault
+  | StoreFault
+  | RunFault
+  | ContextFault
+  | PairingFault
+  /** What an activity was given is not what it takes. */
+  | { readonly _tag: 'InvalidInput'; readonly reason: string }
+  /** The action has happened before with something else. */
+  | { readonly _tag: 'OtherAction'; readonly action: string }
+  /** The sink, or the engine, did not take an event. If it is the end, the action is to be tried again; its answer is stored. */
+  | { readonly _tag: 'Unpublished'; readonly action: string; readonly event: StreamEvent['type'] | 'heartbeat'; readonly cause: unknown }
+
+/** An activity did not come to its end. `name` is what engines match their retry policies with. */
+export class ActivityFailure extends Error {
+  override readonly name: 'RetryableFailure' | 'PermanentFailure'
+  /** Whether the same might go well the next time. */
+  readonly retryable: boolean
+  readonly tag: ActivityFault['_tag']
+  /** HTTP's, of the model's provider. */
+  readonly status?: number
+
+  constructor(fault: ActivityFault) {
+    super(`${fault._tag}: ${sentence(fault)}`)
+    this.retryable = isRetryable(fault)
+    this.name = this.retryable ? 'RetryableFailure' : 'PermanentFailure'
+    this.tag = fault._tag
+    if (fault._tag === 'ModelFailed' && fault.status !== undefined) this.status = fault.status
+  }
+}
+
+/**
+ * Whether the same might go well the next time: a store that can't be reached or is busy, a model that is overloaded
+ * (HTTP 408, 409, 429, 5xx), can't be reached, or broke off. Not: what is missing, malformed, refused or too large.
+ */
+export const isRetryable = (fault: ActivityFault): boolean => {
+  switch (fault._tag) {
+    case 'ModelFailed':
+      return fault.status === undefined ? !isBug(fault.cause) : fault.status === 408 || fault.status === 409 || fault.status === 429 || fault.status >= 500
+    case 'StreamEndedEarly':
+    case 'InvalidAnswer': // another answer may do
+    case 'Unpublished':
+    case 'Io':
+    case 'Busy':
+    case 'Full':
+    case 'Closed':
+      return true
+    default:
+      return false
+  }
+}
+
+/** What a provider's client throws without a status has not reached it, or broke off on the way; what the language throws is a mistake. */
+const isBug = (cause: unknown): boolean => {
+  const isFetch = cause instanceof TypeError && (cause.cause !== undefined || /fetch|network/i.test(cause.message)) // how fetch says that nobody answers
+  return !isFetch && (cause instanceof TypeError || cause instanceof RangeError || cause instanceof ReferenceError)
+}
+
+const sentence = (fault: ActivityFault): string => {
+  switch (fault._tag) {
+    case 'ModelFailed':
+      return `${fault.model} failed${fault.status === undefined ? '' : ` with HTTP ${fault.status}`}`
+    case 'StreamEndedEarly':
+      return `the answer of ${fault.model} ended before it was whole`
+    case 'InvalidAnswer':
+      return `the answer of ${fault.model} can't be recorded`
+    case 'UnspecifiedModel':
+    case 'UnknownModelType':
+    case 'UnconfiguredModel':
+    case 'MissingKey':
+    case 'NoContext':
+    case 'HandlerFailed':
+    case 'ContextUnsettled':
+      return runFaultText(fault)
+    case 'Io':
+      return `the store failed to ${fault.operation}`
+    case 'InvalidInput':
+      return fault.reason
+    case 'OtherAction':
+      return `the action ${JSON.stringify(fault.action)} has happened with something else: an action names one content only`
+    case 'Unpublished':
+      return `an event (${fault.event}) of the action ${JSON.stringify(fault.action)} could not be published; if there is an answer, it is stored`
+    case 'Unsettled':
+      return pairingFaultText(fault)
+    case 'MinimumDoesNotFit':
+      return contextFaultText(fault)
+    case 'MalformedBlock':
+      return `block ${fault.id} of the message at position ${fault.position} does not hold it`
+    case 'OtherScope':
+    case 'UnreadableHistory':
+    case 'NewerRefs':
+    case 'MissingKeys':
+    case 'MalformedContent':
+      return refsFaultText(fault)
+    default:
+      return storeFaultText(fault)
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * A workflow engine, the smallest there is: what goes in and out of an activity is JSON and becomes state, failures are
+ * tried again as the policy says, heartbeats are kept.
+ */
+import { ActivityFailure, historyActivities, type ActivityOptions, type Heartbeat, type HistoryActivities, type StreamEvent } from 'indelible/activities'
+
+export interface Engine {
+  /** As a workflow calls them. */
+  readonly activities: HistoryActivities
+  /** Everything that has become part of the workflow's state, as text. */
+  readonly state: () => string
+  readonly events: StreamEvent[]
+  readonly beats: Heartbeat[]
+  readonly failures: ActivityFailure[]
+  /** Loses what an activity answers, as if its worker had died on the way, so many times. */
+  loseAnswers: number
+}
+
+export interface EngineOptions extends ActivityOptions {
+  /** Default: 1. */
+  readonly attempts?: number
+}
+
+export const engine = ({ attempts = 1, ...options }: EngineOptions): Engine => {
+  const written: string[] = []
+  const events: StreamEvent[] = []
+  const beats: Heartbeat[] = []
+  const failures: ActivityFailure[] = []
+  let attempt = 1
+  const hosted = historyActivities({
+    events: { publish: async (event) => void events.push(structuredClone(event)) },
+    heartbeat: (beat) => void beats.push(beat),
+    invocation: () => ({ attempt, last: attempt >= attempts }),
+    ...options,
+  })
+  const asJson = <T>(value: T): T => {
+    const text = JSON.stringify(value)
+    written.push(text ?? '')
+    return text === undefined ? value : (JSON.parse(text) as T)
+  }
+  const call = <Input, Output>(activity: (input: Input) => Promise<Output>) => async (input: Input): Promise<Output> => {
+    const given = asJson(input)
+    for (attempt = 1; ; attempt++) {
+      try {
+        const answer = await activity(given)
+        if (made.loseAnswers-- > 0) throw new Error('the worker died')
+        return asJson(answer)
+      } catch (error) {
+        if (error instanceof ActivityFailure) failures.push(error)
+        written.push(String(error), JSON.stringify(error), error instanceof Error ? String(error.cause ?? '') : '')
+        if (attempt >= attempts || (error instanceof ActivityFailure && !error.retryable)) throw error
+      }
+    }
+  }
+  const made: Engine = {
+    activities: { appendMessage: call(hosted.appendMessage), manage: call(hosted.manage), hydrate: hosted.hydrate, stream: call(hosted.stream), endStream: call(hosted.endStream) },
+    state: () => [...written, JSON.stringify(beats)].join('\n'),
+    events,
+    beats,
+    failures,
+    loseAnswers: 0,
+  }
+  return made
+}
