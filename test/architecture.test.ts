@@ -33,6 +33,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
 /** What may be imported from outside by a folder of its own subpath, that nothing else reaches. */
 const drivers: { readonly [folder: string]: readonly string[] } = {
   'store/sqlite': ['node:sqlite', 'node:fs', 'node:path', 'node:crypto'],
+  'store/postgres': ['pg', 'node:crypto'],
   'run/ai-sdk': ['ai'],
   'run/anthropic': ['@anthropic-ai/sdk', '@anthropic-ai/sdk/resources/messages'],
   'run/openai': ['openai', 'openai/resources/chat/completions', 'openai/resources/responses/responses'],

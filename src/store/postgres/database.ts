@@ -1,0 +1,133 @@
+/**
+ * Statements on a pool of connections. A connection that is lost is told apart from a statement that the server refused:
+ * of the first, nobody knows what became of what it carried.
+ */
+import { createHash } from 'node:crypto'
+
+/** What is used of a pool of `pg`. */
+export interface PostgresPool {
+  readonly connect: () => Promise<PostgresClient>
+  readonly end: () => Promise<unknown>
+}
+
+export interface PostgresClient {
+  readonly query: (query: { readonly text: string; readonly values: unknown[]; readonly name?: string }) => Promise<{ readonly rows: unknown[] }>
+  readonly release: (destroy?: boolean) => void
+}
+
+/** The connection is gone, with or without what was sent. */
+export class Lost extends Error {}
+
+/** No connection could be had: nothing was sent. */
+export class Unreachable extends Error {}
+
+export type Rows = readonly Readonly<Record<string, unknown>>[]
+
+/** Runs one statement; the text must be one of a few, they are prepared. */
+export type Query = (text: string, values?: readonly unknown[]) => Promise<Rows>
+
+export class Database {
+  readonly #pool: PostgresPool
+  readonly #names = new Map<string, string>()
+  readonly #going = new Set<Promise<unknown>>()
+
+  constructor(pool: PostgresPool) {
+    this.#pool = pool
+  }
+
+  /** A statement that changes nothing. If the connection is lost, another one is asked once. */
+  async read(text: string, values: readonly unknown[] = []): Promise<Rows> {
+    try {
+      return await this.write(text, values)
+    } catch (error) {
+      if (!(error instanceof Lost)) throw error
+      return this.write(text, values)
+    }
+  }
+
+  /** A statement that may change something, and is a transaction of its own. */
+  write(text: string, values: readonly unknown[] = []): Promise<Rows> {
+    return this.#connected((query) => query(text, values))
+  }
+
+  /** Several statements in one transaction. */
+  transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    return this.#connected(async (query) => {
+      await query('begin')
+      try {
+        const result = await work(query)
+        await query('commit')
+        return result
+      } catch (error) {
+        if (!(error instanceof Lost)) await query('rollback')
+        throw error
+      }
+    })
+  }
+
+  /** Wait for what is being done, and `work` of several statements counts as one: it may go on after a close began. */
+  track<T>(work: () => Promise<T>): Promise<T> {
+    const going = work()
+    const settled = going.then(
+      () => undefined,
+      () => undefined,
+    )
+    this.#going.add(settled)
+    void settled.then(() => this.#going.delete(settled))
+    return going
+  }
+
+  async idle(): Promise<void> {
+    while (this.#going.size > 0) await Promise.all(this.#going)
+  }
+
+  async #connected<T>(work: (query: Query) => Promise<T>): Promise<T> {
+    let client: PostgresClient
+    try {
+      client = await this.#pool.connect()
+    } catch (error) {
+      throw new Unreachable(`no connection to PostgreSQL could be made (${messageOf(error)}); nothing was changed: try again`, { cause: error })
+    }
+    let broken = false
+    try {
+      return await work(async (text, values = []) => {
+        try {
+          const { rows } = await client.query({ text, values: [...values], ...(values.length > 0 && { name: this.#nameOf(text) }) })
+          return rows as Rows
+        } catch (error) {
+          if (stateOf(error) !== undefined) throw error
+          broken = true
+          throw new Lost(`the connection to PostgreSQL was lost before the answer came (${messageOf(error)}); whether it was done is not known: try again, an append with the same operation id`, { cause: error })
+        }
+      })
+    } finally {
+      client.release(broken)
+    }
+  }
+
+  /** A pool may be shared, so the name of a prepared statement says what its text is. */
+  #nameOf(text: string): string {
+    const known = this.#names.get(text)
+    if (known !== undefined) return known
+    const name = `indelible_${createHash('sha256').update(text).digest('hex').slice(0, 32)}`
+    this.#names.set(text, name)
+    return name
+  }
+}
+
+/**
+ * The state that the server gave with a refusal; undefined where it has not answered, or has only said goodbye.
+ *
+ * Source  https://www.postgresql.org/docs/18/errcodes-appendix.html: classes 08 and 57P are about the connection
+ */
+export const stateOf = (error: unknown): string | undefined => {
+  if (typeof error !== 'object' || error === null) return undefined
+  const { code, severity } = error as { readonly code?: unknown; readonly severity?: unknown }
+  if (typeof severity !== 'string' || typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code)) return undefined
+  return code.startsWith('08') || code.startsWith('57P') ? undefined : code
+}
+
+const messageOf = (error: unknown): string => {
+  if (error instanceof AggregateError) return error.errors.map(messageOf).join(', ') // of all addresses of a host
+  return error instanceof Error ? error.message : String(error)
+}

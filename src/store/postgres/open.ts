@@ -1,0 +1,62 @@
+/** Opening a schema: whose it is, of which version, and bringing it up to date. */
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { StoreFault } from '../fault.ts'
+import { stateOf, type Database, type Query } from './database.ts'
+import type { Place } from './fault.ts'
+import { stepsFor } from './schema.ts'
+
+/** "INDL", and what is locked under it: whoever brings a schema up to date. */
+const lockClass = 0x494e444c
+
+const undefinedTable = '42P01'
+const undefinedSchema = '3F000'
+
+/** The schema ready for use. One that is at today's version is only looked at. */
+export const prepare = async (db: Database, place: Place): Promise<Either<StoreFault, void>> => {
+  const steps = stepsFor(place.schema)
+  const found = await versionOf((text, values) => db.read(text, values), place)
+  if (found === steps.length) return right(undefined)
+  if (found !== undefined && found > steps.length) return left(newer(place, found, steps.length))
+  return db.transaction(async (query) => {
+    await query('select pg_advisory_xact_lock($1::int, $2::int)', [lockClass, hashOf(place.schema)])
+    const [there] = await query(
+      `select exists (select 1 from information_schema.tables where table_schema = $1::text and table_name = 'indelible') as ours, exists (select 1 from information_schema.tables where table_schema = $1::text) as taken`,
+      [unquoted(place.schema)],
+    )
+    if (there?.['ours'] !== true && there?.['taken'] === true) return left<StoreFault, void>({ _tag: 'NotAStore', path: place.name, found: 'a schema of something else' })
+    if (there?.['ours'] !== true) {
+      await query(`create schema if not exists ${place.schema}`)
+      await query(`create table if not exists ${place.schema}.indelible (format integer primary key)`)
+    }
+    const version = (await versionOf(query, place)) ?? 0 // again: another process may have been quicker
+    if (version > steps.length) return left(newer(place, version, steps.length))
+    for (const step of steps.slice(version)) await query(step)
+    await query(`delete from ${place.schema}.indelible`)
+    await query(`insert into ${place.schema}.indelible (format) values (${steps.length})`)
+    return right(undefined)
+  })
+}
+
+/** Undefined where there is no store, or none that is finished. */
+const versionOf = async (query: Query, { schema }: Place): Promise<number | undefined> => {
+  try {
+    const [row] = await query(`select max(format) as format from ${schema}.indelible`)
+    const format = row?.['format']
+    return typeof format === 'number' || typeof format === 'string' ? Number(format) : undefined
+  } catch (error) {
+    const state = stateOf(error)
+    if (state === undefinedTable || state === undefinedSchema) return undefined
+    throw error
+  }
+}
+
+const newer = ({ name }: Place, found: number, supported: number): StoreFault => ({ _tag: 'NewerStore', path: name, found, supported })
+
+const unquoted = (identifier: string): string => identifier.slice(1, -1).replaceAll('""', '"')
+
+/** A number for a text, the same in every process. */
+const hashOf = (text: string): number => {
+  let hash = 0
+  for (const char of text) hash = (Math.imul(hash, 31) + (char.codePointAt(0) ?? 0)) | 0
+  return hash
+}

@@ -1,0 +1,105 @@
+/**
+ * A store in PostgreSQL, for records that more than one machine writes to. All processes with the same database and
+ * schema share it.
+ */
+import { hash as hashOf } from 'node:crypto'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { Pool } from 'pg'
+import type { Hash } from '../../digest/index.ts'
+import { storeOf } from '../driver.ts'
+import type { StoreFault } from '../fault.ts'
+import type { Store } from '../store.ts'
+import { Database, type PostgresPool } from './database.ts'
+import { postgresDriver } from './driver.ts'
+import { faultOf, patiently, type Place } from './fault.ts'
+import { prepare } from './open.ts'
+import { quoted } from './schema.ts'
+
+export type PostgresOptions = (
+  | {
+      /** `postgres://user:password@host:port/database`, with the parameters that `pg` knows. */
+      readonly connectionString: string
+      /** The most connections at a time. Default: 10. */
+      readonly connections?: number
+      readonly pool?: never
+    }
+  | {
+      /** A pool of `pg`. It stays yours: it is not ended with the store, and its time limits and its `error` listener are your choice. */
+      readonly pool: PostgresPool
+      readonly connectionString?: never
+      readonly connections?: never
+    }
+) & {
+  /** The schema that the tables are in. It is made if it is not there. Default: `indelible`. */
+  readonly schema?: string
+  /** The scope of the handle. Default: `default`. */
+  readonly scope?: string
+  /** Milliseconds that a statement may take, and how long others are waited for, before `Busy`. Default: 30,000. */
+  readonly timeout?: number
+  /** The time in milliseconds since 1970. Default: `Date.now`. */
+  readonly now?: () => number
+}
+
+/**
+ * Open the store in a database's schema, or start one.
+ *
+ * A write is acknowledged when its transaction is committed: it is then as durable as the server's `synchronous_commit`
+ * makes it. A lost connection is an `Io` fault that says so; the next call has another one.
+ *
+ * Faults  `NotAStore`, `NewerStore`, `ReadOnly`, `Full`, `Busy`, `Io`; nothing in a schema that is not ours is changed
+ * Cost    appends that wait together share one statement and one commit (bench: postgres)
+ * @example
+ * const store = await postgresStore({ connectionString: 'postgres://localhost/agents' })()
+ */
+export const postgresStore =
+  (options: PostgresOptions): TaskEither<StoreFault, Store> =>
+  async () => {
+    const { schema = 'indelible', scope, timeout = 30_000, now = Date.now } = options
+    if (schema === '' || schema.includes('\0') || Buffer.byteLength(schema) > 63) return left({ _tag: 'Io', operation: 'open the store', cause: new Error(`${JSON.stringify(schema)} can't be the name of a schema`) })
+    const pool = poolOf(options, timeout)
+    if (isLeft(pool)) return pool
+    const place: Place = { name: `schema ${schema} of ${nameOf(options.connectionString)}`, schema: quoted(schema), timeout }
+    const end = async (): Promise<void> => {
+      if (options.pool === undefined) await pool.right.end()
+    }
+    try {
+      const db = new Database(pool.right)
+      const prepared = await patiently(timeout, () => prepare(db, place))
+      const store = isLeft(prepared) ? prepared : storeOf(postgresDriver(db, place, sha256, now, end), scope)
+      if (isLeft(store)) await end()
+      return store
+    } catch (error) {
+      await end()
+      return left(faultOf(error, place, `open ${place.name}`))
+    }
+  }
+
+const poolOf = ({ connectionString, connections = 10, pool }: PostgresOptions, timeout: number): Either<StoreFault, PostgresPool> => {
+  if (pool !== undefined) return right(pool)
+  try {
+    const own = new Pool({
+      connectionString,
+      max: connections,
+      statement_timeout: timeout,
+      query_timeout: timeout + 5000, // for a server that does not answer at all
+      connectionTimeoutMillis: Math.min(timeout, 10_000),
+      keepAlive: true,
+      application_name: 'indelible',
+      allowExitOnIdle: true,
+    })
+    own.on('error', () => {}) // an idle connection was lost: the pool has dropped it, and nothing was on it
+    return right(own)
+  } catch (cause) {
+    return left({ _tag: 'Io', operation: 'read the connection string', cause })
+  }
+}
+
+/** The host and the database of a connection string: what may be shown. */
+const nameOf = (connectionString: string | undefined): string => {
+  if (connectionString === undefined || !URL.canParse(connectionString)) return 'the database'
+  const { host, pathname } = new URL(connectionString)
+  return `${host}${pathname}`
+}
+
+const sha256: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')

@@ -1,0 +1,81 @@
+/**
+ * Deleting the rows of removed logs, a piece at a time. A crash in between leaves a removed segment with the rest of its
+ * rows; whoever opens the store next goes on with it.
+ */
+import type { Database } from './database.ts'
+import { patiently, type Place } from './fault.ts'
+
+/** Rows that one transaction deletes. */
+const piece = 1000
+
+export class Sweeper {
+  readonly #db: Database
+  readonly #place: Place
+
+  constructor(db: Database, place: Place) {
+    this.#db = db
+    this.#place = place
+  }
+
+  /** Go on with what a crash has left behind. Nobody waits for it, and who opens the store next tries again. */
+  begin(): void {
+    this.#db
+      .track(async () => {
+        for (const { scope, key } of await this.#db.read(`select scope, key from ${this.#place.schema}.segment where state = 1`)) await this.sweep(scope as string, Number(key))
+      })
+      .catch(() => {})
+  }
+
+  /** Delete what no fork of a removed log shares, and its segment if nothing is left of it. */
+  async sweep(scope: string, key: number): Promise<void> {
+    for (let next: number | undefined = key; next !== undefined; ) {
+      const segment: number = next
+      next = await patiently(this.#place.timeout, () => this.#piece(scope, segment))
+    }
+  }
+
+  /** One transaction of it. The segment to go on with, if there is one. */
+  #piece(scope: string, key: number): Promise<number | undefined> {
+    const { schema } = this.#place
+    return this.#db.transaction(async (query) => {
+      // One at a time in a scope: two that drop the last two mentions of a block must see each other.
+      await query(`select last from ${schema}.scope where name = $1::text for update`, [scope])
+      const [found] = await query(
+        `select s.parent, s.base, s.state,
+           (select max(f.base) from ${schema}.segment f where f.scope = $1::text and f.parent = $2::bigint) as shared,
+           (select max(r.position) from ${schema}.row r where r.scope = $1::text and r.segment = $2::bigint) as last
+         from ${schema}.segment s where s.scope = $1::text and s.key = $2::bigint`,
+        [scope, key],
+      )
+      if (found === undefined || Number(found['state']) === 0) return undefined
+      const forked = found['shared'] !== null
+      const from = Math.max(Number(found['base']), Number(found['shared'] ?? 0))
+      const last = found['last'] === null ? -1 : Number(found['last'])
+      if (last >= from) {
+        const start = Math.max(from, last - piece + 1) // from the end, so that what is left is still a run
+        await query(
+          `with dropped as (
+             delete from ${schema}.row where scope = $1::text and segment = $2::bigint and position >= $3::bigint
+           ), unspoken as (
+             delete from ${schema}.mention where scope = $1::text and segment = $2::bigint and position >= $3::bigint returning block
+           )
+           delete from ${schema}.block b where b.scope = $1::text and not b.kept and b.id in (select block from unspoken)
+             and not exists (select 1 from ${schema}.mention m where m.scope = $1::text and m.block = b.id and not (m.segment = $2::bigint and m.position >= $3::bigint))`,
+          [scope, key, start],
+        )
+        if (start > from) return key
+      }
+      await query(`delete from ${schema}.operation where scope = $1::text and log = $2::bigint`, [scope, key])
+      if (forked) {
+        await query(`update ${schema}.segment set state = 2 where scope = $1::text and key = $2::bigint`, [scope, key])
+        return undefined
+      }
+      await query(`delete from ${schema}.segment where scope = $1::text and key = $2::bigint`, [scope, key])
+      const { parent } = found
+      if (parent === null) return undefined
+      // What is above may now be free, if its log is removed too.
+      await query(`update ${schema}.segment set state = 1 where scope = $1::text and key = $2::bigint and state = 2`, [scope, parent])
+      return Number(parent)
+    })
+  }
+}

@@ -1,0 +1,252 @@
+/**
+ * Appends of one handle. What waits together goes in one statement, a few of them at a time; never two for one log.
+ *
+ * What the logs were like after the last append is remembered, so that the next one is one round trip. It need not be
+ * true: an append that does not find the log as it is remembered does nothing, and looks again.
+ */
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Hash } from '../../digest/index.ts'
+import { peakEnds } from '../../proof/index.ts'
+import type { CheckedAppend, CheckedRow } from '../driver.ts'
+import type { StoreFault } from '../fault.ts'
+import { maxMissed } from '../lookup.ts'
+import type { Appended, Head } from '../store.ts'
+import { headOf } from '../tree.ts'
+import { appendText, appendValues, bytesOf, grown, type Growth } from './append.ts'
+import { stateOf, type Database } from './database.ts'
+import { faultOf, foreignKey, patiently, type Place } from './fault.ts'
+import { findLog, logColumns, logsOf, type Log } from './log.ts'
+import { Damaged, LogRows } from './rows.ts'
+
+type Answered = Either<StoreFault, Appended>
+
+interface Job {
+  readonly scope: string
+  readonly id: string
+  readonly append: CheckedAppend
+  readonly bytes: number
+  readonly answer: (answered: Answered) => void
+}
+
+/** As much as goes in one statement. */
+const batchJobs = 128
+const batchBytes = 8 << 20
+/** How many statements are on their way at a time. */
+const lanes = 4
+/** How many logs are remembered. */
+const maxKnown = 4096
+
+export class Writer {
+  readonly #db: Database
+  readonly #place: Place
+  readonly #hash: Hash
+  readonly #text: string
+  readonly #known = new Map<string, Log>()
+  /** Logs that a statement is on its way for. */
+  readonly #busy = new Set<string>()
+  #queue: Job[] = []
+  #going = 0
+  #scheduled = false
+
+  constructor(db: Database, place: Place, hash: Hash) {
+    this.#db = db
+    this.#place = place
+    this.#hash = hash
+    this.#text = appendText(place.schema)
+  }
+
+  append(scope: string, id: string, append: CheckedAppend): Promise<Answered> {
+    const bytes = append.rows.reduce((sum, { body }) => sum + body.length, 0) + append.blocks.reduce((sum, block) => sum + block.bytes.length, 0)
+    return new Promise((answer) => {
+      this.#queue.push({ scope, id, append, bytes, answer })
+      this.#schedule()
+    })
+  }
+
+  /** What is called in one turn goes together. */
+  #schedule(): void {
+    if (this.#scheduled) return
+    this.#scheduled = true
+    queueMicrotask(() => {
+      this.#scheduled = false
+      while (this.#going < lanes && this.#start()) continue
+    })
+  }
+
+  #start(): boolean {
+    const batch = this.#nextBatch()
+    const [first] = batch
+    if (first === undefined) return false
+    const logs = new Set(batch.map(keyOf))
+    for (const log of logs) this.#busy.add(log)
+    this.#going += 1
+    void this.#commit(first.scope, batch).then(() => {
+      for (const log of logs) this.#busy.delete(log)
+      this.#going -= 1
+      this.#schedule()
+    })
+    return true
+  }
+
+  /** The first that wait, of one scope, without those whose logs are busy. The order within a log is kept. */
+  #nextBatch(): readonly Job[] {
+    const batch: Job[] = []
+    const rest: Job[] = []
+    const full = new Set<string>()
+    let bytes = 0
+    for (const job of this.#queue) {
+      const log = keyOf(job)
+      const fits = !this.#busy.has(log) && !full.has(log) && (batch.length === 0 || (batch.length < batchJobs && bytes + job.bytes <= batchBytes && job.scope === batch[0]?.scope))
+      if (fits) {
+        batch.push(job)
+        bytes += job.bytes
+      } else {
+        full.add(log)
+        rest.push(job)
+      }
+    }
+    if (batch.length > 0) this.#queue = rest
+    return batch
+  }
+
+  async #commit(scope: string, batch: readonly Job[]): Promise<void> {
+    try {
+      for (const job of await this.#together(scope, batch)) {
+        const answered = await this.#alone(job)
+        job.answer(answered)
+      }
+    } catch (error) {
+      const fault = faultOf(error, this.#place, 'append')
+      for (const job of batch) {
+        this.#known.delete(keyOf(job))
+        job.answer(left(fault)) // those that have an answer keep it
+      }
+    }
+  }
+
+  /** One statement for all that continue their logs. Gives those that it did not do. */
+  async #together(scope: string, batch: readonly Job[]): Promise<readonly Job[]> {
+    await this.#recall(scope, batch)
+    const growths = new Map<string, { readonly growth: Growth; readonly jobs: readonly Job[] }>()
+    const rest: Job[] = []
+    for (const job of batch) {
+      const log = keyOf(job)
+      const before = this.#known.get(log)
+      const { growth, jobs } = growths.get(log) ?? { growth: before && { before, after: before, steps: [] }, jobs: [] }
+      const next = growth && !repeats(growth, job) ? grown(growth, job.append, this.#hash) : undefined
+      if (next === undefined) rest.push(job)
+      else growths.set(log, { growth: next, jobs: [...jobs, job] })
+    }
+    if (growths.size === 0) return rest
+    const planned = [...growths.values()]
+    let keys: ReadonlySet<number>
+    try {
+      keys = await this.#run(scope, planned.map(({ growth }) => growth))
+    } catch (error) {
+      if (stateOf(error) === undefined) throw error
+      for (const { jobs } of planned) for (const job of jobs) this.#known.delete(keyOf(job))
+      return batch // one of them can't be done, and must not take the others with it
+    }
+    const undone = new Set<Job>(rest)
+    for (const { growth, jobs } of planned) {
+      if (keys.has(growth.before.key)) {
+        for (const [index, job] of jobs.entries()) job.answer(right((growth.steps[index] as Growth['steps'][number]).appended)) // a step for each job
+        this.#remember(jobs[0] as Job, growth.after)
+      } else {
+        for (const job of jobs) undone.add(job)
+        this.#known.delete(keyOf(jobs[0] as Job))
+      }
+    }
+    return batch.filter((job) => undone.has(job))
+  }
+
+  /** One append, whatever is in its way. */
+  async #alone(job: Job): Promise<Answered> {
+    const { scope, id, append } = job
+    try {
+      return await patiently(this.#place.timeout, async (): Promise<Answered> => {
+        for (;;) {
+          const log = await findLog((text, values) => this.#db.read(text, values), this.#place.schema, scope, id)
+          if (log === undefined) return left({ _tag: 'NoSuchLog', id })
+          const rows = new LogRows((text, values) => this.#db.read(text, values), this.#place.schema, scope, log)
+          const before = append.operation === undefined ? undefined : await this.#repeated(scope, log, append.operation, append.rows, rows)
+          if (before !== undefined) return before
+          const growth = grown({ before: log, after: log, steps: [] }, append, this.#hash)
+          if (growth === undefined) return left(await this.#conflict(log, append.expected, rows))
+          try {
+            const keys = await this.#run(scope, [growth])
+            if (!keys.has(log.key)) continue // it has changed since it was looked at
+          } catch (error) {
+            const missing = stateOf(error) === foreignKey ? await this.#missing(scope, append) : []
+            if (missing.length > 0) return left({ _tag: 'MissingBlock', ids: missing })
+            throw error
+          }
+          this.#remember(job, growth.after)
+          return right((growth.steps[0] as Growth['steps'][number]).appended) // it was grown by one
+        }
+      })
+    } catch (error) {
+      this.#known.delete(keyOf(job))
+      return left(damageOr(error, id) ?? faultOf(error, this.#place, 'append'))
+    }
+  }
+
+  async #run(scope: string, growths: readonly Growth[]): Promise<ReadonlySet<number>> {
+    const done = await this.#db.write(this.#text, appendValues(scope, growths))
+    return new Set(done.map(({ key }) => Number(key)))
+  }
+
+  /** Look up the logs that are not remembered. */
+  async #recall(scope: string, batch: readonly Job[]): Promise<void> {
+    const unknown = new Map(batch.filter((job) => !this.#known.has(keyOf(job))).map((job) => [job.id, job]))
+    if (unknown.size === 0) return
+    const found = await this.#db.read(`select ${logColumns} from ${this.#place.schema}.log where scope = $1::text and id = any($2::text[])`, [scope, [...unknown.keys()]])
+    for (const log of logsOf(found)) this.#remember(unknown.get(log.id) as Job, log) // only what was asked for is found
+  }
+
+  #remember(job: Job, log: Log): void {
+    const key = keyOf(job)
+    this.#known.delete(key)
+    this.#known.set(key, log)
+    if (this.#known.size > maxKnown) for (const oldest of this.#known.keys()) {
+      this.#known.delete(oldest)
+      break
+    }
+  }
+
+  async #repeated(scope: string, log: Log, operation: string, given: readonly CheckedRow[], rows: LogRows): Promise<Answered | undefined> {
+    const [found] = await this.#db.read(`select base, size, root from ${this.#place.schema}.operation where scope = $1::text and log = $2::bigint and id = $3::text`, [scope, log.key, operation])
+    if (found === undefined) return undefined
+    const [from, size] = [Number(found['base']), Number(found['size'])]
+    if (size > log.head.size) return undefined // it was appended after the log was looked at: then the head has changed too
+    const same = given.length === size - from && (size === from || (await rows.read({ from, to: size })).every(({ kind, body }, index) => given[index]?.kind === kind && given[index].body === body))
+    if (!same) return left({ _tag: 'OperationMismatch', id: log.id, operation, from })
+    return right(Object.freeze({ from, head: Object.freeze({ size, root: (found['root'] as Buffer).toString('hex') }) }))
+  }
+
+  async #conflict({ id, head: actual }: Log, expected: Head, rows: LogRows): Promise<StoreFault> {
+    const { size } = expected
+    if (!(Number.isInteger(size) && size >= 0 && size < actual.size)) return { _tag: 'Diverged', id, expected, actual }
+    const peaks = await rows.nodes(peakEnds(size).map((end) => end - 1))
+    if (headOf({ size, peaks }, this.#hash).root !== expected.root) return { _tag: 'Diverged', id, expected, actual }
+    return { _tag: 'Conflict', id, expected, actual, missed: await rows.read({ from: size, to: Math.min(actual.size, size + maxMissed) }) }
+  }
+
+  async #missing(scope: string, { rows, blocks }: CheckedAppend): Promise<CheckedRow['blocks']> {
+    const named = new Set(rows.flatMap((row) => row.blocks))
+    for (const { id } of blocks) named.delete(id)
+    const found = await this.#db.read(`select id from ${this.#place.schema}.block where scope = $1::text and id = any($2::bytea[])`, [scope, [...named].map(bytesOf)])
+    const there = new Set<string>(found.map(({ id }) => (id as Buffer).toString('hex')))
+    return [...named].filter((id) => !there.has(id))
+  }
+}
+
+const keyOf = ({ scope, id }: Job): string => `${scope}\0${id}` // neither has a NUL
+
+/** Whether one of the steps is the same operation: that one answers for both, once it is done. */
+const repeats = ({ steps }: Growth, { append }: Job): boolean => append.operation !== undefined && steps.some((step) => step.append.operation === append.operation)
+
+
+/** What rows that are not there are for who wanted them. */
+export const damageOr = (error: unknown, id: string): StoreFault | undefined =>
+  error instanceof Damaged ? { _tag: 'DamagedLog', id, position: error.position, reason: error.reason } : undefined

