@@ -5,14 +5,14 @@ import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { sessionFaultText, type SessionFault } from '../session/index.ts'
 import { storeFaultText, type Head, type Store, type StoreFault } from '../store/index.ts'
 import { Misuse, Unreadable, type Call } from './command.ts'
-import { defaultStorePath, openStore } from './store.ts'
+import { defaultStorePath, isAddress, openStore } from './store.ts'
 
 /** The option that every command on sessions has. */
 export const storeOption = { store: { type: 'string' } } as const
 
 /** What their help says of it. */
 export const storeHelp = `  --store PATH   the file that the sessions are in (default: sessions.db in the
-                 user's data folder, which is told)`
+                 user's data folder, which is told), or postgres://…`
 
 /**
  * Do something with the store that `--store` names, or with the user's own, and close it. One that is not there is made
@@ -23,7 +23,7 @@ export const withStore = async <T>({ values, terminal }: Call, { make = false }:
   const path = typeof given === 'string' ? given : defaultStorePath()
   if (path === '') throw new Misuse('--store takes a PATH')
   if (typeof given !== 'string') terminal.tell([`store: ${path}`])
-  if (!make && !existsSync(path)) throw new Unreadable(`${path}: there is no store here; "indelible import FILE" makes one`)
+  if (!make && !isAddress(path) && !existsSync(path)) throw new Unreadable(`${path}: there is no store here; "indelible import FILE" makes one`)
   const { store } = await openStore(given)
   try {
     return await work(store)

@@ -16,6 +16,11 @@ export class Damaged {
   }
 }
 
+/** What is kept beside a row. */
+interface Beside extends Placed {
+  readonly node: Uint8Array
+}
+
 /** How many rows one statement reads. */
 const piece = 5000
 
@@ -44,7 +49,7 @@ export class LogRows {
   }
 
   /** What is kept beside rows, and where they stand among their kind. Throws Damaged. */
-  async at(positions: readonly number[]): Promise<ReadonlyMap<number, Placed & { readonly node: Uint8Array }>> {
+  async at(positions: readonly number[]): Promise<ReadonlyMap<number, Beside>> {
     const wanted = [...new Set(positions)]
     if (wanted.length === 0) return new Map()
     for (const position of wanted) if (!(Number.isInteger(position) && position >= 0 && position < this.#log.head.size)) throw new Damaged(position, 'its row is missing')
@@ -61,7 +66,7 @@ export class LogRows {
 
   async nodes(positions: readonly number[]): Promise<Uint8Array[]> {
     const found = await this.at(positions)
-    return positions.map((position) => (found.get(position)?.node as Uint8Array).slice()) // `at` throws if one is not there
+    return positions.map((position) => (found.get(position) as Beside).node.slice()) // `at` throws if one is not there
   }
 
   async #between(from: number, to: number): Promise<readonly StoredRow[]> {
@@ -131,6 +136,6 @@ const placed = (place: number): Placed => ({ kind: place % 2 === 1 ? 'note' : 'e
 export const placeOf = ({ kind, index }: Placed): number => index * 2 + (kind === 'note' ? 1 : 0)
 
 /** PostgreSQL's text has no U+0000. It stands as U+0001 and a 0, and U+0001 itself as U+0001 and a 1; JSON has neither. */
-export const escaped = (body: string): string => (/[\0\u0001]/.test(body) ? body.replaceAll('\u0001', '\u00011').replaceAll('\0', '\u00010') : body)
+export const escaped = (body: string): string => (body.includes('\u0001') || body.includes('\0') ? body.replaceAll('\u0001', '\u00011').replaceAll('\0', '\u00010') : body)
 
 const unescaped = (body: string): string => (body.includes('\u0001') ? body.replaceAll('\u00010', '\0').replaceAll('\u00011', '\u0001') : body)

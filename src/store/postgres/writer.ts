@@ -80,12 +80,15 @@ export class Writer {
     const logs = new Set(batch.map(keyOf))
     for (const log of logs) this.#busy.add(log)
     this.#going += 1
-    void this.#commit(first.scope, batch).then(() => {
-      for (const log of logs) this.#busy.delete(log)
-      this.#going -= 1
-      this.#schedule()
-    })
+    void this.#finish(first.scope, batch, logs)
     return true
+  }
+
+  async #finish(scope: string, batch: readonly Job[], logs: ReadonlySet<string>): Promise<void> {
+    await this.#commit(scope, batch)
+    for (const log of logs) this.#busy.delete(log)
+    this.#going -= 1
+    this.#schedule()
   }
 
   /** The first that wait, of one scope, without those whose logs are busy. The order within a log is kept. */
