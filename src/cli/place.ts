@@ -2,8 +2,9 @@
 import { existsSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { sessionFaultText, type SessionFault } from '../session/index.ts'
-import { storeFaultText, type Head, type Store, type StoreFault } from '../store/index.ts'
+import { faultMessage } from '../index.ts'
+import type { SessionFault } from '../session/index.ts'
+import type { Head, Store, StoreFault } from '../store/index.ts'
 import { Misuse, Unreadable, type Call } from './command.ts'
 import { defaultStorePath, isAddress, openStore } from './store.ts'
 
@@ -40,26 +41,8 @@ export const answer = async <T>(task: TaskEither<SessionFault | StoreFault, T>):
 }
 
 /** A fault as a sentence for somebody at a terminal. */
-export const faultText = (fault: SessionFault | StoreFault): string => {
-  switch (fault._tag) {
-    case 'SessionConflict':
-    case 'SessionGap':
-    case 'SessionSealed':
-    case 'SessionClosed':
-    case 'InvalidMessage':
-    case 'InvalidNote':
-    case 'MetadataConflict':
-    case 'NotASession':
-    case 'NewerSession':
-    case 'BadProof':
-    case 'OtherHead':
-      return sessionFaultText(fault)
-    case 'NoSuchLog':
-      return `there is no session ${JSON.stringify(fault.id)} in this store; "indelible list" shows those that are`
-    default:
-      return storeFaultText(fault)
-  }
-}
+export const faultText = (fault: SessionFault | StoreFault): string =>
+  fault._tag === 'NoSuchLog' ? `there is no session ${JSON.stringify(fault.id)} in this store; "indelible list" shows those that are` : faultMessage(fault)
 
 /** The one SESSION of a command's arguments, and `more` others. Throws Misuse. */
 export const sessionOfCall = (command: string, { positionals }: Call, more = 0): string => {
