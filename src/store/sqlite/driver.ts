@@ -39,11 +39,18 @@ export const sqliteDriver = (db: DatabaseSync, writer: Writer, hash: Hash, now: 
   const sweeper = new Sweeper(db, writer, rows)
   const q = statements(db)
 
+  const scopeKeys = new Map<string, number>()
   const scopeKey = (name: string): number => {
+    const known = scopeKeys.get(name)
+    if (known !== undefined) return known
     const found = q.scope.get(name) as { readonly key: number } | undefined
-    return found === undefined ? -1 : found.key // no scope has this key, so nothing is found in it
+    if (found === undefined) return -1 // no scope has this key, so nothing is found in it
+    if (!db.isTransaction) scopeKeys.set(name, found.key) // one that is being made may yet be rolled back
+    return found.key
   }
   const ownScope = (name: string): number => {
+    const known = scopeKey(name)
+    if (known !== -1) return known
     q.addScope.run(name)
     return scopeKey(name)
   }

@@ -5,7 +5,7 @@
  * runs beside it in the thread pool. Measured against a worker thread: bench, loop-delay.
  */
 import { closeSync, fdatasync, openSync } from 'node:fs'
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { isLeft, left, type Either } from 'fp-ts/lib/Either.js'
 import type { StoreFault } from '../fault.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
@@ -31,6 +31,8 @@ const batchBytes = 1 << 20
 export class Writer {
   readonly #db: DatabaseSync
   readonly #options: WriterOptions
+  readonly #begin: StatementSync
+  readonly #end: StatementSync
   #queue: Job[] = []
   #flushing: Promise<void> | undefined
   #wal: number | undefined
@@ -40,6 +42,8 @@ export class Writer {
   constructor(db: DatabaseSync, options: WriterOptions) {
     this.#db = db
     this.#options = options
+    this.#begin = db.prepare('begin immediate')
+    this.#end = db.prepare('commit')
   }
 
   /**
@@ -107,10 +111,10 @@ export class Writer {
   }
 
   #transaction(batch: readonly Job[]): readonly Either<StoreFault, unknown>[] {
-    this.#db.exec('begin immediate')
+    this.#begin.run()
     try {
       const results = batch.map(({ work }) => work())
-      this.#db.exec('commit')
+      this.#end.run()
       return results
     } catch (error) {
       // SQLite has rolled back by itself after some errors.
