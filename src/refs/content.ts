@@ -88,14 +88,14 @@ export const createPendingHistory = ({ scope = defaultScope, session, from }: Pe
     }
     position += 1
   }
-  return pendingOf({ scope, session, history, store: undefined, refs: [] })
+  return pendingOf({ scope, session, store: undefined, refs: [] }, history)
 }
 
 /** What is behind a history with content. */
 export interface Inside {
   readonly scope: string
   readonly session: string | undefined
-  readonly history: History<Message>
+  readonly view: () => View<Message>
   /** The store that the first messages are in, and their refs. */
   readonly store: BlockStore | undefined
   readonly refs: readonly MessageRef[]
@@ -110,10 +110,10 @@ export const insideOf = (content: StoredHistory | PendingHistory): Inside => {
 
 /** `refs` are those of all messages of the history. */
 export const storedOf = (inside: Inside & { readonly store: BlockStore }): StoredHistory => {
-  const { scope, session, history, refs } = inside
+  const { scope, session, view, refs } = inside
   const stored = handle<StoredHistory>('stored', inside, {
     refHistory: () => createRefHistory({ scope, ...(session !== undefined && { session }), from: refs }),
-    extend: () => pendingOf({ ...inside, history: createHistory<Message>({ from: history.view() }) }),
+    extend: () => pendingOf(inside, createHistory<Message>({ from: view() })),
     toJSON: () => jsonOf(scope, session, refs),
   })
   insides.set(stored, inside)
@@ -123,9 +123,10 @@ export const storedOf = (inside: Inside & { readonly store: BlockStore }): Store
 export const partialOf = (inside: Inside, missing: readonly MissingMessage[]): PartialHistory =>
   handle<PartialHistory>('partial', inside, { missing: Object.freeze([...missing]), ...unwritable('has placeholders for content that was not found') })
 
-const pendingOf = (inside: Inside): PendingHistory => {
+const pendingOf = (from: Omit<Inside, 'view'>, history: History<Message>): PendingHistory => {
+  const inside = { ...from, view: history.view }
   const pending = handle<PendingHistory>('pending', inside, {
-    append: (message, page) => add(inside.history, message, page),
+    append: (message, page) => add(history, message, page),
     ...unwritable('has content that is not stored: persist it, and write what that gives'),
   })
   insides.set(pending, inside)
@@ -137,15 +138,15 @@ const insides = new WeakMap<object, Inside>()
 type Rest<C extends Content<string>> = { readonly [Key in Exclude<keyof C, keyof Content<string>>]: C[Key] }
 
 /** The one place where a history with content is made: what comes from here has the brand. */
-const handle = <C extends Content<string>>(state: C['state'], { scope, session, history }: Inside, rest: Rest<C>): C =>
+const handle = <C extends Content<string>>(state: C['state'], { scope, session, view }: Inside, rest: Rest<C>): C =>
   Object.freeze({
     state,
     scope,
     ...(session !== undefined && { session }),
     get len() {
-      return history.len
+      return view().length
     },
-    view: history.view,
+    view,
     ...rest,
   }) as unknown as C
 

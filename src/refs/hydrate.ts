@@ -67,7 +67,8 @@ const contentOf = async (store: BlockStore, given: RefHistory, lenient = false):
     if (problem.reason !== notThere) faults.push({ _tag: 'MalformedBlock', position, id: problem.ids[0] as BlockId, reason: problem.reason })
     history.append(placeholderOf(ref, problem))
   }
-  return right({ inside: { scope, session, history, store, refs }, missing, faults })
+  const view = history.view()
+  return right({ inside: { scope, session, view: () => view, store, refs }, missing, faults })
 }
 
 interface Blocks {

@@ -4,7 +4,6 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { classify, type PageKind } from '../pages/index.ts'
 import type { BlockId, Message } from '../message/index.ts'
 import { blockIdOf, type BlockStore } from '../store/index.ts'
-import { createHistory } from '../history/index.ts'
 import { insideOf, storedOf, type PendingHistory, type StoredHistory } from './content.ts'
 import type { RefsTask } from './fault.ts'
 import type { MessageRef } from './ref.ts'
@@ -22,7 +21,8 @@ export interface EncodedMessage {
  * Ids are digests of content: after any failure, half-way too, trying again gives the same refs and stores nothing twice.
  * The pending history stays as it is and can be appended to; what is appended later is not part of what this gives.
  *
- * Cost    one `putBlocks` of what the store did not have when it was hydrated; nothing, if that is nothing (bench: refs)
+ * Cost    one `putBlocks` of what the store did not have when it was hydrated, none if that is nothing; O(len) in memory
+ *         (bench: refs)
  * Throws  TypeError, on a history that can't be persisted
  */
 export const persist = (store: BlockStore, history: PendingHistory | StoredHistory): RefsTask<StoredHistory> => {
@@ -43,7 +43,7 @@ export const persist = (store: BlockStore, history: PendingHistory | StoredHisto
       const put = await store.putBlocks(blocks)()
       if (isLeft(put)) return put
     }
-    return right(storedOf({ scope, session, store, history: createHistory<Message>({ from: view }), refs: Object.freeze(refs) }))
+    return right(storedOf({ scope, session, store, view: () => view, refs: Object.freeze(refs) }))
   }
 }
 

@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import {
@@ -20,6 +23,7 @@ import {
   type PendingHistory,
   type RefHistory,
 } from 'indelible'
+import { sqliteStore } from 'indelible/store/sqlite'
 import { fault, ok } from '../answers.ts'
 import { conversation, everyPart } from '../messages.ts'
 import { keyValueMap } from '../store/key-value-map.ts'
@@ -240,5 +244,14 @@ describe('bytes', () => {
     const bytes = [...map].reduce((sum, [key, value]) => sum + key.length + value.length, 0)
     expect(bytes / JSON.stringify(messages).length).toBeLessThan(1.35)
     expect(isLeft(await hydrate(store, stored.refHistory())())).toBe(false)
+
+    const folder = mkdtempSync(join(tmpdir(), 'indelible-refs-'))
+    const file = join(folder, 'refs.db')
+    const sqlite = await ok(sqliteStore({ path: file }))
+    for (let turn = 0; turn < 400; turn++) await ok(persist(sqlite, createPendingHistory({ from: messages.slice(2 * turn, 2 * turn + 2) })))
+    expect(isLeft(await hydrate(sqlite, stored.refHistory())())).toBe(false)
+    await ok(sqlite.close())
+    expect(statSync(file).size / JSON.stringify(messages).length).toBeLessThan(1.5) // three of these to a page of 4 kB, and an index
+    rmSync(folder, { recursive: true })
   })
 })
