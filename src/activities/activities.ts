@@ -10,7 +10,7 @@ import { digestOf } from '../digest/index.ts'
 import { decodeMessage, messageFaultText } from '../message/index.ts'
 import { isPageKind } from '../pages/index.ts'
 import { ActivityFailure } from './failure.ts'
-import { Failed, given, hostOf, knownOf, stored, type ActivityOptions, type Host } from './host.ts'
+import { Failed, given, hostOf, jsonOf, knownOf, stored, type ActivityOptions, type Host } from './host.ts'
 import type { AppendInput, AppendResult, EndInput, HistoryActivities } from './input.ts'
 import { streamWith } from './stream.ts'
 
@@ -61,7 +61,7 @@ const append = async (host: Host, { action, message, page, scope }: AppendInput)
   const known = await knownOf(actions, action, input)
   if (known?.result !== undefined) return known.result as unknown as AppendResult // as it was noted here
   const ref = await stored(blocks, decoded.right, page)
-  return given(await actions.note(action, { input, result: JSON.parse(JSON.stringify({ ref })) as never, ended: true })).result as unknown as AppendResult
+  return given(await actions.note(action, { input, result: jsonOf({ ref }), ended: true })).result as unknown as AppendResult
 }
 
 const end = async ({ open, events, invocation }: Host, { action, scope }: EndInput): Promise<void> => {

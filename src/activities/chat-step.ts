@@ -29,8 +29,8 @@ export const chatStep = async (
     const { ref, ...summary } = await activities.stream({ ...options, history: history.toJSON() })
     return { ...summary, seen, ...(ref !== undefined && { position: history.append(ref) }) }
   } catch (error) {
-    // The engine gave up between two attempts: then none of them has told the end.
-    await activities.endStream?.({ action: options.action, scope: history.scope })
+    // If the engine gave up between two attempts, none of them has told the end. Should that fail too, the first error counts.
+    await activities.endStream?.({ action: options.action, scope: history.scope }).then(undefined, () => undefined)
     throw error
   }
 }

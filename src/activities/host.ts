@@ -1,6 +1,7 @@
 /** What activities share: the store with its scopes, what is known of actions, and how a fault leaves them. */
 import { isLeft, right, type Either } from 'fp-ts/lib/Either.js'
 import type { DeriveOptions } from '../context/index.ts'
+import type { JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { createPendingHistory, hydrate, parseHistoryJson, persist, type MessageRef, type RefHistory, type StoredHistory } from '../refs/index.ts'
@@ -108,3 +109,6 @@ export const stored = async (blocks: BlockStore, message: Message, page?: PageKi
   const [ref] = given(await persist(blocks, pending)()).refHistory().refs()
   return ref as MessageRef // one message has one
 }
+
+/** As it is written. */
+export const jsonOf = (value: object): JsonObject => JSON.parse(JSON.stringify(value)) as JsonObject

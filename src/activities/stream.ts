@@ -6,7 +6,9 @@ import type { View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { settle, toolCallsOf, type Message } from '../message/index.ts'
 import { modelFor, run, type Model, type ModelContext, type ModelResponse, type RunEvent, type Tool, type ToolDefinition } from '../run/index.ts'
-import { Failed, given, knownOf, stored, type Host, type Invocation, type Opened } from './host.ts'
+import type { StoreFault } from '../store/index.ts'
+import type { Known } from './actions.ts'
+import { Failed, given, jsonOf, knownOf, stored, type Host, type Invocation, type Opened } from './host.ts'
 import type { StreamEvent } from './event.ts'
 import { ActivityFailure, isRetryable } from './failure.ts'
 import type { ContextLimit, StreamInput, StreamResult } from './input.ts'
@@ -34,6 +36,8 @@ class Stream {
   #opened: Opened | undefined
   /** The digest of the input. */
   #digest = ''
+  /** What was noted of the answer. */
+  #noted: Known | undefined
   #seq = 0
   #events = 0
   #unpublished = 0
@@ -94,15 +98,14 @@ class Stream {
     signal?.throwIfAborted()
     await this.#tell({ type: 'stream_start', model: model.name })
     const response = await this.#ask(model, context, tools.map(toolOf), parameters)
-    signal?.throwIfAborted()
 
     const { message, reason, usage, model: named } = response
     const ref = message.content.length === 0 ? undefined : await stored(opened.blocks, message)
     const answered = new Set(message.content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
     const calls = toolCallsOf(message).flatMap(({ id, name }) => (answered.has(id) ? [] : [{ id, name }]))
     const result = { ...(ref !== undefined && { ref }), reason, usage, calls, ...(named !== undefined && { model: named }), ...(this.#unpublished > 0 && { unpublished: this.#unpublished }) }
-    const noted = given(await opened.actions.note(action, { input: this.#digest, result: JSON.parse(JSON.stringify(result)) as never, ended: false }))
-    return noted.result as unknown as StreamResult
+    this.#noted = given(await opened.actions.note(action, { input: this.#digest, result: jsonOf(result), ended: false }))
+    return this.#noted.result as unknown as StreamResult // this one, or what another attempt has noted before
   }
 
   /** One answer of the model, by the loop of `indelible/run`: with its checks, and no tool run. */
@@ -149,18 +152,28 @@ class Stream {
     await this.#host.events?.publish(Object.freeze({ action, attempt: this.#attempt, seq: this.#seq++, ...event }) as StreamEvent)
   }
 
-  /** The one end. It is told before it is noted: of a crash between the two comes another, and never none. */
+  /**
+   * The one end. It is told before it is noted: of a crash between the two comes another, and never none. So it is told
+   * also where the store does not say whether it was, or does not take the note.
+   */
   async #end(end: End): Promise<void> {
     const { action } = this.#input
     const actions = this.#opened?.actions
-    const known = actions === undefined ? undefined : given(await actions.find(action))
+    const known = this.#noted ?? (await this.#ifAnswered(actions?.find(action)))
     if (known?.ended === true) return
     try {
       await this.#publish(end)
     } catch (cause) {
       throw new Failed({ _tag: 'Unpublished', action, event: end.type, cause })
     }
-    if (actions !== undefined) given(await actions.note(action, { input: this.#digest, ended: true }))
+    await this.#ifAnswered(actions?.note(action, { input: this.#digest, ended: true }))
+  }
+
+  async #ifAnswered(asked: Promise<Either<StoreFault, Known | undefined>> | undefined): Promise<Known | undefined> {
+    const answer = await asked
+    if (answer === undefined || !isLeft(answer)) return answer?.right
+    this.#host.onFailure?.(answer.left)
+    return undefined
   }
 }
 

@@ -1,4 +1,4 @@
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { afterEach, describe, expect, it, vi } from 'vitest'
 import { assistant, createRefHistory, hydrate, keyValueBlocks, memoryStore, persist, createPendingHistory, reasoning, system, textOf, toolCall, toolResult, user, type BlockId, type Message, type RefHistory, type Store } from 'indelible'
 import { ActivityFailure, chatStep, historyActivities, type StreamEvent, type StreamInput } from 'indelible/activities'
@@ -255,6 +255,25 @@ describe('stream', () => {
       const failure = await failed(chatStep(activities, await begun(store, [user('u')]), { action: 'a', model: wanted }))
       expect(failure).toMatchObject({ tag: 'ModelFailed', retryable: true })
       expect(ends(events)).toMatchObject([{ outcome: 'failed', attempt: 3, reason: expect.stringContaining('no more lines') }])
+    })
+    it('when the store can\'t be reached at all', async () => {
+      const store = memoryStore()
+      const history = await begun(store, [user('u')])
+      const down = async () => left({ _tag: 'Io', operation: 'reach the store', cause: new Error('SECRET host') } as const)
+      const { activities, events, failures, state } = engine({ store: { ...store, info: () => down, getBlocks: () => down }, registry: registry([answer]), attempts: 2 })
+      await failed(chatStep(activities, history, { action: 'a', model: wanted }))
+      expect(failures.map(({ tag, retryable }) => [tag, retryable]).slice(0, 2)).toEqual([['Io', true], ['Io', true]])
+      expect(events).toMatchObject([{ type: 'stream_end', outcome: 'failed', attempt: 2 }])
+      expect(state()).not.toContain('SECRET')
+    })
+    it('when the note of it is not taken', async () => {
+      const store = memoryStore()
+      const causes: string[] = []
+      const update: Store['update'] = () => async () => left({ _tag: 'Busy', waited: 5000 })
+      const { activities, events } = engine({ store: { ...store, update }, registry: registry([answer]), onFailure: ({ _tag }) => causes.push(_tag) })
+      await activities.stream(await input(store))
+      expect(ends(events).length).toBe(1)
+      expect(causes).toEqual(['Busy'])
     })
     it('when the engine gives up between two attempts: then the workflow has it told', async () => {
       const store = memoryStore()
