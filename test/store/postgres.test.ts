@@ -1,10 +1,14 @@
+import { execFile } from 'node:child_process'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { Client } from 'pg'
-import { afterAll, it } from 'vitest'
-import { storeFaultText, type Store, type StoreFault } from 'indelible/store'
+import { Client, Pool } from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { blockIdOf, storeFaultText, verifyLog, type Row, type Store, type StoreFault } from 'indelible/store'
 import { postgresStore, type PostgresOptions } from 'indelible/store/postgres'
 import { storeContract, type StorePlace } from 'indelible/testing'
+import { root } from '../../scripts/run.ts'
 import { startPostgres } from './postgres-server.ts'
 
 const server = await startPostgres()
@@ -18,6 +22,10 @@ const done = async <T>(task: TaskEither<StoreFault, T>): Promise<T> => {
   const answer = await task()
   if (isLeft(answer)) throw new Error(storeFaultText(answer.left), { cause: answer.left })
   return answer.right
+}
+const said = async (task: TaskEither<StoreFault, unknown>): Promise<string> => {
+  const answer = await task()
+  return isLeft(answer) ? `${answer.left._tag}: ${storeFaultText(answer.left)}` : 'went well'
 }
 const open = (options: Partial<PostgresOptions>): Promise<Store> => done(postgresStore({ connectionString: url, ...options } as PostgresOptions))
 
@@ -46,4 +54,173 @@ const place = async (): Promise<StorePlace> => {
 }
 
 if (server !== undefined) for (const { name, run } of storeContract('postgres', place)) it(name, run)
-else it.skip('a store in PostgreSQL', () => {})
+
+describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
+  const row = (body: string): Row => ({ kind: 'entry', body })
+  /** Ends the connections of a store, as a server does that is told to stop. */
+  const cut = (application: string): Promise<unknown> => sql(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = '${application}'`)
+  const named = (application: string): string => {
+    const address = new URL(url)
+    address.searchParams.set('application_name', application)
+    return address.href
+  }
+
+  it('four processes that start it at once make it once, and nothing that they append is lost or doubled', async () => {
+    const schema = fresh()
+    const argument = JSON.stringify({ connectionString: url, schema })
+    const names = ['a', 'b', 'c', 'd']
+    await Promise.all(names.map((name) => promisify(execFile)(process.execPath, [join(root, 'test/store/postgres-appender.ts'), argument, name, '40'])))
+    const store = await open({ schema })
+    const bodies = (await done(store.read('log'))).map(({ body }) => body)
+    for (const name of names) expect(bodies.filter((body) => body.startsWith(name))).toEqual(Array.from({ length: 40 }, (_, index) => `${name} ${index}`))
+    expect(bodies.length).toBe(160)
+    await done(verifyLog(store, 'log'))
+    await done(store.close())
+  })
+
+  it('a schema that a crash has left half-made is finished; a newer one and a foreign one are left as they are', async () => {
+    const { wrecks = [] } = await place()
+    expect(wrecks.length).toBe(2)
+    for (const index of wrecks.keys()) {
+      const at = await place()
+      await at.wrecks?.[index]?.make()
+      const store = await at.open()
+      await done(store.create({ id: 'a' }))
+      await done(store.close())
+    }
+    const newer = fresh()
+    await done((await open({ schema: newer })).close())
+    await sql(`update ${quoted(newer)}.indelible set format = 99`)
+    expect(await said(postgresStore({ connectionString: url, schema: newer }))).toMatch(/^NewerStore: .* written by a newer version of this library \(format 99; this one knows 1\); nothing was changed/)
+    const foreign = fresh()
+    await sql(`create schema ${quoted(foreign)}; create table ${quoted(foreign)}.log (mine text)`)
+    expect(await said(postgresStore({ connectionString: url, schema: foreign }))).toMatch(/^NotAStore: .* is a schema of something else; nothing was changed/)
+    expect(await sql(`select table_name from information_schema.tables where table_schema = '${foreign}'`)).toEqual([{ table_name: 'log' }])
+    expect(await said(postgresStore({ connectionString: 'postgres://u:secret@127.0.0.1:1/x', timeout: 300 }))).toMatch(/^Io: the store failed to open schema indelible of 127\.0\.0\.1:1\/x: no connection to PostgreSQL could be made/)
+    expect(await said(postgresStore({ connectionString: url, schema: 'x'.repeat(64) }))).toMatch(/^Io: .*can't be the name of a schema/)
+    expect(await said(postgresStore({ connectionString: url, schema: newer, scope: '' }))).toMatch(/^NewerStore/)
+  })
+
+  it('appends that wait together share a transaction', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    const heads = await Promise.all(Array.from({ length: 50 }, (_, index) => done(store.create({ id: `log ${index}` }))))
+    await Promise.all(heads.map(({ id, head }) => done(store.append(id, { expected: head, rows: [row('x')] }))))
+    const [counted] = await sql(`select count(distinct xmin::text)::int as transactions, count(*)::int as rows from ${quoted(schema)}.row`)
+    expect(counted?.['rows']).toBe(50)
+    expect(counted?.['transactions']).toBeLessThan(5)
+    await done(store.close())
+  })
+
+  it('one append that can not be written does not take the others with it', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    const [good, bad] = [await done(store.create({ id: 'good' })), await done(store.create({ id: 'bad' }))]
+    await sql(`alter table ${quoted(schema)}.row add check (body <> 'cursed')`)
+    const answers = await Promise.all([store.append('bad', { expected: bad.head, rows: [row('fine'), row('cursed')] })(), store.append('good', { expected: good.head, rows: [row('x')] })()])
+    expect(answers.map((answer) => (isLeft(answer) ? answer.left._tag : 'Right'))).toEqual(['Io', 'Right'])
+    expect(await done(store.read('bad'))).toEqual([])
+    await done(store.close())
+  })
+
+  it('a connection that is cut while an append waits is said to be, its operation is done once, and the next call goes on', async () => {
+    const schema = fresh()
+    const store = await open({ connectionString: named(schema), schema })
+    const { head } = await done(store.create({ id: 'log' }))
+    const holder = new Client({ connectionString: url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query(`select 1 from ${quoted(schema)}.log for update`) // so that the append is on its way for a while
+    const append = { expected: head, rows: [row('x')], operation: 'op' }
+    const going = said(store.append('log', append))
+    for (let waiting = 0; waiting === 0; )
+      waiting = Number((await sql(`select count(*) as n from pg_stat_activity where application_name = '${schema}' and wait_event_type = 'Lock'`))[0]?.['n'])
+    await cut(schema)
+    expect(await going).toMatch(/^Io: the store failed to append: the connection to PostgreSQL was lost before the answer came .*whether it was done is not known/)
+    await holder.query('commit')
+    await holder.end()
+    expect(await said(store.info('log'))).toBe('went well')
+    expect(await done(store.append('log', append))).toMatchObject({ from: 0 })
+    expect(await done(store.append('log', append))).toMatchObject({ from: 0 })
+    expect((await done(store.read('log'))).length).toBe(1)
+    await done(store.close())
+  })
+
+  it('connections that are cut while nothing is on them are not noticed', async () => {
+    const schema = fresh()
+    const store = await open({ connectionString: named(schema), schema })
+    for (let round = 0; round < 5; round++) {
+      await done(store.create({ id: `log ${round}` }))
+      await cut(schema)
+      expect((await done(store.list())).logs.length).toBe(round + 1)
+    }
+    await done(store.close())
+  })
+
+  it('an append that somebody holds up for too long is told so', async () => {
+    const schema = fresh()
+    const store = await open({ schema, timeout: 200 })
+    const { head } = await done(store.create({ id: 'log' }))
+    const holder = new Client({ connectionString: url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query(`select 1 from ${quoted(schema)}.log for update`)
+    expect(await said(store.append('log', { expected: head, rows: [row('x')] }))).toBe('Busy: the store was held by another writer for more than 200 ms; nothing was changed: try again')
+    await holder.end()
+    expect(await said(store.append('log', { expected: head, rows: [row('x')] }))).toBe('went well')
+    await done(store.close())
+  })
+
+  it('a pool that is given stays open', async () => {
+    const pool = new Pool({ connectionString: url })
+    const schemas = [fresh(), fresh()]
+    for (const schema of schemas) {
+      const store = await done(postgresStore({ pool, schema }))
+      await done(store.create({ id: schema }))
+      expect((await done(store.list())).logs.map(({ id }) => id)).toEqual([schema])
+      await done(store.close())
+    }
+    expect((await pool.query('select 1 as one')).rows).toEqual([{ one: 1 }])
+    await pool.end()
+  })
+
+  it('a removed log goes in pieces, also where a crash has left some, and with it the blocks that only it spoke of', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    const { head } = await done(store.create({ id: 'log' }))
+    const bytes = new Uint8Array(5000).fill(7)
+    const own = blockIdOf(bytes, store.hash)
+    const rows: Row[] = Array.from({ length: 3500 }, (_, index) => row(`row ${index}`))
+    await done(store.append('log', { expected: head, rows: [...rows, { ...row('with a block'), blocks: [own] }], blocks: [bytes], operation: 'op' }))
+    await done(store.fork('log', { id: 'fork', at: 2000 }))
+    await done(store.remove('log'))
+    const tables = ['row', 'segment', 'mention', 'block', 'operation']
+    const counted = async (): Promise<unknown> => (await sql(`select ${tables.map((table) => `(select count(*)::int from ${quoted(schema)}.${table}) as ${table}`).join(', ')}`))[0]
+    expect(await counted()).toEqual({ row: 2000, segment: 2, mention: 0, block: 0, operation: 0 })
+    await done(verifyLog(store, 'fork'))
+    await done(store.close())
+    // As a crash right after the removal leaves it.
+    await sql(`delete from ${quoted(schema)}.log; update ${quoted(schema)}.segment set state = 1`)
+    await done((await open({ schema })).close())
+    expect(await counted()).toEqual({ row: 0, segment: 0, mention: 0, block: 0, operation: 0 })
+  })
+
+  it('logs that share blocks are removed side by side, while others append them: none is lost, none is left', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    const blocks = [1, 2, 3].map((fill) => new Uint8Array(3000).fill(fill))
+    const ids = blocks.map((block) => blockIdOf(block, store.hash))
+    const turn = async (name: string): Promise<void> => {
+      for (let round = 0; round < 8; round++) {
+        const id = `${name} ${round}`
+        const { head } = await done(store.create({ id }))
+        await done(store.append(id, { expected: head, rows: [{ kind: 'entry', body: id, blocks: ids }], blocks }))
+        expect((await done(store.getBlocks(ids))).every((block) => block !== undefined)).toBe(true)
+        await done(store.remove(id))
+      }
+    }
+    await Promise.all(['a', 'b', 'c', 'd', 'e'].map(turn))
+    expect(await done(store.hasBlocks(ids))).toEqual([false, false, false])
+    await done(store.close())
+  })
+})
