@@ -2,6 +2,8 @@
  * A process that writes to a session, started by the tests. What it says on standard output is said with a write that
  * has ended before anything else happens, so whoever kills it has all of it.
  *
+ * PATH is that of a SQLite store, or the address of a PostgreSQL server.
+ *
  *     append PATH SESSION ROUND    append batches, some at once, until killed: `ready`, then `ack BATCH FROM TO`
  *     rebase PATH SESSION NAME N   append N messages beside other writers: `missed FROM TEXT…` for each conflict
  */
@@ -9,6 +11,7 @@ import { writeSync } from 'node:fs'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { faultMessage, openSession, textOf, type Fault, type Session } from '../../src/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
+import { postgresStore } from '../../src/store/postgres/index.ts'
 import { batchOf, textOfWriter } from './batches.ts'
 
 const say = (line: string): void => void writeSync(1, `${line}\n`)
@@ -19,7 +22,8 @@ const right = <T>(answer: Either<Fault, T>): T => {
 }
 
 const [mode, path = '', id = '', name = '', count = '0'] = process.argv.slice(2)
-const store = right(await sqliteStore({ path, durability: mode === 'append' ? 'disk' : 'os' })())
+const opened = path.startsWith('postgres://') ? postgresStore({ connectionString: path }) : sqliteStore({ path, durability: mode === 'append' ? 'disk' : 'os' })
+const store = right(await opened())
 const session: Session = right(await openSession(store, id)())
 say('ready')
 

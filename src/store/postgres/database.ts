@@ -13,6 +13,8 @@ export interface PostgresPool {
 export interface PostgresClient {
   readonly query: (query: { readonly text: string; readonly values: unknown[]; readonly name?: string }) => Promise<{ readonly rows: unknown[] }>
   readonly release: (destroy?: boolean) => void
+  readonly on: (event: 'error', listener: () => void) => unknown
+  readonly off: (event: 'error', listener: () => void) => unknown
 }
 
 /** The connection is gone, with or without what was sent. */
@@ -89,6 +91,10 @@ export class Database {
       throw new Unreachable(`no connection to PostgreSQL could be made (${messageOf(error)}); nothing was changed: try again`, { cause: error })
     }
     let broken = false
+    const onError = (): void => {
+      broken = true // whoever waits for an answer is told; unheard, it would end the process
+    }
+    client.on('error', onError)
     try {
       return await work(async (text, values = []) => {
         try {
@@ -102,6 +108,7 @@ export class Database {
       })
     } finally {
       client.release(broken)
+      if (!broken) client.off('error', onError) // a broken one may say more
     }
   }
 

@@ -1,0 +1,168 @@
+/** Sessions on PostgreSQL: writers in several processes, killed processes, and a server that is killed. */
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createSession, openSession, textOf, user, verifySession, type Store } from 'indelible'
+import { postgresStore } from 'indelible/store/postgres'
+import { root } from '../../scripts/run.ts'
+import { ok } from '../answers.ts'
+import { indelible } from '../cli/indelible.ts'
+import { startPostgres } from '../store/postgres-server.ts'
+import { batchOf } from './batches.ts'
+
+const server = await startPostgres()
+afterAll(() => server?.stop())
+const url = server?.url ?? ''
+const run = `${process.pid}`
+
+interface Writer {
+  readonly lines: readonly string[]
+  readonly kill: () => void
+  /** The signal that ended it, or null; throws what it said if it failed. */
+  readonly ended: Promise<NodeJS.Signals | null>
+}
+
+const writer = (args: readonly string[], onLine: (line: string) => void = () => {}): Writer => {
+  const child = spawn(process.execPath, [join(root, 'test/session/writer-process.ts'), ...args], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
+  })
+  const lines: string[] = []
+  let said = ''
+  createInterface(child.stdout).on('line', (line) => {
+    lines.push(line)
+    onLine(line)
+  })
+  child.stderr.on('data', (text: Buffer) => (said += text.toString()))
+  const ended = new Promise<NodeJS.Signals | null>((resolve, reject) => {
+    child.on('close', (code, signal) => (code === 0 || signal !== null ? resolve(signal) : reject(new Error(said))))
+  })
+  return { lines, kill: () => void child.kill('SIGKILL'), ended }
+}
+
+describe.skipIf(server === undefined)('a session on PostgreSQL', () => {
+  let store: Store
+  beforeAll(async () => {
+    store = await ok(postgresStore({ connectionString: url }))
+  })
+  afterAll(() => ok(store.close()))
+
+  it('nothing of what two processes append is lost or doubled, and each conflict carries what was missed', async () => {
+    const id = `shared ${run}`
+    const each = 150
+    await ok(createSession(store, { id }))
+    const names = ['a', 'b']
+    const writers = names.map((name) => writer(['rebase', url, id, name, String(each)]))
+    await Promise.all(writers.map(({ ended }) => ended))
+    const texts = (await ok(openSession(store, id))).view().toArray().map(textOf)
+    for (const name of names) expect(texts.filter((text) => text.startsWith(`${name}:`))).toEqual(Array.from({ length: each }, (_, number) => `${name}:${number}`))
+    expect(texts.length).toBe(names.length * each)
+    for (const line of writers.flatMap(({ lines }) => lines).filter((found) => found.startsWith('missed '))) {
+      const [, from, ...carried] = line.split(' ')
+      expect(carried.length).toBeGreaterThan(0)
+      expect(carried).toEqual(texts.slice(Number(from), Number(from) + carried.length))
+    }
+    await ok(verifySession(store, id))
+  })
+
+  it('processes are killed at random moments: all that was acknowledged is there, in order, once', async () => {
+    const rounds = 12
+    let total = 0
+    const lane = async (number: number): Promise<void> => {
+      const id = `killed ${run} ${number}`
+      await ok(createSession(store, { id }))
+      let at = 0
+      for (let kill = 0; kill < rounds / 2; kill++) {
+        const round = `round ${kill}`
+        const child = writer(['append', url, id, round], (line) => {
+          if (line === 'ready') setTimeout(child.kill, 20 + Math.random() * 120)
+        })
+        expect(await child.ended).toBe('SIGKILL')
+        const acknowledged = child.lines.filter((line) => line.startsWith('ack ')).map((line) => Number(line.split(' ')[1]))
+        total += acknowledged.length
+        const session = await settled(id)
+        const messages = session.view().toArray()
+        let batches = 0
+        for (let batch = batchOf(round, 0); at < messages.length && JSON.stringify(messages[at]) === JSON.stringify(batch[0]); batch = batchOf(round, ++batches)) {
+          expect(messages.slice(at, at + batch.length)).toEqual(batch)
+          at += batch.length
+        }
+        expect(at).toBe(messages.length)
+        expect(batches).toBeGreaterThan(Math.max(-1, ...acknowledged))
+        await ok(verifySession(store, id))
+      }
+    }
+    await Promise.all([0, 1].map(lane))
+    expect(total).toBeGreaterThan(rounds) // they did get to write
+  })
+
+  /** A statement may still be running on the server after its process was killed: what it does is done when nothing runs. */
+  const settled = async (id: string): Promise<Awaited<ReturnType<typeof open>>> => {
+    for (let before = await open(id); ; ) {
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      const now = await open(id)
+      if (now.len === before.len) return now
+      before = now
+    }
+  }
+  const open = (id: string) => ok(openSession(store, id))
+
+  it.skipIf(server?.own === undefined)('the server is killed and started again, twice, while sessions write: what was acknowledged is there, once', async () => {
+    const own = server?.own
+    if (own === undefined) return
+    const acknowledged = new Map<string, number>()
+    const end = new AbortController()
+    let lost = 0
+    const write = async (name: string): Promise<void> => {
+      const id = `outage ${run} ${name}`
+      const session = await ok(createSession(store, { id }))
+      for (let number = 0; !end.signal.aborted; ) {
+        const answer = await session.append(user(`${name}:${number}`), { operation: `op ${number}` })()
+        if (!isLeft(answer)) {
+          number += 1
+          acknowledged.set(id, number)
+          continue
+        }
+        if (answer.left._tag !== 'Io') throw new Error(JSON.stringify(answer.left))
+        lost += 1
+        await new Promise((resolve) => setTimeout(resolve, 20))
+      }
+      await ok(session.append(user('on'), { operation: 'last' }))
+    }
+    const names = ['a', 'b', 'c', 'd', 'e', 'f']
+    const writing = Promise.all(names.map(write))
+    for (let outage = 0; outage < 2; outage++) {
+      await new Promise((resolve) => setTimeout(resolve, 400))
+      await own.kill()
+      await new Promise((resolve) => setTimeout(resolve, 100))
+      await own.start()
+    }
+    await new Promise((resolve) => setTimeout(resolve, 300))
+    end.abort()
+    await writing
+    expect(lost).toBeGreaterThan(0)
+    for (const name of names) {
+      const id = `outage ${run} ${name}`
+      const count = acknowledged.get(id) ?? 0
+      expect(count).toBeGreaterThan(10)
+      const texts = (await ok(openSession(store, id))).view().toArray().map(textOf)
+      expect(texts).toEqual([...Array.from({ length: count }, (_, number) => `${name}:${number}`), 'on'])
+      await ok(verifySession(store, id))
+    }
+  })
+  it('the command takes the address of a server wherever it takes a path, and shows no password', () => {
+    const address = new URL(url)
+    address.searchParams.set('schema', `cli ${run}`)
+    const imported = indelible(['import', join(root, 'examples/coding-agent.json'), '--id', 'x', '--store', address.href])
+    expect([imported.status, imported.stderr]).toEqual([0, ''])
+    expect(indelible(['list', '--store', address.href]).stdout).toMatch(/ x$/m)
+    expect(indelible(['verify', 'x', '--store', address.href]).status).toBe(0)
+    const refused = indelible(['list', '--store', 'postgres://user:secret@127.0.0.1:1/none'])
+    expect(refused.status).toBe(1)
+    expect(refused.stderr).toMatch(/^indelible: .*127\.0\.0\.1:1\/none: no connection to PostgreSQL could be made/)
+    expect(refused.stderr).not.toMatch(/secret/)
+    expect(indelible(['list', '--store', 'postgres://[nonsense']).stderr).toMatch(/this is no such address/)
+  })
+})
