@@ -2,7 +2,7 @@
  * The one writer of a handle: what waits together is one transaction, and one sync of the disk.
  *
  * Transactions run on the main thread, where a batch takes a millisecond or two; the sync, which is what takes long,
- * runs beside it in the thread pool. Measured against a worker thread: bench, loop-delay.
+ * runs beside it in the thread pool (bench: stores; RESULTS.md has what lost).
  */
 import { closeSync, fdatasync, openSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
