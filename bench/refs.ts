@@ -7,7 +7,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { assistant, blockCache, cachedBlocks, createPendingHistory, faultMessage, hydrate, keyValueBlocks, memoryStore, persist, user, type BlockStore, type Fault, type Message } from 'indelible'
+import { postgresStore } from 'indelible/store/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
+import { startPostgres } from '../test/store/postgres-server.ts'
 import { machine } from './measure.ts'
 
 const count = Number(process.argv[2] ?? 10_000)
@@ -38,6 +40,14 @@ const sqlite = async (): Promise<Bench> => {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-bench-'))
   const store = must(await sqliteStore({ path: join(folder, 'refs.db') })())
   return { name: 'sqlite', ...counted(store), end: async () => (await store.close()(), rmSync(folder, { recursive: true })) }
+}
+
+/** The server of DATABASE_URL, or one that is started here. */
+const server = await startPostgres()
+
+const postgres = async (): Promise<Bench> => {
+  const store = must(await postgresStore({ connectionString: server?.url ?? '', schema: 'indelible_bench_refs', scope: `bench-${Date.now()}` })())
+  return { name: 'postgres', ...counted(store), end: () => store.close()() }
 }
 
 /** A map, where every call takes as long as one to another machine does. */
@@ -71,9 +81,9 @@ const timed = async <T>(work: () => Promise<T>): Promise<readonly [T, number]> =
 console.log(`${machine()}, ${count} messages of 1 kB\n`)
 console.log('| store | persist | trips | persist 10 more | trips | hydrate | trips | bytes a message carried |')
 console.log('|---|---:|---:|---:|---:|---:|---:|---:|')
-for (const open of [memory, sqlite, keyValue('key-value map', 0), keyValue('key-value, 1 ms away', 1), cached]) {
+for (const open of [memory, sqlite, ...(server === undefined ? [] : [postgres]), keyValue('key-value map', 0), keyValue('key-value, 1 ms away', 1), cached]) {
   const { name, store, trips, end } = await open()
-  const pending = createPendingHistory({ from: messages })
+  const pending = createPendingHistory({ scope: store.scope, from: messages })
   const [stored, persisting] = await timed(async () => must(await persist(store, pending)()))
   const tripsToPersist = trips()
   const going = stored.extend()
@@ -87,3 +97,4 @@ for (const open of [memory, sqlite, keyValue('key-value map', 0), keyValue('key-
   console.log(`| ${cells.join(' | ')} |`)
   await end()
 }
+await server?.stop()
