@@ -191,6 +191,15 @@ describe('stream', () => {
     }
   })
 
+  it('gives the answer that is noted first, where two workers are at it', async () => {
+    const store = memoryStore()
+    const { activities } = engine({ store, registry: registry([answer, assistant('another')]) })
+    const given = await input(store)
+    const [one, other] = await Promise.all([activities.stream(given), activities.stream(given)])
+    expect(other).toEqual(one)
+    expect(await activities.stream(given)).toEqual(one)
+  })
+
   describe('tells exactly one end', () => {
     it('when the history can\'t be hydrated', async () => {
       const store = memoryStore()

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
@@ -15,7 +15,9 @@ import {
   image,
   keyValueBlocks,
   memoryStore,
+  parseHistoryJson,
   persist,
+  readTranscript,
   user,
   type BlockId,
   type BlockStore,
@@ -26,6 +28,7 @@ import {
 import { sqliteStore } from 'indelible/store/sqlite'
 import { fault, ok } from '../answers.ts'
 import { conversation, everyPart } from '../messages.ts'
+import { itShared, readShared, shared } from '../shared.ts'
 import { keyValueMap } from '../store/key-value-map.ts'
 
 const id = (digit: string): BlockId => digit.repeat(64) as BlockId
@@ -229,6 +232,19 @@ describe('hydrate', () => {
     const refs: RefHistory = createRefHistory({ from: [{ blockIds: [id('a')], role: 'user' }] })
     for (const task of [hydrate(broken, refs), hydratePartial(broken, refs)]) expect(faultMessage(await fault('Io', task as ReturnType<typeof hydrate>))).toBe('the store failed to get blocks: no route')
   })
+})
+
+itShared('real conversations come back from their refs as they were', async () => {
+  for (const name of readdirSync(shared('transcripts')).filter((file) => !file.startsWith('README'))) {
+    const transcript = readTranscript(readShared(`transcripts/${name}`))
+    if (isLeft(transcript)) throw new Error(`${name}: ${faultMessage(transcript.left)}`)
+    const { messages } = transcript.right
+    const store = memoryStore()
+    const stored = await ok(persist(store, createPendingHistory({ from: messages })))
+    const parsed = parseHistoryJson(JSON.stringify(stored))
+    if (isLeft(parsed) || parsed.right.kind !== 'refs') throw new Error(name)
+    expect(JSON.stringify((await ok(hydrate(store, parsed.right.history))).view())).toBe(JSON.stringify(messages))
+  }
 })
 
 describe('bytes', () => {

@@ -57,6 +57,13 @@ describe('blocks in a key-value store', () => {
     const got = await store.getBlocks(isRight(put) ? put.right : [])()
     expect(isLeft(got) && got.left).toEqual({ _tag: 'DamagedBlock', ids: [key?.slice(-64)] })
   })
+  it('have keys that are safe in paths, patterns and URLs, whatever the scope', async () => {
+    for (const scope of ['..', "a.b!~*'()", '[x]?', 'ä 🙂/\\', '%2E']) {
+      const map = new Map<string, Uint8Array>()
+      await keyValueBlocks(keyValueMap(map), { scope }).putBlocks([bytes(1, 1)])()
+      expect([...map.keys()]).toEqual([expect.stringMatching(/^indelible\/[\w%-]+\/[0-9a-f]{64}$/)])
+    }
+  })
   it('of a store that fails, or gives something else, are a fault that says so', async () => {
     const said = async (store: Partial<KeyValueStore>, task: (blocks: BlockStore) => Promise<unknown>): Promise<string> => {
       const blocks = keyValueBlocks({ ...keyValueMap(), ...store })
