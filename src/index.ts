@@ -184,6 +184,7 @@ export {
 } from './store/index.ts'
 export {
   checkProof,
+  copySession,
   createSession,
   describeSession,
   exportSession,

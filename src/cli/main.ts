@@ -9,6 +9,7 @@ import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
 import { context } from './context.ts'
 import { convert } from './convert.ts'
 import { exportSessionCommand } from './export.ts'
+import { copy } from './copy.ts'
 import { fork } from './fork.ts'
 import { importFiles } from './import.ts'
 import { list } from './list.ts'
@@ -22,7 +23,7 @@ import { head, verify } from './verify.ts'
 
 const commands: readonly Command[] = [
   show, check, convert,
-  importFiles, list, append, fork, exportSessionCommand, verify, head, prove, checkProofFile,
+  importFiles, list, append, fork, copy, exportSessionCommand, verify, head, prove, checkProofFile,
   chat, replay, context, records,
 ]
 

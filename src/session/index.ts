@@ -7,6 +7,6 @@ export { createSession, describeSession, openSession, readSession, type SessionO
 export { checkProof, proveEntry, type EntryProof, type Proven } from './prove.ts'
 export { readRange, type MessageRange } from './range.ts'
 export type { AppendOptions, MetadataDraft, Appendable, ReadonlySession, SealedSession, Session, SessionReader, NewSummary } from './session.ts'
-export { exportSession, importTranscript, type ImportOptions } from './transfer.ts'
+export { copySession, exportSession, importTranscript, type ImportOptions } from './transfer.ts'
 export { verifySession, type VerifyOptions } from './verify.ts'
 export type { Recorded } from './writer.ts'

@@ -5,7 +5,7 @@ import type { Note } from '../notes/index.ts'
 import { classify } from '../pages/index.ts'
 import { exportOf, type Exported, type ExportedRow, type Transcript } from '../transcript/index.ts'
 import { type EncodedRow, encodeRow } from '../refs/index.ts'
-import type { Head, Store, StoreFault } from '../store/index.ts'
+import { headOf, rangeAt, type Head, type Store, type StoreFault } from '../store/index.ts'
 import type { SessionTask } from './fault.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { randomId, readMirror } from './open.ts'
@@ -61,6 +61,44 @@ export const exportSession =
     }
     return right({ id, metadata: info.metadata, rows: { [Symbol.iterator]: rows }, head: mirror.head })
   }
+
+/**
+ * Copy a session to another store, under the same id. Where a copy was begun before, it is gone on with: what is there
+ * must be the beginning of the record, or nothing is changed (`Diverged`). At the end both heads are the same, or that is
+ * `OtherHead`.
+ *
+ * Cost    O(session), in pieces; the record is in memory meanwhile
+ */
+export const copySession =
+  (from: Store, to: Store, id: string, { progress }: Pick<ImportOptions, 'progress'> = {}): SessionTask<SessionInfo> =>
+  async () => {
+    const read = await exportSession(from, id)()
+    if (isLeft(read)) return read
+    const { rows } = read.right
+    const head = read.right.head as Head // that of a session has its root
+    const source = await from.info(id)()
+    if (isLeft(source)) return source
+    const found = await to.info(id)()
+    if (isLeft(found) && found.left._tag !== 'NoSuchLog') return found
+    const begun = isLeft(found) ? await to.create({ id, meta: source.right.meta })() : found
+    if (isLeft(begun)) return begun
+    const start = begun.right.head
+    if (start.size > head.size) return left({ _tag: 'Diverged', id, expected: head, actual: start })
+    const range = await rangeAt(from, id, start.size)()
+    if (isLeft(range)) return range
+    const expected = headOf(range.right, from.hash)
+    if (expected.root !== start.root) return left({ _tag: 'Diverged', id, expected, actual: start })
+    const stored = await storeRows(to, id, start, after(rows, start.size), progress)
+    if ('_tag' in stored) return left(stored)
+    if (stored.root !== head.root) return left({ _tag: 'OtherHead', id, expected: head.root, found: stored.root })
+    const log = await to.info(id)()
+    return isLeft(log) ? log : sessionInfo(log.right)
+  }
+
+const after = function* <T>(values: Iterable<T>, count: number): Generator<T> {
+  let seen = 0
+  for (const value of values) if (seen++ >= count) yield value
+}
 
 /** How many rows, and how many characters of them, are appended at once. */
 const mostRows = 1000

@@ -1,0 +1,66 @@
+/** Copies of sessions in another store: whole, gone on with, and refused. */
+import { join } from 'node:path'
+import { expect, it } from 'vitest'
+import { copySession, createSession, describeSession, memoryStore, openSession, user, verifySession, type Store } from 'indelible'
+import { root } from '../../scripts/run.ts'
+import { fault, ok } from '../answers.ts'
+import { folder, indelible } from '../cli/indelible.ts'
+
+/** A session with messages, one of them long enough to be a block, and notes. */
+const filled = async (store: Store, id: string): Promise<void> => {
+  const session = await ok(createSession(store, { id, metadata: { title: 'to be copied' } }))
+  for (let number = 0; number < 30; number++) await ok(session.append(user(`message ${number} ${number % 10 === 0 ? 'long '.repeat(2000) : ''}`)))
+  await ok(session.pin(3))
+  await ok(session.append(user('after the note')))
+}
+
+it('a copy has the same head, metadata and pages, and again changes nothing', async () => {
+  const [from, to] = [memoryStore(), memoryStore()]
+  await filled(from, 's')
+  const info = await ok(copySession(from, to, 's'))
+  expect(info).toMatchObject({ len: 31, head: (await ok(describeSession(from, 's'))).head, metadata: { title: 'to be copied' } })
+  const [original, copied] = [await ok(openSession(from, 's')), await ok(openSession(to, 's'))]
+  expect(copied.view().toArray()).toEqual(original.view().toArray())
+  expect([...copied.view().pages]).toEqual([...original.view().pages])
+  await ok(verifySession(to, 's', { head: info.head }))
+  expect(await ok(copySession(from, to, 's'))).toEqual(info)
+})
+
+it('what a copy has of a record already is gone on with, whatever its length', async () => {
+  const [from, to] = [memoryStore(), memoryStore()]
+  const session = await ok(createSession(from, { id: 's' }))
+  for (let number = 0; number < 12; number++) {
+    const copied = await ok(copySession(from, to, 's'))
+    expect([copied.len, copied.head]).toEqual([session.len, session.head()])
+    await ok(session.append(user(`message ${number} ${number % 3 === 0 ? 'long '.repeat(2000) : ''}`)))
+    if (number % 4 === 0) await ok(session.pin(number))
+  }
+  const rows: number[] = []
+  await ok(copySession(from, to, 's', { progress: (stored) => rows.push(stored) }))
+  expect(rows).toEqual([session.head().size]) // the one that was missing, and no other
+  expect((await ok(openSession(to, 's'))).view().toArray()).toEqual(session.view().toArray())
+  await ok(verifySession(to, 's', { head: session.head() }))
+})
+
+it('another record of that id is left as it is', async () => {
+  const [from, to] = [memoryStore(), memoryStore()]
+  await filled(from, 's')
+  const other = await ok(createSession(to, { id: 's' }))
+  await ok(other.append(user('something else')))
+  await fault('Diverged', copySession(from, to, 's'))
+  expect((await ok(describeSession(to, 's'))).len).toBe(1)
+  await fault('NoSuchLog', copySession(from, to, 'none'))
+})
+
+it('the command copies every session of a store, the oldest first', () => {
+  const [from, to] = [join(folder, 'from.db'), join(folder, 'to.db')]
+  for (const id of ['one', 'two']) indelible(['import', join(root, 'examples/coding-agent.json'), '--id', id, '--store', from])
+  const copied = indelible(['copy', '--from', from, '--to', to])
+  expect(copied.status).toBe(0)
+  expect(copied.lines.map((line) => line.split(':')[0])).toEqual(['one', 'two', ''])
+  expect(indelible(['copy', '--from', from, '--to', to]).stdout).toBe(copied.stdout)
+  expect(indelible(['head', 'two', '--store', to]).stdout).toBe(indelible(['head', 'two', '--store', from]).stdout)
+  expect(indelible(['copy', '--from', from]).status).toBe(2)
+  expect(indelible(['copy', '--from', from, '--to', from]).status).toBe(2)
+  expect(indelible(['copy', '--from', `${from}x`, '--to', to]).status).toBe(1)
+})
