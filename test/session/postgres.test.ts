@@ -3,6 +3,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { isLeft } from 'fp-ts/lib/Either.js'
+import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSession, openSession, textOf, user, verifySession, type Store } from 'indelible'
 import { postgresStore } from 'indelible/store/postgres'
@@ -47,7 +48,15 @@ describe.skipIf(server === undefined)('a session on PostgreSQL', () => {
   beforeAll(async () => {
     store = await ok(postgresStore({ connectionString: url }))
   })
-  afterAll(() => ok(store.close()))
+  afterAll(async () => {
+    // A server of somebody else's is left as it was.
+    for (const { id } of (await ok(store.list({ limit: 1000 }))).logs) if (id.includes(` ${run}`)) await ok(store.remove(id))
+    await ok(store.close())
+    const client = new Client({ connectionString: url })
+    await client.connect()
+    await client.query(`drop schema if exists "cli ${run}" cascade`)
+    await client.end()
+  })
 
   it('nothing of what two processes append is lost or doubled, and each conflict carries what was missed', async () => {
     const id = `shared ${run}`

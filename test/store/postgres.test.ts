@@ -12,10 +12,18 @@ import { root } from '../../scripts/run.ts'
 import { startPostgres } from './postgres-server.ts'
 
 const server = await startPostgres()
-afterAll(() => server?.stop())
+afterAll(async () => {
+  // A server of somebody else's is left as it was.
+  if (server !== undefined && server.own === undefined) for (const schema of schemas) await sql(`drop schema if exists ${quoted(schema)} cascade`)
+  await server?.stop()
+})
 const url = server?.url ?? ''
-let count = 0
-const fresh = (): string => `it "${process.pid} ${count++}`
+const schemas: string[] = []
+const fresh = (): string => {
+  const schema = `it "${process.pid} ${schemas.length}`
+  schemas.push(schema)
+  return schema
+}
 const quoted = (schema: string): string => `"${schema.replaceAll('"', '""')}"`
 
 const done = async <T>(task: TaskEither<StoreFault, T>): Promise<T> => {
@@ -173,8 +181,7 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
 
   it('a pool that is given stays open', async () => {
     const pool = new Pool({ connectionString: url })
-    const schemas = [fresh(), fresh()]
-    for (const schema of schemas) {
+    for (const schema of [fresh(), fresh()]) {
       const store = await done(postgresStore({ pool, schema }))
       await done(store.create({ id: schema }))
       expect((await done(store.list())).logs.map(({ id }) => id)).toEqual([schema])
