@@ -2,7 +2,7 @@
  * The package as a user gets it: packed, installed into an empty folder, every export imported in plain Node and
  * type-checked in both module resolutions, the command run.
  */
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { output, root } from './run.ts'
@@ -13,6 +13,7 @@ interface Packed {
 }
 
 interface Manifest {
+  readonly engines: { readonly node: string }
   readonly version: string
   readonly exports: Readonly<Record<string, unknown>>
   readonly devDependencies: Readonly<Record<string, string>>
@@ -21,6 +22,21 @@ interface Manifest {
 
 const fail = (reason: string): never => {
   throw new Error(`smoke test: ${reason}`)
+}
+
+/** The first Node of a range like `>=22.13`, installed beside the consumer; undefined where there is no network to get it by. */
+const oldestNode = (range: string): string | undefined => {
+  const version = `${range.replace(/^>=/, '')}.0`
+  const place = join(folder, 'oldest')
+  mkdirSync(place)
+  writeFileSync(join(place, 'package.json'), JSON.stringify({ private: true, dependencies: { node: version }, allowScripts: { node: true } }))
+  try {
+    output('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund'], place)
+  } catch {
+    return undefined
+  }
+  const node = join(place, 'node_modules/.bin/node')
+  return output(node, ['--version']).trim() === `v${version}` ? node : fail(`${version} was asked for, and another Node came`)
 }
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-smoke-'))
@@ -69,6 +85,30 @@ try {
   output('tsc', ['consumer.ts', '--noEmit', '--module', 'esnext', '--moduleResolution', 'bundler', ...strict, '--skipLibCheck'], folder)
   output('tsc', ['consumer.ts', '--module', 'nodenext', '--moduleResolution', 'nodenext', ...strict, '--skipLibCheck'], folder)
   output(process.execPath, ['consumer.js'], folder)
+
+  // The suite for stores, on the file, and by the oldest Node that the package names: its SQLite differs most from today's.
+  writeFileSync(
+    join(folder, 'stores.js'),
+    [
+      `import { storeContract } from 'indelible/testing'`,
+      `import { sqliteStore } from 'indelible/store/sqlite'`,
+      `let count = 0`,
+      `const place = async () => {`,
+      `  const path = 'store-' + process.version + '-' + count++ + '.db'`,
+      `  const open = async (scope) => {`,
+      `    const opened = await sqliteStore({ path, durability: 'os', ...(scope === undefined ? {} : { scope }) })()`,
+      `    if (opened._tag === 'Left') throw new Error(JSON.stringify(opened.left))`,
+      `    return opened.right`,
+      `  }`,
+      `  return { open, lasting: true }`,
+      `}`,
+      `for (const { run } of storeContract('sqlite', place)) await run()`,
+      `console.log(process.version)`,
+    ].join('\n'),
+  )
+  const oldest = oldestNode(manifest.engines.node)
+  if (oldest === undefined) process.stdout.write('left out: the package on the oldest Node (it could not be installed)\n')
+  else for (const script of ['consumer.js', 'stores.js']) output(oldest, ['--no-warnings', script], folder)
 
   const command = join(folder, 'node_modules/.bin/indelible')
   const version = output(process.execPath, [command, '--version']).trim()

@@ -1,4 +1,5 @@
 /** Forks, and what is left when logs are removed. */
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { verifyLog } from '../store/index.ts'
 import { done, faulty, same } from './check.ts'
 import { add, asStored, entry, headFor, logWith, someRows } from './rows.ts'
@@ -61,6 +62,15 @@ export const forkCases: StoreCases = {
     await faulty('NoSuchLog', store.remove('a'))
     same((await done(store.list())).logs.map((log) => log.id), ['b'])
     same(await done(store.read('b')), asStored(rows))
+  },
+  'a log that is removed while it is read is read whole, or gone, and never said to be damaged': async (store) => {
+    const rows = someRows(7000)
+    await logWith(store, 'a', rows)
+    const reading = store.read('a')()
+    await done(store.remove('a'))
+    const answer = await reading
+    if (isLeft(answer)) same(answer.left._tag, 'NoSuchLog')
+    else same(answer.right.map(({ body }) => body), rows.map(({ body }) => body))
   },
   'the id of a removed log can be used again, for a log that knows nothing of the old one': async (store) => {
     const { head } = await logWith(store, 'a')

@@ -18,7 +18,7 @@ export class Blocks {
     this.#content = db.prepare('insert into content (block, bytes) values (?, ?)')
     this.#keep = db.prepare('update block set kept = 1 where key = ?')
     this.#bytes = db.prepare('select bytes from content where block = (select key from block where scope = ? and id = ?)')
-    this.#mention = db.prepare('insert into mention (row, block) values ((?1 << 32) + ?2, ?3)')
+    this.#mention = db.prepare('insert into mention (row, block) values ((? << 32) + ?, ?)')
     this.#use = db.prepare('update block set uses = uses + 1 where key = ?')
   }
 

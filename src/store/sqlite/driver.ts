@@ -45,7 +45,7 @@ export const sqliteDriver = (db: DatabaseSync, writer: Writer, hash: Hash, now: 
     if (known !== undefined) return known
     const found = q.scope.get(name) as { readonly key: number } | undefined
     if (found === undefined) return -1 // no scope has this key, so nothing is found in it
-    if (!db.isTransaction) scopeKeys.set(name, found.key) // one that is being made may yet be rolled back
+    if (!writer.writing) scopeKeys.set(name, found.key) // one that is being made may yet be rolled back
     return found.key
   }
   const ownScope = (name: string): number => {
@@ -146,7 +146,8 @@ export const sqliteDriver = (db: DatabaseSync, writer: Writer, hash: Hash, now: 
     for (let from = positions.start; from < positions.end; from += piece) {
       if (from > positions.start) await new Promise(setImmediate)
       const part = damageIn(id, () => right(readable(segment, { start: from, end: Math.min(from + piece, positions.end) })))
-      if (isLeft(part)) return part
+      // Rows that are gone because the log was removed meanwhile are no damage.
+      if (isLeft(part)) return logOf(scope, id)?.segment === segment ? part : left({ _tag: 'NoSuchLog', id })
       for (const row of part.right) if (range.only === undefined || row.kind === range.only) found.push(row)
     }
     return right(Object.freeze(found))

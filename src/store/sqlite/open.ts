@@ -39,7 +39,8 @@ const whyNotWritable = (path: string): StoreFault | undefined => {
 const prepare = (db: DatabaseSync, path: string): StoreFault | undefined => {
   const foreign = check(db, path)
   if (foreign !== undefined) return foreign
-  db.exec('pragma journal_mode = wal')
+  const { journal_mode: mode } = db.prepare('pragma journal_mode = wal').get() as { readonly journal_mode: string }
+  if (mode !== 'wal') throw new Error(`the file system of ${path} has no shared memory, which a write-ahead log needs`)
   // Full for what follows: it makes SQLite sync the folder that the new files stand in.
   db.exec('pragma synchronous = full')
   db.exec('begin immediate')
@@ -50,7 +51,7 @@ const prepare = (db: DatabaseSync, path: string): StoreFault | undefined => {
     db.exec(`pragma user_version = ${steps.length}`)
     db.exec('commit')
   } catch (error) {
-    db.exec('rollback')
+    rollBack(db)
     throw error
   }
   db.exec('pragma synchronous = normal')
@@ -66,6 +67,15 @@ const check = (db: DatabaseSync, path: string): StoreFault | undefined => {
 
 const numberOf = (db: DatabaseSync, pragma: 'application_id' | 'user_version'): number =>
   Object.values(db.prepare(`pragma ${pragma}`).get() ?? {})[0] as number
+
+/** After some errors SQLite has rolled back by itself, and says that there is nothing to roll back. */
+export const rollBack = (db: DatabaseSync): void => {
+  try {
+    db.exec('rollback')
+  } catch {
+    // Whatever else it were, the next transaction would say so.
+  }
+}
 
 /**
  * Do something that another process's lock may stand in the way of. Here and not in SQLite is where it is waited: that

@@ -24,7 +24,7 @@ export class Damaged {
 interface Held {
   readonly position: number
   readonly place: number
-  readonly body: string
+  readonly body: string | Uint8Array
 }
 
 export class Rows {
@@ -38,10 +38,11 @@ export class Rows {
 
   constructor(db: DatabaseSync) {
     this.#segment = db.prepare('select parent, base from segment where key = ?')
-    this.#bodies = db.prepare('select id & 4294967295 as position, place, body from row where id between (?1 << 32) + ?2 and (?1 << 32) + ?3 - 1')
-    this.#nodes = db.prepare('select id & 4294967295 as position, node from row where id between (?1 << 32) + ?2 and (?1 << 32) + ?3 - 1')
-    this.#place = db.prepare('select place from row where id = (?1 << 32) + ?2')
-    this.#insert = db.prepare('insert into row (id, place, node, body) values ((?1 << 32) + ?2, ?3, ?4, ?5)')
+    const body = endsTextAtNul(db) ? 'cast(body as blob) as body' : 'body'
+    this.#bodies = db.prepare(`select id & 4294967295 as position, place, ${body} from row where id between (? << 32) + ? and (? << 32) + ? - 1`)
+    this.#nodes = db.prepare('select id & 4294967295 as position, node from row where id between (? << 32) + ? and (? << 32) + ? - 1')
+    this.#place = db.prepare('select place from row where id = (? << 32) + ?')
+    this.#insert = db.prepare('insert into row (id, place, node, body) values ((? << 32) + ?, ?, ?, ?)')
   }
 
   /** Segments that are gone must not be remembered: their keys are never given again, but memory is not free. */
@@ -57,9 +58,9 @@ export class Rows {
   read(segment: number, from: number, to: number): StoredRow[] {
     const rows: StoredRow[] = []
     for (const stretch of this.#stretches(segment, from, to)) {
-      for (const { position, place, body } of this.#bodies.all(stretch.segment, stretch.from, stretch.to) as unknown as readonly Held[]) {
+      for (const { position, place, body } of this.#bodies.all(stretch.segment, stretch.from, stretch.segment, stretch.to) as unknown as readonly Held[]) {
         if (position !== from + rows.length) throw new Damaged(from + rows.length, 'its row is missing')
-        rows.push(Object.freeze({ position, ...placed(place), body }))
+        rows.push(Object.freeze({ position, ...placed(place), body: typeof body === 'string' ? body : Buffer.from(body).toString() }))
       }
     }
     if (rows.length !== to - from) throw new Damaged(from + rows.length, 'its row is missing')
@@ -80,7 +81,7 @@ export class Rows {
     if (last - first >= 2 * positions.length) return positions.map((position) => this.#node(segment, position))
     const found = new Map<number, Uint8Array>()
     for (const { segment: owner, from, to } of this.#stretches(segment, first, last + 1))
-      for (const { position, node } of this.#nodes.all(owner, from, to) as unknown as readonly { readonly position: number; readonly node: Uint8Array }[]) found.set(position, node)
+      for (const { position, node } of this.#nodes.all(owner, from, owner, to) as unknown as readonly { readonly position: number; readonly node: Uint8Array }[]) found.set(position, node)
     return positions.map((position) => {
       const node = found.get(position)
       if (node === undefined) throw new Damaged(position, 'its row is missing')
@@ -90,7 +91,8 @@ export class Rows {
 
   #node(segment: number, position: number): Uint8Array {
     const [stretch] = this.#stretches(segment, position, position + 1)
-    const [found] = this.#nodes.all(stretch?.segment ?? segment, position, position + 1) as unknown as readonly { readonly node: Uint8Array }[]
+    const owner = stretch?.segment ?? segment
+    const [found] = this.#nodes.all(owner, position, owner, position + 1) as unknown as readonly { readonly node: Uint8Array }[]
     if (found === undefined) throw new Damaged(position, 'its row is missing')
     return found.node
   }
@@ -133,5 +135,8 @@ export class Rows {
     return null
   }
 }
+
+/** Node 22 reads text up to its first NUL only; as bytes it reads all of it. */
+const endsTextAtNul = (db: DatabaseSync): boolean => Object.values(db.prepare("select 'a' || char(0) || 'b'").get() ?? {})[0] !== 'a\0b'
 
 const placed = (place: number): Placed => ({ kind: place % 2 === 1 ? 'note' : 'entry', index: Math.floor(place / 2) })

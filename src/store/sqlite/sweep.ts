@@ -37,8 +37,8 @@ export class Sweeper {
     this.#orphans = db.prepare('select key from segment where orphan = 1')
     this.#segment = db.prepare('select parent, base, orphan from segment where key = ?')
     this.#shared = db.prepare('select max(base) as shared, count(*) as forks from segment where parent = ?')
-    this.#last = db.prepare('select max(id) & 4294967295 as position from row where id between (?1 << 32) + ?2 and (?1 << 32) + 4294967295')
-    const rowsFrom = '(?1 << 32) + ?2 and (?1 << 32) + 4294967295'
+    const rowsFrom = '(:segment << 32) + :from and (:segment << 32) + 4294967295'
+    this.#last = db.prepare(`select max(id) & 4294967295 as position from row where id between ${rowsFrom}`)
     this.#unuse = db.prepare(`update block set uses = uses - (select count(*) from mention where row between ${rowsFrom} and block = block.key) where key in (select block from mention where row between ${rowsFrom})`)
     this.#dropContent = db.prepare(`delete from content where block in (select key from block where uses = 0 and kept = 0 and key in (select block from mention where row between ${rowsFrom}))`)
     this.#dropBlocks = db.prepare(`delete from block where uses = 0 and kept = 0 and key in (select block from mention where row between ${rowsFrom})`)
@@ -69,10 +69,10 @@ export class Sweeper {
     if (segment === undefined || segment.orphan === 0) return undefined
     const { shared, forks } = this.#shared.get(key) as { readonly shared: number | null; readonly forks: number }
     const from = Math.max(segment.base, shared ?? 0)
-    const { position: last } = this.#last.get(key, from) as { readonly position: number | null }
+    const { position: last } = this.#last.get({ segment: key, from }) as { readonly position: number | null }
     if (last !== null) {
       const start = Math.max(from, last - piece + 1) // from the end, so that what is left is still a run
-      for (const statement of [this.#unuse, this.#dropContent, this.#dropBlocks, this.#dropMentions, this.#dropRows]) statement.run(key, start)
+      for (const statement of [this.#unuse, this.#dropContent, this.#dropBlocks, this.#dropMentions, this.#dropRows]) statement.run({ segment: key, from: start })
       if (start > from) return key
     }
     if (forks > 0) return undefined

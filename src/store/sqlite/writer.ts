@@ -9,7 +9,7 @@ import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { isLeft, left, type Either } from 'fp-ts/lib/Either.js'
 import type { StoreFault } from '../fault.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
-import { patiently } from './open.ts'
+import { patiently, rollBack } from './open.ts'
 
 interface Job {
   readonly work: () => Either<StoreFault, unknown>
@@ -36,6 +36,7 @@ export class Writer {
   #queue: Job[] = []
   #flushing: Promise<void> | undefined
   #wal: number | undefined
+  #writing = false
   /** The disk has refused a sync: what is on it is not known, so nothing is written any more. */
   #broken: StoreFault | undefined
 
@@ -56,6 +57,11 @@ export class Writer {
       this.#queue.push({ work, bytes, answer: resolve as Job['answer'] })
       this.#flushing ??= Promise.resolve().then(() => this.#flush())
     })
+  }
+
+  /** Whether a transaction is going on, which may yet be rolled back. */
+  get writing(): boolean {
+    return this.#writing
   }
 
   /** Everything that waits, done. */
@@ -112,14 +118,16 @@ export class Writer {
 
   #transaction(batch: readonly Job[]): readonly Either<StoreFault, unknown>[] {
     this.#begin.run()
+    this.#writing = true
     try {
       const results = batch.map(({ work }) => work())
       this.#end.run()
       return results
     } catch (error) {
-      // SQLite has rolled back by itself after some errors.
-      if (this.#db.isTransaction) this.#db.exec('rollback')
+      rollBack(this.#db)
       throw error
+    } finally {
+      this.#writing = false
     }
   }
 
