@@ -14,5 +14,6 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
     testTimeout: 60_000,
+    maxWorkers: '100%', // many tests wait for processes of their own
   },
 })
