@@ -32,6 +32,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
 
 /** What may be imported from outside by a folder of its own subpath, that nothing else reaches. */
 const drivers: { readonly [folder: string]: readonly string[] } = {
+  testing: ['node:child_process'], // only where a place names how other processes open it
   'store/sqlite': ['node:sqlite', 'node:fs', 'node:path', 'node:crypto'],
   'store/postgres': ['pg', 'node:crypto'],
   'run/ai-sdk': ['ai'],

@@ -15,6 +15,7 @@ import { appendCases } from './append-cases.ts'
 import { spokenCases } from './spoken-cases.ts'
 import { blockCases } from './block-contract.ts'
 import type { ContractCase } from './check.ts'
+import { afterWreck, severalProcesses } from './crowd.ts'
 import { forkCases } from './fork-cases.ts'
 import { idCases } from './id-cases.ts'
 import { lifeCases } from './life-cases.ts'
@@ -27,22 +28,39 @@ export type StoreCase = (store: Store, place: StorePlace) => Promise<void>
 
 export type StoreCases = Readonly<Record<string, StoreCase>>
 
-/**
- * The cases of the suite. Each makes a place of its own, so they may run side by side.
- *
- * `makePlace` is asked once without a case, to learn what the place can do.
- */
-export const storeContract = (name: string, makePlace: () => Promise<StorePlace>): readonly ContractCase[] =>
-  Object.entries({ ...appendCases, ...readCases, ...listCases, ...forkCases, ...blockCases, ...spokenCases, ...idCases, ...lifeCases }).map(([title, work]) => ({
+/** The cases of the suite. Each makes places of its own, so they may run side by side. */
+export const storeContract = (name: string, makePlace: () => Promise<StorePlace>): readonly ContractCase[] => {
+  const onPlace = async (work: (place: StorePlace) => Promise<void>): Promise<void> => {
+    const place = await makePlace()
+    try {
+      await work(place)
+    } finally {
+      await place.leave?.()
+    }
+  }
+  const cases = Object.entries({ ...appendCases, ...readCases, ...listCases, ...forkCases, ...blockCases, ...spokenCases, ...idCases, ...lifeCases }).map(([title, work]) => ({
     name: `${name}: ${title}`,
-    run: async () => {
-      const place = await makePlace()
-      const store = await place.open()
-      try {
-        await work(store, place)
-      } finally {
-        await store.close()()
-        await place.leave?.()
-      }
-    },
+    run: () =>
+      onPlace(async (place) => {
+        const store = await place.open()
+        try {
+          await work(store, place)
+        } finally {
+          await store.close()()
+        }
+      }),
   }))
+  return [
+    ...cases,
+    // Where a place can't do these it has nothing to fail at.
+    { name: `${name}: several processes append to one log`, run: () => onPlace(async (place) => place.elsewhere && severalProcesses(place, place.elsewhere)) },
+    {
+      name: `${name}: what a crash leaves in an empty place is no hindrance`,
+      run: async () => {
+        let wrecks = 0
+        await onPlace(async (place) => void (wrecks = place.wrecks?.length ?? 0))
+        for (let index = 0; index < wrecks; index++) await onPlace((place) => afterWreck(place, index))
+      },
+    },
+  ]
+}

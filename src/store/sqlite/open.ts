@@ -39,6 +39,7 @@ const whyNotWritable = (path: string): StoreFault | undefined => {
 const prepare = (db: DatabaseSync, path: string): StoreFault | undefined => {
   const foreign = check(db, path)
   if (foreign !== undefined) return foreign
+  db.exec('pragma page_size = 8192') // of a new file: messages of a kilobyte fill 4 kB badly. One that is there keeps its own
   const { journal_mode: mode } = db.prepare('pragma journal_mode = wal').get() as { readonly journal_mode: string }
   if (mode !== 'wal') throw new Error(`the file system of ${path} has no shared memory, which a write-ahead log needs`)
   // Full for what follows: it makes SQLite sync the folder that the new files stand in.
