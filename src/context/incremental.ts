@@ -6,8 +6,8 @@
  * Source  Liu et al. (arXiv 2512.22087), sections 3 and 4; weights as in codetether-agent `session/context/incremental.rs`
  */
 import { toolCallsOf, type Message } from '../message/index.ts'
-import type { ResidencyLevel } from '../pages/index.ts'
 import { isProtected } from './degrade.ts'
+import { pack } from './pack.ts'
 import type { Candidate, Policy } from './policy.ts'
 import { filesIn, plain } from './represent.ts'
 
@@ -18,15 +18,7 @@ export const incremental: Policy = Object.freeze<Policy>({
     const recent = Math.max(0, candidates.length - recentWindow)
     const task = candidates.findIndex(({ active }) => active)
     const signature = signatureOf(candidates.filter((_, index) => index === task || index >= recent))
-    const levels = candidates.map((): ResidencyLevel => 'pointer')
-    // A message that is kept may stand between two ranges that are not shown, each with a marker of its own.
-    let room = budget - markerTokens
-    const keep = (index: number): void => {
-      const tokens = (candidates[index] as Candidate).tokens('full') + markerTokens
-      if (tokens > room) return
-      room -= tokens
-      levels[index] = 'full'
-    }
+    const { levels, keep } = pack(candidates, budget, markerTokens)
     for (const [index, candidate] of candidates.entries()) if (isProtected(candidate)) keep(index)
     for (let index = candidates.length - 1; index >= recent; index--) if (levels[index] === 'pointer') keep(index)
     const scored = candidates

@@ -3,9 +3,9 @@
  * for again, then the latest. Of no use but in a replay, where the future is known; its type says so.
  */
 import { toolCallsOf, type Message } from '../message/index.ts'
-import type { ResidencyLevel } from '../pages/index.ts'
 import { isProtected } from './degrade.ts'
-import type { Candidate, EvaluationPolicy } from './policy.ts'
+import { pack } from './pack.ts'
+import type { EvaluationPolicy } from './policy.ts'
 import { callKey } from './repeats.ts'
 
 /** Looks `horizon` messages ahead. Default: 100. */
@@ -21,14 +21,7 @@ export const oracle = (horizon = 100): EvaluationPolicy =>
         name: 'oracle',
         choose: 'always',
         select: ({ candidates, budget, markerTokens }) => {
-          const levels = candidates.map((): ResidencyLevel => 'pointer')
-          let room = budget - markerTokens
-          const keep = (index: number): void => {
-            const tokens = (candidates[index] as Candidate).tokens('full') + markerTokens
-            if (tokens > room) return
-            room -= tokens
-            levels[index] = 'full'
-          }
+          const { levels, keep } = pack(candidates, budget, markerTokens)
           const wanted = candidates.map(({ messages }) => soonest(messages, coming))
           const order = [...candidates.keys()].toSorted((a, b) => (wanted[a] as number) - (wanted[b] as number) || b - a)
           for (const [index, candidate] of candidates.entries()) if (isProtected(candidate)) keep(index)
