@@ -2,6 +2,7 @@
  * The package as a user gets it: packed, installed into an empty folder, every export imported in plain Node and
  * type-checked in both module resolutions, the command run.
  */
+import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -115,6 +116,10 @@ try {
   if (version !== manifest.version) fail(`indelible --version says ${version}`)
   const shown = output(process.execPath, [command, 'show', join(root, 'examples/coding-agent.json')])
   if (!shown.includes('open calls: none')) fail(`indelible show printed\n${shown}`)
+  // A peer that is not there is named, and nothing is loaded before it is needed.
+  rmSync(join(folder, 'node_modules/pg'), { recursive: true })
+  const without = spawnSync(process.execPath, [command, 'list', '--store', 'postgres://127.0.0.1:1/x'], { encoding: 'utf8' })
+  if (without.status !== 1 || !without.stderr.includes('npm install pg')) fail(`without pg, indelible list --store postgres://… ended with ${without.status} and said\n${without.stderr}`)
   process.stdout.write(`the packed tarball works: ${files.length} files, ${entries.join(', ')}\n`)
 } finally {
   rmSync(folder, { recursive: true, force: true })

@@ -10,7 +10,7 @@ import type { Store } from '../store/index.ts'
 import { chosenModel } from './chat-model.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
 import { folderTools } from './folder-tools.ts'
-import { oneLine, printable } from './screen.ts'
+import { oneLine, printable, shellWord } from './screen.ts'
 import { openStore } from './store.ts'
 
 export const chat: Command = {
@@ -59,14 +59,14 @@ Example:
     if (!Number.isInteger(budget) || budget <= 0) throw new Misuse(`--budget takes a whole number of tokens, not "${String(values['budget'])}"`)
     const model = demo ? scriptedModel(demoLines, { name: 'scripted (a demonstration, no model)', pause: 25 }) : await chosenModel(values)
     const tools = await toolsOf(values['folder'])
-    const { store, name } = await openStore(values['store'])
+    const { store, name } = await openStore(values['store'], true)
     try {
       const session = await sessionFor(store, values['session'])
       say(`session ${session.id} in ${name}\nmodel ${model.name}; tools: list, read, search\n`)
       const talk: Talk = { session, model, tools, budget, colour: terminal.colour }
       await settleOpenCalls(session)
       await (demo ? play(talk) : converse(talk, terminal))
-      say(`\n${session.len} messages in session ${session.id}; go on with: indelible chat --session ${session.id}${typeof values['store'] === 'string' ? ` --store ${values['store']}` : ''}\n`)
+      say(`\n${session.len} messages in session ${session.id}; go on with: indelible chat --session ${session.id}${typeof values['store'] === 'string' ? ` --store ${shellWord(name)}` : ''}\n`)
     } finally {
       await store.close()()
     }

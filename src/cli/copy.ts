@@ -1,12 +1,12 @@
 /** `indelible copy --from A --to B`: the sessions of one store, in another. */
-import { existsSync } from 'node:fs'
-import { copySession } from '../session/index.ts'
-import type { Store } from '../store/index.ts'
+import { isRight } from 'fp-ts/lib/Either.js'
+import { copySession, type SessionFault } from '../session/index.ts'
+import type { Store, StoreFault } from '../store/index.ts'
 import { Misuse, Unreadable, type Command } from './command.ts'
 import { allSessions } from './list.ts'
-import { answer, headText } from './place.ts'
-import { counted } from './screen.ts'
-import { isAddress, openStore } from './store.ts'
+import { answer, faultText, headText } from './place.ts'
+import { counted, grouped } from './screen.ts'
+import { openStore } from './store.ts'
 
 export const copy: Command = {
   name: 'copy',
@@ -16,8 +16,9 @@ export const copy: Command = {
 
 Copies sessions, or all of them, under their own ids. A copy that was broken off
 is gone on with when the command is run again; one that is whole is left as it
-is. At the end of each the heads of both records are compared. A session of that
-id with another content is left as it is, and told.
+is. At the end of each the heads of both records are compared. Where there is a
+session of that id that is another record, or has grown past this one, it is left
+as it is and told, the others are copied, and the exit code is 1.
 
 A STORE is the path of a file, or postgres://USER@HOST:PORT/DATABASE.
 
@@ -34,17 +35,23 @@ Example:
     const [source, target] = [values['from'], values['to']]
     if (typeof source !== 'string' || source === '' || typeof target !== 'string' || target === '') throw new Misuse('copy needs both stores: --from STORE and --to STORE')
     if (source === target) throw new Misuse('copy needs two stores, and --from and --to are the same')
-    if (!isAddress(source) && !existsSync(source)) throw new Unreadable(`${source}: there is no store here`)
-    const { store: from } = await openStore(source)
+    const { store: from } = await openStore(source, false)
     try {
-      const { store: to } = await openStore(target)
+      const { store: to } = await openStore(target, true)
       try {
-        for (const id of positionals.length > 0 ? positionals : await idsOf(from)) {
+        const ids = positionals.length > 0 ? positionals : await idsOf(from)
+        let left = 0
+        for (const id of ids) {
           const bar = terminal.progress(`copying ${id}`, undefined, 'rows')
-          const info = await answer(copySession(from, to, id, { progress: bar.at }))
+          const copied = await copySession(from, to, id, { progress: bar.at })()
           bar.end()
-          await terminal.print([`${id}: ${counted(info.len, 'message')}, head ${headText(info.head)}`])
+          if (isRight(copied)) await terminal.print([`${id}: ${counted(copied.right.len, 'message')}, head ${headText(copied.right.head)}`])
+          else {
+            terminal.tell([`${id}: ${whyNot(copied.left)}`])
+            left += 1
+          }
         }
+        if (left > 0) throw new Unreadable(`${counted(left, 'session')} of ${ids.length} ${left === 1 ? 'was' : 'were'} not copied`)
       } finally {
         await answer(to.close())
       }
@@ -52,6 +59,24 @@ Example:
       await answer(from.close())
     }
   },
+}
+
+/** Why one was not copied. Throws Unreadable where the others can't be either. */
+const whyNot = (fault: SessionFault | StoreFault): string => {
+  switch (fault._tag) {
+    case 'Conflict':
+      return `the copy has grown since: ${counted(fault.actual.size, 'row')}, and ${grouped(fault.expected.size)} here; it was left as it is`
+    case 'Diverged':
+      return `there is another record of this id there, of ${counted(fault.actual.size, 'row')}; it was left as it is. To have both, fork one under another id`
+    case 'NoSuchLog':
+    case 'NotASession':
+    case 'DamagedLog':
+    case 'DamagedBlock':
+    case 'OtherHead':
+      return faultText(fault)
+    default:
+      throw new Unreadable(faultText(fault))
+  }
 }
 
 /** The oldest first, so that the copies are in the same order. */

@@ -1,12 +1,11 @@
 /** Where sessions are kept: the store that a command works on. */
-import { existsSync } from 'node:fs'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { faultMessage } from '../index.ts'
 import type { SessionFault } from '../session/index.ts'
 import type { Head, Store, StoreFault } from '../store/index.ts'
 import { Misuse, Unreadable, type Call } from './command.ts'
-import { defaultStorePath, isAddress, openStore } from './store.ts'
+import { defaultStorePath, openStore } from './store.ts'
 
 /** The option that every command on sessions has. */
 export const storeOption = { store: { type: 'string' } } as const
@@ -24,8 +23,7 @@ export const withStore = async <T>({ values, terminal }: Call, { make = false }:
   const path = typeof given === 'string' ? given : defaultStorePath()
   if (path === '') throw new Misuse('--store takes a PATH')
   if (typeof given !== 'string') terminal.tell([`store: ${path}`])
-  if (!make && !isAddress(path) && !existsSync(path)) throw new Unreadable(`${path}: there is no store here; "indelible import FILE" makes one`)
-  const { store } = await openStore(given)
+  const { store } = await openStore(given, make)
   try {
     return await work(store)
   } finally {

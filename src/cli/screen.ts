@@ -49,6 +49,9 @@ export const grouped = (value: number): string => String(value).replace(/\B(?=(\
 /** `18 repairs`, `1 repair`, `no repairs`. */
 export const counted = (count: number, what: string, many = `${what}s`): string => `${count === 0 ? 'no' : grouped(count)} ${count === 1 ? what : many}`
 
+/** As a word of a command that a shell is given. */
+export const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)
+
 // CSI, OSC and the two-character escapes, as ECMA-48 has them.
 // oxlint-disable-next-line no-control-regex
 const escapeSequence = /\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b[@-_]/g

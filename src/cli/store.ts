@@ -3,7 +3,7 @@ import { mkdirSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { storeFaultText, type Store } from '../store/index.ts'
+import { storeFaultText, type Store, type StoreFault } from '../store/index.ts'
 import { Unreadable } from './command.ts'
 
 /**
@@ -25,26 +25,26 @@ export const defaultStorePath = (env: NodeJS.ProcessEnv = process.env, platform:
 
 export interface OpenedStore {
   readonly store: Store
-  /** What to call it to the user. */
+  /** What to call it to the user: what `--store` takes, without a password. */
   readonly name: string
 }
 
 /** Whether a store is named by where its server is, and not by a path. */
 export const isAddress = (given: string): boolean => /^postgres(?:ql)?:\/\//.test(given)
 
-/** The store that `--store` names, or the default one. Throws Unreadable. */
-export const openStore = async (given: unknown): Promise<OpenedStore> => {
-  if (typeof given === 'string' && isAddress(given)) return openPostgres(given)
+/** The store that `--store` names, or the default one; one that is not there is made only if `make` says so. Throws Unreadable. */
+export const openStore = async (given: unknown, make: boolean): Promise<OpenedStore> => {
+  if (typeof given === 'string' && isAddress(given)) return openPostgres(given, make)
   const path = typeof given === 'string' ? given : defaultStorePath()
-  if (typeof given !== 'string') mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  if (make && typeof given !== 'string') mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const { sqliteStore } = await import('../store/sqlite/index.ts')
-  const opened = await sqliteStore({ path })()
-  if (isLeft(opened)) throw new Unreadable(storeFaultText(opened.left))
+  const opened = await sqliteStore({ path, create: make })()
+  if (isLeft(opened)) throw unopened(opened.left, path)
   return { store: opened.right, name: path }
 }
 
 /** `?schema=NAME` chooses the schema; the other parameters are the driver's. */
-const openPostgres = async (given: string): Promise<OpenedStore> => {
+const openPostgres = async (given: string, make: boolean): Promise<OpenedStore> => {
   if (!URL.canParse(given)) throw new Unreadable('--store takes a path or postgres://USER:PASSWORD@HOST:PORT/DATABASE, and this is no such address')
   const url = new URL(given)
   const schema = url.searchParams.get('schema')
@@ -53,7 +53,11 @@ const openPostgres = async (given: string): Promise<OpenedStore> => {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
     throw new Unreadable('a store in PostgreSQL needs the package pg, which is not installed; install it beside indelible: npm install pg')
   })
-  const opened = await postgresStore({ connectionString: url.href, ...(schema !== null && { schema }) })()
-  if (isLeft(opened)) throw new Unreadable(storeFaultText(opened.left))
-  return { store: opened.right, name: `postgres://${url.host}${url.pathname}` } // without the password
+  const opened = await postgresStore({ connectionString: url.href, create: make, ...(schema !== null && { schema }) })()
+  const name = `postgres://${url.username === '' ? '' : `${url.username}@`}${url.host}${url.pathname}${schema === null ? '' : `?schema=${encodeURIComponent(schema)}`}` // without the password
+  if (isLeft(opened)) throw unopened(opened.left, name)
+  return { store: opened.right, name }
 }
+
+const unopened = (fault: StoreFault, name: string): Unreadable =>
+  new Unreadable(fault._tag === 'NoStore' ? `${name}: there is no store here; "indelible import FILE" makes one` : storeFaultText(fault))

@@ -5,7 +5,7 @@ import type { Note } from '../notes/index.ts'
 import { classify } from '../pages/index.ts'
 import { exportOf, type Exported, type ExportedRow, type Transcript } from '../transcript/index.ts'
 import { type EncodedRow, encodeRow } from '../refs/index.ts'
-import { headOf, rangeAt, type Head, type Store, type StoreFault } from '../store/index.ts'
+import { headOf, maxMissed, rangeAt, type Head, type Store, type StoreFault } from '../store/index.ts'
 import type { SessionTask } from './fault.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { randomId, readMirror } from './open.ts'
@@ -64,8 +64,8 @@ export const exportSession =
 
 /**
  * Copy a session to another store, under the same id. Where a copy was begun before, it is gone on with: what is there
- * must be the beginning of the record, or nothing is changed (`Diverged`). At the end both heads are the same, or that is
- * `OtherHead`.
+ * must be the beginning of the record, or nothing is changed: a copy that has grown past it is a `Conflict`, another
+ * record `Diverged`. At the end both heads are the same, or that is `OtherHead`.
  *
  * Cost    O(session), in pieces; the record is in memory meanwhile
  */
@@ -83,11 +83,16 @@ export const copySession =
     const begun = isLeft(found) ? await to.create({ id, meta: source.right.meta })() : found
     if (isLeft(begun)) return begun
     const start = begun.right.head
-    if (start.size > head.size) return left({ _tag: 'Diverged', id, expected: head, actual: start })
-    const range = await rangeAt(from, id, start.size)()
-    if (isLeft(range)) return range
-    const expected = headOf(range.right, from.hash)
-    if (expected.root !== start.root) return left({ _tag: 'Diverged', id, expected, actual: start })
+    const common = Math.min(start.size, head.size)
+    const [here, there] = [await rangeAt(from, id, common)(), await rangeAt(to, id, common)()]
+    if (isLeft(here)) return here
+    if (isLeft(there)) return there
+    const [expected, actual] = [headOf(here.right, from.hash), headOf(there.right, to.hash)]
+    if (expected.root !== actual.root) return left({ _tag: 'Diverged', id, expected: head, actual: start })
+    if (start.size > common) {
+      const missed = await to.read(id, { from: common, to: Math.min(start.size, common + maxMissed) })()
+      return isLeft(missed) ? missed : left({ _tag: 'Conflict', id, expected: head, actual: start, missed: missed.right })
+    }
     const stored = await storeRows(to, id, start, after(rows, start.size), progress)
     if ('_tag' in stored) return left(stored)
     if (stored.root !== head.root) return left({ _tag: 'OtherHead', id, expected: head.root, found: stored.root })

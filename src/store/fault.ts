@@ -32,6 +32,8 @@ export type StoreFault =
   | { readonly _tag: 'Busy'; readonly waited: number }
   | { readonly _tag: 'ReadOnly'; readonly path: string }
   | { readonly _tag: 'Full'; readonly path: string }
+  /** There is none, and it was not to be made. */
+  | { readonly _tag: 'NoStore'; readonly path: string }
   /** The file is a database of something else, or no database. */
   | { readonly _tag: 'NotAStore'; readonly path: string; readonly found: string }
   | { readonly _tag: 'NewerStore'; readonly path: string; readonly found: number; readonly supported: number }
@@ -76,6 +78,8 @@ export const storeFaultText = (fault: StoreFault): string => {
       return `${fault.path} can't be written to: check the permissions of the file and of its folder`
     case 'Full':
       return `there is no space left for ${fault.path}; nothing was changed: free some and try again`
+    case 'NoStore':
+      return `there is no store yet: ${fault.path}; nothing was made`
     case 'NotAStore':
       return `${fault.path} is ${fault.found}; nothing was changed: choose another path`
     case 'NewerStore':

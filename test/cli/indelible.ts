@@ -24,7 +24,7 @@ export const indelible = (
     encoding: 'utf8',
     input: options.input ?? '',
     maxBuffer: 1 << 28,
-    env: { PATH: process.env['PATH'], COLUMNS: String(options.columns ?? 100), ...options.env },
+    env: { PATH: process.env['PATH'], COLUMNS: String(options.columns ?? 100), NODE_COMPILE_CACHE: join(root, '.cache/compiled'), ...options.env },
   })
   return { status, stdout, stderr, lines: stdout.split('\n') }
 }

@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process'
 import { describe, expect, it } from 'vitest'
-import { fit, oneLine, padEnd, padStart, widthOf } from '../../src/cli/screen.ts'
+import { fit, oneLine, padEnd, padStart, shellWord, widthOf } from '../../src/cli/screen.ts'
 
 describe('the screen', () => {
   it.each<readonly [string, number]>([
@@ -22,5 +23,9 @@ describe('the screen', () => {
     expect(oneLine('safe\u202etxt.exe\u2066')).toBe('safetxt.exe')
     expect(oneLine('\ud83d')).toBe('')
     expect(oneLine('x'.repeat(10_000_000)).length).toBe(4000)
+  })
+  it('quotes a word for a shell that the shell would read otherwise', () => {
+    for (const word of ['a.db', 'postgres://a@b:1/c', "it's; $(date) `x` \\ ? *", ''])
+      expect(spawnSync('sh', ['-c', `printf %s ${shellWord(word)}`], { encoding: 'utf8' }).stdout).toBe(word)
   })
 })

@@ -50,6 +50,23 @@ it('another record of that id is left as it is', async () => {
   await fault('Diverged', copySession(from, to, 's'))
   expect((await ok(describeSession(to, 's'))).len).toBe(1)
   await fault('NoSuchLog', copySession(from, to, 'none'))
+  const short = await ok(createSession(from, { id: 't' }))
+  await ok(short.append(user('something')))
+  const long = await ok(createSession(to, { id: 't' }))
+  await ok(long.append([user('another thing'), user('and more')]))
+  await fault('Diverged', copySession(from, to, 't'))
+  expect((await ok(describeSession(to, 't'))).head).toEqual(long.head())
+})
+
+it('a copy that has grown past the record is left as it is, and what it has more is told', async () => {
+  const [from, to] = [memoryStore(), memoryStore()]
+  await filled(from, 's')
+  const { head } = await ok(copySession(from, to, 's'))
+  const copied = await ok(openSession(to, 's'))
+  await ok(copied.append([user('one more'), user('and one')]))
+  const conflict = await fault('Conflict', copySession(from, to, 's'))
+  expect(conflict).toMatchObject({ expected: head, actual: copied.head(), missed: [{ position: head.size }, { position: head.size + 1 }] })
+  expect((await ok(describeSession(to, 's'))).head).toEqual(copied.head())
 })
 
 it('the command copies every session of a store, the oldest first', () => {
@@ -60,6 +77,13 @@ it('the command copies every session of a store, the oldest first', () => {
   expect(copied.lines.map((line) => line.split(':')[0])).toEqual(['one', 'two', ''])
   expect(indelible(['copy', '--from', from, '--to', to]).stdout).toBe(copied.stdout)
   expect(indelible(['head', 'two', '--store', to]).stdout).toBe(indelible(['head', 'two', '--store', from]).stdout)
+  indelible(['append', 'one', 'hello', '--store', to])
+  indelible(['append', 'two', 'hello', '--store', from])
+  const both = indelible(['copy', 'none', 'one', 'two', '--from', from, '--to', to])
+  expect(both.lines[0]).toMatch(/^two: 20 messages, head 20:/)
+  expect([both.status, both.stderr]).toEqual([1, 'none: there is no session "none" in this store; "indelible list" shows those that are\none: the copy has grown since: 20 rows, and 19 here; it was left as it is\nindelible: 2 sessions of 3 were not copied\n'])
+  indelible(['append', 'one', 'other', '--store', from])
+  expect(indelible(['copy', 'one', '--from', from, '--to', to]).stderr).toMatch(/^one: there is another record of this id there, of 20 rows; it was left as it is/)
   expect(indelible(['copy', '--from', from]).status).toBe(2)
   expect(indelible(['copy', '--from', from, '--to', from]).status).toBe(2)
   expect(indelible(['copy', '--from', `${from}x`, '--to', to]).status).toBe(1)

@@ -2,7 +2,7 @@
  * A process that writes to a session, started by the tests. What it says on standard output is said with a write that
  * has ended before anything else happens, so whoever kills it has all of it.
  *
- * PATH is that of a SQLite store, or the address of a PostgreSQL server.
+ * PATH is that of a SQLite store, or the address of a PostgreSQL server with `?schema=NAME`.
  *
  *     append PATH SESSION ROUND    append batches, some at once, until killed: `ready`, then `ack BATCH FROM TO`
  *     rebase PATH SESSION NAME N   append N messages beside other writers: `missed FROM TEXT…` for each conflict
@@ -22,7 +22,7 @@ const right = <T>(answer: Either<Fault, T>): T => {
 }
 
 const [mode, path = '', id = '', name = '', count = '0'] = process.argv.slice(2)
-const opened = path.startsWith('postgres://') ? postgresStore({ connectionString: path }) : sqliteStore({ path, durability: mode === 'append' ? 'disk' : 'os' })
+const opened = path.startsWith('postgres://') ? postgresStore({ connectionString: path, schema: new URL(path).searchParams.get('schema') ?? '' }) : sqliteStore({ path, durability: mode === 'append' ? 'disk' : 'os' })
 const store = right(await opened())
 const session: Session = right(await openSession(store, id)())
 say('ready')

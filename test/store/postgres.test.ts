@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { isLeft } from 'fp-ts/lib/Either.js'
@@ -107,6 +108,28 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     expect(await said(postgresStore({ connectionString: 'postgres://u:secret@127.0.0.1:1/x', timeout: 300 }))).toMatch(/^Io: the store failed to open schema indelible of 127\.0\.0\.1:1\/x: no connection to PostgreSQL could be made/)
     expect(await said(postgresStore({ connectionString: url, schema: 'x'.repeat(64) }))).toMatch(/^Io: .*can't be the name of a schema/)
     expect(await said(postgresStore({ connectionString: url, schema: newer, scope: '' }))).toMatch(/^NewerStore/)
+  })
+
+  it('opens what every released version has written', async () => {
+    const schema = fresh()
+    await sql(readFileSync(new URL('../fixtures/store-v1.sql', import.meta.url), 'utf8').replaceAll(/\bfixture(?=[.;])/g, () => quoted(schema)))
+    const store = await open({ schema, create: false })
+    const info = await done(verifyLog(store, 'conversation'))
+    expect(info).toMatchObject({ entries: 3, meta: { title: 'fixture' }, head: { size: 4 }, created: 1_700_000_000_000 })
+    const [, , note] = await done(store.read('conversation'))
+    expect(note?.body).toBe('a note with \u0000 and \u0001')
+    const block = new TextEncoder().encode('a block')
+    expect(await done(store.getBlocks([blockIdOf(block, store.hash)]))).toEqual([block])
+    expect((await done(store.read('fork'))).map(({ body }) => body)).toEqual(['{"message":1}', '{"message":2}', 'only here'])
+    await done(store.append('conversation', { expected: info.head, rows: [row('and on')] }))
+    await done(verifyLog(store, 'conversation'))
+    await done(store.close())
+  })
+
+  it('one that is not there is not made, where it is not to be', async () => {
+    const schema = fresh()
+    expect(await said(postgresStore({ connectionString: url, schema, create: false }))).toMatch(/^NoStore: there is no store yet: schema it "\d+ \d+ of \S+; nothing was made/)
+    expect(await sql(`select 1 from information_schema.schemata where schema_name = '${schema}'`)).toEqual([])
   })
 
   it('appends that wait together share a transaction', async () => {

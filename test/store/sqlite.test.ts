@@ -223,6 +223,14 @@ describe('a SQLite store', () => {
     expect(counted()).toEqual({ rows: 0, segments: 0, mentions: 0 })
   })
 
+  it('one that is not there is not made, where it is not to be', async () => {
+    const path = fresh()
+    expect(await said(sqliteStore({ path, create: false }))).toMatch(/^NoStore: there is no store yet: .*store-\d+\.db; nothing was made$/)
+    expect(existsSync(path)).toBe(false)
+    await done((await open({ path })).close())
+    await done((await open({ path, create: false })).close())
+  })
+
   it('opens what every released version has written', async () => {
     const path = fresh()
     copyFileSync(new URL('../fixtures/store-v1.db', import.meta.url), path)

@@ -12,11 +12,12 @@ const undefinedTable = '42P01'
 const undefinedSchema = '3F000'
 
 /** The schema ready for use. One that is at today's version is only looked at. */
-export const prepare = async (db: Database, place: Place): Promise<Either<StoreFault, void>> => {
+export const prepare = async (db: Database, place: Place, create: boolean): Promise<Either<StoreFault, void>> => {
   const steps = stepsFor(place.schema)
   const found = await versionOf((text, values) => db.read(text, values), place)
   if (found === steps.length) return right(undefined)
   if (found !== undefined && found > steps.length) return left(newer(place, found, steps.length))
+  if (found === undefined && !create) return left({ _tag: 'NoStore', path: place.name })
   return db.transaction(async (query) => {
     await query('select pg_advisory_xact_lock($1::int, $2::int)', [lockClass, hashOf(place.schema)])
     const [there] = await query(

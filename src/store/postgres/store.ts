@@ -33,6 +33,8 @@ export type PostgresOptions = (
 ) & {
   /** The schema that the tables are in. It is made if it is not there. Default: `indelible`. */
   readonly schema?: string
+  /** Whether a schema, and its tables, are made where there are none; else that is `NoStore`. Default: true. */
+  readonly create?: boolean
   /** The scope of the handle. Default: `default`. */
   readonly scope?: string
   /** Milliseconds that a statement may take, and how long others are waited for, before `Busy`. Default: 30,000. */
@@ -47,7 +49,7 @@ export type PostgresOptions = (
  * A write is acknowledged when its transaction is committed: it is then as durable as the server's `synchronous_commit`
  * makes it. A lost connection is an `Io` fault that says so; the next call has another one.
  *
- * Faults  `NotAStore`, `NewerStore`, `ReadOnly`, `Full`, `Busy`, `Io`; nothing in a schema that is not ours is changed
+ * Faults  `NoStore`, `NotAStore`, `NewerStore`, `ReadOnly`, `Full`, `Busy`, `Io`; nothing in a schema that is not ours is changed
  * Cost    appends that wait together share one statement and one commit (bench: postgres)
  * @example
  * const store = await postgresStore({ connectionString: 'postgres://localhost/agents' })()
@@ -55,7 +57,7 @@ export type PostgresOptions = (
 export const postgresStore =
   (options: PostgresOptions): TaskEither<StoreFault, Store> =>
   async () => {
-    const { schema = 'indelible', scope, timeout = 30_000, now = Date.now } = options
+    const { schema = 'indelible', create = true, scope, timeout = 30_000, now = Date.now } = options
     if (schema === '' || schema.includes('\0') || Buffer.byteLength(schema) > 63) return left({ _tag: 'Io', operation: 'open the store', cause: new Error(`${JSON.stringify(schema)} can't be the name of a schema`) })
     const pool = poolOf(options, timeout)
     if (isLeft(pool)) return pool
@@ -65,7 +67,7 @@ export const postgresStore =
     }
     try {
       const db = new Database(pool.right)
-      const prepared = await patiently(timeout, () => prepare(db, place))
+      const prepared = await patiently(timeout, () => prepare(db, place, create))
       const store = isLeft(prepared) ? prepared : storeOf(postgresDriver(db, place, sha256, now, end), scope)
       if (isLeft(store)) await end()
       return store

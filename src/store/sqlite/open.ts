@@ -8,7 +8,8 @@ import { busy, codeOf, faultOf, locked } from './fault.ts'
 import { applicationId, steps } from './schema.ts'
 
 /** Ours to use, at today's version. Another process that does the same is waited for. */
-export const openDatabase = async (path: string, wait: number): Promise<Either<StoreFault, DatabaseSync>> => {
+export const openDatabase = async (path: string, { wait, create }: { readonly wait: number; readonly create: boolean }): Promise<Either<StoreFault, DatabaseSync>> => {
+  if (!create && !existsSync(path)) return left({ _tag: 'NoStore', path })
   const unwritable = whyNotWritable(path)
   if (unwritable !== undefined) return left(unwritable)
   let db: DatabaseSync | undefined

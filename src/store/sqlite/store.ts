@@ -18,8 +18,10 @@ import { openDatabase } from './open.ts'
 import { Writer } from './writer.ts'
 
 export interface SqliteOptions {
-  /** The file. It is made if it is not there; its folder must be. SQLite puts two more beside it, `-wal` and `-shm`. */
+  /** The file; its folder must be there. SQLite puts two more beside it, `-wal` and `-shm`. */
   readonly path: string
+  /** Whether a file is made where there is none; else that is `NoStore`. Default: true. */
+  readonly create?: boolean
   /**
    * When a write is acknowledged. `disk`: it is on the disk, and survives a loss of power. `os`: the operating system
    * has it, and it survives the end of the process, `kill -9` too. Default: `disk`.
@@ -36,16 +38,16 @@ export interface SqliteOptions {
 /**
  * Open a store file, or start one.
  *
- * Faults  `NotAStore`, `NewerStore`, `ReadOnly`, `Full`, `Busy`, `Io`; nothing in a file that is not ours is changed
+ * Faults  `NoStore`, `NotAStore`, `NewerStore`, `ReadOnly`, `Full`, `Busy`, `Io`; nothing in a file that is not ours is changed
  * Cost    writes that wait together share one transaction and one sync (bench: stores, loop-delay)
  * @example
  * const store = await sqliteStore({ path: 'agent.db' })()
  */
 export const sqliteStore =
-  ({ path: given, durability = 'disk', scope, wait = 5000, now = Date.now }: SqliteOptions): TaskEither<StoreFault, Store> =>
+  ({ path: given, create = true, durability = 'disk', scope, wait = 5000, now = Date.now }: SqliteOptions): TaskEither<StoreFault, Store> =>
   async () => {
     const path = resolve(given)
-    const opened = await openDatabase(path, wait)
+    const opened = await openDatabase(path, { wait, create })
     if (isLeft(opened)) return opened
     const db = opened.right
     try {
