@@ -12,9 +12,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint'
 import { SqliteSaver } from '@langchain/langgraph-checkpoint-sqlite'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import { createSession, faultMessage, openSession, type Fault, type Message } from 'indelible'
+import { createPendingHistory, createSession, faultMessage, hydrate, openSession, persist, type Fault, type Message } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { machine } from './measure.ts'
+import { around, machine } from './measure.ts'
 import { messageAt, source } from './messages.ts'
 
 const turns = process.argv.includes('--quick') ? 40 : 400
@@ -36,6 +36,19 @@ interface Kept {
 const peers: { readonly [name: string]: (folder: string) => Kept | Promise<Kept> } = {
   "indelible, 'disk'": (folder) => ours(folder, 'disk'),
   "indelible, 'os'": (folder) => ours(folder, 'os'),
+  'indelible, a reference history': async (folder) => {
+    const store = ok(await sqliteStore({ path: join(folder, 'refs.db') })())
+    let history = ok(await persist(store, createPendingHistory({ scope: store.scope }))())
+    return {
+      add: async (messages) => {
+        const pending = history.extend()
+        for (const message of messages) pending.append(message)
+        history = ok(await persist(store, pending)())
+      },
+      load: async () => ok(await hydrate(store, history.refHistory())()).len,
+      close: store.close(),
+    }
+  },
   'LangGraph SqliteSaver': (folder) => {
     const db = new DatabaseSync(join(folder, 'langgraph.db'))
     const saver = new SqliteSaver(asBetterSqlite(db))
@@ -99,11 +112,6 @@ const asBetterSqlite = (db: DatabaseSync): ConstructorParameters<typeof SqliteSa
       return result
     },
   }) as unknown as ConstructorParameters<typeof SqliteSaver>[0]
-
-const around = (times: readonly number[], number: number): string => {
-  const near = times.slice(Math.max(0, number - 5), number + 5).toSorted((a, b) => a - b)
-  return `${((near[near.length >> 1] as number) * 1000).toFixed(0)} µs`
-}
 
 let json = 0
 for (let number = 0; number < turns; number++) for (const message of turn(number)) json += Buffer.byteLength(JSON.stringify(message))

@@ -3,7 +3,7 @@ import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { classify, type PageKind } from '../pages/index.ts'
 import type { BlockId, Message } from '../message/index.ts'
-import { blockIdOf, type BlockStore } from '../store/index.ts'
+import { blockIdOf, sameBlocks, type BlockStore } from '../store/index.ts'
 import { insideOf, storedOf, type PendingHistory, type StoredHistory } from './content.ts'
 import type { RefsTask } from './fault.ts'
 import type { MessageRef } from './ref.ts'
@@ -30,7 +30,7 @@ export const persist = (store: BlockStore, history: PendingHistory | StoredHisto
   const { scope, session } = inside
   return async () => {
     if (store.scope !== scope) return left({ _tag: 'OtherScope', expected: store.scope, found: scope })
-    const known = inside.store === store ? inside.refs : []
+    const known = inside.store !== undefined && sameBlocks(inside.store, store) ? inside.refs : []
     const view = history.view()
     const refs = [...known]
     const blocks: Uint8Array[] = []

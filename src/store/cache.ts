@@ -1,6 +1,7 @@
 /** Blocks that were read or written lately, in memory: those used last stay, as many as fit a number of bytes. */
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import type { BlockId } from '../message/index.ts'
+import { standsFor } from './driver.ts'
 import type { BlockStore } from './store.ts'
 
 declare class BlockCacheBrand {
@@ -39,7 +40,7 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
   const lately = insides.get(cache)
   if (lately === undefined) throw new TypeError('cachedBlocks needs a cache that was made by blockCache')
   const keyOf = (id: BlockId): string => `${id}${store.scope}`
-  return Object.freeze<BlockStore>({
+  const cached = Object.freeze<BlockStore>({
     hash: store.hash,
     scope: store.scope,
     putBlocks: (given) => async () => {
@@ -65,6 +66,8 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
     },
     hasBlocks: store.hasBlocks,
   })
+  standsFor(cached, store)
+  return cached
 }
 
 interface Lately {

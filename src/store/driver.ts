@@ -76,8 +76,21 @@ export const storeOf = (driver: StoreDriver, scope: string = defaultScope): Eith
 /** The blocks that a driver keeps, for one scope. */
 export const blockStoreOf = (driver: BlockDriver, scope: string = defaultScope): Either<StoreFault, BlockStore> => {
   const problem = invalidId('scope', scope)
-  return problem === undefined ? right(Object.freeze(blockHandle(driver, scope, guarded))) : left(problem)
+  if (problem !== undefined) return left(problem)
+  const store = Object.freeze(blockHandle(driver, scope, guarded))
+  behind.set(store, driver)
+  return right(store)
 }
+
+/** What keeps the blocks of a handle. */
+const behind = new WeakMap<BlockStore, object>()
+
+/** Note that a handle gives the blocks of another one. */
+export const standsFor = (store: BlockStore, other: BlockStore): void => void behind.set(store, behind.get(other) ?? other)
+
+/** Whether two handles are of the same blocks: one scope of one opened store, with a cache before it or not. */
+export const sameBlocks = (one: BlockStore, other: BlockStore): boolean =>
+  one.scope === other.scope && (behind.get(one) ?? one) === (behind.get(other) ?? other)
 
 /** Closed handles answer nothing but `Closed`. */
 interface Life {
@@ -95,7 +108,7 @@ const handle = (driver: StoreDriver, scope: string, whole: Life, own: Life | und
     })
   const { hash } = driver
 
-  return Object.freeze<Store>({
+  const store = Object.freeze<Store>({
     ...blockHandle(driver, scope, run),
     create: ({ id, meta = {} }) =>
       onLog('create a log', id, async () => {
@@ -142,6 +155,8 @@ const handle = (driver: StoreDriver, scope: string, whole: Life, own: Life | und
       }
     },
   })
+  behind.set(store, driver)
+  return store
 }
 
 /** Makes a task of what a driver does. */

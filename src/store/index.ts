@@ -1,5 +1,5 @@
 export { blockCache, cachedBlocks, type BlockCache, type BlockCacheOptions } from './cache.ts'
-export { blockStoreOf, defaultScope, storeOf, type Answer, type Block, type BlockDriver, type CheckedAppend, type CheckedQuery, type CheckedRow, type StoreDriver } from './driver.ts'
+export { blockStoreOf, defaultScope, sameBlocks, storeOf, type Answer, type Block, type BlockDriver, type CheckedAppend, type CheckedQuery, type CheckedRow, type StoreDriver } from './driver.ts'
 export { storeFaultText, type StoreFault } from './fault.ts'
 export { blockIdOf, invalidId, maxIdBytes } from './id.ts'
 export { keyValueBlocks, removeBlocks, type KeyValue, type KeyValueOptions, type KeyValueStore } from './key-value.ts'

@@ -25,6 +25,7 @@ import {
   type PendingHistory,
   type RefHistory,
 } from 'indelible'
+import { sameBlocks } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { fault, ok } from '../answers.ts'
 import { conversation, everyPart } from '../messages.ts'
@@ -179,6 +180,31 @@ describe('hydrate', () => {
     expect(calls).toEqual(['get 6', 'put 1'])
     await ok(hydrate(store, createRefHistory()))
     expect(calls.length).toBe(2)
+  })
+  it('what came from one handle of a store is not put again by another one, and is by another store', async () => {
+    const { calls, store } = counting()
+    const stored = await ok(persist(store, createPendingHistory({ from: conversation() })))
+    const cache = blockCache()
+    const puts = async (from: BlockStore, to: BlockStore): Promise<readonly string[]> => {
+      const going = (await ok(hydrate(from, stored.refHistory()))).extend()
+      going.append(user('more'))
+      calls.splice(0)
+      await ok(persist(to, going))
+      return calls
+    }
+    expect(await puts(cachedBlocks(store, cache), cachedBlocks(store, cache))).toEqual(['put 1'])
+    expect(await puts(cachedBlocks(store, cache), store)).toEqual(['put 1'])
+    expect(await puts(store, cachedBlocks(cachedBlocks(store, cache), blockCache()))).toEqual(['put 1'])
+    const other = memoryStore()
+    await ok(persist(other, createPendingHistory({ from: conversation() })))
+    expect(await puts(other, store)).toEqual(['put 7'])
+
+    const whole = memoryStore()
+    const scoped = (scope: string): Promise<BlockStore> => ok(async () => whole.scoped(scope))
+    const [one, again, elsewhere] = [await scoped('a'), await scoped('a'), await scoped('b')]
+    expect(sameBlocks(one, again)).toBe(true)
+    expect(sameBlocks(one, elsewhere)).toBe(false)
+    expect(sameBlocks(one, memoryStore({ scope: 'a' }))).toBe(false)
   })
   it('names every block that is missing, and gives nothing', async () => {
     const { map, store, refs, keyOf } = await ready()

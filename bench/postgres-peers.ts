@@ -1,0 +1,153 @@
+/**
+ * The same 400 turns (a question and an answer) kept in PostgreSQL by a session and by what people use instead: bytes in
+ * the database, time of a turn at turn 10 and at turn 400, time to load. Two conversations: real messages, and messages of
+ * 1 kB that do not compress.
+ *
+ * LangGraph's saver is given what a graph of one node gives it: a checkpoint for the input and one for the step of each
+ * turn, the version of the one channel that changed with it.
+ */
+import { randomBytes } from 'node:crypto'
+import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint'
+import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
+import { isLeft, type Either } from 'fp-ts/lib/Either.js'
+import { assistant, createPendingHistory, createSession, faultMessage, hydrate, openSession, persist, user, type Fault, type Message } from 'indelible'
+import { postgresStore } from 'indelible/store/postgres'
+import { Client } from 'pg'
+import { startPostgres } from '../test/store/postgres-server.ts'
+import { around, machine } from './measure.ts'
+import { messageAt, source } from './messages.ts'
+
+const turns = process.argv.includes('--quick') ? 40 : 400
+
+const ok = <T>(answer: Either<Fault, T>): T => {
+  if (isLeft(answer)) throw new Error(faultMessage(answer.left))
+  return answer.right
+}
+
+interface Kept {
+  readonly add: (messages: readonly Message[], number: number) => Promise<unknown>
+  /** How many messages it finds when it is opened anew. */
+  readonly load: () => Promise<number>
+  readonly close: () => Promise<unknown>
+}
+
+const server = await startPostgres()
+if (server === undefined) process.exit(1)
+const { url } = server
+const client = new Client({ connectionString: url })
+await client.connect()
+
+const peers: { readonly [name: string]: (schema: string) => Promise<Kept> } = {
+  'indelible, a session': async (schema) => {
+    const store = ok(await postgresStore({ connectionString: url, schema })())
+    const session = ok(await createSession(store, { id: 's' })())
+    return {
+      add: async (messages) => ok(await session.append(messages)()),
+      load: async () => ok(await openSession(store, 's')()).view().toArray().length,
+      close: store.close(),
+    }
+  },
+  'indelible, a reference history': async (schema) => {
+    const store = ok(await postgresStore({ connectionString: url, schema })())
+    let history = ok(await persist(store, createPendingHistory({ scope: store.scope }))())
+    return {
+      add: async (messages) => {
+        const pending = history.extend()
+        for (const message of messages) pending.append(message)
+        history = ok(await persist(store, pending)())
+      },
+      load: async () => ok(await hydrate(store, history.refHistory())()).len,
+      close: store.close(),
+    }
+  },
+  'LangGraph PostgresSaver': async (schema) => {
+    const saver = PostgresSaver.fromConnString(url, { schema })
+    await saver.setup()
+    const config = { configurable: { thread_id: 't', checkpoint_ns: '' } }
+    let state: readonly Message[] = []
+    let parent: Parameters<typeof saver.put>[0] = config
+    const put = async (version: number, source: 'input' | 'loop'): Promise<void> => {
+      const versions = { messages: version }
+      parent = await saver.put(parent, { ...emptyCheckpoint(), id: uuid6(version), channel_values: { messages: state }, channel_versions: versions }, { source, step: version, parents: {} }, versions)
+    }
+    return {
+      add: async ([question, answer], number) => {
+        state = [...state, question as Message]
+        await put(2 * number + 1, 'input')
+        state = [...state, answer as Message]
+        await put(2 * number + 2, 'loop')
+      },
+      load: async () => ((await saver.getTuple(config))?.checkpoint.channel_values['messages'] as Message[] | undefined)?.length ?? 0,
+      close: () => saver.end(),
+    }
+  },
+  'one jsonb document, updated': async (schema) => {
+    await client.query(`create schema "${schema}"; create table "${schema}".chat (id text primary key, messages jsonb not null)`)
+    await client.query(`insert into "${schema}".chat values ('c', '[]')`)
+    let all: readonly Message[] = []
+    return {
+      add: (messages) => {
+        all = [...all, ...messages] // what an application has in its hands when a turn is over
+        return client.query({ name: `update ${schema}`, text: `update "${schema}".chat set messages = $1 where id = 'c'`, values: [JSON.stringify(all)] })
+      },
+      load: async () => ((await client.query(`select messages from "${schema}".chat where id = 'c'`)).rows[0] as { readonly messages: readonly unknown[] }).messages.length,
+      close: async () => undefined,
+    }
+  },
+  'a row of jsonb a message': async (schema) => {
+    await client.query(`create schema "${schema}"; create table "${schema}".message (chat text, position bigint, message jsonb not null, primary key (chat, position))`)
+    return {
+      add: ([question, answer], number) =>
+        client.query({ name: `insert ${schema}`, text: `insert into "${schema}".message values ('c', $1, $2), ('c', $3, $4)`, values: [2 * number, JSON.stringify(question), 2 * number + 1, JSON.stringify(answer)] }),
+      load: async () => (await client.query(`select message from "${schema}".message where chat = 'c' order by position`)).rows.length,
+      close: async () => undefined,
+    }
+  },
+}
+
+/** Tables, their indexes, and what stands beside them, as they are once the server has cleaned up. */
+const bytesOf = async (schema: string): Promise<number> => {
+  const { rows: tables } = await client.query(`select c.oid, quote_ident(n.nspname) || '.' || quote_ident(c.relname) as name from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relkind = 'r'`, [schema])
+  for (const { name } of tables as readonly { readonly name: string }[]) await client.query(`vacuum ${name}`)
+  const { rows } = await client.query('select coalesce(sum(pg_total_relation_size(oid)), 0)::bigint as bytes from unnest($1::oid[]) as oid', [tables.map(({ oid }: { readonly oid: number }) => oid)])
+  return Number((rows[0] as { readonly bytes: string }).bytes)
+}
+
+const noise = (): string => randomBytes(750).toString('base64')
+const incompressible: readonly Message[] = Array.from({ length: 2 * turns }, (_, position) => (position % 2 === 0 ? user : assistant)(noise()))
+const conversations: readonly (readonly [title: string, at: (position: number) => Message])[] = [
+  [source, messageAt],
+  ['messages of 1 kB that do not compress', (position) => incompressible[position] as Message],
+]
+
+console.log(machine())
+for (const [conversation, [title, at]] of conversations.entries()) {
+  const turn = (number: number): readonly Message[] => [at(2 * number), at(2 * number + 1)]
+  let json = 0
+  for (let number = 0; number < turns; number++) for (const message of turn(number)) json += Buffer.byteLength(JSON.stringify(message))
+  console.log(`\n${title}: ${turns} turns, ${json} bytes of message JSON\n`)
+  console.log(`| | in the database | of it before the first turn | per byte of JSON | of what the turns added | turn 10 | turn ${turns} | load |\n|---|---:|---:|---:|---:|---:|---:|---:|`)
+  for (const [index, [name, start]] of Object.entries(peers).entries()) {
+    const schema = `peer ${conversation} ${index} ${process.pid}`
+    const kept = await start(schema)
+    const empty = await bytesOf(schema)
+    const times: number[] = []
+    for (let number = 0; number < turns; number++) {
+      const messages = turn(number)
+      const from = performance.now()
+      await kept.add(messages, number)
+      times.push(performance.now() - from)
+    }
+    const from = performance.now()
+    const found = await kept.load()
+    const load = performance.now() - from
+    if (found !== 2 * turns) throw new Error(`${name} has ${found} messages, not ${2 * turns}`)
+    await kept.close()
+    const bytes = await bytesOf(schema)
+    const cells = [name, bytes, empty, (bytes / json).toFixed(2), ((bytes - empty) / json).toFixed(2), around(times, 10), around(times, turns - 5), `${load.toFixed(1)} ms`]
+    console.log(`| ${cells.join(' | ')} |`)
+    await client.query(`drop schema "${schema}" cascade`)
+  }
+}
+await client.end()
+await server.stop()
