@@ -87,6 +87,19 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     await done(store.close())
   })
 
+  it.each(['0A000', '42883'])('on a server without advisory locks (%s) several processes can start it at once too', async (state) => {
+    const [schema, shadow] = [fresh(), fresh()]
+    await sql(`create schema ${quoted(shadow)}; create function ${quoted(shadow)}.pg_advisory_xact_lock(integer, integer) returns void language plpgsql as $$ begin raise exception 'none here' using errcode = '${state}'; end $$`)
+    const address = new URL(url)
+    address.searchParams.set('options', `-c search_path=${quoted(shadow).replaceAll(' ', '\\ ')},pg_catalog`)
+    const argument = JSON.stringify({ connectionString: address.href, schema })
+    const names = ['a', 'b', 'c', 'd', 'e', 'f']
+    await Promise.all(names.map((name) => promisify(execFile)(process.execPath, [join(root, 'test/store/postgres-appender.ts'), argument, name, '5'])))
+    const store = await open({ schema, create: false })
+    expect((await done(verifyLog(store, 'log'))).head.size).toBe(30)
+    await done(store.close())
+  })
+
   it('a schema that a crash has left half-made is finished; a newer one and a foreign one are left as they are', async () => {
     const { wrecks = [] } = await place()
     expect(wrecks.length).toBe(2)

@@ -61,7 +61,8 @@ export class Database {
         await query('commit')
         return result
       } catch (error) {
-        if (!(error instanceof Lost)) await query('rollback')
+        // Where the commit was refused there may be nothing to roll back any more, and what counts is why it was.
+        if (!(error instanceof Lost)) await query('rollback').catch(() => {})
         throw error
       }
     })

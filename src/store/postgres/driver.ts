@@ -14,13 +14,12 @@ import { faultOf, patiently, type Place } from './fault.ts'
 import { findLog, infoOf, joined, logColumns, logsOf, plain, type Log, type Stretch } from './log.ts'
 import { LogRows } from './rows.ts'
 import { Sweeper } from './sweep.ts'
-import { damageOr, Writer } from './writer.ts'
+import { damageOr, statementBytes, Writer } from './writer.ts'
 
 /** How many logs one statement looks through for those that have the wanted metadata. */
 const listPiece = 1000
-/** How many blocks, and bytes of them, one statement carries. */
+/** How many blocks one statement carries. */
 const blockPiece = 2000
-const blockBytes = 8 << 20
 
 export const postgresDriver = (db: Database, place: Place, hash: Hash, now: () => number, end: () => Promise<void>): StoreDriver => {
   const { schema, timeout } = place
@@ -197,7 +196,7 @@ const inPieces = (blocks: readonly Block[]): readonly (readonly Block[])[] => {
   const pieces: Block[][] = []
   let bytes = Infinity
   for (const block of blocks) {
-    if (bytes + block.bytes.length > blockBytes || (pieces.at(-1)?.length ?? 0) >= blockPiece) {
+    if (bytes + block.bytes.length > statementBytes || (pieces.at(-1)?.length ?? 0) >= blockPiece) {
       pieces.push([])
       bytes = 0
     }

@@ -11,9 +11,12 @@ const readOnly = '25006'
 const diskFull = '53100'
 const canceled = '57014'
 const lockNotAvailable = '55P03'
+// Somebody has made it since it was looked for.
+const duplicateSchema = '42P06'
+const duplicateTable = '42P07'
 
 /** Whether the same again may go well: somebody else was quicker, or in the way. */
-export const isPassing = (error: unknown): boolean => [foreignKey, unique, serialization, deadlock].includes(stateOf(error) ?? '')
+export const isPassing = (error: unknown): boolean => [foreignKey, unique, serialization, deadlock, duplicateSchema, duplicateTable].includes(stateOf(error) ?? '')
 
 export const faultOf = (error: unknown, place: Place, operation: string): StoreFault => {
   switch (stateOf(error)) {

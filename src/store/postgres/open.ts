@@ -8,6 +8,10 @@ import { stepsFor } from './schema.ts'
 /** "INDL", and what is locked under it: whoever brings a schema up to date. */
 const lockClass = 0x494e444c
 
+const lock = 'select pg_advisory_xact_lock($1::int, $2::int)'
+/** As clusters say it that have no such lock: there is no such function, or it is not supported. */
+const noSuchLock: ReadonlySet<string> = new Set(['42883', '0A000'])
+
 const undefinedTable = '42P01'
 const undefinedSchema = '3F000'
 
@@ -18,24 +22,34 @@ export const prepare = async (db: Database, place: Place, create: boolean): Prom
   if (found === steps.length) return right(undefined)
   if (found !== undefined && found > steps.length) return left(newer(place, found, steps.length))
   if (found === undefined && !create) return left({ _tag: 'NoStore', path: place.name })
-  return db.transaction(async (query) => {
-    await query('select pg_advisory_xact_lock($1::int, $2::int)', [lockClass, hashOf(place.schema)])
-    const [there] = await query(
-      `select exists (select 1 from information_schema.tables where table_schema = $1::text and table_name = 'indelible') as ours, exists (select 1 from information_schema.tables where table_schema = $1::text) as taken`,
-      [unquoted(place.schema)],
-    )
-    if (there?.['ours'] !== true && there?.['taken'] === true) return left<StoreFault, void>({ _tag: 'NotAStore', path: place.name, found: 'a schema of something else' })
-    if (there?.['ours'] !== true) {
-      await query(`create schema if not exists ${place.schema}`)
-      await query(`create table if not exists ${place.schema}.indelible (format integer primary key)`)
-    }
-    const version = (await versionOf(query, place)) ?? 0 // again: another process may have been quicker
-    if (version > steps.length) return left(newer(place, version, steps.length))
-    for (const step of steps.slice(version)) await query(step)
-    await query(`delete from ${place.schema}.indelible`)
-    await query(`insert into ${place.schema}.indelible (format) values (${steps.length})`)
-    return right(undefined)
-  })
+  const bringUpToDate = (query: Query): Promise<Either<StoreFault, void>> => update(query, place, steps)
+  try {
+    return await db.transaction(async (query) => {
+      await query(lock, [lockClass, hashOf(place.schema)])
+      return bringUpToDate(query)
+    })
+  } catch (error) {
+    if (!noSuchLock.has(stateOf(error) ?? '')) throw error
+    return db.transaction(bringUpToDate) // who does the same at the same time is refused, and tries again
+  }
+}
+
+const update = async (query: Query, place: Place, steps: readonly string[]): Promise<Either<StoreFault, void>> => {
+  const [there] = await query(
+    `select exists (select 1 from information_schema.tables where table_schema = $1::text and table_name = 'indelible') as ours, exists (select 1 from information_schema.tables where table_schema = $1::text) as taken`,
+    [unquoted(place.schema)],
+  )
+  if (there?.['ours'] !== true && there?.['taken'] === true) return left<StoreFault, void>({ _tag: 'NotAStore', path: place.name, found: 'a schema of something else' })
+  if (there?.['ours'] !== true) {
+    await query(`create schema if not exists ${place.schema}`)
+    await query(`create table if not exists ${place.schema}.indelible (format integer primary key)`)
+  }
+  const version = (await versionOf(query, place)) ?? 0 // again: another process may have been quicker
+  if (version > steps.length) return left(newer(place, version, steps.length))
+  for (const step of steps.slice(version)) await query(step)
+  await query(`delete from ${place.schema}.indelible`)
+  await query(`insert into ${place.schema}.indelible (format) values (${steps.length})`)
+  return right(undefined)
 }
 
 /** Undefined where there is no store, or none that is finished. */

@@ -1,6 +1,7 @@
 /**
  * What a store keeps in its schema. Each version is a step from the one before; a schema is brought up to date in one
- * transaction.
+ * transaction. Where a cluster makes each table for itself, one that is cut off is gone on with by whoever opens it next:
+ * so a step does nothing where it has been done.
  *
  * The scope is the first column of every key and every statement names one scope, so a cluster can spread the tables by
  * it. Keys are numbers that the scope itself counts: no sequence, so they are in the order of creation on every server.

@@ -38,8 +38,9 @@ export class Sweeper {
   #piece(scope: string, key: number): Promise<number | undefined> {
     const { schema } = this.#place
     return this.#db.transaction(async (query) => {
-      // One at a time in a scope: two that drop the last two mentions of a block must see each other.
-      await query(`select last from ${schema}.scope where name = $1::text for update`, [scope])
+      // One at a time in a scope: two that drop the last two mentions of a block must see each other. A change, and not only
+      // a lock, so that where transactions keep to what they saw first the second of them is refused and tried again.
+      await query(`update ${schema}.scope set last = last where name = $1::text`, [scope])
       const [found] = await query(
         `select s.parent, s.base, s.state,
            (select max(f.base) from ${schema}.segment f where f.scope = $1::text and f.parent = $2::bigint) as shared,

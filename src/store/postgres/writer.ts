@@ -28,9 +28,10 @@ interface Job {
   readonly answer: (answered: Answered) => void
 }
 
-/** As much as goes in one statement. */
+/** How many appends go in one statement. */
 const batchJobs = 128
-const batchBytes = 8 << 20
+/** How many bytes go in one, about: they are sent as hexadecimal digits, and CockroachDB takes no message of more than 16 MiB. */
+export const statementBytes: number = 4 << 20
 /** How many statements are on their way at a time. */
 const lanes = 4
 /** How many logs are remembered. */
@@ -99,7 +100,7 @@ export class Writer {
     let bytes = 0
     for (const job of this.#queue) {
       const log = keyOf(job)
-      const fits = !this.#busy.has(log) && !full.has(log) && (batch.length === 0 || (batch.length < batchJobs && bytes + job.bytes <= batchBytes && job.scope === batch[0]?.scope))
+      const fits = !this.#busy.has(log) && !full.has(log) && (batch.length === 0 || (batch.length < batchJobs && bytes + job.bytes <= statementBytes && job.scope === batch[0]?.scope))
       if (fits) {
         batch.push(job)
         bytes += job.bytes
@@ -203,7 +204,8 @@ export class Writer {
   async #recall(scope: string, batch: readonly Job[]): Promise<void> {
     const unknown = new Map(batch.filter((job) => !this.#known.has(keyOf(job))).map((job) => [job.id, job]))
     if (unknown.size === 0) return
-    const found = await this.#db.read(`select ${logColumns} from ${this.#place.schema}.log where scope = $1::text and id = any($2::text[])`, [scope, [...unknown.keys()]])
+    const text = `select ${logColumns} from ${this.#place.schema}.log where scope = $1::text and id = any($2::text[])`
+    const found = await patiently(this.#place.timeout, () => this.#db.read(text, [scope, [...unknown.keys()]]))
     for (const log of logsOf(found)) this.#remember(unknown.get(log.id) as Job, log) // only what was asked for is found
   }
 
