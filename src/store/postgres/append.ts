@@ -30,44 +30,69 @@ export const grown = (growth: Growth, append: CheckedAppend, hash: Hash): Growth
   return { before, after: { ...log, head, entries, peaks: range.peaks }, steps: [...steps, { append, nodes, appended }] }
 }
 
+/** What an append has or has not, beside rows. A statement without what it does not need takes the server less time. */
+interface Carries {
+  readonly operations: boolean
+  readonly blocks: boolean
+}
+
+/** Numbers of parameters, each after the one before. */
+const parameters = (first: number, types: readonly string[]): string => types.map((type, index) => `$${first + index}::${type}[]`).join(', ')
+
 /**
  * Gives the keys of the logs that have grown. The others are not at their heads any more, or have seen an operation.
  * A row that speaks of a block that is not there is a violation of a foreign key: then nothing is done.
  */
-export const appendText = (schema: string): string => `
-  with given as (
-    select * from unnest($2::bigint[], $3::bigint[], $4::bytea[], $5::bigint[], $6::bytea[], $7::bigint[], $8::bytea[])
-      as g (log, size, root, new_size, new_root, entries, peaks)
-  ), ran as (
-    select * from unnest($9::bigint[], $10::text[], $11::bigint[], $12::bigint[], $13::bytea[]) as o (log, id, base, size, root)
-  ), grown as (
-    update ${schema}.log l set size = g.new_size, root = g.new_root, entries = g.entries, peaks = g.peaks
-    from given g
-    where l.scope = $1::text and l.key = g.log and l.size = g.size and l.root = g.root
-      and not exists (select 1 from ran r join ${schema}.operation o on o.scope = $1::text and o.log = r.log and o.id = r.id where r.log = g.log)
-    returning l.key
-  ), added as (
-    insert into ${schema}.row (scope, segment, position, place, node, body)
-    select $1::text, r.log, r.position, r.place, r.node, r.body
-    from unnest($14::bigint[], $15::bigint[], $16::bigint[], $17::bytea[], $18::text[]) as r (log, position, place, node, body)
-    join grown on grown.key = r.log
-  ), noted as (
-    insert into ${schema}.operation (scope, log, id, base, size, root)
-    select $1::text, r.log, r.id, r.base, r.size, r.root from ran r join grown on grown.key = r.log
-  ), stored as (
-    insert into ${schema}.block (scope, id, kept, bytes)
-    select $1::text, b.id, false, b.bytes from unnest($19::bigint[], $20::bytea[], $21::bytea[]) as b (log, id, bytes)
-    join grown on grown.key = b.log
-    on conflict (scope, id) do nothing
-  ), spoken as (
-    insert into ${schema}.mention (scope, segment, position, block)
-    select $1::text, m.log, m.position, m.block from unnest($22::bigint[], $23::bigint[], $24::bytea[]) as m (log, position, block)
-    join grown on grown.key = m.log
-  )
-  select key from grown`
+const appendText = (schema: string, { operations, blocks }: Carries): string => {
+  const afterOperations = operations ? 19 : 14
+  const parts = [
+    `given as (
+      select * from unnest(${parameters(2, ['bigint', 'bigint', 'bytea', 'bigint', 'bytea', 'bigint', 'bytea'])}) as g (log, size, root, new_size, new_root, entries, peaks)
+    )`,
+    operations &&
+      `ran as (
+      select * from unnest(${parameters(14, ['bigint', 'text', 'bigint', 'bigint', 'bytea'])}) as o (log, id, base, size, root)
+    )`,
+    `grown as (
+      update ${schema}.log l set size = g.new_size, root = g.new_root, entries = g.entries, peaks = g.peaks
+      from given g
+      where l.scope = $1::text and l.key = g.log and l.size = g.size and l.root = g.root
+        ${operations ? `and not exists (select 1 from ran r join ${schema}.operation o on o.scope = $1::text and o.log = r.log and o.id = r.id where r.log = g.log)` : ''}
+      returning l.key
+    )`,
+    `added as (
+      insert into ${schema}.row (scope, segment, position, place, node, body)
+      select $1::text, r.log, r.position, r.place, r.node, r.body
+      from unnest(${parameters(9, ['bigint', 'bigint', 'bigint', 'bytea', 'text'])}) as r (log, position, place, node, body)
+      join grown on grown.key = r.log
+    )`,
+    operations &&
+      `noted as (
+      insert into ${schema}.operation (scope, log, id, base, size, root)
+      select $1::text, r.log, r.id, r.base, r.size, r.root from ran r join grown on grown.key = r.log
+    )`,
+    blocks &&
+      `stored as (
+      insert into ${schema}.block (scope, id, kept, bytes)
+      select $1::text, b.id, false, b.bytes from unnest(${parameters(afterOperations, ['bigint', 'bytea', 'bytea'])}) as b (log, id, bytes)
+      join grown on grown.key = b.log
+      on conflict (scope, id) do nothing
+    )`,
+    blocks &&
+      `spoken as (
+      insert into ${schema}.mention (scope, segment, position, block)
+      select $1::text, m.log, m.position, m.block from unnest(${parameters(afterOperations + 3, ['bigint', 'bigint', 'bytea'])}) as m (log, position, block)
+      join grown on grown.key = m.log
+    )`,
+  ]
+  return `with ${parts.filter((part) => part !== false).join(', ')} select key from grown`
+}
 
-/** What it is given. All is in the order of keys and ids, so that two that meet don't wait for each other crosswise. */
-export const appendValues = (scope: string, growths: readonly Growth[]): readonly unknown[] => {
+/**
+ * A statement and what it is given. All is in the order of keys and ids, so that two that meet don't wait for each other
+ * crosswise.
+ */
+export const appendStatement = (schema: string, scope: string, growths: readonly Growth[]): { readonly text: string; readonly values: readonly unknown[] } => {
   const logs = growths.toSorted((one, other) => one.before.key - other.before.key)
   const given = logs.map(({ before, after }) => [before.key, before.head.size, bytesOf(before.head.root), after.head.size, bytesOf(after.head.root), after.entries, joined(after.peaks)])
   const ran: unknown[][] = []
@@ -88,14 +113,17 @@ export const appendValues = (scope: string, growths: readonly Growth[]): readonl
     }
   }
   const inOrder = blocks.toSorted(([, { id: one }], [, { id: other }]) => (one < other ? -1 : one > other ? 1 : 0))
-  return [
-    scope,
-    ...columns(7, given),
-    ...columns(5, ran),
-    ...columns(5, rows),
-    ...columns(3, inOrder.map(([log, { id, bytes }]) => [log, bytesOf(id), bytes])),
-    ...columns(3, mentions),
-  ]
+  const carries = { operations: ran.length > 0, blocks: mentions.length > 0 } // a block that no row speaks of is not taken
+  return {
+    text: appendText(schema, carries),
+    values: [
+      scope,
+      ...columns(7, given),
+      ...columns(5, rows),
+      ...(carries.operations ? columns(5, ran) : []),
+      ...(carries.blocks ? [...columns(3, inOrder.map(([log, { id, bytes }]) => [log, bytesOf(id), bytes])), ...columns(3, mentions)] : []),
+    ],
+  }
 }
 
 export const bytesOf = (digits: string): Buffer => Buffer.from(digits, 'hex')

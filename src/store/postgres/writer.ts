@@ -12,7 +12,7 @@ import type { StoreFault } from '../fault.ts'
 import { maxMissed } from '../lookup.ts'
 import type { Appended, Head } from '../store.ts'
 import { headOf } from '../tree.ts'
-import { appendText, appendValues, bytesOf, grown, type Growth } from './append.ts'
+import { appendStatement, bytesOf, grown, type Growth } from './append.ts'
 import { stateOf, type Database } from './database.ts'
 import { faultOf, foreignKey, patiently, type Place } from './fault.ts'
 import { findLog, logColumns, logsOf, type Log } from './log.ts'
@@ -41,7 +41,6 @@ export class Writer {
   readonly #db: Database
   readonly #place: Place
   readonly #hash: Hash
-  readonly #text: string
   readonly #known = new Map<string, Log>()
   /** Logs that a statement is on its way for. */
   readonly #busy = new Set<string>()
@@ -53,7 +52,6 @@ export class Writer {
     this.#db = db
     this.#place = place
     this.#hash = hash
-    this.#text = appendText(place.schema)
   }
 
   append(scope: string, id: string, append: CheckedAppend): Promise<Answered> {
@@ -196,7 +194,8 @@ export class Writer {
   }
 
   async #run(scope: string, growths: readonly Growth[]): Promise<ReadonlySet<number>> {
-    const done = await this.#db.write(this.#text, appendValues(scope, growths))
+    const { text, values } = appendStatement(this.#place.schema, scope, growths)
+    const done = await this.#db.write(text, values)
     return new Set(done.map(({ key }) => Number(key)))
   }
 
