@@ -64,7 +64,7 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
       }
       return right(Object.freeze(ids.map((id) => found.get(id)?.slice())))
     },
-    hasBlocks: store.hasBlocks,
+    hasBlocks: (ids) => store.hasBlocks(ids),
   })
   standsFor(cached, store)
   return cached

@@ -15,11 +15,11 @@ export const blockContract = (name: string, makePlace: () => Promise<BlockPlace>
   Object.entries(blockCases).map(([title, work]) => ({
     name: `${name}: ${title}`,
     run: async () => {
-      const { store, leave } = await makePlace()
+      const place = await makePlace()
       try {
-        await work(store)
+        await work(place.store)
       } finally {
-        await leave?.()
+        await place.leave?.()
       }
     },
   }))

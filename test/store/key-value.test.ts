@@ -1,8 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
+import type { BlockId } from 'indelible'
 import { blockCache, cachedBlocks, keyValueBlocks, memoryStore, storeFaultText, type BlockStore, type KeyValueStore } from 'indelible/store'
-import { blockContract, keyValueContract } from 'indelible/testing'
+import { blockContract, keyValueContract, type KeyValuePlace } from 'indelible/testing'
 import { keyValueMap } from './key-value-map.ts'
 
 for (const { name, run } of keyValueContract('a map', async () => ({ store: keyValueMap() }))) it(name, run)
@@ -28,6 +29,58 @@ const table = async () => {
 }
 
 for (const { name, run } of keyValueContract('a table', table)) it(name, run)
+
+/** A client as most are: a class, whose methods are of its prototype and need their `this`. */
+class Client implements Required<KeyValueStore> {
+  readonly #map = new Map<string, Uint8Array>()
+
+  async mget(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]> {
+    return keys.map((key) => this.#map.get(key)?.slice())
+  }
+
+  async mset(entries: readonly (readonly [string, Uint8Array])[]): Promise<void> {
+    for (const [key, value] of entries) this.#map.set(key, value.slice())
+  }
+
+  async deletePrefix(prefix: string): Promise<void> {
+    for (const key of this.#map.keys()) if (key.startsWith(prefix)) this.#map.delete(key)
+  }
+}
+
+/** A place that is one too. */
+class Place implements Required<KeyValuePlace> {
+  readonly store = new Client()
+  #left = false
+
+  async leave(): Promise<void> {
+    if (this.#left) throw new Error('it was left before')
+    this.#left = true
+  }
+}
+
+for (const { name, run } of keyValueContract('a class', async () => new Place())) it(name, run)
+
+/** A store of blocks that is a class, as an adapter of somebody's may be. */
+class Blocks implements BlockStore {
+  readonly #inner = memoryStore()
+  readonly hash = this.#inner.hash
+  readonly scope = this.#inner.scope
+
+  putBlocks(blocks: readonly Uint8Array[]): ReturnType<BlockStore['putBlocks']> {
+    return this.#inner.putBlocks(blocks)
+  }
+
+  getBlocks(ids: readonly BlockId[]): ReturnType<BlockStore['getBlocks']> {
+    return this.#inner.getBlocks(ids)
+  }
+
+  hasBlocks(ids: readonly BlockId[]): ReturnType<BlockStore['hasBlocks']> {
+    return this.#inner.hasBlocks(ids)
+  }
+}
+
+for (const { name, run } of blockContract('a class', async () => ({ store: new Blocks() }))) it(name, run)
+for (const { name, run } of blockContract('a cache before a class', async () => ({ store: cachedBlocks(new Blocks(), blockCache()) }))) it(name, run)
 for (const { name, run } of blockContract('memory', async () => ({ store: memoryStore() }))) it(name, run)
 for (const { name, run } of blockContract('a cache', async () => ({ store: cachedBlocks(memoryStore(), blockCache()) }))) it(name, run)
 for (const { name, run } of blockContract('a cache that keeps almost nothing', async () => ({ store: cachedBlocks(memoryStore(), blockCache({ maxBytes: 600 })) }))) it(name, run)
