@@ -7,30 +7,16 @@
  */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { View } from '../history/index.ts'
-import type { JsonObject } from '../json/index.ts'
-import { pairCalls, type Message } from '../message/index.ts'
-import { foldPages, type Note } from '../notes/index.ts'
-import type { PageKind, ResidencyLevel } from '../pages/index.ts'
+import type { Message } from '../message/index.ts'
+import type { Note } from '../notes/index.ts'
+import type { ResidencyLevel } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import { deriveContext, type DerivedContext, type SentContext } from './derive.ts'
 import { adjusting, isEvidence } from './degrade.ts'
 import type { Candidate, Policy } from './policy.ts'
 import { plain } from './represent.ts'
-import { isSubstantive } from './substantive.ts'
+import { markInMeta, retainedIn, type MarkOf } from './retained.ts'
 import { estimateTokens, type Estimator } from './tokens.ts'
-
-/**
- * What a message is marked as. An application marks what it appends in `meta`, under `indelible`:
- * `{ indelible: { mark: 'feedback' } }`, `{ indelible: { mark: 'report', of: 'proposal-1' } }`. Text is never guessed at.
- */
-export type Mark =
-  /** What a person says of the work. Every piece is kept; so are the pages tagged `constraint` and `preference`. */
-  | { readonly mark: 'feedback' }
-  /** Of each of these the latest is kept, with what follows up to the next marked message. */
-  | { readonly mark: 'test_result' | 'self_review' | 'summary' }
-  /** Kept with the proposal of the same id. */
-  | { readonly mark: 'report'; readonly of: string }
-  | { readonly mark: 'proposal'; readonly id: string }
 
 export type ManageOptions = (
   | { readonly maxTokens: number; readonly maxChars?: undefined; readonly estimate?: Estimator }
@@ -42,8 +28,6 @@ export type ManageOptions = (
   readonly notes?: Sequence<Note>
   readonly previous?: SentContext | undefined
 }
-
-export type MarkOf = (message: Message) => Mark | undefined
 
 /** A derived context by what messages are marked as; its sizes are in the unit of the limit. */
 export interface ManagedView extends DerivedContext {
@@ -57,9 +41,10 @@ export interface ManagedView extends DerivedContext {
  * A record as a prompt is given it, within a limit of tokens or characters.
  *
  * Kept first: the last message with its call's other half; the instructions at the beginning, with the first thing that
- * was asked; every piece of feedback; the latest test result, self review and summary, each with what follows it; reports
- * with their proposals. Then answers of tools are cut to head and tail, oldest first, and then what is left is pointed at,
- * oldest first. If not even the minimum of everything fits, that minimum is given, and `overBudget` says so.
+ * was asked; every piece of feedback, rule and preference; the latest test result, self review and summary, each with what
+ * follows up to the next marked message; reports with their proposals. Then answers of tools are cut to head and tail,
+ * oldest first, and then what is left is pointed at, oldest first. If not even the minimum of everything fits, that
+ * minimum is given, and `overBudget` says so.
  *
  * Managing what was managed changes nothing, if it fitted.
  *
@@ -77,46 +62,6 @@ export const manageHistory = (view: View<Message>, options: ManageOptions): Mana
   const overBudget = isLeft(derived) || retained.reduce((sum, position) => sum + estimate(view.at(position) as Message), 0) > limit
   while (isLeft(derived)) derived = deriveContext(view, { budget: Math.ceil(derived.left.needed), policy, estimate, notes, previous })
   return Object.freeze(Object.defineProperties({ overBudget, retained } as ManagedView, Object.getOwnPropertyDescriptors(derived.right)))
-}
-
-/** The positions that are kept first, in order, each with its call's other half. */
-const retainedIn = (view: View<Message>, notes: Sequence<Note>, markOf: MarkOf): readonly number[] => {
-  const retagged = foldPages(notes)
-  const messages = view.toArray()
-  const marks = messages.map((message) => markOf(message))
-  const retained = new Set<number>()
-
-  const instructions = messages.findIndex((_, position) => kindAt(position) !== 'bootstrap')
-  for (let position = 0; position < (instructions === -1 ? messages.length : instructions); position++) retained.add(position)
-  retained.add(messages.findIndex(isSubstantive))
-  for (const position of messages.keys()) {
-    const kind = kindAt(position)
-    if (kind === 'constraint' || kind === 'preference' || marks[position]?.mark === 'feedback') retained.add(position)
-  }
-  for (const latest of ['test_result', 'self_review', 'summary'] as const) {
-    const found = marks.findLastIndex((mark) => mark?.mark === latest)
-    if (found === -1) continue
-    retained.add(found)
-    for (let position = found + 1; position < messages.length && marks[position] === undefined; position++) retained.add(position)
-  }
-  const proposals = new Map(marks.flatMap((mark, position) => (mark?.mark === 'proposal' ? [[mark.id, position] as const] : [])))
-  for (const [position, mark] of marks.entries()) {
-    if (mark?.mark !== 'report') continue
-    retained.add(position)
-    retained.add(proposals.get(mark.of) ?? position)
-  }
-  retained.add(messages.length - 1)
-  retained.delete(-1)
-  for (const { position, answer } of pairCalls(view)) {
-    if (answer === undefined) continue
-    if (retained.has(position)) retained.add(answer.position)
-    else if (retained.has(answer.position)) retained.add(position)
-  }
-  return Object.freeze([...retained].toSorted((a, b) => a - b))
-
-  function kindAt(position: number): PageKind {
-    return retagged.get(position) ?? (view.pages.at(position) as PageKind)
-  }
 }
 
 const managed = (retained: ReadonlySet<number>): Policy => ({
@@ -150,13 +95,3 @@ const isLargeAnswer = (candidate: Candidate): boolean => isEvidence(candidate) &
 const large = 1000
 
 const charactersOf: Estimator = (message) => message.content.reduce((sum, part) => sum + plain(part).length, 0)
-
-/** The mark under `indelible` in a message's `meta`; undefined for what is none. */
-const markInMeta: MarkOf = ({ meta }) => {
-  const mark = meta?.['indelible']
-  if (typeof mark !== 'object' || mark === null || !('mark' in mark)) return undefined
-  const { mark: kind, of, id } = mark as JsonObject
-  if (kind === 'feedback' || kind === 'test_result' || kind === 'self_review' || kind === 'summary') return { mark: kind }
-  if (kind === 'report' && typeof of === 'string') return { mark: kind, of }
-  return kind === 'proposal' && typeof id === 'string' ? { mark: kind, id } : undefined
-}

@@ -1,7 +1,7 @@
 /** Managed histories: what is kept first, what is cut, what is pointed at, and that the laws hold. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { assistant, settle, system, toolCall, toolResult, user, type Json, type Message } from 'indelible'
+import { assistant, settle, system, toolCall, toolResult, user, type Json, type Message, type Note, type PageKind } from 'indelible'
 import { manageHistory, type Mark } from 'indelible/context'
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 
@@ -73,6 +73,52 @@ describe('manageHistory', () => {
   })
   it('needs a limit', () => {
     expect(() => manageHistory(view, {} as { maxTokens: number })).toThrow('manageHistory needs a limit: maxTokens or maxChars')
+  })
+  it('what follows a test result ends at the next message with a mark, in meta or as a page', () => {
+    const result = marked(user('2 tests fail.'), { mark: 'test_result' })
+    const followed = (message: Message, page?: PageKind, notes: readonly Note[] = []): readonly number[] => {
+      const messages = [user('Fix it.'), result, assistant('a'), message, assistant('b'), assistant('c'), user('d')]
+      return manageHistory(recordOf(messages, [undefined, undefined, undefined, page]), { maxTokens: 1000, notes }).retained
+    }
+    expect(followed(user('m'))).toEqual([0, 1, 2, 3, 4, 5, 6])
+    expect(followed(marked(user('m'), { mark: 'feedback' }))).toEqual([0, 1, 2, 3, 6])
+    expect(followed(marked(user('m'), { mark: 'proposal', id: 'p' }))).toEqual([0, 1, 2, 6])
+    expect(followed(user('m'), 'constraint')).toEqual([0, 1, 2, 3, 6])
+    expect(followed(user('m'), 'preference')).toEqual([0, 1, 2, 3, 6])
+    expect(followed(user('m'), 'plan')).toEqual([0, 1, 2, 3, 4, 5, 6])
+    expect(followed(user('m'), undefined, [{ type: 'pin', position: 3 }])).toEqual([0, 1, 2, 3, 6])
+    expect(followed(user('m'), 'constraint', [{ type: 'page', position: 3, kind: 'plan' }])).toEqual([0, 1, 2, 3, 4, 5, 6])
+  })
+  it('keeps the latest of each of the three kinds, and not those before', () => {
+    for (const mark of ['test_result', 'self_review', 'summary'] as const) {
+      const said = marked(assistant('said'), { mark })
+      const ends = marked(assistant('p'), { mark: 'proposal', id: 'p' })
+      const managed = manageHistory(recordOf([user('Fix it.'), said, assistant('a'), said, assistant('b'), ends, assistant('c'), user('d')]), { maxTokens: 1000 })
+      expect([mark, managed.retained]).toEqual([mark, [0, 3, 4, 7]])
+    }
+  })
+  it('keeps every page that is a rule or a preference, and every instruction at the beginning', () => {
+    const messages = [system('a'), system('b'), system('c'), assistant('d'), user('Fix it.'), assistant('e'), assistant('f'), system('g'), marked(assistant('h'), { mark: 'proposal', id: 'p' }), user('i')]
+    const managed = manageHistory(recordOf(messages, [undefined, undefined, undefined, undefined, undefined, 'constraint', 'preference']), { maxTokens: 1000, notes: [{ type: 'pin', position: 8 }] })
+    expect(managed.retained).toEqual([0, 1, 2, 4, 5, 6, 8, 9])
+  })
+  it('keeps with a report the nearest proposal of its id before it', () => {
+    const proposal = (id: string): Message => marked(assistant(`proposal ${id}`), { mark: 'proposal', id })
+    const report = (of: string): Message => marked(user(`report of ${of}`), { mark: 'report', of })
+    const retained = (...messages: Message[]): readonly number[] => manageHistory(recordOf([user('Fix it.'), ...messages, assistant('x'), user('y')]), { maxTokens: 1000 }).retained
+    expect(retained(proposal('p'), report('p'), proposal('p'), report('p'))).toEqual([0, 1, 2, 3, 4, 6])
+    expect(retained(proposal('p'), proposal('p'), report('p'))).toEqual([0, 2, 3, 5])
+    expect(retained(proposal('p'), proposal('q'), report('p'), report('r'))).toEqual([0, 1, 3, 4, 6])
+    expect(retained(report('p'), proposal('p'))).toEqual([0, 1, 4])
+  })
+  it('keeps calls and their results together', () => {
+    const asking = assistant(toolCall('a', 'read', {}), toolCall('b', 'read', {}))
+    const retained = (...messages: Message[]): readonly number[] => manageHistory(recordOf([user('Fix it.'), assistant('hm'), ...messages]), { maxTokens: 1000 }).retained
+    expect(retained(asking, toolResult('a', '1'), toolResult('b', '2'))).toEqual([0, 2, 3, 4])
+    expect(retained(asking, toolResult('a', '1'), marked(toolResult('b', '2'), { mark: 'feedback' }), assistant('x'), user('y'))).toEqual([0, 2, 3, 4, 6])
+    expect(retained(marked(asking, { mark: 'feedback' }), toolResult('a', '1'), toolResult('b', '2'), assistant('x'), user('y'))).toEqual([0, 2, 3, 4, 6])
+    expect(retained(asking, toolResult('b', '2'), user('meanwhile'), assistant('x'), toolResult('a', 'late'))).toEqual([0, 2, 3, 6])
+    expect(retained(assistant(toolCall('a', 'read', {})))).toEqual([0, 2])
   })
   it('marks can be read from anywhere', () => {
     const managed = manageHistory(recordOf([user('a'), assistant('b'), user('c'), assistant('d')]), { maxTokens: 100, markOf: ({ content }) => (JSON.stringify(content).includes('"b"') ? { mark: 'feedback' } : undefined) })

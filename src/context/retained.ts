@@ -1,0 +1,81 @@
+/** What a managed history keeps first, by what its messages are marked as. Marks are said, never guessed from text. */
+import type { View } from '../history/index.ts'
+import type { JsonObject } from '../json/index.ts'
+import { pairCalls, type Message } from '../message/index.ts'
+import { foldPages, type Note } from '../notes/index.ts'
+import type { PageKind } from '../pages/index.ts'
+import type { Sequence } from '../sequence/index.ts'
+import { isSubstantive } from './substantive.ts'
+
+/**
+ * What a message is marked as. An application marks what it appends in `meta`, under `indelible`:
+ * `{ indelible: { mark: 'feedback' } }`, `{ indelible: { mark: 'report', of: 'proposal-1' } }`. Pages tagged `constraint`
+ * or `preference`, also by a note, count as marked, and are kept as feedback is.
+ */
+export type Mark =
+  /** What a person says of the work. Every piece is kept. */
+  | { readonly mark: 'feedback' }
+  /** Of each of these the latest is kept, with what follows up to the next marked message. */
+  | { readonly mark: 'test_result' | 'self_review' | 'summary' }
+  /** Kept with the proposal of the same id: the nearest before it. */
+  | { readonly mark: 'report'; readonly of: string }
+  | { readonly mark: 'proposal'; readonly id: string }
+
+export type MarkOf = (message: Message) => Mark | undefined
+
+/** The positions that are kept first, in order, each with the other half of its calls. Cost: O(record). */
+export const retainedIn = (view: View<Message>, notes: Sequence<Note>, markOf: MarkOf): readonly number[] => {
+  const messages = view.toArray()
+  const retagged = foldPages(notes)
+  const kinds = messages.map((_, position) => retagged.get(position) ?? view.pages.at(position))
+  const marks = messages.map((message, position) => markOf(message) ?? ruleAs(kinds[position]))
+  const retained = new Set<number>()
+
+  for (const position of messages.keys()) {
+    if (kinds[position] !== 'bootstrap') break
+    retained.add(position)
+  }
+  retained.add(messages.findIndex(isSubstantive))
+  for (const latest of ['test_result', 'self_review', 'summary'] as const) {
+    let position = marks.findLastIndex((mark) => mark?.mark === latest)
+    if (position === -1) continue
+    do retained.add(position++)
+    while (position < messages.length && marks[position] === undefined)
+  }
+  const proposals = new Map<string, number>()
+  for (const [position, mark] of marks.entries()) {
+    if (mark?.mark === 'feedback' || isRule(kinds[position])) retained.add(position)
+    if (mark?.mark === 'proposal') proposals.set(mark.id, position)
+    if (mark?.mark === 'report') retained.add(position).add(proposals.get(mark.of) ?? position)
+  }
+  retained.add(messages.length - 1).delete(-1)
+  return Object.freeze(withOtherHalves(retained, view).toSorted((a, b) => a - b))
+}
+
+/** The mark under `indelible` in a message's `meta`; undefined for what is none. */
+export const markInMeta: MarkOf = ({ meta }) => {
+  const mark = meta?.['indelible']
+  if (typeof mark !== 'object' || mark === null || !('mark' in mark)) return undefined
+  const { mark: kind, of, id } = mark as JsonObject
+  if (kind === 'feedback' || kind === 'test_result' || kind === 'self_review' || kind === 'summary') return { mark: kind }
+  if (kind === 'report' && typeof of === 'string') return { mark: kind, of }
+  return kind === 'proposal' && typeof id === 'string' ? { mark: kind, id } : undefined
+}
+
+const isRule = (kind: PageKind | undefined): boolean => kind === 'constraint' || kind === 'preference'
+
+const ruleAs = (kind: PageKind | undefined): Mark | undefined => (isRule(kind) ? { mark: 'feedback' } : undefined)
+
+/** Positions, with those that a call and its answer tie to them: of one call that is in, all calls of its message, and their answers. */
+const withOtherHalves = (positions: ReadonlySet<number>, view: View<Message>): readonly number[] => {
+  const others = new Map<number, number[]>()
+  const tie = (from: number, to: number): void => void (others.get(from)?.push(to) ?? others.set(from, [to]))
+  for (const { position, answer } of pairCalls(view)) {
+    if (answer === undefined) continue
+    tie(position, answer.position)
+    tie(answer.position, position)
+  }
+  const all = new Set(positions)
+  for (const position of all) for (const other of others.get(position) ?? []) all.add(other) // a set is read to its end, with what is added
+  return [...all]
+}
