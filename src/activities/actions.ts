@@ -9,20 +9,58 @@ import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { digestOf } from '../digest/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { LogInfo, Store, StoreFault } from '../store/index.ts'
+import type { ActivityFault } from './failure.ts'
 
 /** What is known of an action. */
 export interface Known {
-  /** The digest of what it was given. */
+  /** The digest of what it was given; empty, where only its end is known. */
   readonly input: string
+  /** How often it was begun: the last to begin is the one that counts. */
+  readonly attempt: number
   readonly result?: JsonObject
   /** Whether the end of its stream was told. */
   readonly ended: boolean
 }
 
+/** What is to be known, given what is; or why it can't be. Called again, if somebody else was quicker. */
+export type Change = (known: Known | undefined) => Either<ActivityFault, Known>
+
 export interface Actions {
   readonly find: (action: string) => Promise<Either<StoreFault, Known | undefined>>
-  /** Note what is known now. What was known before stays: the first result, and an end that was told. */
-  readonly note: (action: string, known: Known) => Promise<Either<StoreFault, Known>>
+  /** Note a change, unless it changes nothing. Gives what is known then. */
+  readonly note: (action: string, change: Change) => Promise<Either<ActivityFault, Known>>
+}
+
+/** The action begins, for the first time or again. One that has a result stays as it is. */
+export const begun =
+  (action: string, input: string, attempt: number): Change =>
+  (known) => {
+    if (known === undefined) return right({ input, attempt, ended: false })
+    const refusal = refused(action, input, known)
+    if (refusal !== undefined) return left(refusal)
+    return right(known.result !== undefined ? known : { ...known, input, attempt: Math.max(attempt, known.attempt + 1) })
+  }
+
+/** The action has a result: this one, unless it had one before. `ended` says that there is no stream whose end is to be told. */
+export const answered =
+  (action: string, input: string, result: JsonObject, ended: boolean): Change =>
+  (known) => {
+    if (known === undefined) return right({ input, attempt: 1, result, ended })
+    const refusal = refused(action, input, known)
+    if (refusal !== undefined) return left(refusal)
+    return right(known.result !== undefined ? known : { ...known, input, result, ended: known.ended || ended })
+  }
+
+/** The end of the action's stream was told, by this attempt. */
+export const ended =
+  (attempt: number): Change =>
+  (known) =>
+    right(known?.ended === true ? known : { input: '', ...known, attempt: Math.max(attempt, known?.attempt ?? 0), ended: true })
+
+/** Why an action can't be done with this input. */
+export const refused = (action: string, input: string, known: Known): ActivityFault | undefined => {
+  if (known.input !== '' && known.input !== input) return { _tag: 'OtherAction', action }
+  return known.ended && known.result === undefined ? { _tag: 'ActionEnded', action } : undefined
 }
 
 export const actionsOf = (store: Store): Actions => {
@@ -37,17 +75,19 @@ export const actionsOf = (store: Store): Actions => {
       const found = await read(action)
       return isLeft(found) ? found : right(found.right?.known)
     },
-    note: async (action, known) => {
+    note: async (action, change) => {
       for (;;) {
         const found = await read(action)
         if (isLeft(found)) return found
-        const now = found.right === undefined ? known : joined(found.right.known, known)
-        const meta = { 'indelible.action': action, ...now }
+        const before = found.right?.known
+        const changed = change(before)
+        if (isLeft(changed) || changed.right === before) return changed
+        const meta = { 'indelible.action': action, ...changed.right }
         const written =
           found.right === undefined
             ? await store.create({ id: idOf(action), meta })()
             : await store.update(found.right.log.id, { expected: found.right.log.version, meta })()
-        if (!isLeft(written)) return right(now)
+        if (!isLeft(written)) return changed
         const { _tag } = written.left
         if (_tag !== 'LogExists' && _tag !== 'MetaConflict' && _tag !== 'NoSuchLog') return written // else somebody was quicker: look again
       }
@@ -56,38 +96,29 @@ export const actionsOf = (store: Store): Actions => {
 }
 
 /** The same for this process alone. */
-export const actionsInMemory = (most = 10_000): ((scope: string) => Actions) => {
+export const actionsInMemory = (most = 10_000): Actions => {
   const all = new Map<string, Known>()
-  return (scope) => {
-    const keyOf = (action: string): string => JSON.stringify([scope, action])
-    return {
-      find: async (action) => right(all.get(keyOf(action))),
-      note: async (action, known) => {
-        const key = keyOf(action)
-        const before = all.get(key)
-        const now = before === undefined ? known : joined(before, known)
-        all.delete(key)
-        all.set(key, now)
-        for (const oldest of all.keys()) {
-          if (all.size <= most) break
-          all.delete(oldest)
-        }
-        return right(now)
-      },
-    }
+  return {
+    find: async (action) => right(all.get(action)),
+    note: async (action, change) => {
+      const changed = change(all.get(action))
+      if (isLeft(changed)) return changed
+      all.delete(action)
+      all.set(action, changed.right)
+      for (const oldest of all.keys()) {
+        if (all.size <= most) break
+        all.delete(oldest)
+      }
+      return changed
+    },
   }
-}
-
-const joined = (before: Known, { result, ended }: Known): Known => {
-  const first = before.result ?? result
-  return { input: before.input, ...(first !== undefined && { result: first }), ended: before.ended || ended }
 }
 
 /** Whatever an action is called, its log has an id. */
 const idOf = (action: string): string => `indelible.action:${digestOf(action)}`
 
 const knownIn = ({ meta }: LogInfo): Known | undefined => {
-  const { input, result, ended } = meta as { readonly [key: string]: unknown }
-  if (typeof input !== 'string' || typeof ended !== 'boolean') return undefined
-  return { input, ended, ...(typeof result === 'object' && result !== null && { result: result as JsonObject }) }
+  const { input, attempt = 1, result, ended: told } = meta as { readonly [key: string]: unknown }
+  if (typeof input !== 'string' || typeof attempt !== 'number' || typeof told !== 'boolean') return undefined
+  return { input, attempt, ended: told, ...(typeof result === 'object' && result !== null && { result: result as JsonObject }) }
 }

@@ -7,12 +7,17 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { manageHistory } from '../context/index.ts'
 import { digestOf } from '../digest/index.ts'
-import { decodeMessage, messageFaultText } from '../message/index.ts'
+import { formatPath } from '../json/index.ts'
+import { decodeMessage, type MessageFault } from '../message/index.ts'
 import { isPageKind } from '../pages/index.ts'
+import { answered, refused } from './actions.ts'
+import { checkAction, checkLimit } from './check.ts'
+import { Ending } from './ending.ts'
+import { Cancelled, Failed, faultOf, given } from './failed.ts'
 import { ActivityFailure } from './failure.ts'
-import { Failed, given, hostOf, jsonOf, knownOf, stored, type ActivityOptions, type Host } from './host.ts'
-import type { AppendInput, AppendResult, EndInput, HistoryActivities } from './input.ts'
-import { streamWith } from './stream.ts'
+import { hostOf, jsonOf, stored, type ActivityOptions, type Host } from './host.ts'
+import type { AppendInput, AppendResult, EndInput, HistoryActivities, StreamResult } from './input.ts'
+import { streamKey, streamWith, type Streams } from './stream.ts'
 
 /**
  * The activities on a store and models. Give their functions to the engine, and `chatStep` to the workflow.
@@ -22,10 +27,12 @@ import { streamWith } from './stream.ts'
  */
 export const historyActivities = (options: ActivityOptions): HistoryActivities => {
   const host = hostOf(options)
+  const streams: Streams = new Map()
   return Object.freeze<HistoryActivities>({
     appendMessage: (input) => reported(host, () => append(host, input)),
     manage: ({ history, ...limit }) =>
       reported(host, async () => {
+        checkLimit(limit)
         const view = (await host.hydrated({ history })).view()
         const { retained, residency, tokens: size, budget, overBudget } = manageHistory(view, limit)
         const shown = [...residency].flatMap((level, position) => (level === 'pointer' ? [] : [position]))
@@ -36,8 +43,8 @@ export const historyActivities = (options: ActivityOptions): HistoryActivities =
         const view = (await host.hydrated(input)).view()
         return { messages: view.toArray(), pages: [...view.pages] }
       }),
-    stream: (input) => reported(host, () => streamWith(host, input)),
-    endStream: (input) => reported(host, () => end(host, input)),
+    stream: (input) => reported(host, () => streamWith(host, streams, input)),
+    endStream: (input) => reported(host, () => end(host, streams, input)),
   })
 }
 
@@ -46,27 +53,40 @@ const reported = async <T>(host: Host, work: () => Promise<T>): Promise<T> => {
   try {
     return await work()
   } catch (error) {
-    if (!(error instanceof Failed)) throw error
-    host.onFailure?.(error.fault)
-    throw new ActivityFailure(error.fault)
+    if (error instanceof Cancelled) throw error.reason
+    const fault = faultOf(error)
+    host.failed(fault)
+    throw new ActivityFailure(fault)
   }
 }
 
 const append = async (host: Host, { action, message, page, scope }: AppendInput): Promise<AppendResult> => {
+  checkAction(action)
   const { blocks, actions } = host.open(scope)
   const decoded = decodeMessage(message)
-  if (isLeft(decoded)) throw new Failed({ _tag: 'InvalidInput', reason: `the message is none: ${messageFaultText(decoded.left)}` })
-  if (page !== undefined && !isPageKind(page)) throw new Failed({ _tag: 'InvalidInput', reason: 'the page kind is none' })
+  if (isLeft(decoded)) throw new Failed({ _tag: 'InvalidInput', reason: whyNoMessage(decoded.left) })
+  if (page !== undefined && !isPageKind(page)) throw new Failed({ _tag: 'InvalidInput', reason: 'the page should be a page kind' })
   const input = digestOf(JSON.stringify(['append', decoded.right, page ?? null]))
-  const known = await knownOf(actions, action, input)
+  const known = given(await actions.find(action))
+  const refusal = known && refused(action, input, known)
+  if (refusal !== undefined) throw new Failed(refusal)
   if (known?.result !== undefined) return known.result as unknown as AppendResult // as it was noted here
   const ref = await stored(blocks, decoded.right, page)
-  return given(await actions.note(action, { input, result: jsonOf({ ref }), ended: true })).result as unknown as AppendResult
+  return given(await actions.note(action, answered(action, input, jsonOf({ ref }), true))).result as unknown as AppendResult
 }
 
-const end = async ({ open, events, invocation }: Host, { action, scope }: EndInput): Promise<void> => {
-  const { actions } = open(scope)
-  if (given(await actions.find(action))?.ended === true) return
-  await events?.publish({ action, attempt: invocation?.().attempt ?? 1, seq: 0, type: 'stream_end', outcome: 'failed', reason: 'It was given up.' })
-  given(await actions.note(action, { input: '', ended: true }))
+/** Where, and what should stand there; not what does. */
+const whyNoMessage = (fault: MessageFault): string =>
+  `${formatPath(fault.path) || 'the message'} should be ${fault._tag === 'UnexpectedShape' ? fault.expected : 'plain JSON data'}`
+
+/** The last of an action that was given up. Its attempt is one more than there were: whatever goes on still counts no more. */
+const end = async (host: Host, streams: Streams, { action, scope }: EndInput): Promise<void> => {
+  checkAction(action)
+  const opened = host.open(scope)
+  const known = given(await opened.actions.find(action))
+  streams.get(streamKey(opened.blocks.scope, action))?.supersede()
+  const attempt = (known?.attempt ?? 0) + 1
+  const ending = new Ending(host, action, () => opened.actions)
+  if (known?.result !== undefined) await ending.ofAnswer(known.result as Partial<StreamResult>, attempt, () => 0)
+  else await ending.tell({ type: 'stream_end', outcome: 'failed', reason: 'It was given up.' }, attempt, () => 0)
 }

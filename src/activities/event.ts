@@ -3,11 +3,13 @@ import type { MessageRef } from '../refs/index.ts'
 import type { ModelEvent } from '../run/index.ts'
 
 /**
- * An event of the stream of one action. Attempts count from 1 and begin anew: what an earlier one has told is void. Within
- * an attempt `seq` counts from 0 without gaps.
+ * An event of the stream of one action. Attempts count from 1 and begin anew: what an earlier one has told is void, also
+ * what one tells that was given up and does not know it yet. Within an attempt `seq` counts from 0; one that is missing was
+ * not taken by the sink.
  *
  * `stream_end` is the last of an action, and there is exactly one, whatever happens: an answer, a failure, an abort, a
- * retry. An attempt that fails and will be tried again tells none.
+ * retry. An attempt that will be tried again tells none. It is told before the store notes it, so a process that dies
+ * between the two is the one case in which it comes again, by a later attempt, and none in which it never comes.
  */
 export type StreamEvent = {
   /** The id of the action. */

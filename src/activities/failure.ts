@@ -20,6 +20,12 @@ export type ActivityFault =
   | PairingFault
   /** What an activity was given is not what it takes. */
   | { readonly _tag: 'InvalidInput'; readonly reason: string }
+  /** The action has ended without a result: it failed for good, or was given up. */
+  | { readonly _tag: 'ActionEnded'; readonly action: string }
+  /** A later attempt of the action has begun, or it was given up, while this one went on. */
+  | { readonly _tag: 'Superseded'; readonly action: string }
+  /** A function that the activities were given has thrown: a registry's, an estimate, `invocation`. */
+  | { readonly _tag: 'Unexpected'; readonly cause: unknown }
   /** The action has happened before with something else. */
   | { readonly _tag: 'OtherAction'; readonly action: string }
   /** The sink, or the engine, did not take an event. If it is the end, the action is to be tried again; its answer is stored. */
@@ -45,12 +51,15 @@ export class ActivityFailure extends Error {
 
 /**
  * Whether the same might go well the next time: a store that can't be reached or is busy, a model that is overloaded
- * (HTTP 408, 409, 429, 5xx), can't be reached, or broke off. Not: what is missing, malformed, refused or too large.
+ * (HTTP 408, 409, 429, 5xx), can't be reached, or broke off. Not: what is missing, malformed, refused or too large, nor
+ * a mistake of the program.
  */
 export const isRetryable = (fault: ActivityFault): boolean => {
   switch (fault._tag) {
     case 'ModelFailed':
       return fault.status === undefined ? !isBug(fault.cause) : fault.status === 408 || fault.status === 409 || fault.status === 429 || fault.status >= 500
+    case 'Unexpected':
+      return !isBug(fault.cause)
     case 'StreamEndedEarly':
     case 'InvalidAnswer': // another answer may do
     case 'Unpublished':
@@ -92,6 +101,12 @@ const sentence = (fault: ActivityFault): string => {
       return fault.reason
     case 'OtherAction':
       return `the action ${JSON.stringify(fault.action)} has happened with something else: an action names one content only`
+    case 'ActionEnded':
+      return `the action ${JSON.stringify(fault.action)} has ended without a result: what is tried after that is another action, with an id of its own`
+    case 'Superseded':
+      return `a later attempt of the action ${JSON.stringify(fault.action)} has begun, or it was given up: this one counts no more`
+    case 'Unexpected':
+      return 'a function that the activities were given has thrown; onFailure was told what'
     case 'Unpublished':
       return `an event (${fault.event}) of the action ${JSON.stringify(fault.action)} could not be published; if there is an answer, it is stored`
     case 'Unsettled':

@@ -1,5 +1,5 @@
-/** What activities share: the store with its scopes, what is known of actions, and how a fault leaves them. */
-import { isLeft, right, type Either } from 'fp-ts/lib/Either.js'
+/** What activities share: the store with its scopes, what is known of actions, and whoever is told of them. */
+import { right } from 'fp-ts/lib/Either.js'
 import type { DeriveOptions } from '../context/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
@@ -7,8 +7,9 @@ import type { PageKind } from '../pages/index.ts'
 import { createPendingHistory, hydrate, parseHistoryJson, persist, type MessageRef, type RefHistory, type StoredHistory } from '../refs/index.ts'
 import type { ModelRegistry } from '../run/index.ts'
 import { blockCache, cachedBlocks, type BlockStore, type Store } from '../store/index.ts'
-import { actionsInMemory, actionsOf, type Actions, type Known } from './actions.ts'
+import { actionsInMemory, actionsOf, type Actions } from './actions.ts'
 import type { EventSink, Heartbeat } from './event.ts'
+import { Failed, given } from './failed.ts'
 import type { ActivityFault } from './failure.ts'
 import type { HistoryInput } from './input.ts'
 
@@ -19,14 +20,16 @@ export interface ActivityOptions {
   readonly registry: ModelRegistry
   /** Who is told what models say. Default: nobody. */
   readonly events?: EventSink
-  /** Told while an answer streams, every `heartbeatEvery` and at every event of the model. Default: nobody. */
-  readonly heartbeat?: (beat: Heartbeat) => void
+  /** Told while an answer streams, every `heartbeatEvery` and at every event of the model. It is not waited for. Default: nobody. */
+  readonly heartbeat?: (beat: Heartbeat) => unknown
   /** Milliseconds. Default: 5,000. */
   readonly heartbeatEvery?: number
+  /** Milliseconds that the sink may take for an event: then it counts as not taken. Default: 30,000. */
+  readonly publishWithin?: number
   /** What the engine says of the call that is going on; asked at its start. Default: a first and last attempt, never cancelled. */
   readonly invocation?: () => Invocation
-  /** Told of each failure with its cause, which what is thrown leaves out: for your log. Default: nobody. */
-  readonly onFailure?: (fault: ActivityFault) => void
+  /** Told of each failure with its cause, which what is thrown leaves out: for your log. It is not waited for. Default: nobody. */
+  readonly onFailure?: (fault: ActivityFault) => unknown
   /** How a budget is spent: policy and estimate. Default: those of `deriveContext`. */
   readonly derive?: Pick<DeriveOptions, 'policy' | 'estimate'>
   /** The most bytes of blocks that are kept in memory. Default: 64 MiB. */
@@ -36,8 +39,11 @@ export interface ActivityOptions {
 export interface Invocation {
   /** Counts from 1. */
   readonly attempt?: number
-  /** Whether the engine will not try again, whatever comes of it. If it may, a failure that is worth it ends no stream. Default: true. */
-  readonly last?: boolean
+  /**
+   * Whether the engine will not try again, whatever comes of it. If it may, neither an abort nor a failure that is worth
+   * it ends the stream. A function is asked once the attempt has failed: an engine may know only then. Default: true.
+   */
+  readonly last?: boolean | (() => boolean)
   readonly signal?: AbortSignal
 }
 
@@ -48,26 +54,14 @@ export interface Opened {
 }
 
 /** What activities share. */
-export interface Host extends ActivityOptions {
-  /** Throws ActivityFailure, as do all of these. */
+export interface Host extends Omit<ActivityOptions, 'heartbeat' | 'onFailure'> {
+  /** Whatever whoever is told does, it ends no activity and no process. */
+  readonly beat: (beat: Heartbeat) => void
+  readonly failed: (fault: ActivityFault) => void
+  /** Throws Failed, as do all of these. */
   readonly open: (scope: string | undefined) => Opened
   readonly hydrated: (input: HistoryInput) => Promise<StoredHistory>
   readonly read: (history: HistoryInput['history']) => RefHistory
-}
-
-/** A fault on its way out of an activity. Not an Error: it never leaves one. */
-export class Failed {
-  readonly fault: ActivityFault
-
-  constructor(fault: ActivityFault) {
-    this.fault = fault
-  }
-}
-
-/** What is there, or throws Failed. */
-export const given = <T>(answer: Either<ActivityFault, T>): T => {
-  if (isLeft(answer)) throw new Failed(answer.left)
-  return answer.right
 }
 
 export const hostOf = (options: ActivityOptions): Host => {
@@ -77,12 +71,13 @@ export const hostOf = (options: ActivityOptions): Host => {
   const open: Host['open'] = (scope = store.scope) => {
     if (!('scoped' in store)) {
       if (scope !== store.scope) throw new Failed({ _tag: 'OtherScope', expected: store.scope, found: scope })
-      return { blocks: cachedBlocks(store, cache), actions: remembered(scope) }
+      return { blocks: cachedBlocks(store, cache), actions: remembered }
     }
     const scoped = given(scope === store.scope ? right(store) : store.scoped(scope))
     return { blocks: cachedBlocks(scoped, cache), actions: actionsOf(scoped) }
   }
   const read: Host['read'] = (history) => {
+    if (typeof history !== 'object' || history === null) throw new Failed({ _tag: 'InvalidInput', reason: 'the history should be a RefHistory, or what one is written as' })
     const parsed = given(parseHistoryJson('toJSON' in history ? history.toJSON() : history))
     if (parsed.kind !== 'refs') throw new Failed({ _tag: 'InvalidInput', reason: 'the history should be one of refs, as a RefHistory is written' })
     return parsed.history
@@ -91,16 +86,23 @@ export const hostOf = (options: ActivityOptions): Host => {
     const refs = read(input.history)
     return given(await hydrate(open(refs.scope).blocks, refs)())
   }
-  return { ...options, open, read, hydrated }
+  const failed = quietly(options.onFailure, () => undefined)
+  const { heartbeat } = options
+  const beat = (told: Heartbeat): void => quietly(heartbeat, (cause) => failed({ _tag: 'Unpublished', action: told.action, event: 'heartbeat', cause }))(told)
+  return { ...options, open, read, hydrated, beat, failed }
 }
 
-/** What is known of an action; throws Failed, if it was one with something else. */
-export const knownOf = async (actions: Actions, action: string, input: string): Promise<Known | undefined> => {
-  if (typeof action !== 'string' || action === '') throw new Failed({ _tag: 'InvalidInput', reason: 'the action should have an id' })
-  const known = given(await actions.find(action))
-  if (known !== undefined && known.input !== input && known.input !== '') throw new Failed({ _tag: 'OtherAction', action })
-  return known
-}
+/** The same, of which neither a throw nor a rejection goes anywhere but there. */
+const quietly =
+  <T>(tell: ((value: T) => unknown) | undefined, otherwise: (cause: unknown) => void) =>
+  (value: T): void => {
+    try {
+      const answer = tell?.(value)
+      if (answer !== undefined) Promise.resolve(answer).catch(otherwise)
+    } catch (cause) {
+      otherwise(cause)
+    }
+  }
 
 /** Store one message. */
 export const stored = async (blocks: BlockStore, message: Message, page?: PageKind): Promise<MessageRef> => {

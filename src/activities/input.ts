@@ -20,7 +20,7 @@ export interface HistoryActivities {
   readonly hydrate: (input: HistoryInput) => Promise<HydrateResult>
   /** Call the model on a history; tell what it says to the sink; store the answer, and give its ref with a summary. */
   readonly stream: (input: StreamInput) => Promise<StreamResult>
-  /** Tell the end of a stream whose action was given up, unless it was told. */
+  /** Tell the end of a stream whose action was given up, unless it was told. An answer that is stored is told as one. */
   readonly endStream: (input: EndInput) => Promise<void>
 }
 
@@ -83,6 +83,8 @@ export interface StreamResult {
   readonly calls: readonly { readonly id: string; readonly name: string }[]
   /** The model that answered, as the provider names it. */
   readonly model?: string
+  /** Whether what is to be kept exceeds the limit of `maxTokens` or `maxChars` by itself: then more than the limit was sent. */
+  readonly overBudget?: true
   /** How many events the sink did not take. */
   readonly unpublished?: number
 }

@@ -1,132 +1,185 @@
 /** Streaming: a model is called on a history, what it says is told, and the answer is stored. */
-import { isLeft, right, type Either } from 'fp-ts/lib/Either.js'
-import { deriveContext, manageHistory, type ContextFault, type DerivedContext } from '../context/index.ts'
+import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { digestOf } from '../digest/index.ts'
-import type { View } from '../history/index.ts'
-import type { JsonObject } from '../json/index.ts'
-import { settle, toolCallsOf, type Message } from '../message/index.ts'
-import { modelFor, run, type Model, type ModelContext, type ModelResponse, type RunEvent, type Tool, type ToolDefinition } from '../run/index.ts'
-import type { StoreFault } from '../store/index.ts'
-import type { Known } from './actions.ts'
-import { Failed, given, jsonOf, knownOf, stored, type Host, type Invocation, type Opened } from './host.ts'
+import { toolCallsOf, type Message } from '../message/index.ts'
+import type { RefHistory } from '../refs/index.ts'
+import { modelFor, run, type Model, type ModelResponse, type RunEvent, type Tool, type ToolDefinition } from '../run/index.ts'
+import { answered, begun, type Known } from './actions.ts'
+import { checkAction, checkStream } from './check.ts'
+import { contextOf, type Sent } from './context.ts'
+import { Ending } from './ending.ts'
 import type { StreamEvent } from './event.ts'
-import { ActivityFailure, isRetryable } from './failure.ts'
-import type { ContextLimit, StreamInput, StreamResult } from './input.ts'
+import { Cancelled, Failed, faultOf, given } from './failed.ts'
+import { jsonOf, stored, type Host, type Invocation, type Opened } from './host.ts'
+import type { StreamInput, StreamResult } from './input.ts'
+import { publish, Unanswered } from './sink.ts'
 
-export const streamWith = async (host: Host, input: StreamInput): Promise<StreamResult> => {
-  const stream = new Stream(host, input)
+/** The streams that are going on in this process, by scope and action. */
+export type Streams = Map<string, Stream>
+
+export const streamKey = (scope: string, action: string): string => JSON.stringify([scope, action])
+
+/** Throws Failed, Cancelled, or what a function of the host's throws. */
+export const streamWith = async (host: Host, streams: Streams, input: StreamInput): Promise<StreamResult> => {
+  checkAction(input.action)
+  const { invocation, read } = called(host, input)
+  const key = 'refs' in read ? streamKey(read.refs.scope, input.action) : ''
+  const running = streams.get(key)
+  const same = 'refs' in read && running?.digest === read.digest
+  const joins = same && (invocation.attempt ?? 1) <= running.engineAttempt // one of a later attempt does not: this one may hang
+  if (same && !joins) running.supersede()
+  const stream = joins ? running : new Stream(host, input, invocation, read)
+  if ('refs' in read && (same || running === undefined)) streams.set(key, stream)
   const beat = setInterval(() => stream.beat(), host.heartbeatEvery ?? 5000)
   try {
     stream.beat()
-    return await stream.toEnd()
+    return await untilCancelled(stream.result(), joins ? invocation.signal : undefined)
   } finally {
     clearInterval(beat)
+    if (!joins && streams.get(key) === stream) streams.delete(key)
   }
 }
 
-/** What is told beside who tells it. */
-type Untold = StreamEvent extends infer Event ? (Event extends StreamEvent ? Omit<Event, 'action' | 'attempt' | 'seq'> : never) : never
-type End = Extract<Untold, { readonly type: 'stream_end' }>
+/** What a stream is of; or why that can't be said, to be told when it begins. */
+type Read = { readonly refs: RefHistory; readonly digest: string } | { readonly problem: unknown }
 
-class Stream {
+/** What the engine says of the call, and what it is of. */
+const called = (host: Host, input: StreamInput): { readonly invocation: Invocation; readonly read: Read } => {
+  let invocation: Invocation = {}
+  try {
+    invocation = host.invocation?.() ?? {}
+    checkStream(input)
+    const refs = host.read(input.history)
+    const { model, limit, tools = [], parameters = {} } = input
+    const digest = digestOf(JSON.stringify(['stream', refs, model, limit ?? null, tools, parameters]))
+    return { invocation, read: { refs, digest } }
+  } catch (problem) {
+    return { invocation, read: { problem } }
+  }
+}
+
+/** One attempt of an action. Several callers may wait for it. */
+export class Stream {
   readonly #host: Host
   readonly #input: StreamInput
   readonly #invocation: Invocation
-  readonly #attempt: number
-  #opened: Opened | undefined
-  /** The digest of the input. */
-  #digest = ''
-  /** What was noted of the answer. */
-  #noted: Known | undefined
+  readonly #read: Read
+  readonly #superseded = new AbortController()
+  #result: Promise<StreamResult> | undefined
+  #attempt: number
   #seq = 0
   #events = 0
   #unpublished = 0
+  /** Whether the sink has let an event wait for too long: nothing but the end is told it then. */
+  #hangs = false
 
-  constructor(host: Host, input: StreamInput) {
+  constructor(host: Host, input: StreamInput, invocation: Invocation, read: Read) {
     this.#host = host
     this.#input = input
-    this.#invocation = host.invocation?.() ?? {}
-    this.#attempt = this.#invocation.attempt ?? 1
+    this.#invocation = invocation
+    this.#read = read
+    this.#attempt = invocation.attempt ?? 1
+  }
+
+  get digest(): string | undefined {
+    return 'refs' in this.#read ? this.#read.digest : undefined
+  }
+
+  /** Which attempt it is to the engine. */
+  get engineAttempt(): number {
+    return this.#invocation.attempt ?? 1
+  }
+
+  /** It counts no more: it tells nothing from now on, and ends. */
+  supersede(): void {
+    this.#superseded.abort()
   }
 
   beat(): void {
-    try {
-      this.#host.heartbeat?.({ action: this.#input.action, attempt: this.#attempt, events: this.#events })
-    } catch (cause) {
-      this.#host.onFailure?.({ _tag: 'Unpublished', action: this.#input.action, event: 'heartbeat', cause })
-    }
+    this.#host.beat({ action: this.#input.action, attempt: this.#attempt, events: this.#events })
   }
 
-  async toEnd(): Promise<StreamResult> {
+  result(): Promise<StreamResult> {
+    return (this.#result ??= this.#toEnd())
+  }
+
+  async #toEnd(): Promise<StreamResult> {
+    const { action } = this.#input
+    let opened: Opened | undefined
     let result: StreamResult
     try {
-      result = await this.#answer()
+      if ('problem' in this.#read) throw this.#read.problem
+      opened = this.#host.open(this.#read.refs.scope)
+      result = await this.#answer(this.#read, opened)
     } catch (error) {
-      await this.#fail(error)
+      const cancelled = error instanceof Cancelled
+      const fault = cancelled ? undefined : faultOf(error)
+      // Where it can't be said which scope it is of, its end is noted in the store's own.
+      const ending = new Ending(this.#host, action, () => (opened ?? this.#host.open(undefined)).actions)
+      if (!this.#superseded.signal.aborted) await ending.ofFailure(fault, this.#invocation, this.#attempt, () => this.#seq++)
       throw error
     }
-    await this.#end({ type: 'stream_end', outcome: 'answered', ...(result.ref !== undefined && { ref: result.ref }) })
+    if (this.#superseded.signal.aborted) return result // whoever comes after it tells the end
+    const { actions } = opened
+    await new Ending(this.#host, action, () => actions).ofAnswer(result, this.#attempt, () => this.#seq++)
     return result
   }
 
-  /** A failure ends the stream, unless it is tried again. Whatever becomes of telling it, the failure is what is thrown. */
-  async #fail(error: unknown): Promise<void> {
-    const { last = true, signal } = this.#invocation
-    if (error instanceof Failed && error.fault._tag === 'OtherAction') return // the action of that name has an end of its own
-    const cancelled = signal?.aborted === true && error === signal.reason
-    if (error instanceof Failed && !last && isRetryable(error.fault)) return
-    try {
-      await this.#end(cancelled ? { type: 'stream_end', outcome: 'cancelled' } : { type: 'stream_end', outcome: 'failed', reason: reasonFor(error) })
-    } catch (second) {
-      if (!(second instanceof Failed)) throw second
-      this.#host.onFailure?.(second.fault)
-    }
-  }
-
-  async #answer(): Promise<StreamResult> {
-    const { action, history, model: wanted, limit, tools = [], parameters = {} } = this.#input
-    const { signal } = this.#invocation
-    const refs = this.#host.read(history)
-    const opened = this.#host.open(refs.scope)
-    this.#opened = opened
-    this.#digest = digestOf(JSON.stringify(['stream', refs, wanted, limit ?? null, tools, parameters]))
-    const known = await knownOf(opened.actions, action, this.#digest)
-    if (known?.result !== undefined) return known.result as unknown as StreamResult // as it was noted here
+  async #answer({ refs, digest }: Extract<Read, { refs: RefHistory }>, { actions, blocks }: Opened): Promise<StreamResult> {
+    const { action, model: wanted, tools = [] } = this.#input
+    const known = given(await actions.note(action, begun(action, digest, this.#attempt)))
+    if (known.result !== undefined) return resultOf(known)
+    this.#attempt = known.attempt
     const view = (await this.#host.hydrated({ history: refs })).view()
     const model = given(modelFor(wanted, this.#host.registry))
-    const context = contextOf(view, limit, this.#host)
-    signal?.throwIfAborted()
+    const sent = contextOf(view, this.#input, this.#host)
+    this.#throwIfOver()
     await this.#tell({ type: 'stream_start', model: model.name })
-    const response = await this.#ask(model, context, tools.map(toolOf), parameters)
+    const callIds = [...view].flatMap((message) => toolCallsOf(message).map(({ id }) => id))
+    const response = await this.#ask(model, sent, callIds, tools.map(toolOf))
 
     const { message, reason, usage, model: named } = response
-    const ref = message.content.length === 0 ? undefined : await stored(opened.blocks, message)
-    const answered = new Set(message.content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
-    const calls = toolCallsOf(message).flatMap(({ id, name }) => (answered.has(id) ? [] : [{ id, name }]))
-    const result = { ...(ref !== undefined && { ref }), reason, usage, calls, ...(named !== undefined && { model: named }), ...(this.#unpublished > 0 && { unpublished: this.#unpublished }) }
-    this.#noted = given(await opened.actions.note(action, { input: this.#digest, result: jsonOf(result), ended: false }))
-    return this.#noted.result as unknown as StreamResult // this one, or what another attempt has noted before
+    const ref = message.content.length === 0 ? undefined : await stored(blocks, message)
+    const result: StreamResult = {
+      ...(ref !== undefined && { ref }),
+      reason,
+      usage,
+      calls: openCallsOf(message),
+      ...(named !== undefined && { model: named }),
+      ...(sent.overBudget && { overBudget: true }),
+      ...(this.#unpublished > 0 && { unpublished: this.#unpublished }),
+    }
+    // This one, or what another attempt has noted before.
+    return resultOf(given(await actions.note(action, answered(action, digest, jsonOf(result), false))))
   }
 
   /** One answer of the model, by the loop of `indelible/run`: with its checks, and no tool run. */
-  async #ask(model: Model, context: ModelContext, tools: readonly Tool[], parameters: JsonObject): Promise<ModelResponse> {
+  async #ask(model: Model, context: Sent, callIds: readonly string[], tools: readonly Tool[]): Promise<ModelResponse> {
+    const { action, parameters = {} } = this.#input
     const { signal } = this.#invocation
     const outcome = await run({
       model,
       view: context.messages,
+      callIds,
       context: () => right(context),
       tools,
       parameters,
       limits: { maxSteps: 1, maxToolCalls: 0 },
-      id: this.#input.action,
+      id: action,
       handlers: [(event) => this.#onEvent(event)],
-      ...(signal !== undefined && { signal }),
+      signal: signal === undefined ? this.#superseded.signal : AbortSignal.any([signal, this.#superseded.signal]),
     }).result()
+    this.#throwIfOver()
     if (isLeft(outcome)) throw new Failed(outcome.left)
-    signal?.throwIfAborted()
     const [step] = outcome.right.steps
     if (step === undefined) throw new Failed({ _tag: 'StreamEndedEarly', model: model.name, step: 0, partialText: '', partial: outcome.right })
     return step.response
+  }
+
+  #throwIfOver(): void {
+    const { signal } = this.#invocation
+    if (signal?.aborted === true) throw new Cancelled(signal.reason)
+    if (this.#superseded.signal.aborted) throw new Failed({ _tag: 'Superseded', action: this.#input.action })
   }
 
   async #onEvent(told: RunEvent): Promise<void> {
@@ -139,53 +192,46 @@ class Stream {
 
   /** A sink that fails holds no answer up. */
   async #tell(event: Untold): Promise<void> {
+    if (this.#superseded.signal.aborted) return
+    const { action } = this.#input
+    const seq = this.#seq++
     try {
-      await this.#publish(event)
+      if (this.#hangs) this.#unpublished += 1
+      else await publish(this.#host.events, { action, attempt: this.#attempt, seq, ...event }, this.#host.publishWithin, this.#invocation.signal)
     } catch (cause) {
       this.#unpublished += 1
-      this.#host.onFailure?.({ _tag: 'Unpublished', action: this.#input.action, event: event.type, cause })
+      this.#hangs = cause instanceof Unanswered
+      this.#host.failed({ _tag: 'Unpublished', action, event: event.type, cause })
     }
-  }
-
-  async #publish(event: Untold): Promise<void> {
-    const { action } = this.#input
-    await this.#host.events?.publish(Object.freeze({ action, attempt: this.#attempt, seq: this.#seq++, ...event }) as StreamEvent)
-  }
-
-  /**
-   * The one end. It is told before it is noted: of a crash between the two comes another, and never none. So it is told
-   * also where the store does not say whether it was, or does not take the note.
-   */
-  async #end(end: End): Promise<void> {
-    const { action } = this.#input
-    const actions = this.#opened?.actions
-    const known = this.#noted ?? (await this.#ifAnswered(actions?.find(action)))
-    if (known?.ended === true) return
-    try {
-      await this.#publish(end)
-    } catch (cause) {
-      throw new Failed({ _tag: 'Unpublished', action, event: end.type, cause })
-    }
-    await this.#ifAnswered(actions?.note(action, { input: this.#digest, ended: true }))
-  }
-
-  async #ifAnswered(asked: Promise<Either<StoreFault, Known | undefined>> | undefined): Promise<Known | undefined> {
-    const answer = await asked
-    if (answer === undefined || !isLeft(answer)) return answer?.right
-    this.#host.onFailure?.(answer.left)
-    return undefined
   }
 }
 
-/** What is sent, and how much of it was sent before: all that the last answer was an answer to. */
-const contextOf = (view: View<Message>, limit: ContextLimit | undefined, host: Host): ModelContext => {
-  let answer = view.length - 1
-  while (answer > 0 && view.at(answer)?.role !== 'assistant') answer -= 1
-  if (limit === undefined) return { messages: given(settle(view)), stablePrefix: Math.max(0, answer) }
-  const derive = (of: View<Message>, previous: DerivedContext | undefined): Either<ContextFault, DerivedContext> =>
-    'budget' in limit ? deriveContext(of, { ...host.derive, budget: limit.budget, previous }) : right(manageHistory(of, { ...limit, previous }))
-  const before = answer > 0 ? derive(view.slice(0, answer), undefined) : undefined
-  return given(derive(view, before === undefined || isLeft(before) ? undefined : before.right))
+/** What is told beside who tells it. */
+type Untold = StreamEvent extends infer Event ? (Event extends StreamEvent ? Omit<Event, 'action' | 'attempt' | 'seq'> : never) : never
+
+/** As it was noted here. */
+const resultOf = ({ result }: Known): StreamResult => result as unknown as StreamResult
+
+/** The calls that wait for results: the provider has answered the others itself. */
+const openCallsOf = (message: Message): StreamResult['calls'] => {
+  const done = new Set(message.content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
+  return toolCallsOf(message).flatMap(({ id, name }) => (done.has(id) ? [] : [{ id, name }]))
+}
+
+/** A caller that has joined a stream may be cancelled alone. */
+const untilCancelled = async <T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> => {
+  if (signal === undefined) return work
+  let onAbort = (): void => {}
+  const cancelled = new Promise<never>((_, reject) => {
+    onAbort = () => reject(new Cancelled(signal.reason))
+    if (signal.aborted) onAbort()
+    else signal.addEventListener('abort', onAbort)
+  })
+  try {
+    return await Promise.race([work, cancelled])
+  } finally {
+    signal.removeEventListener('abort', onAbort)
+  }
 }
 
 /** A definition as a tool of the loop, which has no step in which it could be run. */
@@ -198,10 +244,3 @@ const toolOf = (definition: ToolDefinition): Tool => ({
     throw new Error('no tool is run here')
   },
 })
-
-/** What those who look on are told of a failure. */
-const reasonFor = (error: unknown): string => {
-  if (!(error instanceof Failed)) return error instanceof Error ? error.message : String(error)
-  const { fault } = error
-  return 'reason' in fault ? fault.reason : new ActivityFailure(fault).message
-}

@@ -43,6 +43,7 @@ export interface LoopOptions {
   readonly id: string
   readonly model: Model
   readonly view: Settled<Sequence<Message>>
+  readonly callIds: Iterable<string>
   readonly tools: ReadonlyMap<string, Tool>
   readonly toolConcurrency: number
   readonly limits: Limits
@@ -85,7 +86,7 @@ export class Loop {
     this.#control = control
     this.#channel = channel
     this.#work = createHistory<Message>({ from: options.view })
-    this.#callIds = new Set()
+    this.#callIds = new Set(options.callIds)
     for (const { content } of options.view) for (const part of content) if (part.type === 'tool_call') this.#callIds.add(part.id)
   }
 

@@ -16,6 +16,8 @@ export interface RunOptions {
   readonly model: Model
   /** What the run begins with. It is never changed: what the run adds comes in deltas. */
   readonly view: Settled<Sequence<Message>>
+  /** Ids of calls that the record has beside those of `view`, where that is only a part of it: no call is given one of them again. */
+  readonly callIds?: Iterable<string>
   readonly tools?: readonly Tool[]
   /** How many tools of one step run at a time; 1 is one after the other, in call order. Default: 8. */
   readonly toolConcurrency?: number
@@ -80,6 +82,7 @@ export const run = (options: RunOptions): RunStream => {
       id: options.id ?? crypto.randomUUID(),
       model: options.model,
       view: options.view,
+      callIds: options.callIds ?? [],
       tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
       toolConcurrency: Math.max(1, toolConcurrency),
       limits,

@@ -20,7 +20,7 @@ describe('what infers', () => {
     expectTypeOf(historyActivities({ store: blocks, registry: {} })).toEqualTypeOf<HistoryActivities>()
     expectTypeOf(activities.stream).returns.toEqualTypeOf<Promise<StreamResult>>()
     expectTypeOf(chatStep(activities, refs, options)).toEqualTypeOf<Promise<ChatStep>>()
-    expectTypeOf<keyof ChatStep>().toEqualTypeOf<'position' | 'seen' | 'reason' | 'usage' | 'calls' | 'model' | 'unpublished'>()
+    expectTypeOf<keyof ChatStep>().toEqualTypeOf<'position' | 'seen' | 'reason' | 'usage' | 'calls' | 'model' | 'overBudget' | 'unpublished'>()
   })
 })
 

@@ -1,30 +1,13 @@
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { afterEach, describe, expect, it, vi } from 'vitest'
-import { assistant, createRefHistory, hydrate, keyValueBlocks, memoryStore, persist, createPendingHistory, reasoning, system, textOf, toolCall, toolResult, user, type BlockId, type Message, type RefHistory, type Store } from 'indelible'
-import { ActivityFailure, chatStep, historyActivities, type StreamEvent, type StreamInput } from 'indelible/activities'
-import { scriptedModel, type Line, type Model, type ModelRegistry, type ModelRequest } from 'indelible/run'
+import { assistant, createRefHistory, hydrate, keyValueBlocks, memoryStore, reasoning, system, textOf, toolCall, toolResult, user, type BlockId, type Message, type Store } from 'indelible'
+import { chatStep, historyActivities, type StreamEvent, type StreamInput } from 'indelible/activities'
+import { scriptedModel, type Line, type Model, type ModelRequest } from 'indelible/run'
 import { openaiCompatibleProvider } from 'indelible/run/openai'
 import { ok } from '../answers.ts'
 import { providerServer, type ProviderServer, type Reply } from '../run/provider-server.ts'
 import { keyValueMap } from '../store/key-value-map.ts'
-import { engine } from './engine.ts'
-
-const registryOf = (model: Model): ModelRegistry => ({ openai: { apiKey: 'k', model: () => model } })
-const registry = (lines: readonly Line[]): ModelRegistry => registryOf(scriptedModel(lines))
-const wanted = { name: 'gpt-x' }
-
-/** A history that is stored, as a workflow has it. */
-const begun = async (store: Store, messages: readonly Message[]): Promise<RefHistory> => (await ok(persist(store, createPendingHistory({ from: messages })))).refHistory()
-
-const ends = (events: readonly StreamEvent[]): readonly StreamEvent[] => events.filter(({ type }) => type === 'stream_end')
-const failed = async (work: Promise<unknown>): Promise<ActivityFailure> => {
-  const error: unknown = await work.then(
-    () => new Error('it went well'),
-    (thrown: unknown) => thrown,
-  )
-  if (!(error instanceof ActivityFailure)) throw error
-  return error
-}
+import { begun, ends, engine, failed, registry, registryOf, wanted } from './engine.ts'
 
 describe('a workflow', () => {
   it('has a conversation with tools, and nothing that is said becomes its state', async () => {
@@ -278,7 +261,7 @@ describe('stream', () => {
     it('when the note of it is not taken', async () => {
       const store = memoryStore()
       const causes: string[] = []
-      const update: Store['update'] = () => async () => left({ _tag: 'Busy', waited: 5000 })
+      const update: Store['update'] = (id, change) => (change.meta?.['ended'] === true ? async () => left({ _tag: 'Busy', waited: 5000 }) : store.update(id, change))
       const { activities, events } = engine({ store: { ...store, update }, registry: registry([answer]), onFailure: ({ _tag }) => causes.push(_tag) })
       await activities.stream(await input(store))
       expect(ends(events).length).toBe(1)

@@ -2,7 +2,29 @@
  * A workflow engine, the smallest there is: what goes in and out of an activity is JSON and becomes state, failures are
  * tried again as the policy says, heartbeats are kept.
  */
+import { createPendingHistory, persist, type Message, type RefHistory, type Store } from 'indelible'
 import { ActivityFailure, historyActivities, type ActivityOptions, type Heartbeat, type HistoryActivities, type StreamEvent } from 'indelible/activities'
+import { scriptedModel, type Line, type Model, type ModelRegistry } from 'indelible/run'
+import { ok } from '../answers.ts'
+
+export const registryOf = (model: Model): ModelRegistry => ({ openai: { apiKey: 'k', model: () => model } })
+export const registry = (lines: readonly Line[]): ModelRegistry => registryOf(scriptedModel(lines))
+export const wanted = { name: 'gpt-x' }
+
+/** A history that is stored, as a workflow has it. */
+export const begun = async (store: Store, messages: readonly Message[]): Promise<RefHistory> => (await ok(persist(store, createPendingHistory({ from: messages })))).refHistory()
+
+export const ends = (events: readonly StreamEvent[]): readonly StreamEvent[] => events.filter(({ type }) => type === 'stream_end')
+
+/** What an activity throws, which must be a failure. */
+export const failed = async (work: Promise<unknown>): Promise<ActivityFailure> => {
+  const error: unknown = await work.then(
+    () => new Error('it went well'),
+    (thrown: unknown) => thrown,
+  )
+  if (!(error instanceof ActivityFailure)) throw error
+  return error
+}
 
 export interface Engine {
   /** As a workflow calls them. */

@@ -1,0 +1,41 @@
+/** Whether what an activity was given is what it takes. What is said of it names the place and never what was found there. */
+import type { ContextLimit, StreamInput } from './input.ts'
+import { Failed } from './failed.ts'
+
+/** Throws Failed, with `InvalidInput`. */
+export const checkAction = (action: unknown): void => require(typeof action === 'string' && action !== '', 'the action should have an id')
+
+/** All of a stream's input but its history. Throws Failed, with `InvalidInput`. */
+export const checkStream = ({ model, tools = [], parameters = {}, limit }: StreamInput): void => {
+  require(isObject(model), 'the model should be an object with a name')
+  require(model.name === undefined || typeof model.name === 'string', 'model.name should be a string')
+  require(model.type === undefined || typeof model.type === 'string', 'model.type should be a string')
+  require(Array.isArray(tools), 'tools should be a list')
+  for (const [index, tool] of (tools as readonly unknown[]).entries()) {
+    const { name, parameters: schema } = isObject(tool) ? (tool as Partial<Record<string, unknown>>) : {}
+    require(typeof name === 'string' && name !== '', `tools[${index}] should have a name`)
+    require(isObject(schema), `tools[${index}].parameters should be a JSON Schema`)
+  }
+  require(isObject(parameters), 'parameters should be an object')
+  if (limit !== undefined) checkLimit(limit)
+}
+
+/** Throws Failed, with `InvalidInput`. */
+export const checkLimit = (limit: ContextLimit): void => {
+  const names = isObject(limit) ? (['budget', 'maxTokens', 'maxChars'] as const).filter((name) => (limit as Partial<Record<typeof name, unknown>>)[name] !== undefined) : []
+  const [name] = names
+  require(name !== undefined && names.length === 1, 'the limit should be one of budget, maxTokens and maxChars')
+  const value: unknown = (limit as Partial<Record<string, unknown>>)[name as string]
+  if (name === 'budget' && isObject(value)) {
+    const { window, completion } = value as { readonly window?: unknown; readonly completion?: unknown }
+    require(isSize(window) && isSize(completion), 'limit.budget should have a window and a completion: numbers of at least 0')
+  } else require(isSize(value), `limit.${name} should be a number of at least 0`)
+}
+
+const require: (holds: boolean, reason: string) => asserts holds = (holds, reason) => {
+  if (!holds) throw new Failed({ _tag: 'InvalidInput', reason })
+}
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value)
+
+const isSize = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value) && value >= 0

@@ -1,0 +1,26 @@
+/** What the model of a stream is sent. */
+import { isLeft, right, type Either } from 'fp-ts/lib/Either.js'
+import { deriveContext, manageHistory, textTokens, type ContextFault, type DerivedContext } from '../context/index.ts'
+import type { View } from '../history/index.ts'
+import { settle, type Message } from '../message/index.ts'
+import type { ModelContext } from '../run/index.ts'
+import { given } from './failed.ts'
+import type { Host } from './host.ts'
+import type { StreamInput } from './input.ts'
+
+export interface Sent extends ModelContext {
+  readonly overBudget: boolean
+}
+
+/** What is sent, and how much of it was sent before: all that the last answer was an answer to. Throws Failed. */
+export const contextOf = (view: View<Message>, { limit, tools = [] }: StreamInput, host: Host): Sent => {
+  let answer = view.length - 1
+  while (answer > 0 && view.at(answer)?.role !== 'assistant') answer -= 1
+  if (limit === undefined) return { messages: given(settle(view)), stablePrefix: Math.max(0, answer), overBudget: false }
+  const toolTokens = tools.length === 0 ? 0 : textTokens(JSON.stringify(tools))
+  const derive = (of: View<Message>, previous: DerivedContext | undefined): Either<ContextFault, DerivedContext> =>
+    'budget' in limit ? deriveContext(of, { toolTokens, ...host.derive, budget: limit.budget, previous }) : right(manageHistory(of, { ...limit, previous }))
+  const before = answer > 0 ? derive(view.slice(0, answer), undefined) : undefined
+  const derived = given(derive(view, before === undefined || isLeft(before) ? undefined : before.right))
+  return { messages: derived.messages, stablePrefix: derived.stablePrefix, overBudget: 'overBudget' in derived && derived.overBudget === true }
+}

@@ -1,0 +1,72 @@
+/**
+ * The one end of an action's stream. It is told before it is noted: of a crash between the two comes another, and never
+ * none. So it is told also where the store does not say whether it was, or does not take the note.
+ */
+import { isLeft, type Either } from 'fp-ts/lib/Either.js'
+import { ended, type Actions, type Known } from './actions.ts'
+import type { StreamEvent } from './event.ts'
+import { Failed, faultOf } from './failed.ts'
+import { ActivityFailure, isRetryable, type ActivityFault } from './failure.ts'
+import type { Host, Invocation } from './host.ts'
+import type { StreamResult } from './input.ts'
+import { publish } from './sink.ts'
+
+/** What is told at the end, beside who tells it. */
+type End = StreamEvent extends infer Event ? (Event extends { readonly type: 'stream_end' } ? Omit<Event, 'action' | 'attempt' | 'seq'> : never) : never
+
+export class Ending {
+  readonly #host: Host
+  readonly #action: string
+  readonly #actions: () => Actions
+
+  constructor(host: Host, action: string, actions: () => Actions) {
+    this.#host = host
+    this.#action = action
+    this.#actions = actions
+  }
+
+  /** Throws Failed, with `Unpublished`. */
+  ofAnswer({ ref }: Pick<StreamResult, 'ref'>, attempt: number, seq: () => number): Promise<void> {
+    return this.tell({ type: 'stream_end', outcome: 'answered', ...(ref !== undefined && { ref }) }, attempt, seq)
+  }
+
+  /** A failure ends the stream, unless it is tried again; without a fault it was cancelled. Whatever becomes of telling it, the failure is what counts. */
+  async ofFailure(fault: ActivityFault | undefined, { last = true }: Invocation, attempt: number, seq: () => number): Promise<void> {
+    if (fault !== undefined && hasOtherEnd(fault)) return
+    try {
+      if ((fault === undefined || isRetryable(fault)) && !(typeof last === 'function' ? last() : last)) return
+      await this.tell(fault === undefined ? { type: 'stream_end', outcome: 'cancelled' } : { type: 'stream_end', outcome: 'failed', reason: reasonFor(fault) }, attempt, seq)
+    } catch (second) {
+      this.#host.failed(faultOf(second))
+    }
+  }
+
+  /** Nothing is told by an attempt after which another has begun: that one will. */
+  async tell(end: End, attempt: number, seq: () => number): Promise<void> {
+    const actions = this.#actions()
+    const known = await this.#ifAnswered(actions.find(this.#action))
+    if (known?.ended === true || (known !== undefined && known.attempt > attempt)) return
+    try {
+      await publish(this.#host.events, { action: this.#action, attempt, seq: seq(), ...end } as StreamEvent, this.#host.publishWithin)
+    } catch (cause) {
+      throw new Failed({ _tag: 'Unpublished', action: this.#action, event: end.type, cause })
+    }
+    await this.#ifAnswered(actions.note(this.#action, ended(attempt)))
+  }
+
+  async #ifAnswered(asked: Promise<Either<ActivityFault, Known | undefined>>): Promise<Known | undefined> {
+    const answer = await asked
+    if (!isLeft(answer)) return answer.right
+    this.#host.failed(answer.left)
+    return undefined
+  }
+}
+
+/** Whether the action has an end of its own, which this attempt has nothing to do with. */
+const hasOtherEnd = ({ _tag }: ActivityFault): boolean => _tag === 'OtherAction' || _tag === 'ActionEnded' || _tag === 'Superseded'
+
+/** What those who look on are told of a failure. */
+const reasonFor = (fault: ActivityFault): string => {
+  if (fault._tag === 'Unexpected') return fault.cause instanceof Error ? fault.cause.message : String(fault.cause)
+  return 'reason' in fault ? fault.reason : new ActivityFailure(fault).message
+}
