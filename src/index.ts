@@ -225,6 +225,7 @@ export {
   createRefHistory,
   hydrate,
   hydratePartial,
+  isPlaceholder,
   parseHistoryJson,
   persist,
   type AdoptOptions,

@@ -9,9 +9,10 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { createHistory, type History, type Position, type View } from '../history/index.ts'
 import type { Immutable } from '../json/index.ts'
-import { decodeMessage, messageFaultText, text, type BlockId, type Message } from '../message/index.ts'
+import { decodeMessage, messageFaultText, type BlockId, type Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { defaultScope, type BlockStore } from '../store/index.ts'
+import { isPlaceholder } from './placeholder.ts'
 import type { MessageRef } from './ref.ts'
 import { checkNames, createRefHistory, jsonOf, type RefHistory, type RefHistoryJson } from './ref-history.ts'
 
@@ -162,16 +163,4 @@ const add = (history: History<Message>, message: Message | Immutable<Message>, p
   if (isLeft(decoded)) throw new TypeError(`${messageFaultText(decoded.left)}; nothing was appended`)
   if (isPlaceholder(decoded.right)) throw new TypeError('this message is a placeholder for content that was not found; nothing was appended')
   return history.append(decoded.right, page)
-}
-
-/** What stands for a message whose content was not found. */
-export const placeholderOf = ({ role }: MessageRef, { ids, reason }: Omit<MissingMessage, 'position'>): Message => ({
-  role,
-  content: [text(`[the content of this message is not there: ${reason}]`)],
-  meta: { indelible: { missing: [...ids] } },
-})
-
-const isPlaceholder = ({ meta }: Message): boolean => {
-  const ours = meta?.['indelible']
-  return typeof ours === 'object' && ours !== null && 'missing' in ours
 }

@@ -3,8 +3,9 @@ import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { createHistory, type History } from '../history/index.ts'
 import { checkMessage, type BlockId, type Message } from '../message/index.ts'
 import type { BlockStore, StoreFault } from '../store/index.ts'
-import { partialOf, placeholderOf, storedOf, type Inside, type MissingMessage, type PartialHistory, type StoredHistory } from './content.ts'
+import { partialOf, storedOf, type Inside, type MissingMessage, type PartialHistory, type StoredHistory } from './content.ts'
 import type { RefsFault, RefsTask } from './fault.ts'
+import { againstStoring, placeholderOf } from './placeholder.ts'
 import type { MessageRef } from './ref.ts'
 import type { RefHistory } from './ref-history.ts'
 import { decodeRow, takeMessage, type DecodedRow } from './row.ts'
@@ -106,6 +107,6 @@ const take = (history: History<Message>, { blockIds, role }: MessageRef, { bytes
   }
   if (isLeft(row)) return wrong('is not a stored message')
   if (row.right.blocks.some(({ id }) => !blockIds.includes(id))) return wrong('speaks of a block that the ref does not name')
-  const reason = takeMessage(history, row.right, bytes, (message) => checkMessage(message) ?? ((message as Message).role === role ? undefined : `its role is not ${role}, as the ref says`))
+  const reason = takeMessage(history, row.right, bytes, (message) => checkMessage(message) ?? againstStoring(message as Message) ?? ((message as Message).role === role ? undefined : `its role is not ${role}, as the ref says`))
   return reason === undefined ? undefined : wrong(`does not hold the message: ${reason}`)
 }

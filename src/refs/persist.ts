@@ -2,7 +2,7 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { classify, type PageKind } from '../pages/index.ts'
-import type { BlockId, Message } from '../message/index.ts'
+import { messageFaultText, type BlockId, type Message } from '../message/index.ts'
 import { blockIdOf, sameBlocks, type BlockStore } from '../store/index.ts'
 import { insideOf, storedOf, type PendingHistory, type StoredHistory } from './content.ts'
 import type { RefsTask } from './fault.ts'
@@ -48,7 +48,9 @@ export const persist = (store: BlockStore, history: PendingHistory | StoredHisto
 }
 
 export const encodeMessage = (store: BlockStore, message: Message, page: PageKind): EncodedMessage => {
-  const { row, blocks } = encodeRow(message, page, page !== classify(message), store.hash)
+  const encoded = encodeRow(message, page, page !== classify(message), store.hash)
+  if (isLeft(encoded)) throw new TypeError(messageFaultText(encoded.left)) // no history with content takes a placeholder
+  const { row, blocks } = encoded.right
   const bytes = utf8ToBytes(row.body)
   const ids = new Set<BlockId>([blockIdOf(bytes, store.hash), ...(row.blocks ?? [])])
   return { ref: Object.freeze({ blockIds: Object.freeze([...ids]), role: message.role }), blocks: [bytes, ...blocks] }

@@ -12,10 +12,11 @@ import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import type { Hash } from '../digest/index.ts'
 import { appendText, historyFaultText, type Fill, type History } from '../history/index.ts'
 import type { Json, Path } from '../json/index.ts'
-import { checkMessage, isBlockId, type BlockId, type Message } from '../message/index.ts'
+import { checkMessage, isBlockId, type BlockId, type Message, type MessageFault } from '../message/index.ts'
 import { isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
 import { blockIdOf, type Row } from '../store/index.ts'
 import { base64Of, bytesOfBase64, textOfUtf8 } from './base64.ts'
+import { againstStoring } from './placeholder.ts'
 
 /** What is stored for a message. */
 export interface EncodedRow {
@@ -47,8 +48,14 @@ export const longText = 4096
 /** Base64 of that many characters becomes a block: its bytes are a quarter smaller. */
 export const longBase64 = 1024
 
-/** Cost  one `JSON.stringify`; a walk and a digest where something is taken out */
-export const encodeRow = (message: Message, page: PageKind, tagged: boolean, hash: Hash): EncodedRow => {
+/**
+ * A message as it is stored, or why it can't be: it is a placeholder. Whatever stores messages does it with this.
+ *
+ * Cost  one `JSON.stringify`; a walk and a digest where something is taken out
+ */
+export const encodeRow = (message: Message, page: PageKind, tagged: boolean, hash: Hash): Either<MessageFault, EncodedRow> => {
+  const problem = againstStoring(message)
+  if (problem !== undefined) return left(problem)
   let text = JSON.stringify(message)
   const taken: (TakenOut & { readonly bytes: Uint8Array })[] = []
   if (text.length >= longBase64) {
@@ -57,7 +64,7 @@ export const encodeRow = (message: Message, page: PageKind, tagged: boolean, has
   }
   const blocks = taken.length === 0 ? '' : `"blocks":${JSON.stringify(taken.map(({ path, id, as }) => ({ path, id, as })))},`
   const body = `{"${tagged ? 'tag' : 'page'}":"${page}",${blocks}${messageKey}${text}}`
-  return { row: { kind: 'entry', body, blocks: taken.map(({ id }) => id) }, blocks: taken.map(({ bytes }) => bytes) }
+  return right({ row: { kind: 'entry', body, blocks: taken.map(({ id }) => id) }, blocks: taken.map(({ bytes }) => bytes) })
 }
 
 /** What a row's body says, or why it is none. The message itself is not looked at. */

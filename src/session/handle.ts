@@ -118,9 +118,10 @@ const stepOf = (mirror: Mirror, given: readonly Appendable[], { page, operation,
     const classified = classify(decoded.right)
     const kind = tag ?? classified
     const encoded = encodeRow(decoded.right, kind, kind !== classified, hash)
+    if (isLeft(encoded)) return left({ _tag: 'InvalidMessage', index, cause: encoded.left })
     entries.push({ message: decoded.right, page: kind })
-    rows.push(encoded.row)
-    blocks.push(...encoded.blocks)
+    rows.push(encoded.right.row)
+    blocks.push(...encoded.right.blocks)
   }
   const apply = (): void => {
     for (const { message, page } of entries) mirror.history.append(message, page)

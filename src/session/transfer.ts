@@ -1,12 +1,12 @@
 /** Moving records: a transcript becomes a session, and a session an export. */
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { Message } from '../message/index.ts'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Message, MessageFault } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
 import { classify } from '../pages/index.ts'
 import { exportOf, type Exported, type ExportedRow, type Transcript } from '../transcript/index.ts'
 import { type EncodedRow, encodeRow } from '../refs/index.ts'
 import { headOf, maxMissed, rangeAt, type Head, type Store, type StoreFault } from '../store/index.ts'
-import type { SessionTask } from './fault.ts'
+import type { SessionFault, SessionTask } from './fault.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { randomId, readMirror } from './open.ts'
 
@@ -109,7 +109,7 @@ const after = function* <T>(values: Iterable<T>, count: number): Generator<T> {
 const mostRows = 1000
 const mostText = 4_000_000
 
-const storeRows = async (store: Store, id: string, start: Head, rows: Iterable<ExportedRow>, progress: ImportOptions['progress']): Promise<Head | StoreFault> => {
+const storeRows = async (store: Store, id: string, start: Head, rows: Iterable<ExportedRow>, progress: ImportOptions['progress']): Promise<Head | SessionFault | StoreFault> => {
   let head = start
   let waiting: EncodedRow[] = []
   let text = 0
@@ -122,15 +122,18 @@ const storeRows = async (store: Store, id: string, start: Head, rows: Iterable<E
     progress?.(head.size)
     return undefined
   }
+  let index = 0
   for (const row of rows) {
     const encoded = encodedOf(row, store)
-    waiting.push(encoded)
-    text += encoded.row.body.length + encoded.blocks.reduce((sum, block) => sum + block.length, 0)
+    if (isLeft(encoded)) return { _tag: 'InvalidMessage', index, cause: encoded.left }
+    waiting.push(encoded.right)
+    text += encoded.right.row.body.length + encoded.right.blocks.reduce((sum, block) => sum + block.length, 0)
+    if ('message' in row) index += 1
     const fault = waiting.length >= mostRows || text >= mostText ? await flush() : undefined
     if (fault !== undefined) return fault
   }
   return (waiting.length === 0 ? undefined : await flush()) ?? head
 }
 
-const encodedOf = (row: ExportedRow, { hash }: Store): EncodedRow =>
-  'note' in row ? { row: { kind: 'note', body: JSON.stringify(row.note) }, blocks: [] } : encodeRow(row.message, row.page, row.page !== classify(row.message), hash)
+const encodedOf = (row: ExportedRow, { hash }: Store): Either<MessageFault, EncodedRow> =>
+  'note' in row ? right({ row: { kind: 'note', body: JSON.stringify(row.note) }, blocks: [] }) : encodeRow(row.message, row.page, row.page !== classify(row.message), hash)

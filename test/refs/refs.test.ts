@@ -13,6 +13,7 @@ import {
   hydrate,
   hydratePartial,
   image,
+  isPlaceholder,
   keyValueBlocks,
   memoryStore,
   parseHistoryJson,
@@ -252,6 +253,14 @@ describe('hydrate', () => {
     expect('refHistory' in partial || 'extend' in partial || 'append' in partial).toBe(false)
     expect(() => createPendingHistory({ from: partial.view() })).toThrow('[1]: this message is a placeholder')
     expect(() => createPendingHistory().append(partial.view().at(4) as never)).toThrow('placeholder')
+    expect([...partial.view()].map((message) => isPlaceholder(message))).toEqual([false, true, false, false, true, false])
+  })
+  it('takes no placeholder that somebody else has put there', async () => {
+    const store = memoryStore()
+    const row = JSON.stringify({ page: 'conversation', message: { role: 'user', content: [], meta: { indelible: { missing: [] } } } })
+    const [block] = await ok(store.putBlocks([new TextEncoder().encode(row)]))
+    const malformed = await fault('MalformedBlock', hydrate(store, createRefHistory({ from: [{ blockIds: [block as BlockId], role: 'user' }] })))
+    expect(malformed.reason).toContain('a placeholder of content that was not found is never stored')
   })
   it('passes on what the store says', async () => {
     const broken = keyValueBlocks({ ...keyValueMap(), mget: () => Promise.reject(new Error('no route')) })

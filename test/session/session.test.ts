@@ -3,11 +3,14 @@ import { isRight, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import {
   assistant,
+  createRefHistory,
   createSession,
   describeSession,
   faultMessage,
   forkSession,
+  hydratePartial,
   image,
+  isPlaceholder,
   listSessions,
   memoryStore,
   openSession,
@@ -19,6 +22,7 @@ import {
   treeRoot,
   user,
   verifySession,
+  type BlockId,
   type Message,
   type Session,
   type Store,
@@ -73,6 +77,18 @@ describe('append', () => {
     session.append(user('x'))
     await ok(session.refresh())
     expect(session.len).toBe(0)
+  })
+  it('refuses a placeholder for content that was not found, however it is appended', async () => {
+    const partial = await ok(hydratePartial(memoryStore(), createRefHistory({ from: [{ blockIds: ['a'.repeat(64) as BlockId], role: 'user' }] })))
+    const placeholder = partial.view().at(0) as Message
+    expect(isPlaceholder(placeholder)).toBe(true)
+    const { store, session } = await started([user('a')])
+    const { head } = session.info()
+    for (const append of [session.append(placeholder), session.append([user('b'), placeholder]), session.append(JSON.parse(JSON.stringify(placeholder)) as Message), session.rebase(() => placeholder)])
+      expect(faultMessage(await fault('InvalidMessage', append))).toContain('a placeholder of content that was not found is never stored')
+    expect(isPlaceholder(user('the content of this message is not there'))).toBe(false)
+    expect((await ok(store.info('s'))).head).toEqual(head)
+    await ok(session.append(user('b')))
   })
   it('refuses what is no message, naming it, and records none of the others', async () => {
     const { session } = await started()

@@ -43,6 +43,13 @@ describe('export and import', () => {
     expect(refused.found).not.toBe(refused.expected)
     await fault('NoSuchLog', describeSession(store, 'all of it'))
   })
+  it('a placeholder is not imported, and nothing is kept', async () => {
+    const store = memoryStore()
+    const lines = (await exported()).replace('"meta":{"com.example":', '"meta":{"indelible":{"missing":["x"]},"com.example":')
+    const { index, cause } = await fault('InvalidMessage', importTranscript(store, transcriptOf(lines)))
+    expect([index, cause.path]).toEqual([6, ['meta', 'indelible', 'missing']])
+    await fault('NoSuchLog', describeSession(store, 'all of it'))
+  })
   it('a conversation of another format says where it comes from', async () => {
     const store = memoryStore()
     const seen: number[] = []
