@@ -5,7 +5,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { parseJson, Unexpected, type Json } from '../json/index.ts'
 import type { Message, Part, Role } from '../message/index.ts'
-import type { KeyValueStore } from '../store/index.ts'
+import { valuesOf, type KeyValueStore } from '../store/index.ts'
 import { textOfUtf8 } from './base64.ts'
 import { markOfParts, partOfContent } from './content-block.ts'
 import { createPendingHistory, type PendingHistory } from './content.ts'
@@ -43,6 +43,8 @@ export interface AdoptOptions {
   readonly session?: string
   /** The key that a ref's key stands under in the store. Default: as Sidekick has them, `{flowId}:msg:{key}` where the history has a flow and the key is not whole. */
   readonly keyOf?: (key: string) => string
+  /** How many keys are asked for in one call; a call for each such chunk, one after the other. Default: 500. */
+  readonly keysPerCall?: number
 }
 
 /**
@@ -50,19 +52,19 @@ export interface AdoptOptions {
  *
  * A message of the user's that holds results of tools becomes one of the role `tool`.
  *
- * Cost    one `mget` with each key once
+ * Cost    one `mget` for each `keysPerCall` keys, with each key once
  */
 export const adoptHistory =
-  (keyValue: Pick<KeyValueStore, 'mget'>, keyed: KeyedHistory, { scope = keyed.scope, session, keyOf = sidekickKey(keyed) }: AdoptOptions = {}): RefsTask<PendingHistory> =>
+  (keyValue: Pick<KeyValueStore, 'mget'>, keyed: KeyedHistory, { scope = keyed.scope, session, keyOf = sidekickKey(keyed), keysPerCall }: AdoptOptions = {}): RefsTask<PendingHistory> =>
   async () => {
     const keys = [...new Set(keyed.refs().flatMap(({ keys }) => keys))]
-    let values: readonly (Uint8Array | undefined | null)[]
+    let values: readonly (Uint8Array | undefined)[]
     try {
-      values = keys.length === 0 ? [] : await keyValue.mget(keys.map(keyOf))
+      values = await valuesOf(keyValue, keys.map(keyOf), keysPerCall)
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'read content', cause })
     }
-    const missing = keys.filter((_, index) => !(values[index] instanceof Uint8Array))
+    const missing = keys.filter((_, index) => values[index] === undefined)
     if (missing.length > 0) return left({ _tag: 'MissingKeys', keys: missing })
     const parts = new Map<string, Part>()
     for (const [index, key] of keys.entries()) {

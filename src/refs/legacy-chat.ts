@@ -60,6 +60,7 @@ const withRest = (message: Message, item: JsonObject): Message => {
 export const marks: ReadonlyMap<string, string> = new Map([
   ['UserFeedback', 'feedback'],
   ['TestResult', 'test_result'],
-  ['SelfReviewFeedback', 'self_review'],
+  ['SelfReviewFeedback', 'self_review'], // its name until it was the next
+  ['AutoReviewFeedback', 'self_review'],
   ['Summary', 'summary'],
 ])

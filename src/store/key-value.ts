@@ -51,27 +51,17 @@ export interface KeyValueOptions {
  *   mset: (entries) => redis.mSet(entries),
  * })
  */
-export const keyValueBlocks = (keyValue: KeyValueStore, { prefix, scope = defaultScope, hash = portableSha256, keysPerCall = 500 }: KeyValueOptions = {}): BlockStore => {
+export const keyValueBlocks = (keyValue: KeyValueStore, { prefix, scope = defaultScope, hash = portableSha256, keysPerCall }: KeyValueOptions = {}): BlockStore => {
   const keyOf = keysOf(prefix, scope)
-  const size = Math.max(1, Math.floor(keysPerCall) || 1)
   const read = async (ids: readonly BlockId[]): Promise<ReadonlyMap<BlockId, Uint8Array>> => {
-    const found = new Map<BlockId, Uint8Array>()
-    for (const chunk of chunks(ids, size)) {
-      const values = await keyValue.mget(chunk.map(keyOf))
-      if (values.length !== chunk.length) throw new Error(`mget gave ${values.length} values for ${chunk.length} keys`)
-      for (const [index, value] of values.entries()) {
-        if (value === undefined || value === null) continue
-        if (!(value instanceof Uint8Array)) throw new Error(`mget gave a value that is ${typeof value}, not bytes`)
-        found.set(chunk[index] as BlockId, new Uint8Array(value)) // plain bytes of our own, whatever class theirs are
-      }
-    }
-    return found
+    const values = await valuesOf(keyValue, ids.map(keyOf), keysPerCall)
+    return new Map(ids.flatMap((id, index) => (values[index] === undefined ? [] : [[id, values[index]] as const])))
   }
   const blocks = blockStoreOf(
     {
       hash,
       putBlocks: async (_, blocks) => {
-        for (const chunk of chunks(blocks, size)) await keyValue.mset(chunk.map(({ id, bytes }) => [keyOf(id), bytes] as const))
+        for (const chunk of chunks(blocks, keysPerCall)) await keyValue.mset(chunk.map(({ id, bytes }) => [keyOf(id), bytes] as const))
         return right(undefined)
       },
       getBlocks: async (_, ids) => right(await read(ids)),
@@ -81,6 +71,25 @@ export const keyValueBlocks = (keyValue: KeyValueStore, { prefix, scope = defaul
   )
   if (isLeft(blocks)) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
   return blocks.right
+}
+
+/**
+ * The values under any number of keys, in their order, as plain bytes of our own; `undefined` where there is none.
+ *
+ * Cost    one `mget` for each `keysPerCall` keys (default: 500), one after the other
+ * Throws  Error, if it is given something else than bytes for each key; what `mget` throws
+ */
+export const valuesOf = async (keyValue: Pick<KeyValueStore, 'mget'>, keys: readonly string[], keysPerCall?: number): Promise<readonly (Uint8Array | undefined)[]> => {
+  const found: (Uint8Array | undefined)[] = []
+  for (const chunk of chunks(keys, keysPerCall)) {
+    const values = await keyValue.mget(chunk)
+    if (values.length !== chunk.length) throw new Error(`mget gave ${values.length} values for ${chunk.length} keys`)
+    for (const value of values) {
+      if (value !== undefined && value !== null && !(value instanceof Uint8Array)) throw new Error(`mget gave a value that is ${typeof value}, not bytes`)
+      found.push(value === undefined || value === null ? undefined : new Uint8Array(value))
+    }
+  }
+  return found
 }
 
 /** Remove every block of a scope. Refs to them can't be hydrated any more. */
@@ -103,6 +112,7 @@ const keysOf = (prefix = 'indelible', scope: string): ((id: string) => string) =
   return (id) => start + id
 }
 
-function* chunks<T>(items: readonly T[], size: number): Generator<readonly T[]> {
+function* chunks<T>(items: readonly T[], keysPerCall = 500): Generator<readonly T[]> {
+  const size = Math.max(1, Math.floor(keysPerCall) || 1)
   for (let from = 0; from < items.length; from += size) yield items.slice(from, from + size)
 }

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { adoptHistory, codecs, createRefHistory, faultMessage, hydrate, memoryStore, parseHistoryJson, persist, settle, type BlockId, type ParsedHistory } from 'indelible'
+import { adoptHistory, codecs, createRefHistory, faultMessage, hydrate, memoryStore, parseHistoryJson, persist, settle, type AdoptOptions, type BlockId, type ParsedHistory } from 'indelible'
 import { deriveContext, manageHistory } from 'indelible/context'
 import { fault, ok } from '../answers.ts'
 import { keyValueMap } from '../store/key-value-map.ts'
@@ -147,6 +147,38 @@ describe('refs by llm2', () => {
       await fault('MalformedContent', adoptHistory(keyValueMap(map), keyed, { keyOf }))
     }
     await fault('Io', adoptHistory({ mget: () => Promise.reject(new Error('x')) }, keyed))
+    for (const values of [[], ['text', 'text'], Array.from({ length: 99 }, () => encoded(blocks.block_1))]) await fault('Io', adoptHistory({ mget: async () => values as never }, keyed))
+  })
+  it('are asked for in chunks, each key once', async () => {
+    const refs = [...Array.from({ length: 1100 }, (_, index) => ({ blockKeys: [`k${index}`], role: 'user' })), { blockKeys: ['k7', 'k1099'], role: 'user' }]
+    const { history } = read('keyed', { type: 'llm2', refs })
+    const calls: number[] = []
+    const theirs = { mget: async (keys: readonly string[]) => (calls.push(keys.length), keys.map((key) => encoded({ type: 'text', text: key }))) }
+    const adopted = await ok(adoptHistory(theirs, history))
+    expect(calls.splice(0)).toEqual([500, 500, 100])
+    expect(adopted.view().toArray().flatMap(({ content }) => content.map((part) => part.type === 'text' && part.text))).toEqual([...refs.flatMap(({ blockKeys }) => blockKeys)])
+    await ok(adoptHistory(theirs, history, { keysPerCall: 1000 }))
+    expect(calls.splice(0)).toEqual([1000, 100])
+    await ok(adoptHistory(theirs, read('keyed', { type: 'llm2', refs: [{ blockKeys: null, role: 'user' }] }).history))
+    expect(calls).toEqual([])
+  })
+  it('stand under their flow, unless the key is whole, or where `keyOf` says', async () => {
+    const asked = async (saved: unknown, options?: AdoptOptions): Promise<readonly string[]> => {
+      const keys: string[] = []
+      await ok(adoptHistory({ mget: async (given) => (keys.push(...given), given.map(() => encoded(blocks.block_1))) }, read('keyed', saved).history, options))
+      return keys
+    }
+    const refs = [{ blockKeys: ['block_1', 'f:msg:0:block:x'], role: 'user' }]
+    expect(await asked({ type: 'llm2', flowId: 'flow_1', refs })).toEqual(['flow_1:msg:block_1', 'f:msg:0:block:x'])
+    expect(await asked({ type: 'llm2', refs })).toEqual(['block_1', 'f:msg:0:block:x'])
+    expect(await asked({ type: 'llm2', flowId: 'flow_1', refs }, { keyOf: (key) => `x/${key}` })).toEqual(['x/block_1', 'x/f:msg:0:block:x'])
+  })
+  it('say what a message was there for in the words of any version', async () => {
+    for (const [contextType, mark] of [['SelfReviewFeedback', 'self_review'], ['AutoReviewFeedback', 'self_review'], ['TestResult', 'test_result'], ['Summary', 'summary'], ['UserFeedback', 'feedback']] as const) {
+      const theirs = keyValueMap(new Map([['k', encoded({ type: 'text', text: 'x', metadata: { sidekick: { contextType } } })]]))
+      const adopted = await ok(adoptHistory(theirs, read('keyed', { type: 'llm2', refs: [{ blockKeys: ['k'], role: 'user' }] }).history))
+      for (const history of [adopted, read('messages', [{ role: 'user', content: 'x', contextType }]).history]) expect(history.view().at(0)?.meta?.['indelible']).toEqual({ mark })
+    }
   })
 })
 
