@@ -50,6 +50,7 @@ export const faultMessage = (fault: Fault): string => {
     case 'InvalidNote':
     case 'MetadataConflict':
     case 'NotASession':
+    case 'UnfinishedSession':
     case 'NewerSession':
     case 'BadProof':
     case 'OtherHead':

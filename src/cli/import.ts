@@ -15,8 +15,8 @@ export const importFiles: Command = {
   purpose: 'store recorded conversations as sessions',
   help: `Usage: indelible import [options] FILE…
 
-Stores every conversation of the files as a session, in a database file of
-their own: messages, page kinds and notes, one row each under one Merkle tree.
+Stores every conversation of the files as a session: messages, page kinds and
+notes, one row each under one Merkle tree. The store is made if it is not there.
 Files are in any format that "show" reads; - reads standard input. An export of
 Indelible gives the record that it was made from, with the same head.
 
@@ -81,7 +81,7 @@ const freeId = async (store: Store, { origin, pick }: Transcript, path: string, 
   for (let number = 1; ; number++) {
     const id = number === 1 ? wanted : `${wanted}-${number}`
     const there = await describeSession(store, id)()
-    if (!isRight(there) && there.left._tag === 'NoSuchLog') return id
+    if (!isRight(there) && (there.left._tag === 'NoSuchLog' || there.left._tag === 'UnfinishedSession')) return id
     if (!isRight(there) && there.left._tag !== 'NotASession') return id // the import says what is wrong
   }
 }

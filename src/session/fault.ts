@@ -28,6 +28,8 @@ export type SessionFault =
   | { readonly _tag: 'MetadataConflict'; readonly id: string; readonly metadata: JsonObject }
   /** The log is there, and was not made by this library's sessions. */
   | { readonly _tag: 'NotASession'; readonly id: string }
+  /** An import or a copy that was broken off: it is no session before it is whole. */
+  | { readonly _tag: 'UnfinishedSession'; readonly id: string; readonly rows: number }
   | { readonly _tag: 'NewerSession'; readonly id: string; readonly found: number; readonly supported: number }
   /** The proof does not prove what it says. */
   | { readonly _tag: 'BadProof'; readonly reason: string }
@@ -45,7 +47,7 @@ export const sessionFaultText = (fault: SessionFault): string => {
     case 'SessionGap':
       return `session ${name(fault.id)} has ${fault.len} messages, so nothing can be appended at ${fault.expectedLen}: append what is between them first`
     case 'SessionSealed':
-      return `session ${name(fault.id)} is sealed at ${fault.len} messages; nothing can be appended to it: fork it to go on`
+      return `session ${name(fault.id)} is sealed at ${fault.len} ${fault.len === 1 ? 'message' : 'messages'}; nothing can be appended to it: fork it to go on`
     case 'SessionClosed':
       return `session ${name(fault.id)} was closed here: open it again`
     case 'InvalidMessage':
@@ -56,6 +58,8 @@ export const sessionFaultText = (fault: SessionFault): string => {
       return `the metadata of session ${name(fault.id)} was changed meanwhile; nothing was changed: look at the new metadata and update again`
     case 'NotASession':
       return `${name(fault.id)} is no session: something else keeps its log in this store`
+    case 'UnfinishedSession':
+      return `${name(fault.id)} is not whole: ${fault.rows} ${fault.rows === 1 ? 'row' : 'rows'} of it were stored when its import or copy was broken off, or it is going on; run that again`
     case 'NewerSession':
       return `session ${name(fault.id)} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}): update the library`
     case 'BadProof':

@@ -29,6 +29,13 @@ const own = 'indelible.'
 /** Under which key the format stands: what `listSessions` asks for. */
 export const formatKey = 'indelible.session'
 const forkKey = 'indelible.fork'
+/** Under which key it stands that rows are still to come: such a log is no session yet. */
+const partialKey = 'indelible.partial'
+
+/** What is stored for a session while it is imported or copied. */
+export const partialMeta: JsonObject = Object.freeze({ [partialKey]: true })
+
+export const isPartial = ({ meta }: Pick<LogInfo, 'meta'>): boolean => Object.hasOwn(meta, partialKey)
 
 /** What is stored for a session with this metadata. */
 export const storedMeta = (metadata: JsonObject, forkedFrom?: ForkPoint): Either<StoreFault, JsonObject> => {
@@ -39,6 +46,7 @@ export const storedMeta = (metadata: JsonObject, forkedFrom?: ForkPoint): Either
 
 /** What a log's metadata says of it as a session. */
 export const sessionInfo = ({ id, entries, head, created, meta }: LogInfo): Either<SessionFault, SessionInfo> => {
+  if (isPartial({ meta })) return left({ _tag: 'UnfinishedSession', id, rows: head.size })
   const found = Object.hasOwn(meta, formatKey) ? meta[formatKey] : undefined
   if (typeof found !== 'number') return left({ _tag: 'NotASession', id })
   if (found > format) return left({ _tag: 'NewerSession', id, found, supported: format })

@@ -1,5 +1,6 @@
 /** Moving records: a transcript becomes a session, and a session an export. */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { JsonObject } from '../json/index.ts'
 import type { Message, MessageFault } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
 import { classify } from '../pages/index.ts'
@@ -7,7 +8,7 @@ import { exportOf, type Exported, type ExportedRow, type Transcript } from '../t
 import { type EncodedRow, encodeRow } from '../refs/index.ts'
 import { headOf, maxMissed, rangeAt, type Head, type Store, type StoreFault } from '../store/index.ts'
 import type { SessionFault, SessionTask } from './fault.ts'
-import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
+import { isPartial, partialMeta, sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { randomId, readMirror } from './open.ts'
 
 export interface ImportOptions {
@@ -21,7 +22,8 @@ export interface ImportOptions {
  * Store a transcript as a session: its messages, page kinds and notes, row by row. An export of ours gives the record
  * that it was made from, with the same head; if it doesn't, that is `OtherHead`, and nothing is kept.
  *
- * After any other failure too nothing is kept, unless the store can't even remove what it began to take.
+ * It is a session once it is whole. After any failure nothing is kept, unless the store can't even remove what it began to
+ * take; of what a crash has left, the next import under that id makes an end.
  *
  * Cost    O(transcript), in pieces
  */
@@ -32,7 +34,9 @@ export const importTranscript =
     const name = id ?? transcript.origin.id ?? randomId()
     const meta = storedMeta(exported.metadata)
     if (isLeft(meta)) return meta
-    const created = await store.create({ id: name, meta: meta.right })()
+    const before = await store.info(name)()
+    if (!isLeft(before) && isPartial(before.right)) await store.remove(name)()
+    const created = await store.create({ id: name, meta: partialMeta })()
     if (isLeft(created)) return created
     const head = await storeRows(store, name, created.right.head, exported.rows, progress)
     const expected = exported.head.root
@@ -40,9 +44,17 @@ export const importTranscript =
       await store.remove(name)()
       return left('_tag' in head ? head : { _tag: 'OtherHead', id: name, expected: expected as string, found: head.root })
     }
-    const log = await store.info(name)()
-    return isLeft(log) ? log : sessionInfo(log.right)
+    return finished(store, name, meta.right)
   }
+
+/** What was partial is a session from now on. */
+const finished = async (store: Store, id: string, meta: JsonObject): Promise<Either<SessionFault | StoreFault, SessionInfo>> => {
+  const log = await store.info(id)()
+  if (isLeft(log) || !isPartial(log.right)) return isLeft(log) ? log : sessionInfo(log.right)
+  const whole = await store.update(id, { expected: log.right.version, meta })()
+  if (isLeft(whole) && whole.left._tag === 'MetaConflict') return finished(store, id, meta) // somebody else was quicker
+  return isLeft(whole) ? whole : sessionInfo(whole.right)
+}
 
 /** A whole session as it is exported: `exportLines` writes it. Cost: that of opening it. */
 export const exportSession =
@@ -63,9 +75,13 @@ export const exportSession =
   }
 
 /**
- * Copy a session to another store, under the same id. Where a copy was begun before, it is gone on with: what is there
- * must be the beginning of the record, or nothing is changed: a copy that has grown past it is a `Conflict`, another
- * record `Diverged`. At the end both heads are the same, or that is `OtherHead`.
+ * Copy a session to another store, under the same id. Where a copy was begun before, or another process is at it, it is
+ * gone on with: what is there must be the beginning of the record, or nothing is changed: a copy that has grown past it is
+ * a `Conflict`, another record `Diverged`. At the end both heads are the same, or that is `OtherHead`; until then it is no
+ * session.
+ *
+ * The record is copied, with its metadata: not when it was created, nor the ids of its operations, and a fork's rows
+ * once more.
  *
  * Cost    O(session), in pieces; the record is in memory meanwhile
  */
@@ -78,27 +94,34 @@ export const copySession =
     const head = read.right.head as Head // that of a session has its root
     const source = await from.info(id)()
     if (isLeft(source)) return source
-    const found = await to.info(id)()
-    if (isLeft(found) && found.left._tag !== 'NoSuchLog') return found
-    const begun = isLeft(found) ? await to.create({ id, meta: source.right.meta })() : found
-    if (isLeft(begun)) return begun
-    const start = begun.right.head
-    const common = Math.min(start.size, head.size)
-    const [here, there] = [await rangeAt(from, id, common)(), await rangeAt(to, id, common)()]
-    if (isLeft(here)) return here
-    if (isLeft(there)) return there
-    const [expected, actual] = [headOf(here.right, from.hash), headOf(there.right, to.hash)]
-    if (expected.root !== actual.root) return left({ _tag: 'Diverged', id, expected: head, actual: start })
-    if (start.size > common) {
-      const missed = await to.read(id, { from: common, to: Math.min(start.size, common + maxMissed) })()
-      return isLeft(missed) ? missed : left({ _tag: 'Conflict', id, expected: head, actual: start, missed: missed.right })
+    for (;;) {
+      const begun = await beginCopy(from, to, id, head)
+      if (isLeft(begun)) return begun
+      const stored = await storeRows(to, id, begun.right, after(rows, begun.right.size), progress)
+      if (!('_tag' in stored)) {
+        if (stored.root !== head.root) return left({ _tag: 'OtherHead', id, expected: head.root, found: stored.root })
+        return finished(to, id, source.right.meta)
+      }
+      if (stored._tag !== 'Conflict') return left(stored) // else somebody else copies it too: look how far it is
     }
-    const stored = await storeRows(to, id, start, after(rows, start.size), progress)
-    if ('_tag' in stored) return left(stored)
-    if (stored.root !== head.root) return left({ _tag: 'OtherHead', id, expected: head.root, found: stored.root })
-    const log = await to.info(id)()
-    return isLeft(log) ? log : sessionInfo(log.right)
   }
+
+/** How far the copy is, which is the beginning of the record. */
+const beginCopy = async (from: Store, to: Store, id: string, head: Head): Promise<Either<StoreFault, Head>> => {
+  const found = await to.info(id)()
+  if (isLeft(found) && found.left._tag !== 'NoSuchLog') return found
+  const begun = isLeft(found) ? await to.create({ id, meta: partialMeta })() : found
+  if (isLeft(begun)) return begun.left._tag === 'LogExists' ? beginCopy(from, to, id, head) : begun
+  const start = begun.right.head
+  const common = Math.min(start.size, head.size)
+  const [here, there] = [await rangeAt(from, id, common)(), await rangeAt(to, id, common)()]
+  if (isLeft(here)) return here
+  if (isLeft(there)) return there
+  if (headOf(here.right, from.hash).root !== headOf(there.right, to.hash).root) return left({ _tag: 'Diverged', id, expected: head, actual: start })
+  if (start.size === common) return right(start)
+  const missed = await to.read(id, { from: common, to: Math.min(start.size, common + maxMissed) })()
+  return isLeft(missed) ? missed : left({ _tag: 'Conflict', id, expected: head, actual: start, missed: missed.right })
+}
 
 const after = function* <T>(values: Iterable<T>, count: number): Generator<T> {
   let seen = 0

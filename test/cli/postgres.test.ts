@@ -3,7 +3,7 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import { Client } from 'pg'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
-import { createSession, describeSession, openSession, user, verifySession, type Store } from 'indelible'
+import { createSession, openSession, user, verifySession, type Store } from 'indelible'
 import { postgresStore } from 'indelible/store/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
@@ -125,7 +125,7 @@ describe.skipIf(server === undefined)('--store postgres://', () => {
 
     const args = ['copy', '--from', path, '--to', at(copies)]
     const rowsThere = async (): Promise<number> => {
-      const there = await describeSession(target, 'long')()
+      const there = await target.info('long')()
       return there._tag === 'Right' ? there.right.head.size : 0
     }
     const child = spawn(process.execPath, [main, ...args], { stdio: 'ignore' })
@@ -136,6 +136,8 @@ describe.skipIf(server === undefined)('--store postgres://', () => {
     const begun = await rowsThere()
     expect(begun).toBeGreaterThan(0)
     expect(begun).toBeLessThan(heads.get('long')?.size ?? 0)
+    expect(indelible(['list', '--store', at(copies)]).stdout).not.toContain('long') // it is no session before it is whole
+    expect(indelible(['append', 'long', 'x', '--store', at(copies)]).stderr).toMatch(/^indelible: "long" is not whole: [\d,]+ rows of it were stored/)
 
     const again = indelible(args)
     expect([again.status, again.stderr]).toEqual([0, ''])

@@ -1,7 +1,8 @@
 /** Copies of sessions in another store: whole, gone on with, and refused. */
 import { join } from 'node:path'
+import { left } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { copySession, createSession, describeSession, memoryStore, openSession, user, verifySession, type Store } from 'indelible'
+import { copySession, createSession, describeSession, importTranscript, listSessions, memoryStore, openSession, readTranscript, user, verifySession, type Store } from 'indelible'
 import { root } from '../../scripts/run.ts'
 import { fault, ok } from '../answers.ts'
 import { folder, indelible } from '../cli/indelible.ts'
@@ -67,6 +68,43 @@ it('a copy that has grown past the record is left as it is, and what it has more
   const conflict = await fault('Conflict', copySession(from, to, 's'))
   expect(conflict).toMatchObject({ expected: head, actual: copied.head(), missed: [{ position: head.size }, { position: head.size + 1 }] })
   expect((await ok(describeSession(to, 's'))).head).toEqual(copied.head())
+})
+
+it('what was broken off is no session: it is not listed, opened or appended to, and goes on when it is run again', async () => {
+  const [from, to] = [memoryStore(), memoryStore()]
+  const session = await ok(createSession(from, { id: 's', metadata: { title: 'long' } }))
+  await ok(session.append(Array.from({ length: 2500 }, (_, number) => user(`message ${number}`))))
+  let pieces = 0
+  const breaking: Store = { ...to, append: (id, append) => (pieces++ === 0 ? to.append(id, append) : async () => left({ _tag: 'Io', operation: 'append', cause: new Error('pulled') })) }
+  await fault('Io', copySession(from, breaking, 's'))
+  expect((await ok(to.info('s'))).head.size).toBe(1000)
+  expect((await ok(listSessions(to))).sessions).toEqual([])
+  for (const attempt of [openSession(to, 's'), describeSession(to, 's'), verifySession(to, 's'), copySession(to, memoryStore(), 's')]) await fault('UnfinishedSession', attempt)
+  const rows: number[] = []
+  const info = await ok(copySession(from, to, 's', { progress: (stored) => rows.push(stored) }))
+  expect(rows).toEqual([2000, 2500])
+  expect(info).toMatchObject({ len: 2500, head: session.head(), metadata: { title: 'long' } })
+  expect((await ok(listSessions(to))).sessions).toEqual([info])
+})
+
+it('two that copy the same session at once both end with the whole of it', async () => {
+  const [from, to] = [memoryStore(), memoryStore()]
+  const long = await ok(createSession(from, { id: 's' }))
+  await ok(long.append(Array.from({ length: 5000 }, (_, number) => user(`message ${number}`))))
+  const heads = await Promise.all([1, 2, 3].map(() => ok(copySession(from, to, 's'))))
+  for (const { head, len } of heads) expect([head, len]).toEqual([long.head(), 5000])
+  await ok(verifySession(to, 's', { head: long.head() }))
+})
+
+it('what a crash has left of an import is made an end of by the next one', async () => {
+  const store = memoryStore()
+  await ok(store.create({ id: 's', meta: { 'indelible.partial': true } }))
+  const log = await ok(store.info('s'))
+  await ok(store.append('s', { expected: log.head, rows: [{ kind: 'entry', body: 'half' }] }))
+  const transcript = readTranscript('[{"role":"user","content":"hello"}]')
+  if (transcript._tag === 'Left') throw new Error('this is one')
+  expect(await ok(importTranscript(store, transcript.right, { id: 's' }))).toMatchObject({ id: 's', len: 1 })
+  await fault('LogExists', importTranscript(store, transcript.right, { id: 's' }))
 })
 
 it('the command copies every session of a store, the oldest first', () => {
