@@ -10,6 +10,7 @@ import { digestOf } from '../digest/index.ts'
 import { formatPath } from '../json/index.ts'
 import { decodeMessage, type MessageFault } from '../message/index.ts'
 import { isPageKind } from '../pages/index.ts'
+import { isPlaceholder } from '../refs/index.ts'
 import { answered, refused } from './actions.ts'
 import { checkAction, checkLimit } from './check.ts'
 import { Ending } from './ending.ts'
@@ -65,6 +66,7 @@ const append = async (host: Host, { action, message, page, scope }: AppendInput)
   const { blocks, actions } = host.open(scope)
   const decoded = decodeMessage(message)
   if (isLeft(decoded)) throw new Failed({ _tag: 'InvalidInput', reason: whyNoMessage(decoded.left) })
+  if (isPlaceholder(decoded.right)) throw new Failed({ _tag: 'InvalidInput', reason: 'the message should be one, and is a placeholder for content that was not found' })
   if (page !== undefined && !isPageKind(page)) throw new Failed({ _tag: 'InvalidInput', reason: 'the page should be a page kind' })
   const input = digestOf(JSON.stringify(['append', decoded.right, page ?? null]))
   const known = given(await actions.find(action))

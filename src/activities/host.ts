@@ -14,8 +14,13 @@ import type { ActivityFault } from './failure.ts'
 import type { HistoryInput } from './input.ts'
 
 export interface ActivityOptions {
-  /** The scope of what an activity is given is opened in it. A store of blocks alone has one scope, and forgets actions when the process ends. */
+  /** A store of blocks alone forgets actions when the process ends. */
   readonly store: Store | BlockStore
+  /**
+   * Which scopes activities may be given: that of the store, or any of a store that has several. What an activity is given
+   * says its scope, so with `any` whoever can call one reads and writes them all. Default: `own`.
+   */
+  readonly scopes?: 'own' | 'any'
   /** The models there are. */
   readonly registry: ModelRegistry
   /** Who is told what models say. Default: nobody. */
@@ -69,10 +74,8 @@ export const hostOf = (options: ActivityOptions): Host => {
   const cache = blockCache(options.cacheBytes === undefined ? {} : { maxBytes: options.cacheBytes })
   const remembered = actionsInMemory()
   const open: Host['open'] = (scope = store.scope) => {
-    if (!('scoped' in store)) {
-      if (scope !== store.scope) throw new Failed({ _tag: 'OtherScope', expected: store.scope, found: scope })
-      return { blocks: cachedBlocks(store, cache), actions: remembered }
-    }
+    if (scope !== store.scope && (options.scopes !== 'any' || !('scoped' in store))) throw new Failed({ _tag: 'OtherScope', expected: store.scope, found: scope })
+    if (!('scoped' in store)) return { blocks: cachedBlocks(store, cache), actions: remembered }
     const scoped = given(scope === store.scope ? right(store) : store.scoped(scope))
     return { blocks: cachedBlocks(scoped, cache), actions: actionsOf(scoped) }
   }

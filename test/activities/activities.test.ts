@@ -68,7 +68,7 @@ describe('a workflow', () => {
 describe('appendMessage', () => {
   it('gives the same ref for the same action, and refuses another message under it', async () => {
     const store = memoryStore()
-    const { activities } = engine({ store, registry: {} })
+    const { activities } = engine({ store, registry: {}, scopes: 'any' })
     const first = await activities.appendMessage({ action: 'a', message: user('hello') })
     expect(await activities.appendMessage({ action: 'a', message: user('hello') })).toEqual(first)
     expect(await activities.appendMessage({ action: 'b', message: user('hello') })).toEqual(first)
@@ -78,13 +78,24 @@ describe('appendMessage', () => {
   })
   it('keeps a page kind, and takes messages only', async () => {
     const store = memoryStore()
-    const { activities } = engine({ store, registry: {} })
+    const { activities } = engine({ store, registry: {}, scopes: 'any' })
     const { ref } = await activities.appendMessage({ action: 'a', message: user('never push'), page: 'constraint' })
     expect(await activities.hydrate({ history: createRefHistory({ from: [ref] }) })).toEqual({ messages: [user('never push')], pages: ['constraint'] })
     expect(await failed(activities.appendMessage({ action: 'b', message: { role: 'user' } as never }))).toMatchObject({ tag: 'InvalidInput', retryable: false, name: 'PermanentFailure' })
     expect(await failed(activities.appendMessage({ action: 'b', message: user('x'), page: 'nonsense' as never }))).toMatchObject({ tag: 'InvalidInput' })
     expect(await failed(activities.appendMessage({ action: '', message: user('x') }))).toMatchObject({ tag: 'InvalidInput' })
     expect(await failed(activities.appendMessage({ action: 'b', message: user('x'), scope: '' }))).toMatchObject({ tag: 'InvalidId' })
+  })
+  it('and everything else keeps to the scope of its store: what it is given does not decide', async () => {
+    const store = memoryStore()
+    const [mine, theirs] = [memoryStoreOf(store, 'mine'), memoryStoreOf(store, 'theirs')]
+    const { ref } = await historyActivities({ store: theirs, registry: {} }).appendMessage({ action: 'a', message: user('SECRET') })
+    const history = createRefHistory({ scope: 'theirs', from: [ref] }).toJSON()
+    const { activities, events } = engine({ store: mine, registry: registry([assistant('x')]) })
+    for (const call of [activities.hydrate({ history }), activities.manage({ history, maxChars: 10 }), activities.stream({ action: 's', model: wanted, history }), activities.appendMessage({ action: 'b', message: user('x'), scope: 'theirs' }), activities.endStream({ action: 'a', scope: 'theirs' })])
+      expect(await failed(call)).toMatchObject({ tag: 'OtherScope', retryable: false })
+    expect(ends(events)).toMatchObject([{ action: 's', outcome: 'failed' }])
+    expect((await historyActivities({ store: mine, registry: {}, scopes: 'any' }).hydrate({ history })).messages).toEqual([user('SECRET')])
   })
   it('that finds the store broken is worth another try', async () => {
     const map = keyValueMap()

@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process'
 import { left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { assistant, createRefHistory, memoryStore, system, toolCall, toolResult, user, type BlockId, type Message, type Store } from 'indelible'
+import { assistant, createRefHistory, hydratePartial, memoryStore, system, toolCall, toolResult, user, type BlockId, type Message, type Store } from 'indelible'
 import { chatStep, historyActivities, isRetryable, type ActivityFault, type StreamEvent, type StreamInput } from 'indelible/activities'
 import { scriptedModel, type Model, type ModelRequest } from 'indelible/run'
 import { ok } from '../answers.ts'
@@ -46,6 +46,8 @@ describe('input that is none', () => {
     const history = (await begun(store, [user('u')])).toJSON()
     for (const limit of [{}, { maxChars: NaN }, { maxTokens: -1 }]) expect(await failed(activities.manage({ history, ...limit } as never))).toMatchObject({ tag: 'InvalidInput' })
     expect(await failed(activities.hydrate({ history: 'x' as never }))).toMatchObject({ tag: 'InvalidInput' })
+    const partial = await ok(hydratePartial(store, createRefHistory({ from: [{ blockIds: ['a'.repeat(64) as BlockId], role: 'user' }] })))
+    expect(await failed(activities.appendMessage({ action: 'p', message: partial.view().at(0) as Message }))).toMatchObject({ tag: 'InvalidInput', message: expect.stringContaining('placeholder') as string })
   })
 })
 
