@@ -46,7 +46,7 @@ try {
   const { filename, files } = packed ?? fail('npm pack said nothing')
   const tarball = join(folder, filename)
 
-  const wanted = /^(?:dist\/.+\.(?:js|d\.ts)|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/
+  const wanted = /^(?:dist\/.+\.(?:js|d\.ts)|docs\/[a-z]+\.md|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/
   const unwanted = files.filter(({ path }) => !wanted.test(path)).map(({ path }) => path)
   if (unwanted.length > 0) fail(`the package holds files that no user needs: ${unwanted.join(', ')}`)
 

@@ -6,7 +6,7 @@ import { isPageKind, pageKinds } from '../pages/index.ts'
 import { openSession } from '../session/index.ts'
 import { Misuse, Unreadable, type Command } from './command.ts'
 import { textOf } from './input.ts'
-import { answer, headText, sessionOfCall, storeHelp, storeOption, withStore } from './place.ts'
+import { answer, headText, sessionOfCall, storeHelpAt, storeOption, withStore } from './place.ts'
 import { counted } from './screen.ts'
 
 export const append: Command = {
@@ -28,7 +28,7 @@ Options:
   --at N           append at N messages only: exit 1 if there are more by now
   --operation ID   names this append, so that trying it again changes nothing
   --interrupted    first append error results for the calls left open
-${storeHelp}
+${storeHelpAt(19)}
   -h, --help       print this help
 
 Example:

@@ -11,6 +11,7 @@ import { chosenModel } from './chat-model.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
 import { folderTools } from './folder-tools.ts'
 import { oneLine, printable, shellWord } from './screen.ts'
+import { storeHelpAt } from './place.ts'
 import { openStore } from './store.ts'
 
 export const chat: Command = {
@@ -33,7 +34,7 @@ Options:
                    anthropic or anthropic_compatible (default: by the name)
   --base-url URL   where a compatible server is
   --session ID     go on with a session, or start one with this id
-  --store PATH     the store (default: a file in your data folder)
+${storeHelpAt(19)}
   --folder DIR     the folder that the tools see (default: this one)
   --budget N       tokens that a request may take (default 100000)
   --demo           play a conversation, unattended

@@ -16,11 +16,15 @@ export const copy: Command = {
 
 Copies sessions, or all of them, under their own ids. A copy that was broken off
 is gone on with when the command is run again; one that is whole is left as it
-is. At the end of each the heads of both records are compared. Where there is a
+is. Until then it is no session there. At the end
+of each the heads of both records are compared. Where there is a
 session of that id that is another record, or has grown past this one, it is left
 as it is and told, the others are copied, and the exit code is 1.
 
-A STORE is the path of a file, or postgres://USER@HOST:PORT/DATABASE.
+What is copied is the record and its metadata: not when it was made, nor the
+ids of its operations, and of forks each has its own rows.
+
+A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.
 
 Options:
   --from STORE   the store to read
@@ -43,11 +47,16 @@ Example:
         let left = 0
         for (const id of ids) {
           const bar = terminal.progress(`copying ${id}`, undefined, 'rows')
-          const copied = await copySession(from, to, id, { progress: bar.at })()
+          let stored = false
+          const progress = (rows: number): void => {
+            stored = true
+            bar.at(rows)
+          }
+          const copied = await copySession(from, to, id, { progress })()
           bar.end()
-          if (isRight(copied)) await terminal.print([`${id}: ${counted(copied.right.len, 'message')}, head ${headText(copied.right.head)}`])
+          if (isRight(copied)) await terminal.print([`${id}: ${counted(copied.right.len, 'message')}, head ${headText(copied.right.head)}${stored || copied.right.head.size === 0 ? '' : ', was there already'}`])
           else {
-            terminal.tell([`${id}: ${whyNot(copied.left)}`])
+            terminal.tell([whyNot(id, copied.left)])
             left += 1
           }
         }
@@ -62,14 +71,17 @@ Example:
 }
 
 /** Why one was not copied. Throws Unreadable where the others can't be either. */
-const whyNot = (fault: SessionFault | StoreFault): string => {
+const whyNot = (id: string, fault: SessionFault | StoreFault): string => {
   switch (fault._tag) {
     case 'Conflict':
-      return `the copy has grown since: ${counted(fault.actual.size, 'row')}, and ${grouped(fault.expected.size)} here; it was left as it is`
+      return `${id}: the copy has grown since: ${counted(fault.actual.size, 'row')}, and ${grouped(fault.expected.size)} in the store to read; it was left as it is`
     case 'Diverged':
-      return `there is another record of this id there, of ${counted(fault.actual.size, 'row')}; it was left as it is. To have both, fork one under another id`
+      return `${id}: there is another record of this id there, of ${counted(fault.actual.size, 'row')}; it was left as it is. To have both, fork one under another id`
     case 'NoSuchLog':
+      return `${id}: there is no such session in the store to read`
     case 'NotASession':
+    case 'UnfinishedSession':
+    case 'NewerSession':
     case 'DamagedLog':
     case 'DamagedBlock':
     case 'OtherHead':

@@ -38,7 +38,8 @@ Options:
   -h, --help     print this help, or that of a command
   -V, --version  print the version
 
-indelible COMMAND --help says more. Colours are left out when NO_COLOR is set or
+indelible COMMAND --help says more. A store in PostgreSQL needs the package pg;
+its password may be in PGPASSWORD. Colours are left out when NO_COLOR is set or
 the output is not a terminal. Exit codes: 0 done, 1 the input can't be read or
 is damaged, 2 the command was called wrongly.
 `

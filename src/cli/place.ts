@@ -7,12 +7,16 @@ import type { Head, Store, StoreFault } from '../store/index.ts'
 import { Misuse, Unreadable, type Call } from './command.ts'
 import { defaultStorePath, openStore } from './store.ts'
 
+/** What help says of the option, its words from that column on. */
+export const storeHelpAt = (column: number): string => {
+  const words = ['the file that the sessions are in (default: sessions.db in', "the user's data folder, which is told), or a PostgreSQL", 'server: postgres://USER@HOST/DATABASE?schema=NAME']
+  return words.map((line, index) => (index === 0 ? '  --store PATH' : '').padEnd(column) + line).join('\n')
+}
+
 /** The option that every command on sessions has. */
 export const storeOption = { store: { type: 'string' } } as const
 
-/** What their help says of it. */
-export const storeHelp = `  --store PATH   the file that the sessions are in (default: sessions.db in the
-                 user's data folder, which is told), or postgres://…`
+export const storeHelp: string = storeHelpAt(17)
 
 /**
  * Do something with the store that `--store` names, or with the user's own, and close it. One that is not there is made
@@ -40,7 +44,11 @@ export const answer = async <T>(task: TaskEither<SessionFault | StoreFault, T>):
 
 /** A fault as a sentence for somebody at a terminal. */
 export const faultText = (fault: SessionFault | StoreFault): string =>
-  fault._tag === 'NoSuchLog' ? `there is no session ${JSON.stringify(fault.id)} in this store; "indelible list" shows those that are` : faultMessage(fault)
+  fault._tag === 'NoSuchLog'
+    ? `there is no session ${JSON.stringify(fault.id)} in this store; "indelible list" shows those that are`
+    : fault._tag === 'LogExists'
+      ? `there is a session ${JSON.stringify(fault.id)} already; nothing was changed: choose another id`
+      : faultMessage(fault)
 
 /** The one SESSION of a command's arguments, and `more` others. Throws Misuse. */
 export const sessionOfCall = (command: string, { positionals }: Call, more = 0): string => {

@@ -4,7 +4,7 @@ import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { storeFaultText, type Store, type StoreFault } from '../store/index.ts'
-import { Unreadable } from './command.ts'
+import { Misuse, Unreadable } from './command.ts'
 
 /**
  * Where sessions are kept if no `--store` is given.
@@ -29,8 +29,14 @@ export interface OpenedStore {
   readonly name: string
 }
 
-/** Whether a store is named by where its server is, and not by a path. */
-export const isAddress = (given: string): boolean => /^postgres(?:ql)?:\/\//.test(given)
+/** Whether a store is named by where its server is, and not by a path. Throws Misuse, on what is neither. */
+const isAddress = (given: string): boolean => {
+  const [scheme] = /^[a-z][a-z0-9+.-]+(?=:\/)/i.exec(given) ?? [] // of two letters and more: C:/ is a drive
+  if (scheme === undefined) return false
+  if (!/^postgres(?:ql)?$/i.test(scheme)) throw new Misuse(`a store is a path or postgres://USER@HOST:PORT/DATABASE, and ${scheme}: is neither`)
+  if (!URL.canParse(given) || !/^[a-z]+:\/\//i.test(given)) throw new Misuse('this is no such address: postgres://USER:PASSWORD@HOST:PORT/DATABASE, and what is not a letter or a digit in USER and PASSWORD percent-encoded')
+  return true
+}
 
 /** The store that `--store` names, or the default one; one that is not there is made only if `make` says so. Throws Unreadable. */
 export const openStore = async (given: unknown, make: boolean): Promise<OpenedStore> => {
@@ -43,17 +49,14 @@ export const openStore = async (given: unknown, make: boolean): Promise<OpenedSt
   return { store: opened.right, name: path }
 }
 
-/** `?schema=NAME` chooses the schema; the other parameters are the driver's. */
 const openPostgres = async (given: string, make: boolean): Promise<OpenedStore> => {
-  if (!URL.canParse(given)) throw new Unreadable('--store takes a path or postgres://USER:PASSWORD@HOST:PORT/DATABASE, and this is no such address')
   const url = new URL(given)
   const schema = url.searchParams.get('schema')
-  url.searchParams.delete('schema')
   const { postgresStore } = await import('../store/postgres/index.ts').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
     throw new Unreadable('a store in PostgreSQL needs the package pg, which is not installed; install it beside indelible: npm install pg')
   })
-  const opened = await postgresStore({ connectionString: url.href, create: make, ...(schema !== null && { schema }) })()
+  const opened = await postgresStore({ connectionString: given, create: make })()
   const name = `postgres://${url.username === '' ? '' : `${url.username}@`}${url.host}${url.pathname}${schema === null ? '' : `?schema=${encodeURIComponent(schema)}`}` // without the password
   if (isLeft(opened)) throw unopened(opened.left, name)
   return { store: opened.right, name }

@@ -25,7 +25,7 @@ export const scriptedModel = (lines: Iterable<Line>, { name = 'scripted', result
     results,
     stream: async function* (request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
       const { value: line, done } = script.next()
-      if (done === true) throw new Error(`${name}: the script has no more lines`)
+      if (done === true) throw new RangeError(`${name}: the script has no more lines`) // a mistake of the program: trying again gives none
       const message = typeof line === 'function' ? line(request) : line
       for (const event of spoken(message)) {
         await new Promise((resolve) => setTimeout(resolve, pause))

@@ -55,7 +55,7 @@ export const storeFaultText = (fault: StoreFault): string => {
     case 'LogExists':
       return `there is a log ${name(fault.id)} already; nothing was created: open it, or choose another id`
     case 'BeyondEnd':
-      return `${name(fault.id)} has ${fault.size} rows and can't be forked at ${fault.at}`
+      return `${name(fault.id)} ends at ${fault.size}, and ${fault.at} is beyond that`
     case 'InvalidId':
       return `this can't be the id of a ${fault.what}: ${fault.reason}`
     case 'InvalidRow':
@@ -81,7 +81,7 @@ export const storeFaultText = (fault: StoreFault): string => {
     case 'NoStore':
       return `there is no store yet: ${fault.path}; nothing was made`
     case 'NotAStore':
-      return `${fault.path} is ${fault.found}; nothing was changed: choose another path`
+      return `${fault.path} is ${fault.found}; nothing was changed: choose another place`
     case 'NewerStore':
       return `${fault.path} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}); nothing was changed: update the library`
     case 'Io':

@@ -97,17 +97,19 @@ describe.skipIf(server === undefined)('--store postgres://', () => {
     await sql(`grant usage on schema "${secrets}" to ${role}`)
     const login = { user: role, password: 'hush hush' }
     const elsewhere = (change: Partial<URL>): string => Object.assign(new URL(at(secrets, login)), change).href
-    const tried: readonly (readonly [address: string, says: RegExp])[] = [
+    const tried: readonly (readonly [address: string, says: RegExp, status?: number])[] = [
       [elsewhere({ host: '127.0.0.1:1' }), /127\.0\.0\.1:1\/\S+: no connection to PostgreSQL could be made \(connect ECONNREFUSED 127\.0\.0\.1:1\)/],
       [elsewhere({ pathname: '/nowhere' }), /database "nowhere" does not exist/],
       [at(secrets, login), /permission denied for table indelible/],
-      ['postgres://me:hush hush@[nonsense', /this is no such address/],
+      ['postgres://me:hush hush@[nonsense', /this is no such address/, 2],
+      ['mysql://me:hush@h/x', /a store is a path or postgres:.*, and mysql: is neither/, 2],
+      ['postgres:/me:hush@h/x', /this is no such address/, 2],
       [`${at(secrets, login)}&sslmode=nonsense`, /sslmode|SSL/],
     ]
-    for (const [address, says] of tried)
+    for (const [address, says, code = 1] of tried)
       for (const command of [['list', '--store', address], ['copy', '--from', address, '--to', join(folder, 'x.db')], ['chat', '--demo', '--store', address]]) {
         const { status, stdout, stderr } = indelible(command)
-        expect([command, status, stderr]).toEqual([command, 1, expect.stringMatching(says)])
+        expect([command, status, stderr]).toEqual([command, code, expect.stringMatching(says)])
         expect(`${stdout}${stderr}`).not.toMatch(/hush/)
       }
     const chat = indelible(['chat', '--demo', '--session', 'talk', '--store', `${at(talks, { user: 'postgres', password: 'hush hush' })}`])
@@ -141,6 +143,7 @@ describe.skipIf(server === undefined)('--store postgres://', () => {
 
     const again = indelible(args)
     expect([again.status, again.stderr]).toEqual([0, ''])
+    expect(again.lines[0]).toMatch(/, was there already$/)
     expect(again.lines.map((line) => line.split(', head')[0])).toEqual(['short: 2 messages', 'long: 9,000 messages', ''])
     for (const [id, head] of heads) await ok(verifySession(target, id, { head }))
     await ok(target.close())
@@ -150,7 +153,7 @@ describe.skipIf(server === undefined)('--store postgres://', () => {
 
     indelible(['append', 'short', 'gone its own way', '--store', at(copies)])
     const ahead = indelible([...args, 'short'])
-    expect([ahead.status, ahead.stderr]).toEqual([1, 'short: the copy has grown since: 3 rows, and 2 here; it was left as it is\nindelible: 1 session of 1 was not copied\n'])
+    expect([ahead.status, ahead.stderr]).toEqual([1, 'short: the copy has grown since: 3 rows, and 2 in the store to read; it was left as it is\nindelible: 1 session of 1 was not copied\n'])
     expect(indelible(['head', 'short', '--store', at(copies)]).stdout).toMatch(/^3:/)
   })
 })

@@ -21,6 +21,8 @@ export interface OwnServer {
   /** SIGKILL, to all of its processes: a crash. */
   readonly kill: () => Promise<void>
   readonly start: () => Promise<void>
+  /** SIGSTOP, to all of its processes: it answers nothing. Or on with it. */
+  readonly freeze: (still: boolean) => void
 }
 
 interface Binaries {
@@ -89,7 +91,7 @@ export const startPostgres = async (): Promise<PostgresServer | undefined> => {
   await start()
   return {
     url,
-    own: { kill: () => end('SIGKILL'), start },
+    own: { kill: () => end('SIGKILL'), start, freeze: (still) => void (server?.pid !== undefined && process.kill(-server.pid, still ? 'SIGSTOP' : 'SIGCONT')) },
     stop: async () => {
       await end('SIGINT') // a fast shutdown
       process.off('exit', onExit)

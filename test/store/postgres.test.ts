@@ -114,9 +114,13 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     await done((await open({ schema: newer })).close())
     await sql(`update ${quoted(newer)}.indelible set format = 99`)
     expect(await said(postgresStore({ connectionString: url, schema: newer }))).toMatch(/^NewerStore: .* written by a newer version of this library \(format 99; this one knows 1\); nothing was changed/)
+    const namesake = fresh()
+    await sql(`create schema ${quoted(namesake)}; create table ${quoted(namesake)}.indelible (x integer)`)
+    for (const create of [true, false]) expect(await said(postgresStore({ connectionString: url, schema: namesake, create }))).toMatch(/^NotAStore: .* is a schema of something else; nothing was changed: choose another place/)
+    expect(await sql(`select table_name from information_schema.tables where table_schema = '${namesake.replaceAll("'", "''")}'`)).toEqual([{ table_name: 'indelible' }])
     const foreign = fresh()
     await sql(`create schema ${quoted(foreign)}; create table ${quoted(foreign)}.log (mine text)`)
-    expect(await said(postgresStore({ connectionString: url, schema: foreign }))).toMatch(/^NotAStore: .* is a schema of something else; nothing was changed/)
+    for (const create of [true, false]) expect(await said(postgresStore({ connectionString: url, schema: foreign, create }))).toMatch(/^NotAStore: .* is a schema of something else; nothing was changed/)
     expect(await sql(`select table_name from information_schema.tables where table_schema = '${foreign}'`)).toEqual([{ table_name: 'log' }])
     expect(await said(postgresStore({ connectionString: 'postgres://u:secret@127.0.0.1:1/x', timeout: 300 }))).toMatch(/^Io: the store failed to open schema indelible of 127\.0\.0\.1:1\/x: no connection to PostgreSQL could be made/)
     expect(await said(postgresStore({ connectionString: url, schema: 'x'.repeat(64) }))).toMatch(/^Io: .*can't be the name of a schema/)
@@ -136,6 +140,50 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     expect((await done(store.read('fork'))).map(({ body }) => body)).toEqual(['{"message":1}', '{"message":2}', 'only here'])
     await done(store.append('conversation', { expected: info.head, rows: [row('and on')] }))
     await done(verifyLog(store, 'conversation'))
+    await done(store.close())
+  })
+
+  it('says what to do where there is no connection, and takes no address that is none', async () => {
+    const at = (change: Partial<URL>): string => Object.assign(new URL(url), change).href
+    expect(await said(postgresStore({ connectionString: at({ pathname: '/nowhere' }) }))).toMatch(/database "nowhere" does not exist\); nothing was changed: create the database, or name another$/)
+    expect(await said(postgresStore({ connectionString: at({ username: 'nobody-here' }) }))).toMatch(/nothing was changed: check the user and the password$/)
+    expect(await said(postgresStore({ connectionString: 'postgres://u@no.such.host.invalid/x', timeout: 2000 }))).toMatch(/nothing was changed: (?:check the name of the host|try again)$/) // a resolver may be away
+    for (const address of ['hello', 'host=localhost user=u', 'postgres://u:a/b@h:1/x:y', 'mysql://u:secret@h/x']) {
+      const problem = await said(postgresStore({ connectionString: address }))
+      expect(problem).toMatch(/^Io: the store failed to read the connection string: it should be postgres:/)
+      expect(problem).not.toContain('secret')
+    }
+  })
+
+  it('the address may say the schema', async () => {
+    const schema = fresh()
+    const address = new URL(url)
+    address.searchParams.set('schema', schema)
+    const store = await open({ connectionString: address.href })
+    await done(store.create({ id: 'here' }))
+    await done(store.close())
+    const again = await open({ schema, create: false })
+    expect((await done(again.list())).logs.length).toBe(1)
+    await done(again.close())
+  })
+
+  it('no store is made in a database of another encoding', async () => {
+    const name = `latin_${process.pid}`
+    await sql(`create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`)
+    const address = new URL(url)
+    address.pathname = `/${name}`
+    expect(await said(postgresStore({ connectionString: address.href }))).toMatch(/^NotAStore: .* is in a database of the encoding LATIN1, and a store needs UTF8; nothing was changed/)
+    await sql(`drop database ${name} with (force)`)
+  })
+
+  it.skipIf(server?.own === undefined)('a server that answers nothing is given up after the timeout, not much later', async () => {
+    const store = await open({ schema: fresh(), timeout: 500 })
+    server?.own?.freeze(true)
+    const began = performance.now()
+    expect(await said(store.list())).toMatch(/^Io: .*(?:the connection to PostgreSQL was lost|no connection to PostgreSQL could be made)/)
+    expect(performance.now() - began).toBeLessThan(4000) // 0.5 s and 1 s more, then as long again for another connection
+    server?.own?.freeze(false)
+    await done(store.list())
     await done(store.close())
   })
 

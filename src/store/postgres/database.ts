@@ -89,7 +89,7 @@ export class Database {
     try {
       client = await this.#pool.connect()
     } catch (error) {
-      throw new Unreachable(`no connection to PostgreSQL could be made (${messageOf(error)}); nothing was changed: try again`, { cause: error })
+      throw new Unreachable(`no connection to PostgreSQL could be made (${messageOf(error)}); nothing was changed: ${adviceFor(error)}`, { cause: error })
     }
     let broken = false
     const onError = (): void => {
@@ -133,6 +133,20 @@ export const stateOf = (error: unknown): string | undefined => {
   const { code, severity } = error as { readonly code?: unknown; readonly severity?: unknown }
   if (typeof severity !== 'string' || typeof code !== 'string' || !/^[0-9A-Z]{5}$/.test(code)) return undefined
   return code.startsWith('08') || code.startsWith('57P') ? undefined : code
+}
+
+/**
+ * What to do where there is no connection.
+ *
+ * Source  https://www.postgresql.org/docs/18/errcodes-appendix.html
+ */
+const adviceFor = (error: unknown): string => {
+  const code = (error as { readonly code?: unknown } | undefined)?.code
+  if (code === '28P01' || code === '28000') return 'check the user and the password'
+  if (code === '3D000') return 'create the database, or name another'
+  if (code === 'ENOTFOUND') return 'check the name of the host'
+  if (/password must be a string/.test(messageOf(error))) return 'the server wants a password: put it in the address or in PGPASSWORD'
+  return 'try again'
 }
 
 const messageOf = (error: unknown): string => {

@@ -14,14 +14,19 @@ const noSuchLock: ReadonlySet<string> = new Set(['42883', '0A000'])
 
 const undefinedTable = '42P01'
 const undefinedSchema = '3F000'
+const undefinedColumn = '42703'
 
 /** The schema ready for use. One that is at today's version is only looked at. */
 export const prepare = async (db: Database, place: Place, create: boolean): Promise<Either<StoreFault, void>> => {
   const steps = stepsFor(place.schema)
   const found = await versionOf((text, values) => db.read(text, values), place)
   if (found === steps.length) return right(undefined)
-  if (found !== undefined && found > steps.length) return left(newer(place, found, steps.length))
-  if (found === undefined && !create) return left({ _tag: 'NoStore', path: place.name })
+  if (typeof found === 'number' && found > steps.length) return left(newer(place, found, steps.length))
+  if (found === 'foreign') return left(notOurs(place))
+  if (found === undefined && !create) {
+    const { ours, taken } = await tablesIn((text, values) => db.read(text, values), place)
+    return left(taken && !ours ? notOurs(place) : { _tag: 'NoStore', path: place.name })
+  }
   const bringUpToDate = (query: Query): Promise<Either<StoreFault, void>> => update(query, place, steps)
   try {
     return await db.transaction(async (query) => {
@@ -35,16 +40,17 @@ export const prepare = async (db: Database, place: Place, create: boolean): Prom
 }
 
 const update = async (query: Query, place: Place, steps: readonly string[]): Promise<Either<StoreFault, void>> => {
-  const [there] = await query(
-    `select exists (select 1 from information_schema.tables where table_schema = $1::text and table_name = 'indelible') as ours, exists (select 1 from information_schema.tables where table_schema = $1::text) as taken`,
-    [unquoted(place.schema)],
-  )
-  if (there?.['ours'] !== true && there?.['taken'] === true) return left<StoreFault, void>({ _tag: 'NotAStore', path: place.name, found: 'a schema of something else' })
-  if (there?.['ours'] !== true) {
+  const { ours, taken } = await tablesIn(query, place)
+  if (taken && !ours) return left(notOurs(place))
+  if (!ours) {
+    const [settings] = await query(`select current_setting('server_encoding') as encoding`)
+    const encoding = settings?.['encoding']
+    if (encoding !== 'UTF8') return left({ _tag: 'NotAStore', path: place.name, found: `in a database of the encoding ${String(encoding)}, and a store needs UTF8` })
     await query(`create schema if not exists ${place.schema}`)
     await query(`create table if not exists ${place.schema}.indelible (format integer primary key)`)
   }
   const version = (await versionOf(query, place)) ?? 0 // again: another process may have been quicker
+  if (version === 'foreign') return left(notOurs(place))
   if (version > steps.length) return left(newer(place, version, steps.length))
   for (const step of steps.slice(version)) await query(step)
   await query(`delete from ${place.schema}.indelible`)
@@ -52,8 +58,19 @@ const update = async (query: Query, place: Place, steps: readonly string[]): Pro
   return right(undefined)
 }
 
-/** Undefined where there is no store, or none that is finished. */
-const versionOf = async (query: Query, { schema }: Place): Promise<number | undefined> => {
+const notOurs = ({ name }: Place): StoreFault => ({ _tag: 'NotAStore', path: name, found: 'a schema of something else' })
+
+/** Whether there are tables, and the one of them that says that they are ours. */
+const tablesIn = async (query: Query, { schema }: Place): Promise<{ readonly ours: boolean; readonly taken: boolean }> => {
+  const [there] = await query(
+    `select exists (select 1 from information_schema.tables where table_schema = $1::text and table_name = 'indelible') as ours, exists (select 1 from information_schema.tables where table_schema = $1::text) as taken`,
+    [unquoted(schema)],
+  )
+  return { ours: there?.['ours'] === true, taken: there?.['taken'] === true }
+}
+
+/** Undefined where there is no store, or none that is finished; `foreign` where the table that says it says something else. */
+const versionOf = async (query: Query, { schema }: Place): Promise<number | 'foreign' | undefined> => {
   try {
     const [row] = await query(`select max(format) as format from ${schema}.indelible`)
     const format = row?.['format']
@@ -61,6 +78,7 @@ const versionOf = async (query: Query, { schema }: Place): Promise<number | unde
   } catch (error) {
     const state = stateOf(error)
     if (state === undefinedTable || state === undefinedSchema) return undefined
+    if (state === undefinedColumn) return 'foreign'
     throw error
   }
 }

@@ -18,7 +18,7 @@ import { quoted } from './schema.ts'
 
 export type PostgresOptions = (
   | {
-      /** `postgres://user:password@host:port/database`, with the parameters that `pg` knows. */
+      /** `postgres://user:password@host:port/database`, with the parameters that `pg` knows, and `schema`. */
       readonly connectionString: string
       /** The most connections at a time. Default: 10. */
       readonly connections?: number
@@ -31,13 +31,13 @@ export type PostgresOptions = (
       readonly connections?: never
     }
 ) & {
-  /** The schema that the tables are in. It is made if it is not there. Default: `indelible`. */
+  /** The schema that the tables are in. It is made if it is not there. Default: that of the connection string, or `indelible`. */
   readonly schema?: string
   /** Whether a schema, and its tables, are made where there are none; else that is `NoStore`. Default: true. */
   readonly create?: boolean
   /** The scope of the handle. Default: `default`. */
   readonly scope?: string
-  /** Milliseconds that a statement may take, and how long others are waited for, before `Busy`. Default: 30,000. */
+  /** Milliseconds that a statement may take, and how long others are waited for, before `Busy`. A server that answers nothing at all is given a second more. Default: 30,000. */
   readonly timeout?: number
   /** The time in milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number
@@ -57,11 +57,11 @@ export type PostgresOptions = (
 export const postgresStore =
   (options: PostgresOptions): TaskEither<StoreFault, Store> =>
   async () => {
-    const { schema = 'indelible', create = true, scope, timeout = 30_000, now = Date.now } = options
+    const { connectionString, schema = schemaIn(connectionString) ?? 'indelible', create = true, scope, timeout = 30_000, now = Date.now } = options
     if (schema === '' || schema.includes('\0') || Buffer.byteLength(schema) > 63) return left({ _tag: 'Io', operation: 'open the store', cause: new Error(`${JSON.stringify(schema)} can't be the name of a schema`) })
     const pool = poolOf(options, timeout)
     if (isLeft(pool)) return pool
-    const place: Place = { name: `schema ${schema} of ${nameOf(options.connectionString)}`, schema: quoted(schema), timeout }
+    const place: Place = { name: `schema ${schema} of ${nameOf(connectionString)}`, schema: quoted(schema), timeout }
     const end = async (): Promise<void> => {
       if (options.pool === undefined) await pool.right.end()
     }
@@ -79,12 +79,13 @@ export const postgresStore =
 
 const poolOf = ({ connectionString, connections = 10, pool }: PostgresOptions, timeout: number): Either<StoreFault, PostgresPool> => {
   if (pool !== undefined) return right(pool)
+  if (!isAddress(connectionString)) return left({ _tag: 'Io', operation: 'read the connection string', cause: new Error('it should be postgres://USER:PASSWORD@HOST:PORT/DATABASE, and what is not a letter or a digit in USER and PASSWORD percent-encoded') })
   try {
     const own = new Pool({
       connectionString,
       max: connections,
       statement_timeout: timeout,
-      query_timeout: timeout + 5000, // for a server that does not answer at all
+      query_timeout: timeout + 1000, // for a server that does not answer at all
       connectionTimeoutMillis: Math.min(timeout, 10_000),
       keepAlive: true,
       application_name: 'indelible',
@@ -97,11 +98,17 @@ const poolOf = ({ connectionString, connections = 10, pool }: PostgresOptions, t
   }
 }
 
+/** An address, or a folder of sockets as `pg` takes it. */
+const isAddress = (connectionString: string): boolean => /^(?:postgres(?:ql)?|socket):/i.test(connectionString) ? URL.canParse(connectionString) : connectionString.startsWith('/')
+
+const schemaIn = (connectionString: string | undefined): string | undefined =>
+  connectionString !== undefined && URL.canParse(connectionString) ? (new URL(connectionString).searchParams.get('schema') ?? undefined) : undefined
+
 /** The host and the database of a connection string: what may be shown. */
 const nameOf = (connectionString: string | undefined): string => {
   if (connectionString === undefined || !URL.canParse(connectionString)) return 'the database'
   const { host, pathname } = new URL(connectionString)
-  return `${host}${pathname}`
+  return host === '' && pathname.length < 2 ? 'the database' : `${host}${pathname}`
 }
 
 const sha256: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')
