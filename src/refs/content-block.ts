@@ -5,7 +5,7 @@
  */
 import { isObject, readEach, readIn, anObject, aList, aString, type Json, type JsonObject } from '../json/index.ts'
 import { sourceOf, type Meta, type Part, type ResultPart } from '../message/index.ts'
-import { marks } from './legacy-chat.ts'
+import { marks } from './marks.ts'
 
 /** Throws Unexpected. */
 export const partOfContent = (value: Json): Part => {

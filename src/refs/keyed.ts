@@ -10,6 +10,7 @@ import { textOfUtf8 } from './base64.ts'
 import { markOfParts, partOfContent } from './content-block.ts'
 import { createPendingHistory, type PendingHistory } from './content.ts'
 import type { RefsTask } from './fault.ts'
+import { checkNames } from './ref-history.ts'
 
 declare class KeyedHistoryBrand {
   readonly #keyedHistory: never
@@ -29,10 +30,12 @@ export interface KeyedHistory extends KeyedHistoryBrand {
 export interface KeyedRef {
   readonly keys: readonly string[]
   readonly role: Role
+  /** The workflow that it says it belongs to. */
+  readonly flowId?: string
 }
 
 export const createKeyedHistory = (refs: readonly KeyedRef[], flowId: string | undefined, workspaceId: string | undefined, scope: string): KeyedHistory => {
-  const frozen = Object.freeze(refs.map(({ keys, role }) => Object.freeze({ keys: Object.freeze([...keys]), role })))
+  const frozen = Object.freeze(refs.map((ref) => Object.freeze({ ...ref, keys: Object.freeze([...ref.keys]) })))
   const history = { len: frozen.length, refs: () => frozen, ...(flowId !== undefined && { flowId }), ...(workspaceId !== undefined && { workspaceId }), scope }
   return Object.freeze(history) as unknown as KeyedHistory // the one place where one is made
 }
@@ -53,10 +56,11 @@ export interface AdoptOptions {
  * A message of the user's that holds results of tools becomes one of the role `tool`.
  *
  * Cost    one `mget` for each `keysPerCall` keys, with each key once
+ * Throws  TypeError, if `scope` or `session` can't be one
  */
-export const adoptHistory =
-  (keyValue: Pick<KeyValueStore, 'mget'>, keyed: KeyedHistory, { scope = keyed.scope, session, keyOf = sidekickKey(keyed), keysPerCall }: AdoptOptions = {}): RefsTask<PendingHistory> =>
-  async () => {
+export const adoptHistory = (keyValue: Pick<KeyValueStore, 'mget'>, keyed: KeyedHistory, { scope = keyed.scope, session, keyOf = sidekickKey(keyed), keysPerCall }: AdoptOptions = {}): RefsTask<PendingHistory> => {
+  checkNames(scope, session)
+  return async () => {
     const keys = [...new Set(keyed.refs().flatMap(({ keys }) => keys))]
     let values: readonly (Uint8Array | undefined)[]
     try {
@@ -78,6 +82,7 @@ export const adoptHistory =
     const from = keyed.refs().map(({ keys, role }) => messageOf(role, keys.map((key) => parts.get(key) as Part))) // none is missing
     return right(createPendingHistory({ scope, ...(session !== undefined && { session }), from }))
   }
+}
 
 const messageOf = (role: Role, content: readonly Part[]): Message => {
   const meta = markOfParts(content)

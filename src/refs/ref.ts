@@ -10,6 +10,9 @@ export interface MessageRef {
   readonly role: Role
 }
 
+/** What a ref has. */
+export const refFields = ['blockIds', 'role'] as const
+
 /** A frozen copy of a ref, or what is wrong with it: where, what it should be. */
 export const refOf = (value: unknown): MessageRef | RefProblem => {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return { at: [], expected: 'a ref: { blockIds, role }', value }
