@@ -3,7 +3,7 @@ import type { View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import type { SummaryNote } from '../notes/index.ts'
 import { residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
-import { degrade, measure } from './degrade.ts'
+import { degrade, measure, type Goals } from './degrade.ts'
 import { condense, extractName, linesOf } from './extract.ts'
 import { emptyLine, extend, gap, hiddenOf, shown, summed, tokensIn, tokensOf, type Line, type Segment } from './line.ts'
 import { joined, markerFor } from './marker.ts'
@@ -29,11 +29,11 @@ export interface Compaction {
  * Cost    O(segments), and the range of each summary that is used for the first time
  */
 export const compact = (compaction: Compaction): Line => {
-  const { policy, budget, renderer, activeFrom } = compaction
-  const segments = withSummaries(compaction.segments, { ...compaction, pressed: isPressed(compaction) })
+  const { policy, budget, renderer } = compaction
+  const segments = withSummaries(compaction.segments, { ...compaction, pressed: isPressed(compaction), isKept: (unit) => isKept(unit, policy) })
   // An answer that was moved to its call has no place of its own to choose a level for.
   const own = segments.filter((segment) => ownerOf(segment) === undefined)
-  const candidates = own.map((segment) => candidateOf(segment, activeFrom, renderer))
+  const candidates = own.map((segment) => candidateOf(segment, compaction))
   const place = (markerTokens: number): readonly Placed[] => {
     const selection = { candidates, budget, markerTokens }
     const chosen = lawful(selection, policy.select(selection), policy.name)
@@ -62,14 +62,14 @@ interface Placed {
 const ownerOf = (segment: Segment): Unit | undefined =>
   segment.type === 'unit' && segment.unit.said.length === 0 && segment.unit.strays.length === 0 ? segment.unit.lentTo : undefined
 
-const candidateOf = (segment: Segment, activeFrom: number, renderer: Renderer): Candidate => {
+const candidateOf = (segment: Segment, { activeFrom, policy, renderer }: Compaction): Candidate => {
   const { from, to } = segment
   const active = to > activeFrom
   if (segment.type !== 'unit') {
     const level = segment.type === 'gap' ? 'pointer' : 'structured'
     const tokens = segment.type === 'gap' ? 0 : renderer.estimate(segment.message)
     const levels: readonly ResidencyLevel[] = level === 'pointer' ? ['pointer'] : ['structured', 'pointer']
-    return { from, to, level, levels, active, kinds: [...segment.hidden.kinds.keys()], messages: [], tokens: (at) => (at === 'pointer' ? 0 : tokens) }
+    return { from, to, level, levels, active, kept: false, kinds: [...segment.hidden.kinds.keys()], messages: [], tokens: (at) => (at === 'pointer' ? 0 : tokens) }
   }
   const { unit, level } = segment
   return {
@@ -78,38 +78,52 @@ const candidateOf = (segment: Segment, activeFrom: number, renderer: Renderer): 
     level,
     levels: residencyLevels.slice(rankOf(level), rankOf(renderer.minimumOf(unit)) + 1),
     active,
+    kept: isKept(unit, policy),
     kinds: unit.pages.map(renderer.kindOf),
     messages: unit.said.map(({ message }) => message),
     tokens: (at) => (at === 'pointer' ? 0 : renderer.at(unit, at).tokens),
   }
 }
 
-/** What a policy chose, within what each candidate allows. The active turn falls only where all else would not be enough. */
+/** Also where an answer of its calls is kept that came later. */
+const isKept = ({ pages }: Unit, { keeps }: Policy): boolean => keeps !== undefined && pages.some(({ position }) => keeps.has(position))
+
+/**
+ * What a policy chose, within what each candidate allows. What it keeps falls only where the least of all else would not be
+ * enough, and the active turn only where the least of the rest would not.
+ */
 const lawful = (selection: Selection, chosen: readonly ResidencyLevel[], name: string): readonly ResidencyLevel[] => {
   const { candidates } = selection
   if (chosen.length !== candidates.length)
     throw new TypeError(`the policy ${name} chose ${chosen.length} levels for ${candidates.length} candidates; expected one for each`)
-  const levels = candidates.map(({ level, levels }, index) => {
+  let allowed = candidates.map(({ level, levels }, index) => {
     const wanted = rankOf(chosen[index] as ResidencyLevel)
     if (wanted === -1) throw new TypeError(`the policy ${name} chose ${String(chosen[index])}; expected a residency level`)
-    return levels.findLast((allowed) => rankOf(allowed) <= wanted) ?? level
+    return levels.findLast((at) => rankOf(at) <= wanted) ?? level
   })
-  if (candidates.every(({ active, level }, index) => !active || levels[index] === level)) return levels
-  return activeFits(selection) ? levels.map((level, index) => (candidates[index]?.active === true ? candidates[index].level : level)) : levels
+  for (const [which, fits] of [['kept', keptFits], ['active', activeFits]] as const) {
+    if (candidates.every((candidate, index) => !candidate[which] || allowed[index] === candidate.level) || !fits(selection)) continue
+    allowed = allowed.map((level, index) => (candidates[index]?.[which] === true ? candidates[index].level : level))
+  }
+  return allowed
 }
 
 /** Whether the active turn must fall: it exceeds the budget even beside the least of all else. */
-const isPressed = ({ segments, summaries, activeFrom, renderer, budget }: Compaction): boolean => {
+const isPressed = (compaction: Compaction): boolean => {
+  const { segments, summaries, renderer, budget } = compaction
   if (summaries.length === 0) return false // nobody asks
-  const candidates = segments.map((segment) => candidateOf(segment, activeFrom, renderer))
+  const candidates = segments.map((segment) => candidateOf(segment, compaction))
   return !activeFits({ candidates, budget, markerTokens: markerSizes(candidates, renderer)[0] })
 }
 
-/** Whether the active turn fits as it is, beside the least of all else. */
-const activeFits = (selection: Selection): boolean => {
-  const levels = selection.candidates.map(({ level }) => level)
-  return measure(selection, degrade(selection, levels, { rest: 0, active: Infinity })) <= selection.budget
-}
+/** Whether the active turn and what the policy keeps fit as they are, beside the least of all else. */
+const activeFits = (selection: Selection): boolean => fitsWith(selection, { rest: 0, active: Infinity, kept: Infinity })
+
+/** Whether what the policy keeps fits as it is, beside the least of all else. */
+const keptFits = (selection: Selection): boolean => fitsWith(selection, { rest: 0, active: 0, kept: Infinity })
+
+const fitsWith = (selection: Selection, goals: Goals): boolean =>
+  measure(selection, degrade(selection, selection.candidates.map(({ level }) => level), goals)) <= selection.budget
 
 /** The most and the least that a marker takes here, by the estimator at hand. */
 const markerSizes = (candidates: readonly Candidate[], { estimate }: Renderer): readonly [largest: number, smallest: number] => {

@@ -2,9 +2,9 @@
  * Degrading: from levels that take too much to levels that fit, each step the one that loses the least for the tokens it
  * gives back.
  *
- * First falls what is not of the active turn and has no minimum above a pointer, down to `goal`. Only what is then still
+ * First falls what is not of the active turn and has no minimum above a pointer, down to its goal. Only what is then still
  * over `budget` goes further: instructions and rules to their structure, then the evidence of the active turn, then the
- * rest of it.
+ * rest of it, and last, in the same order, what the policy keeps.
  */
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
 import type { Candidate, Selection } from './policy.ts'
@@ -18,15 +18,19 @@ import { rankOf } from './unit.ts'
 export const degrade = (
   { candidates, budget, markerTokens }: Selection,
   from: readonly ResidencyLevel[],
-  goals: { readonly rest: number; readonly active: number },
+  goals: Goals,
 ): readonly ResidencyLevel[] => {
   const state = stateOf(candidates, from, markerTokens)
+  const { rest, active, kept = budget } = goals
   const groups: readonly (readonly [goal: number, belongs: (candidate: Candidate) => boolean])[] = [
-    [goals.rest, (candidate) => !candidate.active && !isProtected(candidate)],
-    [budget, (candidate) => !candidate.active && isProtected(candidate)],
-    [goals.active, (candidate) => candidate.active && !isProtected(candidate) && isEvidence(candidate)],
-    [goals.active, (candidate) => candidate.active && !isProtected(candidate) && !isEvidence(candidate)],
-    [budget, (candidate) => candidate.active && isProtected(candidate)],
+    [rest, (candidate) => isOther(candidate) && !isProtected(candidate)],
+    [budget, (candidate) => isOther(candidate) && isProtected(candidate)],
+    [active, (candidate) => isActive(candidate) && !isProtected(candidate) && isEvidence(candidate)],
+    [active, (candidate) => isActive(candidate) && !isProtected(candidate) && !isEvidence(candidate)],
+    [Math.max(active, budget), (candidate) => isActive(candidate) && isProtected(candidate)],
+    [kept, (candidate) => candidate.kept && !isProtected(candidate) && isEvidence(candidate)],
+    [kept, (candidate) => candidate.kept && !isProtected(candidate) && !isEvidence(candidate)],
+    [kept, (candidate) => candidate.kept && isProtected(candidate)],
   ]
   for (const [index, [goal, belongs]] of groups.entries()) {
     if (state.total <= (index === 0 ? goal : budget)) break
@@ -40,6 +44,14 @@ export const degrade = (
     raiseCheaper(state)
   }
   return state.levels
+}
+
+/** How much all candidates together may take before the next group falls. */
+export interface Goals {
+  readonly rest: number
+  readonly active: number
+  /** Default: the budget. */
+  readonly kept?: number
 }
 
 /** Levels that change one at a time, with what they take in all. */
@@ -60,6 +72,10 @@ export const adjusting = ({ candidates, markerTokens }: Selection, from: readonl
 
 /** Whether it must stay readable: instructions and rules. */
 export const isProtected = ({ levels }: Candidate): boolean => levels.at(-1) !== 'pointer'
+
+const isOther = ({ active, kept }: Candidate): boolean => !active && !kept
+
+const isActive = ({ active, kept }: Candidate): boolean => active && !kept
 
 export const isEvidence = ({ kinds }: Candidate): boolean => kinds.includes('evidence')
 
@@ -113,7 +129,7 @@ const stepsOf = ({ candidates, levels }: State, belongs: (candidate: Candidate) 
       for (const to of candidate.levels) {
         const saved = candidate.tokens(level) - candidate.tokens(to)
         if (rankOf(to) <= rankOf(level) || saved <= 0) continue
-        const price = (worth * (kept[level] - kept[to])) / saved
+        const price = (worth * (worthAt[level] - worthAt[to])) / saved
         if (best === undefined || price <= best.price) best = { index, to, price }
       }
       if (best === undefined) break
@@ -159,7 +175,7 @@ const leastShown = (candidate: Candidate): { readonly level: ResidencyLevel; rea
 }
 
 /** How much of what a page says is still there at a level. */
-const kept = { full: 1, compressed: 0.75, structured: 0.4, pointer: 0.05 } as const satisfies { readonly [Level in ResidencyLevel]: number }
+const worthAt = { full: 1, compressed: 0.75, structured: 0.4, pointer: 0.05 } as const satisfies { readonly [Level in ResidencyLevel]: number }
 
 const worthOfKind = {
   bootstrap: 40,

@@ -5,14 +5,15 @@
  * It is a policy of `deriveContext`, so the laws of every context hold: nothing is rewritten, calls and results stay
  * together, and nothing is lost without a word.
  */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, type Either } from 'fp-ts/lib/Either.js'
 import type { View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
 import type { ResidencyLevel } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import { deriveContext, type DerivedContext, type SentContext } from './derive.ts'
-import { adjusting, isEvidence } from './degrade.ts'
+import type { ContextFault } from './fault.ts'
+import { adjusting, isEvidence, isProtected } from './degrade.ts'
 import type { Candidate, Policy } from './policy.ts'
 import { plain } from './represent.ts'
 import { markInMeta, retainedIn, type MarkOf } from './retained.ts'
@@ -31,7 +32,10 @@ export type ManageOptions = (
 
 /** A derived context by what messages are marked as; its sizes are in the unit of the limit. */
 export interface ManagedView extends DerivedContext {
-  /** Whether what is to be kept exceeds the limit by itself: then some of that is in short, too. */
+  /**
+   * Whether what is to be kept does not fit the limit whole, with a line for each range that is left out: then some of it is
+   * in short, too. Otherwise all of it is there as it was recorded.
+   */
   readonly overBudget: boolean
   /** What is to be kept, by position. */
   readonly retained: readonly number[]
@@ -58,34 +62,43 @@ export const manageHistory = (view: View<Message>, options: ManageOptions): Mana
   const estimate = options.maxTokens === undefined ? charactersOf : (options.estimate ?? estimateTokens)
   const retained = retainedIn(view, notes, markOf)
   const policy = managed(new Set(retained))
-  let derived = deriveContext(view, { budget: limit, policy, estimate, notes, previous })
-  const overBudget = isLeft(derived) || retained.reduce((sum, position) => sum + estimate(view.at(position) as Message), 0) > limit
-  while (isLeft(derived)) derived = deriveContext(view, { budget: Math.ceil(derived.left.needed), policy, estimate, notes, previous })
+  const within = (budget: number): Either<ContextFault, DerivedContext> => deriveContext(view, { budget, policy, estimate, notes, previous })
+  let derived = within(limit)
+  const fits = isRight(derived)
+  while (isLeft(derived)) derived = within(Math.ceil(derived.left.needed))
+  const { residency } = derived.right
+  const short = retained.filter((position) => residency.at(position) !== 'full')
+  const overBudget = !fits || (short.length > 0 && canBeWhole(short, within(Number.MAX_SAFE_INTEGER)))
   return Object.freeze(Object.defineProperties({ overBudget, retained } as ManagedView, Object.getOwnPropertyDescriptors(derived.right)))
 }
+
+/** An answer that nothing was waiting for is in no context, whatever the limit. */
+const canBeWhole = (positions: readonly number[], unlimited: Either<ContextFault, DerivedContext>): boolean =>
+  isRight(unlimited) && positions.some((position) => unlimited.right.residency.at(position) === 'full')
 
 const managed = (retained: ReadonlySet<number>): Policy => ({
   name: 'managed',
   choose: 'always',
+  keeps: retained,
   select: (selection) => {
     const { candidates, budget } = selection
     const [now, set] = adjusting(selection, candidates.map(({ level }) => level))
-    const kept = candidates.map(({ from, to }) => {
-      for (let position = from; position < to; position++) if (retained.has(position)) return true
-      return false
-    })
-    const fall = (which: (candidate: Candidate, index: number) => boolean, level: ResidencyLevel): void => {
+    const fall = (which: (candidate: Candidate) => boolean, level: ResidencyLevel): void => {
       for (const [index, candidate] of candidates.entries()) {
         if (now.total <= budget) return
-        if (which(candidate, index) && candidate.levels.includes(level)) set(index, level)
+        if (which(candidate) && candidate.levels.includes(level)) set(index, level)
       }
     }
-    // The active turn goes last: by the laws it stays while it can.
-    for (const active of [false, true]) {
-      fall((candidate, index) => candidate.active === active && kept[index] === false && isLargeAnswer(candidate), 'compressed')
-      fall((candidate, index) => candidate.active === active && kept[index] === false, 'pointer')
+    // The active turn goes after all else, what is asked in it last: by the laws it stays while it can.
+    const task = candidates.find(({ active }) => active)
+    const turns = [(candidate: Candidate) => !candidate.active, (candidate: Candidate) => candidate.active && candidate !== task, (candidate: Candidate) => candidate === task]
+    for (const isOf of turns) {
+      const goes = (candidate: Candidate): boolean => isOf(candidate) && !candidate.kept
+      fall((candidate) => goes(candidate) && isLargeAnswer(candidate), 'compressed')
+      fall(goes, 'pointer')
+      fall((candidate) => goes(candidate) && isProtected(candidate), 'structured')
     }
-    fall(isLargeAnswer, 'compressed')
+    fall((candidate) => candidate.kept && isLargeAnswer(candidate), 'compressed')
     return now.levels
   },
 })

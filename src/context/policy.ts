@@ -1,7 +1,8 @@
 /**
  * Policies: how a context is derived when the record no longer fits. A policy is a value with one function that chooses
  * a level for every candidate; `deriveContext` keeps the laws around it. Whatever is chosen, no page ends below its
- * minimum, calls and results stay together, the active turn stays full while it can, and the budget holds.
+ * minimum, calls and results stay together, what the policy keeps and the active turn stay full while they can, and the
+ * budget holds.
  */
 import type { Message } from '../message/index.ts'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
@@ -13,6 +14,11 @@ export interface Policy {
    * when the context has grown to the budget, and never upwards; until then every context extends the one before.
    */
   readonly choose: 'always' | 'epochs'
+  /**
+   * Positions that it keeps: where they fit whole beside the least of all else they are whole, and only after everything
+   * else, the active turn too, they fall. Default: none.
+   */
+  readonly keeps?: ReadonlySet<number>
   /** Whether a range that is not shown is summed up by the library's own extract where no note does it. */
   readonly extracts?: boolean
   /** A level for each candidate, in their order. Pure: the same selection gives the same levels. */
@@ -48,6 +54,8 @@ export interface Candidate {
   readonly levels: readonly ResidencyLevel[]
   /** Of the latest substantive user message, or after it. */
   readonly active: boolean
+  /** With a position that the policy `keeps`. */
+  readonly kept: boolean
   readonly kinds: readonly PageKind[]
   /** As recorded; empty for a range. */
   readonly messages: readonly Message[]

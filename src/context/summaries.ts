@@ -5,7 +5,7 @@ import { rangeDigest, type SummaryNote } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { gap, hiddenOf, summed, tokensIn, type Segment } from './line.ts'
 import { joined, type Hidden } from './marker.ts'
-import type { Renderer } from './unit.ts'
+import type { Renderer, Unit } from './unit.ts'
 
 export interface Summarized {
   readonly summaries: readonly SummaryNote[]
@@ -15,16 +15,19 @@ export interface Summarized {
   readonly renderer: Renderer
   /** Whether the active turn must fall, too. */
   readonly pressed: boolean
+  /** Whether the policy keeps a unit: then no summary stands for it. */
+  readonly isKept: (unit: Unit) => boolean
 }
 
 /**
  * The segments with a summary in place of what it covers exactly: whole messages and their results, all of which may be
- * as little as a pointer, and still what the summary was made from; before the active turn, or in it where that must
+ * as little as a pointer, none of which the policy keeps, and still what the summary was made from; before the active turn, or in it where that must
  * fall, but never its task. Oldest first, until the context takes no more than half of the budget.
  *
  * Cost    O(segments) for each summary, and its range when it is first used
  */
-export const withSummaries = (segments: readonly Segment[], { summaries, record, budget, activeFrom, renderer, pressed }: Summarized): readonly Segment[] => {
+export const withSummaries = (segments: readonly Segment[], summarized: Summarized): readonly Segment[] => {
+  const { summaries, record, budget, activeFrom, renderer, pressed } = summarized
   let result = segments
   let covered = 0
   // The widest of those that begin at the same place; the latest of those that are as wide.
@@ -32,7 +35,7 @@ export const withSummaries = (segments: readonly Segment[], { summaries, record,
     const mayFall = note.to <= activeFrom || (pressed && note.from > activeFrom && note.to <= record.length)
     if (!mayFall || note.from < covered) continue
     if (result.reduce((sum, segment) => sum + tokensIn(segment, renderer), 0) <= budget / 2) break
-    const replaced = replacing(result, note, record, renderer)
+    const replaced = replacing(result, note, summarized)
     if (replaced === undefined || !isFaithful(note, record)) continue
     result = replaced
     covered = note.to
@@ -41,7 +44,7 @@ export const withSummaries = (segments: readonly Segment[], { summaries, record,
 }
 
 /** The segments with the range of a summary replaced by it; undefined where it does not cover whole segments that may go. */
-const replacing = (segments: readonly Segment[], note: SummaryNote, record: View<Message>, renderer: Renderer): readonly Segment[] | undefined => {
+const replacing = (segments: readonly Segment[], note: SummaryNote, { record, renderer, isKept }: Summarized): readonly Segment[] | undefined => {
   const before: Segment[] = []
   const inside: Hidden[] = []
   const after: Segment[] = []
@@ -55,7 +58,7 @@ const replacing = (segments: readonly Segment[], note: SummaryNote, record: View
       inside.push(hiddenRange(Math.max(from, note.from), Math.min(to, note.to), record, renderer))
       if (to > note.to) after.push(gap(hiddenRange(note.to, to, record, renderer)))
     } else if (from < note.from || to > note.to) return undefined
-    else if (segment.type === 'unit' && renderer.minimumOf(segment.unit) !== 'pointer') return undefined
+    else if (segment.type === 'unit' && (renderer.minimumOf(segment.unit) !== 'pointer' || isKept(segment.unit))) return undefined
     else inside.push(hiddenOf(segment, renderer))
   }
   return inside.length === 0 ? undefined : [...before, summed(inside.reduce(joined), note.text, note.model ?? 'unknown'), ...after]

@@ -2,6 +2,7 @@
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
+import { pairCalls, residencyLevels } from 'indelible'
 import { estimateTokens, deriveContext, incremental, paged, reset, window, type DerivedContext, type DeriveOptions, type Policy } from 'indelible/context'
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 
@@ -113,6 +114,30 @@ it('any context can be continued: of an earlier length, of a fork, of another po
             expect(derive(target, { ...options, previous: one })?.messages.toArray()).toEqual(derive(target, options)?.messages.toArray())
     }),
     { numRuns: 100 },
+  )
+})
+
+it('what a policy keeps stays whole where it fits beside the least of all else, whatever it chooses', () => {
+  const levels = fc.array(fc.constantFrom(...residencyLevels), { minLength: 1, maxLength: 40 })
+  fc.assert(
+    fc.property(conversations({ damaged: false, maxLength: 30 }), budgets, levels, fc.array(fc.nat({ max: 60 }), { maxLength: 6 }), fc.constantFrom('always', 'epochs'), (messages, budget, levels, kept, choose) => {
+      const view = recordOf(messages)
+      const keeps = new Set(kept)
+      const policy: Policy = { name: 'keeping', choose, keeps, select: ({ candidates }) => candidates.map((_, index) => levels[index % levels.length] ?? 'full') }
+      const context = derive(view, { budget, policy })
+      if (context === undefined) return
+      expectLawful(context, view)
+      // Whole units: a call with all its answers.
+      const whole = new Set([...keeps].filter((position) => position < view.length))
+      for (const position of whole) for (const { position: call, answer } of pairCalls(view)) {
+        if (position === call && answer !== undefined) whole.add(answer.position)
+        if (position === answer?.position) whole.add(call)
+      }
+      const marker = 60
+      const least = [...view].reduce((sum, message, position) => sum + (whole.has(position) || message.role === 'system' ? estimateTokens(message) + marker : 0), marker)
+      if (least <= budget) for (const position of whole) expect([position, context.residency.at(position)]).toEqual([position, 'full'])
+    }),
+    { numRuns: 300 },
   )
 })
 

@@ -1,8 +1,8 @@
 /** Managed histories: what is kept first, what is cut, what is pointed at, and that the laws hold. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { assistant, settle, system, toolCall, toolResult, user, type Json, type Message, type Note, type PageKind } from 'indelible'
-import { manageHistory, type Mark } from 'indelible/context'
+import { assistant, pairCalls, rangeDigest, settle, system, toolCall, toolResult, user, type Json, type Message, type Note, type PageKind, type View } from 'indelible'
+import { estimateTokens, manageHistory, type Mark } from 'indelible/context'
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 
 const marked = (message: Message, mark: Mark): Message => ({ ...message, meta: { indelible: mark as unknown as Json } })
@@ -53,6 +53,85 @@ describe('manageHistory', () => {
     for (const position of managed.retained) expect(managed.residency.at(position)).toBe('full')
     expect(managed.residency.at(2)).toBe('pointer')
     expect(managed.overBudget).toBe(false)
+  })
+  it('what is kept stays whole while it fits: before it the active turn falls', () => {
+    const messages = [
+      system('You fix bugs.'),
+      user('Fix the build.'),
+      marked(user(long('a rule')), { mark: 'feedback' }), // 2
+      user('Now read the files.'), // 3, the active turn
+      ...['a', 'b', 'c', 'd'].flatMap(read), // 4–11
+      assistant('Read.'),
+    ]
+    const view = recordOf(messages)
+    const whole = manageHistory(view, { maxTokens: 100_000 })
+    const alone = whole.retained.reduce((sum, position) => sum + estimateTokens(messages[position] as Message), 0)
+    for (let limit = whole.tokens; limit > alone + 60; limit -= 100) {
+      const managed = manageHistory(view, { maxTokens: limit })
+      expectLawful(managed, view)
+      expect([limit, managed.residency.at(2), managed.overBudget]).toEqual([limit, 'full', false])
+    }
+    const cut = manageHistory(view, { maxTokens: whole.tokens - 1000 }).residency.toArray()
+    expect(cut.map((level, position) => (level === 'full' ? -1 : position)).filter((position) => position >= 0)).toEqual([4, 5, 6, 7])
+    expect(manageHistory(view, { maxTokens: alone - 1 }).overBudget).toBe(true)
+  })
+  it('cuts what is large only, and small answers are pointed at with the rest', () => {
+    const view = recordOf([user('Fix the build.'), assistant(toolCall('s', 'read', {})), toolResult('s', 'small  answer\n\n\n'.repeat(40)), ...read('a'), user('And the docs.')])
+    const { tokens } = manageHistory(view, { maxTokens: 100_000 })
+    expect(manageHistory(view, { maxTokens: tokens - 10 }).residency.toArray()).toEqual(['full', 'full', 'full', 'compressed', 'compressed', 'full'])
+    expect(manageHistory(view, { maxTokens: 400 }).residency.toArray()).toEqual(['full', 'pointer', 'pointer', 'compressed', 'compressed', 'full'])
+  })
+  it('an active turn that does not fit falls after all else, and what is asked in it last', () => {
+    const view = recordOf([user('Fix the build.'), ...read('a'), assistant('Fixed.'), user('Now the docs.'), ...read('b'), ...read('c'), ...read('d'), assistant('Done.')])
+    const managed = (maxTokens: number): readonly string[] => manageHistory(view, { maxTokens }).residency.toArray()
+    expect(managed(1800)).toEqual(['full', 'pointer', 'pointer', 'pointer', 'full', 'compressed', 'compressed', 'compressed', 'compressed', 'full', 'full', 'full'])
+    expect(managed(100)).toEqual(['full', ...Array.from({ length: 3 }, () => 'pointer'), 'full', ...Array.from({ length: 6 }, () => 'pointer'), 'full'])
+    expect(managed(60).at(4)).toBe('pointer')
+  })
+  it('of what is to be kept and does not fit, large answers are cut first, oldest first', () => {
+    const view = recordOf([user('Fix the build.'), ...read('a'), marked(user('3 tests fail.'), { mark: 'test_result' }), ...read('b'), assistant('Hm.'), ...read('c'), assistant('So.'), user('And the docs.')])
+    const { retained } = manageHistory(view, { maxTokens: 100_000 })
+    const alone = retained.reduce((sum, position) => sum + estimateTokens(view.at(position) as Message), 0)
+    const managed = manageHistory(view, { maxTokens: alone - 1 })
+    expect(managed.residency.toArray()).toEqual(['full', 'pointer', 'pointer', 'full', 'compressed', 'compressed', 'full', 'full', 'full', 'full', 'full'])
+    expect(managed.overBudget).toBe(true)
+  })
+  it('before any of that is cut, other instructions fall', () => {
+    const rules = system(Array.from({ length: 200 }, (_, line) => `Rule ${line}: it must be so.`).join('\n'))
+    const [asked, said] = [assistant(toolCall('a', 'read', {})), marked(toolResult('a', long('a')), { mark: 'feedback' })]
+    const view = recordOf([user('Fix the build.'), asked, said, rules, ...read('b')])
+    const managed = manageHistory(view, { maxTokens: 2 * estimateTokens(said) + 100 })
+    expect(managed.residency.toArray()).toEqual(['full', 'compressed', 'compressed', 'structured', 'full', 'full'])
+    expect(managed.overBudget).toBe(true)
+  })
+  it('an answer that nothing was waiting for can be kept by nobody, whatever the limit', () => {
+    const managed = manageHistory(recordOf([user('Fix the build.'), toolResult('nobody', 'x')]), { maxTokens: 100_000 })
+    expect(managed.retained).toEqual([0, 1])
+    expect(managed.residency.toArray()).toEqual(['full', 'pointer'])
+    expect(managed.overBudget).toBe(false)
+  })
+  it('no summary stands for what is to be kept', () => {
+    const view = recordOf([user('Fix the build.'), ...read('a'), marked(user('Do not touch the vendored code.'), { mark: 'feedback' }), ...read('b'), user('And the docs.')])
+    const summary = (from: number, to: number): Note => ({ type: 'summary', from, to, sourceDigest: rangeDigest(view.slice(from, to)), text: 'It was read.' })
+    expect(manageHistory(view, { maxTokens: 1200, notes: [summary(1, 3)] }).residency.toArray()).toEqual(['full', 'pointer', 'pointer', 'full', 'full', 'full', 'full'])
+    const managed = manageHistory(view, { maxTokens: 1200, notes: [summary(1, 6)] })
+    expect(managed.residency.at(3)).toBe('full')
+    expect(managed.overBudget).toBe(false)
+  })
+  it('counts by the estimate that is given, and says what the previous context had too', () => {
+    expect(manageHistory(view, { maxTokens: 100_000, estimate: () => 7 }).tokens).toBe(7 * messages.length)
+    const previous = manageHistory(view.slice(0, 12), { maxTokens: 100_000 })
+    expect(manageHistory(view, { maxTokens: 100_000, previous }).stablePrefix).toBe(12)
+    expect(manageHistory(view, { maxTokens: 100_000 }).stablePrefix).toBe(0)
+  })
+  it('cuts no code point in two', () => {
+    for (const said of ['🙂', 'a🙂', 'é🙂x'])
+      for (const before of ['', '1', '12']) {
+        const view = recordOf([user('Fix the build.'), assistant(toolCall('c', 'read', {})), toolResult('c', before + said.repeat(3000)), user('And the docs.')])
+        const managed = manageHistory(view, { maxChars: 1300 })
+        expect(managed.residency.at(2)).toBe('compressed')
+        expect(JSON.stringify(managed.messages)).not.toContain('\\ud') // as JSON writes half of one
+      }
   })
   it('says so when what is to be kept exceeds the limit by itself', () => {
     const managed = manageHistory(view, { maxTokens: 900 })
@@ -131,15 +210,61 @@ describe('manageHistory', () => {
   })
 })
 
-it('the laws of contexts hold for managed histories, and managing twice changes nothing', () => {
-  const mark = fc.constantFrom<Mark | undefined>(undefined, { mark: 'feedback' }, { mark: 'test_result' }, { mark: 'summary' }, { mark: 'report', of: 'p' }, { mark: 'proposal', id: 'p' })
+const mark = fc.constantFrom<Mark | undefined>(undefined, undefined, { mark: 'feedback' }, { mark: 'test_result' }, { mark: 'self_review' }, { mark: 'summary' }, { mark: 'report', of: 'p' }, { mark: 'proposal', id: 'p' })
+
+interface Case {
+  readonly view: View<Message>
+  readonly limit: number
+  readonly options: { readonly maxTokens: number; readonly maxChars?: undefined } | { readonly maxChars: number; readonly maxTokens?: undefined }
+}
+
+/** What a message says, counted by hand. */
+const charactersIn = ({ content }: Message): number =>
+  content.reduce((sum, part) => {
+    if (part.type === 'tool_call') return sum + part.name.length + 1 + part.arguments.length
+    if (part.type === 'tool_result') return sum + part.content.reduce((sum, inner) => sum + (inner.type === 'text' ? inner.text.length : 0), 0)
+    if (part.type === 'image') return sum + 'image https://example.com/a.png'.length
+    return sum + ('text' in part ? part.text.length : 0)
+  }, 0)
+
+/** Marked and tagged records with a limit. */
+const cases = (damaged: boolean): fc.Arbitrary<Case> =>
+  fc.tuple(conversations({ damaged }), tags, fc.array(mark, { maxLength: 40 }), fc.integer({ min: 1, max: 6000 }), fc.boolean()).map(([messages, tags, marks, limit, chars]) => ({
+    view: recordOf(messages.map((message, index) => (marks[index] === undefined ? message : marked(message, marks[index]))), tags),
+    limit: chars ? 5 * limit : limit,
+    options: chars ? { maxChars: 5 * limit } : { maxTokens: limit },
+  }))
+
+it('what is kept is whole unless it is over budget, and over budget only where it would not fit', () => {
   fc.assert(
-    fc.property(conversations({ damaged: true }), tags, fc.array(mark, { maxLength: 40 }), fc.integer({ min: 1, max: 6000 }), fc.boolean(), (messages, tags, marks, limit, chars) => {
-      const view = recordOf(messages.map((message, index) => (marks[index] === undefined ? message : marked(message, marks[index]))), tags)
-      const options = chars ? { maxChars: 5 * limit } : { maxTokens: limit }
+    fc.property(cases(false), ({ view, limit, options }) => {
+      const managed = manageHistory(view, options)
+      const retained = new Set(managed.retained)
+      for (const { position, answer } of pairCalls(view)) if (answer !== undefined) expect(retained.has(answer.position)).toBe(retained.has(position))
+      if (!managed.overBudget) for (const position of retained) expect([position, managed.residency.at(position)]).toEqual([position, 'full'])
+
+      const sizeOf = (position: number): number => (options.maxChars === undefined ? estimateTokens : charactersIn)(view.at(position) as Message)
+      if (managed.epoch === 0) expect(managed.tokens).toBe([...view].reduce((sum, _, position) => sum + sizeOf(position), 0))
+      const alone = managed.retained.reduce((sum, position) => sum + sizeOf(position), 0)
+      if (alone > limit) expect(managed.overBudget).toBe(true)
+      // More than the least of all else: a marker between any two, and each other instruction.
+      const instructions = [...view.pages].map((kind, position) => kind === 'bootstrap' && !retained.has(position))
+      const isOfCall = (position: number): boolean => view.at(position)?.content.some(({ type }) => type === 'tool_call' || type === 'tool_result') === true
+      if (instructions.some((is, position) => is && isOfCall(position))) return
+      const marker = options.maxChars === undefined ? 60 : 250
+      const others = instructions.reduce((sum, is, position) => sum + (is ? sizeOf(position) + marker : 0), 0)
+      if (alone + others + marker * (retained.size + 1) <= limit) expect(managed.overBudget).toBe(false)
+    }),
+    { numRuns: 400 },
+  )
+})
+
+it('the laws of contexts hold for managed histories, and managing twice changes nothing', () => {
+  fc.assert(
+    fc.property(cases(true), ({ view, limit, options }) => {
       const managed = manageHistory(view, options)
       expectLawful(managed, view)
-      if (managed.tokens > (options.maxChars ?? limit)) expect(managed.overBudget).toBe(true)
+      if (managed.tokens > limit) expect(managed.overBudget).toBe(true)
       else expect(manageHistory(recordOf(managed.messages.toArray()), options).messages.toArray()).toEqual(managed.messages.toArray())
     }),
     { numRuns: 200 },

@@ -2,7 +2,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, rangeDigest, system, toolCall, toolResult, user, type Message, type Note, type View } from 'indelible'
-import { contextFaultText, deriveContext, extractive, incremental, prepareSummaries, reset, window, type DerivedContext, type DeriveOptions } from 'indelible/context'
+import { contextFaultText, deriveContext, estimateTokens, extractive, incremental, prepareSummaries, reset, window, type DerivedContext, type DeriveOptions, type Policy } from 'indelible/context'
 import { expectLawful, recordOf } from './conversations.ts'
 
 const derive = (view: View<Message>, options: DeriveOptions): DerivedContext => {
@@ -27,6 +27,31 @@ describe('window', () => {
     expect(levels.slice(1, from).every((level) => level === 'pointer')).toBe(true)
     expect(levels.slice(from).every((level) => level === 'full')).toBe(true)
     expect(context.tokens).toBeGreaterThan(2400)
+  })
+})
+
+describe('a policy of your own', () => {
+  it('is followed where the active turn does not fit, instructions in it too', () => {
+    const view = recordOf([user(file('old')), user(`Now this: ${file('rule')}\n${file('other')}`), assistant(toolCall('a', 'read_file', {})), toolResult('a', file('answer'))], [undefined, 'constraint'])
+    const active = [...view].slice(1).reduce((sum, message) => sum + estimateTokens(message), 0)
+    const policy: Policy = { name: 'task', choose: 'always', select: ({ candidates }) => candidates.map((_, index) => (index < 2 ? 'full' : 'pointer')) }
+    expect(derive(view, { budget: active - 10, policy }).residency.toArray()).toEqual(['full', 'full', 'pointer', 'pointer'])
+    expect(derive(view, { budget: active + 60, policy }).residency.toArray()).toEqual(['structured', 'full', 'full', 'full'])
+  })
+  it('is followed where the active turn does not fit beside what it keeps', () => {
+    const view = recordOf([...steps(['kept']), user('Now look at the others.'), ...steps(['a', 'b'])])
+    const whole = [...view].reduce((sum, message) => sum + estimateTokens(message), 0)
+    const policy: Policy = { name: 'last', choose: 'always', keeps: new Set([0, 1]), select: ({ candidates }) => candidates.map((_, index) => (index === 2 ? 'pointer' : 'full')) }
+    expect(derive(view, { budget: whole - 10, policy }).residency.toArray()).toEqual(['full', 'full', 'full', 'pointer', 'pointer', 'full', 'full'])
+  })
+  it('keeps what it says above the active turn, with the calls of late answers', () => {
+    const late = [assistant(toolCall('a', 'read_file', {})), user('Meanwhile, look at the docs.'), toolResult('a', file('answer')), ...steps(['b', 'c', 'd'])]
+    const view = recordOf(late)
+    const answer = estimateTokens(view.at(2) as Message)
+    const keeping = (...positions: number[]): Policy => ({ name: 'keeping', choose: 'always', keeps: new Set(positions), select: ({ candidates }) => candidates.map(() => 'pointer') })
+    expect(derive(view, { budget: answer + 200, policy: keeping(2) }).residency.toArray().slice(0, 3)).toEqual(['full', 'pointer', 'full'])
+    expect(derive(view, { budget: answer + 200, policy: keeping() }).residency.at(2)).toBe('pointer')
+    expect(derive(view, { budget: answer - 100, policy: keeping(2) }).residency.at(2)).not.toBe('full')
   })
 })
 
