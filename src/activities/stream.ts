@@ -90,7 +90,7 @@ export class Stream {
     return this.#invocation.attempt ?? 1
   }
 
-  /** It counts no more: it tells nothing from now on, and ends. */
+  /** It counts no more: the model is not listened to any longer. */
   supersede(): void {
     this.#superseded.abort()
   }
@@ -116,10 +116,9 @@ export class Stream {
       const fault = cancelled ? undefined : faultOf(error)
       // Where it can't be said which scope it is of, its end is noted in the store's own.
       const ending = new Ending(this.#host, action, () => (opened ?? this.#host.open(undefined)).actions)
-      if (!this.#superseded.signal.aborted) await ending.ofFailure(fault, this.#invocation, this.#attempt, () => this.#seq++)
+      await ending.ofFailure(fault, this.#invocation, this.#attempt, () => this.#seq++)
       throw error
     }
-    if (this.#superseded.signal.aborted) return result // whoever comes after it tells the end
     const { actions } = opened
     await new Ending(this.#host, action, () => actions).ofAnswer(result, this.#attempt, () => this.#seq++)
     return result
@@ -192,7 +191,6 @@ export class Stream {
 
   /** A sink that fails holds no answer up. */
   async #tell(event: Untold): Promise<void> {
-    if (this.#superseded.signal.aborted) return
     const { action } = this.#input
     const seq = this.#seq++
     try {

@@ -1,5 +1,5 @@
 /** The one end of a stream: which attempt tells it, and that nothing that counts comes after it. */
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import { assistant, hydrate, createRefHistory, keyValueBlocks, memoryStore, textOf, user, type BlockStore, type Store } from 'indelible'
 import { chatStep, historyActivities, type ActivityOptions, type Invocation, type StreamEvent, type StreamInput } from 'indelible/activities'
 import { scriptedModel, type Model } from 'indelible/run'
@@ -119,6 +119,29 @@ describe('a later attempt', () => {
     expect(outcomes(events)).toEqual(['answered'])
     expect(heard(events).at(-1)).toMatchObject({ attempt: 2, outcome: 'answered', ref })
     expect(textOf((await ok(hydrate(store, createRefHistory({ from: [ref as never] })))).view().at(0) as never)).toBe('in time')
+  })
+  it('in another process: what was begun before tells no end, also if it is there first', async () => {
+    for (const fails of [false, true]) {
+      const { model, release, begunCalls } = held('one', 'two')
+      const store = memoryStore()
+      const events: StreamEvent[] = []
+      const broken: Model = { name: 'broken', stream: async function* (request, signal) {
+        for await (const event of model.stream(request, signal)) if (fails) throw new Error('refused')
+        else yield event
+      } }
+      const process = (attempt: number, of: Model) => historyActivities({ store, registry: registryOf(of), events: { publish: (event) => void events.push(event) }, invocation: () => ({ attempt, last: true }) })
+      const input = await inputOf(store)
+      const first = process(1, broken).stream(input).then((result) => result, (error: unknown) => error)
+      await begunCalls(1)
+      const second = process(2, model).stream(input)
+      await begunCalls(2)
+      release(0)
+      await first
+      expect(outcomes(events)).toEqual([])
+      release(1)
+      const { ref } = await second
+      expect(ends(events)).toMatchObject([{ attempt: 2, outcome: 'answered', ref }])
+    }
   })
   it('that begins after one has ended gives its answer and tells nothing', async () => {
     const { store, events, activities } = hosted({ registry: registry([assistant('one')]) })
@@ -242,11 +265,26 @@ describe('a sink that hangs', () => {
     const abort = new AbortController()
     const ended: StreamEvent[] = []
     const publish = (event: StreamEvent): Promise<void> => (event.type === 'stream_end' ? Promise.resolve(void ended.push(event)) : new Promise(() => {}))
-    const { store, activities } = hosted({ registry: registry([assistant('one')]), events: { publish }, invocation: () => ({ signal: abort.signal }) })
+    const { store, activities } = hosted({ registry: registry([assistant('one')]), events: { publish }, publishWithin: 2 ** 30, invocation: () => ({ signal: abort.signal }) })
     const going = activities.stream(await inputOf(store))
     setTimeout(() => abort.abort(new Error('cancelled')), 20)
     await expect(going).rejects.toThrow('cancelled')
     expect(outcomes(ended)).toEqual(['cancelled'])
+  })
+  it('is given half a minute, if nobody says otherwise', async () => {
+    const { store, activities } = hosted({ registry: registry([assistant('one')]), events: { publish: ({ type }) => (type === 'stream_start' ? new Promise(() => {}) : undefined) } })
+    const input = await inputOf(store)
+    vi.useFakeTimers()
+    try {
+      let ended = false
+      const going = activities.stream(input).finally(() => (ended = true))
+      await vi.advanceTimersByTimeAsync(29_900)
+      expect(ended).toBe(false)
+      await vi.advanceTimersByTimeAsync(200)
+      expect((await going).unpublished).toBeGreaterThan(0)
+    } finally {
+      vi.useRealTimers()
+    }
   })
   it('is waited for as long as it may take, once; the end has a time of its own', async () => {
     const published: StreamEvent[] = []

@@ -62,7 +62,7 @@ describe('nothing of what was said, and nothing of who threw', () => {
     for (const message of [{ role: 'user', content: 'SECRET text' }, { role: 'SECRET', content: [] }, { role: 'user', content: [{ type: 'text', text: 7n, note: 'SECRET' }] }])
       // As whoever has the content calls it: what an engine writes of a call is what comes back.
       expect((await failed(historyActivities({ store, registry: {} }).appendMessage({ action: 'm', message: message as never }))).message).not.toMatch(/SECRET/)
-    const id = (await ok(store.putBlocks([new TextEncoder().encode('{"SECRET":1}')])))[0] as BlockId
+    const id = (await ok(store.putBlocks([new TextEncoder().encode('{"page":"conversation","message":{"role":"SECRET","content":[]}}')])))[0] as BlockId
     await failed(activities.stream({ action: 'b', model: wanted, history: createRefHistory({ from: [{ blockIds: [id], role: 'user' }] }).toJSON() }))
     await failed(activities.stream({ action: 'c', model: wanted, history: (await begun(store, [user('u')])).toJSON() }))
     expect(failures.map(({ tag }) => tag)).toEqual(['MalformedBlock', 'InvalidAnswer'])
