@@ -1,5 +1,6 @@
 /** Conversations for the tests: written here, small, and covering every kind of part. */
 import { assistant, file, image, provider, reasoning, refusal, system, toolCall, toolResult, user, type BlockId, type Message } from 'indelible'
+import { blockIdOf, memoryStore } from 'indelible/store'
 
 /** A short agent conversation: instructions, a question, two parallel calls and their results, an answer. */
 export const conversation = (): Message[] => [
@@ -11,7 +12,11 @@ export const conversation = (): Message[] => [
   assistant('A module is missing.'),
 ]
 
-/** One message with every part there is. */
+/** A stored file that a message names: what stores the message must have it. */
+export const attachment: Uint8Array = new TextEncoder().encode('%PDF-1.7 a file')
+export const attachmentId: BlockId = blockIdOf(attachment, memoryStore().hash)
+
+/** One message with every part there is. `attachment` is the file that it names. */
 export const everyPart: Message = {
   role: 'assistant',
   id: 'msg_1',
@@ -21,7 +26,7 @@ export const everyPart: Message = {
     { type: 'text', text: 'ünïcode 🙂\n', meta: { anthropic: { cache_control: { type: 'ephemeral' } } } },
     image({ type: 'base64', mediaType: 'image/png', data: 'aGk=' }),
     image({ type: 'url', url: 'https://example.com/a.png' }),
-    file({ type: 'block', id: 'a'.repeat(64) as BlockId, mediaType: 'application/pdf' }, { name: 'a.pdf' }),
+    file({ type: 'block', id: attachmentId, mediaType: 'application/pdf' }, { name: 'a.pdf' }),
     toolCall('c1', 'f', '{not json'),
     { type: 'tool_result', callId: 'c0', name: 'g', isError: false, content: [{ type: 'text', text: '' }] },
     reasoning('because', { summary: ['in short'], signature: 'sig', encrypted: 'enc' }),

@@ -1,12 +1,13 @@
 /** Hydrating: from refs to a history with content. */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { createHistory, type History } from '../history/index.ts'
-import { checkMessage, type BlockId, type Message } from '../message/index.ts'
+import { checkMessage, type BlockId, type Message, type Role } from '../message/index.ts'
 import type { BlockStore, StoreFault } from '../store/index.ts'
+import { attachedTo } from './attached.ts'
 import { partialOf, storedOf, type Inside, type MissingMessage, type PartialHistory, type StoredHistory } from './content.ts'
 import type { RefsFault, RefsTask } from './fault.ts'
 import { againstStoring, placeholderOf } from './placeholder.ts'
-import type { MessageRef } from './ref.ts'
+import { blocksOfRef, type MessageRef } from './ref.ts'
 import type { RefHistory } from './ref-history.ts'
 import { decodeRow, takeMessage, type DecodedRow } from './row.ts'
 import { textOfUtf8 } from './base64.ts'
@@ -17,7 +18,9 @@ import { textOfUtf8 } from './base64.ts'
  *
  * Give it `cachedBlocks(store, cache)`, and only what was not read or written before is fetched.
  *
- * Cost    one `getBlocks` with each id once; then O(content) (bench: refs)
+ * Attachments must be there too, and are not read.
+ *
+ * Cost    one `getBlocks` with each id once, and one `hasBlocks` where there are attachments; then O(content) (bench: refs)
  * @example
  * const hydrated = await hydrate(store, refs)()
  */
@@ -55,14 +58,17 @@ const contentOf = async (store: BlockStore, given: RefHistory, lenient = false):
   const { scope, session } = given
   if (store.scope !== scope) return left({ _tag: 'OtherScope', expected: store.scope, found: scope })
   const refs = given.refs()
-  const wanted = [...new Set(refs.flatMap(({ blockIds }) => blockIds))]
-  const found = wanted.length === 0 ? right<StoreFault, Blocks>({ bytes: new Map(), damaged: new Set() }) : await blocksOf(store, wanted, lenient)
+  const parts = refs.map(blocksOfRef)
+  const wanted = new Set(parts.flatMap(({ stored }) => stored))
+  const attachments = [...new Set(parts.flatMap(({ attachments }) => attachments))].filter((id) => !wanted.has(id))
+  const [found, there] = await Promise.all([blocksOf(store, [...wanted], lenient), attachmentsOf(store, attachments)])
   if (isLeft(found)) return found
+  if (isLeft(there)) return there
   const history = createHistory<Message>()
   const missing: MissingMessage[] = []
   const faults: RefsFault[] = []
   for (const [position, ref] of refs.entries()) {
-    const problem = take(history, ref, found.right)
+    const problem = take(history, ref, found.right, there.right)
     if (problem === undefined) continue
     missing.push(Object.freeze({ position, ...problem }))
     if (problem.reason !== notThere) faults.push({ _tag: 'MalformedBlock', position, id: problem.ids[0] as BlockId, reason: problem.reason })
@@ -79,6 +85,7 @@ interface Blocks {
 
 const blocksOf = async (store: BlockStore, ids: readonly BlockId[], lenient: boolean): Promise<Either<StoreFault, Blocks>> => {
   const damaged = new Set<BlockId>()
+  if (ids.length === 0) return right({ bytes: new Map(), damaged })
   for (;;) {
     const asked = ids.filter((id) => !damaged.has(id))
     const found = await store.getBlocks(asked)()
@@ -93,9 +100,18 @@ const blocksOf = async (store: BlockStore, ids: readonly BlockId[], lenient: boo
   }
 }
 
+/** Those of these that are in the store. */
+const attachmentsOf = async (store: BlockStore, ids: readonly BlockId[]): Promise<Either<StoreFault, ReadonlySet<BlockId>>> => {
+  if (ids.length === 0) return right(new Set())
+  const found = await store.hasBlocks(ids)()
+  return isLeft(found) ? found : right(new Set(ids.filter((_, index) => found.right[index] === true)))
+}
+
 /** Add the message of a ref, or give what is wrong. */
-const take = (history: History<Message>, { blockIds, role }: MessageRef, { bytes, damaged }: Blocks): Omit<MissingMessage, 'position'> | undefined => {
-  const absent = blockIds.filter((id) => !bytes.has(id))
+const take = (history: History<Message>, ref: MessageRef, { bytes, damaged }: Blocks, attachments: ReadonlySet<BlockId>): Omit<MissingMessage, 'position'> | undefined => {
+  const { blockIds, role } = ref
+  const { stored } = blocksOfRef(ref)
+  const absent = blockIds.filter((id) => !bytes.has(id) && !attachments.has(id))
   if (absent.length > 0) return { ids: absent, reason: absent.every((id) => damaged.has(id)) ? 'its bytes are not those of its id' : notThere }
   const main = blockIds[0] as BlockId // a ref has one or more
   const wrong = (reason: string) => ({ ids: [main], reason })
@@ -106,7 +122,15 @@ const take = (history: History<Message>, { blockIds, role }: MessageRef, { bytes
     return wrong('is not text')
   }
   if (isLeft(row)) return wrong('is not a stored message')
-  if (row.right.blocks.some(({ id }) => !blockIds.includes(id))) return wrong('speaks of a block that the ref does not name')
-  const reason = takeMessage(history, row.right, bytes, (message) => checkMessage(message) ?? againstStoring(message as Message) ?? ((message as Message).role === role ? undefined : `its role is not ${role}, as the ref says`))
+  if (row.right.blocks.some(({ id }) => !stored.includes(id))) return wrong(unnamed)
+  const reason = takeMessage(history, row.right, bytes, (message) => checkMessage(message) ?? againstStoring(message as Message) ?? againstRef(message as Message, role, blockIds))
   return reason === undefined ? undefined : wrong(`does not hold the message: ${reason}`)
+}
+
+const unnamed = 'speaks of a block that the ref does not name'
+
+/** Why a message is not the one that a ref says. */
+const againstRef = (message: Message, role: Role, blockIds: readonly BlockId[]): string | undefined => {
+  if (message.role !== role) return `its role is not ${role}, as the ref says`
+  return attachedTo(message).every((id) => blockIds.includes(id)) ? undefined : `it ${unnamed}`
 }

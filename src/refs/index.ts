@@ -1,3 +1,4 @@
+export { attachedTo, lacking } from './attached.ts'
 export { base64Of, bytesOfBase64, textOfUtf8 } from './base64.ts'
 export { createPendingHistory, type MissingMessage, type PartialHistory, type PendingHistory, type PendingOptions, type StoredHistory } from './content.ts'
 export { refsFaultText, type RefsFault, type RefsTask } from './fault.ts'

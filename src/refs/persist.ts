@@ -4,9 +4,10 @@ import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { classify, type PageKind } from '../pages/index.ts'
 import { messageFaultText, type BlockId, type Message } from '../message/index.ts'
 import { blockIdOf, sameBlocks, type BlockStore } from '../store/index.ts'
+import { lacking } from './attached.ts'
 import { insideOf, storedOf, type PendingHistory, type StoredHistory } from './content.ts'
 import type { RefsTask } from './fault.ts'
-import type { MessageRef } from './ref.ts'
+import { blocksOfRef, type MessageRef } from './ref.ts'
 import { encodeRow } from './row.ts'
 
 /** A message as the blocks that are put for it, and the ref that stands for them. */
@@ -21,8 +22,11 @@ export interface EncodedMessage {
  * Ids are digests of content: after any failure, half-way too, trying again gives the same refs and stores nothing twice.
  * The pending history stays as it is and can be appended to; what is appended later is not part of what this gives.
  *
- * Cost    one `putBlocks` of what the store did not have when it was hydrated, none if that is nothing; O(len) in memory
- *         (bench: refs)
+ * Attachments, the stored blocks that messages name, are brought along from the store that the history was hydrated
+ * from; those that are in neither are `MissingBlock`, and nothing is put.
+ *
+ * Cost    one `putBlocks` of what the store did not have when it was hydrated, none if that is nothing; one `hasBlocks` if
+ *         there are attachments; O(len) in memory (bench: refs)
  * Throws  TypeError, on a history that can't be persisted
  */
 export const persist = (store: BlockStore, history: PendingHistory | StoredHistory): RefsTask<StoredHistory> => {
@@ -39,8 +43,13 @@ export const persist = (store: BlockStore, history: PendingHistory | StoredHisto
       refs.push(encoded.ref)
       blocks.push(...encoded.blocks)
     }
+    const added = refs.slice(known.length).map(blocksOfRef)
+    const own = new Set(added.flatMap(({ stored }) => stored))
+    const attachments = new Set(added.flatMap(({ attachments }) => attachments).filter((id) => !own.has(id)))
+    const brought = await lacking(store, [...attachments], inside.store)
+    if (isLeft(brought)) return brought
     if (blocks.length > 0) {
-      const put = await store.putBlocks(blocks)()
+      const put = await store.putBlocks([...blocks, ...brought.right])()
       if (isLeft(put)) return put
     }
     return right(storedOf({ scope, session, store, view: () => view, refs: Object.freeze(refs) }))
@@ -50,8 +59,8 @@ export const persist = (store: BlockStore, history: PendingHistory | StoredHisto
 export const encodeMessage = (store: BlockStore, message: Message, page: PageKind): EncodedMessage => {
   const encoded = encodeRow(message, page, page !== classify(message), store.hash)
   if (isLeft(encoded)) throw new TypeError(messageFaultText(encoded.left)) // no history with content takes a placeholder
-  const { row, blocks } = encoded.right
+  const { row, blocks, attachments } = encoded.right
   const bytes = utf8ToBytes(row.body)
   const ids = new Set<BlockId>([blockIdOf(bytes, store.hash), ...(row.blocks ?? [])])
-  return { ref: Object.freeze({ blockIds: Object.freeze([...ids]), role: message.role }), blocks: [bytes, ...blocks] }
+  return { ref: Object.freeze({ blockIds: Object.freeze([...ids]), role: message.role, ...(attachments.length > 0 && { attached: attachments.length }) }), blocks: [bytes, ...blocks] }
 }

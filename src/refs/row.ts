@@ -15,13 +15,18 @@ import type { Json, Path } from '../json/index.ts'
 import { checkMessage, isBlockId, type BlockId, type Message, type MessageFault } from '../message/index.ts'
 import { isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
 import { blockIdOf, type Row } from '../store/index.ts'
+import { attachedTo } from './attached.ts'
 import { base64Of, bytesOfBase64, textOfUtf8 } from './base64.ts'
 import { againstStoring } from './placeholder.ts'
 
 /** What is stored for a message. */
 export interface EncodedRow {
+  /** It speaks of the blocks that were taken out of the message, and of its attachments. */
   readonly row: Row
+  /** What was taken out. */
   readonly blocks: readonly Uint8Array[]
+  /** Blocks that must be there already: attachments that are not among those that were taken out. */
+  readonly attachments: readonly BlockId[]
 }
 
 /** What a row says, before its blocks are there. */
@@ -64,7 +69,9 @@ export const encodeRow = (message: Message, page: PageKind, tagged: boolean, has
   }
   const blocks = taken.length === 0 ? '' : `"blocks":${JSON.stringify(taken.map(({ path, id, as }) => ({ path, id, as })))},`
   const body = `{"${tagged ? 'tag' : 'page'}":"${page}",${blocks}${messageKey}${text}}`
-  return right({ row: { kind: 'entry', body, blocks: taken.map(({ id }) => id) }, blocks: taken.map(({ bytes }) => bytes) })
+  const own = taken.map(({ id }) => id)
+  const attachments = attachedTo(message).filter((id) => !own.includes(id))
+  return right({ row: { kind: 'entry', body, blocks: [...own, ...attachments] }, blocks: taken.map(({ bytes }) => bytes), attachments })
 }
 
 /** What a row's body says, or why it is none. The message itself is not looked at. */

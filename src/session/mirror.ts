@@ -121,10 +121,15 @@ export const decodeRows = (id: string, rows: readonly StoredRow[]): Either<Damag
   return right(decoded)
 }
 
-/** The blocks that rows speak of, or a fault that names the first row with one that is not as it was. */
+/** The blocks that the texts of rows stand in, or a fault that names the first row with one that is not as it was. */
 export const blocksOf = async (store: Store, id: string, rows: readonly RowToRead[]): Promise<Either<StoreFault, ReadonlyMap<BlockId, Uint8Array>>> => {
   const wanted = new Map<BlockId, number>() // with the first row that has it
   for (const row of rows) if (row.kind === 'entry') for (const { id: block } of row.entry.blocks) if (!wanted.has(block)) wanted.set(block, row.position)
+  return readBlocks(store, id, wanted)
+}
+
+/** Blocks, each with the first row that speaks of it, or a fault that names the first row with one that is not as it was. */
+export const readBlocks = async (store: Store, id: string, wanted: ReadonlyMap<BlockId, number>): Promise<Either<StoreFault, ReadonlyMap<BlockId, Uint8Array>>> => {
   const ids = [...wanted.keys()]
   if (ids.length === 0) return right(new Map())
   const found = await store.getBlocks(ids)()

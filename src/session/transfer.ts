@@ -5,7 +5,7 @@ import type { Message, MessageFault } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
 import { classify } from '../pages/index.ts'
 import { exportOf, type Exported, type ExportedRow, type Transcript } from '../transcript/index.ts'
-import { type EncodedRow, encodeRow } from '../refs/index.ts'
+import { encodeRow, lacking, type EncodedRow } from '../refs/index.ts'
 import { headOf, maxMissed, rangeAt, type Head, type Store, type StoreFault } from '../store/index.ts'
 import type { SessionFault, SessionTask } from './fault.ts'
 import { isPartial, partialMeta, sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
@@ -21,6 +21,8 @@ export interface ImportOptions {
 /**
  * Store a transcript as a session: its messages, page kinds and notes, row by row. An export of ours gives the record
  * that it was made from, with the same head; if it doesn't, that is `OtherHead`, and nothing is kept.
+ *
+ * The stored files that its messages name are not in a transcript: they must be in the store, or that is `MissingBlock`.
  *
  * It is a session once it is whole. After any failure nothing is kept, unless the store can't even remove what it began to
  * take; of what a crash has left, the next import under that id makes an end.
@@ -80,7 +82,7 @@ export const exportSession =
  * a `Conflict`, another record `Diverged`. At the end both heads are the same, or that is `OtherHead`; until then it is no
  * session.
  *
- * The record is copied, with its metadata: not when it was created, nor the ids of its operations, and a fork's rows
+ * The record is copied, with its metadata and with the stored files that its messages name: not when it was created, nor the ids of its operations, and a fork's rows
  * once more.
  *
  * Cost    O(session), in pieces; the record is in memory meanwhile
@@ -97,7 +99,7 @@ export const copySession =
     for (;;) {
       const begun = await beginCopy(from, to, id, head)
       if (isLeft(begun)) return begun
-      const stored = await storeRows(to, id, begun.right, after(rows, begun.right.size), progress)
+      const stored = await storeRows(to, id, begun.right, after(rows, begun.right.size), progress, from)
       if (!('_tag' in stored)) {
         if (stored.root !== head.root) return left({ _tag: 'OtherHead', id, expected: head.root, found: stored.root })
         return finished(to, id, source.right.meta)
@@ -132,12 +134,15 @@ const after = function* <T>(values: Iterable<T>, count: number): Generator<T> {
 const mostRows = 1000
 const mostText = 4_000_000
 
-const storeRows = async (store: Store, id: string, start: Head, rows: Iterable<ExportedRow>, progress: ImportOptions['progress']): Promise<Head | SessionFault | StoreFault> => {
+const storeRows = async (store: Store, id: string, start: Head, rows: Iterable<ExportedRow>, progress: ImportOptions['progress'], from?: Store): Promise<Head | SessionFault | StoreFault> => {
   let head = start
   let waiting: EncodedRow[] = []
   let text = 0
   const flush = async (): Promise<StoreFault | undefined> => {
-    const appended = await store.append(id, { expected: head, rows: waiting.map(({ row }) => row), blocks: waiting.flatMap(({ blocks }) => blocks) })()
+    const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without, the store looks for them itself
+    const brought = await lacking(store, attachments, from)
+    if (isLeft(brought)) return brought.left
+    const appended = await store.append(id, { expected: head, rows: waiting.map(({ row }) => row), blocks: [...waiting.flatMap(({ blocks }) => blocks), ...brought.right] })()
     if (isLeft(appended)) return appended.left
     head = appended.right.head
     waiting = []
@@ -159,4 +164,4 @@ const storeRows = async (store: Store, id: string, start: Head, rows: Iterable<E
 }
 
 const encodedOf = (row: ExportedRow, { hash }: Store): Either<MessageFault, EncodedRow> =>
-  'note' in row ? right({ row: { kind: 'note', body: JSON.stringify(row.note) }, blocks: [] }) : encodeRow(row.message, row.page, row.page !== classify(row.message), hash)
+  'note' in row ? right({ row: { kind: 'note', body: JSON.stringify(row.note) }, blocks: [], attachments: [] }) : encodeRow(row.message, row.page, row.page !== classify(row.message), hash)

@@ -1,12 +1,12 @@
 /** Verification: whether a session is what was appended, down to the bytes of its blocks. */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { createHistory } from '../history/index.ts'
-import type { Message } from '../message/index.ts'
-import { takeMessage } from '../refs/index.ts'
+import type { BlockId, Message } from '../message/index.ts'
+import { attachedTo, takeMessage } from '../refs/index.ts'
 import { verifyLog, type Head, type InspectRows, type Store } from '../store/index.ts'
 import type { SessionTask } from './fault.ts'
 import { sessionInfo, type SessionInfo } from './metadata.ts'
-import { blocksOf, decodeRows, noteOf } from './mirror.ts'
+import { blocksOf, decodeRows, noteOf, readBlocks, type Damage } from './mirror.ts'
 
 export interface VerifyOptions {
   /** A head that it had before. What was appended after it is no matter; what it stands for must not have changed. */
@@ -42,12 +42,21 @@ const inspector = (store: Store, id: string, progress: VerifyOptions['progress']
     const blocks = await blocksOf(store, id, good.right)
     if (isLeft(blocks)) return blocks.left
     const history = createHistory<Message>()
+    const attachments = new Map<BlockId, number>() // with the first row that names it
+    let damage: Damage | undefined
     for (const row of good.right) {
       const note = row.kind === 'note' ? noteOf(row.body) : undefined
       const reason = row.kind === 'entry' ? takeMessage(history, row.entry, blocks.right) : note !== undefined && isLeft(note) ? note.left : undefined
-      if (sealed || reason !== undefined) return { _tag: 'DamagedLog', id, position: row.position, reason: reason ?? 'the row stands behind the seal' }
+      if (sealed || reason !== undefined) {
+        damage = { _tag: 'DamagedLog', id, position: row.position, reason: reason ?? 'the row stands behind the seal' }
+        break
+      }
       sealed = note !== undefined && !isLeft(note) && note.right.type === 'seal'
+      if (row.kind === 'entry') for (const block of attachedTo(history.view().at(-1) as Message)) if (!attachments.has(block)) attachments.set(block, row.position)
     }
+    const held = await readBlocks(store, id, attachments)
+    if (isLeft(held)) return held.left
+    if (damage !== undefined) return damage
     if (isLeft(all)) return all.left
     seen += rows.length
     progress?.(seen)

@@ -29,7 +29,7 @@ import {
 import { sameBlocks } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { fault, ok } from '../answers.ts'
-import { conversation, everyPart } from '../messages.ts'
+import { attachment, conversation, everyPart } from '../messages.ts'
 import { itShared, readShared, shared } from '../shared.ts'
 import { keyValueMap } from '../store/key-value-map.ts'
 
@@ -140,6 +140,7 @@ describe('histories with content', () => {
   })
   it('keep page kinds that were given', async () => {
     const store = memoryStore()
+    await ok(store.putBlocks([attachment]))
     const pending = createPendingHistory()
     pending.append(user('never push to main'), 'constraint')
     pending.append(everyPart)

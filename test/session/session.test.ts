@@ -28,7 +28,7 @@ import {
   type Store,
 } from 'indelible'
 import { rowLeaf } from 'indelible/store'
-import { conversation, everyPart } from '../messages.ts'
+import { attachment, conversation, everyPart } from '../messages.ts'
 import { fault, ok } from '../answers.ts'
 
 const started = async (messages: readonly Message[] = [], store: Store = memoryStore()): Promise<{ store: Store; session: Session }> => {
@@ -52,7 +52,9 @@ describe('append', () => {
     await ok(verifySession(store, 's'))
   })
   it('every part comes back byte-identical', async () => {
-    const { store } = await started([everyPart, { meta: { z: { b: 1, a: [null] } }, content: [], role: 'user' }])
+    const there = memoryStore()
+    await ok(there.putBlocks([attachment]))
+    const { store } = await started([everyPart, { meta: { z: { b: 1, a: [null] } }, content: [], role: 'user' }], there)
     const again = await ok(openSession(store, 's'))
     expect(texts(again.view())).toEqual([JSON.stringify(everyPart), '{"meta":{"z":{"b":1,"a":[null]}},"content":[],"role":"user"}'])
   })

@@ -1,9 +1,9 @@
 import { readdirSync } from 'node:fs'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { createSession, describeSession, exportSession, image, importTranscript, memoryStore, openSession, readTranscript, user, verifySession, type Transcript } from 'indelible'
+import { createSession, describeSession, exportSession, image, importTranscript, memoryStore, openSession, readTranscript, user, verifySession, type Store, type Transcript } from 'indelible'
 import { exportLines } from 'indelible/transcript'
-import { conversation, everyPart } from '../messages.ts'
+import { attachment, conversation, everyPart } from '../messages.ts'
 import { itShared, readShared, shared } from '../shared.ts'
 import { fault, ok } from '../answers.ts'
 
@@ -13,9 +13,16 @@ const transcriptOf = (text: string, pick = 0): Transcript => {
   return read.right
 }
 
+/** A store that has what `everyPart` names. */
+const withAttachment = async (): Promise<Store> => {
+  const store = memoryStore()
+  await ok(store.putBlocks([attachment]))
+  return store
+}
+
 /** A session with everything that an export has to carry. */
 const exported = async (): Promise<string> => {
-  const store = memoryStore()
+  const store = await withAttachment()
   const session = await ok(createSession(store, { id: 'all of it', metadata: { a: [1, { b: null }] } }))
   await ok(session.append(conversation()))
   await ok(session.pin(1))
@@ -28,7 +35,7 @@ const exported = async (): Promise<string> => {
 describe('export and import', () => {
   it('gives the same record: the same bytes when it is exported again, and the same head', async () => {
     const text = await exported()
-    const store = memoryStore()
+    const store = await withAttachment()
     const info = await ok(importTranscript(store, transcriptOf(text)))
     expect(info).toMatchObject({ id: 'all of it', len: 9, metadata: { a: [1, { b: null }] } })
     expect([...exportLines(await ok(exportSession(store, 'all of it')))].join('')).toBe(text)
@@ -37,7 +44,7 @@ describe('export and import', () => {
     expect(text.trimEnd().split('\n').at(-1)).toBe(JSON.stringify({ head: info.head }))
   })
   it('a file that was changed has another head: it is refused, and nothing is kept', async () => {
-    const store = memoryStore()
+    const store = await withAttachment()
     const changed = transcriptOf((await exported()).replace('Why does the build fail?', 'Why does the build pass?'))
     const refused = await fault('OtherHead', importTranscript(store, changed))
     expect(refused.found).not.toBe(refused.expected)
