@@ -1,5 +1,6 @@
 /** What happens in a run, told as it happens: one flat union with stable names, in the order of `seq`. */
 import type { HistoryDelta } from '../history/index.ts'
+import type { JsonObject } from '../json/index.ts'
 import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
 import type { ModelEvent, ModelResponse } from './model.ts'
 import type { RunResult } from './result.ts'
@@ -14,13 +15,23 @@ export type RunEvent =
   /** What a tool answered, in the order in which tools finish. */
   | (Told & { readonly type: 'tool_result'; readonly step: number; readonly result: ToolResultPart; readonly milliseconds: number })
   /** The step is over: the model's whole response, and the results of its calls in call order. */
-  | (Told & { readonly type: 'step_complete'; readonly step: number; readonly response: ModelResponse; readonly results: readonly ToolResultPart[] })
+  | (Told & { readonly type: 'step_complete'; readonly step: number; readonly response: ModelResponse; readonly results: readonly ToolResultPart[]; readonly sent?: Sent })
   /** What the record is to be extended by. Every message of the run comes in exactly one of these. */
   | (Told & { readonly type: 'history_delta'; readonly step: number } & HistoryDelta<Message>)
   /** An answer was cut: what there was of its text, and what becomes of it (in the delta that follows, if anything does). */
-  | (Told & { readonly type: 'interrupted'; readonly step: number; readonly partialText: string; readonly behavior: InterruptBehavior })
+  | (Told & { readonly type: 'interrupted'; readonly step: number; readonly partialText: string; readonly behavior: InterruptBehavior; readonly sent?: Sent })
   /** The end: the last event of every run, also of one that failed or was cancelled. */
   | (Told & { readonly type: 'run_complete'; readonly result: RunResult })
+
+/** What a model call was sent: there, if the run was asked for `receipts`. */
+export interface Sent {
+  /** How many messages the record had. */
+  readonly len: number
+  /** The `rangeDigest` of the messages that were sent; `digest` of a derived context. */
+  readonly contextDigest: string
+  readonly model: string
+  readonly parameters: JsonObject
+}
 
 interface Told {
   /** Counts from 0, without gaps, but for `model_event`s that nobody was there to read. */

@@ -2,6 +2,7 @@
 import { right, type Either } from 'fp-ts/lib/Either.js'
 import { applyDelta, type History, type HistoryDelta, type HistoryFault } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
+import type { ReceiptNote } from '../notes/index.ts'
 import type { Session, SessionFault } from '../session/index.ts'
 import type { StoreFault } from '../store/index.ts'
 import type { RunEvent } from './event.ts'
@@ -25,14 +26,23 @@ export const strictHistoryHandler =
  * Makes each delta durable before the next step starts. A delta that comes twice, after a retry or a crash, is stored
  * once: its id is the operation. Before a tool runs, a note says so (`tool_started`), so that whoever resumes a run that
  * died knows which calls may have had effects. Another writer on the session, or a store that fails, ends the run.
+ *
+ * Of a run with `receipts` each model call leaves a note of what it was sent (`receipt`), one that was cut off too.
  */
 export const sessionHandler =
   (session: Pick<Session, 'append' | 'note'>) =>
   async (event: RunEvent): Promise<Either<SessionFault | StoreFault, unknown>> => {
     if (event.type === 'history_delta') return session.append(event.append, { operation: event.id, expectedLen: event.expectedLen })()
     if (event.type === 'tool_call_start') return session.note({ type: 'tool_started', callId: event.call.id, name: event.call.name })()
-    return right(undefined)
+    const receipt = receiptOf(event)
+    return receipt === undefined ? right(undefined) : session.note(receipt)()
   }
+
+const receiptOf = (event: RunEvent): ReceiptNote | undefined => {
+  if ((event.type !== 'step_complete' && event.type !== 'interrupted') || event.sent === undefined) return undefined
+  const { parameters, ...sent } = event.sent
+  return { type: 'receipt', ...sent, ...(Object.keys(parameters).length > 0 && { parameters }), ...(event.type === 'step_complete' && { usage: event.response.usage }) }
+}
 
 /** Collects the messages of the deltas: what the run has added so far. */
 export const historyAccumulator = (): ((event: RunEvent) => void) & { readonly messages: () => readonly Message[] } => {

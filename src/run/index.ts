@@ -1,5 +1,5 @@
 export type { BlockType, FinishReason, Model, ModelEvent, ModelRequest, ModelResponse, ToolDefinition } from './model.ts'
-export type { InterruptBehavior, RunEvent } from './event.ts'
+export type { InterruptBehavior, RunEvent, Sent } from './event.ts'
 export { historyAccumulator, historyHandler, sessionHandler, strictHistoryHandler } from './handlers.ts'
 export { interruptedMark } from './partial.ts'
 export type { Limits } from './limits.ts'

@@ -8,10 +8,10 @@ import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { createHistory, type View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { decodeMessage, messageFaultText, settle, type Message, type Meta, type Part, type Sequence, type Settled, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
-import type { Usage } from '../notes/index.ts'
+import { rangeDigest, type Usage } from '../notes/index.ts'
 import type { Channel } from './channel.ts'
 import type { Control, Interrupt } from './control.ts'
-import type { RunEvent } from './event.ts'
+import type { RunEvent, Sent } from './event.ts'
 import { reasonOf, type RunFailure } from './fault.ts'
 import { failed, invoke } from './invoke.ts'
 import type { Limits } from './limits.ts'
@@ -49,6 +49,7 @@ export interface LoopOptions {
   readonly limits: Limits
   readonly parameters: JsonObject
   readonly context: ContextFor | undefined
+  readonly receipts: boolean
   readonly handlers: readonly RunHandler[]
   readonly now: () => number
 }
@@ -80,6 +81,8 @@ export class Loop {
   #interrupts = 0
   #usage: Usage = noUsage
   #context: ModelContext | undefined
+  /** What the last call was sent, if that is to be told. */
+  #sent: Sent | undefined
 
   constructor(options: LoopOptions, control: Control, channel: Channel<RunEvent>) {
     this.#options = options
@@ -152,7 +155,7 @@ export class Loop {
       const results = refusal === undefined ? await this.#runTools(calls) : calls.map((call) => failed(call, refusal.reason))
       this.#usage = usage
       this.#steps.push(Object.freeze({ response, calls, results, milliseconds: now() - began }))
-      await this.#tell({ type: 'step_complete', step: this.#step, response, results })
+      await this.#tell({ type: 'step_complete', step: this.#step, response, results, ...(this.#sent && { sent: this.#sent }) })
 
       // What comes in while tools run is no reason to discard: the answer was whole, and its tools may have had effects.
       const cut = this.#control.cut()
@@ -170,9 +173,10 @@ export class Loop {
 
   /** The model's whole answer, or `cut` if it was interrupted before. */
   async #ask(partial: PartialAnswer): Promise<ModelResponse | 'cut'> {
-    const { model, tools, parameters } = this.#options
+    const { model, tools, parameters, receipts } = this.#options
     const definitions = [...tools.values()]
     const { messages, stablePrefix } = this.#derive()
+    if (receipts) this.#sent = Object.freeze({ len: this.#work.len, contextDigest: rangeDigest(messages), model: model.name, parameters })
     const step = this.#step
     const { signal } = this.#control
     let events: AsyncIterator<ModelEvent> | undefined
@@ -277,14 +281,14 @@ export class Loop {
     const message = partial.message(cut.behavior)
     const kept = message === undefined ? undefined : this.#admitted({ message, reason: 'other', usage: noUsage }).message
     const results = kept === undefined ? [] : openCallsOf(kept).map((call) => failed(call, cut.reason))
-    await this.#tellCut(cut, partial.text)
+    await this.#tellCut(cut, partial.text, this.#sent)
     await this.#record([...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#options.model)], cut.message)
     return cut.stop
   }
 
-  async #tellCut(cut: Interrupt, partialText: string): Promise<void> {
+  async #tellCut(cut: Interrupt, partialText: string, sent?: Sent): Promise<void> {
     this.#interrupts += 1
-    await this.#tell({ type: 'interrupted', step: this.#step, partialText, behavior: cut.behavior })
+    await this.#tell({ type: 'interrupted', step: this.#step, partialText, behavior: cut.behavior, ...(sent && { sent }) })
   }
 
   /** A delta, told and taken into the working copy. None if there is nothing to record. */

@@ -26,6 +26,8 @@ export interface RunOptions {
   readonly parameters?: JsonObject
   /** Derives what each call is sent. Default: everything. */
   readonly context?: ContextFor
+  /** Whether the events say what each call was sent, by its digest: `sessionHandler` then writes receipts. Cost: O(what is sent) a call. Default: false. */
+  readonly receipts?: boolean
   /** Told of each event, in order, before the next thing happens. */
   readonly handlers?: readonly RunHandler[]
   /** Aborting it is `cancel()`. */
@@ -88,6 +90,7 @@ export const run = (options: RunOptions): RunStream => {
       limits,
       parameters: options.parameters ?? {},
       context: options.context,
+      receipts: options.receipts ?? false,
       handlers: options.handlers ?? [],
       now: options.now ?? (() => performance.now()),
     },

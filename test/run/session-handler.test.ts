@@ -1,7 +1,8 @@
 import { isLeft, isRight, left, type Either } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { assistant, openCalls, settle, toolCall, toolResultsOf, user, type Message, type Settled, type View } from 'indelible'
-import { run, runFaultText, runToEnd, scriptedModel, sessionHandler, tool, type RunEvent } from 'indelible/run'
+import { assistant, openCalls, rangeDigest, settle, toolCall, toolResultsOf, user, type Message, type Settled, type View } from 'indelible'
+import { deriveContext } from 'indelible/context'
+import { run, runFaultText, runToEnd, scriptedModel, sessionHandler, tool, type ModelContext, type ModelRequest, type RunEvent } from 'indelible/run'
 import { createSession, openSession, verifySession, type Session } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
 
@@ -43,6 +44,41 @@ describe('sessionHandler', () => {
     const again = await done(openSession(store, 's'))
     expect(again.view().toArray()).toEqual(session.view().toArray())
     expect(isRight(await verifySession(store, 's')())).toBe(true)
+  })
+
+  it('leaves a receipt of each call that a run tells it of, by which what was sent can be derived again', async () => {
+    const session = await begun(memoryStore())
+    await done(session.append([assistant(`long ago ${'x '.repeat(2000)}`), user('and now?')]))
+    const requests: ModelRequest[] = []
+    const heard = (answer: Message) => (request: ModelRequest): Message => (requests.push(request), answer)
+    const context = (view: View<Message>, previous?: ModelContext) => deriveContext(view, { budget: 400, previous })
+    const stream = run({
+      model: scriptedModel([heard(calling), heard(assistant('one two three four five six'))], { name: 'm', pause: 2 }),
+      view: settledView(session),
+      tools: [deploy],
+      context,
+      parameters: { temperature: 0 },
+      receipts: true,
+      handlers: [sessionHandler(session)],
+    })
+    for await (const event of stream) if (event.type === 'model_event' && event.step === 1 && event.event.type === 'text_delta') stream.interrupt({ behavior: 'savePartial' })
+    const receipts = [...session.notes()].filter((note) => note.type === 'receipt')
+    expect(receipts).toEqual([
+      { type: 'receipt', len: 3, contextDigest: rangeDigest(requests[0]?.messages as never), model: 'm', parameters: { temperature: 0 }, usage: expect.any(Object) as object },
+      { type: 'receipt', len: 5, contextDigest: rangeDigest(requests[1]?.messages as never), model: 'm', parameters: { temperature: 0 } },
+    ])
+    let previous: ModelContext | undefined
+    for (const { len, contextDigest } of receipts) {
+      const again = context(session.view().slice(0, len), previous)
+      if (isLeft(again)) throw new Error(again.left._tag)
+      expect(again.right.digest).toBe(contextDigest)
+      previous = again.right
+    }
+    expect(requests[0]?.messages.length === 3 && JSON.stringify(requests[0].messages).length).toBeLessThan(2000) // not all was sent
+
+    const silent = await begun(memoryStore())
+    await runToEnd({ model: scriptedModel([assistant('x')]), view: settledView(silent), handlers: [sessionHandler(silent)] })
+    expect(silent.notes().length).toBe(0)
   })
 
   it('stores a delta that comes twice once, and refuses one that continues something else', async () => {
