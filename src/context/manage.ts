@@ -11,12 +11,13 @@ import type { Message } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
 import type { ResidencyLevel } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
+import { adjusting, isEvidence, isProtected } from './degrade.ts'
 import { deriveContext, type DerivedContext, type SentContext } from './derive.ts'
 import type { ContextFault } from './fault.ts'
-import { adjusting, isEvidence, isProtected } from './degrade.ts'
+import { markInMeta, type MarkOf } from './marks.ts'
 import type { Candidate, Policy } from './policy.ts'
 import { plain } from './represent.ts'
-import { markInMeta, retainedIn, type MarkOf } from './retained.ts'
+import { retainedIn } from './retained.ts'
 import { estimateTokens, type Estimator } from './tokens.ts'
 
 export type ManageOptions = (
@@ -50,7 +51,8 @@ export interface ManagedView extends DerivedContext {
  * oldest first, and then what is left is pointed at, oldest first. If not even the minimum of everything fits, that
  * minimum is given, and `overBudget` says so.
  *
- * Managing what was managed changes nothing, if it fitted.
+ * What is cut stays marked. Managing what was managed changes nothing, if it fitted. What exceeds the limit at its minimum
+ * becomes less: what notes and page tags hold up is of the record, and not in the messages.
  *
  * Cost    O(record)
  * Throws  TypeError, without a limit

@@ -2,11 +2,13 @@
  * Representations: one recorded message as a derived context may hold it, at each residency level. Deterministic, and
  * pure functions of the message and its position, so that the same record gives the same bytes.
  *
- * A representation is a new message: it keeps role, name, calls and results (so pairing holds), and leaves out ids,
- * `meta` and reasoning, which belong to the exact original.
+ * A representation is a new message: it keeps role, name, calls and results (so pairing holds) and what the message is
+ * marked as (`indelible` in its `meta`). It leaves out ids, all other `meta` and reasoning, which belong to the exact
+ * original.
  */
 import { text, type Message, type Part, type ResultPart, type ToolResultPart } from '../message/index.ts'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
+import { markedAs } from './marks.ts'
 import { beginning, foldedEnds, grouped, outline, shortArguments, type Elision } from './shorten.ts'
 
 /** What the `structured` level says of a tool's answer. */
@@ -38,6 +40,7 @@ export const represent = (message: Message, level: Exclude<ResidencyLevel, 'poin
   return freeze({
     role: message.role,
     ...(message.name !== undefined && { name: message.name }),
+    ...markedAs(message),
     content: freeze(content.length > 0 || message.content.length === 0 ? content : [text(`[position ${recorded.position}: reasoning left out]`)]),
   })
 }

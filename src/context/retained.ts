@@ -1,27 +1,11 @@
-/** What a managed history keeps first, by what its messages are marked as. Marks are said, never guessed from text. */
+/** What a managed history keeps first, by what its messages are marked as. */
 import type { View } from '../history/index.ts'
-import type { JsonObject } from '../json/index.ts'
 import { pairCalls, type Message } from '../message/index.ts'
 import { foldPages, type Note } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
+import type { Mark, MarkOf } from './marks.ts'
 import { isSubstantive } from './substantive.ts'
-
-/**
- * What a message is marked as. An application marks what it appends in `meta`, under `indelible`:
- * `{ indelible: { mark: 'feedback' } }`, `{ indelible: { mark: 'report', of: 'proposal-1' } }`. Pages tagged `constraint`
- * or `preference`, also by a note, count as marked, and are kept as feedback is.
- */
-export type Mark =
-  /** What a person says of the work. Every piece is kept. */
-  | { readonly mark: 'feedback' }
-  /** Of each of these the latest is kept, with what follows up to the next marked message. */
-  | { readonly mark: 'test_result' | 'self_review' | 'summary' }
-  /** Kept with the proposal of the same id: the nearest before it. */
-  | { readonly mark: 'report'; readonly of: string }
-  | { readonly mark: 'proposal'; readonly id: string }
-
-export type MarkOf = (message: Message) => Mark | undefined
 
 /** The positions that are kept first, in order, each with the other half of its calls. Cost: O(record). */
 export const retainedIn = (view: View<Message>, notes: Sequence<Note>, markOf: MarkOf): readonly number[] => {
@@ -50,16 +34,6 @@ export const retainedIn = (view: View<Message>, notes: Sequence<Note>, markOf: M
   }
   retained.add(messages.length - 1).delete(-1)
   return Object.freeze(withOtherHalves(retained, view).toSorted((a, b) => a - b))
-}
-
-/** The mark under `indelible` in a message's `meta`; undefined for what is none. */
-export const markInMeta: MarkOf = ({ meta }) => {
-  const mark = meta?.['indelible']
-  if (typeof mark !== 'object' || mark === null || !('mark' in mark)) return undefined
-  const { mark: kind, of, id } = mark as JsonObject
-  if (kind === 'feedback' || kind === 'test_result' || kind === 'self_review' || kind === 'summary') return { mark: kind }
-  if (kind === 'report' && typeof of === 'string') return { mark: kind, of }
-  return kind === 'proposal' && typeof id === 'string' ? { mark: kind, id } : undefined
 }
 
 const isRule = (kind: PageKind | undefined): boolean => kind === 'constraint' || kind === 'preference'

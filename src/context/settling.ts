@@ -6,7 +6,7 @@
  * One thing can't be known in advance: that a result will come after something else was said. Whoever drives the
  * settling learns of it (`late`) and begins again with the places that `settle` found.
  */
-import { text, toolResult, type Message, type Part, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
+import { text, toolResult, type Message, type Meta, type Part, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { Page, Said, Unit } from './unit.ts'
 
@@ -16,6 +16,8 @@ export interface LateResult {
   readonly part: number
   readonly kind: PageKind
   readonly result: ToolResultPart
+  /** What its message is marked as. */
+  readonly meta?: Meta
 }
 
 /** The late results of a record, by `placeKey` of their call. */
@@ -160,7 +162,7 @@ const unitOf = (draft: Draft, reason: 'unanswered' | 'interrupted'): Unit => {
         const lent = freeze({ position: late.position, kind: late.kind })
         pages.push(lent)
         const source = freeze({ type: 'clone', position: late.position, mended: true } as const)
-        said.push({ message: freeze({ role: 'tool', content: freeze([renamedResult(late.result, call.id)]) }), source, page: lent })
+        said.push({ message: freeze({ role: 'tool', content: freeze([renamedResult(late.result, call.id)]), ...(late.meta && { meta: late.meta }) }), source, page: lent })
       }
     }
   }

@@ -13,6 +13,7 @@ import { minFidelity, type PageKind } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import { compact } from './compact.ts'
 import { emptyLine, extend, gap, levelIn, shown, tokensOf, type Line, type Segment } from './line.ts'
+import { markedAs } from './marks.ts'
 import type { Policy } from './policy.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
 import { isSubstantive } from './substantive.ts'
@@ -194,9 +195,11 @@ const lateResults = (view: View<Message>): LateResults => {
     settled.left.problems.flatMap((problem) => {
       if (problem._tag !== 'ResultNotAdjacent') return []
       const { position, part, call } = problem
-      const result = view.at(position)?.content[part]
+      const message = view.at(position)
+      const result = message?.content[part]
       const kind = view.pages.at(position)
-      return result?.type !== 'tool_result' || kind === undefined ? [] : [[placeKey(call.position, call.part), { position, part, kind, result }] as const]
+      if (message === undefined || result?.type !== 'tool_result' || kind === undefined) return []
+      return [[placeKey(call.position, call.part), { position, part, kind, result, ...markedAs(message) }] as const]
     }),
   )
 }

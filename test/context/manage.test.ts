@@ -118,6 +118,16 @@ describe('manageHistory', () => {
     expect(managed.residency.at(3)).toBe('full')
     expect(managed.overBudget).toBe(false)
   })
+  it('what is cut stays marked, and of all its meta nothing else is left', () => {
+    const said = { ...toolResult('a', long('a')), meta: { app: 'x', indelible: { mark: 'test_result' } } }
+    const calls = assistant(toolCall('a', 'read', {}), toolCall('b', 'read', {}))
+    const managed = manageHistory(recordOf([user('Fix the build.'), calls, said, toolResult('b', long('b')), user('And the docs.')]), { maxTokens: 1500 })
+    expect(managed.residency.at(2)).toBe('compressed')
+    expect(managed.messages.at(2)?.meta).toEqual({ indelible: { mark: 'test_result' } })
+    expect(managed.messages.at(3)).not.toHaveProperty('meta')
+    const late = manageHistory(recordOf([user('Fix the build.'), calls, user('Meanwhile, the docs.'), said]), { maxTokens: 100_000 })
+    expect(late.messages.at(2)).toEqual({ role: 'tool', content: said.content, meta: { indelible: { mark: 'test_result' } } })
+  })
   it('counts by the estimate that is given, and says what the previous context had too', () => {
     expect(manageHistory(view, { maxTokens: 100_000, estimate: () => 7 }).tokens).toBe(7 * messages.length)
     const previous = manageHistory(view.slice(0, 12), { maxTokens: 100_000 })
@@ -259,14 +269,40 @@ it('what is kept is whole unless it is over budget, and over budget only where i
   )
 })
 
-it('the laws of contexts hold for managed histories, and managing twice changes nothing', () => {
+it('the laws of contexts hold for managed histories, and what did not fit says so', () => {
   fc.assert(
     fc.property(cases(true), ({ view, limit, options }) => {
       const managed = manageHistory(view, options)
       expectLawful(managed, view)
       if (managed.tokens > limit) expect(managed.overBudget).toBe(true)
-      else expect(manageHistory(recordOf(managed.messages.toArray()), options).messages.toArray()).toEqual(managed.messages.toArray())
     }),
     { numRuns: 200 },
   )
+})
+
+it('managing what was managed changes nothing where it fitted, and finds every mark again', () => {
+  let cut = 0
+  fc.assert(
+    fc.property(cases(true), fc.double({ min: 0.1, max: 0.9, noNaN: true }), ({ view, options }, share) => {
+      const whole = manageHistory(view, options.maxChars === undefined ? { maxTokens: 1e9 } : { maxChars: 1e9 }).tokens
+      const limit = Math.floor(whole * share)
+      const within = options.maxChars === undefined ? { maxTokens: limit } : { maxChars: limit }
+      const managed = manageHistory(view, within)
+      const saved = JSON.parse(JSON.stringify(managed.messages)) as readonly Message[]
+      for (const [index, source] of [...managed.sources].entries()) {
+        if (source.type === 'summary' || source.type === 'synthetic' || (source.type === 'representation' && source.level === 'pointer')) continue
+        const position = source.type === 'clone' ? source.position : source.from
+        expect([position, saved[index]?.meta?.['indelible']]).toEqual([position, view.at(position)?.meta?.['indelible']])
+      }
+      if (managed.tokens > limit) return
+      cut += managed.epoch
+      const again = manageHistory(recordOf(saved), within)
+      expect(again.messages.toArray()).toEqual(saved)
+      expect(again.dropped).toEqual([])
+      expect(again.tokens).toBe(managed.tokens)
+      expect(again.overBudget).toBe(false)
+    }),
+    { numRuns: 300 },
+  )
+  expect(cut).toBeGreaterThan(100)
 })
