@@ -52,7 +52,7 @@ export interface ManagedView extends DerivedContext {
  * minimum is given, and `overBudget` says so.
  *
  * What is cut stays marked. Managing what was managed changes nothing, if it fitted. What exceeds the limit at its minimum
- * becomes less: what notes and page tags hold up is of the record, and not in the messages.
+ * can become less: markers are then messages like any others, and what page tags and notes hold up is of the record.
  *
  * Cost    O(record)
  * Throws  TypeError, without a limit
