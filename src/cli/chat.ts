@@ -130,6 +130,7 @@ const turn = async (talk: Talk, said: string, going: (stream: RunStream | undefi
     tools,
     view: settled.right,
     handlers: [sessionHandler(session)],
+    receipts: true,
     context: (view, previous) => deriveContext(view, { budget, previous, notes: session.notes() }),
   })
   going(stream)

@@ -64,6 +64,7 @@ describe('indelible chat', () => {
       expect(text).toContain(expected)
     const { session, close } = await reopened('demo', join(top, 'demo.db'))
     expect(isRight(settle(session.view()))).toBe(true)
+    expect([...session.notes()].filter(({ type }) => type === 'receipt').length).toBeGreaterThan(3) // what each call was sent
     expect(said(session.view()).slice(-4)).toEqual(['user: Tell me its story.', expect.stringMatching(/^assistant: Well, it is .*\[interrupted\]$/) as unknown, 'user: In one sentence, please.', 'assistant: As you like. In short: a record that nothing can rewrite.'])
     await close()
   }, 60_000)
