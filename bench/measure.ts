@@ -52,9 +52,3 @@ const ratio = (value: number): string => (value >= 99.5 ? `${Math.round(value)}�
 
 export const machine = (): string =>
   `Node ${process.version}, ${cpus().length} × ${cpus()[0]?.model ?? 'unknown'}, ${Math.round(totalmem() / 2 ** 30)} GiB`
-
-/** The median of ten times around one, of milliseconds each. */
-export const around = (times: readonly number[], index: number): string => {
-  const near = times.slice(Math.max(0, index - 5), index + 5).toSorted((a, b) => a - b)
-  return `${((near[near.length >> 1] as number) * 1000).toFixed(0)} µs`
-}

@@ -9,27 +9,13 @@
 import { randomBytes } from 'node:crypto'
 import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint'
 import { PostgresSaver } from '@langchain/langgraph-checkpoint-postgres'
-import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import { assistant, createPendingHistory, createSession, faultMessage, hydrate, openSession, persist, user, type Fault, type Message } from 'indelible'
+import type { Message, Store } from 'indelible'
 import { postgresStore } from 'indelible/store/postgres'
 import { Client } from 'pg'
 import { startPostgres } from '../test/store/postgres-server.ts'
-import { around, machine } from './measure.ts'
+import { machine } from './measure.ts'
 import { messageAt, source } from './messages.ts'
-
-const turns = process.argv.includes('--quick') ? 40 : 400
-
-const ok = <T>(answer: Either<Fault, T>): T => {
-  if (isLeft(answer)) throw new Error(faultMessage(answer.left))
-  return answer.right
-}
-
-interface Kept {
-  readonly add: (messages: readonly Message[], number: number) => Promise<unknown>
-  /** How many messages it finds when it is opened anew. */
-  readonly load: () => Promise<number>
-  readonly close: () => Promise<unknown>
-}
+import { conversationOf, incompressible, keptByRefs, keptBySession, measured, ok, turns, type Kept } from './turns.ts'
 
 const server = await startPostgres()
 if (server === undefined) process.exit(1)
@@ -37,29 +23,11 @@ const { url } = server
 const client = new Client({ connectionString: url })
 await client.connect()
 
+const storeIn = async (schema: string): Promise<Store> => ok(await postgresStore({ connectionString: url, schema })())
+
 const peers: { readonly [name: string]: (schema: string) => Promise<Kept> } = {
-  'indelible, a session': async (schema) => {
-    const store = ok(await postgresStore({ connectionString: url, schema })())
-    const session = ok(await createSession(store, { id: 's' })())
-    return {
-      add: async (messages) => ok(await session.append(messages)()),
-      load: async () => ok(await openSession(store, 's')()).view().toArray().length,
-      close: store.close(),
-    }
-  },
-  'indelible, a reference history': async (schema) => {
-    const store = ok(await postgresStore({ connectionString: url, schema })())
-    let history = ok(await persist(store, createPendingHistory({ scope: store.scope }))())
-    return {
-      add: async (messages) => {
-        const pending = history.extend()
-        for (const message of messages) pending.append(message)
-        history = ok(await persist(store, pending)())
-      },
-      load: async () => ok(await hydrate(store, history.refHistory())()).len,
-      close: store.close(),
-    }
-  },
+  'indelible, a session': async (schema) => keptBySession(await storeIn(schema)),
+  'indelible, a reference history': async (schema) => keptByRefs(await storeIn(schema)),
   'LangGraph PostgresSaver': async (schema) => {
     const saver = PostgresSaver.fromConnString(url, { schema })
     await saver.setup()
@@ -113,39 +81,20 @@ const bytesOf = async (schema: string): Promise<number> => {
   return Number((rows[0] as { readonly bytes: string }).bytes)
 }
 
-const noise = (): string => randomBytes(750).toString('base64')
-const incompressible: readonly Message[] = Array.from({ length: 2 * turns }, (_, position) => (position % 2 === 0 ? user : assistant)(noise()))
-const conversations: readonly (readonly [title: string, at: (position: number) => Message])[] = [
-  [source, messageAt],
-  ['messages of 1 kB that do not compress', (position) => incompressible[position] as Message],
-]
+const conversations = [conversationOf(source, messageAt), conversationOf('messages of 1 kB that do not compress', incompressible(() => randomBytes(750).toString('base64')))]
 
 console.log(machine())
-for (const [conversation, [title, at]] of conversations.entries()) {
-  const turn = (number: number): readonly Message[] => [at(2 * number), at(2 * number + 1)]
-  let json = 0
-  for (let number = 0; number < turns; number++) for (const message of turn(number)) json += Buffer.byteLength(JSON.stringify(message))
+for (const [index, conversation] of conversations.entries()) {
+  const { title, json } = conversation
   console.log(`\n${title}: ${turns} turns, ${json} bytes of message JSON\n`)
   console.log(`| | in the database | of it before the first turn | per byte of JSON | of what the turns added | turn 10 | turn ${turns} | load |\n|---|---:|---:|---:|---:|---:|---:|---:|`)
-  for (const [index, [name, start]] of Object.entries(peers).entries()) {
-    const schema = `peer ${conversation} ${index} ${process.pid}`
+  for (const [peer, [name, start]] of Object.entries(peers).entries()) {
+    const schema = `peer ${index} ${peer} ${process.pid}`
     const kept = await start(schema)
     const empty = await bytesOf(schema)
-    const times: number[] = []
-    for (let number = 0; number < turns; number++) {
-      const messages = turn(number)
-      const from = performance.now()
-      await kept.add(messages, number)
-      times.push(performance.now() - from)
-    }
-    const from = performance.now()
-    const found = await kept.load()
-    const load = performance.now() - from
-    if (found !== 2 * turns) throw new Error(`${name} has ${found} messages, not ${2 * turns}`)
-    await kept.close()
+    const times = await measured(name, kept, conversation)
     const bytes = await bytesOf(schema)
-    const cells = [name, bytes, empty, (bytes / json).toFixed(2), ((bytes - empty) / json).toFixed(2), around(times, 10), around(times, turns - 5), `${load.toFixed(1)} ms`]
-    console.log(`| ${cells.join(' | ')} |`)
+    console.log(`| ${[name, bytes, empty, (bytes / json).toFixed(2), ((bytes - empty) / json).toFixed(2), ...times].join(' | ')} |`)
     await client.query(`drop schema "${schema}" cascade`)
   }
 }

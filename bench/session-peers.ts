@@ -11,44 +11,16 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint'
 import { SqliteSaver } from '@langchain/langgraph-checkpoint-sqlite'
-import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import { createPendingHistory, createSession, faultMessage, hydrate, openSession, persist, type Fault, type Message } from 'indelible'
+import type { Message, Store } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { around, machine } from './measure.ts'
+import { machine } from './measure.ts'
 import { messageAt, source } from './messages.ts'
-
-const turns = process.argv.includes('--quick') ? 40 : 400
-const turn = (number: number): readonly Message[] => [messageAt(2 * number), messageAt(2 * number + 1)]
-
-const ok = <T>(answer: Either<Fault, T>): T => {
-  if (isLeft(answer)) throw new Error(faultMessage(answer.left))
-  return answer.right
-}
-
-interface Kept {
-  readonly add: (messages: readonly Message[], number: number) => unknown
-  /** How many messages it finds when it is opened anew. */
-  readonly load: () => number | Promise<number>
-  /** Let go of its files; SQLite then moves its log into the database. */
-  readonly close?: () => unknown
-}
+import { conversationOf, keptByRefs, keptBySession, measured, ok, turns, type Kept } from './turns.ts'
 
 const peers: { readonly [name: string]: (folder: string) => Kept | Promise<Kept> } = {
-  "indelible, 'disk'": (folder) => ours(folder, 'disk'),
-  "indelible, 'os'": (folder) => ours(folder, 'os'),
-  'indelible, a reference history': async (folder) => {
-    const store = ok(await sqliteStore({ path: join(folder, 'refs.db') })())
-    let history = ok(await persist(store, createPendingHistory({ scope: store.scope }))())
-    return {
-      add: async (messages) => {
-        const pending = history.extend()
-        for (const message of messages) pending.append(message)
-        history = ok(await persist(store, pending)())
-      },
-      load: async () => ok(await hydrate(store, history.refHistory())()).len,
-      close: store.close(),
-    }
-  },
+  "indelible, 'disk'": async (folder) => keptBySession(await storeIn(folder, 'disk')),
+  "indelible, 'os'": async (folder) => keptBySession(await storeIn(folder, 'os')),
+  'indelible, a reference history': async (folder) => keptByRefs(await storeIn(folder, 'disk')),
   'LangGraph SqliteSaver': (folder) => {
     const db = new DatabaseSync(join(folder, 'langgraph.db'))
     const saver = new SqliteSaver(asBetterSqlite(db))
@@ -74,7 +46,7 @@ const peers: { readonly [name: string]: (folder: string) => Kept | Promise<Kept>
     const path = join(folder, 'session.json')
     writeFileSync(path, '[]')
     const read = (): Message[] => JSON.parse(readFileSync(path, 'utf8')) as Message[]
-    return { add: (messages) => writeFileSync(path, JSON.stringify([...read(), ...messages], null, 2)), load: () => read().length }
+    return { add: (messages) => writeFileSync(path, JSON.stringify([...read(), ...messages], null, 2)), load: () => read().length, close: () => undefined }
   },
   'JSON lines, as pi': (folder) => {
     const path = join(folder, 'session.jsonl')
@@ -88,16 +60,12 @@ const peers: { readonly [name: string]: (folder: string) => Kept | Promise<Kept>
         }
       },
       load: () => readFileSync(path, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line) as unknown).length,
+      close: () => undefined,
     }
   },
 }
 
-const ours = async (folder: string, durability: 'disk' | 'os'): Promise<Kept> => {
-  const path = join(folder, 'sessions.db')
-  const store = ok(await sqliteStore({ path, durability })())
-  const session = ok(await createSession(store, { id: 's' })())
-  return { add: async (messages) => ok(await session.append(messages)()), load: async () => ok(await openSession(store, 's')()).view().toArray().length, close: store.close() }
-}
+const storeIn = async (folder: string, durability: 'disk' | 'os'): Promise<Store> => ok(await sqliteStore({ path: join(folder, 'sessions.db'), durability })())
 
 /** What the saver calls of better-sqlite3. */
 const asBetterSqlite = (db: DatabaseSync): ConstructorParameters<typeof SqliteSaver>[0] =>
@@ -113,26 +81,13 @@ const asBetterSqlite = (db: DatabaseSync): ConstructorParameters<typeof SqliteSa
     },
   }) as unknown as ConstructorParameters<typeof SqliteSaver>[0]
 
-let json = 0
-for (let number = 0; number < turns; number++) for (const message of turn(number)) json += Buffer.byteLength(JSON.stringify(message))
-console.log(`${machine()}; ${source}\n\n${turns} turns, ${json} bytes of message JSON\n`)
+const conversation = conversationOf(source, messageAt)
+console.log(`${machine()}; ${source}\n\n${turns} turns, ${conversation.json} bytes of message JSON\n`)
 console.log(`| | on disk | per byte of JSON | turn 10 | turn ${turns} | load |\n|---|---:|---:|---:|---:|---:|`)
 for (const [name, start] of Object.entries(peers)) {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-peers-'))
-  const kept = await start(folder)
-  const times: number[] = []
-  for (let number = 0; number < turns; number++) {
-    const messages = turn(number)
-    const from = performance.now()
-    await kept.add(messages, number)
-    times.push(performance.now() - from)
-  }
-  const from = performance.now()
-  const found = await kept.load()
-  const load = performance.now() - from
-  if (found !== 2 * turns) throw new Error(`${name} has ${found} messages, not ${2 * turns}`)
-  await kept.close?.()
+  const times = await measured(name, await start(folder), conversation)
   const size = readdirSync(folder).filter((file) => !file.endsWith('-shm')).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
-  console.log(`| ${name} | ${size} | ${(size / json).toFixed(2)} | ${around(times, 10)} | ${around(times, turns - 5)} | ${load.toFixed(1)} ms |`)
+  console.log(`| ${[name, size, (size / conversation.json).toFixed(2), ...times].join(' | ')} |`)
   rmSync(folder, { recursive: true, force: true })
 }

@@ -238,6 +238,26 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     await done(store.close())
   })
 
+  it('what only reads is asked once more, where its connection is cut', async () => {
+    const schema = fresh()
+    const store = await open({ connectionString: named(schema), schema })
+    const { head } = await done(store.create({ id: 'log' }))
+    await done(store.append('log', { expected: head, rows: [row('x')] }))
+    const holder = new Client({ connectionString: url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query(`lock table ${quoted(schema)}.row in access exclusive mode`)
+    const reading = store.read('log')()
+    const waiting = async (): Promise<number> => Number((await sql(`select count(*) as n from pg_stat_activity where application_name = '${schema}' and wait_event_type = 'Lock'`))[0]?.['n'])
+    while ((await waiting()) === 0) continue
+    await cut(schema)
+    while ((await waiting()) === 0) continue // it is asked again
+    await holder.query('commit')
+    await holder.end()
+    expect(await reading).toMatchObject({ _tag: 'Right', right: [{ body: 'x' }] })
+    await done(store.close())
+  })
+
   it('connections that are cut while nothing is on them are not noticed', async () => {
     const schema = fresh()
     const store = await open({ connectionString: named(schema), schema })
