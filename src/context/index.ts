@@ -5,7 +5,7 @@ export { contextFaultText, type ContextFault, type MinimumPage } from './fault.t
 export { incremental } from './incremental.ts'
 export { manageHistory, type ManagedView, type ManageOptions } from './manage.ts'
 export type { Range } from './marker.ts'
-export type { Mark, MarkOf } from './marks.ts'
+export { marked, type Mark, type MarkOf } from './marks.ts'
 export { oracle } from './oracle.ts'
 export { paged, pagedWith, type PagedOptions } from './paged.ts'
 export type { Candidate, EvaluationPolicy, Policy, Selection } from './policy.ts'

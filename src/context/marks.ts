@@ -16,6 +16,18 @@ export type Mark =
   | { readonly mark: 'report'; readonly of: string }
   | { readonly mark: 'proposal'; readonly id: string }
 
+/**
+ * The same message with a mark. What else its `meta` says stays.
+ *
+ * @example
+ * history.append(marked(user('Keep the public names.'), { mark: 'feedback' }))
+ */
+export const marked = (message: Message, mark: Mark): Message => {
+  const ours = message.meta?.['indelible']
+  const before = typeof ours === 'object' && ours !== null && !Array.isArray(ours) ? ours : {}
+  return { ...message, meta: { ...message.meta, indelible: { ...before, ...mark } } }
+}
+
 export type MarkOf = (message: Message) => Mark | undefined
 
 /** The mark under `indelible` in a message's `meta`; undefined for what is none. */

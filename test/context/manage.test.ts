@@ -2,10 +2,9 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { assistant, pairCalls, rangeDigest, settle, system, toolCall, toolResult, user, type Json, type Message, type Note, type PageKind, type View } from 'indelible'
-import { estimateTokens, manageHistory, type Mark } from 'indelible/context'
+import { estimateTokens, manageHistory, marked, type Mark } from 'indelible/context'
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 
-const marked = (message: Message, mark: Mark): Message => ({ ...message, meta: { indelible: mark as unknown as Json } })
 const long = (name: string): string => Array.from({ length: 80 }, (_, line) => `${name} has something to say on line ${line} 🙂`).join('\n')
 const read = (name: string): Message[] => [assistant(`Reading ${name}.`, toolCall(name, 'read', { path: name })), toolResult(name, long(name))]
 
@@ -305,4 +304,10 @@ it('managing what was managed changes nothing where it fitted, and finds every m
     { numRuns: 300 },
   )
   expect(cut).toBeGreaterThan(100)
+})
+
+it('a mark is added to what a message says of itself, and changes nothing else', () => {
+  const message: Message = { ...user('x'), meta: { indelible: { callId: 'c' }, mine: 1 } }
+  expect(marked(message, { mark: 'report', of: 'p' })).toEqual({ ...user('x'), meta: { indelible: { callId: 'c', mark: 'report', of: 'p' }, mine: 1 } })
+  expect(message.meta).toEqual({ indelible: { callId: 'c' }, mine: 1 })
 })
