@@ -25,6 +25,16 @@ export const spokenCases: StoreCases = {
     same(await done(store.getBlocks([id])), [block])
     same(await done(store.read('a')), asStored(append.rows))
   },
+  'a block that is there already can be given again, by one log after another and by several at once': async (store) => {
+    const block = bytes(70)
+    const id = blockIdOf(block, store.hash)
+    const given = { rows: [speaking('x', id)], blocks: [block] }
+    for (const name of ['a', 'b', 'c', 'd']) await logWith(store, name)
+    await add(store, 'a', given.rows, { blocks: given.blocks })
+    await Promise.all(['b', 'c', 'd'].map((name) => add(store, name, given.rows, { blocks: given.blocks })))
+    for (const name of ['a', 'b', 'c', 'd']) same(await done(store.read(name)), asStored(given.rows))
+    same(await done(store.getBlocks([id])), [block])
+  },
   'a row can speak of a block that is there already, not of one that is not': async (store) => {
     const { head } = await logWith(store, 'a')
     const [there] = (await done(store.putBlocks([bytes(5)]))) as [BlockId]

@@ -37,12 +37,13 @@ export class Database {
     this.#pool = pool
   }
 
-  /** A statement that changes nothing. If the connection is lost, another one is asked once. */
+  /** A statement that changes nothing. If the connection is lost, another one is asked once, a moment later: by then the pool knows which others are lost too. */
   async read(text: string, values: readonly unknown[] = []): Promise<Rows> {
     try {
       return await this.write(text, values)
     } catch (error) {
       if (!(error instanceof Lost)) throw error
+      await new Promise((resolve) => setTimeout(resolve, 20))
       return this.write(text, values)
     }
   }
