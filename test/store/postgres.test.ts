@@ -320,6 +320,41 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     expect(await counted()).toEqual({ row: 0, segment: 0, mention: 0, block: 0, operation: 0 })
   })
 
+  /** Does something while another transaction holds what `statement` takes, until so many of the store's wait for it. */
+  const held = async (schema: string, statement: string, waiting: number, work: () => Promise<unknown>): Promise<void> => {
+    const holder = new Client({ connectionString: url })
+    await holder.connect()
+    await holder.query('begin')
+    await holder.query(statement)
+    const going = work()
+    for (let count = 0; count < waiting; ) count = Number((await sql(`select count(*) as n from pg_stat_activity where application_name = '${schema}' and wait_event_type = 'Lock'`))[0]?.['n'])
+    await holder.query('commit')
+    await holder.end()
+    await going
+  }
+
+  it('of two logs that are removed at the same moment, the last takes along the block that both spoke of', async () => {
+    const schema = fresh()
+    const store = await open({ connectionString: named(schema), schema })
+    const block = new Uint8Array(3000).fill(1)
+    const id = blockIdOf(block, store.hash)
+    for (const log of ['a', 'b']) await done(store.append(log, { expected: (await done(store.create({ id: log }))).head, rows: [{ kind: 'entry', body: log, blocks: [id] }], blocks: [block] }))
+    await held(schema, `select 1 from ${quoted(schema)}.mention for update`, 2, () => Promise.all(['a', 'b'].map((log) => done(store.remove(log)))))
+    expect(await done(store.hasBlocks([id]))).toEqual([false])
+    await done(store.close())
+  })
+
+  it('a log that is removed while it is forked has no fork', async () => {
+    const schema = fresh()
+    const store = await open({ connectionString: named(schema), schema })
+    await done(store.create({ id: 'log' }))
+    let answer = ''
+    await held(schema, `delete from ${quoted(schema)}.log where id = 'log'`, 1, async () => void (answer = await said(store.fork('log', { id: 'fork', at: 0 }))))
+    expect(answer).toMatch(/^NoSuchLog/)
+    expect((await done(store.list())).logs).toEqual([])
+    await done(store.close())
+  })
+
   it('logs that share blocks are removed side by side, while others append them: none is lost, none is left', async () => {
     const schema = fresh()
     const store = await open({ schema })
