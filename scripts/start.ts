@@ -7,7 +7,7 @@ import { copyFileSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { root } from './run.ts'
+import { root, run } from './run.ts'
 
 const [file = `${root}examples/coding-agent.json`, ...others] = process.argv.slice(2)
 if (others.length > 0 || file.startsWith('-')) {
@@ -29,7 +29,10 @@ const indelible = (args: readonly string[], expected = 0): string => {
   process.exit(1)
 }
 
-say('A recorded conversation becomes a session, in a database file of its own:')
+say('The package is built, so that npx finds the command (npm run build):')
+if (!run(process.execPath, [`${root}scripts/build.ts`])) process.exit(1)
+
+say('\nA recorded conversation becomes a session, in a database file of its own:')
 const [first = ''] = indelible(['import', '--pick', '0', '--store', 'sessions.db', '--id', 'example', resolve(file)]).split('\n')
 if (first === '') process.exit(1)
 

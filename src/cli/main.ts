@@ -52,7 +52,9 @@ const main = async (args: readonly string[]): Promise<void> => {
   if (first === '-V' || first === '--version') return write(`${version()}\n`)
   const command = find(first)
   const { values, positionals } = parse(command, rest)
-  return values['help'] === true ? write(command.help) : command.run({ values, positionals, terminal })
+  if (values['help'] === true) return write(command.help)
+  if (!isNewEnough(process.versions.node)) throw new Unreadable(`this is Node ${process.versions.node}, and indelible needs Node ${oldestNode} or newer`)
+  return command.run({ values, positionals, terminal })
 }
 
 const known = (name = ''): string => (commands.some((command) => command.name === name) ? `${name} ` : '')
@@ -70,25 +72,27 @@ const find = (name: string): Command => {
 
 const parse = (command: Command, args: readonly string[]): Pick<Parameters<Command['run']>[0], 'values' | 'positionals'> => {
   try {
-    return parseArgs({
-      args: joinNegative(args),
+    const { values, positionals } = parseArgs({
+      args: args.map((arg) => (/^-\d+$/.test(arg) ? number + arg : arg)),
       options: { ...command.options, help: { type: 'boolean', short: 'h' } },
       allowPositionals: true,
     })
+    return { values: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, unmarked(value)])), positionals: positionals.map(unmarked) }
   } catch (error) {
     const said = error instanceof Error ? error.message : String(error)
     throw new Misuse(`${command.name}: ${said.replace(/\. To specify a positional argument.*$/s, '')}`)
   }
 }
 
-/** `--from -5` as `--from=-5`: the parser would take -5 for an option. */
-const joinNegative = (args: readonly string[]): string[] =>
-  args.reduce<string[]>((joined, arg) => {
-    const last = joined.at(-1)
-    if (/^-\d+$/.test(arg) && last !== undefined && /^--[a-z-]+$/.test(last)) joined[joined.length - 1] = `${last}=${arg}`
-    else joined.push(arg)
-    return joined
-  }, [])
+/** Set before a negative number, which the parser would take for an option. No argument of a process can have it. */
+const number = '\0'
+
+const unmarked = <T>(value: T | string): T | string => (typeof value === 'string' && value.startsWith(number) ? value.slice(number.length) : value)
+
+/** The first Node that has all that the commands use: its SQLite without a flag. The same as in `engines` of the package. */
+const oldestNode = '22.13'
+
+const isNewEnough = (version: string): boolean => version.localeCompare(oldestNode, undefined, { numeric: true }) >= 0
 
 const version = (): string => {
   const found = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string }

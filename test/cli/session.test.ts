@@ -75,6 +75,9 @@ describe('a conversation in a store', () => {
     expect(indelible('check-proof', proof, '--head', head.replace(/.$/, (last) => (last === '0' ? '1' : '0')))).toMatchObject({ status: 1, stderr: expect.stringContaining('the proof does not hold') as string })
     expect(piped(home, readFileSync(proof, 'utf8').replace('tool', 'took'), 'check-proof', '-').status).toBe(1)
     expect(indelible('prove', 'coding-agent', '99').status).toBe(1)
+    expect(indelible('prove', 'coding-agent', '-1').stdout).toBe(indelible('prove', 'coding-agent', '22').stdout)
+    expect(indelible('prove', '-1', '--store', join(home, 'indelible/sessions.db'))).toMatchObject({ status: 2, stderr: expect.stringContaining('prove needs N') as string })
+    expect(indelible('show', '--json', 'coding-agent', '--from', '-2', '--to', '-1').lines).toHaveLength(1)
   })
   it('is exported as a request of a provider, or whole, and comes back with the same head', () => {
     expect(JSON.parse(indelible('export', 'coding-agent', '--to', 'anthropic').stdout)).toMatchObject({ messages: expect.any(Array) as unknown })
@@ -163,6 +166,22 @@ describe('called wrongly', () => {
       expect([command, status, stdout]).toEqual([command, 0, expect.stringMatching(/^Usage: indelible /)])
       for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
     }
+  })
+})
+
+describe('the Node that it runs on', () => {
+  const on = (version: string, ...args: readonly string[]) => {
+    const faked = `data:text/javascript,${encodeURIComponent(`Object.defineProperty(process, 'versions', { value: { ...process.versions, node: '${version}' } })`)}`
+    return spawnSync(process.execPath, ['--import', faked, join(root, 'src/cli/main.ts'), ...args], { encoding: 'utf8', env: { PATH: process.env['PATH'], XDG_DATA_HOME: newHome() } })
+  }
+  it.each(['20.20.2', '22.5.1', '9.1.0'])('%s is too old, which is said', (version) => {
+    expect(on(version, 'list')).toMatchObject({ status: 1, stdout: '', stderr: `indelible: this is Node ${version}, and indelible needs Node 22.13 or newer\n` })
+    expect(on(version, 'list', '--help').status).toBe(0)
+  })
+  it.each(['22.13.0', '22.14.0', '100.0.0'])('%s is not', (version) => expect(on(version, 'show', example).status).toBe(0))
+  it('is the one that the package asks for', () => {
+    const { engines } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { readonly engines: { readonly node: string } }
+    expect(on('1.0.0', 'list').stderr).toContain(`Node ${engines.node.replace('>=', '')} or newer`)
   })
 })
 
