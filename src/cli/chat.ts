@@ -3,7 +3,7 @@ import { createInterface, type Interface } from 'node:readline'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { deriveContext } from '../context/index.ts'
 import { faultMessage } from '../index.ts'
-import { assistant, openCalls, settle, pairingFaultText, system, textOf, toolCall, user, type Message } from '../message/index.ts'
+import { assistant, settle, pairingFaultText, system, textOf, toolCall, user, type Message } from '../message/index.ts'
 import { run, runFaultText, scriptedModel, sessionHandler, type Model, type RunStream, type Tool } from '../run/index.ts'
 import { createSession, openSession, type Session } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
@@ -106,10 +106,9 @@ const sessionFor = async (store: Store, id: unknown): Promise<Session> => {
 
 /** What a crash left open is closed before anything else is said. */
 const settleOpenCalls = async (session: Session): Promise<void> => {
-  const open = openCalls(session.view())
-  if (open.length === 0) return
-  await append(session, ...session.interrupted('The program ended before this call was answered.'))
-  say(`${open.length} ${open.length === 1 ? 'call was' : 'calls were'} open when this session ended; each has a result now that says so\n`)
+  const cut = session.interrupted()
+  if (cut.length > 0) await append(session, ...cut)
+  say('this session was cut off while tools were called; the record says so now\n')
 }
 
 const append = async (session: Session, ...messages: readonly Message[]): Promise<void> => {

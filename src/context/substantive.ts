@@ -3,10 +3,11 @@ import { isText, type Message } from '../message/index.ts'
 
 /**
  * Whether a user message asks for something of its own. One that only says to go on ("continue", "ok, go ahead", "yes
- * please") does not: what was asked before it is still what is being done. Pictures and files always count.
+ * please") does not, nor one that says that a run was cut off (`session.interrupted()`): what was asked before it is still
+ * what is being done. Pictures and files always count.
  */
 export const isSubstantive = (message: Message): boolean => {
-  if (message.role !== 'user') return false
+  if (message.role !== 'user' || saysInterrupted(message)) return false
   let text = ''
   for (const part of message.content) {
     if (isText(part)) text += ` ${part.text}`
@@ -15,6 +16,11 @@ export const isSubstantive = (message: Message): boolean => {
   }
   const words = text.toLowerCase().replace(/[^\p{L}\p{N}' ]+/gu, ' ').trim()
   return words !== '' && !goOn.test(words.replace(/ +/g, ' '))
+}
+
+const saysInterrupted = ({ meta }: Message): boolean => {
+  const ours = meta?.['indelible']
+  return typeof ours === 'object' && ours !== null && 'interrupted' in ours && ours['interrupted'] === true
 }
 
 /** Nobody needs more than this to say go on. */

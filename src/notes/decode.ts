@@ -54,7 +54,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
     parameters: optional(['an object', isObject]),
     usage: optional([`an object with ${Object.keys(usageShape).join(', ')}`, (value) => isObject(value) && fieldsOf(value, usageShape) === undefined]),
   },
-  tool_started: { callId: text, name: text },
+  tool_started: { callId: text, name: text, arguments: optional(text) },
   seal: {},
   application: { namespace: ['a string that is not empty', (value) => isText(value) && value !== ''], content: ['a JSON value', (value) => value !== undefined] },
 }

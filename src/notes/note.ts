@@ -61,6 +61,8 @@ export interface ToolStartedNote {
   readonly type: 'tool_started'
   readonly callId: string
   readonly name: string
+  /** The arguments of the call, as the model wrote them. */
+  readonly arguments?: string
 }
 
 /** The record ends here: nothing is appended after it. */

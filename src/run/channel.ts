@@ -9,6 +9,7 @@ export class Channel<T> implements AsyncIterable<T> {
   #reader: ((result: IteratorResult<T>) => void) | undefined
   #writer: (() => void) | undefined
   #read = false
+  #taken = false
   #closed = false
 
   /** @param left called when a reader goes away before the end */
@@ -44,7 +45,10 @@ export class Channel<T> implements AsyncIterable<T> {
     this.#reader = undefined
   }
 
+  /** Throws Error, the second time: each event goes to one reader. */
   [Symbol.asyncIterator](): AsyncIterator<T> {
+    if (this.#taken) throw new Error('the events of a run are read once: somebody reads them already; await result() for what it came to')
+    this.#taken = true
     this.#read = true
     return {
       next: () => {

@@ -34,7 +34,7 @@ export interface Sent {
 }
 
 interface Told {
-  /** Counts from 0, without gaps, but for `model_event`s that nobody was there to read. */
+  /** Counts from 0, without gaps, but for `model_event`s that nobody was there to read, and a delta that a handler refused. */
   readonly seq: number
 }
 

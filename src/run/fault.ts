@@ -7,8 +7,8 @@ export type RunFault = NoModel | RunFailure
 
 /** What ends a run that has begun. Each carries what the run had come to. */
 export type RunFailure =
-  /** The model's client threw. `status` is that of HTTP, if it got so far. */
-  | { readonly _tag: 'ModelFailed'; readonly model: string; readonly step: number; readonly reason: string; readonly status?: number; readonly cause: unknown; readonly partial: RunResult }
+  /** The model's client threw. `status` is that of HTTP, if it got so far; `partialText` what it had said by then. */
+  | { readonly _tag: 'ModelFailed'; readonly model: string; readonly step: number; readonly reason: string; readonly status?: number; readonly partialText: string; readonly cause: unknown; readonly partial: RunResult }
   /** The model's stream ended without saying that the answer is whole. */
   | { readonly _tag: 'StreamEndedEarly'; readonly model: string; readonly step: number; readonly partialText: string; readonly partial: RunResult }
   /** What the model answered can't be recorded, or is no answer. */
@@ -41,7 +41,7 @@ export const runFaultText = (fault: RunFault): string => {
     case 'HandlerFailed':
       return `step ${fault.step}: a handler refused the event ${fault.event}: ${reasonOf(fault.cause)}`
     case 'ContextUnsettled':
-      return `step ${fault.step}: the context to be sent is not settled (${fault.cause.problems.length} problems)`
+      return `step ${fault.step}: the context to be sent is not settled (${fault.cause.problems.length} ${fault.cause.problems.length === 1 ? 'problem' : 'problems'})`
     case 'UnspecifiedModel':
       return `no model was named; ${fault.configured.length === 0 ? 'configure a provider and name one of its models' : `name one of a configured provider: ${fault.configured.join(', ')}`}`
     case 'UnknownModelType':
@@ -58,6 +58,10 @@ export const runFaultText = (fault: RunFault): string => {
 /** What was thrown or returned, as text. */
 export const reasonOf = (cause: unknown): string => {
   if (cause instanceof Error) return cause.message
-  if (typeof cause === 'object' && cause !== null && '_tag' in cause) return String(cause._tag)
-  return String(cause)
+  if (typeof cause !== 'object' || cause === null) return String(cause)
+  const { _tag, ...fields } = cause as { readonly [field: string]: unknown }
+  const plain = Object.entries(fields).filter(([, value]) => typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+  const said = plain.slice(0, 6).map(([name, value]) => `${name} ${JSON.stringify(value).slice(0, 200)}`).join(', ')
+  if (typeof _tag === 'string') return said === '' ? _tag : `${_tag} (${said})`
+  return said === '' ? String(cause) : said
 }

@@ -24,8 +24,9 @@ export const strictHistoryHandler =
 
 /**
  * Makes each delta durable before the next step starts. A delta that comes twice, after a retry or a crash, is stored
- * once: its id is the operation. Before a tool runs, a note says so (`tool_started`), so that whoever resumes a run that
- * died knows which calls may have had effects. Another writer on the session, or a store that fails, ends the run.
+ * once: its id is the operation. Before a tool runs, a note says so (`tool_started`). The answer that calls it is recorded
+ * with its results, when the step is over; of a run that died in between, the notes are what there is, and
+ * `session.interrupted()` says from them which calls may have had effects. Another writer on the session, or a store that fails, ends the run.
  *
  * Of a run with `receipts` each model call leaves a note of what it was sent (`receipt`), one that was cut off too.
  */
@@ -33,7 +34,7 @@ export const sessionHandler =
   (session: Pick<Session, 'append' | 'note'>) =>
   async (event: RunEvent): Promise<Either<SessionFault | StoreFault, unknown>> => {
     if (event.type === 'history_delta') return session.append(event.append, { operation: event.id, expectedLen: event.expectedLen })()
-    if (event.type === 'tool_call_start') return session.note({ type: 'tool_started', callId: event.call.id, name: event.call.name })()
+    if (event.type === 'tool_call_start') return session.note({ type: 'tool_started', callId: event.call.id, name: event.call.name, arguments: event.call.arguments })()
     const receipt = receiptOf(event)
     return receipt === undefined ? right(undefined) : session.note(receipt)()
   }

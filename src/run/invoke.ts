@@ -14,7 +14,7 @@ export const invoke = async (call: ToolCallPart, tools: ReadonlyMap<string, Tool
   if (found === undefined) return failed(call, `There is no tool ${JSON.stringify(call.name)}. ${tools.size === 0 ? 'There are no tools.' : `The tools are: ${[...tools.keys()].join(', ')}.`}`)
   const input = await checked(call, found)
   if (isLeft(input)) return failed(call, input.left)
-  if (signal.aborted) return failed(call, reasonOf(signal.reason))
+  if (signal.aborted) return failed(call, notRun(reasonOf(signal.reason)))
 
   const { timeout } = found
   const limit = new AbortController()
@@ -33,6 +33,9 @@ export const invoke = async (call: ToolCallPart, tools: ReadonlyMap<string, Tool
 /** An error result for a call that was not run, or not to its end. */
 export const failed = ({ id, name }: ToolCallPart, reason: string): ToolResultPart =>
   toolResultPart(id, [text(reason.toWellFormed())], { name, isError: true })
+
+/** What the result of a call says that was never begun. */
+export const notRun = (reason: string): string => `Not run. ${reason}`
 
 /** Rejects as soon as the signal is aborted. */
 const aborted = (signal: AbortSignal): Promise<never> =>

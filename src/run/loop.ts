@@ -13,7 +13,7 @@ import type { Channel } from './channel.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, Sent } from './event.ts'
 import { reasonOf, type RunFailure } from './fault.ts'
-import { failed, invoke } from './invoke.ts'
+import { failed, invoke, notRun } from './invoke.ts'
 import type { Limits } from './limits.ts'
 import type { Model, ModelEvent, ModelResponse } from './model.ts'
 import { PartialAnswer } from './partial.ts'
@@ -192,7 +192,7 @@ export class Loop {
       }
     } catch (error) {
       if (error instanceof Failed) throw error
-      if (!signal.aborted) throw new Failed({ _tag: 'ModelFailed', model: model.name, step, reason: reasonOf(error), ...statusOf(error), cause: error })
+      if (!signal.aborted) throw new Failed({ _tag: 'ModelFailed', model: model.name, step, reason: reasonOf(error), ...statusOf(error), partialText: partial.text, cause: error })
     } finally {
       // Not awaited: a stream that hangs would hold up the end.
       Promise.resolve(events?.return?.()).catch(() => undefined)
@@ -258,7 +258,7 @@ export class Loop {
     const one = async (index: number, call: ToolCallPart): Promise<void> => {
       if (!signal.aborted) await this.#tell({ type: 'tool_call_start', step, call })
       const began = now()
-      const result = signal.aborted ? failed(call, reasonOf(signal.reason)) : await invoke(call, tools, signal)
+      const result = signal.aborted ? failed(call, notRun(reasonOf(signal.reason))) : await invoke(call, tools, signal)
       results[index] = result
       await this.#tell({ type: 'tool_result', step, result, milliseconds: now() - began })
     }
@@ -280,7 +280,7 @@ export class Loop {
   async #cut(cut: Interrupt, partial: PartialAnswer): Promise<StopReason | undefined> {
     const message = partial.message(cut.behavior)
     const kept = message === undefined ? undefined : this.#admitted({ message, reason: 'other', usage: noUsage }).message
-    const results = kept === undefined ? [] : openCallsOf(kept).map((call) => failed(call, cut.reason))
+    const results = kept === undefined ? [] : openCallsOf(kept).map((call) => failed(call, notRun(cut.reason)))
     await this.#tellCut(cut, partial.text, this.#sent)
     await this.#record([...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#options.model)], cut.message)
     return cut.stop
@@ -304,17 +304,25 @@ export class Loop {
   /** Handlers first, so that what a reader sees of a delta has been made durable. */
   async #tell(event: Untold, done?: () => void): Promise<void> {
     const told = Object.freeze({ seq: this.#seq++, ...event }) as RunEvent
+    const refusal = await this.#handle(told)
+    if (refusal !== undefined && event.type === 'history_delta') throw new Failed(refusal)
+    done?.()
+    await this.#channel.push(told, event.type === 'model_event')
+    if (refusal !== undefined) throw new Failed(refusal)
+  }
+
+  /** Why a handler will not have the event. Those after it are not told. */
+  async #handle(told: RunEvent): Promise<Problem | undefined> {
     for (const handler of this.#options.handlers) {
       let answer: HandlerAnswer
       try {
         answer = await handler(told)
-      } catch (error) {
-        throw new Failed({ _tag: 'HandlerFailed', step: this.#step, event: event.type, cause: error })
+      } catch (cause) {
+        return { _tag: 'HandlerFailed', step: this.#step, event: told.type, cause }
       }
-      if (answer !== undefined && isLeft(answer)) throw new Failed({ _tag: 'HandlerFailed', step: this.#step, event: event.type, cause: answer.left })
+      if (answer !== undefined && isLeft(answer)) return { _tag: 'HandlerFailed', step: this.#step, event: told.type, cause: answer.left }
     }
-    done?.()
-    await this.#channel.push(told, event.type === 'model_event')
+    return undefined
   }
 
   #result(stopReason: StopReason): RunResult {
@@ -342,7 +350,7 @@ const whyNot = (calls: readonly ToolCallPart[], { reason }: ModelResponse, usage
   if (calls.length === 0) return undefined
   if (reason === 'max_tokens') return { reason: 'Not run: the answer was cut at the limit of its length.', stop: 'max_tokens' }
   if (usage.input + usage.output > limits.maxTokens) return { reason: `Not run: the limit of ${limits.maxTokens} tokens for this run is reached.`, stop: 'max_tokens' }
-  if (toolCalls + calls.length > limits.maxToolCalls) return { reason: `Not run: the limit of ${limits.maxToolCalls} tool calls for this run is reached.`, stop: 'max_tool_calls' }
+  if (toolCalls + calls.length > limits.maxToolCalls) return { reason: `Not run: the limit of ${limits.maxToolCalls} tool ${limits.maxToolCalls === 1 ? 'call' : 'calls'} for this run is reached.`, stop: 'max_tool_calls' }
   return undefined
 }
 

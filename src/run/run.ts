@@ -1,7 +1,7 @@
 /** `run`: a model and tools over a settled view, told event by event. */
-import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import type { JsonObject } from '../json/index.ts'
-import { user, type Message, type Sequence, type Settled } from '../message/index.ts'
+import { decodeMessage, messageFaultText, user, type Message, type Sequence, type Settled } from '../message/index.ts'
 import { Channel } from './channel.ts'
 import { Control } from './control.ts'
 import type { InterruptBehavior, RunEvent } from './event.ts'
@@ -43,7 +43,7 @@ export interface RunOptions {
 export interface InterruptOptions {
   /** What becomes of an answer that is streaming. Default: `saveMarked`. */
   readonly behavior?: InterruptBehavior
-  /** What the user says instead: the run goes on with it. Without it the run ends, as `cancelled`. */
+  /** What the user says instead, a text or a message of the role `user`: the run goes on with it. Without it the run ends, as `cancelled`. */
   readonly message?: string | Message
 }
 
@@ -53,6 +53,7 @@ export interface RunStream extends AsyncIterable<RunEvent> {
    * Cut what is going on: the answer that streams, or the tools that run (their calls get results that say so).
    *
    * @returns false, if the run has ended or is about to
+   * Throws  TypeError, if the message is none of a user; nothing is cut then
    */
   readonly interrupt: (options?: InterruptOptions) => boolean
   /** End the run. What streams is discarded, what is recorded is settled. Cancelling again, or after the end, is false. */
@@ -66,8 +67,9 @@ export interface RunStream extends AsyncIterable<RunEvent> {
  *
  * The run begins at once. Read its events with `for await` (leaving the loop cancels the run), or await `result()`,
  * or both. A reader that is slow holds the run up; with no reader the run goes on, and of its events only
- * `model_event`s beyond `buffer` are left out.
+ * `model_event`s beyond `buffer` are left out. They are read once: a second loop over them throws.
  *
+ * Throws  TypeError, where two tools have one name
  * Cost    per step one pass over the view (to settle it), and a copy of each message that is added (bench: run)
  * @example
  * const stream = run({ model, view: settled, tools: [read] })
@@ -85,7 +87,7 @@ export const run = (options: RunOptions): RunStream => {
       model: options.model,
       view: options.view,
       callIds: options.callIds ?? [],
-      tools: new Map((options.tools ?? []).map((tool) => [tool.name, tool])),
+      tools: byName(options.tools ?? []),
       toolConcurrency: Math.max(1, toolConcurrency),
       limits,
       parameters: options.parameters ?? {},
@@ -102,7 +104,7 @@ export const run = (options: RunOptions): RunStream => {
     interrupt: ({ behavior = 'saveMarked', message }: InterruptOptions = {}) =>
       control.interrupt({
         behavior,
-        message: typeof message === 'string' ? user(message) : message,
+        message: injected(message),
         reason: 'Interrupted by the user before it was finished.',
         stop: message === undefined ? 'cancelled' : undefined,
       }),
@@ -110,6 +112,24 @@ export const run = (options: RunOptions): RunStream => {
     result: () => ended,
     [Symbol.asyncIterator]: () => channel[Symbol.asyncIterator](),
   })
+}
+
+/** What a user says instead, as it is recorded. Throws TypeError, on what would not be that. */
+const injected = (message: string | Message | undefined): Message | undefined => {
+  if (message === undefined) return undefined
+  if (message === '') throw new TypeError('interrupt: the message says nothing')
+  const decoded = decodeMessage(typeof message === 'string' ? user(message) : message)
+  if (isLeft(decoded)) throw new TypeError(`interrupt: the message is none: ${messageFaultText(decoded.left)}`)
+  if (decoded.right.role !== 'user') throw new TypeError(`interrupt takes what a user says, not a message of the role ${decoded.right.role}`)
+  return decoded.right
+}
+
+/** The tools by their names. Throws TypeError, where two have one. */
+const byName = (tools: readonly Tool[]): ReadonlyMap<string, Tool> => {
+  const found = new Map(tools.map((tool) => [tool.name, tool]))
+  const twice = tools.find((tool) => found.get(tool.name) !== tool)
+  if (twice !== undefined) throw new TypeError(`run: there are two tools called ${JSON.stringify(twice.name)}`)
+  return found
 }
 
 /** The same without events: what the run came to. */

@@ -2,12 +2,13 @@
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { createDraft, finishDraft } from 'immer'
 import type { View } from '../history/index.ts'
-import { interruptedResults, openCalls, decodeMessage, type Message, type OpenCall } from '../message/index.ts'
+import { decodeMessage, type Message } from '../message/index.ts'
 import { decodeNote, foldPages, noteFaultText, rangeDigest, type Note } from '../notes/index.ts'
 import { classify, isPageKind, type PageKind } from '../pages/index.ts'
 import { encodeRow } from '../refs/index.ts'
 import type { LogInfo, Store } from '../store/index.ts'
 import type { SessionFault, SessionTask } from './fault.ts'
+import { interruptedIn, lastTurn, unfinishedIn } from './cut-off.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { addNote, type Mirror } from './mirror.ts'
 import type { AppendOptions, MetadataDraft, Appendable, ReadonlySession, SealedSession, Session, SessionReader } from './session.ts'
@@ -46,6 +47,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     },
     update: (recipe) => () => writer.alone(() => updated(store, mirror.id, described, recipe)),
     interrupted: (reason) => interruptedIn(mirror, reason),
+    unfinished: () => unfinishedIn(mirror),
     refresh,
     seal: () => async () => {
       const sealed = await sealWith(writer, mirror)
@@ -181,26 +183,4 @@ const updated = async (store: Store, id: string, described: Described, recipe: (
   described.info = info.right
   described.version = log.right.version
   return conflict === undefined ? right(info.right.metadata) : left({ _tag: 'MetadataConflict', id, metadata: info.right.metadata })
-}
-
-interface LastTurn {
-  readonly from: number
-  readonly open: readonly OpenCall[]
-}
-
-/** The calls that the last assistant message left open, if nothing but results stands behind it. */
-const lastTurn = ({ history }: Mirror): LastTurn => {
-  const view = history.view()
-  let from = view.length - 1
-  while (from >= 0 && view.at(from)?.role === 'tool') from -= 1
-  if (from < 0) return { from: 0, open: Object.freeze([]) }
-  return { from, open: Object.freeze(openCalls(view.slice(from)).map((call) => Object.freeze({ ...call, position: from + call.position }))) }
-}
-
-const interruptedIn = (mirror: Mirror, reason: string | undefined): readonly Message[] => {
-  const { open } = lastTurn(mirror)
-  const started = new Set<string>()
-  for (const note of mirror.notes.view()) if (note.type === 'tool_started') started.add(note.callId)
-  const said = (call: OpenCall): string => reason ?? (started.has(call.id) ? 'The run was cut off while this tool was at work; it may have had effects.' : 'The run was cut off before this tool gave a result.')
-  return Object.freeze(open.flatMap((call) => interruptedResults([call], said(call))))
 }

@@ -6,7 +6,7 @@
 import type { View } from '../history/index.ts'
 import type { Immutable, Json, JsonObject } from '../json/index.ts'
 import type { Message, OpenCall } from '../message/index.ts'
-import type { Note, SealNote } from '../notes/index.ts'
+import type { Note, SealNote, ToolStartedNote } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { Head } from '../store/index.ts'
 import type { SessionTask } from './fault.ts'
@@ -78,10 +78,15 @@ export interface Session extends SessionReader {
   /** Change the metadata, with an Immer recipe. `MetadataConflict` if somebody else has: then it has their values. */
   readonly update: (recipe: (metadata: MetadataDraft) => void) => SessionTask<JsonObject>
   /**
-   * Error results for the calls that the last turn left open, to be appended before anything else is said. A call with
-   * a `tool_started` note may have had effects, and its result says so.
+   * What to append before anything else is said, where a run was cut off: error results for the calls that the last turn
+   * left open, and, of `unfinished` calls, a message that names them. What was started may have had effects, and it says so.
    */
   readonly interrupted: (reason?: string) => readonly Message[]
+  /**
+   * The calls that were started since the last message (`tool_started`) and that no message has: a run died, or is at work,
+   * between its model's answer and the end of the step. What they did is not known.
+   */
+  readonly unfinished: () => readonly StartedCall[]
   /** Read what other writers have appended. */
   readonly refresh: () => SessionTask<Missed>
   /** End the record, for every writer. This handle appends nothing any more either. */
@@ -91,6 +96,9 @@ export interface Session extends SessionReader {
   /** Let go of it, once everything that was called is done. The store stays open. */
   readonly close: () => SessionTask<void>
 }
+
+/** A call that was begun and is in no message. */
+export type StartedCall = Omit<ToolStartedNote, 'type'>
 
 /** A message to append. */
 export type Appendable = Message | Immutable<Message>

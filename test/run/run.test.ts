@@ -1,7 +1,7 @@
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { assistant, createHistory, reasoning, settle, system, textOf, toolCall, toolCallsOf, toolResultsOf, user, type Message, type Settled, type View } from 'indelible'
+import { assistant, createHistory, reasoning, settle, system, textOf, toolCall, toolCallsOf, toolResult, toolResultsOf, user, type Message, type Settled, type View } from 'indelible'
 import { historyAccumulator, historyHandler, run, runFaultText, runToEnd, scriptedModel, strictHistoryHandler, tool, toolOutput, type Line, type Model, type ModelEvent, type RunEvent, type RunOptions, type RunResult, type RunStream } from 'indelible/run'
 
 export const settled = (...messages: readonly Message[]): Settled<View<Message>> => {
@@ -134,7 +134,7 @@ describe('run', () => {
 
   it.each<[string, Partial<RunOptions>, string, RegExp]>([
     ['max_steps', { limits: { maxSteps: 2 } }, 'max_steps', /^2$/],
-    ['max_tool_calls', { limits: { maxToolCalls: 1 } }, 'max_tool_calls', /^Not run: the limit of 1 tool calls for this run is reached\.$/],
+    ['max_tool_calls', { limits: { maxToolCalls: 1 } }, 'max_tool_calls', /^Not run: the limit of 1 tool call for this run is reached\.$/],
     ['max_tokens', { limits: { maxTokens: 7 } }, 'max_tokens', /^Not run: the limit of 7 tokens for this run is reached\.$/],
     ['stopWhen', { limits: { stopWhen: ({ steps }) => steps.length === 2 } }, 'custom', /^2$/],
   ])('ends at %s with a settled record', async (_name, options, reason, last) => {
@@ -216,7 +216,7 @@ describe('interrupts', () => {
     const { result } = await all({ model: scriptedModel([assistant(toolCall('c', 'add', '{"a": 1}'), 'and then')]), tools: [add] }, (event, stream) => {
       if (event.type === 'model_event' && event.event.type === 'text_delta') stream.interrupt({ behavior: 'savePartial' })
     })
-    expect(lastResults(result)).toEqual(['Interrupted by the user before it was finished.'])
+    expect(lastResults(result)).toEqual(['Not run. Interrupted by the user before it was finished.'])
     const { result: cut } = await all({ model: scriptedModel([assistant('x', toolCall('c', 'add', '{"a": 1}'))]), tools: [add] }, (event, stream) => {
       if (event.type === 'model_event' && event.event.type === 'arguments_delta') stream.interrupt({ behavior: 'savePartial' })
     })
@@ -235,6 +235,21 @@ describe('interrupts', () => {
     expect(types(events).slice(-8)).toEqual(['tool_result', 'step_complete', 'interrupted', 'history_delta', 'step_start', 'step_complete', 'history_delta', 'run_complete'])
   })
 
+  it('a call that waited for its turn is said not to have run, one that ran to have been cut', async () => {
+    const slow = tool({ name: 'slow', parameters: {}, run: (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('gone')))) })
+    const { result } = await all({ model: scriptedModel([assistant(toolCall('a', 'slow', '{}'), toolCall('b', 'slow', '{}'))]), tools: [slow], toolConcurrency: 1 }, (event, stream) => void (event.type === 'tool_call_start' && setTimeout(() => stream.interrupt(), 5)))
+    expect(lastResults(result)).toEqual(['Interrupted by the user before it was finished.', 'Not run. Interrupted by the user before it was finished.'])
+  })
+
+  it('takes what a user says and nothing else: what is none cuts nothing and is recorded nowhere', async () => {
+    const bad: readonly unknown[] = [toolResult('zzz', 'late'), assistant(toolCall('x', 'add', '{}')), system('obey'), 5, { role: 'user', content: [{ type: 'text', text: 5 }] }, '']
+    const { result } = await all({ model: scriptedModel([assistant('one two three')]) }, (event, stream) => {
+      if (event.type === 'model_event') for (const message of bad) expect(() => stream.interrupt({ message: message as string })).toThrow(/^interrupt/)
+    })
+    expect(result.messages.at(-1)).toEqual(assistant('one two three'))
+    expect(result.counts.interrupts).toBe(0)
+  })
+
   it('between steps, and at the last moment', async () => {
     for (const when of ['history_delta', 'step_complete', 'step_start'] as const) {
       let done = false
@@ -248,6 +263,38 @@ describe('interrupts', () => {
       expect(result.stopReason).toBe('end_turn')
     }
   })
+})
+
+describe('what a handler refuses', () => {
+  it('reaches the readers but for a delta, and the end does always', async () => {
+    for (const [type, last] of [['step_complete', 'step_complete'], ['history_delta', 'step_complete'], ['run_complete', 'history_delta']] as const) {
+      const stream = run({ model: scriptedModel([assistant('x')]), view: start, handlers: [(event) => (event.type === type ? left('no') : undefined)] })
+      const events = await collect(stream)
+      expect(types(events).slice(-2)).toEqual([last, 'run_complete'])
+      expect(await stream.result()).toMatchObject({ left: { _tag: 'HandlerFailed', event: type } })
+      const gap = type === 'history_delta' ? 1 : 0
+      expect(events.at(-1)?.seq).toBe(events.length - 1 + gap)
+    }
+  })
+})
+
+it('events are read once: a second loop is told so', async () => {
+  const stream = run({ model: scriptedModel([assistant('x')]), view: start })
+  const first = collect(stream)
+  await expect(collect(stream)).rejects.toThrow('the events of a run are read once')
+  expect(types(await first).at(-1)).toBe('run_complete')
+})
+
+it('two tools of one name are refused', () => {
+  expect(() => run({ model: scriptedModel([]), view: start, tools: [add, tool({ name: 'add', parameters: {}, run: () => 1 })] })).toThrow('two tools called "add"')
+})
+
+it('what a model had said when its client failed is told', async () => {
+  const model: Model = { name: 'm', stream: async function* (request, signal) {
+    for await (const event of scriptedModel([assistant('one two three')]).stream(request, signal)) if (event.type === 'block_end') throw new Error('terminated')
+    else yield event
+  } }
+  expect(await runToEnd({ model, view: start })).toMatchObject({ left: { _tag: 'ModelFailed', partialText: 'one two three' } })
 })
 
 describe('the end', () => {

@@ -1,10 +1,15 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { isLeft, isRight, left, type Either } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { assistant, openCalls, rangeDigest, settle, toolCall, toolResultsOf, user, type Message, type Settled, type View } from 'indelible'
-import { deriveContext } from 'indelible/context'
+import { assistant, openCalls, rangeDigest, settle, textOf, toolCall, toolResultsOf, user, type Message, type Settled, type View } from 'indelible'
+import { deriveContext, isSubstantive } from 'indelible/context'
 import { run, runFaultText, runToEnd, scriptedModel, sessionHandler, tool, type ModelContext, type ModelRequest, type RunEvent } from 'indelible/run'
 import { createSession, openSession, verifySession, type Session } from 'indelible/session'
 import { memoryStore, type Store } from 'indelible/store'
+import { sqliteStore } from 'indelible/store/sqlite'
 
 const done = async <T>(task: () => Promise<Either<unknown, T>>): Promise<T> => {
   const answer = await task()
@@ -40,7 +45,7 @@ describe('sessionHandler', () => {
     })
     expect(isRight(ended) && ended.right.messages).toEqual(session.view().toArray())
     expect(seen).toEqual([['ran', 1, 1], ['asked', 3, 1]])
-    expect(session.notes().at(0)).toEqual({ type: 'tool_started', callId: 'c1', name: 'deploy' })
+    expect(session.notes().at(0)).toEqual({ type: 'tool_started', callId: 'c1', name: 'deploy', arguments: '{}' })
     const again = await done(openSession(store, 's'))
     expect(again.view().toArray()).toEqual(session.view().toArray())
     expect(isRight(await verifySession(store, 's')())).toBe(true)
@@ -101,7 +106,7 @@ describe('sessionHandler', () => {
     const stream = run({ model: scriptedModel([assistant('mine'), assistant('never')]), view: settledView(session), handlers: [sessionHandler(session)] })
     await done(other.append(user('theirs')))
     const ended = await stream.result()
-    expect(isLeft(ended) && runFaultText(ended.left)).toBe('step 0: a handler refused the event history_delta: SessionConflict')
+    expect(isLeft(ended) && runFaultText(ended.left)).toBe('step 0: a handler refused the event history_delta: SessionConflict (id "s", expectedLen 1, len 2)')
     expect(isLeft(ended) && ended.left.partial.messages).toEqual([user('go')])
     expect(session.view().toArray()).toEqual([user('go'), user('theirs')])
   })
@@ -114,7 +119,10 @@ describe('sessionHandler', () => {
     const reader = dying[Symbol.asyncIterator]() // not a loop: leaving one would cancel the run
     while ((await reader.next()).value?.type !== 'tool_call_start');
     const resumed = await done(openSession(store, 's'))
-    expect(resumed.notes().at(0)).toMatchObject({ type: 'tool_started', callId: 'c1' })
+    expect(resumed.notes().at(0)).toEqual({ type: 'tool_started', callId: 'c1', name: 'deploy', arguments: '{}' })
+    expect(resumed.unfinished()).toEqual([{ callId: 'c1', name: 'deploy', arguments: '{}' }])
+    expect(resumed.interrupted().map(textOf)).toEqual(['[The run was cut off while tools were at work. What they answered is not known, and they may have had effects: deploy({})]'])
+    expect(resumed.interrupted('Nobody knows').map(textOf)).toEqual(['[Nobody knows: deploy({})]'])
 
     // One that died after its calls were recorded leaves them open, and the results say which of them had been started.
     await done(resumed.append(calling))
@@ -125,5 +133,42 @@ describe('sessionHandler', () => {
     const ended = await runToEnd({ model: scriptedModel([assistant('Then I look first.')]), view: settledView(resumed), handlers: [sessionHandler(resumed)] })
     expect(isRight(ended) && ended.right.stopReason).toBe('end_turn')
     expect(resumed.view().at(-1)).toEqual(assistant('Then I look first.'))
+  })
+
+  it('a process that is killed while its tool runs: whoever resumes is told which calls may have had effects, and so is the model', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'indelible-killed-'))
+    const path = join(folder, 's.db')
+    const source = (entry: string): string => JSON.stringify(new URL(`../../src/${entry}/index.ts`, import.meta.url).href)
+    const code = `
+      const { createSession } = await import(${source('session')})
+      const { sqliteStore } = await import(${source('store/sqlite')})
+      const { assistant, settle, toolCall, user } = await import(${source('message')})
+      const { runToEnd, scriptedModel, sessionHandler, tool } = await import(${source('run')})
+      const store = (await sqliteStore({ path: ${JSON.stringify(path)} })()).right
+      const session = (await createSession(store, { id: 's' })()).right
+      await session.append(user('deploy it'))()
+      const calls = assistant('At once.', toolCall('d1', 'look', '{}'), toolCall('d2', 'deploy', '{"to":"production"}'))
+      const die = () => process.kill(process.pid, 'SIGKILL')
+      const tools = [tool({ name: 'look', parameters: {}, run: () => 'ok' }), tool({ name: 'deploy', parameters: {}, run: die })]
+      await runToEnd({ model: scriptedModel([calls]), view: settle(session.view()).right, tools, toolConcurrency: 1, handlers: [sessionHandler(session)] })`
+    const { signal } = spawnSync(process.execPath, ['--input-type=module', '-e', code])
+    expect(signal).toBe('SIGKILL')
+
+    const store = await done(sqliteStore({ path }))
+    const session = await done(openSession(store, 's'))
+    expect(session.view().toArray()).toEqual([user('deploy it')])
+    expect(session.unfinished()).toEqual([{ callId: 'd1', name: 'look', arguments: '{}' }, { callId: 'd2', name: 'deploy', arguments: '{"to":"production"}' }])
+    await done(session.append(session.interrupted()))
+    expect([session.unfinished(), session.interrupted()]).toEqual([[], []])
+    expect(textOf(session.view().at(-1) as Message)).toContain('they may have had effects: look({}), deploy({"to":"production"})')
+    const derived = deriveContext(session.view(), { budget: 1000 })
+    expect(isRight(derived) && derived.right.residency.at(0)).toBe('full')
+    expect(isSubstantive(session.view().at(1) as Message)).toBe(false) // the user's own request is still what is being done
+    const ended = await runToEnd({ model: scriptedModel([assistant('I look what is deployed.')]), view: settledView(session), handlers: [sessionHandler(session)] })
+    expect(isRight(ended) && ended.right.stopReason).toBe('end_turn')
+    expect(session.unfinished()).toEqual([])
+    expect(isRight(await verifySession(store, 's')())).toBe(true)
+    await done(store.close())
+    rmSync(folder, { recursive: true })
   })
 })

@@ -52,7 +52,8 @@ export type PostgresOptions = (
  * Faults  `NoStore`, `NotAStore`, `NewerStore`, `ReadOnly`, `Full`, `Busy`, `Io`; nothing in a schema that is not ours is changed
  * Cost    appends that wait together share one statement and one commit (bench: postgres)
  * @example
- * const store = await postgresStore({ connectionString: 'postgres://localhost/agents' })()
+ * const opened = await postgresStore({ connectionString: 'postgres://localhost/agents' })()
+ * if (isRight(opened)) createSession(opened.right)
  */
 export const postgresStore =
   (options: PostgresOptions): TaskEither<StoreFault, Store> =>

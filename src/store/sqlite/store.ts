@@ -41,7 +41,8 @@ export interface SqliteOptions {
  * Faults  `NoStore`, `NotAStore`, `NewerStore`, `ReadOnly`, `Full`, `Busy`, `Io`; nothing in a file that is not ours is changed
  * Cost    writes that wait together share one transaction and one sync (bench: stores, loop-delay)
  * @example
- * const store = await sqliteStore({ path: 'agent.db' })()
+ * const opened = await sqliteStore({ path: 'agent.db' })()
+ * if (isRight(opened)) createSession(opened.right)
  */
 export const sqliteStore =
   ({ path: given, create = true, durability = 'disk', scope, wait = 5000, now = Date.now }: SqliteOptions): TaskEither<StoreFault, Store> =>
