@@ -11,10 +11,11 @@ import { text, toolResult } from './construct.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from './message.ts'
 import type { OpenCall } from './pairing.ts'
 
-declare const settled: unique symbol
+// What the compiler names, where somebody gives a sequence that is not settled.
+declare const settleOrMendMakesIt: unique symbol
 
 /** A sequence that `settle` or `mend` has found in order. Nothing else gives this brand. */
-export type Settled<V extends Sequence<Message>> = V & { readonly [settled]: true }
+export type Settled<V extends Sequence<Message>> = V & { readonly [settleOrMendMakesIt]: true }
 
 /** Where a call or a result is: its message and its part in it. */
 export interface PartPlace {

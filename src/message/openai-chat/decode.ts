@@ -70,7 +70,7 @@ const readResult = (wire: JsonObject, { parts, written, as }: Content, legacy: L
   const isLegacy = wire['role'] === 'function'
   const name = isLegacy || typeof wire['name'] === 'string' ? readIn(wire, 'name', aString) : undefined
   const { callId, asked } = isLegacy ? legacy.answer(name ?? '') : { callId: readIn(wire, 'tool_call_id', aString), asked: true }
-  const usual = isLegacy ? { role: 'function', name: name ?? '', content: written ?? '' } : { role: 'tool', tool_call_id: callId, content: written ?? '' }
+  const usual: JsonObject = isLegacy ? { role: 'function', name: name ?? '', content: written ?? '' } : { role: 'tool', tool_call_id: callId, content: written ?? '' }
   return freeze({
     role: 'tool',
     content: freeze([
