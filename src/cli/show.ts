@@ -21,8 +21,9 @@ not the path of a file, nor called like one, is the id of a session; with
 --store it always is. Its page kinds are shown as its notes have made them.
 
 Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
-an array or in the body of a request or answer; tau-bench files; SWE-agent
-trajectories; session files of pi, Claude Code and Codex; exports of Indelible.
+an array, in the body of a request or answer, or one a line; bodies one a line,
+as for fine-tuning; tau-bench files; SWE-agent trajectories; session files of
+pi, Claude Code and Codex; exports of Indelible.
 
 Options:
   --pick N       the conversation to show, in a file of several (default 0)

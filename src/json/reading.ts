@@ -77,8 +77,12 @@ export const describe = (value: unknown): string => {
   if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array'
   if (typeof value === 'object') {
     const names = Object.keys(value)
-    return names.length === 0 ? 'an empty object' : `an object with ${names.slice(0, 4).join(', ')}${names.length > 4 ? ', …' : ''}`
+    return names.length === 0 ? 'an empty object' : `an object with ${names.slice(0, 4).map(quoted).join(', ')}${names.length > 4 ? ', …' : ''}`
   }
+  return quoted(value)
+}
+
+const quoted = (value: unknown): string => {
   const text = JSON.stringify(value) ?? typeof value
   return text.length <= 40 ? text : `${text.slice(0, 40)}… (${text.length} characters)`
 }

@@ -31,7 +31,7 @@ export const codecFaultText = (fault: CodecFault): string => {
     case 'InvalidJson':
       return `line ${fault.line}, column ${fault.column}: not JSON: expected ${fault.expected}, found ${fault.found}`
     case 'UnknownFormat':
-      return `this is ${fault.found}, not a conversation; expected messages of OpenAI, Anthropic or the AI SDK, a tau-bench or SWE-agent file, or the session file of a coding agent (pi, Claude Code, Codex)`
+      return `this is ${fault.found}, not a conversation; expected messages of OpenAI, Anthropic or the AI SDK (as an array, in a request, or one a line), a tau-bench or SWE-agent file, the session file of a coding agent (pi, Claude Code, Codex), or an export of Indelible`
     case 'UnexpectedWire':
       return `${fault.line === undefined ? '' : `line ${fault.line}: `}${formatPath(fault.path) || 'the entry'} should be ${fault.expected}, found ${fault.found} (read as ${fault.format})`
     case 'WireNotJson':

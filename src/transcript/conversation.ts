@@ -1,7 +1,7 @@
 /** Conversations that are one JSON value: which format they are in, found by what is in them. */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { admit, describe, fieldsBeside, isObject, type Json, type JsonObject, type Path } from '../json/index.ts'
-import { codecs, type Codec, type CodecFault, type Decoded } from '../message/index.ts'
+import { codecs, isRole, type Codec, type CodecFault, type Decoded } from '../message/index.ts'
 import { OriginDraft, count, objectIn, textIn } from './origin.ts'
 import * as swe from './swe-agent.ts'
 import type { TranscriptFormat } from './transcript.ts'
@@ -66,7 +66,7 @@ const fromBody = (body: JsonObject): Conversation | undefined => {
     if (found !== undefined) return found
   }
   // An answer of Anthropic is a message itself.
-  if (body['type'] !== 'message' || body['role'] !== 'assistant' || !Array.isArray(body['content'])) return undefined
+  if (body['type'] !== 'message' || body['role'] !== 'assistant' || !Array.isArray(body['content'])) return isMessage(body) ? fromList([body], [], undefined) : undefined
   return { format: 'anthropic', decode: () => codecs.anthropic.decode(body), origin: draft(fieldsBeside(body, ['content']), body) }
 }
 
@@ -83,7 +83,7 @@ const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefin
   return { format: name, decode: () => (beside.length > 0 ? codec.decode(own) : within(at, codec.decode(list))), origin: draft(fieldsBeside(body, known), body) }
 }
 
-type Named = 'openai-chat' | 'openai-responses' | 'anthropic' | 'ai-sdk' | 'ai-sdk-ui'
+export type Named = 'openai-chat' | 'openai-responses' | 'anthropic' | 'ai-sdk' | 'ai-sdk-ui'
 
 /** The format that the first message with a sign of one is in. Messages without any are read as those of OpenAI chat. */
 const formatOf = (list: readonly unknown[], body: JsonObject | undefined): Named | undefined => {
@@ -96,7 +96,12 @@ const formatOf = (list: readonly unknown[], body: JsonObject | undefined): Named
   return list.every((message) => isObject(message) && typeof message['role'] === 'string') ? 'openai-chat' : undefined
 }
 
-const signOf = (message: JsonObject): Named | undefined => {
+/** Whether a value is like a message: with a role that one can have, and something said. */
+export const isMessage = (value: JsonObject): boolean =>
+  (isRole(value['role']) || value['role'] === 'function') && ['content', 'parts', 'tool_calls', 'function_call'].some((field) => field in value)
+
+/** The format that a message by itself shows, if it shows one. */
+export const signOf = (message: JsonObject): Named | undefined => {
   const { role, type, content } = message
   if (typeof role === 'string' && Array.isArray(message['parts'])) return 'ai-sdk-ui'
   if (typeof role !== 'string') return typeof type === 'string' ? 'openai-responses' : undefined

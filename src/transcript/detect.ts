@@ -2,11 +2,15 @@
 import { isObject, type JsonObject } from '../json/index.ts'
 import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
+import { conversationsIn, isMessage, signOf } from './conversation.ts'
+import { conversationLines, isConversationLine } from './conversation-lines.ts'
 import { indelibleExport } from './export.ts'
 import type { LineFormat } from './line-format.ts'
 import type { Line } from './lines.ts'
+import { messageLines } from './message-lines.ts'
 import { piSession } from './pi-session.ts'
 
+/** The formats that any entry of theirs shows. */
 const lineFormats: readonly LineFormat[] = [indelibleExport, piSession, claudeCode, codex]
 
 /** How many lines are looked at: the first of a file may be damaged, or say nothing of its format. */
@@ -14,12 +18,13 @@ const mostLines = 64
 
 /** What the lines of a file that were looked at show. */
 export class Beginning {
-  /** The format that the first entry of any format is in. */
+  /** The format that the first entry of any format is in; or, if more than one line was looked at, that most are like. */
   format: LineFormat | undefined
   /** Whether the first line that is not empty is an entry by itself. Where it is not, the file may be one value. */
   startsWithEntry = false
   #looked = 0
   #isList = false
+  readonly #entries: JsonObject[] = []
 
   /** Look at the next line. True if there is nothing more to be learned. */
   look({ text }: Line): boolean {
@@ -30,8 +35,38 @@ export class Beginning {
       this.#isList = text.trimStart().startsWith('[')
     }
     this.#looked += 1
-    if (entry !== undefined) this.format = lineFormats.find(({ matches }) => matches(entry))
-    return this.format !== undefined || this.#isList || this.#looked === mostLines
+    if (entry !== undefined) {
+      this.format = lineFormats.find(({ matches }) => matches(entry))
+      this.#entries.push(entry)
+    }
+    const isLast = this.#looked === mostLines
+    // After an entry and another line it can't be one value.
+    if (this.format === undefined && this.startsWithEntry && this.#looked > 1 && (isLast || this.#isClear())) this.format = this.likely()
+    return this.format !== undefined || this.#isList || isLast
+  }
+
+  /** The format that most of the lines are like: messages, or conversations. */
+  likely(): LineFormat | undefined {
+    if (this.#areMost(isMessage)) {
+      const format = this.#sign() ?? 'openai-chat'
+      return format === 'openai-responses' ? undefined : messageLines(format)
+    }
+    const [first] = this.#areMost(isConversationLine) ? this.#entries.flatMap(conversationsIn) : []
+    return first && conversationLines(first.format)
+  }
+
+  /** Whether later lines will hardly change what is likely. */
+  #isClear(): boolean {
+    return this.#areMost(isMessage) ? this.#sign() !== undefined : this.#areMost(isConversationLine)
+  }
+
+  #sign(): ReturnType<typeof signOf> {
+    for (const entry of this.#entries) if (isMessage(entry) && signOf(entry) !== undefined) return signOf(entry)
+    return undefined
+  }
+
+  #areMost(isOne: (entry: JsonObject) => boolean): boolean {
+    return this.#entries.filter(isOne).length * 2 > this.#looked
   }
 }
 

@@ -11,9 +11,9 @@ export class OriginDraft {
   metadata: JsonObject = {}
   #started: string | undefined
   #ended: string | undefined
-  readonly #models = new Set<string>()
+  #models = new Set<string>()
   #usage: Required<Usage> | undefined
-  readonly #aside = new Map<string, number>()
+  #aside = new Map<string, number>()
 
   /** The time of an entry. Other things than text are passed over. */
   time(time: Json | undefined): void {
@@ -39,6 +39,20 @@ export class OriginDraft {
 
   aside(kind: string, times = 1): void {
     this.#aside.set(kind, (this.#aside.get(kind) ?? 0) + times)
+  }
+
+  /** Say all that another says, and nothing else. */
+  become(other: OriginDraft): void {
+    this.version = other.version
+    this.id = other.id
+    this.title = other.title
+    this.head = other.head
+    this.metadata = other.metadata
+    this.#started = other.#started
+    this.#ended = other.#ended
+    this.#models = other.#models
+    this.#usage = other.#usage
+    this.#aside = other.#aside
   }
 
   done(): Origin {

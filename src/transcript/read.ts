@@ -16,7 +16,7 @@ import type { Damage, Transcript, TranscriptOptions } from './transcript.ts'
  *
  * Formats: messages of OpenAI chat and Responses, Anthropic and the AI SDK, as an array or in the body of a request or an
  * answer; tau-bench files; SWE-agent trajectories; and, one JSON entry a line, the session files of pi, Claude Code and
- * Codex, and an export of ours.
+ * Codex, an export of ours, messages, and conversations in the bodies of requests.
  *
  * In files of one entry a line, a line that can't be read is listed in `damage` and the rest is read; with `strict` it
  * is a fault. Total: it never throws, whatever it is given.
@@ -27,13 +27,15 @@ import type { Damage, Transcript, TranscriptOptions } from './transcript.ts'
  */
 export const readTranscript = (input: string | Uint8Array, options: TranscriptOptions = {}): Either<CodecFault, Transcript> => {
   const lines = (): Iterable<Line> => (typeof input === 'string' ? linesOfText(input) : linesOfBytes(input))
-  const { format, startsWithEntry } = lookAt(lines())
-  if (format !== undefined && startsWithEntry) return readLines(format, lines(), options)
+  const beginning = lookAt(lines())
+  const { startsWithEntry } = beginning
+  if (beginning.format !== undefined && startsWithEntry) return readLines(beginning.format, lines(), options)
 
   const text = wholeText(input)
   if (isLeft(text)) return text
   const whole = inspectJson(text.right.text)
   if (!isLeft(whole)) return readWhole(whole.right.value, whole.right.findings, text.right.damage, options)
+  const format = beginning.format ?? beginning.likely()
   if (format !== undefined) return readLines(format, lines(), options)
   return left(startsWithEntry ? linesOfNoFormat(lines()) : invalid(whole.left))
 }

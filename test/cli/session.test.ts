@@ -131,6 +131,20 @@ describe('several conversations', () => {
   })
 })
 
+describe('JSON lines', () => {
+  it('of messages, and of conversations, are shown, checked, converted and imported', () => {
+    const indelible = runner(newHome())
+    const messages = join(folder, 'said.jsonl')
+    writeFileSync(messages, '{"role":"user","content":"hi"}\n{"role":"assistant","content":"ho"}\n{"role":"us')
+    const tuning = join(folder, 'tuning.jsonl')
+    writeFileSync(tuning, ['a', 'b'].map((content) => `${JSON.stringify({ messages: [{ role: 'user', content }] })}\n`).join(''))
+    expect(indelible('show', messages)).toMatchObject({ status: 0, stdout: expect.stringMatching(/^said\.jsonl: openai-chat, 2 messages\n/) as string })
+    expect(indelible('check', messages)).toMatchObject({ status: 1, stdout: expect.stringContaining('line     3  is cut off') as string })
+    expect(JSON.parse(indelible('convert', tuning, '--pick', '1', '--to', 'anthropic').stdout)).toEqual({ messages: [{ role: 'user', content: 'b' }] })
+    expect(indelible('import', messages, tuning).lines.map((line) => line.split(' of ')[0])).toEqual(['said: 2 messages', 'tuning-0: 1 message', 'tuning-1: 1 message'])
+  })
+})
+
 describe('called wrongly', () => {
   it.each([
     [['import']],

@@ -190,7 +190,7 @@ describe('a legacy list of chat messages', () => {
     expect(refused([{ role: 'assistant', content: 'x', toolCalls: [{ id: 'a', name: 'n' }], tool_calls: [{ id: 'b' }] }])).toContain('[0].toolCalls should be absent or empty beside tool_calls')
     expect(refused([{ role: 'tool', content: 'x', toolCallId: 'a', tool_call_id: 'b' }])).toContain('[0].toolCallId should be what tool_call_id is')
     expect(refused([{ role: 'tool', content: 'x', toolCallId: 7 }])).toContain('[0].toolCallId should be a string')
-    expect(refused([{ id: 'x', role: 'user', parts: [{ type: 'text', text: 'hi' }] }])).toBe('[0] should be a message, with content or calls, found an object with id, role, parts')
+    expect(refused([{ id: 'x', role: 'user', parts: [{ type: 'text', text: 'hi' }] }])).toBe('[0] should be a message, with content or calls, found an object with "id", "role", "parts"')
   })
 })
 
@@ -198,7 +198,7 @@ describe('a list of both, refs and messages', () => {
   it('is refused, and nothing said is taken for nothing', () => {
     const message = { role: 'assistant', content: 'SECRET' }
     for (const ref of [{ flowId: 'f', blockIds: ['f:msg:1'], role: 'user' }, { blockIds: [id('a')], role: 'user' }, { blockKeys: null, role: 'user' }]) {
-      expect(refused([ref, message])).toBe('[1] should be a ref, which has no content of its own, found an object with role, content')
+      expect(refused([ref, message])).toBe('[1] should be a ref, which has no content of its own, found an object with "role", "content"')
       expect(refused([message, ref])).toMatch(/^\[1\] should be a message, for the first of the list is none of refs, found an object with/)
       expect(refused({ type: 'llm2', refs: [ref, message] })).toContain('refs[1] should be a ref')
     }
@@ -210,7 +210,7 @@ describe('a list of both, refs and messages', () => {
 describe('anything else', () => {
   it('is named', () => {
     expect(refused({ type: 'llm3', refs: [] })).toContain('found an object of the type "llm3"')
-    expect(refused({ messages: [] })).toContain('found an object with messages')
+    expect(refused({ messages: [] })).toContain('found an object with "messages"')
     expect(refused(7)).toContain('found 7')
     expect(refused(undefined)).toContain('plain JSON data')
     expect(refused('hello')).toContain('should be JSON')

@@ -35,6 +35,10 @@ const entry = (format: string, number: number): object => {
     case 'codex':
       if (number === 0) return { timestamp, type: 'session_meta', payload: { id: 's', cli_version: '0.150.0' } }
       return { timestamp, type: 'response_item', payload: { type: 'message', role: number % 2 === 0 ? 'assistant' : 'user', content: [{ type: number % 2 === 0 ? 'output_text' : 'input_text', text }] } }
+    case 'messages':
+      return { role: number % 2 === 0 ? 'user' : 'assistant', content: text, ...(number === 1 && { refusal: null }) }
+    case 'conversations':
+      return { messages: [{ role: 'user', content: text }] }
     default:
       if (number === 0) return { indelible: 'export', version: 1, id: 's', metadata: {} }
       return { message: { role: 'user', content: [{ type: 'text', text }] }, page: 'conversation' }

@@ -99,7 +99,7 @@ describe('readTranscript', () => {
     ['[{"role":"user","content":"a"},{"role":"tool","content":"a"}]', '[1].tool_call_id should be a string, found nothing'],
     ['[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c"}]}]', '[1].content[0].name should be a string, found nothing (read as anthropic)'],
     ['[{"role":"user","content":7}]', '[0].content should be a string, null or an array of parts, found 7'],
-    ['{"type":"other"}\n{}', 'this is JSON lines that begin with an object with type, not a conversation'],
+    ['{"type":"other"}\n{}', 'this is JSON lines that begin with an object with "type", not a conversation'],
   ])('says what is wrong with %j', (text, message) => expect(said(text)).toContain(message))
 
   it('reads what stands around a damaged line, and lists it; strict, it is a fault', () => {

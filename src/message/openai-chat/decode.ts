@@ -18,11 +18,22 @@ export const longestCallId = 40
 /** Decode `messages`: an array, or a request or response body that has one. */
 export const decode = (wire: unknown): Either<CodecFault, Decoded> => decodeWire(format, wire, (value) => readChatMessages(aList(value)))
 
-/** Read messages that are frozen JSON already. Throws Unexpected. */
-export const readChatMessages = (wire: readonly Json[]): readonly Message[] => {
+/**
+ * A `decode` for messages that come a few at a time: each call takes the next of them, and together they give what one
+ * `decode` of all gives.
+ *
+ * @example
+ * const decode = createChatDecoder()
+ * decode([{ role: 'user', content: 'hi' }]) // Right: one message
+ */
+export const createChatDecoder = (): ((messages: readonly unknown[]) => Either<CodecFault, Decoded>) => {
   const legacy = new LegacyCalls()
-  return readEach(wire, (message) => readMessage(anObject(message), legacy))
+  return (messages) => decodeWire(format, messages, (value) => readChatMessages(aList(value), legacy))
 }
+
+/** Read messages that are frozen JSON already. Throws Unexpected. */
+const readChatMessages = (wire: readonly Json[], legacy: LegacyCalls = new LegacyCalls()): readonly Message[] =>
+  readEach(wire, (message) => readMessage(anObject(message), legacy))
 
 const roles: ReadonlyMap<unknown, Role> = new Map([
   ['system', 'system'],
