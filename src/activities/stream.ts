@@ -1,9 +1,9 @@
 /** Streaming: a model is called on a history, what it says is told, and the answer is stored. */
 import { isLeft, right } from 'fp-ts/lib/Either.js'
 import { digestOf } from '../digest/index.ts'
-import { toolCallsOf, type Message } from '../message/index.ts'
+import { toolCallsOf } from '../message/index.ts'
 import type { RefHistory } from '../refs/index.ts'
-import { modelFor, run, type Model, type ModelResponse, type RunEvent, type Tool, type ToolDefinition } from '../run/index.ts'
+import { modelFor, run, type Model, type RunEvent, type RunStep, type Tool, type ToolDefinition } from '../run/index.ts'
 import { answered, begun, type Known } from './actions.ts'
 import { checkAction, checkStream } from './check.ts'
 import { contextOf, type Sent } from './context.ts'
@@ -135,7 +135,7 @@ export class Stream {
     this.#throwIfOver()
     await this.#tell({ type: 'stream_start', model: model.name })
     const callIds = [...view].flatMap((message) => toolCallsOf(message).map(({ id }) => id))
-    const response = await this.#ask(model, sent, callIds, tools.map(toolOf))
+    const { response, calls } = await this.#ask(model, sent, callIds, tools.map(toolOf))
 
     const { message, reason, usage, model: named } = response
     const ref = message.content.length === 0 ? undefined : await stored(blocks, message)
@@ -143,7 +143,7 @@ export class Stream {
       ...(ref !== undefined && { ref }),
       reason,
       usage,
-      calls: openCallsOf(message),
+      calls: calls.map(({ id, name }) => ({ id, name })),
       ...(named !== undefined && { model: named }),
       ...(sent.overBudget && { overBudget: true }),
       ...(this.#unpublished > 0 && { unpublished: this.#unpublished }),
@@ -153,7 +153,7 @@ export class Stream {
   }
 
   /** One answer of the model, by the loop of `indelible/run`: with its checks, and no tool run. */
-  async #ask(model: Model, context: Sent, callIds: readonly string[], tools: readonly Tool[]): Promise<ModelResponse> {
+  async #ask(model: Model, context: Sent, callIds: readonly string[], tools: readonly Tool[]): Promise<RunStep> {
     const { action, parameters = {} } = this.#input
     const { signal } = this.#invocation
     const outcome = await run({
@@ -172,7 +172,7 @@ export class Stream {
     if (isLeft(outcome)) throw new Failed(outcome.left)
     const [step] = outcome.right.steps
     if (step === undefined) throw new Failed({ _tag: 'StreamEndedEarly', model: model.name, step: 0, partialText: '', partial: outcome.right })
-    return step.response
+    return step
   }
 
   #throwIfOver(): void {
@@ -209,12 +209,6 @@ type Untold = StreamEvent extends infer Event ? (Event extends StreamEvent ? Omi
 
 /** As it was noted here. */
 const resultOf = ({ result }: Known): StreamResult => result as unknown as StreamResult
-
-/** The calls that wait for results: the provider has answered the others itself. */
-const openCallsOf = (message: Message): StreamResult['calls'] => {
-  const done = new Set(message.content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
-  return toolCallsOf(message).flatMap(({ id, name }) => (done.has(id) ? [] : [{ id, name }]))
-}
 
 /** A caller that has joined a stream may be cancelled alone. */
 const untilCancelled = async <T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> => {

@@ -7,8 +7,9 @@
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { createHistory, type View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { decodeMessage, messageFaultText, settle, type Message, type Meta, type Part, type Sequence, type Settled, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
+import { settle, type Message, type Sequence, type Settled, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import { rangeDigest, type Usage } from '../notes/index.ts'
+import { admitted, openCallsOf, resultMessages, whyNot } from './answer.ts'
 import type { Channel } from './channel.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, Sent } from './event.ts'
@@ -224,27 +225,11 @@ export class Loop {
     return (this.#context = { messages: settled.right, stablePrefix })
   }
 
-  /** The answer as it can be recorded: calls with ids of their own, none whose arguments were cut off. */
+  /** The answer as it can be recorded. Throws Failed, if it can't be. */
   #admitted(answer: ModelResponse): ModelResponse {
-    const { model } = this.#options
-    const decoded = decodeMessage(answer.message)
-    const wrong = isLeft(decoded) ? messageFaultText(decoded.left) : decoded.right.role === 'assistant' ? undefined : `its role is ${decoded.right.role}`
-    if (isLeft(decoded) || wrong !== undefined) throw new Failed({ _tag: 'InvalidAnswer', model: model.name, step: this.#step, reason: wrong ?? '' })
-    const content = decoded.right.content.flatMap((part): readonly Part[] => {
-      if (part.type !== 'tool_call') return [part]
-      if (answer.reason === 'max_tokens' && !isJson(part.arguments)) return []
-      return [this.#withOwnId(part)]
-    })
-    const { message: _, ...rest } = answer
-    return Object.freeze({ ...rest, message: content.every((part, index) => part === decoded.right.content[index]) && content.length === decoded.right.content.length ? decoded.right : Object.freeze({ ...decoded.right, content: Object.freeze(content) }) })
-  }
-
-  /** Some models number their calls anew in every answer, and a record with two calls of one id is refused. */
-  #withOwnId(part: ToolCallPart): ToolCallPart {
-    let { id } = part
-    for (let count = 2; this.#callIds.has(id); count++) id = `${part.id}_${count}`
-    this.#callIds.add(id)
-    return id === part.id ? part : Object.freeze({ ...part, id, meta: Object.freeze({ ...withoutItemIds(part.meta), indelible: { callId: part.id } }) })
+    const admissible = admitted(answer, this.#callIds)
+    if (isLeft(admissible)) throw new Failed({ _tag: 'InvalidAnswer', model: this.#options.model.name, step: this.#step, reason: admissible.left })
+    return admissible.right
   }
 
   /** The results in call order, however long each takes. */
@@ -342,47 +327,6 @@ const derivedBy = (context: ContextFor, view: View<Message>, previous: ModelCont
     return context(view, previous)
   } catch (error) {
     return left(error)
-  }
-}
-
-/** Why the calls of an answer are not run, and the run ends: the answer was cut, or a limit is reached. */
-const whyNot = (calls: readonly ToolCallPart[], { reason }: ModelResponse, usage: Usage, toolCalls: number, limits: Limits): { readonly reason: string; readonly stop: StopReason } | undefined => {
-  if (calls.length === 0) return undefined
-  if (reason === 'max_tokens') return { reason: 'Not run: the answer was cut at the limit of its length.', stop: 'max_tokens' }
-  if (usage.input + usage.output > limits.maxTokens) return { reason: `Not run: the limit of ${limits.maxTokens} tokens for this run is reached.`, stop: 'max_tokens' }
-  if (toolCalls + calls.length > limits.maxToolCalls) return { reason: `Not run: the limit of ${limits.maxToolCalls} tool ${limits.maxToolCalls === 1 ? 'call' : 'calls'} for this run is reached.`, stop: 'max_tool_calls' }
-  return undefined
-}
-
-/** The calls that wait for us: not those that the provider has answered in the same message. */
-const openCallsOf = ({ content }: Message): readonly ToolCallPart[] => {
-  const answered = new Set(content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
-  return Object.freeze(content.filter((part): part is ToolCallPart => part.type === 'tool_call' && !answered.has(part.id)))
-}
-
-const resultMessages = (results: readonly ToolResultPart[], model: Model): readonly Message[] => {
-  if (results.length === 0) return []
-  return model.results === 'together' ? [{ role: 'tool', content: results }] : results.map((result) => ({ role: 'tool', content: [result] }))
-}
-
-/** What codecs kept with a call, but for the id of the item that it came in: that is used before, too. */
-const withoutItemIds = (meta: Meta = {}): Meta =>
-  Object.fromEntries(
-    Object.entries(meta).map(([name, kept]) => {
-      if (!isRecord(kept) || !isRecord(kept['fields'])) return [name, kept]
-      const { id: _, ...fields } = kept['fields']
-      return [name, { ...kept, fields }]
-    }),
-  )
-
-const isRecord = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
-
-const isJson = (text: string): boolean => {
-  try {
-    JSON.parse(text)
-    return true
-  } catch {
-    return false
   }
 }
 
