@@ -10,7 +10,7 @@ import { marks } from './marks.ts'
 /** Throws Unexpected. */
 export const partOfContent = (value: Json): Part => {
   const block = anObject(value)
-  const meta = metaOf(block)
+  const meta = metaOf(block, restOf(block))
   switch (block['type']) {
     case 'text':
       return { type: 'text', text: said(block, 'text'), ...meta }
@@ -27,7 +27,7 @@ export const partOfContent = (value: Json): Part => {
         } as const
       })
     case 'tool_use':
-      return readIn(block, 'toolUse', (found) => ({ type: 'tool_call', id: needed(found, 'id'), name: needed(found, 'name'), arguments: said(anObject(found), 'arguments'), ...metaOf({ ...block, ...pick(found, 'signature') }) }))
+      return readIn(block, 'toolUse', (found) => ({ type: 'tool_call', id: needed(found, 'id'), name: needed(found, 'name'), arguments: said(anObject(found), 'arguments'), ...metaOf({ ...block, ...pick(found, 'signature') }, restOf(block)) }))
     case 'tool_result':
       return readIn(block, 'toolResult', (found) => {
         const { name, isError, content, text } = anObject(found) as { readonly [field: string]: Json }
@@ -70,11 +70,48 @@ const isSaid = (value: Json | undefined): value is string => typeof value === 's
 
 const pick = (owner: Json | undefined, field: string): JsonObject => (isObject(owner) && isSaid(owner[field]) ? { [field]: owner[field] } : {})
 
-/** What is said beside the content. The key that it was stored under is none of the content. */
-const metaOf = ({ cacheControl, signature, metadata }: JsonObject & { readonly [field: string]: Json }): { readonly meta?: Meta } => {
-  const sidekick = isObject(metadata) && isObject(metadata['sidekick']) ? metadata['sidekick'] : {}
-  const { contextType } = sidekick as { readonly [field: string]: Json }
-  const kept = { ...(isSaid(cacheControl) && { cacheControl }), ...(isSaid(signature) && { signature }), ...(isSaid(contextType) && { contextType }) }
+/** The fields that there is a place for, of a block and of what it holds. */
+const blockFields: ReadonlySet<string> = new Set(['id', 'type', 'cacheControl', 'signature', 'metadata'])
+const heldFields: { readonly [type: string]: readonly [held: string, fields: readonly string[]] | undefined } = {
+  text: ['text', []],
+  reasoning: ['reasoning', ['text', 'summary', 'encryptedContent', 'signature']],
+  tool_use: ['toolUse', ['id', 'name', 'arguments', 'signature']],
+  tool_result: ['toolResult', ['toolCallId', 'name', 'isError', 'content']],
+  refusal: ['refusal', ['reason']],
+  image: ['image', ['url', 'mimeType']],
+  file: ['file', ['url', 'mimeType']],
+}
+
+/** What there is no place for: it stays beside the content. */
+const restOf = (block: JsonObject): JsonObject => {
+  const [held = '', fields = []] = (isSaid(block['type']) && Object.hasOwn(heldFields, block['type']) ? heldFields[block['type']] : undefined) ?? []
+  const inner = block[held]
+  const { contextType: _, ...sidekick } = sidekickOf(block) as { readonly [field: string]: Json }
+  const metadata = isObject(block['metadata']) ? without(block['metadata'], ['sidekick', 'persistence']) : block['metadata']
+  const places = [
+    without(block, [...blockFields, held]),
+    isObject(inner) ? nonEmpty(held, without(inner, [...fields, ...(held === 'toolResult' && !hasContent(inner) ? ['text'] : [])])) : {},
+    isObject(metadata) ? nonEmpty('metadata', { ...metadata, ...nonEmpty('sidekick', sidekick) }) : isNothing(metadata) ? {} : { metadata },
+  ]
+  return Object.assign({}, ...places) as JsonObject
+}
+
+const hasContent = (result: JsonObject): boolean => Array.isArray(result['content']) && result['content'].length > 0
+
+const nonEmpty = (name: string, value: JsonObject): JsonObject => (Object.keys(value).length === 0 ? {} : { [name]: value })
+
+/** An object without these fields, and without those that say nothing: Go writes them. */
+const without = (owner: JsonObject, names: readonly string[]): JsonObject => Object.fromEntries(Object.entries(owner).filter(([name, value]) => !names.includes(name) && !isNothing(value)))
+
+const isNothing = (value: Json | undefined): boolean => value === undefined || value === null || value === '' || value === false || (Array.isArray(value) && value.length === 0)
+
+const sidekickOf = ({ metadata }: JsonObject & { readonly [field: string]: Json }): JsonObject => (isObject(metadata) && isObject(metadata['sidekick']) ? metadata['sidekick'] : {})
+
+/** What is said beside the content. The key that it was stored under (`metadata.persistence`) is none of the content. */
+const metaOf = (block: JsonObject & { readonly [field: string]: Json }, rest: JsonObject): { readonly meta?: Meta } => {
+  const { cacheControl, signature } = block
+  const { contextType } = sidekickOf(block) as { readonly [field: string]: Json }
+  const kept = { ...(isSaid(cacheControl) && { cacheControl }), ...(isSaid(signature) && { signature }), ...(isSaid(contextType) && { contextType }), ...nonEmpty('fields', rest) }
   return Object.keys(kept).length === 0 ? {} : { meta: { llm2: kept } }
 }
 

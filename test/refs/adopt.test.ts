@@ -46,6 +46,24 @@ describe('keyed refs', () => {
     expect(JSON.parse(JSON.stringify(stored))).toMatchObject({ type: 'indelible.refs', scope: 'team-a', session: 's' })
     expect((await ok(hydrate(store, read('refs', JSON.stringify(stored)).history))).view().toArray()).toEqual(pending.view().toArray())
   })
+  it('lose nothing of a block: what there is no place for is kept beside it', async () => {
+    const extra = (...path: readonly string[]): string => `said at ${path.join('.')}`
+    const held = { text: undefined, reasoning: 'reasoning', tool_use: 'toolUse', tool_result: 'toolResult', refusal: 'refusal', image: 'image', file: 'file' } as const
+    const needed = { text: {}, reasoning: { text: 't' }, tool_use: { id: 'c', name: 'n', arguments: '{}' }, tool_result: { toolCallId: 'c', text: 'in text', content: [{ type: 'text', text: 'in content', more: extra('inner') }] }, refusal: { reason: 'no' }, image: { url: 'https://x.y/z' }, file: { url: 'https://x.y/z' } }
+    for (const [type, place] of Object.entries(held) as [keyof typeof held, string | undefined][]) {
+      const block = {
+        type,
+        citations: [extra('citations')],
+        metadata: { trace: extra('trace'), persistence: { blockKey: 'k' }, sidekick: { contextType: 'Summary', note: extra('sidekick') } },
+        ...(place === undefined ? { text: 'words' } : { [place]: { ...needed[type], odd: extra('odd') } }),
+      }
+      const keyed = read('keyed', { type: 'llm2', refs: [{ blockKeys: ['k'], role: 'assistant' }] }).history
+      const pending = await ok(adoptHistory(keyValueMap(new Map([['k', encoded(block)]])), keyed))
+      const said = JSON.stringify(pending.view().toArray())
+      for (const text of JSON.stringify(block).match(/said at [a-z]+|in text|in content|words|https:[^"]+/g) ?? []) expect([type, said]).toEqual([type, expect.stringContaining(text)])
+      expect(said).not.toContain('blockKey')
+    }
+  })
   it('are not adopted where content is missing or is none', async () => {
     const map = new Map(Object.entries(blocks).map(([key, block]) => [key, encoded(block)]))
     const keyed = read('keyed', saved).history
