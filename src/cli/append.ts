@@ -3,11 +3,11 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { parseJson } from '../json/index.ts'
 import { decodeMessage, isRole, messageFaultText, openCalls, roles, text, type Message, type Role } from '../message/index.ts'
 import { isPageKind, pageKinds } from '../pages/index.ts'
-import { openSession } from '../session/index.ts'
+import { openSession, type Session } from '../session/index.ts'
 import { Misuse, Unreadable, type Command } from './command.ts'
 import { textOf } from './input.ts'
 import { answer, headText, sessionOfCall, storeHelpAt, storeOption, withStore } from './place.ts'
-import { counted } from './screen.ts'
+import { counted, shellWord } from './screen.ts'
 
 export const append: Command = {
   name: 'append',
@@ -65,10 +65,22 @@ Example:
         }),
       )
       await terminal.print([`${id}: ${counted(to - from, 'message')} at ${from}, head ${headText(head)}`])
-      const open = openCalls(session.view())
-      if (open.length > 0 && given.at(-1)?.role !== 'assistant') terminal.tell([`${counted(open.length, 'call')} without a result, which providers refuse: --interrupted appends results for those of the last turn`])
+      if (given.at(-1)?.role !== 'assistant') terminal.tell(openCallLines(session))
     })
   },
+}
+
+/** What to do about calls without a result: a result must follow its turn, so what was said since is in the way. */
+const openCallLines = (session: Session): readonly string[] => {
+  const [first, ...others] = openCalls(session.view())
+  if (first === undefined) return []
+  const refused = `${counted(1 + others.length, 'call')} without a result, which providers refuse`
+  if (session.interrupted().length > 0) return [`${refused}: --interrupted appends results for those of the last turn`]
+  const id = shellWord(session.id)
+  return [
+    `${refused}, and more was said since, so that no append can settle ${others.length === 0 ? 'it' : 'them'}: what "indelible context" and "export --to" print has error results there;`,
+    `"indelible show ${id}" names the calls, and "indelible fork ${id} --at ${first.position + 1}" goes on from the first, with append --interrupted`,
+  ]
 }
 
 const roleOf = (given: unknown): Role => {

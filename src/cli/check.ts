@@ -2,7 +2,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { mend, problemText, settle } from '../message/index.ts'
 import { Unreadable, type Command } from './command.ts'
-import { oneFile, pickOf, readTranscriptFile, titleOf } from './input.ts'
+import { oneFile, pathOf, pickOf, readTranscriptFile, titleOf } from './input.ts'
 import { damageLines, originLines, readLossLines } from './report.ts'
 import { counted, fit, oneLine } from './screen.ts'
 
@@ -50,7 +50,7 @@ Example:
         ...problems.slice(0, mostShown).map((problem) => fit(`  ${oneLine(problemText(problem))}`, columns)),
         ...(problems.length > mostShown ? [`  … and ${problems.length - mostShown} more`] : []),
       ])
-    if (damage.length > 0) throw new Unreadable(`${path}: ${counted(damage.length, 'line')} of it ${damage.length === 1 ? 'is' : 'are'} damaged`)
+    if (damage.length > 0) throw new Unreadable(`${pathOf(path)}: ${counted(damage.length, 'line')} of it ${damage.length === 1 ? 'is' : 'are'} damaged`)
   },
 }
 

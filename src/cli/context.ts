@@ -7,7 +7,7 @@ import type { Note } from '../notes/index.ts'
 import { minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
 import { Unreadable, wholeNumber, type Command } from './command.ts'
 import { namedConversation } from './conversation.ts'
-import { oneFile } from './input.ts'
+import { oneFile, pathOf } from './input.ts'
 import { storeHelp, storeOption } from './place.ts'
 import { policyOf, tokensOf } from './replay.ts'
 import { fit, grouped, oneLine, padEnd, padStart } from './screen.ts'
@@ -58,7 +58,7 @@ Example:
     const { view: whole, title, notes = [] } = await namedConversation(path, call)
     const view = whole.slice(0, at)
     const derived = deriveContext(view, { budget, policy, notes: [...notes].filter((note) => speaksOf(note) <= view.length) })
-    if (isLeft(derived)) throw new Unreadable(`${path}: ${contextFaultText(derived.left)}`)
+    if (isLeft(derived)) throw new Unreadable(`${pathOf(path)}: ${contextFaultText(derived.left)}`)
     const explained = values['explain'] === true ? explain(derived.right, view, policy) : undefined
     if (values['json'] === true) return terminal.print([JSON.stringify({ ...summaryOf(derived.right), messages: derived.right.messages, sources: derived.right.sources, ...(explained && { pages: explained }) })])
     await terminal.print([title, ...listing(derived.right, view, terminal.columns)])

@@ -20,8 +20,10 @@ notes, one row each under one Merkle tree. The store is made if it is not there.
 Files are in any format that "show" reads; - reads standard input. An export of
 Indelible gives the record that it was made from, with the same head.
 
-A session is called as the file says its conversation is, or like the file. One
-that has this name already is left as it is: --id gives another.
+A session is called as the file says that its conversation is; where there is
+such a session already, it is left as it is, and the exit code is 1: --id gives
+another name. If the file says none, or holds several conversations, sessions
+are called like the file, with a number where that is taken (chat-2).
 
 Options:
   --id NAME      the id of the new session, if FILE holds one conversation

@@ -25,7 +25,10 @@ export const pickOf = (values: Call['values']): number => {
   return pick
 }
 
-/** What a file is called in messages. */
+/** What a file is called in errors: its whole path, as it was given. */
+export const pathOf = (path: string): string => (path === '-' ? 'standard input' : path)
+
+/** What a file is called in messages: the last of its path. */
 export const nameOf = (path: string): string => (path === '-' ? 'standard input' : basename(path))
 
 /** Read a file, or standard input for `-`, with a progress bar where a person waits. Throws Unreadable. */
@@ -33,7 +36,7 @@ export const readTranscriptFile = async (path: string, options: TranscriptOption
   const events: TranscriptEvent[] = []
   for await (const event of readTranscriptStream(bytesOf(path, terminal), options)) events.push(event)
   const transcript = assembleTranscript(events)
-  if (isLeft(transcript)) throw new Unreadable(`${path}: ${codecFaultText(transcript.left)}`)
+  if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${codecFaultText(transcript.left)}`)
   return transcript.right
 }
 
@@ -64,7 +67,7 @@ export const textOf = async (path: string, terminal: Terminal): Promise<string> 
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes)
   } catch {
-    throw new Unreadable(`${path}: byte ${firstBadByte(bytes)} is not UTF-8; expected a text file`)
+    throw new Unreadable(`${pathOf(path)}: byte ${firstBadByte(bytes)} is not UTF-8; expected a text file`)
   }
 }
 
@@ -89,7 +92,7 @@ async function* bytesOf(path: string, terminal: Terminal): AsyncGenerator<Uint8A
 /** What is wrong with a path, from the error that using it gave. */
 export const unreadable = (path: string, error: unknown): Unreadable => {
   const { code } = error as NodeJS.ErrnoException
-  return new Unreadable(`${path}: ${code === undefined ? String(error) : (reasons[code] ?? `can't be used (${code})`)}`)
+  return new Unreadable(`${pathOf(path)}: ${code === undefined ? String(error) : (reasons[code] ?? `can't be used (${code})`)}`)
 }
 
 const reasons: { readonly [code: string]: string } = {

@@ -32,7 +32,7 @@ const help = `Usage: indelible COMMAND [options]
 The append-only record of agent conversations.
 
 Commands:
-${commands.map(({ synopsis, purpose }) => `  ${synopsis.padEnd(18)}  ${purpose}`).join('\n')}
+${commands.map(({ synopsis, purpose }) => `  ${synopsis.padEnd(20)}  ${purpose}`).join('\n')}
 
 Options:
   -h, --help     print this help, or that of a command

@@ -3,7 +3,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { parseJson } from '../json/index.ts'
 import { checkProof, proveEntry, sessionFaultText } from '../session/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Command } from './command.ts'
-import { oneFile, textOf } from './input.ts'
+import { oneFile, pathOf, textOf } from './input.ts'
 import { answer, headOfOption, headText, sessionOfCall, storeHelp, storeOption, withStore } from './place.ts'
 
 export const prove: Command = {
@@ -55,9 +55,9 @@ Options:
     const head = headOfOption(values['head'])
     const text = await textOf(path, terminal)
     const value = parseJson(text)
-    if (isLeft(value)) throw new Unreadable(`${path}: is not JSON at line ${value.left.line}, column ${value.left.column}`)
+    if (isLeft(value)) throw new Unreadable(`${pathOf(path)}: is not JSON at line ${value.left.line}, column ${value.left.column}`)
     const proven = checkProof(value.right, head)
-    if (isLeft(proven)) throw new Unreadable(`${path}: ${sessionFaultText(proven.left)}`)
+    if (isLeft(proven)) throw new Unreadable(`${pathOf(path)}: ${sessionFaultText(proven.left)}`)
     await terminal.print([JSON.stringify(proven.right.message)])
     terminal.tell([`row ${proven.right.row} of the record with the head ${headText(proven.right.head)}${head === undefined ? ', which is what the proof says: --head compares it with the one you know' : ''}`])
   },

@@ -1,10 +1,11 @@
 /** `indelible records FILE`: how often generated code uses the history of its calls, and how. */
-import { basename } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { parseJson } from '../json/index.ts'
+import { parseJson, type JsonTextProblem } from '../json/index.ts'
 import type { HistoryUsage, UsageEvidence } from '../records/index.ts'
+import type { Damage } from '../transcript/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Command } from './command.ts'
-import { oneFile, textOf } from './input.ts'
+import { nameOf, oneFile, pathOf, textOf } from './input.ts'
+import { damageLines, groups } from './report.ts'
 import { fit, oneLine, padEnd, padStart } from './screen.ts'
 
 export const records: Command = {
@@ -18,6 +19,7 @@ calls, in which ways (filter, map, count, …), and which lines say so.
 FILE is JSON lines, or a JSON array; - reads standard input. An entry is a call
 record with its programSource, or has the log fields historyAccessDetected and
 historyQueryPatterns (also in snake_case, also as OpenTelemetry attributes).
+A line that is not JSON is listed, and the others are read.
 
 Options:
   --name NAMES   what the history is called in the code, separated by commas
@@ -41,14 +43,13 @@ Example:
     const names = typeof values['name'] === 'string' ? values['name'].split(',').filter((name) => name !== '') : undefined
     if (names?.length === 0) throw new Misuse('--name takes at least one name')
 
-    const entries = entriesOf(await textOf(path, terminal), path)
+    const { entries, damage } = logOf(await textOf(path, terminal), path)
     const { summarizeHistoryUse } = await import('../records/index.ts') // with its parser, which no other command needs
     const usage = summarizeHistoryUse(entries.map(({ value }) => value), names && { names })
     const placeOf = (index: number): string => entries[index]?.place ?? String(index)
-    if (values['json'] === true) return terminal.print([JSON.stringify(placed(usage, placeOf))])
-    const name = path === '-' ? 'standard input' : basename(path)
+    if (values['json'] === true) return terminal.print([JSON.stringify({ ...placed(usage, placeOf), damage })])
     const all = summary(usage, { placeOf, most, columns: terminal.columns })
-    return terminal.print([`${name}: ${counted(entries.length, 'entry', 'entries')}`, ...all.map((line) => fit(line, terminal.columns))])
+    return terminal.print([`${nameOf(path)}: ${counted(entries.length, 'entry', 'entries')}`, ...all.map((line) => fit(line, terminal.columns)), ...titled([...damageLines(damage, terminal.columns)])])
   },
 }
 
@@ -58,24 +59,32 @@ interface Entry {
   readonly place: string
 }
 
-/** The entries of a JSON array, or of JSON lines. */
-const entriesOf = (text: string, path: string): readonly Entry[] => {
+interface Log {
+  readonly entries: readonly Entry[]
+  /** The lines that are no entry. */
+  readonly damage: readonly Damage[]
+}
+
+/** The entries of a JSON array, or of JSON lines. Throws Unreadable, where there is none and something else. */
+const logOf = (text: string, path: string): Log => {
   const body = text.startsWith('\ufeff') ? text.slice(1) : text
   const whole = parseJson(body)
-  if (!isLeft(whole) && Array.isArray(whole.right)) return (whole.right as readonly unknown[]).map((value, index) => ({ value, place: `entry ${index}` }))
+  if (!isLeft(whole) && Array.isArray(whole.right)) return { entries: (whole.right as readonly unknown[]).map((value, index) => ({ value, place: `entry ${index}` })), damage: [] }
   const entries: Entry[] = []
+  const damage: Damage[] = []
   for (const [index, line] of body.split('\n').entries()) {
     if (line.trim() === '') continue
     const parsed = parseJson(line)
-    if (isLeft(parsed)) {
-      // A file that is one value, and not lines of them, is told of as a whole.
-      const { line: at, column, expected, found } = isLeft(whole) && entries.length === 0 ? whole.left : { ...parsed.left, line: index + 1 }
-      throw new Unreadable(`${path}: line ${at}, column ${column}: not JSON: expected ${expected}, found ${found}`)
-    }
-    entries.push({ value: parsed.right, place: `line ${index + 1}` })
+    if (!isLeft(parsed)) entries.push({ value: parsed.right, place: `line ${index + 1}` })
+    else damage.push({ line: index + 1, reason: notJson(parsed.left) })
   }
-  return entries
+  // A file that is one value, and not lines of them, is told of as a whole.
+  if (isLeft(whole) && damage.length > 0 && (entries.length === 0 || body.trimStart().startsWith('['))) throw new Unreadable(`${pathOf(path)}: line ${whole.left.line}, column ${whole.left.column}: not JSON: expected ${whole.left.expected}, found ${whole.left.found}`)
+  return { entries, damage }
 }
+
+const notJson = ({ column, expected, found }: JsonTextProblem): string =>
+  found === 'the end' ? 'is cut off' : `is not JSON at column ${column}: expected ${expected}, found ${found}`
 
 /** The summary with the place of each entry in its file. */
 const placed = (usage: HistoryUsage, placeOf: (index: number) => string): object => ({
@@ -106,7 +115,16 @@ const summary = (usage: HistoryUsage, { placeOf, most, columns }: SummaryOptions
     ...(evidence.length > most ? [`${evidence.length - most} more lines of evidence: --evidence N`] : []),
     ...titled(skipped.slice(0, 10).map(({ index, reason }) => `${placeOf(index)}: ${oneLine(reason)}`)),
     ...(skipped.length > 10 ? [`and ${skipped.length - 10} more`] : []),
+    ...titled([...repairedLines(report.entries, placeOf, columns)]),
   ]
+}
+
+/** What was put right in records, each kind once. */
+function* repairedLines(entries: HistoryUsage['report']['entries'], placeOf: (index: number) => string, columns: number): Generator<string> {
+  const repairs = entries.flatMap(({ index, fate, reasons }) => (fate === 'repaired' ? reasons.map((reason) => ({ index, reason })) : []))
+  if (repairs.length === 0) return
+  yield `repaired: ${counted(repairs.length, 'thing', 'things')} that no record has so`
+  yield* groups(repairs, ({ reason }) => reason, ({ index }) => placeOf(index), columns)
 }
 
 /** Lines with an empty one before them, if there are any. */

@@ -1,14 +1,17 @@
-/** `indelible replay FILE`: what each policy would have sent at each answer of a recorded conversation. */
+/** `indelible replay FILE`, or a session: what each policy would have sent at each answer of a recorded conversation. */
 import { incremental, oracle, paged, replay as judge, reset, window, type EvaluationPolicy, type Policy, type Replay } from '../context/index.ts'
 import { Misuse, type Command } from './command.ts'
-import { oneFile, readConversation } from './input.ts'
+import { namedConversation } from './conversation.ts'
+import { oneFile } from './input.ts'
+import { storeHelp, storeOption } from './place.ts'
 import { fit, grouped, padEnd, padStart } from './screen.ts'
 
 export const replay: Command = {
   name: 'replay',
-  synopsis: 'replay FILE',
+  synopsis: 'replay FILE|SESSION',
   purpose: 'judge context policies by a recorded conversation',
   help: `Usage: indelible replay [options] FILE
+       indelible replay [options] SESSION
 
 Derives a context before each answer in a recorded conversation, as if calling
 the model, with each policy and budget, and prints what that comes to: tokens
@@ -19,13 +22,14 @@ calls that the recording makes again had a result that was no longer readable.
 
 Policies: paged (compaction in epochs), reset (one summary of all before the
 tail), incremental (what is relevant now), window (the latest), oracle (knows
-what comes; for comparison). FILE is read as by indelible show.
+what comes; for comparison). FILE or SESSION is found as by indelible show.
 
 Options:
   --budget N,N   tokens for the messages; 16k is 16,000 (default 16k,32k,64k)
   --policy P,P   policies, or all (default all)
   --pick N       the conversation, in a file of several (default 0)
   --json         one JSON object a line, for programs
+${storeHelp}
   -h, --help     print this help
 
 Example:
@@ -36,12 +40,14 @@ Example:
     policy: { type: 'string' },
     pick: { type: 'string' },
     json: { type: 'boolean' },
+    ...storeOption,
   },
-  run: async ({ values, positionals, terminal }) => {
+  run: async (call) => {
+    const { values, positionals, terminal } = call
     const path = oneFile('replay', positionals)
     const budgets = (typeof values['budget'] === 'string' ? values['budget'] : '16k,32k,64k').split(',').map(tokensOf)
     const chosen = policiesOf(typeof values['policy'] === 'string' ? values['policy'] : 'all')
-    const { view, title } = await readConversation(path, values, terminal)
+    const { view, title } = await namedConversation(path, call)
     if (values['json'] === true) {
       for (const budget of budgets)
         for (const policy of chosen) await terminal.print([JSON.stringify(judge(view, { budget, policy }))])

@@ -41,7 +41,7 @@ const said = {
 } as const satisfies { readonly [Tag in Repair['problem']['_tag']]: string }
 
 /** Equal ones together: how many, what, and the first few places. */
-function* groups<T>(all: readonly T[], kindOf: (each: T) => string, placeOf: (each: T) => string, columns: number): Generator<string> {
+export function* groups<T>(all: readonly T[], kindOf: (each: T) => string, placeOf: (each: T) => string, columns: number): Generator<string> {
   const places = new Map<string, Set<string>>()
   const times = new Map<string, number>()
   for (const each of all) {

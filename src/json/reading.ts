@@ -83,6 +83,6 @@ export const describe = (value: unknown): string => {
 }
 
 const quoted = (value: unknown): string => {
-  const text = JSON.stringify(value) ?? typeof value
+  const text = typeof value === 'bigint' ? `${value}n` : (JSON.stringify(value) ?? typeof value)
   return text.length <= 40 ? text : `${text.slice(0, 40)}… (${text.length} characters)`
 }

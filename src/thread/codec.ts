@@ -6,7 +6,7 @@
  * rides along whole, as `rawItem: { indelible: message }` on the first of its items. So both ways are lossless.
  */
 import { isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { jsonEqual, NotJson, snapshot, type Json, type JsonObject } from '../json/index.ts'
+import { describe, jsonEqual, NotJson, snapshot, type Json, type JsonObject } from '../json/index.ts'
 import { decodeMessage, isText, type CodecFault, type Message, type Meta, type Part, type ToolResultPart } from '../message/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import type { ThreadItem } from './item.ts'
@@ -22,6 +22,7 @@ const format = 'aioc'
  * decodeThread([{ type: 'message', role: 'user', content: 'hello' }]) // right([user('hello')])
  */
 export const decodeThread = (history: readonly unknown[]): Either<CodecFault, readonly Message[]> => {
+  if (!Array.isArray(history)) return left({ _tag: 'UnexpectedWire', format, path: [], expected: 'an array of items', found: describe(history) })
   const items: Item[] = []
   for (let position = 0; position < history.length; position++) {
     try {

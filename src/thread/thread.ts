@@ -2,6 +2,7 @@
  * Putting another history into a thread: an object of the application's with its `history` in it, and whatever else.
  * The thread that is given stays as it is.
  */
+import { describe } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import { encodeThread } from './codec.ts'
 import type { ThreadItem } from './item.ts'
@@ -52,10 +53,15 @@ export const replaceThreadHistory = <T extends Thread>(thread: T, history: reado
  * The same thread with the history of a finished result. The messages of a run of this library become thread items.
  *
  * Cost    O(own properties + items)
+ * Throws  TypeError, if the result has neither: an Either, a promise, a run that has not ended
  */
-export const applyRunResultHistory = <T extends Thread>(thread: T, result: FinishedResult<ItemOf<T>>): T =>
+export const applyRunResultHistory = <T extends Thread>(thread: T, result: FinishedResult<ItemOf<T>>): T => {
+  const { history, messages } = (Object(result) as unknown) as { readonly history?: readonly ItemOf<T>[]; readonly messages?: readonly Message[] }
+  if (Array.isArray(history)) return replaceThreadHistory(thread, history)
+  if (!Array.isArray(messages)) throw new TypeError(`applyRunResultHistory takes a result with \`history\`, or with the \`messages\` of a run that has ended (of an Either, its \`right\`), not ${describe(result)}`)
   // The cast: messages are in the type only where a ThreadItem is an item of T.
-  replaceThreadHistory(thread, 'history' in result ? result.history : (encodeThread(result.messages) as readonly ItemOf<T>[]))
+  return replaceThreadHistory(thread, encodeThread(messages) as readonly ItemOf<T>[])
+}
 
 const thawed = (property: PropertyDescriptor): PropertyDescriptor =>
   'value' in property ? { ...property, writable: true, configurable: true } : { ...property, configurable: true }

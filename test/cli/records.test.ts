@@ -51,6 +51,21 @@ describe('indelible records', () => {
     expect(indelible(['records', '-'], { input }).stdout).toMatch(/0 of 1 observed call \(0 %\)/)
     expect(indelible(['records', '-'], { input: '[]' }).stdout).toMatch(/0 entries\n\nhistory used {3}0 of 0 observed calls\n/)
   })
+  it('lists lines that are not JSON, and reads the others', () => {
+    const torn = written('torn.jsonl', `${lines[0]}\n\n{"callId": c2}\n${lines[1]}\n{"callId"`)
+    const { status, stdout } = indelible(['records', torn])
+    expect([status, stdout]).toEqual([0, expect.stringMatching(/^torn\.jsonl: 2 entries\n/)])
+    expect(stdout).toMatch(/\n\ndamage: 2 lines\n {2}line {5}3 {2}is not JSON at column 12: expected a value, found "c2"\n {2}line {5}5 {2}is cut off\n$/)
+    expect(JSON.parse(indelible(['records', torn, '--json']).stdout)).toMatchObject({ entries: 2, damage: [{ line: 3 }, { line: 5, reason: 'is cut off' }] })
+  })
+  it('says what was repaired, each kind once', () => {
+    const { stdout } = indelible(['records', log])
+    const said = stdout.slice(stdout.indexOf('repaired: '))
+    expect(said).toMatch(/^repaired: \d+ things that no record has so\n/)
+    expect(said).toMatch(/^ +2 × .+\n +at line 1, line 2$/m)
+    const whole = { callId: 'c', methodName: 'm', arguments: [], startedAt: 'x' }
+    expect(indelible(['records', '-'], { input: JSON.stringify([whole]) }).stdout).not.toContain('[object')
+  })
   it('--evidence says how much of it', () => {
     expect(indelible(['records', log, '--evidence', '1']).stdout).toMatch(/^2 more lines of evidence: --evidence N$/m)
     expect(indelible(['records', log, '--evidence', '0']).stdout).not.toMatch(/const bad/)
@@ -75,7 +90,8 @@ describe('indelible records', () => {
   })
   it.each<readonly [string, () => string, RegExp]>([
     ['no such file', () => join(folder, 'none'), /none: there is no such file/],
-    ['a line that is not JSON', () => written('a.jsonl', `${lines[0]}\n\n{"callId": c2}\n`), /a\.jsonl: line 3, column 12: not JSON: expected a value, found "c2"/],
+    ['no line that is JSON', () => written('a.jsonl', `nothing\n\n{"callId": c2}\n`), /a\.jsonl: line 1, column 1: not JSON: expected a value, found "nothing"/],
+    ['an array in lines, one of them no JSON', () => written('e.json', '[\n{"callId": "c1"}\n]'.replace('}', '},')), /e\.json: line 3, column 1: not JSON/],
     ['an array that is not JSON', () => written('b.json', '[\n  {"callId": "c1"},\n]'), /b\.json: line 3, column 1: not JSON: expected a value, found "\]"/],
     ['not UTF-8', () => written('c.jsonl', new Uint8Array([0x7b, 0xff])), /c\.jsonl: byte 1 is not UTF-8/],
   ])('exit 1 for a file that cannot be read: %s', (_name, path, message) => {

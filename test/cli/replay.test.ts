@@ -1,5 +1,7 @@
 /** `indelible replay` as a person runs it. */
 import { spawnSync } from 'node:child_process'
+import { mkdtempSync } from 'node:fs'
+import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
@@ -22,6 +24,18 @@ describe('indelible replay', () => {
     const { stdout } = indelible(['replay', example, '--budget', '800', '--policy', 'window,paged', '--json'])
     const reports = stdout.trimEnd().split('\n').map((line) => JSON.parse(line) as object)
     expect(reports).toMatchObject([{ policy: 'window', budget: 800, calls: 7, faults: { silentLoss: 0 } }, { policy: 'paged', budget: 800 }])
+  })
+  it('takes a session, too', () => {
+    const store = ['--store', join(mkdtempSync(join(tmpdir(), 'indelible-replay-')), 's.db')]
+    indelible(['import', example, ...store])
+    const replayed = (args: readonly string[]) => {
+      const { stdout } = indelible(['replay', ...args, '--budget', '800', '--policy', 'window', '--json'])
+      const { median: _, p99: __, ...figures } = JSON.parse(stdout) as { readonly median: number; readonly p99: number; readonly policy: string }
+      return figures
+    }
+    expect(replayed(['coding-agent', ...store])).toEqual(replayed([example]))
+    expect(indelible(['replay', 'coding-agent', '--budget', '800', ...store]).stdout).toMatch(/^coding-agent: session, 19 messages/)
+    expect(indelible(['replay', 'nobody', ...store])).toMatchObject({ status: 1, stderr: expect.stringContaining('there is no session "nobody"') as string })
   })
   it('says for how many calls not even the minimum fits', () => {
     expect(indelible(['replay', example, '--budget', '40', '--policy', 'paged']).stdout).toMatch(/^paged: for 7 of 7 calls not even the minimum fits; they are not counted$/m)

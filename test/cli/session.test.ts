@@ -116,6 +116,13 @@ describe('calls that are left open', () => {
     indelible('fork', 'open', '--at', '2', '--id', 'again')
     expect(indelible('append', 'again', 'go on', '--interrupted').stdout).toMatch(/^again: 2 messages at 2/)
     expect(indelible('show', 'again').stdout).toContain('open calls: none')
+    // A call of an earlier turn can't be settled by an append, also not by the one that was asked to.
+    const { stderr } = indelible('append', 'open', 'go on', '--interrupted')
+    expect(stderr).toContain('1 call without a result, which providers refuse, and more was said since, so that no append can settle it')
+    expect(stderr).toContain('"indelible fork open --at 2"')
+    expect(stderr).not.toContain('--interrupted appends results')
+    expect(indelible('fork', 'open', '--at', '2', '--id', 'third').status).toBe(0)
+    expect(indelible('append', 'third', '--role', 'assistant', 'x').stderr).not.toContain('without a result')
   })
 })
 

@@ -113,6 +113,10 @@ describe('indelible show', () => {
     expect(stderr).toMatch(message)
     expect(stderr).not.toMatch(/\n\s+at /)
   })
+  it('standard input is called that in errors', () => {
+    for (const [command, input] of [['show', '{'], ['check', '{'], ['records', '{'], ['check-proof', '{'], ['records', '[1,']] as const)
+      expect(indelible([command, '-'], { input })).toMatchObject({ status: 1, stderr: expect.stringMatching(/^indelible: standard input: /) as string })
+  })
   it('prints help and version', () => {
     for (const args of [['--help'], ['-h'], ['help']]) expect(indelible(args).stdout).toMatch(/^Usage: indelible COMMAND/)
     for (const args of [['show', '--help'], ['show', '-h'], ['help', 'show']]) expect(indelible(args).stdout).toMatch(/^Usage: indelible show/)

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check'
-import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, faultMessage, openCalls, settle, toolCall, toolResult, user, type Message, type Part, type Role } from 'indelible'
 import { decodeThread, encodeThread, type ThreadItem } from 'indelible/thread'
@@ -108,6 +108,11 @@ const item = fc
     fc.record({ rawItem: json, createdAt: fc.nat() }, { requiredKeys: [] }),
   )
   .map(([item, more]): object => Object.assign(item, more))
+
+it('what is no array is a fault that says so', () => {
+  for (const [given, found] of [[{ items: [] }, 'an object with "items"'], [5, '5'], [null, 'null'], [undefined, 'nothing'], ['text', '"text"'], [5n, '5n'], [() => [], 'function']])
+    expect(decodeThread(given as never)).toEqual(left({ _tag: 'UnexpectedWire', format: 'aioc', path: [], expected: 'an array of items', found }))
+})
 
 it('any thread of JSON items survives the way to messages and back', () => {
   fc.assert(

@@ -1,3 +1,4 @@
+import { right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, user } from 'indelible'
 import { appendUserMessage, applyRunResultHistory, checkThread, replaceThreadHistory, threadProblemText, toThreadHistory, type ThreadItem } from 'indelible/thread'
@@ -121,6 +122,11 @@ describe('applyRunResultHistory', () => {
     const next = applyRunResultHistory(thread, { stopReason: 'done', messages: [user('a'), assistant('b')] })
     expect(next.history).toStrictEqual([said('a'), { type: 'message', role: 'assistant', content: 'b' }])
   })
+})
+
+it('applyRunResultHistory says what it takes, where it is given something else', () => {
+  for (const [given, found] of [[right({ messages: [], stopReason: 'done' }), 'an object with "_tag", "right"'], [Promise.resolve({ history: [] }), 'an empty object'], [{ history: 'x' }, 'an object with "history"'], [null, 'null'], [undefined, 'nothing'], [1n, '1n']])
+    expect(() => applyRunResultHistory({ history: [] as ThreadItem[] }, given as never)).toThrow(new TypeError(`applyRunResultHistory takes a result with \`history\`, or with the \`messages\` of a run that has ended (of an Either, its \`right\`), not ${String(found)}`))
 })
 
 describe('checkThread', () => {
