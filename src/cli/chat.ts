@@ -17,7 +17,7 @@ import { openStore } from './store.ts'
 export const chat: Command = {
   name: 'chat',
   synopsis: 'chat',
-  purpose: 'talk with an agent whose conversation survives everything',
+  purpose: 'talk with an agent whose record survives everything',
   help: `Usage: indelible chat [options]
 
 A small agent in the terminal. It can list, read and search one folder, changes
