@@ -16,6 +16,7 @@ import { list } from './list.ts'
 import { createProgress } from './progress.ts'
 import { checkProofFile, prove } from './prove.ts'
 import { records } from './records.ts'
+import { remove } from './remove.ts'
 import { replay } from './replay.ts'
 import { printable } from './screen.ts'
 import { show } from './show.ts'
@@ -23,7 +24,7 @@ import { head, verify } from './verify.ts'
 
 const commands: readonly Command[] = [
   show, check, convert,
-  importFiles, list, append, fork, copy, exportSessionCommand, verify, head, prove, checkProofFile,
+  importFiles, list, append, fork, copy, remove, exportSessionCommand, verify, head, prove, checkProofFile,
   chat, replay, context, records,
 ]
 

@@ -182,7 +182,7 @@ describe('called wrongly', () => {
     expect(existsSync(home)).toBe(false)
   })
   it('every command has help', () => {
-    for (const command of ['import', 'list', 'append', 'fork', 'export', 'verify', 'head', 'prove', 'check-proof']) {
+    for (const command of ['import', 'list', 'append', 'fork', 'remove', 'export', 'verify', 'head', 'prove', 'check-proof']) {
       const { status, stdout } = runner(newHome())(command, '--help')
       expect([command, status, stdout]).toEqual([command, 0, expect.stringMatching(/^Usage: indelible /)])
       for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)

@@ -1,0 +1,86 @@
+/** `indelible remove SESSION…`: sessions that are not to be kept. The one command that takes something away. */
+import { createInterface } from 'node:readline'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { describeSession } from '../session/index.ts'
+import type { Store } from '../store/index.ts'
+import { Misuse, Unreadable, type Command } from './command.ts'
+import { allSessions } from './list.ts'
+import { answer, faultText, storeHelp, storeOption, withStore } from './place.ts'
+import { counted, printable } from './screen.ts'
+
+export const remove: Command = {
+  name: 'remove',
+  synopsis: 'remove SESSION…',
+  purpose: 'remove sessions for good',
+  help: `Usage: indelible remove SESSION… [options]
+
+Removes whole sessions: their messages, their notes, and what they have stored
+that nobody else names. There is no way back. A fork keeps all that it shares
+with what it was forked from. If one of the sessions is not there, none is
+removed.
+
+In a terminal it asks first, and wants to read yes.
+
+Options:
+  --yes          do not ask; without a terminal it is needed
+${storeHelp}
+  -h, --help     print this help
+
+Example:
+  indelible remove chat-2 chat-3
+`,
+  options: { yes: { type: 'boolean' }, ...storeOption },
+  run: async (call) => {
+    const { values, terminal } = call
+    const ids = [...new Set(call.positionals)]
+    if (ids.length === 0) throw new Misuse('remove needs a SESSION: its id, as "indelible list" shows it')
+    const asks = values['yes'] !== true
+    if (asks && process.stdin.isTTY !== true) throw new Misuse('remove can ask nobody here: --yes says that it is meant')
+    await withStore(call, {}, async (store) => {
+      const sizes = new Map<string, string>()
+      for (const id of ids) sizes.set(id, await sizeOf(store, id))
+      if (asks && !(await isMeant([...sizes].map(([id, size]) => `${id} (${size})`).join(', ')))) return terminal.tell(['nothing was removed'])
+      const forks = await forksOf(store, new Set(ids))
+      for (const [id, size] of sizes) {
+        await answer(store.remove(id))
+        await terminal.print([`${id}: removed, ${size}`])
+        for (const fork of forks.get(id) ?? []) await terminal.print([`  ${fork.id} keeps the ${counted(fork.at, 'message')} that it shares`])
+      }
+    })
+  },
+}
+
+/** How much a session is. One that was never whole can be removed too. Throws Unreadable. */
+const sizeOf = async (store: Store, id: string): Promise<string> => {
+  const info = await describeSession(store, id)()
+  if (!isLeft(info)) return counted(info.right.len, 'message')
+  if (info.left._tag === 'UnfinishedSession') return 'unfinished'
+  throw new Unreadable(`${faultText(info.left)}; nothing was removed`)
+}
+
+interface ForkOf {
+  readonly id: string
+  /** How many messages it shares. */
+  readonly at: number
+}
+
+/** The sessions that stay and were forked from these. */
+const forksOf = async (store: Store, ids: ReadonlySet<string>): Promise<ReadonlyMap<string, readonly ForkOf[]>> => {
+  const forks = new Map<string, ForkOf[]>()
+  for await (const { id, forkedFrom } of allSessions(store)) {
+    if (forkedFrom === undefined || ids.has(id) || !ids.has(forkedFrom.id)) continue
+    forks.set(forkedFrom.id, [...(forks.get(forkedFrom.id) ?? []), { id, at: forkedFrom.at }])
+  }
+  return forks
+}
+
+/** Whether somebody at the terminal says yes. The end of the input, and Ctrl-C, say no. */
+const isMeant = (what: string): Promise<boolean> =>
+  new Promise((resolve) => {
+    const lines = createInterface({ input: process.stdin, output: process.stderr })
+    lines.on('close', () => resolve(false))
+    lines.question(`Remove ${printable(what)} for good? Type yes: `, (answered) => {
+      resolve(answered.trim() === 'yes')
+      lines.close()
+    })
+  })
