@@ -1,4 +1,5 @@
 /** `indelible chat`: a small agent in a terminal, on a durable session. */
+import { randomUUID } from 'node:crypto'
 import { createInterface, type Interface } from 'node:readline'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { deriveContext } from '../context/index.ts'
@@ -10,7 +11,7 @@ import type { Store } from '../store/index.ts'
 import { chosenModel } from './chat-model.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
 import { folderTools } from './folder-tools.ts'
-import { oneLine, printable, shellWord } from './screen.ts'
+import { counted, oneLine, printable, shellWord } from './screen.ts'
 import { storeHelpAt } from './place.ts'
 import { openStore } from './store.ts'
 
@@ -23,7 +24,8 @@ export const chat: Command = {
 A small agent in the terminal. It can list, read and search one folder, changes
 nothing, and keeps the conversation in a durable session: each step is on the
 disk before the next one starts. Ctrl-C interrupts an answer and keeps what was
-said, marked; Ctrl-C again quits. With --session it goes on where it ended.
+said, marked; Ctrl-C again quits. With --session it goes on where it ended. A
+session starts with the first thing that is said.
 
 Without a key it talks with a few fixed rules, which say that they are no model.
 
@@ -62,12 +64,15 @@ Example:
     const tools = await toolsOf(values['folder'])
     const { store, name } = await openStore(values['store'], true)
     try {
-      const session = await sessionFor(store, values['session'])
-      say(`session ${session.id} in ${name}\nmodel ${model.name}; tools: list, read, search\n`)
-      const talk: Talk = { session, model, tools, budget, colour: terminal.colour }
-      await settleOpenCalls(session)
+      const id = typeof values['session'] === 'string' ? values['session'] : randomUUID()
+      let session = await sessionThere(store, id)
+      say(`session ${id} in ${name}\nmodel ${model.name}; tools: list, read, search\n`)
+      if (session !== undefined) await settleOpenCalls(session)
+      const begin = async (): Promise<Session> => (session ??= await newSession(store, id))
+      const talk: Talk = { begin, model, tools, budget, colour: terminal.colour }
       await (demo ? play(talk) : converse(talk, terminal))
-      say(`\n${session.len} messages in session ${session.id}; go on with: indelible chat --session ${session.id}${typeof values['store'] === 'string' ? ` --store ${shellWord(name)}` : ''}\n`)
+      if (session === undefined) return say('\nnothing was said, and no session was made\n')
+      say(`\n${counted(session.len, 'message')} in session ${id}; go on with: indelible chat --session ${shellWord(id)}${typeof values['store'] === 'string' ? ` --store ${shellWord(name)}` : ''}\n`)
     } finally {
       await store.close()()
     }
@@ -75,7 +80,8 @@ Example:
 }
 
 interface Talk {
-  readonly session: Session
+  /** The session; a new one starts here, with the first thing that is said. */
+  readonly begin: () => Promise<Session>
   readonly model: Model
   readonly tools: readonly Tool[]
   readonly budget: number
@@ -93,12 +99,15 @@ const toolsOf = async (folder: unknown): Promise<readonly Tool[]> => {
   }
 }
 
-const sessionFor = async (store: Store, id: unknown): Promise<Session> => {
-  const named = typeof id === 'string'
-  const opened = named ? await openSession(store, id)() : undefined
-  if (opened !== undefined && !isLeft(opened)) return opened.right
-  if (opened !== undefined && opened.left._tag !== 'NoSuchLog') throw new Unreadable(faultMessage(opened.left))
-  const created = await createSession(store, { ...(named && { id }), metadata: { title: 'chat' } })()
+const sessionThere = async (store: Store, id: string): Promise<Session | undefined> => {
+  const opened = await openSession(store, id)()
+  if (!isLeft(opened)) return opened.right
+  if (opened.left._tag === 'NoSuchLog') return undefined
+  throw new Unreadable(faultMessage(opened.left))
+}
+
+const newSession = async (store: Store, id: string): Promise<Session> => {
+  const created = await createSession(store, { id, metadata: { title: 'chat' } })()
   if (isLeft(created)) throw new Unreadable(faultMessage(created.left))
   await append(created.right, system(instructions))
   return created.right
@@ -120,7 +129,8 @@ const say = (text: string): void => void process.stdout.write(text)
 
 /** One turn: what the user says, and everything until the model has answered it. */
 const turn = async (talk: Talk, said: string, going: (stream: RunStream | undefined) => void): Promise<void> => {
-  const { session, model, tools, budget } = talk
+  const { model, tools, budget } = talk
+  const session = await talk.begin()
   await append(session, user(said.toWellFormed()))
   const settled = settle(session.view())
   if (isLeft(settled)) throw new Unreadable(`${pairingFaultText(settled.left)}; import the conversation anew to mend it`)

@@ -6,7 +6,7 @@ import { spawn, type IPty } from '@lydell/node-pty'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { afterAll, describe, expect, it } from 'vitest'
 import { settle, textOf, toolCallsOf, type Message } from 'indelible'
-import { openSession, verifySession, type Session } from 'indelible/session'
+import { listSessions, openSession, verifySession, type Session } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
 import { folderTools } from '../../src/cli/folder-tools.ts'
@@ -102,6 +102,32 @@ describe('indelible chat', () => {
     expect(resumed.session.len).toBe(len + 2)
     await resumed.close()
   }, 90_000)
+
+  it('starts no session before something is said', async () => {
+    const store = join(top, 'silent.db')
+    for (const args of [[], ['--session', 'quiet']]) {
+      const { pty, until, ended, shown } = terminal('--store', store, ...args)
+      await until('you> ')
+      pty.write('\u0004')
+      expect(await ended).toBe(0)
+      expect(shown()).toContain('nothing was said, and no session was made')
+    }
+    const opened = await sqliteStore({ path: store })()
+    if (isLeft(opened)) throw new Error('no store')
+    expect(await listSessions(opened.right)()).toMatchObject({ right: { sessions: [] } })
+    await opened.right.close()()
+    const { pty, until, ended, shown } = terminal('--store', store)
+    await until('you> ')
+    pty.write('hi\r')
+    await until('You said: hi')
+    pty.write('\u0004')
+    expect(await ended).toBe(0)
+    const id = /session (\S+) in/.exec(shown())?.[1] ?? ''
+    expect(shown()).toContain(`3 messages in session ${id}; go on with: indelible chat --session ${id} --store`)
+    const { session, close } = await reopened(id, store)
+    expect(said(session.view()).slice(1)).toEqual(['user: hi', expect.stringMatching(/^assistant: You said: hi/) as unknown])
+    await close()
+  }, 60_000)
 
   it('says what is wrong with how it was called', async () => {
     const wrong = async (...args: readonly string[]): Promise<string> => {
