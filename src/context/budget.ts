@@ -17,15 +17,28 @@ export type Budget = number | { readonly window: number; readonly completion: nu
  */
 export const usableTokens = (budget: Budget): number => {
   if (typeof budget === 'number') return Math.floor(tokens('budget', budget))
-  const window = tokens('budget.window', budget.window)
-  const completion = tokens('budget.completion', budget.completion)
-  return Math.max(0, Math.floor((window - (Math.min(completion, window / 4) + protocolReserve)) * estimateMargin))
+  const { window, answer, providers } = windowParts(budget)
+  return Math.max(0, Math.floor((window - (answer + providers)) * estimateMargin))
 }
 
-/** A number of tokens, or a TypeError that names what is none. */
-export const tokens = (name: string, value: number): number => {
+/** What a window is for beside messages, tools and system prompt. */
+export interface WindowParts {
+  readonly window: number
+  /** For the answer: what was asked for, or a quarter of the window. */
+  readonly answer: number
+  /** For what providers add. */
+  readonly providers: number
+}
+
+export const windowParts = (budget: Exclude<Budget, number>): WindowParts => {
+  const window = tokens('budget.window', budget.window)
+  return Object.freeze({ window, answer: Math.min(tokens('budget.completion', budget.completion), window / 4), providers: protocolReserve })
+}
+
+/** A number of tokens, or of something else, or a TypeError that names what is none. */
+export const tokens = (name: string, value: number, what = 'tokens'): number => {
   if (typeof value === 'number' && Number.isFinite(value) && value >= 0) return value
-  throw new TypeError(`${name} is ${String(value)}; expected a number of tokens: finite, at least 0`)
+  throw new TypeError(`${name} is ${String(value)}; expected a number of ${what}: finite, at least 0`)
 }
 
 const protocolReserve = 2048

@@ -6,7 +6,7 @@ import type { View } from '../history/index.ts'
 import type { Message, Settled } from '../message/index.ts'
 import type { ResidencyLevel } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
-import { tokens, usableTokens, type Budget } from './budget.ts'
+import { tokens, usableTokens, windowParts, type Budget } from './budget.ts'
 import type { ContextFault, MinimumPage } from './fault.ts'
 import { hiddenOf, itemsOf, levelIn, shown, tokensIn, type Line, type Segment } from './line.ts'
 import type { Range } from './marker.ts'
@@ -113,7 +113,10 @@ export const deriveContext = (view: View<Message>, options: DeriveOptions): Eith
     state = { ...state, line, count: line.messages.length, segments: line.segments.length, open: undefined }
     total = totalOf(state)
   }
-  if (total > settings.budget) return left(doesNotFit(state, total, settings.budget))
+  if (total > settings.budget) {
+    const beside = { ...(typeof options.budget === 'object' && { window: windowParts(options.budget) }), ...(reserved > 0 && { reserved }) }
+    return left(doesNotFit(state, total, settings.budget, beside))
+  }
   return right(contextOf(state, previous, total, settings.budget, policy, prices))
 }
 
@@ -199,7 +202,7 @@ const droppedIn = ({ line, segments, open }: State): readonly Range[] => {
   return Object.freeze(ranges)
 }
 
-const doesNotFit = ({ line, segments }: State, needed: number, budget: number): ContextFault => {
+const doesNotFit = ({ line, segments }: State, needed: number, budget: number, beside: Pick<ContextFault, 'window' | 'reserved'>): ContextFault => {
   const { renderer } = line
   const pages = line.segments.slice(0, segments).map((segment: Segment): MinimumPage => {
     const { from, to } = segment
@@ -207,7 +210,7 @@ const doesNotFit = ({ line, segments }: State, needed: number, budget: number): 
     return Object.freeze({ from, to, kinds: Object.freeze([...hiddenOf(segment, renderer).kinds.keys()]), level, tokens: tokensIn(segment, renderer) })
   })
   const largest = pages.toSorted((a, b) => b.tokens - a.tokens || a.from - b.from).slice(0, mostPages)
-  return Object.freeze({ _tag: 'MinimumDoesNotFit', needed, budget, pages: Object.freeze(largest) })
+  return Object.freeze({ _tag: 'MinimumDoesNotFit', needed, budget, ...beside, pages: Object.freeze(largest) })
 }
 
 const mostPages = 10

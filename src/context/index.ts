@@ -1,4 +1,4 @@
-export { usableTokens, type Budget } from './budget.ts'
+export { usableTokens, type Budget, type WindowParts } from './budget.ts'
 export { defaultPrices, deriveContext, type DerivedContext, type DeriveOptions, type Prices, type SentContext } from './derive.ts'
 export { degrade } from './degrade.ts'
 export { contextFaultText, type ContextFault, type MinimumPage } from './fault.ts'

@@ -11,6 +11,7 @@ import type { Message } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
 import type { ResidencyLevel } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
+import { tokens } from './budget.ts'
 import { adjusting, isEvidence, isProtected } from './degrade.ts'
 import { deriveContext, type DerivedContext, type SentContext } from './derive.ts'
 import type { ContextFault } from './fault.ts'
@@ -55,12 +56,14 @@ export interface ManagedView extends DerivedContext {
  * can become less: markers are then messages like any others, and what page tags and notes hold up is of the record.
  *
  * Cost    O(record)
- * Throws  TypeError, without a limit
+ * Throws  TypeError, without a limit, or where it is no number
  */
 export const manageHistory = (view: View<Message>, options: ManageOptions): ManagedView => {
   const { markOf = markInMeta, notes = [], previous } = options
   const limit = options.maxTokens ?? options.maxChars
   if (limit === undefined) throw new TypeError('manageHistory needs a limit: maxTokens or maxChars')
+  if (options.maxTokens === undefined) tokens('maxChars', limit, 'characters')
+  else tokens('maxTokens', limit)
   const estimate = options.maxTokens === undefined ? charactersOf : (options.estimate ?? estimateTokens)
   const retained = retainedIn(view, notes, markOf)
   const policy = managed(new Set(retained))

@@ -113,6 +113,16 @@ describe('a record that does not fit', () => {
       /^the least that must be sent takes \d+ tokens, but the budget is 100; most of it, \d+, is position 0 \(bootstrap, structured\); use a larger budget, or unpin what need not stay$/,
     )
   })
+  it('says what of a window is for other things than messages', () => {
+    const said = (options: Omit<DeriveOptions, 'policy'>): string => {
+      const derived = deriveContext(recordOf(conversation()), options)
+      return isLeft(derived) ? contextFaultText(derived.left) : 'it fits'
+    }
+    expect(said({ budget: { window: 1000, completion: 900 } })).toMatch(/^the least that must be sent takes \d+ tokens, but the budget is 0 \(a window of 1,000, less 250 for the answer, 2,048 for what providers add, and a tenth for wrong estimates\); most of it/)
+    expect(said({ budget: { window: 3000, completion: 100 }, toolTokens: 700, systemTokens: 300 })).toContain('(a window of 3,000, less 100 for the answer, 2,048 for what providers add, 1,000 for tools and system prompt, and a tenth for wrong estimates)')
+    expect(said({ budget: 500, toolTokens: 490 })).toContain('but the budget is 10 (after 490 for tools and system prompt); ')
+    expect(said({ budget: 5 })).toMatch(/but the budget is 5; most/)
+  })
   it('fits at exactly the tokens that the fault says it needs', () => {
     const view = recordOf([system('Rule. '.repeat(2000)), ...conversation().slice(1)])
     const derived = deriveContext(view, { budget: 100 })

@@ -161,6 +161,8 @@ describe('manageHistory', () => {
   })
   it('needs a limit', () => {
     expect(() => manageHistory(view, {} as { maxTokens: number })).toThrow('manageHistory needs a limit: maxTokens or maxChars')
+    expect(() => manageHistory(view, { maxTokens: NaN })).toThrow('maxTokens is NaN; expected a number of tokens: finite, at least 0')
+    expect(() => manageHistory(view, { maxChars: -1 })).toThrow('maxChars is -1; expected a number of characters: finite, at least 0')
   })
   it('what follows a test result ends at the next message with a mark, in meta or as a page', () => {
     const result = marked(user('2 tests fail.'), { mark: 'test_result' })
