@@ -10,7 +10,7 @@ import { namedConversation } from './conversation.ts'
 import { oneFile, pathOf } from './input.ts'
 import { storeHelp, storeOption } from './place.ts'
 import { policyOf, tokensOf } from './replay.ts'
-import { fit, grouped, oneLine, padEnd, padStart } from './screen.ts'
+import { counted, fit, grouped, oneLine, padEnd, padStart } from './screen.ts'
 
 export const context: Command = {
   name: 'context',
@@ -75,7 +75,7 @@ const summaryOf = ({ tokens, budget, length, epoch, provenance, dropped, digest 
 
 function* listing(context: DerivedContext, view: View<Message>, columns: number): Generator<string> {
   const all = [...view].reduce((sum, message) => sum + estimateTokens(message), 0)
-  yield `context: ${grouped(context.messages.length)} messages, ${grouped(context.tokens)} of ${grouped(context.budget)} tokens (the record takes ${grouped(all)}); ${context.provenance.join(', ')}`
+  yield `context: ${counted(context.messages.length, 'message')}, ${grouped(context.tokens)} of ${grouped(context.budget)} tokens (the record takes ${grouped(all)}); ${context.provenance.join(', ')}`
   yield ''
   yield fit(`${padEnd('source', 22)}  ${padEnd('role', 9)}  ${padStart('tokens', 7)}  content`, columns)
   for (const [index, message] of [...context.messages].entries()) {

@@ -4,7 +4,7 @@ import { Misuse, type Command } from './command.ts'
 import { namedConversation } from './conversation.ts'
 import { oneFile } from './input.ts'
 import { storeHelp, storeOption } from './place.ts'
-import { fit, grouped, padEnd, padStart } from './screen.ts'
+import { counted, fit, grouped, padEnd, padStart } from './screen.ts'
 
 export const replay: Command = {
   name: 'replay',
@@ -56,7 +56,7 @@ Example:
     await terminal.print([title, ''])
     for (const [index, budget] of budgets.entries()) {
       const replays = chosen.map((policy) => judge(view, { budget, policy }))
-      await terminal.print([...(index > 0 ? [''] : []), `budget ${grouped(budget)} tokens, ${grouped(replays[0]?.calls ?? 0)} calls`, ...table(replays, terminal.columns)])
+      await terminal.print([...(index > 0 ? [''] : []), `budget ${grouped(budget)} tokens, ${counted(replays[0]?.calls ?? 0, 'call')}`, ...table(replays, terminal.columns)])
     }
   },
 }
@@ -104,7 +104,7 @@ function* table(replays: readonly Replay[], width: number): Generator<string> {
   for (const { policy, faults, unfit, calls } of replays) {
     const named = Object.entries(faults).filter(([, count]) => count > 0)
     if (named.length > 0) yield fit(`${policy}: ${named.map(([name, count]) => `${name} ${grouped(count)}`).join(', ')}`, width)
-    if (unfit > 0) yield fit(`${policy}: for ${grouped(unfit)} of ${grouped(calls)} calls not even the minimum fits; they are not counted`, width)
+    if (unfit > 0) yield fit(`${policy}: for ${grouped(unfit)} of ${counted(calls, 'call')} not even the minimum fits; they are not counted`, width)
   }
 }
 

@@ -56,7 +56,7 @@ export function* groups<T>(all: readonly T[], kindOf: (each: T) => string, place
     yield fit(`  ${padStart(grouped(times.get(kind) ?? 0), 6)} × ${kind}`, columns)
     yield fit(`           at ${first.join(', ')}${found.size > mostPlaces ? ', …' : ''}`, columns)
   }
-  if (places.size > mostShown) yield `  … and ${places.size - mostShown} more kinds`
+  if (places.size > mostShown) yield `  … and ${places.size - mostShown} more`
 }
 
 const mostShown = 20

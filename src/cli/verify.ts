@@ -69,7 +69,7 @@ const damageText = (fault: SessionFault | StoreFault): string => {
   if (fault._tag !== 'Diverged') return faultText(fault)
   const { expected, actual } = fault
   return actual.size < expected.size
-    ? `cut off: it has ${actual.size} rows, and had ${expected.size}`
+    ? `cut off: it has ${counted(actual.size, 'row')}, and had ${expected.size}`
     : `rewritten: its first ${expected.size} rows are not those that the head ${headText(expected)} stands for`
 }
 

@@ -79,7 +79,7 @@ export const recallFaultText = (fault: RecallFault): string => {
   switch (fault._tag) {
     case 'NoMatch':
       return 'position' in fault.request
-        ? `there is no ${asked}: the record has ${fault.length} entries, from position 0`
+        ? `there is no ${asked}: the record has ${fault.length} ${fault.length === 1 ? 'entry' : 'entries'}, from position 0`
         : `nothing in the record matches ${asked}; try other words, or a position that a marker names`
     case 'Denied':
       return `what was found for ${asked} may not be given out`

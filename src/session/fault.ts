@@ -45,7 +45,7 @@ export const sessionFaultText = (fault: SessionFault): string => {
     case 'SessionConflict':
       return `session ${name(fault.id)} has grown from ${fault.expectedLen} to ${fault.len} messages; nothing was appended: read what was missed and append again, or fork it at ${fault.expectedLen}`
     case 'SessionGap':
-      return `session ${name(fault.id)} has ${fault.len} messages, so nothing can be appended at ${fault.expectedLen}: append what is between them first`
+      return `session ${name(fault.id)} has ${fault.len} ${fault.len === 1 ? 'message' : 'messages'}, so nothing can be appended at ${fault.expectedLen}: append what is between them first`
     case 'SessionSealed':
       return `session ${name(fault.id)} is sealed at ${fault.len} ${fault.len === 1 ? 'message' : 'messages'}; nothing can be appended to it: fork it to go on`
     case 'SessionClosed':

@@ -99,7 +99,7 @@ const readHead = (entry: JsonObject, rows: number, line: number, { origin, damag
   if (typeof size !== 'number') throw new Unexpected(['head', 'size'], 'a number', size)
   if (root !== undefined && (typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root))) throw new Unexpected(['head', 'root'], '64 lowercase hexadecimal digits', root)
   origin.head = { size, ...(root !== undefined && { root }) }
-  if (size !== rows) damage(line, `counts ${size} rows, but ${rows} stand before it`)
+  if (size !== rows) damage(line, `counts ${size} ${size === 1 ? 'row' : 'rows'}, but ${rows} ${rows === 1 ? 'stands' : 'stand'} before it`)
 }
 
 const readNote = (entry: JsonObject, line: number, sink: Sink): void => {

@@ -1,6 +1,6 @@
 /** `indelible context` as a person runs it. */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
@@ -16,6 +16,11 @@ const indelible = (args: readonly string[], columns = 100) =>
   spawnSync(process.execPath, [join(root, 'src/cli/main.ts'), ...args], { encoding: 'utf8', input: '', env: { PATH: process.env['PATH'], COLUMNS: String(columns) } })
 
 describe('indelible context', () => {
+  it('counts one as one', () => {
+    const one = join(mkdtempSync(join(tmpdir(), 'indelible-one-')), 'one.json')
+    writeFileSync(one, '[{"role":"user","content":"hi"}]')
+    expect(indelible(['context', one]).stdout).toMatch(/^context: 1 message, /m)
+  })
   it('prints what would be sent, and where it comes from', () => {
     const { status, stdout, stderr } = indelible(['context', example, '--budget', '800'])
     expect([status, stderr]).toEqual([0, ''])
