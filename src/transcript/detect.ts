@@ -40,8 +40,8 @@ export class Beginning {
       this.#entries.push(entry)
     }
     const isLast = this.#looked === mostLines
-    // After an entry and another line it can't be one value.
-    if (this.format === undefined && this.startsWithEntry && this.#looked > 1 && (isLast || this.#isClear())) this.format = this.likely()
+    // More than one line, most of them entries: that is never one value.
+    if (this.format === undefined && this.#looked > 1 && (isLast || this.#isClear())) this.format = this.likely()
     return this.format !== undefined || this.#isList || isLast
   }
 

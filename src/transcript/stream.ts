@@ -17,7 +17,7 @@ import type { Transcript, TranscriptOptions } from './transcript.ts'
  * twice, the first time for the `end` alone.
  *
  * Memory  one line, and in files with branches the id of every entry and 8 bytes more. A file that is one JSON value is
- *         held whole; so are lines of Anthropic's messages, and a file of messages whose first line is damaged
+ *         held whole; so are lines of Anthropic's messages
  * Throws  what `source` throws, nothing else
  * Cost    O(bytes); bench: transcript-stream
  * @example
