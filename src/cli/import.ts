@@ -5,7 +5,7 @@ import { describeSession, importTranscript, type SessionInfo } from '../session/
 import type { Store } from '../store/index.ts'
 import type { Transcript } from '../transcript/index.ts'
 import { Misuse, type Call, type Command } from './command.ts'
-import { nameOf, pickOf, readTranscriptFile } from './input.ts'
+import { nameOf, pickOf, transcriptsOf } from './input.ts'
 import { answer, headText, storeHelp, storeOption, withStore } from './place.ts'
 import { counted } from './screen.ts'
 
@@ -42,11 +42,12 @@ Example:
     const only = values['pick'] === undefined ? undefined : pickOf(values)
     await withStore(call, { make: true }, async (store) => {
       for (const path of positionals) {
-        const first = await readTranscriptFile(path, { pick: only ?? 0 }, terminal)
+        const read = await transcriptsOf(path, terminal)
+        const first = await read({ pick: only ?? 0 })
         const several = only === undefined && first.count > 1
         if ((several || positionals.length > 1) && values['id'] !== undefined) throw new Misuse('--id names one session, and there are several conversations: choose one with --pick')
         for (let pick = first.pick; pick < (several ? first.count : first.pick + 1); pick++) {
-          const transcript = pick === first.pick ? first : await readTranscriptFile(path, { pick }, terminal)
+          const transcript = pick === first.pick ? first : await read({ pick })
           await importOne(call, store, path, transcript, several)
         }
       }

@@ -6,7 +6,7 @@ import { basename } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { createHistory, type View } from '../history/index.ts'
 import { codecFaultText, type Message } from '../message/index.ts'
-import { assembleTranscript, readTranscriptStream, type Transcript, type TranscriptEvent, type TranscriptOptions } from '../transcript/index.ts'
+import { assembleTranscript, readTranscript, readTranscriptStream, type Transcript, type TranscriptEvent, type TranscriptOptions } from '../transcript/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from './command.ts'
 import { counted } from './screen.ts'
 
@@ -38,6 +38,19 @@ export const readTranscriptFile = async (path: string, options: TranscriptOption
   const transcript = assembleTranscript(events)
   if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${codecFaultText(transcript.left)}`)
   return transcript.right
+}
+
+/** The same for whoever reads several conversations of a file. Standard input can be read once, so it is kept. */
+export const transcriptsOf = async (path: string, terminal: Terminal): Promise<(options: TranscriptOptions) => Promise<Transcript>> => {
+  if (path !== '-') return (options) => readTranscriptFile(path, options, terminal)
+  const pieces: Uint8Array[] = []
+  for await (const piece of bytesOf(path, terminal)) pieces.push(piece)
+  const bytes = Buffer.concat(pieces)
+  return async (options) => {
+    const transcript = readTranscript(bytes, options)
+    if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${codecFaultText(transcript.left)}`)
+    return transcript.right
+  }
 }
 
 /** What was read, in a few words: name, format, which of several, how many messages. */

@@ -133,6 +133,8 @@ describe('several conversations', () => {
     writeFileSync(path, JSON.stringify([0, 1, 2].map((run) => ({ task_id: run, traj: [{ role: 'user', content: `run ${run}` }] }))))
     expect(indelible('import', path, example).lines.map((line) => line.split(':')[0])).toEqual(['runs-0', 'runs-1', 'runs-2', 'coding-agent'])
     expect(indelible('import', path, '--pick', '1', '--id', 'one').lines).toHaveLength(1)
+    const heard = piped(newHome(), readFileSync(path, 'utf8'), 'import', '-')
+    expect([heard.status, heard.lines.map((line) => line.split(':')[0])]).toEqual([0, ['conversation-0', 'conversation-1', 'conversation-2']])
     expect(indelible('show', 'one', '--json').stdout).toContain('run 1')
     expect(indelible('import', path, '--id', 'x').status).toBe(2)
   })
