@@ -82,8 +82,8 @@ export const exportSession =
  * a `Conflict`, another record `Diverged`. At the end both heads are the same, or that is `OtherHead`; until then it is no
  * session.
  *
- * The record is copied, with its metadata and with the stored files that its messages name: not when it was created, nor the ids of its operations, and a fork's rows
- * once more.
+ * The record is copied, with its metadata and with the stored files that its messages name: not when it was created, nor
+ * the ids of its operations, and a fork's rows once more.
  *
  * Cost    O(session), in pieces; the record is in memory meanwhile
  */
