@@ -1,29 +1,29 @@
 /** What a run that was cut off has left: calls without results, and calls that are in no message. */
+import type { View } from '../history/index.ts'
 import { interruptedResults, openCalls, text, toolCallsOf, type Message, type OpenCall } from '../message/index.ts'
 import type { Mirror } from './mirror.ts'
 import type { StartedCall } from './session.ts'
 
-interface LastTurn {
-  readonly from: number
-  readonly open: readonly OpenCall[]
+/** The calls that the last assistant message left open, if nothing but results stands behind it. */
+export const openIn = ({ history }: Mirror): readonly OpenCall[] => {
+  const view = history.view()
+  const from = lastTurnOf(view)
+  return Object.freeze(openCalls(view.slice(from)).map((call) => Object.freeze({ ...call, position: from + call.position })))
 }
 
-/** The calls that the last assistant message left open, if nothing but results stands behind it. */
-export const lastTurn = ({ history }: Mirror): LastTurn => {
-  const view = history.view()
+/** Where the last message stands that is not a tool's; 0, if there is none. */
+const lastTurnOf = (view: View<Message>): number => {
   let from = view.length - 1
-  while (from >= 0 && view.at(from)?.role === 'tool') from -= 1
-  if (from < 0) return { from: 0, open: Object.freeze([]) }
-  return { from, open: Object.freeze(openCalls(view.slice(from)).map((call) => Object.freeze({ ...call, position: from + call.position }))) }
+  while (from > 0 && view.at(from)?.role === 'tool') from -= 1
+  return Math.max(0, from)
 }
 
 export const interruptedIn = (mirror: Mirror, reason: string | undefined): readonly Message[] => {
-  const { open } = lastTurn(mirror)
   const started = new Set<string>()
   for (const note of mirror.notes.view()) if (note.type === 'tool_started') started.add(note.callId)
   const said = (call: OpenCall): string => reason ?? (started.has(call.id) ? 'The run was cut off while this tool was at work; it may have had effects.' : 'The run was cut off before this tool gave a result.')
   const unfinished = unfinishedIn(mirror)
-  return Object.freeze([...open.flatMap((call) => interruptedResults([call], said(call))), ...(unfinished.length === 0 ? [] : [noteOfUnfinished(unfinished, reason)])])
+  return Object.freeze([...openIn(mirror).flatMap((call) => interruptedResults([call], said(call))), ...(unfinished.length === 0 ? [] : [noteOfUnfinished(unfinished, reason)])])
 }
 
 /** The calls that were started since the last message, but for those that it has. */
@@ -37,9 +37,7 @@ export const unfinishedIn = ({ history, notes, noteRows }: Mirror): readonly Sta
     started.unshift(Object.freeze(call))
   }
   if (started.length === 0) return Object.freeze(started)
-  let from = view.length - 1
-  while (from > 0 && view.at(from)?.role === 'tool') from -= 1
-  const recorded = new Set([...view.slice(from)].flatMap((message) => toolCallsOf(message).map(({ id }) => id)))
+  const recorded = new Set([...view.slice(lastTurnOf(view))].flatMap((message) => toolCallsOf(message).map(({ id }) => id)))
   return Object.freeze(started.filter(({ callId }) => !recorded.has(callId)))
 }
 

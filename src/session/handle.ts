@@ -8,7 +8,7 @@ import { classify, isPageKind, type PageKind } from '../pages/index.ts'
 import { encodeRow } from '../refs/index.ts'
 import type { LogInfo, Store } from '../store/index.ts'
 import type { SessionFault, SessionTask } from './fault.ts'
-import { interruptedIn, lastTurn, unfinishedIn } from './cut-off.ts'
+import { interruptedIn, openIn, unfinishedIn } from './cut-off.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { addNote, type Mirror } from './mirror.ts'
 import type { AppendOptions, MetadataDraft, Appendable, ReadonlySession, SealedSession, Session, SessionReader } from './session.ts'
@@ -97,7 +97,7 @@ const readerOf = (mirror: Mirror, described: Described): Reading => {
     head: () => mirror.head,
     info: () => Object.freeze({ ...described.info, len: mirror.history.len, head: mirror.head }),
     metadata: () => described.info.metadata,
-    openCalls: () => lastTurn(mirror).open,
+    openCalls: () => openIn(mirror),
   }
 }
 

@@ -7,6 +7,17 @@ import type { LogInfo, RowKind, RowRange } from './store.ts'
 /** The most rows that a `Conflict` carries. */
 export const maxMissed = 1000
 
+/** Thrown within a driver: a position that should have a row and has none, or none that can be read. */
+export class Damaged {
+  readonly position: number
+  readonly reason: string
+
+  constructor(position: number, reason: string) {
+    this.position = position
+    this.reason = reason
+  }
+}
+
 /** Where a row stands among its kind. */
 export interface Placed {
   readonly kind: RowKind

@@ -12,7 +12,11 @@ export interface BlockPlace {
 
 /** The cases of the suite. Each makes a place of its own, so they may run side by side. */
 export const blockContract = (name: string, makePlace: () => Promise<BlockPlace>): readonly ContractCase[] =>
-  Object.entries(blockCases).map(([title, work]) => ({
+  casesOn(name, blockCases, makePlace)
+
+/** Each case on a store of its own, which is left behind it. */
+export const casesOn = <S>(name: string, cases: { readonly [title: string]: (store: S) => Promise<void> }, makePlace: () => Promise<{ readonly store: S; readonly leave?: () => Promise<void> }>): readonly ContractCase[] =>
+  Object.entries(cases).map(([title, work]) => ({
     name: `${name}: ${title}`,
     run: async () => {
       const place = await makePlace()

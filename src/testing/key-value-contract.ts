@@ -1,6 +1,6 @@
 /** The suite that every key-value store must pass which is to keep blocks. */
 import { keyValueBlocks, removeBlocks, type BlockStore, type KeyValueStore } from '../store/index.ts'
-import { blockContract, bytes } from './block-contract.ts'
+import { blockContract, bytes, casesOn } from './block-contract.ts'
 import { done, same, type ContractCase } from './check.ts'
 
 /** Where the suite runs: a store that is empty at first. */
@@ -18,17 +18,7 @@ export interface KeyValuePlace {
  * for (const { name, run } of keyValueContract('redis', async () => ({ store: await emptyRedis() }))) it(name, run)
  */
 export const keyValueContract = (name: string, makePlace: () => Promise<KeyValuePlace>): readonly ContractCase[] => [
-  ...Object.entries(keyValueCases).map(([title, work]) => ({
-    name: `${name}: ${title}`,
-    run: async () => {
-      const place = await makePlace()
-      try {
-        await work(place.store)
-      } finally {
-        await place.leave?.()
-      }
-    },
-  })),
+  ...casesOn(name, keyValueCases, makePlace),
   ...blockContract(`${name}, its blocks`, async () => {
     const place = await makePlace()
     return { store: keyValueBlocks(place.store, { scope: 'a scope: ./*' }), leave: async () => place.leave?.() }

@@ -1,20 +1,8 @@
 /** Rows of a log in the database: reading them, whichever segments hold them, in a fixed number of statements. */
-import type { Placed, Positions } from '../lookup.ts'
-import { positionsOf } from '../lookup.ts'
+import { Damaged, positionsOf, type Placed, type Positions } from '../lookup.ts'
 import type { RowKind, RowRange, StoredRow } from '../store.ts'
 import type { Query } from './database.ts'
 import { plain, type Log } from './log.ts'
-
-/** A position that should have a row and has none. */
-export class Damaged {
-  readonly position: number
-  readonly reason: string
-
-  constructor(position: number, reason: string) {
-    this.position = position
-    this.reason = reason
-  }
-}
 
 /** What is kept beside a row. */
 interface Beside extends Placed {

@@ -9,14 +9,14 @@ import type { Hash } from '../../digest/index.ts'
 import { peakEnds } from '../../proof/index.ts'
 import type { CheckedAppend, CheckedRow } from '../driver.ts'
 import type { StoreFault } from '../fault.ts'
-import { maxMissed } from '../lookup.ts'
+import { Damaged, maxMissed } from '../lookup.ts'
 import type { Appended, Head } from '../store.ts'
 import { headOf } from '../tree.ts'
 import { appendStatement, bytesOf, grown, type Growth } from './append.ts'
 import { stateOf, type Database } from './database.ts'
 import { faultOf, foreignKey, patiently, type Place } from './fault.ts'
 import { findLog, logColumns, logsOf, type Log } from './log.ts'
-import { Damaged, LogRows } from './rows.ts'
+import { LogRows } from './rows.ts'
 
 type Answered = Either<StoreFault, Appended>
 
@@ -249,7 +249,6 @@ const keyOf = ({ scope, id }: Job): string => `${scope}\0${id}` // neither has a
 
 /** Whether one of the steps is the same operation: that one answers for both, once it is done. */
 const repeats = ({ steps }: Growth, { append }: Job): boolean => append.operation !== undefined && steps.some((step) => step.append.operation === append.operation)
-
 
 /** What rows that are not there are for who wanted them. */
 export const damageOr = (error: unknown, id: string): StoreFault | undefined =>

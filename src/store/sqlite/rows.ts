@@ -1,6 +1,6 @@
 /** Rows of a log in the file: which segment holds them, and reading them. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { Placed } from '../lookup.ts'
+import { Damaged, type Placed } from '../lookup.ts'
 import type { StoredRow } from '../store.ts'
 
 /** A stretch of positions, and the segment that holds their rows. */
@@ -8,17 +8,6 @@ interface Stretch {
   readonly segment: number
   readonly from: number
   readonly to: number
-}
-
-/** A position that should have a row and has none, or none that can be read. */
-export class Damaged {
-  readonly position: number
-  readonly reason: string
-
-  constructor(position: number, reason: string) {
-    this.position = position
-    this.reason = reason
-  }
 }
 
 interface Held {
