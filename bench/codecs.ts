@@ -3,16 +3,18 @@ import { coerceMessageLikeToMessage, type MessageFieldWithRole } from '@langchai
 import { convertToModelMessages, type UIMessage } from 'ai'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { mend, type Codec } from 'indelible'
-import { aiModelMessages, aiUiMessages } from 'indelible/message/ai-sdk'
-import { anthropic } from 'indelible/message/anthropic'
-import { openaiChat } from 'indelible/message/openai-chat'
-import { openaiResponses } from 'indelible/message/openai-responses'
+import { aiModelMessages, aiUiMessages } from 'indelible/codecs/ai-sdk'
+import { anthropic } from 'indelible/codecs/anthropic'
+import { openaiChat } from 'indelible/codecs/openai-chat'
+import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { machine, measure, report, type Contender } from './measure.ts'
 import { messageAt, source } from './messages.ts'
 
 const codecs: readonly Codec<unknown>[] = [openaiChat, openaiResponses, anthropic, aiModelMessages, aiUiMessages]
 
-const right = <T>(found: { readonly _tag: 'Right'; readonly right: T } | { readonly _tag: 'Left'; readonly left: unknown }): T => {
+const right = <T>(
+  found: { readonly _tag: 'Right'; readonly right: T } | { readonly _tag: 'Left'; readonly left: unknown },
+): T => {
   if (isLeft(found)) throw new Error(JSON.stringify(found.left))
   return found.right
 }
@@ -33,8 +35,19 @@ for (const length of sizes) {
       { name: 'JSON.parse', operations: length, prepare: () => () => JSON.parse(text) as unknown },
       { name: 'decode', operations: length, prepare: () => () => codec.decode(wire) },
     ]
-    if (codec === openaiChat) read.push({ name: 'LangChain', operations: length, prepare: () => () => (wire as readonly MessageFieldWithRole[]).map((message) => coerceMessageLikeToMessage(message)) })
-    if (codec === aiUiMessages) read.push({ name: 'ai, convertToModelMessages', operations: length, prepare: () => () => convertToModelMessages(wire as UIMessage[]) })
+    if (codec === openaiChat)
+      read.push({
+        name: 'LangChain',
+        operations: length,
+        prepare: () => () =>
+          (wire as readonly MessageFieldWithRole[]).map((message) => coerceMessageLikeToMessage(message)),
+      })
+    if (codec === aiUiMessages)
+      read.push({
+        name: 'ai, convertToModelMessages',
+        operations: length,
+        prepare: () => () => convertToModelMessages(wire as UIMessage[]),
+      })
     const rounds = length > 10_000 ? 3 : 9
     reading.push([label, await measure(read, rounds)])
     writing.push([

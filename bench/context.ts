@@ -4,11 +4,21 @@
  *
  * `node context.ts [small]`: `small` for a quick look at smaller sizes.
  */
-import { pruneMessages, type ModelMessage } from 'ai'
-import { AIMessage, HumanMessage, ToolMessage, trimMessages, type BaseMessage } from '@langchain/core/messages'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { createHistory, settle, type Message, type Part, type View } from 'indelible'
-import { defaultPrices, deriveContext, estimateTokens, incremental, oracle, paged, replay, reset, window, type DerivedContext } from 'indelible/context'
+import { createHistory, settle, type Message, type View } from 'indelible'
+import {
+  defaultPrices,
+  deriveContext,
+  estimateTokens,
+  incremental,
+  oracle,
+  paged,
+  replay,
+  reset,
+  window,
+  type DerivedContext,
+} from 'indelible/context'
+import { aiSdk, langChain, type Peer } from './context-peers.ts'
 import { machine } from './measure.ts'
 import { session } from './messages.ts'
 
@@ -32,14 +42,21 @@ interface Row {
 }
 
 const ofPolicy = (policy: Parameters<typeof replay>[1]['policy'], budget: number): Row => {
-  const { policy: name, faults, rereads, repeats, ...figures } = replay(view, { budget, ...(policy !== undefined && { policy }) })
-  return { ...figures, name, refused: faults.pairingViolated, overBudget: faults.overBudget, lost: faults.silentLoss, rereads: `${rereads} of ${repeats}` }
-}
-
-/** A peer: from the messages before a call to those that it would send, with what each is of. */
-interface Peer {
-  readonly name: string
-  readonly trim: (upTo: number, budget: number) => Promise<readonly Message[]>
+  const {
+    policy: name,
+    faults,
+    rereads,
+    repeats,
+    ...figures
+  } = replay(view, { budget, ...(policy !== undefined && { policy }) })
+  return {
+    ...figures,
+    name,
+    refused: faults.pairingViolated,
+    overBudget: faults.overBudget,
+    lost: faults.silentLoss,
+    rereads: `${rereads} of ${repeats}`,
+  }
 }
 
 const ofPeer = async ({ name, trim }: Peer, budget: number): Promise<Row> => {
@@ -78,68 +95,20 @@ const ofPeer = async ({ name, trim }: Peer, budget: number): Promise<Row> => {
   }
 }
 
-const textOf = (parts: readonly Part[]): string => parts.map((part) => (part.type === 'text' ? part.text : '')).join('\n')
-
-/** LangChain's `trimMessages`: the last messages that fit, from a human or AI message on, counted by our estimate. */
-const langChain = (): Peer => {
-  const converted: BaseMessage[] = recording.map((message, position) => {
-    const id = String(position)
-    if (message.role === 'assistant')
-      return new AIMessage({
-        id,
-        content: textOf(message.content),
-        tool_calls: message.content.flatMap((part) => (part.type === 'tool_call' ? [{ id: part.id, name: part.name, args: JSON.parse(part.arguments) as Record<string, unknown>, type: 'tool_call' as const }] : [])),
-      })
-    const [first] = message.content
-    if (first?.type === 'tool_result') return new ToolMessage({ id, content: textOf(first.content), tool_call_id: first.callId })
-    return new HumanMessage({ id, content: textOf(message.content) })
-  })
-  const recorded = ({ id }: BaseMessage): Message => recording[Number(id)] as Message
-  return {
-    name: 'LangChain trimMessages',
-    trim: async (upTo, budget) => {
-      const kept = await trimMessages(converted.slice(0, upTo), {
-        maxTokens: budget,
-        strategy: 'last',
-        startOn: ['human', 'ai'],
-        tokenCounter: (messages) => messages.reduce((sum, message) => sum + estimateTokens(recorded(message)), 0),
-      })
-      return kept.map(recorded)
-    },
-  }
-}
-
-/** The AI SDK's `pruneMessages`. It knows no budget: tool calls and reasoning before the last 20 messages go. */
-const aiSdk = (): Peer => {
-  const parts = new Map<object, Part>()
-  const roles = { tool: 'tool', assistant: 'assistant', user: 'user', system: 'system', developer: 'system' } as const
-  const kept = <T extends object>(made: T, part: Part): T => (parts.set(made, part), made)
-  const converted = recording.map((message): ModelMessage => {
-    const content = message.content.map((part) => {
-      if (part.type === 'tool_call') return kept({ type: 'tool-call', toolCallId: part.id, toolName: part.name, input: JSON.parse(part.arguments) as unknown }, part)
-      if (part.type === 'tool_result') return kept({ type: 'tool-result', toolCallId: part.callId, toolName: part.name ?? 'tool', output: { type: 'text', value: textOf(part.content) } }, part)
-      if (part.type === 'reasoning') return kept({ type: 'reasoning', text: part.text }, part)
-      return kept({ type: 'text', text: part.type === 'text' ? part.text : part.type }, part)
-    })
-    return { role: roles[message.role], content } as ModelMessage
-  })
-  return {
-    name: 'AI SDK pruneMessages',
-    trim: async (upTo) =>
-      pruneMessages({ messages: converted.slice(0, upTo), reasoning: 'before-last-message', toolCalls: 'before-last-20-messages', emptyMessages: 'remove' }).map(
-        ({ role, content }): Message => ({ role, content: (content as readonly object[]).flatMap((part) => parts.get(part) ?? []) }),
-      ),
-  }
-}
-
 const policies = [paged, reset, incremental, window, oracle()]
 
 console.log(`${machine()}; a coding session of ${recording.length} messages\n`)
 for (const budget of budgets) {
   console.log(`### ${budget.toLocaleString('en')} tokens\n`)
-  console.log('| | tokens sent | cacheable | cost | of window | median | p99 | refused | over budget | lost without a word | rereads |')
+  console.log(
+    '| | tokens sent | cacheable | cost | of window | median | p99 | refused | over budget | lost without a word | rereads |',
+  )
   console.log('|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|---:|')
-  const rows = [...policies.map((policy) => ofPolicy(policy, budget)), await ofPeer(langChain(), budget), await ofPeer(aiSdk(), budget)]
+  const rows = [
+    ...policies.map((policy) => ofPolicy(policy, budget)),
+    await ofPeer(langChain(recording), budget),
+    await ofPeer(aiSdk(recording), budget),
+  ]
   const base = rows.find(({ name }) => name === 'window')?.cost ?? NaN
   for (const { name, tokens, cacheable, cost, median, p99, refused, overBudget, lost, rereads } of rows)
     console.log(

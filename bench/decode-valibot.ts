@@ -5,7 +5,11 @@ const meta = v.optional(v.record(v.string(), v.unknown()))
 const source = v.variant('type', [
   v.strictObject({ type: v.literal('url'), url: v.string(), mediaType: v.optional(v.string()) }),
   v.strictObject({ type: v.literal('base64'), data: v.string(), mediaType: v.string() }),
-  v.strictObject({ type: v.literal('block'), id: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)), mediaType: v.optional(v.string()) }),
+  v.strictObject({
+    type: v.literal('block'),
+    id: v.pipe(v.string(), v.regex(/^[0-9a-f]{64}$/)),
+    mediaType: v.optional(v.string()),
+  }),
 ])
 const text = v.strictObject({ type: v.literal('text'), text: v.string(), meta })
 const image = v.strictObject({ type: v.literal('image'), source, meta })
@@ -28,7 +32,14 @@ const message = v.strictObject({
         isError: v.optional(v.boolean()),
         meta,
       }),
-      v.strictObject({ type: v.literal('reasoning'), text: v.string(), summary: v.optional(v.array(v.string())), signature: v.optional(v.string()), encrypted: v.optional(v.string()), meta }),
+      v.strictObject({
+        type: v.literal('reasoning'),
+        text: v.string(),
+        summary: v.optional(v.array(v.string())),
+        signature: v.optional(v.string()),
+        encrypted: v.optional(v.string()),
+        meta,
+      }),
       v.strictObject({ type: v.literal('refusal'), text: v.string(), meta }),
     ]),
   ),

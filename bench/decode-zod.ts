@@ -5,7 +5,11 @@ const meta = z.record(z.string(), z.unknown()).optional()
 const source = z.discriminatedUnion('type', [
   z.strictObject({ type: z.literal('url'), url: z.string(), mediaType: z.string().optional() }),
   z.strictObject({ type: z.literal('base64'), data: z.string(), mediaType: z.string() }),
-  z.strictObject({ type: z.literal('block'), id: z.string().regex(/^[0-9a-f]{64}$/), mediaType: z.string().optional() }),
+  z.strictObject({
+    type: z.literal('block'),
+    id: z.string().regex(/^[0-9a-f]{64}$/),
+    mediaType: z.string().optional(),
+  }),
 ])
 const text = z.strictObject({ type: z.literal('text'), text: z.string(), meta })
 const image = z.strictObject({ type: z.literal('image'), source, meta })
@@ -28,7 +32,14 @@ const message = z.strictObject({
         isError: z.boolean().optional(),
         meta,
       }),
-      z.strictObject({ type: z.literal('reasoning'), text: z.string(), summary: z.array(z.string()).optional(), signature: z.string().optional(), encrypted: z.string().optional(), meta }),
+      z.strictObject({
+        type: z.literal('reasoning'),
+        text: z.string(),
+        summary: z.array(z.string()).optional(),
+        signature: z.string().optional(),
+        encrypted: z.string().optional(),
+        meta,
+      }),
       z.strictObject({ type: z.literal('refusal'), text: z.string(), meta }),
     ]),
   ),

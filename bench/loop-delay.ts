@@ -23,7 +23,8 @@ interface Way {
 
 const logs = 64
 const seconds = process.argv.includes('--quick') ? 1 : 5
-const schema = 'pragma journal_mode = wal; create table if not exists row (id integer primary key, log integer not null, body text not null) strict'
+const schema =
+  'pragma journal_mode = wal; create table if not exists row (id integer primary key, log integer not null, body text not null) strict'
 const insert = 'insert into row (log, body) values (?, ?)'
 
 type Row = readonly [log: number, body: string]
@@ -135,10 +136,13 @@ const ways: readonly Way[] = [
   },
 ]
 
-const at = (sorted: readonly number[], part: number): string => `${(sorted[Math.floor(sorted.length * part)] ?? NaN).toFixed(1)} ms`
+const at = (sorted: readonly number[], part: number): string =>
+  `${(sorted[Math.floor(sorted.length * part)] ?? NaN).toFixed(1)} ms`
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-loop-'))
-console.log(`${machine()}\n${source}; ${logs} logs for ${seconds} seconds. A turn held up is one that came more than 1 ms after the turn before it.\n`)
+console.log(
+  `${machine()}\n${source}; ${logs} logs for ${seconds} seconds. A turn held up is one that came more than 1 ms after the turn before it.\n`,
+)
 console.log('| | appends a second | one append, median | p99 | time in turns held up | over 10 ms | longest |')
 console.log('|---|---:|---:|---:|---:|---:|---:|')
 for (const [index, { name, open }] of ways.entries()) {
@@ -166,8 +170,11 @@ for (const [index, { name, open }] of ways.entries()) {
   )
   going = false
   const sorted = latencies.toSorted((a, b) => a - b)
-  const share = (limit: number): string => `${((gaps.reduce((sum, gap) => (gap > limit ? sum + gap : sum), 0) / (seconds * 1000)) * 100).toFixed(0)} %`
-  console.log(`| ${name} | ${Math.round(latencies.length / seconds).toLocaleString('en')} | ${at(sorted, 0.5)} | ${at(sorted, 0.99)} | ${share(1)} | ${share(10)} | ${gaps.reduce((most, gap) => Math.max(most, gap), 0).toFixed(1)} ms |`)
+  const share = (limit: number): string =>
+    `${((gaps.reduce((sum, gap) => (gap > limit ? sum + gap : sum), 0) / (seconds * 1000)) * 100).toFixed(0)} %`
+  console.log(
+    `| ${name} | ${Math.round(latencies.length / seconds).toLocaleString('en')} | ${at(sorted, 0.5)} | ${at(sorted, 0.99)} | ${share(1)} | ${share(10)} | ${gaps.reduce((most, gap) => Math.max(most, gap), 0).toFixed(1)} ms |`,
+  )
   await close()
 }
 rmSync(folder, { recursive: true, force: true })

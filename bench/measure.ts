@@ -26,11 +26,17 @@ export const measure = async (contenders: readonly Contender[], rounds = 7): Pro
       const spent = Number(process.hrtime.bigint() - from) / operations
       if (round >= 0) samples.get(name)?.push(spent) // the first round warms up
     }
-  return [...samples].map(([name, values]) => ({ name, nanoseconds: values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN }))
+  return [...samples].map(([name, values]) => ({
+    name,
+    nanoseconds: values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN,
+  }))
 }
 
 /** A table with the first contender as the measure of the others. */
-export const report = (title: string, rows: readonly (readonly [label: string, figures: readonly Figure[]])[]): void => {
+export const report = (
+  title: string,
+  rows: readonly (readonly [label: string, figures: readonly Figure[]])[],
+): void => {
   const names = [...new Set(rows.flatMap(([, figures]) => figures.map(({ name }) => name)))]
   console.log(`\n### ${title}\n`)
   console.log(`| | ${names.join(' | ')} |`)
@@ -46,7 +52,11 @@ export const report = (title: string, rows: readonly (readonly [label: string, f
 }
 
 const time = (nanoseconds: number): string =>
-  nanoseconds < 1000 ? `${nanoseconds.toPrecision(3)} ns` : nanoseconds < 1e6 ? `${(nanoseconds / 1000).toPrecision(3)} µs` : `${(nanoseconds / 1e6).toPrecision(3)} ms`
+  nanoseconds < 1000
+    ? `${nanoseconds.toPrecision(3)} ns`
+    : nanoseconds < 1e6
+      ? `${(nanoseconds / 1000).toPrecision(3)} µs`
+      : `${(nanoseconds / 1e6).toPrecision(3)} ms`
 
 const ratio = (value: number): string => (value >= 99.5 ? `${Math.round(value)}×` : `${value.toPrecision(2)}×`)
 

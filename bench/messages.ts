@@ -13,13 +13,18 @@ const shared = '../../shared/data/transcripts/'
 const there = existsSync(new URL(shared, import.meta.url))
 
 export const messages: readonly Message[] = there
-  ? [...Array.from({ length: 50 }, (_, pick) => read(`${shared}tau-airline-gpt-4o.openai-chat.json`, pick)).flat(), ...read(`${shared}coding-agent.pi-session.jsonl`)]
+  ? [
+      ...Array.from({ length: 50 }, (_, pick) => read(`${shared}tau-airline-gpt-4o.openai-chat.json`, pick)).flat(),
+      ...read(`${shared}coding-agent.pi-session.jsonl`),
+    ]
   : read('../examples/coding-agent.json')
 
 /** One long conversation. */
 export const session: readonly Message[] = there ? read(`${shared}coding-agent.pi-session.jsonl`) : messages
 
-export const source: string = there ? `${messages.length} real messages (tau-bench airline, pi coding session), in turn` : 'the example conversation, in turn'
+export const source: string = there
+  ? `${messages.length} real messages (tau-bench airline, pi coding session), in turn`
+  : 'the example conversation, in turn'
 
 /** The message at a position of a conversation of any length. */
 export const messageAt = (position: number): Message => messages[position % messages.length] as Message

@@ -48,22 +48,43 @@ pool.on('error', () => {}) // the server may end before the last connection has
 const [first] = clients as [Client]
 const table = `"${schema}".bare`
 await first.query(`create table ${table} (session bigint, position bigint, body text, primary key (session, position))`)
-const { rows } = await first.query("select current_setting('server_version') as version, current_setting('synchronous_commit') as durable, current_setting('fsync') as fsync")
+const { rows } = await first.query(
+  "select current_setting('server_version') as version, current_setting('synchronous_commit') as durable, current_setting('fsync') as fsync",
+)
 const [settings] = rows as [{ readonly version: string; readonly durable: string; readonly fsync: string }]
 
-console.log(`${machine()}; PostgreSQL ${settings.version}, synchronous_commit ${settings.durable}, fsync ${settings.fsync}\n${source}; one message an append, each session waits for its own; ${seconds} s each.\n`)
-console.log('| sessions | appends/s | bare INSERTs/s, a connection each | bare INSERTs/s, 10 connections | ratio to the last |')
+console.log(
+  `${machine()}; PostgreSQL ${settings.version}, synchronous_commit ${settings.durable}, fsync ${settings.fsync}\n${source}; one message an append, each session waits for its own; ${seconds} s each.\n`,
+)
+console.log(
+  '| sessions | appends/s | bare INSERTs/s, a connection each | bare INSERTs/s, 10 connections | ratio to the last |',
+)
 console.log('|---:|---:|---:|---:|---:|')
 for (const count of [1, 8, 64]) {
   const sessions: Session[] = []
-  for (let index = 0; index < count; index++) sessions.push(right(await createSession(store, { id: `${count} ${index}` })()))
-  const appends = await rate(count, async (worker, turn) => right(await (sessions[worker] as Session).append(messageAt(turn))()))
+  for (let index = 0; index < count; index++)
+    sessions.push(right(await createSession(store, { id: `${count} ${index}` })()))
+  const appends = await rate(count, async (worker, turn) =>
+    right(await (sessions[worker] as Session).append(messageAt(turn))()),
+  )
   const text = `insert into ${table} (session, position, body) values ($1, $2, $3)`
   const bare = (run: number, by: (worker: number) => Pick<Client, 'query'>) => (worker: number, turn: number) =>
-    by(worker).query({ name: 'bare', text, values: [run * 1000 + worker, turn, JSON.stringify({ message: messageAt(turn) })] })
-  const each = await rate(count, bare(count * 2, (worker) => clients[worker] as Client))
-  const pooled = await rate(count, bare(count * 2 + 1, () => pool as Pick<Client, 'query'>))
-  console.log(`| ${count} | ${appends.toFixed(0)} | ${each.toFixed(0)} | ${pooled.toFixed(0)} | ${(appends / pooled).toFixed(2)} |`)
+    by(worker).query({
+      name: 'bare',
+      text,
+      values: [run * 1000 + worker, turn, JSON.stringify({ message: messageAt(turn) })],
+    })
+  const each = await rate(
+    count,
+    bare(count * 2, (worker) => clients[worker] as Client),
+  )
+  const pooled = await rate(
+    count,
+    bare(count * 2 + 1, () => pool as Pick<Client, 'query'>),
+  )
+  console.log(
+    `| ${count} | ${appends.toFixed(0)} | ${each.toFixed(0)} | ${pooled.toFixed(0)} | ${(appends / pooled).toFixed(2)} |`,
+  )
 }
 for (const client of clients) await client.end()
 await pool.end()

@@ -6,7 +6,8 @@ import { MemorySession, type AgentInputItem } from '@openai/agents'
 import { produce, setAutoFreeze } from 'immer'
 import { List } from 'immutable'
 import { create } from 'mutative'
-import { createHistory, decodeMessage, restoreHistory, type Message } from 'indelible'
+import { createHistory, decodeMessage, restoreHistory, user, type Message } from 'indelible'
+import { type Recordable } from 'indelible/history'
 import { machine, measure, report, type Contender, type Figure } from './measure.ts'
 import { messageAt, source } from './messages.ts'
 
@@ -84,7 +85,8 @@ const appendAt = (size: number): readonly Contender[] => {
       operations: costly,
       prepare: () => {
         let array: readonly Message[] = start
-        return () => times(costly, (index) => (array = produce(array, (draft) => void draft.push(messageAt(index) as never))))
+        return () =>
+          times(costly, (index) => (array = produce(array, (draft) => void draft.push(messageAt(index) as never))))
       },
     },
     {
@@ -92,7 +94,11 @@ const appendAt = (size: number): readonly Contender[] => {
       operations: costly,
       prepare: () => {
         let array: readonly Message[] = start
-        return () => times(costly, (index) => (array = create(array, (draft) => void draft.push(messageAt(index) as never))))
+        return () =>
+          times(
+            costly,
+            (index) => (array = create(array, (draft: Message[]) => void draft.push(messageAt(index) as never))),
+          )
       },
     },
     {
@@ -128,6 +134,32 @@ const appendAt = (size: number): readonly Contender[] => {
   return contenders
 }
 
+/** The smallest messages there are: what an append costs beside what a message costs. */
+const smallest = (size: number): readonly Contender[] => {
+  const operations = 20_000
+  const flat = Array.from({ length: 1000 }, (_, index) => ({ role: 'user', content: `message number ${index}` }))
+  const parts = flat.map(({ content }) => user(content))
+  const filled = <T>(of: readonly T[]): T[] => Array.from({ length: size }, (_, index) => of[index % 1000] as T)
+  const appending =
+    <T extends Recordable<T>>(of: readonly T[]) =>
+    () => {
+      const history = createHistory<T>({ from: filled(of) })
+      return () => times(operations, (index) => history.append(of[index % 1000] as T))
+    }
+  const pushing =
+    <T>(of: readonly T[]) =>
+    () => {
+      const array = filled(of).map(copyAndFreeze)
+      return () => times(operations, (index) => array.push(copyAndFreeze(of[index % 1000] as T)))
+    }
+  return [
+    { name: 'floor: { role, content: text }', operations, prepare: pushing(flat) },
+    { name: 'indelible: { role, content: text }', operations, prepare: appending(flat) },
+    { name: 'floor: user(text)', operations, prepare: pushing(parts) },
+    { name: 'indelible: user(text)', operations, prepare: appending(parts) },
+  ]
+}
+
 const textOf = (message: Message): string => message.content.map((part) => ('text' in part ? part.text : '')).join('')
 const asLangChain = (message: Message): AIMessage => new AIMessage(textOf(message))
 const asAgentItem = (message: Message): AgentInputItem => ({ role: 'user', content: textOf(message) })
@@ -159,7 +191,10 @@ const appendAndView = (size: number): readonly Contender[] => {
       operations: costly,
       prepare: () => {
         let array: readonly Message[] = start
-        return () => times(costly, (index) => (array = produce(array, (draft) => void draft.push(messageAt(index) as never))).at(-1))
+        return () =>
+          times(costly, (index) =>
+            (array = produce(array, (draft) => void draft.push(messageAt(index) as never))).at(-1),
+          )
       },
     },
     {
@@ -217,7 +252,11 @@ const restoreAt = (size: number): readonly Contender[] => {
   const view = createHistory<Message>({ from: range(size) }).view()
   const text = JSON.stringify({ messages: view, pages: view.pages })
   return [
-    { name: 'indelible: parse + restore', operations: size, prepare: () => () => restoreHistory<Message>(JSON.parse(text), decodeMessage) },
+    {
+      name: 'indelible: parse + restore',
+      operations: size,
+      prepare: () => () => restoreHistory<Message>(JSON.parse(text), decodeMessage),
+    },
     { name: 'JSON.parse', operations: size, prepare: () => () => JSON.parse(text) },
     { name: 'JSON.parse + structuredClone', operations: size, prepare: () => () => structuredClone(JSON.parse(text)) },
   ]
@@ -238,10 +277,16 @@ const overhead = (size: number): number => {
   return history.len === size ? bytes : NaN
 }
 
-const table = async (title: string, of: (size: number) => readonly Contender[], rounds: number, largest = Infinity): Promise<void> => {
+const table = async (
+  title: string,
+  of: (size: number) => readonly Contender[],
+  rounds: number,
+  largest = Infinity,
+): Promise<void> => {
   if (only !== undefined && !title.toLowerCase().startsWith(only)) return
   const rows: [string, readonly Figure[]][] = []
-  for (const size of sizes.filter((each) => each <= largest)) rows.push([label(size), await measure(of(size), size > 100_000 ? 3 : rounds)])
+  for (const size of sizes.filter((each) => each <= largest))
+    rows.push([label(size), await measure(of(size), size > 100_000 ? 3 : rounds)])
   report(title, rows)
 }
 
@@ -250,10 +295,12 @@ setAutoFreeze(true)
 const commit = execFileSync('git', ['rev-parse', '--short', 'HEAD'], { encoding: 'utf8' }).trim()
 console.log(`${machine()}, commit ${commit}\n${source}. Medians; in brackets, how many times the first column.`)
 await table('Append, at a length of', appendAt, 7)
+await table('Smallest messages: append, at a length of', smallest, 31, 100_000)
 await table('Append and view, at a length of', appendAndView, 5)
 await table('Slice, at a length of', sliceAt, 5)
 await table('Iterate: for one message, at a length of', iterateAt, 5)
 await table('Fork by copy, at a length of', forkAt, 5)
 await table('Restore: for one message, at a length of', restoreAt, 3, 100_000) // a million of these are more JSON than fits a string
 console.log('\n### Overhead of the record, bytes for an entry\n')
-if (only === undefined || only === 'overhead') for (const size of [...sizes, 1_500_000]) console.log(`- ${label(size)} entries: ${overhead(size).toFixed(1)}`)
+if (only === undefined || only === 'overhead')
+  for (const size of [...sizes, 1_500_000]) console.log(`- ${label(size)} entries: ${overhead(size).toFixed(1)}`)

@@ -38,7 +38,16 @@ const around = (length: number): readonly Contender[] => [
           const startedAt = new Date().toISOString()
           const copy = JSON.parse(JSON.stringify(args)) as unknown
           const value = await Promise.resolve(1)
-          list.push({ callId: crypto.randomUUID(), timestamp: new Date().toISOString(), speaker: 'user', methodName: 'search', args: copy, kwargs: {}, outcomeSummary: { status: 'ok', ok: true, errorType: null, retriable: false }, startedAt })
+          list.push({
+            callId: crypto.randomUUID(),
+            timestamp: new Date().toISOString(),
+            speaker: 'user',
+            methodName: 'search',
+            args: copy,
+            kwargs: {},
+            outcomeSummary: { status: 'ok', ok: true, errorType: null, retriable: false },
+            startedAt,
+          })
           return value
         })
     },
@@ -52,7 +61,14 @@ const filled = (length: number) => {
   return log
 }
 
-const rows = (count: number): unknown => Array.from({ length: count }, (_, index) => ({ id: `row-${index}`, name: `some name ${index}`, score: index * 1.5, tags: ['a', 'b'], ok: index % 2 === 0 }))
+const rows = (count: number): unknown =>
+  Array.from({ length: count }, (_, index) => ({
+    id: `row-${index}`,
+    name: `some name ${index}`,
+    score: index * 1.5,
+    tags: ['a', 'b'],
+    ok: index % 2 === 0,
+  }))
 
 const encoding = (value: unknown, times: number): readonly Contender[] => {
   const repeated = (work: () => unknown) => () => () => {
@@ -63,7 +79,11 @@ const encoding = (value: unknown, times: number): readonly Contender[] => {
     { name: 'encodeValue', operations: times, prepare: repeated(() => encodeValue(value, { limits })) },
     { name: 'encodeValue, within the default limits', operations: times, prepare: repeated(() => encodeValue(value)) },
     { name: 'JSON.stringify', operations: times, prepare: repeated(() => JSON.stringify(value)) },
-    { name: 'JSON.parse(JSON.stringify())', operations: times, prepare: repeated(() => JSON.parse(JSON.stringify(value)) as unknown) },
+    {
+      name: 'JSON.parse(JSON.stringify())',
+      operations: times,
+      prepare: repeated(() => JSON.parse(JSON.stringify(value)) as unknown),
+    },
     { name: 'structuredClone', operations: times, prepare: repeated(() => structuredClone(value)) },
   ]
 }
@@ -83,12 +103,17 @@ const program = (bytes: number): string => {
 const detecting = (bytes: number): readonly Contender[] => {
   const code = program(bytes)
   const broken = `${code}}`
-  if (detectHistoryUse(code).method !== 'parsed' || detectHistoryUse(broken).method !== 'scanned') throw new Error('the programs are not what they should be')
+  if (detectHistoryUse(code).method !== 'parsed' || detectHistoryUse(broken).method !== 'scanned')
+    throw new Error('the programs are not what they should be')
   const once = (work: () => unknown) => () => work
   return [
     { name: 'detectHistoryUse', operations: 1, prepare: once(() => detectHistoryUse(code)) },
     { name: 'of code that does not parse', operations: 1, prepare: once(() => detectHistoryUse(broken)) },
-    { name: '@babel/parser, the tree alone', operations: 1, prepare: once(() => parse(code, { sourceType: 'module', plugins: ['typescript'] })) },
+    {
+      name: '@babel/parser, the tree alone',
+      operations: 1,
+      prepare: once(() => parse(code, { sourceType: 'module', plugins: ['typescript'] })),
+    },
   ]
 }
 

@@ -6,7 +6,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import { assistant, blockCache, cachedBlocks, createPendingHistory, faultMessage, hydrate, keyValueBlocks, memoryStore, persist, user, type BlockStore, type Fault, type Message } from 'indelible'
+import { assistant, faultMessage, memoryStore, user, type Fault, type Message } from 'indelible'
+import { blockCache, cachedBlocks, keyValueBlocks, type BlockStore } from 'indelible/store'
+import { createPendingHistory, hydrate, persist } from 'indelible/refs'
 import { postgresStore } from 'indelible/store/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { startPostgres } from '../test/store/postgres-server.ts'
@@ -14,7 +16,9 @@ import { machine } from './measure.ts'
 
 const count = Number(process.argv[2] ?? 10_000)
 const said = (position: number): string => `message ${position}: `.padEnd(1000, 'words of a turn ')
-const messages: readonly Message[] = Array.from({ length: count }, (_, position) => (position % 2 === 0 ? user : assistant)(said(position)))
+const messages: readonly Message[] = Array.from({ length: count }, (_, position) =>
+  (position % 2 === 0 ? user : assistant)(said(position)),
+)
 
 const must = <T>(answer: Either<Fault, T>): T => {
   if (isLeft(answer)) throw new Error(faultMessage(answer.left))
@@ -31,7 +35,14 @@ interface Bench {
 
 const counted = (inner: BlockStore): { readonly store: BlockStore; readonly trips: () => number } => {
   let trips = 0
-  return { trips: () => trips, store: { ...inner, putBlocks: (blocks) => ((trips += 1), inner.putBlocks(blocks)), getBlocks: (ids) => ((trips += 1), inner.getBlocks(ids)) } }
+  return {
+    trips: () => trips,
+    store: {
+      ...inner,
+      putBlocks: (blocks) => ((trips += 1), inner.putBlocks(blocks)),
+      getBlocks: (ids) => ((trips += 1), inner.getBlocks(ids)),
+    },
+  }
 }
 
 const memory = async (): Promise<Bench> => ({ name: 'memory', ...counted(memoryStore()), end: async () => undefined })
@@ -39,14 +50,24 @@ const memory = async (): Promise<Bench> => ({ name: 'memory', ...counted(memoryS
 const sqlite = async (): Promise<Bench> => {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-bench-'))
   const store = must(await sqliteStore({ path: join(folder, 'refs.db') })())
-  return { name: 'sqlite', ...counted(store), end: async () => (await store.close()(), rmSync(folder, { recursive: true })) }
+  return {
+    name: 'sqlite',
+    ...counted(store),
+    end: async () => (await store.close()(), rmSync(folder, { recursive: true })),
+  }
 }
 
 /** The server of DATABASE_URL, or one that is started here. */
 const server = await startPostgres()
 
 const postgres = async (): Promise<Bench> => {
-  const store = must(await postgresStore({ connectionString: server?.url ?? '', schema: 'indelible_bench_refs', scope: `bench-${Date.now()}` })())
+  const store = must(
+    await postgresStore({
+      connectionString: server?.url ?? '',
+      schema: 'indelible_bench_refs',
+      scope: `bench-${Date.now()}`,
+    })(),
+  )
   return { name: 'postgres', ...counted(store), end: () => store.close()() }
 }
 
@@ -81,7 +102,14 @@ const timed = async <T>(work: () => Promise<T>): Promise<readonly [T, number]> =
 console.log(`${machine()}, ${count} messages of 1 kB\n`)
 console.log('| store | persist | trips | persist 10 more | trips | hydrate | trips | bytes a message carried |')
 console.log('|---|---:|---:|---:|---:|---:|---:|---:|')
-for (const open of [memory, sqlite, ...(server === undefined ? [] : [postgres]), keyValue('key-value map', 0), keyValue('key-value, 1 ms away', 1), cached]) {
+for (const open of [
+  memory,
+  sqlite,
+  ...(server === undefined ? [] : [postgres]),
+  keyValue('key-value map', 0),
+  keyValue('key-value, 1 ms away', 1),
+  cached,
+]) {
   const { name, store, trips, end } = await open()
   const pending = createPendingHistory({ scope: store.scope, from: messages })
   const [stored, persisting] = await timed(async () => must(await persist(store, pending)()))
@@ -93,7 +121,16 @@ for (const open of [memory, sqlite, ...(server === undefined ? [] : [postgres]),
   const [hydrated, hydrating] = await timed(async () => must(await hydrate(store, longer.refHistory())()))
   if (hydrated.len !== count + 10) throw new Error('not all came back')
   const carried = JSON.stringify(longer).length / longer.len
-  const cells = [name, `${persisting.toFixed(0)} ms`, tripsToPersist, `${goingOn.toFixed(1)} ms`, tripsToGoOn, `${hydrating.toFixed(0)} ms`, trips() - tripsToPersist - tripsToGoOn, carried.toFixed(1)]
+  const cells = [
+    name,
+    `${persisting.toFixed(0)} ms`,
+    tripsToPersist,
+    `${goingOn.toFixed(1)} ms`,
+    tripsToGoOn,
+    `${hydrating.toFixed(0)} ms`,
+    trips() - tripsToPersist - tripsToGoOn,
+    carried.toFixed(1),
+  ]
   console.log(`| ${cells.join(' | ')} |`)
   await end()
 }

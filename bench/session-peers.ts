@@ -28,7 +28,11 @@ const peers: { readonly [name: string]: (folder: string) => Kept | Promise<Kept>
     let state: Message[] = []
     let parent: Parameters<typeof saver.put>[0] = config
     const put = async (number: number, source: 'input' | 'loop'): Promise<void> => {
-      parent = await saver.put(parent, { ...emptyCheckpoint(), id: uuid6(number), channel_values: { messages: state } }, { source, step: number, parents: {} })
+      parent = await saver.put(
+        parent,
+        { ...emptyCheckpoint(), id: uuid6(number), channel_values: { messages: state } },
+        { source, step: number, parents: {} },
+      )
     }
     return {
       add: async ([question, answer], number) => {
@@ -37,7 +41,8 @@ const peers: { readonly [name: string]: (folder: string) => Kept | Promise<Kept>
         state = [...state, answer as Message]
         await put(2 * number + 1, 'loop')
       },
-      load: async () => ((await saver.getTuple(config))?.checkpoint.channel_values['messages'] as Message[] | undefined)?.length ?? 0,
+      load: async () =>
+        ((await saver.getTuple(config))?.checkpoint.channel_values['messages'] as Message[] | undefined)?.length ?? 0,
       close: () => db.close(),
     }
   },
@@ -46,7 +51,11 @@ const peers: { readonly [name: string]: (folder: string) => Kept | Promise<Kept>
     const path = join(folder, 'session.json')
     writeFileSync(path, '[]')
     const read = (): Message[] => JSON.parse(readFileSync(path, 'utf8')) as Message[]
-    return { add: (messages) => writeFileSync(path, JSON.stringify([...read(), ...messages], null, 2)), load: () => read().length, close: () => undefined }
+    return {
+      add: (messages) => writeFileSync(path, JSON.stringify([...read(), ...messages], null, 2)),
+      load: () => read().length,
+      close: () => undefined,
+    }
   },
   'JSON lines, as pi': (folder) => {
     const path = join(folder, 'session.jsonl')
@@ -55,17 +64,25 @@ const peers: { readonly [name: string]: (folder: string) => Kept | Promise<Kept>
       add: (messages) => {
         for (const message of messages) {
           const id = crypto.randomUUID().slice(0, 8)
-          appendFileSync(path, `${JSON.stringify({ type: 'message', id, parentId: last, timestamp: new Date().toISOString(), message })}\n`)
+          appendFileSync(
+            path,
+            `${JSON.stringify({ type: 'message', id, parentId: last, timestamp: new Date().toISOString(), message })}\n`,
+          )
           last = id
         }
       },
-      load: () => readFileSync(path, 'utf8').trimEnd().split('\n').map((line) => JSON.parse(line) as unknown).length,
+      load: () =>
+        readFileSync(path, 'utf8')
+          .trimEnd()
+          .split('\n')
+          .map((line) => JSON.parse(line) as unknown).length,
       close: () => undefined,
     }
   },
 }
 
-const storeIn = async (folder: string, durability: 'disk' | 'os'): Promise<Store> => ok(await sqliteStore({ path: join(folder, 'sessions.db'), durability })())
+const storeIn = async (folder: string, durability: 'disk' | 'os'): Promise<Store> =>
+  ok(await sqliteStore({ path: join(folder, 'sessions.db'), durability })())
 
 /** What the saver calls of better-sqlite3. */
 const asBetterSqlite = (db: DatabaseSync): ConstructorParameters<typeof SqliteSaver>[0] =>
@@ -73,12 +90,14 @@ const asBetterSqlite = (db: DatabaseSync): ConstructorParameters<typeof SqliteSa
     pragma: (text: string) => db.exec(`pragma ${text}`),
     exec: (text: string) => db.exec(text),
     prepare: (text: string) => db.prepare(text),
-    transaction: (work: (...args: unknown[]) => unknown) => (...args: unknown[]) => {
-      db.exec('begin')
-      const result = work(...args)
-      db.exec('commit')
-      return result
-    },
+    transaction:
+      (work: (...args: unknown[]) => unknown) =>
+      (...args: unknown[]) => {
+        db.exec('begin')
+        const result = work(...args)
+        db.exec('commit')
+        return result
+      },
   }) as unknown as ConstructorParameters<typeof SqliteSaver>[0]
 
 const conversation = conversationOf(source, messageAt)
@@ -87,7 +106,9 @@ console.log(`| | on disk | per byte of JSON | turn 10 | turn ${turns} | load |\n
 for (const [name, start] of Object.entries(peers)) {
   const folder = mkdtempSync(join(tmpdir(), 'indelible-peers-'))
   const times = await measured(name, await start(folder), conversation)
-  const size = readdirSync(folder).filter((file) => !file.endsWith('-shm')).reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
+  const size = readdirSync(folder)
+    .filter((file) => !file.endsWith('-shm'))
+    .reduce((sum, file) => sum + statSync(join(folder, file)).size, 0)
   console.log(`| ${[name, size, (size / conversation.json).toFixed(2), ...times].join(' | ')} |`)
   rmSync(folder, { recursive: true, force: true })
 }

@@ -4,7 +4,19 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import { createSession, faultMessage, forkSession, importTranscript, openSession, readRange, readTranscript, type Fault, type Message, type Session, type Store } from 'indelible'
+import {
+  createSession,
+  faultMessage,
+  forkSession,
+  importTranscript,
+  openSession,
+  readTranscript,
+  type Fault,
+  type Message,
+  type Session,
+  type Store,
+} from 'indelible'
+import { readRange } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { machine, measure, report, type Contender } from './measure.ts'
 import { messageAt, source } from './messages.ts'
@@ -22,11 +34,19 @@ const ok = <T>(answer: Either<Fault, T>): T => {
 type Durability = 'disk' | 'os'
 
 /** A session of so many messages, in a file of its own. */
-const sessionOf = async (size: number, durability: Durability): Promise<{ store: Store; session: Session; path: string }> => {
+const sessionOf = async (
+  size: number,
+  durability: Durability,
+): Promise<{ store: Store; session: Session; path: string }> => {
   const path = newPath()
   const store = ok(await sqliteStore({ path, durability })())
   const session = ok(await createSession(store, { id: 's' })())
-  for (let from = 0; from < size; from += 1000) ok(await session.append(Array.from({ length: Math.min(1000, size - from) }, (_, index) => messageAt(from + index)))())
+  for (let from = 0; from < size; from += 1000)
+    ok(
+      await session.append(
+        Array.from({ length: Math.min(1000, size - from) }, (_, index) => messageAt(from + index)),
+      )(),
+    )
   return { store, session, path }
 }
 
@@ -37,14 +57,20 @@ const appendAt = async (size: number, durability: Durability): Promise<readonly 
   const { session } = await sessionOf(size, durability)
   const bodies = Array.from({ length: appends }, (_, index) => JSON.stringify(messageAt(index)))
   const db = new DatabaseSync(newPath())
-  db.exec(`pragma journal_mode = wal; pragma synchronous = ${durability === 'disk' ? 'full' : 'normal'}; create table row (id integer primary key, body text not null) strict`)
+  db.exec(
+    `pragma journal_mode = wal; pragma synchronous = ${durability === 'disk' ? 'full' : 'normal'}; create table row (id integer primary key, body text not null) strict`,
+  )
   const insert = db.prepare('insert into row (body) values (?)')
   const file = openSync(newPath(), 'a')
   const each = (work: (index: number) => unknown) => () => async () => {
     for (let index = 0; index < appends; index++) await work(index)
   }
   return [
-    { name: 'session.append', operations: appends, prepare: each(async (index) => ok(await session.append(messageAt(index))())) },
+    {
+      name: 'session.append',
+      operations: appends,
+      prepare: each(async (index) => ok(await session.append(messageAt(index))())),
+    },
     {
       name: 'bare prepared INSERT + COMMIT',
       operations: appends,
@@ -68,7 +94,9 @@ const appendAt = async (size: number, durability: Durability): Promise<readonly 
 /** So many sessions of one store, each appending one message after the other. */
 const atOnce = async (sessions: number, durability: Durability): Promise<readonly Contender[]> => {
   const store = ok(await sqliteStore({ path: newPath(), durability })())
-  const all = await Promise.all(Array.from({ length: sessions }, async (_, index) => ok(await createSession(store, { id: `s${index}` })())))
+  const all = await Promise.all(
+    Array.from({ length: sessions }, async (_, index) => ok(await createSession(store, { id: `s${index}` })())),
+  )
   const each = Math.max(1, Math.floor((quick ? 64 : 3200) / sessions))
   return [
     {
@@ -86,10 +114,20 @@ const atOnce = async (sessions: number, durability: Durability): Promise<readonl
 
 const opening = async (size: number): Promise<readonly Contender[]> => {
   const { store, session } = await sessionOf(size, 'os')
-  const texts = session.view().toArray().map((message) => JSON.stringify(message))
+  const texts = session
+    .view()
+    .toArray()
+    .map((message) => JSON.stringify(message))
   const parsed: Message[] = []
   return [
-    { name: 'openSession, and all of its view', operations: size, prepare: () => async () => ok(await openSession(store, 's')()).view().toArray() },
+    {
+      name: 'openSession, and all of its view',
+      operations: size,
+      prepare: () => async () =>
+        ok(await openSession(store, 's')())
+          .view()
+          .toArray(),
+    },
     {
       name: 'JSON.parse of the same messages',
       operations: size,
@@ -98,7 +136,11 @@ const opening = async (size: number): Promise<readonly Contender[]> => {
         for (const text of texts) parsed.push(JSON.parse(text) as Message)
       },
     },
-    { name: 'readRange of the last 50', operations: size, prepare: () => async () => ok(await readRange(store, 's', -50)()).view.toArray() },
+    {
+      name: 'readRange of the last 50',
+      operations: size,
+      prepare: () => async () => ok(await readRange(store, 's', -50)()).view.toArray(),
+    },
   ]
 }
 
@@ -120,16 +162,21 @@ console.log(`${machine()}; ${source}`)
 const lengths = quick ? [10, 1000] : [10, 1000, 100_000]
 for (const durability of ['disk', 'os'] as const) {
   const rows = []
-  for (const size of lengths) rows.push([size.toLocaleString('en'), await measure(await appendAt(size, durability), quick ? 1 : 7)] as const)
+  for (const size of lengths)
+    rows.push([size.toLocaleString('en'), await measure(await appendAt(size, durability), quick ? 1 : 7)] as const)
   report(`One durable append, durability '${durability}', at a length of`, rows)
 }
 const busy = []
-for (const sessions of [1, 8, 64]) busy.push([`${sessions} sessions`, await measure(await atOnce(sessions, 'disk'), quick ? 1 : 5)] as const)
+for (const sessions of [1, 8, 64])
+  busy.push([`${sessions} sessions`, await measure(await atOnce(sessions, 'disk'), quick ? 1 : 5)] as const)
 report(`One durable append of sessions that append at once, durability 'disk'`, busy)
 const large = quick ? 2000 : 100_000
-report('Opening a session, per message', [[large.toLocaleString('en'), await measure(await opening(large), quick ? 1 : 5)]])
+report('Opening a session, per message', [
+  [large.toLocaleString('en'), await measure(await opening(large), quick ? 1 : 5)],
+])
 const forks = []
-for (const size of quick ? [10, 10_000] : [10, 1_000_000]) forks.push([size.toLocaleString('en'), await measure(await forking(size), quick ? 1 : 5)] as const)
+for (const size of quick ? [10, 10_000] : [10, 1_000_000])
+  forks.push([size.toLocaleString('en'), await measure(await forking(size), quick ? 1 : 5)] as const)
 report('One fork, at a length of', forks)
 
 /** Bytes on disk for each byte of message JSON, one store a transcript. */
@@ -137,7 +184,9 @@ const transcripts = new URL('../../shared/data/transcripts/', import.meta.url)
 const empty = newPath()
 ok(await ok(await sqliteStore({ path: empty })()).close()())
 console.log(`\nAn empty store has ${statSync(empty).size} bytes.`)
-console.log('\n### Bytes on disk per byte of message JSON\n\n| conversation | messages | JSON | on disk | ratio |\n|---|---:|---:|---:|---:|')
+console.log(
+  '\n### Bytes on disk per byte of message JSON\n\n| conversation | messages | JSON | on disk | ratio |\n|---|---:|---:|---:|---:|',
+)
 for (const name of readdirSync(transcripts).filter((file) => !file.startsWith('README'))) {
   const text = readFileSync(new URL(name, transcripts), 'utf8')
   const path = newPath()

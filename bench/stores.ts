@@ -14,7 +14,8 @@ const right = <T>(found: Either<unknown, T>): T => {
   if (isLeft(found)) throw new Error(JSON.stringify(found.left))
   return found.right
 }
-const open = async (name: string, durability: 'disk' | 'os'): Promise<Store> => right(await sqliteStore({ path: join(folder, name), durability })())
+const open = async (name: string, durability: 'disk' | 'os'): Promise<Store> =>
+  right(await sqliteStore({ path: join(folder, name), durability })())
 const body = (position: number): string => JSON.stringify({ message: messageAt(position) })
 const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[values.length >> 1] ?? NaN
 const quick = process.argv.includes('--quick')
@@ -24,13 +25,18 @@ const micro = (milliseconds: number): string => `${(milliseconds * 1000).toFixed
 const filled = async (store: Store, id: string, length: number): Promise<Head> => {
   let { head } = right(await store.create({ id })())
   for (let from = 0; from < length; from += 5000) {
-    const rows = Array.from({ length: Math.min(5000, length - from) }, (_, index) => ({ kind: 'entry' as const, body: body(from + index) }))
+    const rows = Array.from({ length: Math.min(5000, length - from) }, (_, index) => ({
+      kind: 'entry' as const,
+      body: body(from + index),
+    }))
     head = right(await store.append(id, { expected: head, rows })()).head
   }
   return head
 }
 
-console.log(`${machine()}\n${source}; one row an append, each awaited. Medians of 300; ratios to the bare statement of the same row.\n`)
+console.log(
+  `${machine()}\n${source}; one row an append, each awaited. Medians of 300; ratios to the bare statement of the same row.\n`,
+)
 console.log('| durability | rows there | store | bare INSERT + COMMIT | raw write + fdatasync |')
 console.log('|---|---:|---:|---:|---:|')
 for (const durability of ['disk', 'os'] as const) {
@@ -38,7 +44,9 @@ for (const durability of ['disk', 'os'] as const) {
     const store = await open(`append-${durability}-${length}.db`, durability)
     let head = await filled(store, 'log', length)
     const bare = new DatabaseSync(join(folder, `bare-${durability}-${length}.db`))
-    bare.exec(`pragma journal_mode = wal; pragma synchronous = ${durability === 'disk' ? 'full' : 'normal'}; create table row (id integer primary key, body text not null)`)
+    bare.exec(
+      `pragma journal_mode = wal; pragma synchronous = ${durability === 'disk' ? 'full' : 'normal'}; create table row (id integer primary key, body text not null)`,
+    )
     const insert = bare.prepare('insert into row (body) values (?)')
     bare.exec('begin')
     for (let position = 0; position < length; position++) insert.run(body(position))
@@ -59,8 +67,11 @@ for (const durability of ['disk', 'os'] as const) {
       bytes.push(performance.now() - from)
     }
     const base = median(theirs)
-    const ratio = (values: readonly number[]): string => `${micro(median(values))} (${(median(values) / base).toFixed(2)}×)`
-    console.log(`| ${durability} | ${length.toLocaleString('en')} | ${ratio(ours)} | ${ratio(theirs)} | ${ratio(bytes)} |`)
+    const ratio = (values: readonly number[]): string =>
+      `${micro(median(values))} (${(median(values) / base).toFixed(2)}×)`
+    console.log(
+      `| ${durability} | ${length.toLocaleString('en')} | ${ratio(ours)} | ${ratio(theirs)} | ${ratio(bytes)} |`,
+    )
     closeSync(raw)
     bare.close()
     await store.close()()
@@ -72,7 +83,12 @@ console.log('| durability | appends a second | one append, median | p99 | longes
 console.log('|---|---:|---:|---:|---:|')
 for (const durability of ['disk', 'os'] as const) {
   const store = await open(`many-${durability}.db`, durability)
-  const logs = await Promise.all(Array.from({ length: 64 }, async (_, index) => ({ id: `log ${index}`, head: right(await store.create({ id: `log ${index}` })()).head })))
+  const logs = await Promise.all(
+    Array.from({ length: 64 }, async (_, index) => ({
+      id: `log ${index}`,
+      head: right(await store.create({ id: `log ${index}` })()).head,
+    })),
+  )
   const gaps: number[] = []
   let last = performance.now()
   let going = true
@@ -90,14 +106,18 @@ for (const durability of ['disk', 'os'] as const) {
       let expected = head
       for (let count = 0; performance.now() < end; count++) {
         const from = performance.now()
-        expected = right(await store.append(id, { expected, rows: [{ kind: 'entry', body: body(index + count) }] })()).head
+        expected = right(
+          await store.append(id, { expected, rows: [{ kind: 'entry', body: body(index + count) }] })(),
+        ).head
         latencies.push(performance.now() - from)
       }
     }),
   )
   going = false
   const sorted = latencies.toSorted((a, b) => a - b)
-  console.log(`| ${durability} | ${Math.round(latencies.length / 2).toLocaleString('en')} | ${(sorted[sorted.length >> 1] ?? NaN).toFixed(1)} ms | ${(sorted[Math.floor(sorted.length * 0.99)] ?? NaN).toFixed(1)} ms | ${gaps.reduce((most, gap) => Math.max(most, gap), 0).toFixed(1)} ms |`)
+  console.log(
+    `| ${durability} | ${Math.round(latencies.length / 2).toLocaleString('en')} | ${(sorted[sorted.length >> 1] ?? NaN).toFixed(1)} ms | ${(sorted[Math.floor(sorted.length * 0.99)] ?? NaN).toFixed(1)} ms | ${gaps.reduce((most, gap) => Math.max(most, gap), 0).toFixed(1)} ms |`,
+  )
   await store.close()()
 }
 

@@ -5,10 +5,11 @@ import { estimateTokens } from 'indelible/context'
 import { messages, source } from './messages.ts'
 
 const textsOf = ({ role, content }: Message): readonly (readonly [kind: string, text: string])[] =>
-  content.flatMap((part: Part) => {
+  content.flatMap((part: Part): readonly (readonly [kind: string, text: string])[] => {
     if (part.type === 'text') return [[role, part.text] as const]
     if (part.type === 'tool_call') return [['arguments', part.arguments] as const]
-    if (part.type === 'tool_result') return part.content.flatMap((inner) => (inner.type === 'text' ? [['results', inner.text] as const] : []))
+    if (part.type === 'tool_result')
+      return part.content.flatMap((inner) => (inner.type === 'text' ? [['results', inner.text] as const] : []))
     return []
   })
 
@@ -25,4 +26,6 @@ for (const [kind, text] of messages.flatMap(textsOf)) {
 console.log(`${source}\n`)
 console.log('| text | o200k | estimate | bytes / 4 |\n|---|---:|---:|---:|')
 for (const [kind, { counted, estimated, bytes }] of sums)
-  console.log(`| ${kind} | ${counted.toLocaleString('en')} | ${(estimated / counted).toFixed(2)}× | ${(bytes / 4 / counted).toFixed(2)}× |`)
+  console.log(
+    `| ${kind} | ${counted.toLocaleString('en')} | ${(estimated / counted).toFixed(2)}× | ${(bytes / 4 / counted).toFixed(2)}× |`,
+  )

@@ -1,6 +1,16 @@
 /** The same turns, a question and an answer each, kept by one way or another: what the benches of peers measure. */
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import { assistant, createPendingHistory, createSession, faultMessage, hydrate, openSession, persist, user, type Fault, type Message, type Store } from 'indelible'
+import {
+  assistant,
+  createSession,
+  faultMessage,
+  openSession,
+  user,
+  type Fault,
+  type Message,
+  type Store,
+} from 'indelible'
+import { createPendingHistory, hydrate, persist } from 'indelible/refs'
 
 export const turns: number = process.argv.includes('--quick') ? 40 : 400
 
@@ -19,7 +29,14 @@ export const ok = <T>(answer: Either<Fault, T>): T => {
 
 export const keptBySession = async (store: Store): Promise<Kept> => {
   const session = ok(await createSession(store, { id: 's' })())
-  return { add: async (messages) => ok(await session.append(messages)()), load: async () => ok(await openSession(store, 's')()).view().toArray().length, close: store.close() }
+  return {
+    add: async (messages) => ok(await session.append(messages)()),
+    load: async () =>
+      ok(await openSession(store, 's')())
+        .view()
+        .toArray().length,
+    close: store.close(),
+  }
 }
 
 export const keptByRefs = async (store: Store): Promise<Kept> => {
@@ -45,13 +62,16 @@ export interface Conversation {
 export const conversationOf = (title: string, at: (position: number) => Message): Conversation => {
   const turn = (number: number): readonly Message[] => [at(2 * number), at(2 * number + 1)]
   let json = 0
-  for (let number = 0; number < turns; number++) for (const message of turn(number)) json += Buffer.byteLength(JSON.stringify(message))
+  for (let number = 0; number < turns; number++)
+    for (const message of turn(number)) json += Buffer.byteLength(JSON.stringify(message))
   return { title, turn, json }
 }
 
 /** Messages of 1 kB that no store can make smaller. */
 export const incompressible = (noise: () => string): ((position: number) => Message) => {
-  const messages: readonly Message[] = Array.from({ length: 2 * turns }, (_, position) => (position % 2 === 0 ? user : assistant)(noise()))
+  const messages: readonly Message[] = Array.from({ length: 2 * turns }, (_, position) =>
+    (position % 2 === 0 ? user : assistant)(noise()),
+  )
   return (position) => messages[position] as Message
 }
 

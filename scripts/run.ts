@@ -12,7 +12,8 @@ export const run = (command: string, args: readonly string[], cwd: string = root
 /** Run a program and return what it wrote; throws with all of its output if it failed. */
 export const output = (command: string, args: readonly string[], cwd: string = root): string => {
   const { status, stdout, stderr, error } = spawnSync(executable(command), args, { cwd, encoding: 'utf8' })
-  if (status !== 0) throw new Error(`${command} ${args.join(' ')} failed (${status})\n${stdout}${stderr}`, { cause: error })
+  if (status !== 0)
+    throw new Error(`${command} ${args.join(' ')} failed (${status})\n${stdout}${stderr}`, { cause: error })
   return stdout
 }
 

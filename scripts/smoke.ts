@@ -21,6 +21,9 @@ interface Manifest {
   readonly peerDependencies: Readonly<Record<string, string>>
 }
 
+/** The first TypeScript that README names. */
+const oldestTypeScript = '5.4.5'
+
 const fail = (reason: string): never => {
   throw new Error(`smoke test: ${reason}`)
 }
@@ -30,23 +33,32 @@ const oldestNode = (range: string): string | undefined => {
   const version = `${range.replace(/^>=/, '')}.0`
   const place = join(folder, 'oldest')
   mkdirSync(place)
-  writeFileSync(join(place, 'package.json'), JSON.stringify({ private: true, dependencies: { node: version }, allowScripts: { node: true } }))
+  writeFileSync(
+    join(place, 'package.json'),
+    JSON.stringify({ private: true, dependencies: { node: version }, allowScripts: { node: true } }),
+  )
   try {
     output('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund'], place)
   } catch {
     return undefined
   }
   const node = join(place, 'node_modules/.bin/node')
-  return output(node, ['--version']).trim() === `v${version}` ? node : fail(`${version} was asked for, and another Node came`)
+  return output(node, ['--version']).trim() === `v${version}`
+    ? node
+    : fail(`${version} was asked for, and another Node came`)
 }
 
-const folder = mkdtempSync(join(tmpdir(), 'indelible-smoke-'))
+/** With a space and a letter that URLs escape: a package that takes the path of a URL for a file's fails here. */
+const folder = mkdtempSync(join(tmpdir(), 'indelible smöke '))
 try {
-  const [packed] = JSON.parse(output('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder])) as readonly Packed[]
+  const [packed] = JSON.parse(
+    output('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]),
+  ) as readonly Packed[]
   const { filename, files } = packed ?? fail('npm pack said nothing')
   const tarball = join(folder, filename)
 
-  const wanted = /^(?:dist\/.+\.(?:js|d\.ts)|docs\/[a-z]+\.md|package\.json|README\.md|LICENSE|CHANGELOG\.md)$/
+  const wanted =
+    /^(?:dist\/.+\.(?:js|d\.ts)(?:\.map)?|src\/.+\.ts|docs\/[a-z]+\.md|package\.json|README\.md|LICENSE|CHANGELOG\.md|SECURITY\.md|bench\/RESULTS\.md)$/
   const unwanted = files.filter(({ path }) => !wanted.test(path)).map(({ path }) => path)
   if (unwanted.length > 0) fail(`the package holds files that no user needs: ${unwanted.join(', ')}`)
 
@@ -55,12 +67,24 @@ try {
 
   // The optional peers too, at the versions that the tests use: their entries are imported like all others.
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
-  const peers = Object.fromEntries(Object.keys(manifest.peerDependencies).map((name) => [name, manifest.devDependencies[name] ?? fail(`${name} is a peer that no test uses`)]))
-  const project = { name: 'consumer', private: true, type: 'module', dependencies: { indelible: `file:${tarball}`, ...peers } }
+  const peers = Object.fromEntries(
+    Object.keys(manifest.peerDependencies).map((name) => [
+      name,
+      manifest.devDependencies[name] ?? fail(`${name} is a peer that no test uses`),
+    ]),
+  )
+  const project = {
+    name: 'consumer',
+    private: true,
+    type: 'module',
+    dependencies: { indelible: `file:${tarball}`, ...peers, 'typescript-oldest': `npm:typescript@${oldestTypeScript}` },
+  }
   writeFileSync(join(folder, 'package.json'), JSON.stringify(project))
   output('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund'], folder)
 
-  const entries = Object.keys(manifest.exports).filter((entry) => entry !== './package.json').map((entry) => entry.replace(/^\./, 'indelible'))
+  const entries = Object.keys(manifest.exports)
+    .filter((entry) => entry !== './package.json')
+    .map((entry) => entry.replace(/^\./, 'indelible'))
   writeFileSync(
     join(folder, 'consumer.ts'),
     [
@@ -76,15 +100,77 @@ try {
     ].join('\n'),
   )
   // The root alone asks nothing of the platform's types; some entries name AbortSignal, which Node's and the browser's types both have.
-  writeFileSync(join(folder, 'root.ts'), `import * as root from 'indelible'\nif (root.createHistory().len !== 0) throw new Error('wrong')\n`)
-  const bare = ['--strict', '--target', 'es2023', '--types', '', '--verbatimModuleSyntax', '--exactOptionalPropertyTypes']
-  output('tsc', ['root.ts', '--noEmit', '--module', 'nodenext', '--moduleResolution', 'nodenext', ...bare, '--lib', 'es2023'], folder)
+  writeFileSync(
+    join(folder, 'root.ts'),
+    `import * as root from 'indelible'\nif (root.createHistory().len !== 0) throw new Error('wrong')\n`,
+  )
+  const bare = [
+    '--strict',
+    '--target',
+    'es2023',
+    '--types',
+    '',
+    '--verbatimModuleSyntax',
+    '--exactOptionalPropertyTypes',
+  ]
+  output(
+    'tsc',
+    ['root.ts', '--noEmit', '--module', 'nodenext', '--moduleResolution', 'nodenext', ...bare, '--lib', 'es2023'],
+    folder,
+  )
   // Our own declarations are checked all through, but for the entries that name types of a peer: not every peer's stand the check.
-  writeFileSync(join(folder, 'own.ts'), entries.filter((entry) => !entry.startsWith('indelible/run/')).map((entry) => `import '${entry}'\n`).join(''))
+  writeFileSync(
+    join(folder, 'own.ts'),
+    entries
+      .filter((entry) => !entry.startsWith('indelible/run/'))
+      .map((entry) => `import '${entry}'\n`)
+      .join(''),
+  )
   const strict = [...bare, '--lib', 'es2023,dom']
   output('tsc', ['own.ts', '--noEmit', '--module', 'nodenext', '--moduleResolution', 'nodenext', ...strict], folder)
-  output('tsc', ['consumer.ts', '--noEmit', '--module', 'esnext', '--moduleResolution', 'bundler', ...strict, '--skipLibCheck'], folder)
-  output('tsc', ['consumer.ts', '--module', 'nodenext', '--moduleResolution', 'nodenext', ...strict, '--skipLibCheck'], folder)
+  output(
+    'tsc',
+    ['consumer.ts', '--noEmit', '--module', 'esnext', '--moduleResolution', 'bundler', ...strict, '--skipLibCheck'],
+    folder,
+  )
+  output(
+    'tsc',
+    ['consumer.ts', '--module', 'nodenext', '--moduleResolution', 'nodenext', ...strict, '--skipLibCheck'],
+    folder,
+  )
+  // The same with the oldest TypeScript that README names, in both resolutions.
+  const oldTsc = join(folder, 'node_modules/typescript-oldest/bin/tsc')
+  for (const [module, moduleResolution] of [
+    ['esnext', 'bundler'],
+    ['nodenext', 'nodenext'],
+  ] as const) {
+    const compilerOptions = {
+      noEmit: true,
+      strict: true,
+      exactOptionalPropertyTypes: true,
+      target: 'es2022',
+      lib: ['es2022', 'dom'],
+      types: [],
+      module,
+      moduleResolution,
+    }
+    for (const [file, skipLibCheck] of [
+      ['consumer.ts', true],
+      ['own.ts', false],
+    ] as const) {
+      const config = `tsconfig.oldest.json`
+      writeFileSync(
+        join(folder, config),
+        JSON.stringify({ compilerOptions: { ...compilerOptions, skipLibCheck }, files: [file] }),
+      )
+      output(process.execPath, [oldTsc, '-p', config], folder)
+    }
+  }
+  // Go to definition lands in TypeScript: each map names a source that is in the package.
+  const map = JSON.parse(readFileSync(join(folder, 'node_modules/indelible/dist/index.d.ts.map'), 'utf8')) as {
+    readonly sources: readonly string[]
+  }
+  if (map.sources.join() !== '../src/index.ts') fail(`the declaration map names ${map.sources.join()}`)
   output(process.execPath, ['consumer.js'], folder)
 
   // The suite for stores, on the file, and by the oldest Node that the package names: its SQLite differs most from today's.
@@ -108,8 +194,28 @@ try {
     ].join('\n'),
   )
   const oldest = oldestNode(manifest.engines.node)
-  if (oldest === undefined) process.stdout.write('left out: the package on the oldest Node (it could not be installed)\n')
+  if (oldest === undefined)
+    process.stdout.write('left out: the package on the oldest Node (it could not be installed)\n')
   else for (const script of ['consumer.js', 'stores.js']) output(oldest, ['--no-warnings', script], folder)
+
+  // What README says first, pasted into an empty project: as TypeScript, then as it stands, twice.
+  const first =
+    /^```ts\n(.*?)^```$/ms.exec(readFileSync(join(root, 'README.md'), 'utf8'))?.[1] ?? fail('README has no code')
+  const pasted = join(folder, 'pasted')
+  mkdirSync(pasted)
+  writeFileSync(join(pasted, 'package.json'), '{ "private": true }')
+  output('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', tarball], pasted)
+  for (const name of ['first.mts', 'first.mjs']) writeFileSync(join(pasted, name), first)
+  output(
+    'tsc',
+    ['first.mts', '--noEmit', '--strict', '--module', 'nodenext', '--target', 'es2023', '--types', ''],
+    pasted,
+  )
+  for (const run of ['once', 'again']) {
+    const printed = output(process.execPath, ['first.mjs'], pasted)
+    if (!printed.includes("tool_call_id: 'call_1'")) fail(`README's first lines, run ${run}, printed\n${printed}`)
+  }
+  if (oldest !== undefined) output(oldest, ['--no-warnings', 'first.mjs'], pasted)
 
   const command = join(folder, 'node_modules/.bin/indelible')
   const version = output(process.execPath, [command, '--version']).trim()
@@ -118,8 +224,11 @@ try {
   if (!shown.includes('open calls: none')) fail(`indelible show printed\n${shown}`)
   // A peer that is not there is named, and nothing is loaded before it is needed.
   rmSync(join(folder, 'node_modules/pg'), { recursive: true })
-  const without = spawnSync(process.execPath, [command, 'list', '--store', 'postgres://127.0.0.1:1/x'], { encoding: 'utf8' })
-  if (without.status !== 1 || !without.stderr.includes('npm install pg')) fail(`without pg, indelible list --store postgres://… ended with ${without.status} and said\n${without.stderr}`)
+  const without = spawnSync(process.execPath, [command, 'list', '--store', 'postgres://127.0.0.1:1/x'], {
+    encoding: 'utf8',
+  })
+  if (without.status !== 1 || !without.stderr.includes('npm install pg'))
+    fail(`without pg, indelible list --store postgres://… ended with ${without.status} and said\n${without.stderr}`)
   process.stdout.write(`the packed tarball works: ${files.length} files, ${entries.join(', ')}\n`)
 } finally {
   rmSync(folder, { recursive: true, force: true })

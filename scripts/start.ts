@@ -22,7 +22,11 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`)
 /** Run a command as a person would type it, and show it. Gives what it printed. Ends everything if it does not exit as it should. */
 const indelible = (args: readonly string[], expected = 0): string => {
   say(`\n$ indelible ${args.map((arg) => (/^[\w./:=-]+$/.test(arg) ? arg : JSON.stringify(arg))).join(' ')}`)
-  const { status, stdout, stderr } = spawnSync(process.execPath, [`${root}src/cli/main.ts`, ...args], { cwd: folder, encoding: 'utf8', env: { ...process.env, COLUMNS: String(process.stdout.columns || 100) } })
+  const { status, stdout, stderr } = spawnSync(process.execPath, [`${root}src/cli/main.ts`, ...args], {
+    cwd: folder,
+    encoding: 'utf8',
+    env: { ...process.env, COLUMNS: String(process.stdout.columns || 100) },
+  })
   process.stdout.write(stdout + stderr)
   if (status === expected) return stdout
   say(`\nexit code ${status}, where ${expected} was expected`)
@@ -33,7 +37,16 @@ say('The package is built, so that npx finds the command (npm run build):')
 if (!run(process.execPath, [`${root}scripts/build.ts`])) process.exit(1)
 
 say('\nA recorded conversation becomes a session, in a database file of its own:')
-const [first = ''] = indelible(['import', '--pick', '0', '--store', 'sessions.db', '--id', 'example', resolve(file)]).split('\n')
+const [first = ''] = indelible([
+  'import',
+  '--pick',
+  '0',
+  '--store',
+  'sessions.db',
+  '--id',
+  'example',
+  resolve(file),
+]).split('\n')
 if (first === '') process.exit(1)
 
 say('\nIt goes on. Once the command has ended, the message is on disk:')
@@ -61,10 +74,17 @@ The files are in ${folder}`)
 /** Change one letter of a row in the middle, as anybody with the file could. */
 function changeRow(path: string): number {
   const db = new DatabaseSync(path)
-  const { position, body } = db.prepare('select id & 4294967295 as position, body from row order by id limit 1 offset (select count(*) / 2 from row)').get() as { readonly position: number; readonly body: string }
+  const { position, body } = db
+    .prepare(
+      'select id & 4294967295 as position, body from row order by id limit 1 offset (select count(*) / 2 from row)',
+    )
+    .get() as { readonly position: number; readonly body: string }
   const at = body.search(/[a-z](?=[^"]*"\}\])/)
   const letter = body[at] === 'x' ? 'y' : 'x'
-  db.prepare('update row set body = ? where id & 4294967295 = ?').run(body.slice(0, at) + letter + body.slice(at + 1), position)
+  db.prepare('update row set body = ? where id & 4294967295 = ?').run(
+    body.slice(0, at) + letter + body.slice(at + 1),
+    position,
+  )
   db.close()
   return position
 }

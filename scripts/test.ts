@@ -8,10 +8,12 @@ mkdirSync(join(root, '.cache'), { recursive: true })
 rmSync(report, { force: true })
 
 const steps: readonly (readonly [name: string, command: string, args: readonly string[]])[] = [
+  ['format', 'prettier', ['--check', '--log-level=warn', '.']],
   ['lint', 'oxlint', ['--deny-warnings']],
   ['examples in docs', process.execPath, ['scripts/extract-docs.ts']],
   ['types', 'tsc', ['-p', 'tsconfig.json']],
   ['types without Node', 'tsc', ['-p', 'tsconfig.portable.json']],
+  ['types of benches', 'tsc', ['-p', 'bench/tsconfig.json']],
   ['types in a browser', 'tsc', ['-p', 'tsconfig.browser.json']],
   ['tests', 'vitest', ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]],
   ['build', process.execPath, ['scripts/build.ts']],
@@ -25,7 +27,8 @@ let testsGood = false
 for (const [name, command, args] of steps) {
   const from = Date.now()
   const good = run(command, args)
-  if (name === 'tests') testsGood = good // counted one by one, below
+  if (name === 'tests')
+    testsGood = good // counted one by one, below
   else if (good) passed += 1
   else failed += 1
   process.stdout.write(`${good ? 'ok  ' : 'FAIL'} ${name} (${((Date.now() - from) / 1000).toFixed(1)} s)\n`)

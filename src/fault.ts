@@ -1,12 +1,53 @@
 /** Every fault of the library, and its sentence for people. */
-import { historyFaultText, type HistoryFault } from './history/index.ts'
-import { codecFaultText, messageFaultText, pairingFaultText, type CodecFault, type MessageFault, type PairingFault } from './message/index.ts'
-import { noteFaultText, type NoteFault } from './notes/index.ts'
-import { refsFaultText, type RefsFault } from './refs/index.ts'
-import { sessionFaultText, type SessionFault } from './session/index.ts'
-import { storeFaultText, type StoreFault } from './store/index.ts'
+import { isLeft, type Either } from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { activityFaultText, type ActionFault } from './activities/fault.ts'
+import { codecFaultText, type CodecFault } from './codecs/fault.ts'
+import {
+  contextFaultText,
+  recallFaultText,
+  type ContextFault,
+  type RecallFault,
+  type SummaryFault,
+} from './context/fault.ts'
+import { historyFaultText, type HistoryFault } from './history/fault.ts'
+import {
+  messageFaultText,
+  pairingFaultText,
+  problemText,
+  textOfMessageFault,
+  type MessageFault,
+  type PairingFault,
+  type PairingProblem,
+} from './message/fault.ts'
+import { noteFaultText, type NoteFault } from './notes/fault.ts'
+import { contentFaultText, type ContentFault } from './records/fault.ts'
+import { refsFaultText, type RefsFault } from './refs/fault.ts'
+import { runFaultText, type RunFault } from './run/fault.ts'
+import { sessionFaultText, type SessionFault } from './session/fault.ts'
+import type { StoreFault } from './store/fault.ts'
+import { FaultError, reasonOf, type CallbackThrew } from './task/index.ts'
+import { threadProblemText, type ThreadProblem } from './thread/fault.ts'
 
-export type Fault = MessageFault | CodecFault | PairingFault | NoteFault | HistoryFault | RefsFault | SessionFault | StoreFault
+/** Everything that can go wrong, each with its `_tag`: what functions return, and what a `FaultError` carries. */
+export type Fault =
+  | MessageFault
+  | CodecFault
+  | PairingFault
+  | NoteFault
+  | HistoryFault
+  | RefsFault
+  | SessionFault
+  | StoreFault
+  | ContextFault
+  | SummaryFault
+  | RecallFault
+  | RunFault
+  | ActionFault
+  | ContentFault
+  | PairingProblem
+  | ThreadProblem
+  | CallbackThrew
 
 /** A fault as a sentence: what happened, where, and what to do next. */
 export const faultMessage = (fault: Fault): string => {
@@ -24,6 +65,13 @@ export const faultMessage = (fault: Fault): string => {
       return codecFaultText(fault)
     case 'Unsettled':
       return pairingFaultText(fault)
+    case 'UnansweredCall':
+    case 'DuplicateCallId':
+    case 'OrphanResult':
+    case 'DuplicateResult':
+    case 'ResultBeforeCall':
+    case 'ResultNotAdjacent':
+      return problemText(fault)
     case 'NotANote':
       return noteFaultText(fault)
     case 'NotSavedHistory':
@@ -34,7 +82,7 @@ export const faultMessage = (fault: Fault): string => {
     case 'NotADelta':
     case 'DeltaGap':
     case 'DeltaMismatch':
-      return historyFaultText(fault)
+      return historyFaultText(fault, textOfMessageFault)
     case 'MalformedBlock':
     case 'OtherScope':
     case 'UnreadableHistory':
@@ -42,20 +90,68 @@ export const faultMessage = (fault: Fault): string => {
     case 'MissingKeys':
     case 'MalformedContent':
       return refsFaultText(fault)
-    case 'SessionConflict':
-    case 'SessionGap':
-    case 'SessionSealed':
-    case 'SessionClosed':
-    case 'InvalidMessage':
-    case 'InvalidNote':
-    case 'MetadataConflict':
-    case 'NotASession':
-    case 'UnfinishedSession':
-    case 'NewerSession':
-    case 'BadProof':
-    case 'OtherHead':
-      return sessionFaultText(fault)
+    case 'MinimumDoesNotFit':
+    case 'SummarizerFailed':
+      return contextFaultText(fault)
+    case 'NoMatch':
+    case 'Denied':
+    case 'SearchFailed':
+      return recallFaultText(fault)
+    case 'ModelFailed':
+    case 'StreamEndedEarly':
+    case 'InvalidAnswer':
+    case 'NoContext':
+    case 'HandlerFailed':
+    case 'ContextUnsettled':
+    case 'UnspecifiedModel':
+    case 'UnknownModelType':
+    case 'UnconfiguredModel':
+    case 'MissingKey':
+      return runFaultText(fault)
+    case 'InvalidInput':
+    case 'ActionEnded':
+    case 'Superseded':
+    case 'Unexpected':
+    case 'OtherAction':
+    case 'Unpublished':
+      return activityFaultText(fault)
+    case 'ContentMiss':
+    case 'ContentTooLarge':
+      return contentFaultText(fault)
+    case 'DanglingCall':
+    case 'DuplicateCall':
+    case 'DuplicateOutput':
+    case 'OrphanOutput':
+      return threadProblemText(fault)
     default:
-      return storeFaultText(fault)
+      return sessionFaultText(fault) // or a store's, or a callback's: the types say that nothing else is left
+  }
+}
+
+/**
+ * The value of an `Either` or of a task, or a thrown {@link FaultError} whose message is the fault's sentence: for what
+ * is synchronous (`settle`, `deriveContext`, codecs), and for what `pipe` makes of tasks.
+ *
+ * @param outcome an `Either`, whose value is returned, or a `TaskEither`, which is run once
+ * @throws FaultError with the fault, whatever it is
+ * @example
+ * const settled = orThrow(settle(session.view()))
+ * const session = await orThrow(pipe(createSession(store), TE.chainFirst((session) => session.append(user('hello')))))
+ */
+export function orThrow<F, A>(outcome: TaskEither<F, A>): Promise<A>
+export function orThrow<F, A>(outcome: Either<F, A>): A
+export function orThrow<F, A>(outcome: Either<F, A> | TaskEither<F, A>): A | Promise<A> {
+  if (typeof outcome === 'function') return outcome().then((answer) => orThrow(answer))
+  if (isLeft(outcome)) throw new FaultError(outcome.left, sentence(outcome.left))
+  return outcome.right
+}
+
+/** The sentence of a fault, which may be one of the caller's own. */
+const sentence = (fault: unknown): string => {
+  if (typeof fault !== 'object' || fault === null || !('_tag' in fault)) return reasonOf(fault)
+  try {
+    return faultMessage(fault as Fault)
+  } catch {
+    return reasonOf(fault._tag) // not one of ours
   }
 }

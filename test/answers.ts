@@ -11,9 +11,13 @@ export const ok = async <T>(task: TaskEither<Fault, T>): Promise<T> => {
 }
 
 /** The fault of a task, which must have this tag. */
-export const fault = async <Tag extends Fault['_tag']>(tag: Tag, task: TaskEither<Fault, unknown>): Promise<Extract<Fault, { _tag: Tag }>> => {
+export const fault = async <Tag extends Fault['_tag']>(
+  tag: Tag,
+  task: TaskEither<Fault, unknown>,
+): Promise<Extract<Fault, { _tag: Tag }>> => {
   const answer = await task()
   if (!isLeft(answer)) throw new Error(`expected ${tag}, but it went well`)
-  if (answer.left._tag !== tag) throw new Error(`expected ${tag}, found ${answer.left._tag}: ${faultMessage(answer.left)}`)
+  if (answer.left._tag !== tag)
+    throw new Error(`expected ${tag}, found ${answer.left._tag}: ${faultMessage(answer.left)}`)
   return answer.left as Extract<Fault, { _tag: Tag }> // its tag was compared
 }

@@ -12,6 +12,40 @@ describe('the examples do what they say', () => {
 
 it('every page of docs that README names exists, and README names every page', async () => {
   const { readdirSync } = await import('node:fs')
-  const named = [...readFileSync(`${root}README.md`, 'utf8').matchAll(/\]\(docs\/([\w-]+\.md)\)/g)].map((match) => match[1])
-  expect([...new Set(named)].toSorted()).toEqual(readdirSync(`${root}docs`).filter((name) => name.endsWith('.md')).toSorted())
+  const named = [...readFileSync(`${root}README.md`, 'utf8').matchAll(/\]\(docs\/([\w-]+\.md)\)/g)].map(
+    (match) => match[1],
+  )
+  expect([...new Set(named)].toSorted()).toEqual(
+    readdirSync(`${root}docs`)
+      .filter((name) => name.endsWith('.md'))
+      .toSorted(),
+  )
 })
+
+describe("README's list of entries", () => {
+  const rows = [...readFileSync(`${root}README.md`, 'utf8').matchAll(/^\| `(indelible[\w/-]*)` \| (.+) \|$/gm)].map(
+    ([, entry = '', about = '']) => ({ entry, about }),
+  )
+  const { exports } = JSON.parse(readFileSync(`${root}package.json`, 'utf8')) as {
+    readonly exports: Readonly<Record<string, { readonly types: string } | string>>
+  }
+  it('has the entries of the package, in its order', () => {
+    expect(rows.map(({ entry }) => entry.replace(/^indelible/, '.'))).toEqual(
+      Object.keys(exports).filter((entry) => entry !== './package.json'),
+    )
+  })
+  it.each(rows)('$entry exports the names that it lists', ({ entry, about }) => {
+    const found = exports[entry.replace(/^indelible/, '.')]
+    const source = typeof found === 'object' ? found.types.replace(/^\.\/dist/, 'src').replace(/\.d\.ts$/, '.ts') : ''
+    const exported = new Set(
+      [...readFileSync(`${root}${source}`, 'utf8').matchAll(/export (?:type )?\{([^}]*)\}/g)].flatMap(
+        ([, names = '']) => names.split(',').map((name) => name.replace(/^\s*type\s+/, '').trim()),
+      ),
+    )
+    const named = [...about.matchAll(/`(\w+)`/g)].flatMap(([, name = '']) => (methods.has(name) ? [] : [name]))
+    expect(named.filter((name) => !exported.has(name))).toEqual([])
+  })
+})
+
+/** Methods of a codec, and packages that an entry needs. */
+const methods = new Set(['decode', 'encode', 'pg', 'openai', 'ai'])

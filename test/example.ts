@@ -8,3 +8,11 @@ export const check = (expression: () => unknown, expected: unknown): void => {
 export const checkThrows = (statement: () => unknown, text: string): void => {
   expect(statement).toThrow(text)
 }
+
+export const checkAwaited = async (expression: () => Promise<unknown>, expected: unknown): Promise<void> => {
+  expect(await expression()).toEqual(expected)
+}
+
+export const checkRejects = async (statement: () => Promise<unknown>, text: string): Promise<void> => {
+  await expect(statement).rejects.toThrow(text)
+}

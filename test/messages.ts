@@ -1,6 +1,8 @@
 /** Conversations for the tests: written here, small, and covering every kind of part. */
-import { assistant, file, image, provider, reasoning, refusal, system, toolCall, toolResult, user, type BlockId, type Message } from 'indelible'
-import { blockIdOf, memoryStore } from 'indelible/store'
+import { assistant, file, image, reasoning, system, toolCall, toolResult, user, type Message } from 'indelible'
+import { provider, refusal } from 'indelible/message'
+import { blockIdOf, type BlockId } from 'indelible/proof'
+import { memoryStore } from 'indelible/store'
 
 /** A short agent conversation: instructions, a question, two parallel calls and their results, an answer. */
 export const conversation = (): Message[] => [

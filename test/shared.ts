@@ -1,7 +1,9 @@
 /** Real transcripts and recorded provider bytes, where the machine has them. They are not part of the project. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import { it } from 'vitest'
+import { faultMessage, readTranscript, type Transcript } from 'indelible'
 import { root } from '../scripts/run.ts'
 
 const folder = join(root, '../shared/data')
@@ -17,3 +19,22 @@ export const itShared: typeof it.skip = existsSync(folder)
       process.stdout.write('left out: tests on real transcripts (../shared/data is not here)\n')
       return it.skip
     })()
+
+/**
+ * Every conversation of every real transcript: the name of its file, and its place in it. Files of a format that no
+ * reader knows are left out until one does: JSON text after JSON text (opencode) is not even JSON until then. Any other
+ * file that can't be read is an error.
+ */
+export function* realConversations(): Generator<readonly [name: string, pick: number, transcript: Transcript]> {
+  for (const name of readdirSync(shared('transcripts')).filter((file) => !file.startsWith('README'))) {
+    const text = readShared(`transcripts/${name}`)
+    let count = 1
+    for (let pick = 0; pick < count; pick++) {
+      const read = readTranscript(text, { pick })
+      if (isLeft(read) && (read.left._tag === 'UnknownFormat' || read.left._tag === 'InvalidJson')) break
+      if (isLeft(read)) throw new Error(`${name}, conversation ${pick}: ${faultMessage(read.left)}`)
+      count = read.right.count
+      yield [name, pick, read.right]
+    }
+  }
+}

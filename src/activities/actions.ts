@@ -6,10 +6,10 @@
  * no place for that; then this process remembers, for as long as it lives.
  */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { digestOf } from '../digest/index.ts'
+import { digestOf } from '../proof/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { LogInfo, Store, StoreFault } from '../store/index.ts'
-import type { ActivityFault } from './failure.ts'
+import type { ActivityFault } from './fault.ts'
 
 /** What is known of an action. */
 export interface Known {
@@ -38,7 +38,9 @@ export const begun =
     if (known === undefined) return right({ input, attempt, ended: false })
     const refusal = refused(action, input, known)
     if (refusal !== undefined) return left(refusal)
-    return right(known.result !== undefined ? known : { ...known, input, attempt: Math.max(attempt, known.attempt + 1) })
+    return right(
+      known.result !== undefined ? known : { ...known, input, attempt: Math.max(attempt, known.attempt + 1) },
+    )
   }
 
 /** The action has a result: this one, unless it had one before. `ended` says that there is no stream whose end is to be told. */
@@ -55,7 +57,11 @@ export const answered =
 export const ended =
   (attempt: number): Change =>
   (known) =>
-    right(known?.ended === true ? known : { input: '', ...known, attempt: Math.max(attempt, known?.attempt ?? 0), ended: true })
+    right(
+      known?.ended === true
+        ? known
+        : { input: '', ...known, attempt: Math.max(attempt, known?.attempt ?? 0), ended: true },
+    )
 
 /** Why an action can't be done with this input. */
 export const refused = (action: string, input: string, known: Known): ActivityFault | undefined => {
@@ -64,11 +70,15 @@ export const refused = (action: string, input: string, known: Known): ActivityFa
 }
 
 export const actionsOf = (store: Store): Actions => {
-  const read = async (action: string): Promise<Either<StoreFault, { readonly log: LogInfo; readonly known: Known } | undefined>> => {
+  const read = async (
+    action: string,
+  ): Promise<Either<StoreFault, { readonly log: LogInfo; readonly known: Known } | undefined>> => {
     const log = await store.info(idOf(action))()
     if (isLeft(log)) return log.left._tag === 'NoSuchLog' ? right(undefined) : log
     const known = knownIn(log.right)
-    return known === undefined ? left({ _tag: 'InvalidMeta', path: [], reason: 'is not that of an action' }) : right({ log: log.right, known })
+    return known === undefined
+      ? left({ _tag: 'InvalidMeta', path: [], reason: 'is not that of an action' })
+      : right({ log: log.right, known })
   }
   return {
     find: async (action) => {
@@ -120,5 +130,10 @@ const idOf = (action: string): string => `indelible.action:${digestOf(action)}`
 const knownIn = ({ meta }: LogInfo): Known | undefined => {
   const { input, attempt = 1, result, ended: told } = meta as { readonly [key: string]: unknown }
   if (typeof input !== 'string' || typeof attempt !== 'number' || typeof told !== 'boolean') return undefined
-  return { input, attempt, ended: told, ...(typeof result === 'object' && result !== null && { result: result as JsonObject }) }
+  return {
+    input,
+    attempt,
+    ended: told,
+    ...(typeof result === 'object' && result !== null && { result: result as JsonObject }),
+  }
 }

@@ -6,11 +6,11 @@
  */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { manageHistory } from '../context/index.ts'
-import { digestOf } from '../digest/index.ts'
+import { digestOf } from '../proof/index.ts'
 import { formatPath } from '../json/index.ts'
 import { decodeMessage, type MessageFault } from '../message/index.ts'
 import { isPageKind } from '../pages/index.ts'
-import { isPlaceholder } from '../refs/index.ts'
+import { isPlaceholder } from '../entry/index.ts'
 import { answered, refused } from './actions.ts'
 import { checkAction, checkLimit } from './check.ts'
 import { Ending } from './ending.ts'
@@ -37,7 +37,13 @@ export const historyActivities = (options: ActivityOptions): HistoryActivities =
         const view = (await host.hydrated({ history })).view()
         const { retained, residency, tokens: size, budget, overBudget } = manageHistory(view, limit)
         const shown = [...residency].flatMap((level, position) => (level === 'pointer' ? [] : [position]))
-        return { retained, shown, size, limit: 'maxTokens' in limit ? limit.maxTokens : (limit.maxChars ?? budget), overBudget }
+        return {
+          retained,
+          shown,
+          size,
+          limit: 'maxTokens' in limit ? limit.maxTokens : (limit.maxChars ?? budget),
+          overBudget,
+        }
       }),
     hydrate: (input) =>
       reported(host, async () => {
@@ -66,15 +72,21 @@ const append = async (host: Host, { action, message, page, scope }: AppendInput)
   const { blocks, actions } = host.open(scope)
   const decoded = decodeMessage(message)
   if (isLeft(decoded)) throw new Failed({ _tag: 'InvalidInput', reason: whyNoMessage(decoded.left) })
-  if (isPlaceholder(decoded.right)) throw new Failed({ _tag: 'InvalidInput', reason: 'the message should be one, and is a placeholder for content that was not found' })
-  if (page !== undefined && !isPageKind(page)) throw new Failed({ _tag: 'InvalidInput', reason: 'the page should be a page kind' })
+  if (isPlaceholder(decoded.right))
+    throw new Failed({
+      _tag: 'InvalidInput',
+      reason: 'the message should be one, and is a placeholder for content that was not found',
+    })
+  if (page !== undefined && !isPageKind(page))
+    throw new Failed({ _tag: 'InvalidInput', reason: 'the page should be a page kind' })
   const input = digestOf(JSON.stringify(['append', decoded.right, page ?? null]))
   const known = given(await actions.find(action))
   const refusal = known && refused(action, input, known)
   if (refusal !== undefined) throw new Failed(refusal)
   if (known?.result !== undefined) return known.result as unknown as AppendResult // as it was noted here
   const ref = await stored(blocks, decoded.right, page)
-  return given(await actions.note(action, answered(action, input, jsonOf({ ref }), true))).result as unknown as AppendResult
+  return given(await actions.note(action, answered(action, input, jsonOf({ ref }), true)))
+    .result as unknown as AppendResult
 }
 
 /** Where, and what should stand there; not what does. */

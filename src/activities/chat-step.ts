@@ -3,6 +3,7 @@ import type { Position } from '../history/index.ts'
 import type { RefHistory } from '../refs/index.ts'
 import type { HistoryActivities, StreamInput, StreamResult } from './input.ts'
 
+/** What a workflow learns of one answer of the model. */
 export interface ChatStep extends Omit<StreamResult, 'ref'> {
   /** Where the answer stands; undefined, if the model had nothing to say. */
   readonly position?: Position

@@ -3,7 +3,8 @@ import type { ContextLimit, StreamInput } from './input.ts'
 import { Failed } from './failed.ts'
 
 /** Throws Failed, with `InvalidInput`. */
-export const checkAction = (action: unknown): void => require(typeof action === 'string' && action !== '', 'the action should have an id')
+export const checkAction = (action: unknown): void =>
+  require(typeof action === 'string' && action !== '', 'the action should have an id')
 
 /** All of a stream's input but its history. Throws Failed, with `InvalidInput`. */
 export const checkStream = ({ model, tools = [], parameters = {}, limit }: StreamInput): void => {
@@ -22,13 +23,18 @@ export const checkStream = ({ model, tools = [], parameters = {}, limit }: Strea
 
 /** Throws Failed, with `InvalidInput`. */
 export const checkLimit = (limit: ContextLimit): void => {
-  const names = isObject(limit) ? (['budget', 'maxTokens', 'maxChars'] as const).filter((name) => (limit as Partial<Record<typeof name, unknown>>)[name] !== undefined) : []
+  const names = isObject(limit)
+    ? (['budget', 'maxTokens', 'maxChars'] as const).filter(
+        (name) => (limit as Partial<Record<typeof name, unknown>>)[name] !== undefined,
+      )
+    : []
   const [name] = names
   require(name !== undefined && names.length === 1, 'the limit should be one of budget, maxTokens and maxChars')
   const value: unknown = (limit as Partial<Record<string, unknown>>)[name as string]
   if (name === 'budget' && isObject(value)) {
     const { window, completion } = value as { readonly window?: unknown; readonly completion?: unknown }
-    require(isSize(window) && isSize(completion), 'limit.budget should have a window and a completion: numbers of at least 0')
+    require(isSize(window) &&
+      isSize(completion), 'limit.budget should have a window and a completion: numbers of at least 0')
   } else require(isSize(value), `limit.${name} should be a number of at least 0`)
 }
 
@@ -36,6 +42,7 @@ const require: (holds: boolean, reason: string) => asserts holds = (holds, reaso
   if (!holds) throw new Failed({ _tag: 'InvalidInput', reason })
 }
 
-const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is object =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isSize = (value: unknown): boolean => typeof value === 'number' && Number.isFinite(value) && value >= 0

@@ -16,11 +16,18 @@ export interface Sent extends ModelContext {
 export const contextOf = (view: View<Message>, { limit, tools = [] }: StreamInput, host: Host): Sent => {
   let answer = view.length - 1
   while (answer > 0 && view.at(answer)?.role !== 'assistant') answer -= 1
-  if (limit === undefined) return { messages: given(settle(view)), stablePrefix: Math.max(0, answer), overBudget: false }
+  if (limit === undefined)
+    return { messages: given(settle(view)), stablePrefix: Math.max(0, answer), overBudget: false }
   const toolTokens = tools.length === 0 ? 0 : textTokens(JSON.stringify(tools))
   const derive = (of: View<Message>, previous: DerivedContext | undefined): Either<ContextFault, DerivedContext> =>
-    'budget' in limit ? deriveContext(of, { toolTokens, ...host.derive, budget: limit.budget, previous }) : right(manageHistory(of, { ...limit, previous }))
+    'budget' in limit
+      ? deriveContext(of, { toolTokens, ...host.derive, budget: limit.budget, previous })
+      : right(manageHistory(of, { ...limit, previous }))
   const before = answer > 0 ? derive(view.slice(0, answer), undefined) : undefined
   const derived = given(derive(view, before === undefined || isLeft(before) ? undefined : before.right))
-  return { messages: derived.messages, stablePrefix: derived.stablePrefix, overBudget: 'overBudget' in derived && derived.overBudget === true }
+  return {
+    messages: derived.messages,
+    stablePrefix: derived.stablePrefix,
+    overBudget: 'overBudget' in derived && derived.overBudget === true,
+  }
 }

@@ -2,17 +2,23 @@
  * The one end of an action's stream. It is told before it is noted: of a crash between the two comes another, and never
  * none. So it is told also where the store does not say whether it was, or does not take the note.
  */
+import { reasonOf as causeText } from '../task/index.ts'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { ended, type Actions, type Known } from './actions.ts'
 import type { StreamEvent } from './event.ts'
 import { Failed, faultOf } from './failed.ts'
-import { ActivityFailure, isRetryable, type ActivityFault } from './failure.ts'
+import { ActivityFailure, isRetryable } from './failure.ts'
+import type { ActivityFault } from './fault.ts'
 import type { Host, Invocation } from './host.ts'
 import type { StreamResult } from './input.ts'
 import { publish } from './sink.ts'
 
 /** What is told at the end, beside who tells it. */
-type End = StreamEvent extends infer Event ? (Event extends { readonly type: 'stream_end' } ? Omit<Event, 'action' | 'attempt' | 'seq'> : never) : never
+type End = StreamEvent extends infer Event
+  ? Event extends { readonly type: 'stream_end' }
+    ? Omit<Event, 'action' | 'attempt' | 'seq'>
+    : never
+  : never
 
 export class Ending {
   readonly #host: Host
@@ -31,11 +37,22 @@ export class Ending {
   }
 
   /** A failure ends the stream, unless it is tried again; without a fault it was cancelled. Whatever becomes of telling it, the failure is what counts. */
-  async ofFailure(fault: ActivityFault | undefined, { last = true }: Invocation, attempt: number, seq: () => number): Promise<void> {
+  async ofFailure(
+    fault: ActivityFault | undefined,
+    { last = true }: Invocation,
+    attempt: number,
+    seq: () => number,
+  ): Promise<void> {
     if (fault !== undefined && hasOtherEnd(fault)) return
     try {
       if ((fault === undefined || isRetryable(fault)) && !(typeof last === 'function' ? last() : last)) return
-      await this.tell(fault === undefined ? { type: 'stream_end', outcome: 'cancelled' } : { type: 'stream_end', outcome: 'failed', reason: reasonFor(fault) }, attempt, seq)
+      await this.tell(
+        fault === undefined
+          ? { type: 'stream_end', outcome: 'cancelled' }
+          : { type: 'stream_end', outcome: 'failed', reason: reasonFor(fault) },
+        attempt,
+        seq,
+      )
     } catch (second) {
       this.#host.failed(faultOf(second))
     }
@@ -47,7 +64,11 @@ export class Ending {
     const known = await this.#ifAnswered(actions.find(this.#action))
     if (known?.ended === true || (known !== undefined && known.attempt > attempt)) return
     try {
-      await publish(this.#host.events, { action: this.#action, attempt, seq: seq(), ...end } as StreamEvent, this.#host.publishWithin)
+      await publish(
+        this.#host.events,
+        { action: this.#action, attempt, seq: seq(), ...end } as StreamEvent,
+        this.#host.publishWithin,
+      )
     } catch (cause) {
       throw new Failed({ _tag: 'Unpublished', action: this.#action, event: end.type, cause })
     }
@@ -63,10 +84,11 @@ export class Ending {
 }
 
 /** Whether the action has an end of its own, which this attempt has nothing to do with. */
-const hasOtherEnd = ({ _tag }: ActivityFault): boolean => _tag === 'OtherAction' || _tag === 'ActionEnded' || _tag === 'Superseded'
+const hasOtherEnd = ({ _tag }: ActivityFault): boolean =>
+  _tag === 'OtherAction' || _tag === 'ActionEnded' || _tag === 'Superseded'
 
 /** What those who look on are told of a failure. */
 const reasonFor = (fault: ActivityFault): string => {
-  if (fault._tag === 'Unexpected') return fault.cause instanceof Error ? fault.cause.message : String(fault.cause)
+  if (fault._tag === 'Unexpected') return causeText(fault.cause)
   return 'reason' in fault ? fault.reason : new ActivityFailure(fault).message
 }

@@ -14,7 +14,9 @@ import type { ModelEvent } from '../run/index.ts'
 export type StreamEvent = {
   /** The id of the action. */
   readonly action: string
+  /** How often the action has begun, from 1. */
   readonly attempt: number
+  /** Counts the events of the attempt, from 0. */
   readonly seq: number
 } & (
   | { readonly type: 'stream_start'; readonly model: string }
@@ -37,7 +39,9 @@ export interface EventSink {
 
 /** A sign of life for the engine. It never holds content. */
 export interface Heartbeat {
+  /** The action that is at work. */
   readonly action: string
+  /** How often it has begun, from 1. */
   readonly attempt: number
   /** How many events the model has sent. */
   readonly events: number

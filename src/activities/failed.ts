@@ -1,6 +1,6 @@
 /** How what went wrong goes through the activities, up to where it leaves them. */
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import type { ActivityFault } from './failure.ts'
+import type { ActivityFault } from './fault.ts'
 
 /** A fault on its way out of an activity. Not an Error: it never leaves one. */
 export class Failed {
@@ -27,4 +27,5 @@ export const given = <T>(answer: Either<ActivityFault, T>): T => {
 }
 
 /** What was thrown, as a fault: what is none was thrown by a function that the activities were given. */
-export const faultOf = (error: unknown): ActivityFault => (error instanceof Failed ? error.fault : { _tag: 'Unexpected', cause: error })
+export const faultOf = (error: unknown): ActivityFault =>
+  error instanceof Failed ? error.fault : { _tag: 'Unexpected', cause: error }

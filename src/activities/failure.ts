@@ -5,37 +5,19 @@
  * Failures become part of a workflow's state, so a failure says what happened and where, and nothing of what was said: no
  * text of the provider's, no cause. Those are told to `onFailure`.
  */
-import { contextFaultText, type ContextFault } from '../context/index.ts'
-import { pairingFaultText, type PairingFault } from '../message/index.ts'
-import { refsFaultText, type RefsFault } from '../refs/index.ts'
-import { runFaultText, type RunFault } from '../run/index.ts'
-import { storeFaultText, type StoreFault } from '../store/index.ts'
-import type { StreamEvent } from './event.ts'
-
-export type ActivityFault =
-  | RefsFault
-  | StoreFault
-  | RunFault
-  | ContextFault
-  | PairingFault
-  /** What an activity was given is not what it takes. */
-  | { readonly _tag: 'InvalidInput'; readonly reason: string }
-  /** The action has ended without a result: it failed for good, or was given up. */
-  | { readonly _tag: 'ActionEnded'; readonly action: string }
-  /** A later attempt of the action has begun, or it was given up, while this one went on. */
-  | { readonly _tag: 'Superseded'; readonly action: string }
-  /** A function that the activities were given has thrown: a registry's, an estimate, `invocation`. */
-  | { readonly _tag: 'Unexpected'; readonly cause: unknown }
-  /** The action has happened before with something else. */
-  | { readonly _tag: 'OtherAction'; readonly action: string }
-  /** The sink, or the engine, did not take an event. If it is the end, the action is to be tried again; its answer is stored. */
-  | { readonly _tag: 'Unpublished'; readonly action: string; readonly event: StreamEvent['type'] | 'heartbeat'; readonly cause: unknown }
+import { contextFaultText } from '../context/fault.ts'
+import { pairingFaultText } from '../message/fault.ts'
+import { refsFaultText } from '../refs/fault.ts'
+import { runFaultText } from '../run/fault.ts'
+import { storeFaultText } from '../store/fault.ts'
+import { activityFaultText, type ActivityFault } from './fault.ts'
 
 /** An activity did not come to its end. `name` is what engines match their retry policies with. */
 export class ActivityFailure extends Error {
   override readonly name: 'RetryableFailure' | 'PermanentFailure'
   /** Whether the same might go well the next time. */
   readonly retryable: boolean
+  /** The `_tag` of the fault. */
   readonly tag: ActivityFault['_tag']
   /** HTTP's, of the model's provider. */
   readonly status?: number
@@ -57,7 +39,9 @@ export class ActivityFailure extends Error {
 export const isRetryable = (fault: ActivityFault): boolean => {
   switch (fault._tag) {
     case 'ModelFailed':
-      return fault.status === undefined ? !isBug(fault.cause) : fault.status === 408 || fault.status === 409 || fault.status === 429 || fault.status >= 500
+      return fault.status === undefined
+        ? !isBug(fault.cause)
+        : fault.status === 408 || fault.status === 409 || fault.status === 429 || fault.status >= 500
     case 'Unexpected':
       return !isBug(fault.cause)
     case 'StreamEndedEarly':
@@ -98,17 +82,12 @@ const sentence = (fault: ActivityFault): string => {
     case 'Io':
       return `the store failed to ${fault.operation}`
     case 'InvalidInput':
-      return fault.reason
     case 'OtherAction':
-      return `the action ${JSON.stringify(fault.action)} has happened with something else: an action names one content only`
     case 'ActionEnded':
-      return `the action ${JSON.stringify(fault.action)} has ended without a result: what is tried after that is another action, with an id of its own`
     case 'Superseded':
-      return `a later attempt of the action ${JSON.stringify(fault.action)} has begun, or it was given up: this one counts no more`
     case 'Unexpected':
-      return 'a function that the activities were given has thrown; onFailure was told what'
     case 'Unpublished':
-      return `an event (${fault.event}) of the action ${JSON.stringify(fault.action)} could not be published; if there is an answer, it is stored`
+      return activityFaultText(fault)
     case 'Unsettled':
       return pairingFaultText(fault)
     case 'MinimumDoesNotFit':

@@ -4,15 +4,24 @@ import type { DeriveOptions } from '../context/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import { createPendingHistory, hydrate, parseHistoryJson, persist, type MessageRef, type RefHistory, type StoredHistory } from '../refs/index.ts'
+import {
+  createPendingHistory,
+  hydrate,
+  parseHistoryJson,
+  persist,
+  type MessageRef,
+  type RefHistory,
+  type StoredHistory,
+} from '../refs/index.ts'
 import type { ModelRegistry } from '../run/index.ts'
 import { blockCache, cachedBlocks, type BlockStore, type Store } from '../store/index.ts'
 import { actionsInMemory, actionsOf, type Actions } from './actions.ts'
 import type { EventSink, Heartbeat } from './event.ts'
 import { Failed, given } from './failed.ts'
-import type { ActivityFault } from './failure.ts'
+import type { ActivityFault } from './fault.ts'
 import type { HistoryInput } from './input.ts'
 
+/** What the activities work on. */
 export interface ActivityOptions {
   /** A store of blocks alone forgets actions when the process ends. */
   readonly store: Store | BlockStore
@@ -41,6 +50,7 @@ export interface ActivityOptions {
   readonly cacheBytes?: number
 }
 
+/** What the engine says of one call of an activity. */
 export interface Invocation {
   /** Counts from 1. */
   readonly attempt?: number
@@ -49,6 +59,7 @@ export interface Invocation {
    * it ends the stream. A function is asked once the attempt has failed: an engine may know only then. Default: true.
    */
   readonly last?: boolean | (() => boolean)
+  /** Aborted when the engine cancels the activity. */
   readonly signal?: AbortSignal
 }
 
@@ -74,15 +85,24 @@ export const hostOf = (options: ActivityOptions): Host => {
   const cache = blockCache(options.cacheBytes === undefined ? {} : { maxBytes: options.cacheBytes })
   const remembered = actionsInMemory()
   const open: Host['open'] = (scope = store.scope) => {
-    if (scope !== store.scope && (options.scopes !== 'any' || !('scoped' in store))) throw new Failed({ _tag: 'OtherScope', expected: store.scope, found: scope })
+    if (scope !== store.scope && (options.scopes !== 'any' || !('scoped' in store)))
+      throw new Failed({ _tag: 'OtherScope', expected: store.scope, found: scope })
     if (!('scoped' in store)) return { blocks: cachedBlocks(store, cache), actions: remembered }
     const scoped = given(scope === store.scope ? right(store) : store.scoped(scope))
     return { blocks: cachedBlocks(scoped, cache), actions: actionsOf(scoped) }
   }
   const read: Host['read'] = (history) => {
-    if (typeof history !== 'object' || history === null) throw new Failed({ _tag: 'InvalidInput', reason: 'the history should be a RefHistory, or what one is written as' })
+    if (typeof history !== 'object' || history === null)
+      throw new Failed({
+        _tag: 'InvalidInput',
+        reason: 'the history should be a RefHistory, or what one is written as',
+      })
     const parsed = given(parseHistoryJson('toJSON' in history ? history.toJSON() : history))
-    if (parsed.kind !== 'refs') throw new Failed({ _tag: 'InvalidInput', reason: 'the history should be one of refs, as a RefHistory is written' })
+    if (parsed.kind !== 'refs')
+      throw new Failed({
+        _tag: 'InvalidInput',
+        reason: 'the history should be one of refs, as a RefHistory is written',
+      })
     return parsed.history
   }
   const hydrated: Host['hydrated'] = async (input) => {
@@ -91,7 +111,8 @@ export const hostOf = (options: ActivityOptions): Host => {
   }
   const failed = quietly(options.onFailure, () => undefined)
   const { heartbeat } = options
-  const beat = (told: Heartbeat): void => quietly(heartbeat, (cause) => failed({ _tag: 'Unpublished', action: told.action, event: 'heartbeat', cause }))(told)
+  const beat = (told: Heartbeat): void =>
+    quietly(heartbeat, (cause) => failed({ _tag: 'Unpublished', action: told.action, event: 'heartbeat', cause }))(told)
   return { ...options, open, read, hydrated, beat, failed }
 }
 
@@ -111,7 +132,9 @@ const quietly =
 export const stored = async (blocks: BlockStore, message: Message, page?: PageKind): Promise<MessageRef> => {
   const pending = createPendingHistory({ scope: blocks.scope })
   pending.append(message, page)
-  const [ref] = given(await persist(blocks, pending)()).refHistory().refs()
+  const [ref] = given(await persist(blocks, pending)())
+    .refHistory()
+    .refs()
   return ref as MessageRef // one message has one
 }
 

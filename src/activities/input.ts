@@ -24,13 +24,17 @@ export interface HistoryActivities {
   readonly endStream: (input: EndInput) => Promise<void>
 }
 
+/** The history that an activity works on. */
 export interface HistoryInput {
   /** A reference history, or what it is written as. */
   readonly history: RefHistory | RefHistoryJson
 }
 
+/** A message to store, and the action that stores it. */
 export interface AppendInput {
+  /** The id of the action. */
   readonly action: string
+  /** The message. */
   readonly message: Message
   /** Default: as it is classified. */
   readonly page?: PageKind
@@ -38,15 +42,19 @@ export interface AppendInput {
   readonly scope?: string
 }
 
+/** The ref of the stored message. */
 export interface AppendResult {
+  /** The ref. */
   readonly ref: MessageRef
 }
 
 /** How much of the record is sent: what a budget of tokens leaves by the policy, or what `manageHistory` keeps within a limit. */
 export type ContextLimit = { readonly budget: Budget } | { readonly maxTokens: number } | { readonly maxChars: number }
 
+/** A history, and the limit of a prompt. */
 export type ManageInput = HistoryInput & ({ readonly maxTokens: number } | { readonly maxChars: number })
 
+/** What a prompt within the limit keeps: positions and sizes. */
 export interface ManageResult {
   /** The positions that are kept first. */
   readonly retained: readonly number[]
@@ -54,18 +62,27 @@ export interface ManageResult {
   readonly shown: readonly number[]
   /** In tokens, or in characters. */
   readonly size: number
+  /** The limit, in the same unit. */
   readonly limit: number
+  /** Whether the messages to keep exceed the limit by themselves. */
   readonly overBudget: boolean
 }
 
+/** The content of a history. */
 export interface HydrateResult {
+  /** The messages, in order. */
   readonly messages: readonly Message[]
+  /** Their page kinds. */
   readonly pages: readonly PageKind[]
 }
 
+/** A call of the model. */
 export interface StreamInput extends HistoryInput {
+  /** The id of the action. */
   readonly action: string
+  /** Which model to call. */
   readonly model: ModelConfig
+  /** The tools that it may call. Default: none. */
   readonly tools?: readonly ToolDefinition[]
   /** What the model's provider takes beside messages and tools. */
   readonly parameters?: JsonObject
@@ -77,7 +94,9 @@ export interface StreamInput extends HistoryInput {
 export interface StreamResult {
   /** Undefined, if the model had nothing to say. */
   readonly ref?: MessageRef
+  /** Why the model stopped. */
   readonly reason: FinishReason
+  /** The tokens that the provider counted. */
   readonly usage: Usage
   /** The calls that wait for results. */
   readonly calls: readonly { readonly id: string; readonly name: string }[]
@@ -89,9 +108,10 @@ export interface StreamResult {
   readonly unpublished?: number
 }
 
+/** The action whose stream is to end. */
 export interface EndInput {
+  /** The id of the action. */
   readonly action: string
   /** Default: that of the store. */
   readonly scope?: string
 }
-

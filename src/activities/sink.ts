@@ -9,11 +9,19 @@ export class Unanswered extends Error {}
  *
  * Throws  what the sink throws, `Unanswered`, or the reason of the signal
  */
-export const publish = async (sink: EventSink | undefined, event: StreamEvent, within = 30_000, signal?: AbortSignal): Promise<void> => {
+export const publish = async (
+  sink: EventSink | undefined,
+  event: StreamEvent,
+  within = 30_000,
+  signal?: AbortSignal,
+): Promise<void> => {
   const answer = sink?.publish(Object.freeze(event))
   if (answer === undefined) return
   await new Promise<void>((resolve, reject) => {
-    const timer = setTimeout(() => settle(() => reject(new Unanswered(`the sink has not answered within ${within} ms`))), within)
+    const timer = setTimeout(
+      () => settle(() => reject(new Unanswered(`the sink has not answered within ${within} ms`))),
+      within,
+    )
     const onAbort = (): void => settle(() => reject(signal?.reason as Error))
     const settle = (end: () => void): void => {
       clearTimeout(timer)

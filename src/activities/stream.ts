@@ -1,6 +1,6 @@
 /** Streaming: a model is called on a history, what it says is told, and the answer is stored. */
 import { isLeft, right } from 'fp-ts/lib/Either.js'
-import { digestOf } from '../digest/index.ts'
+import { digestOf } from '../proof/index.ts'
 import { toolCallsOf } from '../message/index.ts'
 import type { RefHistory } from '../refs/index.ts'
 import { modelFor, run, type Model, type RunEvent, type RunStep, type Tool, type ToolDefinition } from '../run/index.ts'
@@ -124,7 +124,10 @@ export class Stream {
     return result
   }
 
-  async #answer({ refs, digest }: Extract<Read, { refs: RefHistory }>, { actions, blocks }: Opened): Promise<StreamResult> {
+  async #answer(
+    { refs, digest }: Extract<Read, { refs: RefHistory }>,
+    { actions, blocks }: Opened,
+  ): Promise<StreamResult> {
     const { action, model: wanted, tools = [] } = this.#input
     const known = given(await actions.note(action, begun(action, digest, this.#attempt)))
     if (known.result !== undefined) return resultOf(known)
@@ -167,11 +170,18 @@ export class Stream {
       id: action,
       handlers: [(event) => this.#onEvent(event)],
       signal: signal === undefined ? this.#superseded.signal : AbortSignal.any([signal, this.#superseded.signal]),
-    }).result()
+    }).result()()
     this.#throwIfOver()
     if (isLeft(outcome)) throw new Failed(outcome.left)
     const [step] = outcome.right.steps
-    if (step === undefined) throw new Failed({ _tag: 'StreamEndedEarly', model: model.name, step: 0, partialText: '', partial: outcome.right })
+    if (step === undefined)
+      throw new Failed({
+        _tag: 'StreamEndedEarly',
+        model: model.name,
+        step: 0,
+        partialText: '',
+        partial: outcome.right,
+      })
     return step
   }
 
@@ -195,7 +205,13 @@ export class Stream {
     const seq = this.#seq++
     try {
       if (this.#hangs) this.#unpublished += 1
-      else await publish(this.#host.events, { action, attempt: this.#attempt, seq, ...event }, this.#host.publishWithin, this.#invocation.signal)
+      else
+        await publish(
+          this.#host.events,
+          { action, attempt: this.#attempt, seq, ...event },
+          this.#host.publishWithin,
+          this.#invocation.signal,
+        )
     } catch (cause) {
       this.#unpublished += 1
       this.#hangs = cause instanceof Unanswered
@@ -205,7 +221,11 @@ export class Stream {
 }
 
 /** What is told beside who tells it. */
-type Untold = StreamEvent extends infer Event ? (Event extends StreamEvent ? Omit<Event, 'action' | 'attempt' | 'seq'> : never) : never
+type Untold = StreamEvent extends infer Event
+  ? Event extends StreamEvent
+    ? Omit<Event, 'action' | 'attempt' | 'seq'>
+    : never
+  : never
 
 /** As it was noted here. */
 const resultOf = ({ result }: Known): StreamResult => result as unknown as StreamResult

@@ -1,7 +1,8 @@
 /** `indelible append SESSION`: messages for a session, from the command line or from standard input. */
+import { faultMessage } from '../index.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { parseJson } from '../json/index.ts'
-import { decodeMessage, isRole, messageFaultText, openCalls, roles, text, type Message, type Role } from '../message/index.ts'
+import { decodeMessage, isRole, openCalls, roles, text, type Message, type Role } from '../message/index.ts'
 import { isPageKind, pageKinds } from '../pages/index.ts'
 import { openSession, type Session } from '../session/index.ts'
 import { Misuse, Unreadable, type Command } from './command.ts'
@@ -47,9 +48,11 @@ Example:
     const id = sessionOfCall('append', call, 1)
     const role = roleOf(values['role'])
     const page = values['page']
-    if (page !== undefined && !isPageKind(page)) throw new Misuse(`--page: "${String(page)}" is not a page kind; expected ${pageKinds.join(', ')}`)
+    if (page !== undefined && !isPageKind(page))
+      throw new Misuse(`--page: "${String(page)}" is not a page kind; expected ${pageKinds.join(', ')}`)
     const at = values['at']
-    if (at !== undefined && (typeof at !== 'string' || !/^\d{1,15}$/.test(at))) throw new Misuse('--at takes a number of messages')
+    if (at !== undefined && (typeof at !== 'string' || !/^\d{1,15}$/.test(at)))
+      throw new Misuse('--at takes a number of messages')
     const operation = values['operation']
     const [, said] = positionals
     const given = said === undefined ? messagesIn(await textOf('-', terminal)) : [{ role, content: [text(said)] }]
@@ -72,20 +75,22 @@ Example:
 
 /** What to do about calls without a result: a result must follow its turn, so what was said since is in the way. */
 const openCallLines = (session: Session): readonly string[] => {
-  const [first, ...others] = openCalls(session.view())
+  const conversation = session.conversation()
+  const [first, ...others] = openCalls(conversation)
   if (first === undefined) return []
   const refused = `${counted(1 + others.length, 'call')} without a result, which providers refuse`
   if (session.interrupted().length > 0) return [`${refused}: --interrupted appends results for those of the last turn`]
   const id = shellWord(session.id)
   return [
     `${refused}, and more was said since, so that no append can settle ${others.length === 0 ? 'it' : 'them'}: what "indelible context" and "export --to" print has error results there;`,
-    `"indelible show ${id}" names the calls, and "indelible fork ${id} --at ${first.position + 1}" goes on from the first, with append --interrupted`,
+    `"indelible show ${id}" names the calls, and "indelible fork ${id} --at ${(conversation.positionAt(first.position) as number) + 1}" goes on from the first, with append --interrupted`,
   ]
 }
 
 const roleOf = (given: unknown): Role => {
   if (given === undefined) return 'user'
-  if (!isRole(given) || given === 'tool') throw new Misuse(`--role: expected ${roles.filter((role) => role !== 'tool').join(', ')}`)
+  if (!isRole(given) || given === 'tool')
+    throw new Misuse(`--role: expected ${roles.filter((role) => role !== 'tool').join(', ')}`)
   return given
 }
 
@@ -93,14 +98,21 @@ const messagesIn = (input: string): readonly Message[] =>
   input.split('\n').flatMap((line, index) => {
     if (line.trim() === '') return []
     const value = parseJson(line)
-    if (isLeft(value)) throw new Unreadable(`standard input: line ${index + 1} is not JSON at column ${value.left.column}: expected ${value.left.expected}, found ${value.left.found}`)
+    if (isLeft(value))
+      throw new Unreadable(
+        `standard input: line ${index + 1} is not JSON at column ${value.left.column}: expected ${value.left.expected}, found ${value.left.found}`,
+      )
     const decoded = decodeMessage(withParts(value.right))
-    if (isLeft(decoded)) throw new Unreadable(`standard input: line ${index + 1} is no message: ${messageFaultText(decoded.left)}; nothing was appended`)
+    if (isLeft(decoded))
+      throw new Unreadable(
+        `standard input: line ${index + 1} is no message: ${faultMessage(decoded.left)}; nothing was appended`,
+      )
     return [decoded.right]
   })
 
 /** A string as content is one text part. */
 const withParts = (value: unknown): unknown => {
-  const content = typeof value === 'object' && value !== null ? (value as { readonly content?: unknown }).content : undefined
+  const content =
+    typeof value === 'object' && value !== null ? (value as { readonly content?: unknown }).content : undefined
   return typeof content === 'string' ? { ...(value as object), content: [text(content)] } : value
 }

@@ -1,30 +1,48 @@
 /** The model that `indelible chat` talks with: by its options and the environment, or the local rules. */
+import { faultMessage } from '../index.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { modelFor, runFaultText, type Model, type ModelRegistry } from '../run/index.ts'
-import { Misuse, Unreadable } from './command.ts'
+import { modelFor, type Model, type ModelRegistry } from '../run/index.ts'
+import { Misuse, Unreadable, type Call, type Terminal } from './command.ts'
 import { localModel } from './local-model.ts'
 
-export const chosenModel = async (values: { readonly [option: string]: unknown }): Promise<Model> => {
+export const chosenModel = async ({ values, terminal }: Pick<Call, 'values' | 'terminal'>): Promise<Model> => {
   const { model: name, type, 'base-url': baseURL } = values
   if (name === undefined) {
-    if (type !== undefined || baseURL !== undefined) throw new Misuse('--type and --base-url are of a model: name it with --model')
+    if (type !== undefined || baseURL !== undefined)
+      throw new Misuse('--type and --base-url are of a model: name it with --model')
     return localModel(15)
   }
-  const chosen = modelFor({ name: String(name), ...(typeof type === 'string' && { type }) }, await registry(typeof baseURL === 'string' ? baseURL : undefined))
-  if (isLeft(chosen)) throw new Misuse(runFaultText(chosen.left))
+  const chosen = modelFor(
+    { name: String(name), ...(typeof type === 'string' && { type }) },
+    await registry(typeof baseURL === 'string' ? baseURL : undefined, terminal),
+  )
+  if (isLeft(chosen)) throw new Misuse(faultMessage(chosen.left))
   return chosen.right
 }
 
 /** The providers' clients are loaded only where somebody asks for a model: they are peers that may not be installed. */
-const registry = async (baseURL: string | undefined): Promise<ModelRegistry> => {
-  const { OPENAI_API_KEY: openaiKey, ANTHROPIC_API_KEY: anthropicKey } = process.env
+const registry = async (baseURL: string | undefined, { env }: Terminal): Promise<ModelRegistry> => {
+  const { OPENAI_API_KEY: openaiKey, ANTHROPIC_API_KEY: anthropicKey } = env
   const anthropic = await installed('@anthropic-ai/sdk', () => import('../run/anthropic/index.ts'))
   const openai = await installed('openai', () => import('../run/openai/index.ts'))
-  if (anthropic === undefined && openai === undefined) throw new Unreadable('no client of a provider is installed; npm install openai or @anthropic-ai/sdk beside indelible')
+  if (anthropic === undefined && openai === undefined)
+    throw new Unreadable(
+      'no client of a provider is installed; npm install openai or @anthropic-ai/sdk beside indelible',
+    )
   return {
-    ...(anthropic && { anthropic: anthropic.anthropicProvider({ apiKey: anthropicKey, keyFrom: 'the environment variable ANTHROPIC_API_KEY' }) }),
-    ...(openai && { openai: openai.openaiProvider({ apiKey: openaiKey, keyFrom: 'the environment variable OPENAI_API_KEY' }) }),
-    ...(baseURL !== undefined && anthropic && { anthropic_compatible: anthropic.anthropicCompatibleProvider({ apiKey: anthropicKey ?? '', baseURL }) }),
+    ...(anthropic && {
+      anthropic: anthropic.anthropicProvider({
+        apiKey: anthropicKey,
+        keyFrom: 'the environment variable ANTHROPIC_API_KEY',
+      }),
+    }),
+    ...(openai && {
+      openai: openai.openaiProvider({ apiKey: openaiKey, keyFrom: 'the environment variable OPENAI_API_KEY' }),
+    }),
+    ...(baseURL !== undefined &&
+      anthropic && {
+        anthropic_compatible: anthropic.anthropicCompatibleProvider({ apiKey: anthropicKey ?? '', baseURL }),
+      }),
     ...(baseURL !== undefined &&
       openai && {
         openai_compatible: openai.openaiCompatibleProvider({ apiKey: openaiKey ?? '', baseURL }),
@@ -37,7 +55,8 @@ const installed = async <T>(name: string, load: () => Promise<T>): Promise<T | u
   try {
     return await load()
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND' && String(error).includes(name)) return undefined
+    if ((error as NodeJS.ErrnoException).code === 'ERR_MODULE_NOT_FOUND' && String(error).includes(name))
+      return undefined
     throw error
   }
 }

@@ -1,17 +1,16 @@
 /** `indelible chat`: a small agent in a terminal, on a durable session. */
 import { randomUUID } from 'node:crypto'
-import { createInterface, type Interface } from 'node:readline'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { deriveContext } from '../context/index.ts'
 import { faultMessage } from '../index.ts'
-import { assistant, settle, pairingFaultText, system, textOf, toolCall, user, type Message } from '../message/index.ts'
-import { run, runFaultText, scriptedModel, sessionHandler, type Model, type RunStream, type Tool } from '../run/index.ts'
+import { assistant, settle, system, textOf, toolCall, user, type Message } from '../message/index.ts'
+import { run, scriptedModel, sessionHandler, type Model, type RunStream, type Tool } from '../run/index.ts'
 import { createSession, openSession, type Session } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { chosenModel } from './chat-model.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
 import { folderTools } from './folder-tools.ts'
-import { counted, oneLine, printable, shellWord } from './screen.ts'
+import { counted, oneLine, shellWord } from './screen.ts'
 import { storeHelpAt } from './place.ts'
 import { openStore } from './store.ts'
 
@@ -59,20 +58,25 @@ Example:
     if (positionals.length > 0) throw new Misuse(`chat takes no arguments, but got: ${positionals.join(', ')}`)
     const demo = values['demo'] === true
     const budget = Number(values['budget'] ?? 100_000)
-    if (!Number.isInteger(budget) || budget <= 0) throw new Misuse(`--budget takes a whole number of tokens, not "${String(values['budget'])}"`)
-    const model = demo ? scriptedModel(demoLines, { name: 'scripted (a demonstration, no model)', pause: 25 }) : await chosenModel(values)
-    const tools = await toolsOf(values['folder'])
-    const { store, name } = await openStore(values['store'], true)
+    if (!Number.isInteger(budget) || budget <= 0)
+      throw new Misuse(`--budget takes a whole number of tokens, not "${String(values['budget'])}"`)
+    const model = demo
+      ? scriptedModel(demoLines, { name: 'scripted (a demonstration, no model)', pause: 25 })
+      : await chosenModel({ values, terminal })
+    const tools = await toolsOf(values['folder'], terminal)
+    const { store, name } = await openStore(values['store'], true, terminal)
     try {
       const id = typeof values['session'] === 'string' ? values['session'] : randomUUID()
       let session = await sessionThere(store, id)
-      say(`session ${id} in ${name}\nmodel ${model.name}; tools: list, read, search\n`)
-      if (session !== undefined) await settleOpenCalls(session)
+      terminal.say(`session ${id} in ${name}\nmodel ${model.name}; tools: list, read, search\n`)
+      if (session !== undefined) await settleOpenCalls(session, terminal)
       const begin = async (): Promise<Session> => (session ??= await newSession(store, id))
-      const talk: Talk = { begin, model, tools, budget, colour: terminal.colour }
-      await (demo ? play(talk) : converse(talk, terminal))
-      if (session === undefined) return say('\nnothing was said, and no session was made\n')
-      say(`\n${counted(session.len, 'message')} in session ${id}; go on with: indelible chat --session ${shellWord(id)}${typeof values['store'] === 'string' ? ` --store ${shellWord(name)}` : ''}\n`)
+      const talk: Talk = { begin, model, tools, budget, terminal }
+      await (demo ? play(talk) : converse(talk))
+      if (session === undefined) return terminal.say('\nnothing was said, and no session was made\n')
+      terminal.say(
+        `\n${counted(session.len, 'message')} in session ${id}; go on with: indelible chat --session ${shellWord(id)}${typeof values['store'] === 'string' ? ` --store ${shellWord(name)}` : ''}\n`,
+      )
     } finally {
       await store.close()()
     }
@@ -85,15 +89,16 @@ interface Talk {
   readonly model: Model
   readonly tools: readonly Tool[]
   readonly budget: number
-  readonly colour: boolean
+  readonly terminal: Terminal
 }
 
-const instructions = 'You are a helpful agent in a terminal. You can look into one folder with the tools list, read and search. Answer briefly.'
+const instructions =
+  'You are a helpful agent in a terminal. You can look into one folder with the tools list, read and search. Answer briefly.'
 
-const toolsOf = async (folder: unknown): Promise<readonly Tool[]> => {
+const toolsOf = async (folder: unknown, terminal: Terminal): Promise<readonly Tool[]> => {
   const path = typeof folder === 'string' ? folder : '.'
   try {
-    return await folderTools(path)
+    return await folderTools(terminal.path(path))
   } catch {
     throw new Unreadable(`${path}: there is no such folder`)
   }
@@ -114,10 +119,10 @@ const newSession = async (store: Store, id: string): Promise<Session> => {
 }
 
 /** What a crash left open is closed before anything else is said. */
-const settleOpenCalls = async (session: Session): Promise<void> => {
+const settleOpenCalls = async (session: Session, terminal: Terminal): Promise<void> => {
   const cut = session.interrupted()
   if (cut.length > 0) await append(session, ...cut)
-  say('this session was cut off while tools were called; the record says so now\n')
+  terminal.say('this session was cut off while tools were called; the record says so now\n')
 }
 
 const append = async (session: Session, ...messages: readonly Message[]): Promise<void> => {
@@ -125,15 +130,14 @@ const append = async (session: Session, ...messages: readonly Message[]): Promis
   if (isLeft(appended)) throw new Unreadable(faultMessage(appended.left))
 }
 
-const say = (text: string): void => void process.stdout.write(text)
-
 /** One turn: what the user says, and everything until the model has answered it. */
 const turn = async (talk: Talk, said: string, going: (stream: RunStream | undefined) => void): Promise<void> => {
-  const { model, tools, budget } = talk
+  const { model, tools, budget, terminal } = talk
+  const dim = (text: string): string => terminal.paint('dim', text)
   const session = await talk.begin()
   await append(session, user(said.toWellFormed()))
-  const settled = settle(session.view())
-  if (isLeft(settled)) throw new Unreadable(`${pairingFaultText(settled.left)}; import the conversation anew to mend it`)
+  const settled = settle(session.conversation())
+  if (isLeft(settled)) throw new Unreadable(`${faultMessage(settled.left)}; import the conversation anew to mend it`)
   const stream = run({
     model,
     tools,
@@ -144,72 +148,80 @@ const turn = async (talk: Talk, said: string, going: (stream: RunStream | undefi
   })
   going(stream)
   for await (const event of stream) {
-    if (event.type === 'model_event' && event.event.type === 'text_delta') say(shown(event.event.text))
-    else if (event.type === 'tool_call_start') say(dim(talk, `\n▸ ${oneLine(`${event.call.name} ${event.call.arguments}`).slice(0, 120)}`))
-    else if (event.type === 'tool_result') say(dim(talk, `\n◂ ${summaryOf(textOf({ role: 'tool', content: event.result.content }))}\n`))
-    else if (event.type === 'interrupted') say(dim(talk, `\n[interrupted; ${event.partialText === '' ? 'nothing was said yet' : 'what was said is kept'}]\n`))
+    if (event.type === 'model_event' && event.event.type === 'text_delta') terminal.say(event.event.text)
+    else if (event.type === 'tool_call_start')
+      terminal.say(dim(`\n▸ ${oneLine(`${event.call.name} ${event.call.arguments}`).slice(0, 120)}`))
+    else if (event.type === 'tool_result')
+      terminal.say(dim(`\n◂ ${summaryOf(textOf({ role: 'tool', content: event.result.content }))}\n`))
+    else if (event.type === 'interrupted')
+      terminal.say(
+        dim(`\n[interrupted; ${event.partialText === '' ? 'nothing was said yet' : 'what was said is kept'}]\n`),
+      )
   }
   going(undefined)
-  const ended = await stream.result()
-  say(isLeft(ended) ? `\n${printable(runFaultText(ended.left))}\n` : '\n')
+  const ended = await stream.result()()
+  terminal.say(isLeft(ended) ? `\n${faultMessage(ended.left)}\n` : '\n')
 }
-
-/** A model's text, without what could write elsewhere on the terminal. */
-const shown = (text: string): string => text.split('\n').map(printable).join('\n')
 
 const summaryOf = (text: string): string => {
   const lines = text.split('\n').length
   return `${oneLine(text).slice(0, 80)}${lines > 1 ? ` (${lines} lines)` : ''}`
 }
 
-const dim = ({ colour }: Talk, text: string): string => (colour ? `\u001b[2m${text}\u001b[0m` : text)
-
 /** Lines from the terminal until it ends. Ctrl-C cuts what is going on; where nothing is, it quits. */
-const converse = async (talk: Talk, terminal: Terminal): Promise<void> => {
-  const asking = process.stdin.isTTY
-  const lines: Interface = createInterface({ input: process.stdin, ...(asking && { output: process.stdout, prompt: terminal.colour ? '\u001b[1myou>\u001b[0m ' : 'you> ' }) })
+const converse = async (talk: Talk): Promise<void> => {
+  const { terminal } = talk
+  const lines = terminal.lines(`${terminal.paint('bold', 'you>')} `)
   let stream: RunStream | undefined
   let quitting = false
+  /** The answer that Ctrl-C has cut: it may not be stored yet when Ctrl-C comes again. */
+  let cut: RunStream | undefined
   const interrupt = (): void => {
-    if (stream?.interrupt({ behavior: 'saveMarked' }) === true) return
+    if (stream !== cut && stream?.interrupt({ behavior: 'saveMarked' }) === true) return void (cut = stream)
     quitting = true
-    stream?.cancel()
+    if (stream !== cut) stream?.cancel()
     lines.close()
   }
   let open = true
   lines.on('close', () => void (open = false)) // the end of the input may come while an answer streams
   lines.on('SIGINT', interrupt)
-  process.on('SIGINT', interrupt)
+  const ignore = terminal.onInterrupt(interrupt)
   try {
-    if (asking) lines.prompt()
+    if (terminal.asks) lines.prompt()
     for await (const line of lines) {
       if (line.trim() !== '') await turn(talk, line, (going) => void (stream = going))
       if (quitting) break
-      if (asking && open) lines.prompt()
+      if (terminal.asks && open) lines.prompt()
     }
   } finally {
-    process.off('SIGINT', interrupt)
+    ignore()
     lines.close()
   }
 }
 
 const demoLines: readonly Message[] = [
   assistant('I look around first.', toolCall('demo_1', 'list', { path: '.' })),
-  assistant('There it is. I read it, and something that is not there.', toolCall('demo_2', 'read', { path: 'package.json' }), toolCall('demo_3', 'read', { path: '../secrets' })),
+  assistant(
+    'There it is. I read it, and something that is not there.',
+    toolCall('demo_2', 'read', { path: 'package.json' }),
+    toolCall('demo_3', 'read', { path: '../secrets' }),
+  ),
   assistant('It is a package; the other path leads out of the folder, so I was not let there.'),
-  assistant('Well, it is a long story, and I am going to tell all of it, from the very beginning, when the first version was'),
+  assistant(
+    'Well, it is a long story, and I am going to tell all of it, from the very beginning, when the first version was',
+  ),
   assistant('As you like. In short: a record that nothing can rewrite.'),
 ]
 
 /** The demonstration: two questions, the second answer cut in the middle by what the user says next. */
 const play = async (talk: Talk): Promise<void> => {
-  say('\nyou> What is in this folder?\n')
+  talk.terminal.say('\nyou> What is in this folder?\n')
   await turn(talk, 'What is in this folder?', () => undefined)
-  say('\nyou> Tell me its story.\n')
+  talk.terminal.say('\nyou> Tell me its story.\n')
   await turn(talk, 'Tell me its story.', (stream) => {
     if (stream === undefined) return
     setTimeout(() => {
-      say('\n\nyou (interrupting)> In one sentence, please.\n')
+      talk.terminal.say('\n\nyou (interrupting)> In one sentence, please.\n')
       stream.interrupt({ behavior: 'saveMarked', message: 'In one sentence, please.' })
     }, 300)
   })

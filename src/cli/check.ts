@@ -1,6 +1,7 @@
 /** `indelible check FILE`: what a recorded conversation is, and what of it is not in order. */
+import { faultMessage } from '../index.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { mend, problemText, settle } from '../message/index.ts'
+import { mend, settle } from '../message/index.ts'
 import { Unreadable, type Command } from './command.ts'
 import { oneFile, pathOf, pickOf, readTranscriptFile, titleOf } from './input.ts'
 import { damageLines, originLines, readLossLines } from './report.ts'
@@ -39,18 +40,35 @@ Example:
     const problems = isLeft(settled) ? settled.left.problems : []
     const { columns } = terminal
     if (values['json'] === true)
-      await terminal.print([JSON.stringify({ format, count, pick, messages: messages.length, notes: transcript.notes.length, origin, damage, losses, problems })])
+      await terminal.printJson([
+        JSON.stringify({
+          format,
+          count,
+          pick,
+          messages: messages.length,
+          notes: transcript.notes.length,
+          origin,
+          damage,
+          losses,
+          problems,
+        }),
+      ])
     else
       await terminal.print([
         titleOf(path, transcript),
         ...originLines(transcript, columns),
         ...(damage.length === 0 ? ['damage: none'] : damageLines(damage, columns)),
         ...readLossLines(losses, columns),
-        problems.length === 0 ? 'pairing: every call has its result' : `pairing: ${counted(problems.length, 'fault')}, ${counted(mend(messages).repairs.length, 'repair')} would settle it`,
-        ...problems.slice(0, mostShown).map((problem) => fit(`  ${oneLine(problemText(problem))}`, columns)),
+        problems.length === 0
+          ? 'pairing: every call has its result'
+          : `pairing: ${counted(problems.length, 'fault')}, ${counted(mend(messages).repairs.length, 'repair')} would settle it`,
+        ...problems.slice(0, mostShown).map((problem) => fit(`  ${oneLine(faultMessage(problem))}`, columns)),
         ...(problems.length > mostShown ? [`  … and ${problems.length - mostShown} more`] : []),
       ])
-    if (damage.length > 0) throw new Unreadable(`${pathOf(path)}: ${counted(damage.length, 'line')} of it ${damage.length === 1 ? 'is' : 'are'} damaged`)
+    if (damage.length > 0)
+      throw new Unreadable(
+        `${pathOf(path)}: ${counted(damage.length, 'line')} of it ${damage.length === 1 ? 'is' : 'are'} damaged`,
+      )
   },
 }
 

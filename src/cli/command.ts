@@ -1,4 +1,5 @@
 /** What a command is, and the two ways in which one can fail that are the user's to mend. */
+import type { Interface } from 'node:readline'
 import type { ParseArgsOptionsConfig } from 'node:util'
 import type { Progress } from './progress.ts'
 
@@ -17,15 +18,37 @@ export interface Call {
   readonly terminal: Terminal
 }
 
+export type Style = 'none' | 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan'
+
+/** What a command has of its surroundings: where it prints, reads and asks. Made by `output.ts`, which makes text safe. */
 export interface Terminal {
   readonly columns: number
-  readonly colour: boolean
-  /** Write lines to standard output, no faster than it takes them. */
+  readonly env: { readonly [name: string]: string | undefined }
+  /** Standard input, as bytes. */
+  readonly input: NodeJS.ReadableStream
+  /** Whether a person can be asked. */
+  readonly asks: boolean
+  /** A text in a style, where the output has colours. */
+  readonly paint: (style: Style, text: string) => string
+  /** Where a path that was given leads. */
+  readonly path: (given: string) => string
+  /** Write lines for people to standard output, no faster than it takes them. */
   readonly print: (lines: Iterable<string>) => Promise<void>
-  /** Write lines to standard error. */
+  /** The same for lines of JSON text: what is not safe to print is escaped, which changes no value. */
+  readonly printJson: (lines: Iterable<string>) => Promise<void>
+  /** Write text for people to standard output as it comes, with its line feeds. */
+  readonly say: (text: string) => void
+  /** Write lines for people to standard error. */
   readonly tell: (lines: Iterable<string>) => void
+  readonly tellJson: (lines: Iterable<string>) => void
   /** A bar on standard error for work of so many bytes, or of what `unit` says. Without a total: a count. */
   readonly progress: (label: string, total: number | undefined, unit?: string) => Progress
+  /** The lines of standard input, with a prompt where a person types them. */
+  readonly lines: (prompt: string) => Interface
+  /** What a person answers; undefined at the end of the input and after Ctrl-C. */
+  readonly answerTo: (question: string) => Promise<string | undefined>
+  /** Tell of Ctrl-C, until what this gives is called. */
+  readonly onInterrupt: (listener: () => void) => () => void
 }
 
 /** The command was called wrongly: exit 2. */
@@ -37,6 +60,7 @@ export class Unreadable extends Error {}
 /** The whole number given to an option, or `otherwise`. */
 export const wholeNumber = <T>(option: string, given: unknown, otherwise: T): number | T => {
   if (given === undefined) return otherwise
-  if (typeof given !== 'string' || !/^-?\d{1,15}$/.test(given)) throw new Misuse(`${option} takes a whole number, not "${String(given)}"`)
+  if (typeof given !== 'string' || !/^-?\d{1,15}$/.test(given))
+    throw new Misuse(`${option} takes a whole number, not "${String(given)}"`)
   return Number(given)
 }

@@ -1,6 +1,17 @@
 /** `indelible context FILE`: the context that a model call would be sent, and why each page is in it as it is. */
+import { faultMessage } from '../index.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { contextFaultText, deriveContext, estimateTokens, incremental, paged, reset, window, type ContextSource, type DerivedContext, type Policy } from '../context/index.ts'
+import {
+  deriveContext,
+  estimateTokens,
+  incremental,
+  paged,
+  reset,
+  window,
+  type ContextSource,
+  type DerivedContext,
+  type Policy,
+} from '../context/index.ts'
 import type { View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
@@ -10,7 +21,7 @@ import { namedConversation } from './conversation.ts'
 import { oneFile, pathOf } from './input.ts'
 import { storeHelp, storeOption } from './place.ts'
 import { policyOf, tokensOf } from './replay.ts'
-import { counted, fit, grouped, oneLine, padEnd, padStart } from './screen.ts'
+import { counted, fit, grouped, oneLine, padEnd, padStart, widthOf, wrapped } from './screen.ts'
 
 export const context: Command = {
   name: 'context',
@@ -56,22 +67,45 @@ Example:
     const policy = policyOf(typeof values['policy'] === 'string' ? values['policy'] : 'paged', policies)
     const at = wholeNumber('--at', values['at'], undefined)
     const { view: whole, title, notes = [] } = await namedConversation(path, call)
-    const view = whole.slice(0, at)
-    const derived = deriveContext(view, { budget, policy, notes: [...notes].filter((note) => speaksOf(note) <= view.length) })
-    if (isLeft(derived)) throw new Unreadable(`${pathOf(path)}: ${contextFaultText(derived.left)}`)
+    const view = whole.slice(0, at === undefined || at < 0 ? at : whole.before(at))
+    const derived = deriveContext(view, {
+      budget,
+      policy,
+      notes: [...notes].filter((note) => speaksOf(note) <= (view.positionAt(view.length) as number)),
+    })
+    if (isLeft(derived)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(derived.left)}`)
     const explained = values['explain'] === true ? explain(derived.right, view, policy) : undefined
-    if (values['json'] === true) return terminal.print([JSON.stringify({ ...summaryOf(derived.right), messages: derived.right.messages, sources: derived.right.sources, ...(explained && { pages: explained }) })])
+    if (values['json'] === true)
+      return terminal.printJson([
+        JSON.stringify({
+          ...summaryOf(derived.right),
+          messages: derived.right.messages,
+          sources: derived.right.sources,
+          ...(explained && { pages: explained }),
+        }),
+      ])
     await terminal.print([title, ...listing(derived.right, view, terminal.columns)])
-    return terminal.print(explained === undefined ? [] : ['', ...explained.map((page) => explanationLine(page, terminal.columns))])
+    return terminal.print(
+      explained === undefined ? [] : ['', ...explained.flatMap((page) => explanationLines(page, terminal.columns))],
+    )
   },
 }
 
 /** How long a record must be for a note to speak of it. */
-const speaksOf = (note: Note): number => (note.type === 'summary' ? note.to : 'position' in note ? note.position + 1 : 0)
+const speaksOf = (note: Note): number =>
+  note.type === 'summary' ? note.to : 'position' in note ? note.position + 1 : 0
 
 const policies: readonly Policy[] = [paged, reset, incremental, window]
 
-const summaryOf = ({ tokens, budget, length, epoch, provenance, dropped, digest }: DerivedContext): object => ({ tokens, budget, length, epoch, provenance, dropped, digest })
+const summaryOf = ({ tokens, budget, length, epoch, provenance, dropped, digest }: DerivedContext): object => ({
+  tokens,
+  budget,
+  length,
+  epoch,
+  provenance,
+  dropped,
+  digest,
+})
 
 function* listing(context: DerivedContext, view: View<Message>, columns: number): Generator<string> {
   const all = [...view].reduce((sum, message) => sum + estimateTokens(message), 0)
@@ -80,8 +114,21 @@ function* listing(context: DerivedContext, view: View<Message>, columns: number)
   yield fit(`${padEnd('source', 22)}  ${padEnd('role', 9)}  ${padStart('tokens', 7)}  content`, columns)
   for (const [index, message] of [...context.messages].entries()) {
     const source = sourceText(context.sources.at(index) as ContextSource)
-    const said = message.content.map((part) => (part.type === 'tool_call' ? `▸ ${part.name} ${part.arguments}` : part.type === 'tool_result' ? `◂ ${part.content.map((inner) => (inner.type === 'text' ? inner.text : inner.type)).join(' ')}` : part.type === 'text' ? part.text : part.type)).join(' ')
-    yield fit(`${padEnd(source, 22)}  ${padEnd(message.role, 9)}  ${padStart(grouped(estimateTokens(message)), 7)}  ${oneLine(said)}`, columns)
+    const said = message.content
+      .map((part) =>
+        part.type === 'tool_call'
+          ? `▸ ${part.name} ${part.arguments}`
+          : part.type === 'tool_result'
+            ? `◂ ${part.content.map((inner) => (inner.type === 'text' ? inner.text : inner.type)).join(' ')}`
+            : part.type === 'text'
+              ? part.text
+              : part.type,
+      )
+      .join(' ')
+    yield fit(
+      `${padEnd(source, 22)}  ${padEnd(message.role, 9)}  ${padStart(grouped(estimateTokens(message)), 7)}  ${oneLine(said)}`,
+      columns,
+    )
   }
 }
 
@@ -110,24 +157,50 @@ interface Explained {
 
 /** Why each page is in the context as it is: what forbids less, what asked for less. */
 const explain = (context: DerivedContext, view: View<Message>, { name }: Policy): readonly Explained[] =>
-  Array.from({ length: view.length }, (_, position) => {
-    const page = view.pages.at(position) as PageKind
+  Array.from({ length: view.length }, (_, index) => {
+    const position = view.positionAt(index) as number
+    const page = view.pages.at(index) as PageKind
     const residency = context.residency.at(position) as ResidencyLevel
     const minimum = minFidelity(page)
-    const { role } = view.at(position) as Message
+    const { role } = view.at(index) as Message
     return { position, role, page, residency, minimum, reason: reasonFor(context, position, residency, minimum, name) }
   })
 
-const reasonFor = (context: DerivedContext, position: number, residency: ResidencyLevel, minimum: ResidencyLevel, policy: string): string => {
+const reasonFor = (
+  context: DerivedContext,
+  position: number,
+  residency: ResidencyLevel,
+  minimum: ResidencyLevel,
+  policy: string,
+): string => {
   if (context.epoch === 0) return 'the whole record fits the budget'
-  const summary = [...context.sources].find((source) => source.type === 'summary' && source.from <= position && position < source.to)
+  const summary = [...context.sources].find(
+    (source) => source.type === 'summary' && source.from <= position && position < source.to,
+  )
   if (summary?.type === 'summary') return `stands in a summary by ${summary.model}`
   const active = position >= context.activeFrom
-  if (residency === 'full') return active ? 'of the active turn, which fits' : minimum === 'structured' ? 'instructions and rules fall last' : `${policy} keeps it: worth its tokens`
+  if (residency === 'full')
+    return active
+      ? 'of the active turn, which fits'
+      : minimum === 'structured'
+        ? 'instructions and rules fall last'
+        : `${policy} keeps it: worth its tokens`
+  if (position === context.activeFrom) return 'what the user asks stays readable, all but its middle'
   if (active) return 'of the active turn, which alone exceeds the budget'
   if (residency === minimum) return `at its minimum: ${policy} needs the room`
   return `shortened: ${residencyLevels.indexOf(minimum) > residencyLevels.indexOf(residency) ? `could fall to ${minimum}` : 'no less is allowed'}`
 }
 
-const explanationLine = ({ position, role, page, residency, reason }: Explained, columns: number): string =>
-  fit(`${padStart(String(position), 5)}  ${padEnd(role, 9)}  ${padEnd(page, 12)}  ${padEnd(residency, 10)}  ${reason}`, columns)
+/** One line; where the reason does not fit beside the rest it follows in lines of its own, whole. */
+const explanationLines = (
+  { position, role, page, residency, reason }: Explained,
+  columns: number,
+): readonly string[] => {
+  const facts = `${padStart(String(position), 5)}  ${padEnd(role, 9)}  ${padEnd(page, 12)}  ${padEnd(residency, 10)}`
+  if (widthOf(facts) + 2 + widthOf(reason) <= columns) return [`${facts}  ${reason}`]
+  const indent = ' '.repeat(Math.min(7, Math.max(0, columns - 20)))
+  return [
+    fit(facts.trimEnd(), columns),
+    ...wrapped(reason, columns - indent.length).map((line) => fit(`${indent}${line}`, columns)),
+  ]
+}

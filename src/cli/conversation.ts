@@ -1,6 +1,6 @@
 /** The conversation that a command is given the name of: a file's, or a session's. */
 import { existsSync } from 'node:fs'
-import { createHistory } from '../history/index.ts'
+import { createHistory, leftOut, without } from '../history/index.ts'
 import type { Message, Sequence } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
 import { readSession } from '../session/index.ts'
@@ -17,13 +17,17 @@ export interface NamedConversation extends Conversation {
 
 /** What is not the path of a file, nor called like one, is the id of a session; with `--store` it always is. */
 export const namedConversation = (name: string, call: Call): Promise<NamedConversation> =>
-  isFile(name, call.values) ? readConversation(name, call.values, call.terminal) : storedConversation(name, call)
+  isFile(name, call) ? readConversation(name, call.values, call.terminal) : storedConversation(name, call)
 
 /** Whether a file is meant: it is there, it is called like one, or there is no store yet that could have it as a session. */
-const isFile = (path: string, values: Call['values']): boolean =>
-  values['store'] === undefined && (path === '-' || existsSync(path) || /[/\\]|\.\w+$/.test(path) || !existsSync(defaultStorePath()))
+const isFile = (path: string, { values, terminal }: Call): boolean =>
+  values['store'] === undefined &&
+  (path === '-' ||
+    existsSync(terminal.path(path)) ||
+    /[/\\]|\.\w+$/.test(path) ||
+    !existsSync(defaultStorePath(terminal.env)))
 
-/** A session as a view whose pages are what the notes have made of them. */
+/** The conversation of a session, with `--all` its record: a view whose pages are what the notes have made of them. */
 const storedConversation = (id: string, call: Call): Promise<NamedConversation> =>
   withStore(call, {}, async (store) => {
     const session = await answer(readSession(store, id))
@@ -31,5 +35,10 @@ const storedConversation = (id: string, call: Call): Promise<NamedConversation> 
     const history = createHistory<Message>()
     for (const message of session.view()) history.append(message, pages[history.len])
     const notes = session.notes()
-    return { view: history.view(), notes, title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${counted(session.len, 'message')}${notes.length === 0 ? '' : `, ${counted(notes.length, 'note')}`}` }
+    const [record, retracted] = [history.view(), session.len - session.conversation().length]
+    return {
+      view: call.values['all'] === true ? record : without(record, leftOut(session.conversation())),
+      notes,
+      title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${counted(session.len, 'message')}${retracted === 0 ? '' : `, ${retracted} of them retracted`}${notes.length === 0 ? '' : `, ${counted(notes.length, 'note')}`}`,
+    }
   })

@@ -1,10 +1,13 @@
 /** `indelible convert FILE --to FORMAT`: a recorded conversation as a request of another format carries it. */
+import { faultMessage } from '../index.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { codecFaultText, codecs, mend, type Codec, type Loss, type Message, type Repair, type Sequence, type Settled } from '../message/index.ts'
+import { codecs, type Codec, type Loss } from '../codecs/index.ts'
+import { createHistory, without } from '../history/index.ts'
+import { mend, type Message, type Repair, type Sequence, type Settled } from '../message/index.ts'
 import { exportLines, exportOf, type Transcript } from '../transcript/index.ts'
 import { Misuse, Unreadable, type Command } from './command.ts'
-import { nameOf, oneFile, pickOf, readTranscriptFile } from './input.ts'
-import { writeOut } from './output.ts'
+import { nameOf, oneFile, pickOf, readTranscriptFile, retractedIn } from './input.ts'
+import { writeOut } from './write-out.ts'
 import { damageLines, lossLines, readLossLines, repairLines } from './report.ts'
 import { counted } from './screen.ts'
 
@@ -51,14 +54,31 @@ Example:
     if (typeof to !== 'string') throw new Misuse(`convert needs --to FORMAT: one of ${formats.join(', ')}`)
     if (!formats.includes(to)) throw new Misuse(`--to: "${to}" is not a format; expected ${formats.join(', ')}`)
     const out = values['out']
-    const transcript = await readTranscriptFile(path, { pick: pickOf(values), strict: values['strict'] === true }, terminal)
-    const { lines, written, repairs, losses } = to === 'indelible' ? exported(transcript) : encoded(transcript.messages, to)
+    const transcript = await readTranscriptFile(
+      path,
+      { pick: pickOf(values), strict: values['strict'] === true },
+      terminal,
+    )
+    const { lines, written, repairs, losses } =
+      to === 'indelible' ? exported(transcript) : encoded(conversationOf(transcript), to)
 
-    if (typeof out === 'string') await writeOut(out, lines, { input: path, force: values['force'] === true })
-    else await terminal.print(lines)
+    if (typeof out === 'string') await writeOut(out, lines, { input: path, force: values['force'] === true, terminal })
+    else await terminal.printJson(lines)
 
     const { format, damage } = transcript
-    if (values['json'] === true) return terminal.tell([JSON.stringify({ format, to, read: transcript.messages.length, written, damage, readLosses: transcript.losses, repairs, losses })])
+    if (values['json'] === true)
+      return terminal.tellJson([
+        JSON.stringify({
+          format,
+          to,
+          read: transcript.messages.length,
+          written,
+          damage,
+          readLosses: transcript.losses,
+          repairs,
+          losses,
+        }),
+      ])
     return terminal.tell([
       ...damageLines(damage, terminal.columns),
       ...readLossLines(transcript.losses, terminal.columns),
@@ -67,6 +87,14 @@ Example:
       `${nameOf(path)}: ${counted(transcript.messages.length, 'message')} of ${format}, ${counted(written, 'entry', 'entries')} of ${to} written${typeof out === 'string' ? ` to ${out}` : ''}; ${counted(damage.length, 'damaged line')}, ${counted(repairs.length, 'repair')}, ${counted(losses.length, 'loss', 'losses')}`,
     ])
   },
+}
+
+/** The messages that were not retracted. */
+const conversationOf = (transcript: Transcript): Sequence<Message> => {
+  const ranges = retractedIn(transcript)
+  return ranges.length === 0
+    ? transcript.messages
+    : without(createHistory<Message>({ from: transcript.messages }).view(), ranges)
 }
 
 export interface Converted {
@@ -93,7 +121,8 @@ export const encoded = (messages: Sequence<Message>, to: string): Converted => {
   const mended = mend(messages)
   const codec = (codecs as unknown as { readonly [format: string]: Codec<unknown> })[to] // its name is one of theirs
   const result = codec?.encode(mended.messages as Settled<Sequence<Message>>)
-  if (result === undefined || isLeft(result)) throw new Unreadable(result === undefined ? `${to} can't be written` : codecFaultText(result.left))
+  if (result === undefined || isLeft(result))
+    throw new Unreadable(result === undefined ? `${to} can't be written` : faultMessage(result.left))
   const { wire, losses } = result.right
   return { lines: jsonLines(wire), written: sizeOf(wire), repairs: mended.repairs, losses }
 }
@@ -117,13 +146,15 @@ export function* jsonLines(wire: unknown): Generator<string> {
 function* listLines(before: string, list: readonly unknown[], after: string): Generator<string> {
   if (list.length === 0) return yield `${before}[]${after}`
   yield `${before}[`
-  for (let index = 0; index < list.length; index++) yield `${JSON.stringify(list[index])}${index < list.length - 1 ? ',' : ''}`
+  for (let index = 0; index < list.length; index++)
+    yield `${JSON.stringify(list[index])}${index < list.length - 1 ? ',' : ''}`
   yield `]${after}`
 }
 
 const sizeOf = (wire: unknown): number => {
   if (Array.isArray(wire)) return wire.length
-  const messages = typeof wire === 'object' && wire !== null ? (wire as { readonly messages?: unknown }).messages : undefined
+  const messages =
+    typeof wire === 'object' && wire !== null ? (wire as { readonly messages?: unknown }).messages : undefined
   return Array.isArray(messages) ? messages.length : 1
 }
 

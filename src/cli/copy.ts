@@ -1,4 +1,5 @@
 /** `indelible copy --from A --to B`: the sessions of one store, in another. */
+import type { CallbackThrew } from '../index.ts'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { copySession, type SessionFault } from '../session/index.ts'
 import type { Store, StoreFault } from '../store/index.ts'
@@ -14,12 +15,12 @@ export const copy: Command = {
   purpose: 'copy sessions from one store to another',
   help: `Usage: indelible copy --from STORE --to STORE [SESSION…]
 
-Copies sessions, or all of them, under their own ids. A copy that was broken off
-is gone on with when the command is run again; one that is whole is left as it
-is. Until then it is no session there. At the end
-of each the heads of both records are compared. Where there is a
-session of that id that is another record, or has grown past this one, it is left
-as it is and told, the others are copied, and the exit code is 1.
+Copies sessions, or all of them, under their own ids, and compares the heads of
+both records. A copy that was broken off is continued when the command is run
+again. Until it is whole, it is no session there. A whole copy is left as it is.
+If the other store has a session of that id whose record differs, or has grown
+past this one, the command leaves it as it is and says so. It copies the others,
+and the exit code is 1.
 
 What is copied is the record and its metadata: not when it was made, nor the
 ids of its operations, and of forks each has its own rows.
@@ -37,11 +38,12 @@ Example:
   options: { from: { type: 'string' }, to: { type: 'string' } },
   run: async ({ values, positionals, terminal }) => {
     const [source, target] = [values['from'], values['to']]
-    if (typeof source !== 'string' || source === '' || typeof target !== 'string' || target === '') throw new Misuse('copy needs both stores: --from STORE and --to STORE')
+    if (typeof source !== 'string' || source === '' || typeof target !== 'string' || target === '')
+      throw new Misuse('copy needs both stores: --from STORE and --to STORE')
     if (source === target) throw new Misuse('copy needs two stores, and --from and --to are the same')
-    const { store: from } = await openStore(source, false)
+    const { store: from } = await openStore(source, false, terminal)
     try {
-      const { store: to } = await openStore(target, true)
+      const { store: to } = await openStore(target, true, terminal)
       try {
         const ids = positionals.length > 0 ? positionals : await idsOf(from)
         let left = 0
@@ -54,13 +56,17 @@ Example:
           }
           const copied = await copySession(from, to, id, { progress })()
           bar.end()
-          if (isRight(copied)) await terminal.print([`${id}: ${counted(copied.right.len, 'message')}, head ${headText(copied.right.head)}${stored || copied.right.head.size === 0 ? '' : ', was there already'}`])
+          if (isRight(copied))
+            await terminal.print([
+              `${id}: ${counted(copied.right.len, 'message')}, head ${headText(copied.right.head)}${stored || copied.right.head.size === 0 ? '' : ', was there already'}`,
+            ])
           else {
             terminal.tell([whyNot(id, copied.left)])
             left += 1
           }
         }
-        if (left > 0) throw new Unreadable(`${counted(left, 'session')} of ${ids.length} ${left === 1 ? 'was' : 'were'} not copied`)
+        if (left > 0)
+          throw new Unreadable(`${counted(left, 'session')} of ${ids.length} ${left === 1 ? 'was' : 'were'} not copied`)
       } finally {
         await answer(to.close())
       }
@@ -71,7 +77,7 @@ Example:
 }
 
 /** Why one was not copied. Throws Unreadable where the others can't be either. */
-const whyNot = (id: string, fault: SessionFault | StoreFault): string => {
+const whyNot = (id: string, fault: SessionFault | StoreFault | CallbackThrew): string => {
   switch (fault._tag) {
     case 'Conflict':
       return `${id}: the copy has grown since: ${counted(fault.actual.size, 'row')}, and ${grouped(fault.expected.size)} in the store to read; it was left as it is`

@@ -3,7 +3,7 @@ import { exportSession, readSession } from '../session/index.ts'
 import { exportLines } from '../transcript/index.ts'
 import { Misuse, type Command } from './command.ts'
 import { encoded, formats, withoutFeeds, wrapped, type Converted } from './convert.ts'
-import { writeOut } from './output.ts'
+import { writeOut } from './write-out.ts'
 import { answer, sessionOfCall, storeHelp, storeOption, withStore } from './place.ts'
 import { lossLines, repairLines } from './report.ts'
 import { counted } from './screen.ts'
@@ -34,16 +34,20 @@ ${storeHelp}
     const { values, terminal } = call
     const id = sessionOfCall('export', call)
     const { to, out } = values
-    if (typeof to !== 'string' || !formats.includes(to)) throw new Misuse(`export needs --to FORMAT: one of ${formats.join(', ')}`)
+    if (typeof to !== 'string' || !formats.includes(to))
+      throw new Misuse(`export needs --to FORMAT: one of ${formats.join(', ')}`)
     await withStore(call, {}, async (store) => {
       const { lines, repairs, losses }: Pick<Converted, 'lines' | 'repairs' | 'losses'> =
         to === 'indelible'
           ? { lines: withoutFeeds(exportLines(await answer(exportSession(store, id)))), repairs: [], losses: [] }
-          : encoded((await answer(readSession(store, id))).view(), to)
-      if (typeof out === 'string') await writeOut(out, lines, { input: '-', force: values['force'] === true })
-      else await terminal.print(lines)
+          : encoded((await answer(readSession(store, id))).conversation(), to)
+      if (typeof out === 'string') await writeOut(out, lines, { input: '-', force: values['force'] === true, terminal })
+      else await terminal.printJson(lines)
       terminal.tell([...repairLines(repairs, terminal.columns), ...lossLines(losses, terminal.columns)])
-      if (typeof out === 'string') terminal.tell([`${id}: written to ${out} as ${to}${losses.length === 0 ? '' : `, ${counted(losses.length, 'loss', 'losses')}`}`])
+      if (typeof out === 'string')
+        terminal.tell([
+          `${id}: written to ${out} as ${to}${losses.length === 0 ? '' : `, ${counted(losses.length, 'loss', 'losses')}`}`,
+        ])
     })
   },
 }

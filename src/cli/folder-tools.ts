@@ -31,12 +31,14 @@ export const folderTools = async (folder: string): Promise<readonly Tool[]> => {
       name: 'search',
       description: 'Find lines that contain a text, in all text files of a folder. Gives path:line: text.',
       parameters: { type: 'object', properties: { text: { type: 'string' }, path }, required: ['text'] },
-      run: async (input, { signal }) => searched(top, await inside(field(input, 'path') ?? '.'), String(field(input, 'text') ?? ''), signal),
+      run: async (input, { signal }) =>
+        searched(top, await inside(field(input, 'path') ?? '.'), String(field(input, 'text') ?? ''), signal),
     }),
   ]
 }
 
-const field = (input: unknown, name: string): unknown => (typeof input === 'object' && input !== null ? (input as { readonly [key: string]: unknown })[name] : undefined)
+const field = (input: unknown, name: string): unknown =>
+  typeof input === 'object' && input !== null ? (input as { readonly [key: string]: unknown })[name] : undefined
 
 /** Where a path leads, links followed. Throws, if that is not in the folder. */
 const insideOf = async (top: string, path: unknown): Promise<string> => {
@@ -61,7 +63,10 @@ const listed = async (path: string): Promise<string> => {
   const entries = await readdir(path, { withFileTypes: true })
   const names = entries.map((entry) => (entry.isDirectory() ? `${entry.name}/` : entry.name)).toSorted()
   const shown = names.slice(0, maxEntries)
-  return [...shown, ...(names.length > shown.length ? [`(${names.length - shown.length} more)`] : [])].join('\n') || '(empty)'
+  return (
+    [...shown, ...(names.length > shown.length ? [`(${names.length - shown.length} more)`] : [])].join('\n') ||
+    '(empty)'
+  )
 }
 
 const readFrom = async (path: string, from: number): Promise<string> => {
@@ -71,7 +76,8 @@ const readFrom = async (path: string, from: number): Promise<string> => {
   const lines = text.split('\n').slice(Math.max(0, from - 1))
   let shown = ''
   for (const [index, line] of lines.entries()) {
-    if (shown.length + line.length > maxBytes) return `${shown}(cut here: ${lines.length - index} more lines; read on from line ${Math.max(1, from) + index})`
+    if (shown.length + line.length > maxBytes)
+      return `${shown}(cut here: ${lines.length - index} more lines; read on from line ${Math.max(1, from) + index})`
     shown += index === lines.length - 1 ? line : `${line}\n`
   }
   return shown
@@ -86,7 +92,8 @@ const searched = async (top: string, path: string, text: string, signal: AbortSi
     if (content?.includes(text) !== true) continue
     for (const [index, line] of content.split('\n').entries()) {
       if (!line.includes(text)) continue
-      if (matches.length === maxMatches) return [...matches, `(more than ${maxMatches} matches: look for something longer)`].join('\n')
+      if (matches.length === maxMatches)
+        return [...matches, `(more than ${maxMatches} matches: look for something longer)`].join('\n')
       matches.push(`${relative(top, file)}:${index + 1}: ${line.trim().slice(0, 200)}`)
     }
   }

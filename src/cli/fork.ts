@@ -29,7 +29,12 @@ ${storeHelp}
     if (name === '') throw new Misuse('--id takes a NAME')
     await withStore(call, {}, async (store) => {
       const { len } = await answer(describeSession(store, id))
-      const info = await answer(forkSession(store, id, { at: at === undefined ? len : at < 0 ? len + at : at, ...(typeof name === 'string' && { id: name }) }))
+      const info = await answer(
+        forkSession(store, id, {
+          at: at === undefined ? len : at < 0 ? len + at : at,
+          ...(typeof name === 'string' && { id: name }),
+        }),
+      )
       await terminal.print([`${info.id}: ${counted(info.len, 'message')} of ${id}, head ${headText(info.head)}`])
     })
   },

@@ -1,12 +1,22 @@
 /** The FILE that a command is given, read as a transcript. */
+import { faultMessage } from '../index.ts'
 import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
-import { stat } from 'node:fs/promises'
+import { open, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { createHistory, type View } from '../history/index.ts'
-import { codecFaultText, type Message } from '../message/index.ts'
-import { assembleTranscript, readTranscript, readTranscriptStream, type Transcript, type TranscriptEvent, type TranscriptOptions } from '../transcript/index.ts'
+import { createHistory, without, type Range, type View } from '../history/index.ts'
+import { retractedBy } from '../notes/index.ts'
+
+import { type Message } from '../message/index.ts'
+import {
+  assembleTranscript,
+  readTranscript,
+  readTranscriptStream,
+  type Transcript,
+  type TranscriptEvent,
+  type TranscriptOptions,
+} from '../transcript/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from './command.ts'
 import { counted } from './screen.ts'
 
@@ -14,7 +24,8 @@ import { counted } from './screen.ts'
 export const oneFile = (command: string, positionals: readonly string[], what = 'conversation'): string => {
   const [path, ...others] = positionals
   if (path === undefined) throw new Misuse(`${command} needs a FILE: the ${what} to read, or - for standard input`)
-  if (others.length > 0) throw new Misuse(`${command} takes one FILE, but got ${positionals.length}: ${positionals.join(', ')}`)
+  if (others.length > 0)
+    throw new Misuse(`${command} takes one FILE, but got ${positionals.length}: ${positionals.join(', ')}`)
   return path
 }
 
@@ -32,23 +43,54 @@ export const pathOf = (path: string): string => (path === '-' ? 'standard input'
 export const nameOf = (path: string): string => (path === '-' ? 'standard input' : basename(path))
 
 /** Read a file, or standard input for `-`, with a progress bar where a person waits. Throws Unreadable. */
-export const readTranscriptFile = async (path: string, options: TranscriptOptions, terminal: Terminal): Promise<Transcript> => {
+export const readTranscriptFile = async (
+  path: string,
+  options: TranscriptOptions,
+  terminal: Terminal,
+): Promise<Transcript> => {
+  if (path !== '-' && (await isDatabase(path, terminal))) return readDatabase(path, options, terminal)
   const events: TranscriptEvent[] = []
   for await (const event of readTranscriptStream(bytesOf(path, terminal), options)) events.push(event)
   const transcript = assembleTranscript(events)
-  if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${codecFaultText(transcript.left)}`)
+  if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(transcript.left)}`)
   return transcript.right
 }
 
+const readDatabase = async (path: string, options: TranscriptOptions, terminal: Terminal): Promise<Transcript> => {
+  const { readTranscriptDatabase } = await import('../transcript/sqlite/index.ts')
+  const transcript = readTranscriptDatabase(terminal.path(path), options)
+  if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(transcript.left)}`)
+  return transcript.right
+}
+
+/** Whether a file begins as one of SQLite does (sqlite.org/fileformat.html, 1.2). */
+const isDatabase = async (path: string, terminal: Terminal): Promise<boolean> => {
+  try {
+    if (!(await stat(terminal.path(path))).isFile()) return false // what is read of a pipe is gone
+    const file = await open(terminal.path(path))
+    try {
+      const { buffer } = await file.read(Buffer.alloc(16), 0, 16, 0)
+      return buffer.toString('latin1') === 'SQLite format 3\0'
+    } finally {
+      await file.close()
+    }
+  } catch (error) {
+    throw unreadable(path, error)
+  }
+}
+
 /** The same for whoever reads several conversations of a file. Standard input can be read once, so it is kept. */
-export const transcriptsOf = async (path: string, terminal: Terminal): Promise<(options: TranscriptOptions) => Promise<Transcript>> => {
+export const transcriptsOf = async (
+  path: string,
+  terminal: Terminal,
+): Promise<(options: TranscriptOptions) => Promise<Transcript>> => {
   if (path !== '-') return (options) => readTranscriptFile(path, options, terminal)
   const pieces: Uint8Array[] = []
   for await (const piece of bytesOf(path, terminal)) pieces.push(piece)
   const bytes = Buffer.concat(pieces)
   return async (options) => {
     const transcript = readTranscript(bytes, options)
-    if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${codecFaultText(transcript.left)}`)
+    if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(transcript.left)}`)
     return transcript.right
   }
 }
@@ -62,14 +104,24 @@ export interface Conversation {
   readonly title: string
 }
 
+/** What the notes of an export of ours take out of its conversation. */
+export const retractedIn = ({ notes }: Transcript): readonly Range[] =>
+  notes.flatMap(({ note, position }) => retractedBy(note, position) ?? [])
+
 /** The conversation in a file, as a history's view. Tells if lines of it are damaged. */
-export const readConversation = async (path: string, values: Call['values'], terminal: Terminal): Promise<Conversation> => {
+export const readConversation = async (
+  path: string,
+  values: Call['values'],
+  terminal: Terminal,
+): Promise<Conversation> => {
   const transcript = await readTranscriptFile(path, { pick: pickOf(values) }, terminal)
   const { messages, pages, damage } = transcript
-  if (damage.length > 0) terminal.tell([`${nameOf(path)}: ${counted(damage.length, 'damaged line')} left out; indelible check says which`])
+  if (damage.length > 0)
+    terminal.tell([`${nameOf(path)}: ${counted(damage.length, 'damaged line')} left out; indelible check says which`])
   const history = createHistory<Message>()
   messages.forEach((message, position) => history.append(message, pages?.[position]))
-  return { view: history.view(), title: titleOf(path, transcript) }
+  const view = values['all'] === true ? history.view() : without(history.view(), retractedIn(transcript))
+  return { view, title: titleOf(path, transcript) }
 }
 
 /** The text of a file, or of standard input for `-`. Throws Unreadable, also where it is not UTF-8. */
@@ -87,9 +139,12 @@ export const textOf = async (path: string, terminal: Terminal): Promise<string> 
 async function* bytesOf(path: string, terminal: Terminal): AsyncGenerator<Uint8Array> {
   let progress: ReturnType<Terminal['progress']> | undefined
   try {
-    const total = path === '-' ? undefined : (await stat(path)).size
+    const total = path === '-' ? undefined : (await stat(terminal.path(path))).size
     progress = terminal.progress(`reading ${nameOf(path)}`, total)
-    const source: AsyncIterable<Uint8Array> = path === '-' ? process.stdin : createReadStream(path, { highWaterMark: 1 << 20 })
+    const source: AsyncIterable<Uint8Array> =
+      path === '-'
+        ? (terminal.input as unknown as AsyncIterable<Uint8Array>) // nobody has set an encoding
+        : createReadStream(terminal.path(path), { highWaterMark: 1 << 20 })
     let done = 0
     for await (const bytes of source) {
       yield bytes
@@ -105,7 +160,9 @@ async function* bytesOf(path: string, terminal: Terminal): AsyncGenerator<Uint8A
 /** What is wrong with a path, from the error that using it gave. */
 export const unreadable = (path: string, error: unknown): Unreadable => {
   const { code } = error as NodeJS.ErrnoException
-  return new Unreadable(`${pathOf(path)}: ${code === undefined ? String(error) : (reasons[code] ?? `can't be used (${code})`)}`)
+  return new Unreadable(
+    `${pathOf(path)}: ${code === undefined ? String(error) : (reasons[code] ?? `can't be used (${code})`)}`,
+  )
 }
 
 const reasons: { readonly [code: string]: string } = {

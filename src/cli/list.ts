@@ -1,6 +1,6 @@
 /** `indelible list`: the sessions of a store. */
 import { listSessions, type SessionInfo } from '../session/index.ts'
-import type { Store } from '../store/index.ts'
+import type { DamagedEntry, Store } from '../store/index.ts'
 import { Misuse, type Command } from './command.ts'
 import { described } from './import.ts'
 import { answer, storeHelp, storeOption, withStore } from './place.ts'
@@ -26,21 +26,29 @@ ${storeHelp}
     const { values, terminal } = call
     await withStore(call, {}, async (store) => {
       let none = true
-      for await (const info of allSessions(store)) {
+      const damaged: DamagedEntry[] = []
+      for await (const info of allSessions(store, damaged)) {
         none = false
-        await terminal.print([values['json'] === true ? JSON.stringify(described(info)) : fit(lineOf(info), terminal.columns)])
+        if (values['json'] === true) await terminal.printJson([JSON.stringify(described(info))])
+        else await terminal.print([fit(lineOf(info), terminal.columns)])
       }
-      if (none && values['json'] !== true) terminal.tell(['no sessions yet; "indelible import FILE" makes one'])
+      for (const { id, reason } of damaged)
+        await terminal.print([
+          values['json'] === true ? JSON.stringify({ id, damaged: reason }) : `damaged: ${oneLine(id)}: ${reason}`,
+        ])
+      if (none && damaged.length === 0 && values['json'] !== true)
+        terminal.tell(['no sessions yet; "indelible import FILE" makes one'])
     })
   },
 }
 
-/** Every session of a store, page by page. */
-export async function* allSessions(store: Store): AsyncGenerator<SessionInfo> {
+/** Every session of a store, page by page; and into `damaged` the logs that can't be read. */
+export async function* allSessions(store: Store, damaged: DamagedEntry[] = []): AsyncGenerator<SessionInfo> {
   let after: string | undefined
   do {
     const page = await answer(listSessions(store, { limit: 500, ...(after !== undefined && { after }) }))
     yield* page.sessions
+    damaged.push(...(page.damaged ?? []))
     after = page.next
   } while (after !== undefined)
 }

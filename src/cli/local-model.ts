@@ -13,9 +13,13 @@ const answer = ({ messages }: ModelRequest): Message => {
   const said = [...messages]
   const last = said.at(-1)
   if (last?.role === 'tool') {
-    const found = toolResultsOf(last).map(({ content }) => content.map((part) => (part.type === 'text' ? part.text : '')).join('')).join('\n')
+    const found = toolResultsOf(last)
+      .map(({ content }) => content.map((part) => (part.type === 'text' ? part.text : '')).join(''))
+      .join('\n')
     const lines = found.split('\n')
-    return assistant(`I see ${lines.length} ${lines.length === 1 ? 'line' : 'lines'}. ${lines.length > 3 ? 'The first: ' : ''}${lines[0]?.slice(0, 120) ?? ''}`)
+    return assistant(
+      `I see ${lines.length} ${lines.length === 1 ? 'line' : 'lines'}. ${lines.length > 3 ? 'The first: ' : ''}${lines[0]?.slice(0, 120) ?? ''}`,
+    )
   }
   const asked = last === undefined ? '' : textOf(last)
   const id = `call_${said.length}`
@@ -23,8 +27,11 @@ const answer = ({ messages }: ModelRequest): Message => {
   const searched = /\b(?:search|find)\s+(?:for\s+)?(\S+)/i.exec(asked)?.[1]
   if (read !== undefined) return assistant('I read it.', toolCall(id, 'read', { path: read }))
   if (searched !== undefined) return assistant('I look for it.', toolCall(id, 'search', { text: searched }))
-  if (/\b(?:list|files|folder)\b/i.test(asked)) return assistant('I list the folder.', toolCall(id, 'list', { path: '.' }))
-  return assistant(`You said: ${asked.slice(0, 200)}. I am no language model: I only know "list", "read PATH" and "search TEXT".`)
+  if (/\b(?:list|files|folder)\b/i.test(asked))
+    return assistant('I list the folder.', toolCall(id, 'list', { path: '.' }))
+  return assistant(
+    `You said: ${asked.slice(0, 200)}. I am no language model: I only know "list", "read PATH" and "search TEXT".`,
+  )
 }
 
 /** The same rule for every line there will ever be. */

@@ -1,131 +1,6 @@
 #!/usr/bin/env node
-/** The command line: finds the command, reads its options, and turns failures into messages and exit codes. */
-import { readFileSync } from 'node:fs'
-import { parseArgs } from 'node:util'
-import { append } from './append.ts'
-import { chat } from './chat.ts'
-import { check } from './check.ts'
-import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
-import { context } from './context.ts'
-import { convert } from './convert.ts'
-import { exportSessionCommand } from './export.ts'
-import { copy } from './copy.ts'
-import { fork } from './fork.ts'
-import { importFiles } from './import.ts'
-import { list } from './list.ts'
-import { createProgress } from './progress.ts'
-import { checkProofFile, prove } from './prove.ts'
-import { records } from './records.ts'
-import { remove } from './remove.ts'
-import { replay } from './replay.ts'
-import { printable } from './screen.ts'
-import { show } from './show.ts'
-import { head, verify } from './verify.ts'
-
-const commands: readonly Command[] = [
-  show, check, convert,
-  importFiles, list, append, fork, copy, remove, exportSessionCommand, verify, head, prove, checkProofFile,
-  chat, replay, context, records,
-]
-
-const help = `Usage: indelible COMMAND [options]
-
-The append-only record of agent conversations.
-
-Commands:
-${commands.map(({ synopsis, purpose }) => `  ${synopsis.padEnd(20)}  ${purpose}`).join('\n')}
-
-Options:
-  -h, --help     print this help, or that of a command
-  -V, --version  print the version
-
-indelible COMMAND --help says more. A store in PostgreSQL needs the package pg;
-its password may be in PGPASSWORD. Colours are left out when NO_COLOR is set or
-the output is not a terminal. Exit codes: 0 done, 1 the input can't be read or
-is damaged, 2 the command was called wrongly.
-`
-
-const main = async (args: readonly string[]): Promise<void> => {
-  const [first, ...rest] = args
-  if (first === undefined) throw new Misuse('no COMMAND given')
-  if (first === '-h' || first === '--help') return write(help)
-  if (first === 'help') return write(rest[0] === undefined ? help : find(rest[0]).help)
-  if (first === '-V' || first === '--version') return write(`${version()}\n`)
-  const command = find(first)
-  const { values, positionals } = parse(command, rest)
-  if (values['help'] === true) return write(command.help)
-  if (!isNewEnough(process.versions.node)) throw new Unreadable(`this is Node ${process.versions.node}, and indelible needs Node ${oldestNode} or newer`)
-  return command.run({ values, positionals, terminal })
-}
-
-const known = (name = ''): string => (commands.some((command) => command.name === name) ? `${name} ` : '')
-
-const find = (name: string): Command => {
-  const command = commands.find((known) => known.name === name)
-  if (command === undefined)
-    throw new Misuse(
-      name.startsWith('-')
-        ? `there is no option ${name} before the COMMAND`
-        : `there is no command "${name}"; expected one of: ${commands.map((known) => known.name).join(', ')}`,
-    )
-  return command
-}
-
-const parse = (command: Command, args: readonly string[]): Pick<Parameters<Command['run']>[0], 'values' | 'positionals'> => {
-  try {
-    const { values, positionals } = parseArgs({
-      args: args.map((arg) => (/^-\d+$/.test(arg) ? number + arg : arg)),
-      options: { ...command.options, help: { type: 'boolean', short: 'h' } },
-      allowPositionals: true,
-    })
-    return { values: Object.fromEntries(Object.entries(values).map(([name, value]) => [name, unmarked(value)])), positionals: positionals.map(unmarked) }
-  } catch (error) {
-    const said = error instanceof Error ? error.message : String(error)
-    throw new Misuse(`${command.name}: ${said.replace(/\. To specify a positional argument.*$/s, '')}`)
-  }
-}
-
-/** Set before a negative number, which the parser would take for an option. No argument of a process can have it. */
-const number = '\0'
-
-const unmarked = <T>(value: T | string): T | string => (typeof value === 'string' && value.startsWith(number) ? value.slice(number.length) : value)
-
-/** The first Node that has all that the commands use: its SQLite without a flag. The same as in `engines` of the package. */
-const oldestNode = '22.13'
-
-const isNewEnough = (version: string): boolean => version.localeCompare(oldestNode, undefined, { numeric: true }) >= 0
-
-const version = (): string => {
-  const found = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as { readonly version: string }
-  return found.version
-}
-
-const write = (text: string): Promise<void> =>
-  new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => (error ? reject(error) : resolve()))
-  })
-
-/** A width that a terminal can have; not the 0 of one that does not know. */
-const atLeast = (least: number, columns: number): number | undefined => (columns > 0 ? Math.max(least, columns) : undefined)
-
-const terminal: Terminal = {
-  columns: atLeast(30, process.stdout.columns || Number(process.env['COLUMNS'])) ?? 100,
-  colour: process.stdout.hasColors?.() === true && !process.env['NO_COLOR'],
-  print: async (lines) => {
-    let pending = ''
-    for (const line of lines) {
-      pending += `${line}\n`
-      if (pending.length < 1 << 16) continue
-      await write(pending)
-      pending = ''
-    }
-    if (pending !== '') await write(pending)
-  },
-  tell: (lines) => {
-    for (const line of lines) process.stderr.write(`${printable(line)}\n`)
-  },
-  progress: (label, total, unit) => createProgress(label, total, process.stderr, Date.now, unit),
-}
+/** The program `indelible`: a command line in a process of its own. */
+import { runCommandLine } from './command-line.ts'
 
 // Whoever reads our output may stop reading (`| head`). That ends the command, and is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {
@@ -134,13 +9,17 @@ process.stdout.on('error', (error: NodeJS.ErrnoException) => {
 })
 
 try {
-  await main(process.argv.slice(2))
+  process.exitCode = await runCommandLine(process.argv.slice(2), {
+    stdin: process.stdin,
+    stdout: process.stdout,
+    stderr: process.stderr,
+    env: process.env,
+    cwd: '.',
+    onInterrupt: (listener) => {
+      process.on('SIGINT', listener)
+      return () => void process.off('SIGINT', listener)
+    },
+  })
 } catch (error) {
-  if (error instanceof Misuse) {
-    process.stderr.write(`indelible: ${printable(error.message)}\nTry: indelible ${known(process.argv[2])}--help\n`)
-    process.exitCode = 2
-  } else if (error instanceof Unreadable) {
-    process.stderr.write(`indelible: ${printable(error.message)}\n`)
-    process.exitCode = 1
-  } else if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error
+  if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error
 }

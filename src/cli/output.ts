@@ -1,47 +1,108 @@
-/** Writing a file that a command was told to write: whole or not at all, and never over something by accident. */
-import { randomUUID } from 'node:crypto'
-import { open, rename, stat, unlink } from 'node:fs/promises'
-import { Misuse, Unreadable } from './command.ts'
-import { unreadable } from './input.ts'
-
 /**
- * Write lines to a file. It is written beside its place and moved there when it is whole.
+ * The one way out: everything that the command prints, on standard output and standard error, goes through here, and
+ * what people are asked comes in here. No other file of the command touches a stream.
  *
- * Throws  Misuse, if it is the input; Unreadable, if it is there and `force` is not, or where it can't be written
+ * Whatever a file, a session or a model says is only text: characters that move a cursor, change a direction or break a
+ * line are taken out of lines for people, and escaped in JSON. Colours are the only escape sequences that leave. A text
+ * can't ask for one: `paint` marks them with a word that is random in each run.
  */
-export const writeOut = async (path: string, lines: Iterable<string>, { input, force }: { readonly input: string; readonly force: boolean }): Promise<void> => {
-  const there = await fileAt(path)
-  if (there !== undefined && input !== '-' && there === (await fileAt(input))) throw new Misuse(`--out: ${path} is the file that is read`)
-  if (there !== undefined && !force) throw new Unreadable(`${path}: is there already; --force writes over it`)
-  const part = `${path}.${randomUUID()}.part`
-  try {
-    const file = await open(part, 'wx')
-    try {
-      let pending = ''
-      for (const line of lines) {
-        pending += `${line}\n`
-        if (pending.length < 1 << 16) continue
-        await file.write(pending)
-        pending = ''
-      }
-      await file.write(pending)
-      await file.sync()
-    } finally {
-      await file.close()
+import { randomUUID } from 'node:crypto'
+import { resolve } from 'node:path'
+import { createInterface, type Interface } from 'node:readline'
+import { inspect } from 'node:util'
+import type { Style, Terminal } from './command.ts'
+import { createProgress, type Drawing } from './progress.ts'
+import { escaped, oneLine, printable } from './screen.ts'
+
+/** A stream that text is written to. */
+export interface Sink extends Drawing {
+  readonly write: (text: string, done?: (error?: Error | null) => void) => unknown
+  readonly hasColors?: () => boolean
+}
+
+/** Where a command runs: a process, or a test. */
+export interface Surroundings {
+  readonly stdin: NodeJS.ReadableStream & { readonly isTTY?: boolean }
+  readonly stdout: Sink
+  readonly stderr: Sink
+  readonly env: { readonly [name: string]: string | undefined }
+  /** The folder that relative paths start from; `.` is the process's own. */
+  readonly cwd: string
+  /** Tell of Ctrl-C, until what this gives is called. */
+  readonly onInterrupt: (listener: () => void) => () => void
+}
+
+export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Surroundings): Terminal => {
+  const colour = stdout.hasColors?.() === true && !env['NO_COLOR']
+  const mark = randomUUID()
+
+  const paint = (style: Style, text: string): string => {
+    const codes = colour && style !== 'none' ? inspect.colors[style] : undefined
+    return codes === undefined ? text : `${mark}${codes[0]};${text}${mark}${codes[1]};`
+  }
+  /** Text as it may leave: `clean` makes each piece safe, and the marks of `paint` become colours. */
+  const rendered = (text: string, clean: (text: string) => string): string =>
+    text
+      .split(mark)
+      .map((piece, index) => {
+        if (index === 0) return clean(piece)
+        const end = piece.indexOf(';')
+        return `\u001b[${piece.slice(0, end)}m${clean(piece.slice(end + 1))}`
+      })
+      .join('')
+  const written = (text: string): Promise<void> =>
+    new Promise((done, failed) => void stdout.write(text, (error) => (error ? failed(error) : done())))
+  const lines = async (texts: Iterable<string>, clean: (text: string) => string): Promise<void> => {
+    let pending = ''
+    for (const text of texts) {
+      pending += `${rendered(text, clean)}\n`
+      if (pending.length < 1 << 16) continue
+      await written(pending)
+      pending = ''
     }
-    await rename(part, path)
-  } catch (error) {
-    await unlink(part).catch(() => undefined) // it may not have been made
-    throw unreadable(path, error)
+    if (pending !== '') await written(pending)
+  }
+
+  return {
+    columns: atLeast(30, stdout.columns || Number(env['COLUMNS'])) ?? 100,
+    env,
+    input: stdin,
+    asks: stdin.isTTY === true,
+    paint,
+    path: (given) => (cwd === '.' ? given : resolve(cwd, given)),
+    print: (texts) => lines(texts, printable),
+    printJson: (texts) => lines(texts, escaped),
+    say: (text) => void stdout.write(rendered(text, printableLines)),
+    tell: (texts) => {
+      for (const text of texts) stderr.write(`${rendered(text, printable)}\n`)
+    },
+    tellJson: (texts) => {
+      for (const text of texts) stderr.write(`${escaped(text)}\n`)
+    },
+    progress: (label, total, unit) => createProgress(oneLine(label), total, stderr, Date.now, unit),
+    lines: (prompt): Interface =>
+      createInterface({
+        input: stdin,
+        ...(stdin.isTTY === true && {
+          output: stdout as unknown as NodeJS.WritableStream, // it is one where standard input is a terminal
+          prompt: rendered(prompt, printable),
+        }),
+      }),
+    answerTo: (question) =>
+      new Promise((answer) => {
+        const asked = createInterface({ input: stdin, output: stderr as unknown as NodeJS.WritableStream })
+        asked.on('close', () => answer(undefined))
+        asked.question(printable(question), (given) => {
+          answer(given)
+          asked.close()
+        })
+      }),
+    onInterrupt,
   }
 }
 
-/** Which file a path leads to: one text for all paths to the same file. Undefined where there is none. */
-const fileAt = async (path: string): Promise<string | undefined> => {
-  try {
-    const { dev, ino } = await stat(path, { bigint: true })
-    return `${dev}:${ino}`
-  } catch {
-    return undefined
-  }
-}
+const printableLines = (text: string): string => text.split('\n').map(printable).join('\n')
+
+/** A width that a terminal can have; not the 0 of one that does not know. */
+const atLeast = (least: number, columns: number): number | undefined =>
+  columns > 0 ? Math.max(least, columns) : undefined

@@ -1,15 +1,19 @@
 /** Where sessions are kept: the store that a command works on. */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { faultMessage } from '../index.ts'
+import { faultMessage, type CallbackThrew } from '../index.ts'
 import type { SessionFault } from '../session/index.ts'
-import type { Head, Store, StoreFault } from '../store/index.ts'
+import { storeNoticeText, type Head, type Store, type StoreFault } from '../store/index.ts'
 import { Misuse, Unreadable, type Call } from './command.ts'
 import { defaultStorePath, openStore } from './store.ts'
 
 /** What help says of the option, its words from that column on. */
 export const storeHelpAt = (column: number): string => {
-  const words = ['the file that the sessions are in (default: sessions.db in', "the user's data folder, which is told), or a PostgreSQL", 'server: postgres://USER@HOST/DATABASE?schema=NAME']
+  const words = [
+    'the file that the sessions are in (default: sessions.db in',
+    "the user's data folder, which is told), or a PostgreSQL",
+    'server: postgres://USER@HOST/DATABASE?schema=NAME',
+  ]
   return words.map((line, index) => (index === 0 ? '  --store PATH' : '').padEnd(column) + line).join('\n')
 }
 
@@ -22,12 +26,18 @@ export const storeHelp: string = storeHelpAt(17)
  * Do something with the store that `--store` names, or with the user's own, and close it. One that is not there is made
  * only where `make` says so.
  */
-export const withStore = async <T>({ values, terminal }: Call, { make = false }: { readonly make?: boolean }, work: (store: Store) => Promise<T>): Promise<T> => {
+export const withStore = async <T>(
+  { values, terminal }: Call,
+  { make = false }: { readonly make?: boolean },
+  work: (store: Store) => Promise<T>,
+): Promise<T> => {
   const given = values['store']
-  const path = typeof given === 'string' ? given : defaultStorePath()
+  const path = typeof given === 'string' ? given : defaultStorePath(terminal.env)
   if (path === '') throw new Misuse('--store takes a PATH')
   if (typeof given !== 'string') terminal.tell([`store: ${path}`])
-  const { store } = await openStore(given, make)
+  const { store } = await openStore(given, make, terminal, (notice) => {
+    if (notice._tag !== 'DamageFound') terminal.tell([storeNoticeText(notice)]) // that is the answer of the command
+  })
   try {
     return await work(store)
   } finally {
@@ -36,14 +46,14 @@ export const withStore = async <T>({ values, terminal }: Call, { make = false }:
 }
 
 /** What a task gives. Throws Unreadable with the sentence of its fault. */
-export const answer = async <T>(task: TaskEither<SessionFault | StoreFault, T>): Promise<T> => {
+export const answer = async <T>(task: TaskEither<SessionFault | StoreFault | CallbackThrew, T>): Promise<T> => {
   const given = await task()
   if (isLeft(given)) throw new Unreadable(faultText(given.left))
   return given.right
 }
 
 /** A fault as a sentence for somebody at a terminal. */
-export const faultText = (fault: SessionFault | StoreFault): string =>
+export const faultText = (fault: SessionFault | StoreFault | CallbackThrew): string =>
   fault._tag === 'NoSuchLog'
     ? `there is no session ${JSON.stringify(fault.id)} in this store; "indelible list" shows those that are`
     : fault._tag === 'LogExists'
@@ -54,7 +64,10 @@ export const faultText = (fault: SessionFault | StoreFault): string =>
 export const sessionOfCall = (command: string, { positionals }: Call, more = 0): string => {
   const [id] = positionals
   if (id === undefined) throw new Misuse(`${command} needs a SESSION: its id, as "indelible list" shows it`)
-  if (positionals.length > 1 + more) throw new Misuse(`${command} takes ${more === 0 ? 'one SESSION' : `a SESSION and ${more} more`}, but got ${positionals.length}: ${positionals.join(', ')}`)
+  if (positionals.length > 1 + more)
+    throw new Misuse(
+      `${command} takes ${more === 0 ? 'one SESSION' : `a SESSION and ${more} more`}, but got ${positionals.length}: ${positionals.join(', ')}`,
+    )
   return id
 }
 

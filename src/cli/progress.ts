@@ -25,7 +25,13 @@ const between = 100
  * @param now milliseconds. Default: the clock
  * @param unit what is counted, if not bytes: `rows`
  */
-export const createProgress = (label: string, total: number | undefined, drawing: Drawing, now: () => number = Date.now, unit?: string): Progress => {
+export const createProgress = (
+  label: string,
+  total: number | undefined,
+  drawing: Drawing,
+  now: () => number = Date.now,
+  unit?: string,
+): Progress => {
   let next = now() + patience
   let drawn = false
   return {

@@ -1,7 +1,8 @@
 /** `indelible prove` and `indelible check-proof`: one message of a session, proven to somebody without the store. */
+import { faultMessage } from '../index.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { parseJson } from '../json/index.ts'
-import { checkProof, proveEntry, sessionFaultText } from '../session/index.ts'
+import { checkProof, proveEntry } from '../session/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Command } from './command.ts'
 import { oneFile, pathOf, textOf } from './input.ts'
 import { answer, headOfOption, headText, sessionOfCall, storeHelp, storeOption, withStore } from './place.ts'
@@ -30,7 +31,9 @@ Example:
     const id = sessionOfCall('prove', call, 1)
     const position = wholeNumber('prove: N', call.positionals[1], undefined)
     if (position === undefined) throw new Misuse('prove needs N: the position of a message')
-    await withStore(call, {}, async (store) => call.terminal.print([JSON.stringify(await answer(proveEntry(store, id, position)))]))
+    await withStore(call, {}, async (store) =>
+      call.terminal.printJson([JSON.stringify(await answer(proveEntry(store, id, position)))]),
+    )
   },
 }
 
@@ -55,10 +58,13 @@ Options:
     const head = headOfOption(values['head'])
     const text = await textOf(path, terminal)
     const value = parseJson(text)
-    if (isLeft(value)) throw new Unreadable(`${pathOf(path)}: is not JSON at line ${value.left.line}, column ${value.left.column}`)
+    if (isLeft(value))
+      throw new Unreadable(`${pathOf(path)}: is not JSON at line ${value.left.line}, column ${value.left.column}`)
     const proven = checkProof(value.right, head)
-    if (isLeft(proven)) throw new Unreadable(`${pathOf(path)}: ${sessionFaultText(proven.left)}`)
-    await terminal.print([JSON.stringify(proven.right.message)])
-    terminal.tell([`row ${proven.right.row} of the record with the head ${headText(proven.right.head)}${head === undefined ? ', which is what the proof says: --head compares it with the one you know' : ''}`])
+    if (isLeft(proven)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(proven.left)}`)
+    await terminal.printJson([JSON.stringify(proven.right.message)])
+    terminal.tell([
+      `row ${proven.right.row} of the record with the head ${headText(proven.right.head)}${head === undefined ? ', which is what the proof says: --head compares it with the one you know' : ''}`,
+    ])
   },
 }

@@ -40,16 +40,24 @@ Example:
     const path = oneFile('records', positionals, 'log')
     const most = wholeNumber('--evidence', values['evidence'], 20)
     if (most < 0) throw new Misuse('--evidence takes no negative number')
-    const names = typeof values['name'] === 'string' ? values['name'].split(',').filter((name) => name !== '') : undefined
+    const names =
+      typeof values['name'] === 'string' ? values['name'].split(',').filter((name) => name !== '') : undefined
     if (names?.length === 0) throw new Misuse('--name takes at least one name')
 
     const { entries, damage } = logOf(await textOf(path, terminal), path)
     const { summarizeHistoryUse } = await import('../records/index.ts') // with its parser, which no other command needs
-    const usage = summarizeHistoryUse(entries.map(({ value }) => value), names && { names })
+    const usage = summarizeHistoryUse(
+      entries.map(({ value }) => value),
+      names && { names },
+    )
     const placeOf = (index: number): string => entries[index]?.place ?? String(index)
-    if (values['json'] === true) return terminal.print([JSON.stringify({ ...placed(usage, placeOf), damage })])
+    if (values['json'] === true) return terminal.printJson([JSON.stringify({ ...placed(usage, placeOf), damage })])
     const all = summary(usage, { placeOf, most, columns: terminal.columns })
-    return terminal.print([`${nameOf(path)}: ${counted(entries.length, 'entry', 'entries')}`, ...all.map((line) => fit(line, terminal.columns)), ...titled([...damageLines(damage, terminal.columns)])])
+    return terminal.print([
+      `${nameOf(path)}: ${counted(entries.length, 'entry', 'entries')}`,
+      ...all.map((line) => fit(line, terminal.columns)),
+      ...titled([...damageLines(damage, terminal.columns)]),
+    ])
   },
 }
 
@@ -69,7 +77,11 @@ interface Log {
 const logOf = (text: string, path: string): Log => {
   const body = text.startsWith('\ufeff') ? text.slice(1) : text
   const whole = parseJson(body)
-  if (!isLeft(whole) && Array.isArray(whole.right)) return { entries: (whole.right as readonly unknown[]).map((value, index) => ({ value, place: `entry ${index}` })), damage: [] }
+  if (!isLeft(whole) && Array.isArray(whole.right))
+    return {
+      entries: (whole.right as readonly unknown[]).map((value, index) => ({ value, place: `entry ${index}` })),
+      damage: [],
+    }
   const entries: Entry[] = []
   const damage: Damage[] = []
   for (const [index, line] of body.split('\n').entries()) {
@@ -79,7 +91,10 @@ const logOf = (text: string, path: string): Log => {
     else damage.push({ line: index + 1, reason: notJson(parsed.left) })
   }
   // A file that is one value, and not lines of them, is told of as a whole.
-  if (isLeft(whole) && damage.length > 0 && (entries.length === 0 || body.trimStart().startsWith('['))) throw new Unreadable(`${pathOf(path)}: line ${whole.left.line}, column ${whole.left.column}: not JSON: expected ${whole.left.expected}, found ${whole.left.found}`)
+  if (isLeft(whole) && damage.length > 0 && (entries.length === 0 || body.trimStart().startsWith('[')))
+    throw new Unreadable(
+      `${pathOf(path)}: line ${whole.left.line}, column ${whole.left.column}: not JSON: expected ${whole.left.expected}, found ${whole.left.found}`,
+    )
   return { entries, damage }
 }
 
@@ -110,7 +125,9 @@ const summary = (usage: HistoryUsage, { placeOf, most, columns }: SummaryOptions
     `history used   ${using} of ${counted(observed, 'observed call', 'observed calls')}${percent}`,
     `call records   ${report.kept} valid, ${report.repaired} repaired`,
     ...(skipped.length > 0 ? [`left out       ${skipped.length}, neither a record nor log fields`] : []),
-    ...titled(patterns.map(({ pattern, calls }) => `${padEnd(pattern, 10)}${padStart(String(calls), 8)}  ${bar(calls)}`)),
+    ...titled(
+      patterns.map(({ pattern, calls }) => `${padEnd(pattern, 10)}${padStart(String(calls), 8)}  ${bar(calls)}`),
+    ),
     ...titled(evidence.slice(0, most).flatMap((each) => evidenceLines(each, placeOf))),
     ...(evidence.length > most ? [`${evidence.length - most} more lines of evidence: --evidence N`] : []),
     ...titled(skipped.slice(0, 10).map(({ index, reason }) => `${placeOf(index)}: ${oneLine(reason)}`)),
@@ -120,19 +137,37 @@ const summary = (usage: HistoryUsage, { placeOf, most, columns }: SummaryOptions
 }
 
 /** What was put right in records, each kind once. */
-function* repairedLines(entries: HistoryUsage['report']['entries'], placeOf: (index: number) => string, columns: number): Generator<string> {
-  const repairs = entries.flatMap(({ index, fate, reasons }) => (fate === 'repaired' ? reasons.map((reason) => ({ index, reason })) : []))
+function* repairedLines(
+  entries: HistoryUsage['report']['entries'],
+  placeOf: (index: number) => string,
+  columns: number,
+): Generator<string> {
+  const repairs = entries.flatMap(({ index, fate, reasons }) =>
+    fate === 'repaired' ? reasons.map((reason) => ({ index, reason })) : [],
+  )
   if (repairs.length === 0) return
   yield `repaired: ${counted(repairs.length, 'thing', 'things')} that no record has so`
-  yield* groups(repairs, ({ reason }) => reason, ({ index }) => placeOf(index), columns)
+  yield* groups(
+    repairs,
+    ({ reason }) => reason,
+    ({ index }) => placeOf(index),
+    columns,
+  )
 }
 
 /** Lines with an empty one before them, if there are any. */
 const titled = (lines: readonly string[]): readonly string[] => (lines.length > 0 ? ['', ...lines] : [])
 
-const evidenceLines = ({ index, methodName, callId, patterns, line, text }: UsageEvidence, placeOf: (index: number) => string): readonly string[] => {
+const evidenceLines = (
+  { index, methodName, callId, patterns, line, text }: UsageEvidence,
+  placeOf: (index: number) => string,
+): readonly string[] => {
   const call = oneLine(methodName ?? callId ?? '')
-  const head = [placeOf(index), ...(call === '' ? [] : [fit(call, 30)]), patterns.length === 0 ? 'read' : patterns.join(' ')].join('  ')
+  const head = [
+    placeOf(index),
+    ...(call === '' ? [] : [fit(call, 30)]),
+    patterns.length === 0 ? 'read' : patterns.join(' '),
+  ].join('  ')
   return text === undefined ? [head] : [head, `    ${padStart(String(line ?? 0), 3)}  ${oneLine(text)}`]
 }
 

@@ -1,18 +1,18 @@
 /** `indelible remove SESSION…`: sessions that are not to be kept. The one command that takes something away. */
-import { createInterface } from 'node:readline'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { describeSession } from '../session/index.ts'
+import { describeSession, listUnfinished } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
-import { Misuse, Unreadable, type Command } from './command.ts'
+import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
 import { allSessions } from './list.ts'
 import { answer, faultText, storeHelp, storeOption, withStore } from './place.ts'
-import { counted, printable } from './screen.ts'
+import { counted } from './screen.ts'
 
 export const remove: Command = {
   name: 'remove',
   synopsis: 'remove SESSION…',
   purpose: 'remove sessions for good',
   help: `Usage: indelible remove SESSION… [options]
+       indelible remove --unfinished [options]
 
 Removes whole sessions: their messages, their notes, and what they have stored
 that nobody else names. There is no way back. A fork keeps all that it shares
@@ -22,6 +22,8 @@ removed.
 In a terminal it asks first, and wants to read yes.
 
 Options:
+  --unfinished   remove what broken-off imports and copies left behind; those
+                 that still run are removed too, and fail
   --yes          do not ask; without a terminal it is needed
 ${storeHelp}
   -h, --help     print this help
@@ -29,22 +31,31 @@ ${storeHelp}
 Example:
   indelible remove chat-2 chat-3
 `,
-  options: { yes: { type: 'boolean' }, ...storeOption },
+  options: { yes: { type: 'boolean' }, unfinished: { type: 'boolean' }, ...storeOption },
   run: async (call) => {
     const { values, terminal } = call
-    const ids = [...new Set(call.positionals)]
-    if (ids.length === 0) throw new Misuse('remove needs a SESSION: its id, as "indelible list" shows it')
+    const named = [...new Set(call.positionals)]
+    if (values['unfinished'] === true && named.length > 0)
+      throw new Misuse(
+        'remove --unfinished takes no SESSION: it removes those that an import or a copy left unfinished',
+      )
+    if (values['unfinished'] !== true && named.length === 0)
+      throw new Misuse('remove needs a SESSION: its id, as "indelible list" shows it')
     const asks = values['yes'] !== true
-    if (asks && process.stdin.isTTY !== true) throw new Misuse('remove can ask nobody here: --yes says that it is meant')
+    if (asks && !terminal.asks) throw new Misuse('remove can ask nobody here: --yes says that it is meant')
     await withStore(call, {}, async (store) => {
+      const ids = values['unfinished'] === true ? (await answer(listUnfinished(store))).map(({ id }) => id) : named
+      if (ids.length === 0) return terminal.tell(['there is nothing unfinished in this store'])
       const sizes = new Map<string, string>()
       for (const id of ids) sizes.set(id, await sizeOf(store, id))
-      if (asks && !(await isMeant([...sizes].map(([id, size]) => `${id} (${size})`).join(', ')))) return terminal.tell(['nothing was removed'])
+      if (asks && !(await isMeant(terminal, [...sizes].map(([id, size]) => `${id} (${size})`).join(', '))))
+        return terminal.tell(['nothing was removed'])
       const forks = await forksOf(store, new Set(ids))
       for (const [id, size] of sizes) {
         await answer(store.remove(id))
         await terminal.print([`${id}: removed, ${size}`])
-        for (const fork of forks.get(id) ?? []) await terminal.print([`  ${fork.id} keeps the ${counted(fork.at, 'message')} that it shares`])
+        for (const fork of forks.get(id) ?? [])
+          await terminal.print([`  ${fork.id} keeps the ${counted(fork.at, 'message')} that it shares`])
       }
     })
   },
@@ -55,6 +66,7 @@ const sizeOf = async (store: Store, id: string): Promise<string> => {
   const info = await describeSession(store, id)()
   if (!isLeft(info)) return counted(info.right.len, 'message')
   if (info.left._tag === 'UnfinishedSession') return 'unfinished'
+  if (info.left._tag === 'DamagedLog') return 'damaged'
   throw new Unreadable(`${faultText(info.left)}; nothing was removed`)
 }
 
@@ -75,12 +87,5 @@ const forksOf = async (store: Store, ids: ReadonlySet<string>): Promise<Readonly
 }
 
 /** Whether somebody at the terminal says yes. The end of the input, and Ctrl-C, say no. */
-const isMeant = (what: string): Promise<boolean> =>
-  new Promise((resolve) => {
-    const lines = createInterface({ input: process.stdin, output: process.stderr })
-    lines.on('close', () => resolve(false))
-    lines.question(`Remove ${printable(what)} for good? Type yes: `, (answered) => {
-      resolve(answered.trim() === 'yes')
-      lines.close()
-    })
-  })
+const isMeant = async (terminal: Terminal, what: string): Promise<boolean> =>
+  (await terminal.answerTo(`Remove ${what} for good? Type yes: `))?.trim() === 'yes'

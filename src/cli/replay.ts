@@ -1,5 +1,18 @@
 /** `indelible replay FILE`, or a session: what each policy would have sent at each answer of a recorded conversation. */
-import { incremental, oracle, paged, replay as judge, reset, window, type EvaluationPolicy, type Policy, type Replay } from '../context/index.ts'
+import {
+  incremental,
+  modelPrices,
+  oracle,
+  paged,
+  pricesOf,
+  replay as judge,
+  reset,
+  window,
+  type EvaluationPolicy,
+  type ModelPrices,
+  type Policy,
+  type Replay,
+} from '../context/index.ts'
 import { Misuse, type Command } from './command.ts'
 import { namedConversation } from './conversation.ts'
 import { oneFile } from './input.ts'
@@ -28,6 +41,8 @@ Options:
   --budget N,N   tokens for the messages; 16k is 16,000 (default 16k,32k,64k)
   --policy P,P   policies, or all (default all)
   --pick N       the conversation, in a file of several (default 0)
+  --model M      print US dollars, too, at the list prices of a model, and count
+                 cost in its prices (claude-opus-5, gpt-5.5, gemini-3.1-pro …)
   --json         one JSON object a line, for programs
 ${storeHelp}
   -h, --help     print this help
@@ -38,6 +53,7 @@ Example:
   options: {
     budget: { type: 'string' },
     policy: { type: 'string' },
+    model: { type: 'string' },
     pick: { type: 'string' },
     json: { type: 'boolean' },
     ...storeOption,
@@ -47,16 +63,23 @@ Example:
     const path = oneFile('replay', positionals)
     const budgets = (typeof values['budget'] === 'string' ? values['budget'] : '16k,32k,64k').split(',').map(tokensOf)
     const chosen = policiesOf(typeof values['policy'] === 'string' ? values['policy'] : 'all')
+    const model = typeof values['model'] === 'string' ? { model: modelOf(values['model']) } : {}
     const { view, title } = await namedConversation(path, call)
     if (values['json'] === true) {
       for (const budget of budgets)
-        for (const policy of chosen) await terminal.print([JSON.stringify(judge(view, { budget, policy }))])
+        for (const policy of chosen)
+          await terminal.printJson([JSON.stringify(judge(view, { budget, policy, ...model }))])
       return
     }
     await terminal.print([title, ''])
+    if (model.model !== undefined) await terminal.print([priceLine(String(values['model']), model.model), ''])
     for (const [index, budget] of budgets.entries()) {
-      const replays = chosen.map((policy) => judge(view, { budget, policy }))
-      await terminal.print([...(index > 0 ? [''] : []), `budget ${grouped(budget)} tokens, ${counted(replays[0]?.calls ?? 0, 'call')}`, ...table(replays, terminal.columns)])
+      const replays = chosen.map((policy) => judge(view, { budget, policy, ...model }))
+      await terminal.print([
+        ...(index > 0 ? [''] : []),
+        `budget ${grouped(budget)} tokens, ${counted(replays[0]?.calls ?? 0, 'call')}`,
+        ...table(replays, terminal.columns),
+      ])
     }
   },
 }
@@ -68,6 +91,18 @@ export const tokensOf = (given: string): number => {
   return Number(found[1]) * (found[2] === '' ? 1 : found[2]?.toLowerCase() === 'k' ? 1000 : 1_000_000)
 }
 
+const modelOf = (name: string): ModelPrices => {
+  const found = pricesOf(name)
+  if (found === undefined)
+    throw new Misuse(
+      `--model: no prices are known of "${name}"; expected one of ${Object.keys(modelPrices).join(', ')}`,
+    )
+  return found
+}
+
+const priceLine = (name: string, { input, output, cacheRead, cacheWrite, read, source }: ModelPrices): string =>
+  `${name}: $${input} in, $${cacheRead} cached, $${cacheWrite} written, $${output} out for a million tokens (${read}, ${source})`
+
 const known: readonly (Policy | EvaluationPolicy)[] = [paged, reset, incremental, window, oracle()]
 
 const policiesOf = (given: string): readonly (Policy | EvaluationPolicy)[] =>
@@ -76,7 +111,10 @@ const policiesOf = (given: string): readonly (Policy | EvaluationPolicy)[] =>
 /** The policy of a name. */
 export const policyOf = <P extends { readonly name: string }>(name: string, among: readonly P[]): P => {
   const found = among.find((policy) => policy.name === name)
-  if (found === undefined) throw new Misuse(`--policy: there is no policy "${name}"; expected ${among.map((policy) => policy.name).join(', ')}`)
+  if (found === undefined)
+    throw new Misuse(
+      `--policy: there is no policy "${name}"; expected ${among.map((policy) => policy.name).join(', ')}`,
+    )
   return found
 }
 
@@ -85,6 +123,7 @@ const columns: readonly (readonly [heading: string, cell: (replay: Replay, all: 
   ['policy', ({ policy }) => policy],
   ['cacheable', ({ cacheable }) => `${(cacheable * 100).toFixed(1)} %`],
   ['cost', ({ cost }) => grouped(Math.round(cost))],
+  ['dollars', ({ dollars }) => (dollars === undefined ? '' : `$${(dollars.input + dollars.output).toFixed(2)}`)],
   ['faults', ({ faults }) => grouped(total(faults))],
   ['tokens', ({ tokens }) => grouped(tokens)],
   ['epochs', ({ epochs }) => grouped(epochs)],
@@ -95,21 +134,33 @@ const columns: readonly (readonly [heading: string, cell: (replay: Replay, all: 
 ]
 
 function* table(replays: readonly Replay[], width: number): Generator<string> {
-  const cells = columns.map(([heading, cell]) => [heading].concat(replays.map((replay) => cell(replay, replays))))
+  const cells = columns
+    .filter(([heading]) => heading !== 'dollars' || replays[0]?.dollars !== undefined)
+    .map(([heading, cell]) => [heading].concat(replays.map((replay) => cell(replay, replays))))
   const widths = cells.map((column) => Math.max(...column.map(({ length }) => length)))
   let room = width
   const shown = widths.flatMap((own, index) => ((room -= own + 2) >= -2 ? [index] : []))
   for (let row = 0; row <= replays.length; row++)
-    yield shown.map((index) => (index === 0 ? padEnd : padStart)(cells[index]?.[row] ?? '', widths[index] ?? 0)).join('  ').trimEnd()
+    yield shown
+      .map((index) => (index === 0 ? padEnd : padStart)(cells[index]?.[row] ?? '', widths[index] ?? 0))
+      .join('  ')
+      .trimEnd()
   for (const { policy, faults, unfit, calls } of replays) {
     const named = Object.entries(faults).filter(([, count]) => count > 0)
-    if (named.length > 0) yield fit(`${policy}: ${named.map(([name, count]) => `${name} ${grouped(count)}`).join(', ')}`, width)
-    if (unfit > 0) yield fit(`${policy}: for ${grouped(unfit)} of ${counted(calls, 'call')} not even the minimum fits; they are not counted`, width)
+    if (named.length > 0)
+      yield fit(`${policy}: ${named.map(([name, count]) => `${name} ${grouped(count)}`).join(', ')}`, width)
+    if (unfit > 0)
+      yield fit(
+        `${policy}: for ${grouped(unfit)} of ${counted(calls, 'call')} not even the minimum fits; they are not counted`,
+        width,
+      )
   }
 }
 
 const total = (faults: Replay['faults']): number => Object.values(faults).reduce((sum, count) => sum + count, 0)
 
-const time = (microseconds: number): string => (microseconds < 1000 ? `${microseconds.toFixed(0)} µs` : `${(microseconds / 1000).toFixed(1)} ms`)
+const time = (microseconds: number): string =>
+  microseconds < 1000 ? `${microseconds.toFixed(0)} µs` : `${(microseconds / 1000).toFixed(1)} ms`
 
-const share = (cost: number, of: number | undefined): string => (of === undefined || of === 0 ? '' : `${(cost / of).toFixed(2)}×`)
+const share = (cost: number, of: number | undefined): string =>
+  of === undefined || of === 0 ? '' : `${(cost / of).toFixed(2)}×`

@@ -1,6 +1,7 @@
 /** What was not in order about a conversation, in lines for people: many of one kind told once, with where they are. */
 import { formatPath } from '../json/index.ts'
-import type { Loss, Repair } from '../message/index.ts'
+import type { Loss } from '../codecs/index.ts'
+import type { Repair } from '../message/index.ts'
 import type { Damage, Transcript, TranscriptLoss } from '../transcript/index.ts'
 import { counted, fit, grouped, oneLine, padStart } from './screen.ts'
 
@@ -9,26 +10,44 @@ export function* damageLines(damage: readonly Damage[], columns: number): Genera
   if (damage.length === 0) return
   yield `damage: ${counted(damage.length, 'line')}`
   for (const { line, reason, offset } of damage.slice(0, mostShown))
-    yield fit(`  line ${padStart(String(line), 5)}  ${oneLine(reason)}${offset === undefined ? '' : ` (byte ${offset})`}`, columns)
+    yield fit(
+      `  line ${padStart(String(line), 5)}  ${oneLine(reason)}${offset === undefined ? '' : ` (byte ${offset})`}`,
+      columns,
+    )
   if (damage.length > mostShown) yield `  … and ${grouped(damage.length - mostShown)} more`
 }
 
 export function* readLossLines(losses: readonly TranscriptLoss[], columns: number): Generator<string> {
   if (losses.length === 0) return
   yield `read otherwise than written: ${counted(losses.length, 'place')}`
-  yield* groups(losses, ({ path, reason }) => `${formatPath(path.slice(-1))} ${reason}`, ({ line }) => `line ${line}`, columns)
+  yield* groups(
+    losses,
+    ({ path, reason }) => `${formatPath(path.slice(-1))} ${reason}`,
+    ({ line }) => `line ${line}`,
+    columns,
+  )
 }
 
 export function* lossLines(losses: readonly Loss[], columns: number): Generator<string> {
   if (losses.length === 0) return
   yield `losses: ${counted(losses.length, 'thing')} that the format can't say`
-  yield* groups(losses, ({ path, reason }) => `${formatPath(path.filter((step) => typeof step === 'string'))}: ${reason}`, ({ position }) => String(position), columns)
+  yield* groups(
+    losses,
+    ({ path, reason }) => `${formatPath(path.filter((step) => typeof step === 'string'))}: ${reason}`,
+    ({ position }) => String(position),
+    columns,
+  )
 }
 
 export function* repairLines(repairs: readonly Repair[], columns: number): Generator<string> {
   if (repairs.length === 0) return
   yield `repairs: ${counted(repairs.length, 'thing')} that no provider would accept`
-  yield* groups(repairs, ({ problem, done }) => `${said[problem._tag]}: ${done}`, ({ problem }) => String(problem.position), columns)
+  yield* groups(
+    repairs,
+    ({ problem, done }) => `${said[problem._tag]}: ${done}`,
+    ({ problem }) => String(problem.position),
+    columns,
+  )
 }
 
 const said = {
@@ -41,7 +60,12 @@ const said = {
 } as const satisfies { readonly [Tag in Repair['problem']['_tag']]: string }
 
 /** Equal ones together: how many, what, and the first few places. */
-export function* groups<T>(all: readonly T[], kindOf: (each: T) => string, placeOf: (each: T) => string, columns: number): Generator<string> {
+export function* groups<T>(
+  all: readonly T[],
+  kindOf: (each: T) => string,
+  placeOf: (each: T) => string,
+  columns: number,
+): Generator<string> {
   const places = new Map<string, Set<string>>()
   const times = new Map<string, number>()
   for (const each of all) {
@@ -71,9 +95,20 @@ export function* originLines({ origin, notes }: Transcript, columns: number): Ge
     ['version', version],
     ['time', started === undefined ? undefined : started === ended ? started : `${started} to ${ended}`],
     ['models', models.length === 0 ? undefined : models.join(', ')],
-    ['tokens', usage && `${grouped(usage.input)} in (${grouped(usage.cacheRead ?? 0)} from a cache), ${grouped(usage.output)} out`],
+    [
+      'tokens',
+      usage &&
+        `${grouped(usage.input)} in (${grouped(usage.cacheRead ?? 0)} from a cache), ${grouped(usage.output)} out`,
+    ],
     ['notes', notes.length === 0 ? undefined : grouped(notes.length)],
-    ['aside', Object.keys(aside).length === 0 ? undefined : Object.entries(aside).map(([kind, count]) => `${grouped(count)} × ${kind}`).join(', ')],
+    [
+      'aside',
+      Object.keys(aside).length === 0
+        ? undefined
+        : Object.entries(aside)
+            .map(([kind, count]) => `${grouped(count)} × ${kind}`)
+            .join(', '),
+    ],
   ]
   for (const [name, fact] of facts) if (fact !== undefined) yield fit(`  ${name.padEnd(8)} ${oneLine(fact)}`, columns)
 }

@@ -10,9 +10,14 @@ export const oneLine = (text: string): string => {
   return printable(head.replace(escapeSequence, '').replace(/\s+/g, ' ')).trim()
 }
 
-/** A text without the characters that move a cursor, change a direction, or are none. */
-export const printable = (text: string): string =>
-  text.replace(/[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff]/gu, '')
+/** A text without the characters that move a cursor, change a direction, break a line, or are none. */
+export const printable = (text: string): string => text.replace(unprintable, '')
+
+/** JSON text in which those characters are escaped: the same value. */
+export const escaped = (json: string): string =>
+  json.replace(unprintable, (found) => `\\u${found.charCodeAt(0).toString(16).padStart(4, '0')}`)
+
+const unprintable = /[\p{Cc}\p{Cs}\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ufeff]/gu
 
 /** The columns a text takes: two for wide East Asian characters and emoji, none for combining marks. */
 export const widthOf = (text: string): number => {
@@ -37,20 +42,34 @@ export const fit = (text: string, columns: number): string => {
   return `${kept}…`
 }
 
+/** A text in lines of at most so many columns, broken between its words. */
+export const wrapped = (text: string, columns: number): readonly string[] => {
+  const lines: string[] = []
+  for (const word of text.split(' ')) {
+    const last = lines.at(-1)
+    if (last !== undefined && widthOf(last) + 1 + widthOf(word) <= columns) lines[lines.length - 1] = `${last} ${word}`
+    else lines.push(word)
+  }
+  return lines
+}
+
 /** A text filled up with spaces to so many columns. */
 export const padEnd = (text: string, columns: number): string => text + ' '.repeat(Math.max(0, columns - widthOf(text)))
 
 /** The same, with the spaces before it. */
-export const padStart = (text: string, columns: number): string => ' '.repeat(Math.max(0, columns - widthOf(text))) + text
+export const padStart = (text: string, columns: number): string =>
+  ' '.repeat(Math.max(0, columns - widthOf(text))) + text
 
 /** A whole number with commas between its thousands. */
 export const grouped = (value: number): string => String(value).replace(/\B(?=(\d{3})+$)/g, ',')
 
 /** `18 repairs`, `1 repair`, `no repairs`. */
-export const counted = (count: number, what: string, many = `${what}s`): string => `${count === 0 ? 'no' : grouped(count)} ${count === 1 ? what : many}`
+export const counted = (count: number, what: string, many = `${what}s`): string =>
+  `${count === 0 ? 'no' : grouped(count)} ${count === 1 ? what : many}`
 
 /** As a word of a command that a shell is given. */
-export const shellWord = (text: string): string => (/^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`)
+export const shellWord = (text: string): string =>
+  /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
 
 // CSI, OSC and the two-character escapes, as ECMA-48 has them.
 // oxlint-disable-next-line no-control-regex

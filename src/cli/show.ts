@@ -19,11 +19,12 @@ with the position of their result, then totals and the calls nobody answered.
 The format of FILE is found out by its content; - reads standard input. What is
 not the path of a file, nor called like one, is the id of a session; with
 --store it always is. Its page kinds are shown as its notes have made them.
+What was retracted is left out; positions are those of the record.
 
 Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
 an array, in the body of a request or answer, or one a line; bodies one a line,
 as for fine-tuning; tau-bench files; SWE-agent trajectories; session files of
-pi, Claude Code and Codex; exports of Indelible.
+pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.
 
 Options:
   --pick N       the conversation to show, in a file of several (default 0)
@@ -31,6 +32,7 @@ Options:
                  constraint, plan, preference, evidence, conversation
   --from N       only from position N on; a negative N counts from the end
   --to N         only up to, not including, position N
+  --all          retracted messages, too: the whole record
   --json         one JSON object a line, for programs
 ${storeHelp}
   -h, --help     print this help
@@ -43,6 +45,7 @@ Example:
     kind: { type: 'string' },
     from: { type: 'string' },
     to: { type: 'string' },
+    all: { type: 'boolean' },
     json: { type: 'boolean' },
     ...storeOption,
   },
@@ -55,9 +58,9 @@ Example:
     pickOf(values)
 
     const { view, title } = await namedConversation(path, call)
-    const options = { kinds, from, to: to ?? view.length, columns: terminal.columns, colour: terminal.colour }
+    const options = { kinds, from, to: to ?? Infinity, columns: terminal.columns, paint: terminal.paint }
 
-    if (values['json'] === true) return terminal.print(timelineJson(view, options))
+    if (values['json'] === true) return terminal.printJson(timelineJson(view, options))
     await terminal.print([title, ''])
     return terminal.print(timeline(view, options))
   },

@@ -1,27 +1,27 @@
 /** The timeline: a conversation as lines that a person likes to read, or as one JSON object a line for programs. */
-import { styleText } from 'node:util'
 import { estimateTokens } from '../context/index.ts'
 import type { View } from '../history/index.ts'
 import { openCalls, pairCalls, type Message, type PairedCall, type Part, type ResultPart } from '../message/index.ts'
 import { pageKinds, type PageKind } from '../pages/index.ts'
+import type { Style, Terminal } from './command.ts'
 import { fit, grouped, oneLine, padEnd, padStart, widthOf } from './screen.ts'
 
 export interface TimelineOptions {
   /** Show only these page kinds. */
   readonly kinds: readonly PageKind[]
-  /** Show only positions from `from` up to, not including, `to`. */
+  /** Show only positions of the record from `from` up to, not including, `to`; negative ones count from the end. */
   readonly from: number
   readonly to: number
   /** Columns of the terminal. */
   readonly columns: number
-  readonly colour: boolean
+  readonly paint: Paint
 }
 
 /** The timeline's lines: one or more for every message shown, then the totals of the whole conversation. */
 export function* timeline(view: View<Message>, options: TimelineOptions): Generator<string> {
-  const paint = painter(options.colour)
+  const { paint } = options
   const { answers, calls } = pairing(view)
-  const positionWidth = Math.max(3, String(Math.max(0, view.length - 1)).length)
+  const positionWidth = Math.max(3, String(Math.max(0, (view.positionAt(view.length) ?? 0) - 1)).length)
   const tokensWidth = 7
   // position, role, kind, tokens, each followed by two spaces
   const gutter = positionWidth + 2 + roleWidth + 2 + kindWidth + 2 + tokensWidth + 2
@@ -40,8 +40,10 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
     ].join('  ')
     const lines = contentLines(message, position, room, { answers, calls, paint })
     if (narrow) yield first
-    for (const [index, line] of lines.entries()) yield index === 0 && !narrow ? `${first}  ${line}` : ' '.repeat(indent) + line
-    if (lines.length === 0) yield narrow ? `${' '.repeat(indent)}${paint('dim', '(empty)')}` : `${first}  ${paint('dim', '(empty)')}`
+    for (const [index, line] of lines.entries())
+      yield index === 0 && !narrow ? `${first}  ${line}` : ' '.repeat(indent) + line
+    if (lines.length === 0)
+      yield narrow ? `${' '.repeat(indent)}${paint('dim', '(empty)')}` : `${first}  ${paint('dim', '(empty)')}`
   }
 
   yield ''
@@ -52,8 +54,17 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
 export function* timelineJson(view: View<Message>, options: TimelineOptions): Generator<string> {
   const { calls } = pairing(view)
   for (const { position, message, page } of shown(view, options)) {
-    const made = calls.get(position)?.map(({ id, name, answer }) => ({ id, name, answeredAt: answer?.position ?? null }))
-    yield JSON.stringify({ position, role: message.role, page, tokens: estimateTokens(message), ...(made && { calls: made }), message })
+    const made = calls
+      .get(position)
+      ?.map(({ id, name, answer }) => ({ id, name, answeredAt: answer?.position ?? null }))
+    yield JSON.stringify({
+      position,
+      role: message.role,
+      page,
+      tokens: estimateTokens(message),
+      ...(made && { calls: made }),
+      message,
+    })
   }
 }
 
@@ -70,13 +81,7 @@ const colours = {
   conversation: 'green',
 } as const satisfies { readonly [Kind in PageKind]: Style }
 
-type Style = 'none' | 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue' | 'magenta' | 'cyan'
-type Paint = (style: Style, text: string) => string
-
-const painter =
-  (colour: boolean): Paint =>
-  (style, text) =>
-    colour && style !== 'none' ? styleText(style, text, { validateStream: false }) : text
+type Paint = Terminal['paint']
 
 interface Pairing {
   /** The call that a result answers, by the result part. */
@@ -88,7 +93,12 @@ interface Pairing {
 const pairing = (view: View<Message>): Pairing => {
   const answers = new Map<Part, PairedCall>()
   const calls = new Map<number, PairedCall[]>()
-  for (const paired of pairCalls(view)) {
+  const placed = <T extends { readonly position: number }>(place: T): T => ({
+    ...place,
+    position: view.positionAt(place.position),
+  })
+  for (const found of pairCalls(view)) {
+    const paired = placed({ ...found, answer: found.answer && placed(found.answer) })
     if (paired.answer !== undefined) answers.set(paired.answer.result, paired)
     const same = calls.get(paired.position)
     if (same === undefined) calls.set(paired.position, [paired])
@@ -98,13 +108,14 @@ const pairing = (view: View<Message>): Pairing => {
 }
 
 function* shown(view: View<Message>, { kinds, from, to }: TimelineOptions) {
-  const range = view.slice(from, to)
-  const start = view.length === 0 ? 0 : from < 0 ? Math.max(0, view.length + from) : from
-  let offset = 0
+  const indexOf = (position: number): number => (position < 0 ? position : view.before(position))
+  const range = view.slice(indexOf(from), indexOf(to))
+  let index = 0
   for (const message of range) {
-    const page = range.pages.at(offset) as PageKind
-    if (kinds.length === 0 || kinds.includes(page)) yield { position: start + offset, message, page }
-    offset += 1
+    const page = range.pages.at(index) as PageKind
+    const position = range.positionAt(index) as number
+    if (kinds.length === 0 || kinds.includes(page)) yield { position, message, page }
+    index += 1
   }
 }
 
@@ -131,7 +142,9 @@ const contentLines = (
       const size = room < 30 ? '' : lineCount(body)
       const content = fit(oneLine(body), room - 3 - widthOf(label) - widthOf(size) - widthOf(from))
       const mark = paint(part.isError === true ? 'red' : 'cyan', '◂')
-      lines.push(`${mark} ${paint(part.isError === true ? 'red' : 'dim', label)} ${content}${paint('dim', size)}${paint('red', from)}`)
+      lines.push(
+        `${mark} ${paint(part.isError === true ? 'red' : 'dim', label)} ${content}${paint('dim', size)}${paint('red', from)}`,
+      )
     } else {
       const line = oneLine(plainText(part))
       const label = part.type === 'text' ? '' : `(${part.type}) `
@@ -141,7 +154,8 @@ const contentLines = (
   return lines
 }
 
-const plainText = (part: Part | ResultPart): string => {
+/** What a part says, as text. */
+export const plainText = (part: Part | ResultPart): string => {
   switch (part.type) {
     case 'text':
     case 'refusal':
@@ -197,6 +211,6 @@ function* totals(view: View<Message>, paint: Paint, columns: number): Generator<
   else {
     yield paint('red', `open calls: ${grouped(open.length)} without a result`)
     for (const { position, name, id } of open)
-      yield fit(`  ${padStart(String(position), 6)}  ${oneLine(name)}  ${oneLine(id)}`, columns)
+      yield fit(`  ${padStart(String(view.positionAt(position)), 6)}  ${oneLine(name)}  ${oneLine(id)}`, columns)
   }
 }

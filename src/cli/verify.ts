@@ -1,7 +1,8 @@
 /** `indelible verify`: whether sessions are what was appended. `indelible head`: what to hold them to later. */
+import type { CallbackThrew } from '../index.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describeSession, verifySession, type SessionFault } from '../session/index.ts'
-import type { Head, Store, StoreFault } from '../store/index.ts'
+import { findingText, type DamagedEntry, type Head, type Store, type StoreFault } from '../store/index.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
 import { allSessions } from './list.ts'
 import { answer, faultText, headOfOption, headText, sessionOfCall, storeHelp, storeOption, withStore } from './place.ts'
@@ -12,7 +13,7 @@ export const verify: Command = {
   synopsis: 'verify SESSION',
   purpose: 'check that a session is what was appended',
   help: `Usage: indelible verify SESSION [--head SIZE:ROOT] [options]
-       indelible verify --all [options]
+       indelible verify --all [--deep] [options]
 
 Reads a whole session and holds every row and attachment against the Merkle
 tree. Exit code 1 if something is altered, missing or in another place: the
@@ -25,20 +26,28 @@ have changed what the head stands for.
 Options:
   --head HEAD    a head that the session had before
   --all          every session of the store
+  --deep         with --all: also hold every table of the store against every
+                 other, in all scopes, and its own check sums
 ${storeHelp}
   -h, --help     print this help
 `,
-  options: { head: { type: 'string' }, all: { type: 'boolean' }, ...storeOption },
+  options: { head: { type: 'string' }, all: { type: 'boolean' }, deep: { type: 'boolean' }, ...storeOption },
   run: async (call) => {
     const { values, positionals, terminal } = call
     const head = headOfOption(values['head'])
     const all = values['all'] === true
-    if (all && (positionals.length > 0 || head !== undefined)) throw new Misuse('verify --all takes no SESSION and no --head')
+    if (all && (positionals.length > 0 || head !== undefined))
+      throw new Misuse('verify --all takes no SESSION and no --head')
+    if (values['deep'] === true && !all) throw new Misuse('verify --deep takes --all: it looks at the whole store')
     const id = all ? undefined : sessionOfCall('verify', call)
     await withStore(call, {}, async (store) => {
       const ids: string[] = []
-      if (id === undefined) for await (const info of allSessions(store)) ids.push(info.id)
+      const damaged: DamagedEntry[] = []
+      const findings = values['deep'] === true ? await answer(store.check()) : []
+      terminal.tell(findings.map(findingText))
+      if (id === undefined) for await (const info of allSessions(store, damaged)) ids.push(info.id)
       else ids.push(id)
+      ids.push(...damaged.map((each) => each.id))
       let bad = 0
       for (const each of ids) {
         const problem = await problemOf(store, each, head, terminal)
@@ -48,23 +57,38 @@ ${storeHelp}
         else throw new Unreadable(problem)
       }
       if (all) await terminal.print([`${counted(ids.length, 'session')} verified, ${bad} damaged`])
-      if (bad > 0) throw new Unreadable(`${counted(bad, 'session')} of ${ids.length} ${bad === 1 ? 'is' : 'are'} not what was appended`)
+      if (findings.length > 0)
+        throw new Unreadable(
+          `${counted(findings.length, 'finding')} in the tables of the store: "indelible repair" rebuilds what can be`,
+        )
+      if (bad > 0)
+        throw new Unreadable(
+          `${counted(bad, 'session')} of ${ids.length} ${bad === 1 ? 'is' : 'are'} not what was appended`,
+        )
     })
   },
 }
 
 /** Verify one session: what is wrong with it, or a line that says it is good. */
-const problemOf = async (store: Store, id: string, head: Head | undefined, terminal: Terminal): Promise<string | undefined> => {
+const problemOf = async (
+  store: Store,
+  id: string,
+  head: Head | undefined,
+  terminal: Terminal,
+): Promise<string | undefined> => {
   const info = await describeSession(store, id)()
   const bar = terminal.progress(`verifying ${id}`, isLeft(info) ? undefined : info.right.head.size, 'rows')
   const verified = await verifySession(store, id, { ...(head && { head }), progress: bar.at })()
   bar.end()
-  if (isLeft(verified)) return verified.left._tag === 'NoSuchLog' ? faultText(verified.left) : `${id}: ${damageText(verified.left)}`
-  await terminal.print([`${id}: good, ${counted(verified.right.len, 'message')}, head ${headText(verified.right.head)}${head === undefined ? '' : `, which continues ${head.size}`}`])
+  if (isLeft(verified))
+    return verified.left._tag === 'NoSuchLog' ? faultText(verified.left) : `${id}: ${damageText(verified.left)}`
+  await terminal.print([
+    `${id}: good, ${counted(verified.right.len, 'message')}, head ${headText(verified.right.head)}${head === undefined ? '' : `, which continues ${head.size}`}`,
+  ])
   return undefined
 }
 
-const damageText = (fault: SessionFault | StoreFault): string => {
+const damageText = (fault: SessionFault | StoreFault | CallbackThrew): string => {
   if (fault._tag === 'DamagedLog') return `damaged at position ${fault.position} of its log: ${fault.reason}`
   if (fault._tag !== 'Diverged') return faultText(fault)
   const { expected, actual } = fault
@@ -90,6 +114,8 @@ ${storeHelp}
   options: { ...storeOption },
   run: async (call) => {
     const id = sessionOfCall('head', call)
-    await withStore(call, {}, async (store) => call.terminal.print([headText((await answer(describeSession(store, id))).head)]))
+    await withStore(call, {}, async (store) =>
+      call.terminal.print([headText((await answer(describeSession(store, id))).head)]),
+    )
   },
 }

@@ -23,6 +23,7 @@ export const usableTokens = (budget: Budget): number => {
 
 /** What a window is for beside messages, tools and system prompt. */
 export interface WindowParts {
+  /** The tokens of the whole window. */
   readonly window: number
   /** For the answer: what was asked for, or a quarter of the window. */
   readonly answer: number
@@ -32,7 +33,11 @@ export interface WindowParts {
 
 export const windowParts = (budget: Exclude<Budget, number>): WindowParts => {
   const window = tokens('budget.window', budget.window)
-  return Object.freeze({ window, answer: Math.min(tokens('budget.completion', budget.completion), window / 4), providers: protocolReserve })
+  return Object.freeze({
+    window,
+    answer: Math.min(tokens('budget.completion', budget.completion), window / 4),
+    providers: protocolReserve,
+  })
 }
 
 /** A number of tokens, or of something else, or a TypeError that names what is none. */

@@ -3,41 +3,53 @@
  * gives back.
  *
  * First falls what is not of the active turn and has no minimum above a pointer, down to its goal. Only what is then still
- * over `budget` goes further: instructions and rules to their structure, then the evidence of the active turn, then the
- * rest of it, and last, in the same order, what the policy keeps.
+ * over `limit` goes further: summaries, instructions and rules to their structure, then the evidence of the active turn, then the
+ * rest of it, then the newest, and last, in the same order, what the policy keeps.
  */
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
-import type { Candidate, Selection } from './policy.ts'
+import type { Candidate, Choice, Selection } from './policy.ts'
 import { rankOf } from './unit.ts'
 
 /**
- * Levels for the candidates that fit `budget`, if any do: what exceeds it even at every minimum is left so.
+ * Choices for the candidates that fit `budget`, if any do: what exceeds it even at every minimum is left so.
  *
  * Cost    O(n log n) in the candidates
  */
 export const degrade = (
   { candidates, budget, markerTokens }: Selection,
-  from: readonly ResidencyLevel[],
+  from: readonly Choice[],
   goals: Goals,
-): readonly ResidencyLevel[] => {
+): readonly Choice[] => {
   const state = stateOf(candidates, from, markerTokens)
-  const { rest, active, kept = budget } = goals
-  const groups: readonly (readonly [goal: number, belongs: (candidate: Candidate) => boolean])[] = [
-    [rest, (candidate) => isOther(candidate) && !isProtected(candidate)],
+  const { rest, active, kept = budget, limit = budget, spare = () => false } = goals
+  const newest = newestOf(candidates, from, budget * newestShare, budget * lastShare)
+  const staysFirst = (candidate: Candidate): boolean => isProtected(candidate) || isSummary(candidate)
+  const groups: readonly (readonly [goal: number, belongs: (candidate: Candidate, index: number) => boolean])[] = [
+    [rest, (candidate, index) => index < newest && isOther(candidate) && !staysFirst(candidate) && !spare(candidate)],
+    [budget, (candidate) => isOther(candidate) && isSummary(candidate)],
     [budget, (candidate) => isOther(candidate) && isProtected(candidate)],
-    [active, (candidate) => isActive(candidate) && !isProtected(candidate) && isEvidence(candidate)],
-    [active, (candidate) => isActive(candidate) && !isProtected(candidate) && !isEvidence(candidate)],
+    [
+      active,
+      (candidate, index) =>
+        index < newest && isActive(candidate) && !isProtected(candidate) && isEvidence(candidate) && !spare(candidate),
+    ],
+    [
+      active,
+      (candidate, index) =>
+        index < newest && isActive(candidate) && !isProtected(candidate) && !isEvidence(candidate) && !spare(candidate),
+    ],
+    [Math.max(active, budget), (candidate, index) => index >= newest && !candidate.kept && !isProtected(candidate)],
     [Math.max(active, budget), (candidate) => isActive(candidate) && isProtected(candidate)],
     [kept, (candidate) => candidate.kept && !isProtected(candidate) && isEvidence(candidate)],
     [kept, (candidate) => candidate.kept && !isProtected(candidate) && !isEvidence(candidate)],
     [kept, (candidate) => candidate.kept && isProtected(candidate)],
   ]
   for (const [index, [goal, belongs]] of groups.entries()) {
-    if (state.total <= (index === 0 ? goal : budget)) break
-    const taken: (readonly [index: number, from: ResidencyLevel])[] = []
+    if (state.total <= (index === 0 ? goal : limit)) break
+    const taken: (readonly [index: number, from: Choice])[] = []
     for (const step of stepsOf(state, belongs)) {
       if (state.total <= goal) break
-      taken.push([step.index, state.levels[step.index] as ResidencyLevel])
+      taken.push([step.index, state.levels[step.index] as Choice])
       take(state, step.index, step.to)
     }
     giveBack(state, taken, goal)
@@ -52,26 +64,66 @@ export interface Goals {
   readonly active: number
   /** Default: the budget. */
   readonly kept?: number
+  /** What the active turn may take, with all else, before it falls to its goal. Default: the budget. */
+  readonly limit?: number
+  /** What stays as it is while the budget holds. Default: nothing. */
+  readonly spare?: (candidate: Candidate) => boolean
 }
 
-/** Levels that change one at a time, with what they take in all. */
+/** Choices that change one at a time, with what they take in all. */
 export interface Levels {
-  readonly levels: ResidencyLevel[]
+  readonly levels: Choice[]
   readonly total: number
+  readonly set: (index: number, to: Choice) => void
+  /** What all would take if this candidate were shown and took nothing. */
+  readonly without: (index: number) => number
 }
 
 /** What candidates take at levels, with the markers of what is not shown. */
-export const measure = ({ candidates, markerTokens }: Selection, levels: readonly ResidencyLevel[]): number =>
+export const measure = ({ candidates, markerTokens }: Selection, levels: readonly Choice[]): number =>
   stateOf(candidates, levels, markerTokens).total
 
-/** Levels to change, and the function that changes one. */
-export const adjusting = ({ candidates, markerTokens }: Selection, from: readonly ResidencyLevel[]): readonly [Levels, (index: number, to: ResidencyLevel) => void] => {
+/** Choices to change one at a time. */
+export const adjusting = ({ candidates, markerTokens }: Selection, from: readonly Choice[]): Levels => {
   const state = stateOf(candidates, from, markerTokens)
-  return [state, (index, to) => take(state, index, to)]
+  return {
+    levels: state.levels,
+    get total() {
+      return state.total
+    },
+    set: (index, to) => take(state, index, to),
+    without: (index) => {
+      const level = state.levels[index] as Choice
+      const hidden = level === 'pointer' ? markersMade(state, index) : 0
+      return state.total - (candidates[index] as Candidate).tokens(level) - hidden
+    },
+  }
 }
 
-/** Whether it must stay readable: instructions and rules. */
-export const isProtected = ({ levels }: Candidate): boolean => levels.at(-1) !== 'pointer'
+/** Where the newest begin: those that together take so many tokens, and the very last if it takes no more than `last`. */
+export const newestOf = (
+  candidates: readonly Candidate[],
+  choices: readonly Choice[],
+  tokens: number,
+  last: number,
+): number => {
+  let index = candidates.length
+  for (let room = tokens; index > 0; index--) {
+    const taken = (candidates[index - 1] as Candidate).tokens(choices[index - 1] as Choice)
+    room -= taken
+    if (room < 0 && (index < candidates.length || taken > last)) break
+  }
+  return index
+}
+
+/** Of a range, what a summary says: little, and all that is left of many. */
+const isSummary = ({ messages, level }: Candidate): boolean => messages.length === 0 && level !== 'pointer'
+
+/** The level of a choice: a cut is compressed. */
+export const levelOf = (choice: Choice): ResidencyLevel => (typeof choice === 'string' ? choice : 'compressed')
+
+/** Whether it must stay readable, and is not what the user asks now: instructions and rules. */
+export const isProtected = ({ levels, asked }: Candidate): boolean => !asked && levels.at(-1) !== 'pointer'
 
 const isOther = ({ active, kept }: Candidate): boolean => !active && !kept
 
@@ -79,8 +131,9 @@ const isActive = ({ active, kept }: Candidate): boolean => active && !kept
 
 export const isEvidence = ({ kinds }: Candidate): boolean => kinds.includes('evidence')
 
-interface State extends Levels {
+interface State {
   readonly candidates: readonly Candidate[]
+  readonly levels: Choice[]
   readonly markerTokens: number
   total: number
 }
@@ -91,45 +144,53 @@ interface Step {
   readonly price: number
 }
 
-const stateOf = (candidates: readonly Candidate[], from: readonly ResidencyLevel[], markerTokens: number): State => {
+const stateOf = (candidates: readonly Candidate[], from: readonly Choice[], markerTokens: number): State => {
   const levels = [...from]
   let total = 0
   for (const [index, candidate] of candidates.entries()) {
-    const level = levels[index] as ResidencyLevel
+    const level = levels[index] as Choice
     total += candidate.tokens(level)
     if (level === 'pointer' && levels[index - 1] !== 'pointer') total += markerTokens
   }
   return { candidates, levels, markerTokens, total }
 }
 
-const take = (state: State, index: number, to: ResidencyLevel): void => {
-  const { candidates, levels, markerTokens } = state
+const take = (state: State, index: number, to: Choice): void => {
+  const { candidates, levels } = state
   const candidate = candidates[index] as Candidate
-  const level = levels[index] as ResidencyLevel
+  const level = levels[index] as Choice
   if (to === level) return
   state.total += candidate.tokens(to) - candidate.tokens(level)
-  // A marker begins, grows by one entry, or joins two.
-  const neighbours = (levels[index - 1] === 'pointer' ? 1 : 0) + (levels[index + 1] === 'pointer' ? 1 : 0)
-  if (to === 'pointer') state.total += (1 - neighbours) * markerTokens
-  else if (level === 'pointer') state.total -= (1 - neighbours) * markerTokens
+  if (to === 'pointer') state.total += markersMade(state, index)
+  else if (level === 'pointer') state.total -= markersMade(state, index)
   levels[index] = to
 }
 
+/** What markers take more where a candidate is not shown: one begins, grows by one entry, or joins two. */
+const markersMade = ({ levels, markerTokens }: State, index: number): number => {
+  const neighbours = (levels[index - 1] === 'pointer' ? 1 : 0) + (levels[index + 1] === 'pointer' ? 1 : 0)
+  return (1 - neighbours) * markerTokens
+}
+
 /** The steps down of a group, cheapest first. Along one candidate each costs more than the one before. */
-const stepsOf = ({ candidates, levels }: State, belongs: (candidate: Candidate) => boolean): readonly Step[] => {
+const stepsOf = (
+  { candidates, levels }: State,
+  belongs: (candidate: Candidate, index: number) => boolean,
+): readonly Step[] => {
   const steps: Step[] = []
   const opening = candidates.findIndex(({ messages }) => messages[0]?.role === 'user')
   for (const [index, candidate] of candidates.entries()) {
-    if (!belongs(candidate)) continue
+    if (!belongs(candidate, index)) continue
     // What was asked first does not age: the rest of the conversation is about it.
     const worth = worthOf(candidate, index === opening ? 0 : candidates.length - 1 - index)
-    let level = levels[index] as ResidencyLevel
+    let level = levels[index] as Choice
     for (;;) {
       let best: Step | undefined
       for (const to of candidate.levels) {
         const saved = candidate.tokens(level) - candidate.tokens(to)
-        if (rankOf(to) <= rankOf(level) || saved <= 0) continue
-        const price = (worth * (worthAt[level] - worthAt[to])) / saved
+        if (saved <= 0 || (rankOf(to) <= rankOf(levelOf(level)) && (typeof level === 'string' || to === 'full')))
+          continue
+        const price = (worth * (worthIn(candidate, level) - worthAt[to])) / saved
         if (best === undefined || price <= best.price) best = { index, to, price }
       }
       if (best === undefined) break
@@ -141,11 +202,11 @@ const stepsOf = ({ candidates, levels }: State, belongs: (candidate: Candidate) 
 }
 
 /** The last steps are often larger than what was missing. Take back those that fit, dearest first. */
-const giveBack = (state: State, taken: readonly (readonly [index: number, from: ResidencyLevel])[], goal: number): void => {
+const giveBack = (state: State, taken: readonly (readonly [index: number, from: Choice])[], goal: number): void => {
   const stuck = new Set<number>() // of one candidate only the last step can be taken back
   for (const [index, from] of taken.toReversed()) {
     if (stuck.has(index)) continue
-    const to = state.levels[index] as ResidencyLevel
+    const to = state.levels[index] as Choice
     take(state, index, from)
     if (state.total <= goal) continue
     take(state, index, to)
@@ -160,8 +221,11 @@ const raiseCheaper = (state: State): void => {
     if (levels[start] !== 'pointer') continue
     let end = start
     let tokens = 0
-    for (; end < levels.length && levels[end] === 'pointer'; end++) tokens += leastShown(candidates[end] as Candidate)?.tokens ?? Infinity
-    if (tokens <= markerTokens) for (let index = start; index < end; index++) take(state, index, leastShown(candidates[index] as Candidate)?.level ?? 'pointer')
+    for (; end < levels.length && levels[end] === 'pointer'; end++)
+      tokens += leastShown(candidates[end] as Candidate)?.tokens ?? Infinity
+    if (tokens <= markerTokens)
+      for (let index = start; index < end; index++)
+        take(state, index, leastShown(candidates[index] as Candidate)?.level ?? 'pointer')
     start = end
   }
 }
@@ -170,12 +234,22 @@ const raiseCheaper = (state: State): void => {
 const leastShown = (candidate: Candidate): { readonly level: ResidencyLevel; readonly tokens: number } | undefined => {
   let least: { readonly level: ResidencyLevel; readonly tokens: number } | undefined
   for (const level of candidate.levels)
-    if (level !== 'pointer' && (least === undefined || candidate.tokens(level) < least.tokens)) least = { level, tokens: candidate.tokens(level) }
+    if (level !== 'pointer' && (least === undefined || candidate.tokens(level) < least.tokens))
+      least = { level, tokens: candidate.tokens(level) }
   return least
 }
 
 /** How much of what a page says is still there at a level. */
-const worthAt = { full: 1, compressed: 0.75, structured: 0.4, pointer: 0.05 } as const satisfies { readonly [Level in ResidencyLevel]: number }
+const worthAt = { full: 1, compressed: 0.75, structured: 0.4, pointer: 0.05 } as const satisfies {
+  readonly [Level in ResidencyLevel]: number
+}
+
+/** A cut says the more of it, the more it takes. */
+const worthIn = (candidate: Candidate, choice: Choice): number =>
+  typeof choice === 'string'
+    ? worthAt[choice]
+    : worthAt.compressed +
+      ((worthAt.full - worthAt.compressed) * candidate.tokens(choice)) / Math.max(1, candidate.tokens(candidate.level))
 
 const worthOfKind = {
   bootstrap: 40,
@@ -188,6 +262,10 @@ const worthOfKind = {
 
 /** A summary is all that is left of many pages, whatever their age. */
 const worthOfSummary = 12
+
+/** The newest, up to this share of the budget, fall last; the very last also if it takes more. */
+const newestShare = 0.08
+const lastShare = 0.4
 
 /** After so many units a page is worth half of what it was. */
 const halfAge = 8

@@ -3,22 +3,25 @@ import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import { rangeDigest, type Note } from '../notes/index.ts'
 import { jsonEqual, type Json } from '../json/index.ts'
 import type { View } from '../history/index.ts'
+import type { Range } from '../sequence/index.ts'
 import type { Message, Settled } from '../message/index.ts'
 import type { ResidencyLevel } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import { tokens, usableTokens, windowParts, type Budget } from './budget.ts'
 import type { ContextFault, MinimumPage } from './fault.ts'
 import { hiddenOf, itemsOf, levelIn, shown, tokensIn, type Line, type Segment } from './line.ts'
-import type { Range } from './marker.ts'
 import { paged } from './paged.ts'
-import type { Policy } from './policy.ts'
+import { endOf } from './positions.ts'
+import { leastUsed, type Policy } from './policy.ts'
 import { spanOf, type Span } from './span.ts'
 import type { ContextSource } from './source.ts'
-import { estimateTokens, type Estimator } from './tokens.ts'
+import { estimateTokens, estimatorOf, type Estimator, type Tokenizer } from './tokens.ts'
 import { compactNow, continued, follow, segmentAt, type Track } from './track.ts'
 import type { Unit } from './unit.ts'
 
+/** How a context is derived. */
 export interface DeriveOptions {
+  /** The tokens that there are: a number, or a model's window and the tokens of its answer. */
   readonly budget: Budget
   /** Default: `paged`. */
   readonly policy?: Policy
@@ -28,8 +31,13 @@ export interface DeriveOptions {
   readonly toolTokens?: number
   /** Tokens of a system prompt that is not part of the record. Default: 0. */
   readonly systemTokens?: number
-  /** Default: `estimateTokens`. It is asked once for each message. */
+  /** Counts a message. Default: `estimateTokens`. It is asked once for each message. */
   readonly estimate?: Estimator
+  /**
+   * Counts a text, where `estimate` is not given: the tokenizer of your model. Images, files and frames count as by default.
+   * Give the same function each time: a context continues from one of the same tokenizer only.
+   */
+  readonly tokenizer?: Tokenizer
   /** Default: cached tokens at 0.1, others at 1.25. */
   readonly prices?: Prices
   /** What was sent before, of an earlier view of the same record: this context continues it where it can. */
@@ -38,6 +46,7 @@ export interface DeriveOptions {
 
 /** What was sent before. A `DerivedContext` saves work; of anything else only the messages are compared. */
 export interface SentContext {
+  /** The messages that were sent. */
   readonly messages: Sequence<Message>
 }
 
@@ -55,16 +64,22 @@ export interface DerivedContext {
   readonly messages: Settled<Span<Message>>
   /** The source of each message. */
   readonly sources: Span<ContextSource>
-  /** How much of each recorded position is in it. */
+  /** How much of each recorded position is in it: `pointer`, of those that the conversation has not. */
   readonly residency: Span<ResidencyLevel>
   /** The ranges that only a marker or a summary stands for. Positions up to, not including, `to`. */
   readonly dropped: readonly Range[]
-  /** How it came to be: `policy:paged`, `epoch:2`, `whole` or `degraded`, `mended`, `interrupted`. */
+  /**
+   * How it came to be: `policy:paged`, `epoch:2`, `whole` or `degraded`, `mended`, `interrupted`. Where less than 85 % of
+   * the budget is used (45 % right after the compaction of a policy with epochs) also why: `unused:indivisible`, because
+   * nothing that is left out can be cut to what remains; `unused:policy`, because the policy chose so: `window` and
+   * `incremental` skip nothing in their order, so that a larger budget never shows less.
+   */
   readonly provenance: readonly string[]
+  /** The tokens of the messages. */
   readonly tokens: number
   /** The tokens there were for messages. */
   readonly budget: number
-  /** How many messages the record had. */
+  /** How many messages the record had, those that were retracted too. */
   readonly length: number
   /** Where the active turn begins: the position of the latest substantive user message, 0 if there is none. */
   readonly activeFrom: number
@@ -80,11 +95,15 @@ export interface DerivedContext {
   readonly digest: string
 }
 
+/** Cached tokens at 0.1 and others at 1.25 of the price of plain input. */
 export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
 
 /**
  * What a model call is sent of a record: settled, within the budget, and no page below its kind's minimum; or the fault
  * that the minimum does not fit.
+ *
+ * The view is a conversation, or all of a record: positions are the record's all the same, in notes, sources, markers
+ * and residency. Notes of what was retracted rest, and so does a summary of any of it.
  *
  * The view and the notes stay as they are. The same view, notes and options give the same context, byte for byte,
  * whatever `previous` is: it only saves work.
@@ -97,7 +116,8 @@ export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
  * const context = deriveContext(history.view(), { budget: { window: 200_000, completion: 8_000 }, previous })
  */
 export const deriveContext = (view: View<Message>, options: DeriveOptions): Either<ContextFault, DerivedContext> => {
-  const { policy = paged, notes = none, estimate = estimateTokens, prices = defaultPrices, previous } = options
+  const { policy = paged, notes = none, prices = defaultPrices, previous } = options
+  const { estimate = options.tokenizer === undefined ? estimateTokens : estimatorOf(options.tokenizer) } = options
   const reserved = tokens('toolTokens', options.toolTokens ?? 0) + tokens('systemTokens', options.systemTokens ?? 0)
   const settings = { policy, budget: Math.max(0, usableTokens(options.budget) - reserved), estimate }
   const before = previous === undefined ? undefined : states.get(previous)
@@ -105,7 +125,15 @@ export const deriveContext = (view: View<Message>, options: DeriveOptions): Eith
     (before && continued(before.track, before.length, view, notes, settings)) ?? follow(view, notes, settings)
 
   const open = track.settling.open()
-  let state: State = { track, length: view.length, line: track.line, count: track.line.messages.length, segments: track.line.segments.length, open }
+  let state: State = {
+    track,
+    length: view.length,
+    end: endOf(view),
+    line: track.line,
+    count: track.line.messages.length,
+    segments: track.line.segments.length,
+    open,
+  }
   let total = totalOf(state)
   if (total > settings.budget) {
     // Not kept by the track: the record stands where no call can follow, or the policy chooses anew each time.
@@ -114,7 +142,10 @@ export const deriveContext = (view: View<Message>, options: DeriveOptions): Eith
     total = totalOf(state)
   }
   if (total > settings.budget) {
-    const beside = { ...(typeof options.budget === 'object' && { window: windowParts(options.budget) }), ...(reserved > 0 && { reserved }) }
+    const beside = {
+      ...(typeof options.budget === 'object' && { window: windowParts(options.budget) }),
+      ...(reserved > 0 && { reserved }),
+    }
     return left(doesNotFit(state, total, settings.budget, beside))
   }
   return right(contextOf(state, previous, total, settings.budget, policy, prices))
@@ -123,8 +154,9 @@ export const deriveContext = (view: View<Message>, options: DeriveOptions): Eith
 /** What a context is a span of. */
 interface State {
   readonly track: Track
-  /** How many messages of the record it has read. */
+  /** How many messages of the conversation it has read, and where it ends in the record. */
   readonly length: number
+  readonly end: number
   readonly line: Line
   /** Of the line: so many messages, from so many segments. */
   readonly count: number
@@ -139,11 +171,21 @@ const none: readonly Note[] = Object.freeze([])
 const totalOf = ({ line, count, open }: State): number =>
   (line.sums[count] as number) + (open === undefined ? 0 : line.renderer.at(open, 'full').tokens)
 
-const contextOf = (state: State, previous: SentContext | undefined, total: number, budget: number, policy: Policy, prices: Prices): DerivedContext => {
-  const { track, line, count, segments, open, length } = state
+const contextOf = (
+  state: State,
+  previous: SentContext | undefined,
+  total: number,
+  budget: number,
+  policy: Policy,
+  prices: Prices,
+): DerivedContext => {
+  const { track, line, count, segments, open, end } = state
   const last = open && shown(open)
   const tail = last === undefined ? [] : itemsOf(last, line.renderer)
-  const messages = spanOf(count + tail.length, (index) => (index < count ? line.messages[index] : tail[index - count]?.message) as Message)
+  const messages = spanOf(
+    count + tail.length,
+    (index) => (index < count ? line.messages[index] : tail[index - count]?.message) as Message,
+  )
   const prefix = prefixOf(state, messages, previous)
   const cached = prefix <= count ? (line.sums[prefix] as number) : total
   let digest: string | undefined
@@ -151,8 +193,11 @@ const contextOf = (state: State, previous: SentContext | undefined, total: numbe
   const context: DerivedContext = Object.freeze({
     // The cast gives the brand: what settling emits is settled, and each test that derives checks it.
     messages: messages as Settled<Span<Message>>,
-    sources: spanOf(messages.length, (index) => (index < count ? line.sources[index] : tail[index - count]?.source) as ContextSource),
-    residency: spanOf(length, (position) => {
+    sources: spanOf(
+      messages.length,
+      (index) => (index < count ? line.sources[index] : tail[index - count]?.source) as ContextSource,
+    ),
+    residency: spanOf(end, (position) => {
       const segment = last !== undefined && position >= last.from ? last : segmentAt(line.segments, segments, position)
       return segment === undefined ? 'pointer' : levelIn(segment, position, line.renderer)
     }),
@@ -165,10 +210,11 @@ const contextOf = (state: State, previous: SentContext | undefined, total: numbe
       line.epoch === 0 ? 'whole' : 'degraded',
       ...(line.mendedAt < count ? ['mended'] : []),
       ...(tail.some(({ source }) => source.type === 'synthetic') ? ['interrupted'] : []),
+      ...(line.epoch > 0 && total < budget * leastUsed[policy.choose] ? [`unused:${line.unused ?? 'policy'}`] : []),
     ]),
     tokens: total,
     budget,
-    length,
+    length: end,
     activeFrom: track.activeFrom,
     stablePrefix: prefix,
     stableTokens: cached,
@@ -195,19 +241,34 @@ const prefixOf = ({ line, count }: State, messages: Sequence<Message>, previous:
 const droppedIn = ({ line, segments, open }: State): readonly Range[] => {
   const ranges: Range[] = []
   const add = (from: number, to: number): void => void ranges.push(Object.freeze({ from, to }))
-  for (const segment of open === undefined ? line.segments.slice(0, segments) : [...line.segments.slice(0, segments), shown(open)]) {
+  for (const segment of open === undefined
+    ? line.segments.slice(0, segments)
+    : [...line.segments.slice(0, segments), shown(open)]) {
     if (segment.type !== 'unit') add(segment.from, segment.to)
-    else for (const position of segment.unit.strays) if (levelIn(segment, position, line.renderer) === 'pointer') add(position, position + 1)
+    else
+      for (const position of segment.unit.strays)
+        if (levelIn(segment, position, line.renderer) === 'pointer') add(position, position + 1)
   }
   return Object.freeze(ranges)
 }
 
-const doesNotFit = ({ line, segments }: State, needed: number, budget: number, beside: Pick<ContextFault, 'window' | 'reserved'>): ContextFault => {
+const doesNotFit = (
+  { line, segments }: State,
+  needed: number,
+  budget: number,
+  beside: Pick<ContextFault, 'window' | 'reserved'>,
+): ContextFault => {
   const { renderer } = line
   const pages = line.segments.slice(0, segments).map((segment: Segment): MinimumPage => {
     const { from, to } = segment
     const level = segment.type === 'unit' ? segment.level : 'pointer'
-    return Object.freeze({ from, to, kinds: Object.freeze([...hiddenOf(segment, renderer).kinds.keys()]), level, tokens: tokensIn(segment, renderer) })
+    return Object.freeze({
+      from,
+      to,
+      kinds: Object.freeze([...hiddenOf(segment, renderer).kinds.keys()]),
+      level,
+      tokens: tokensIn(segment, renderer),
+    })
   })
   const largest = pages.toSorted((a, b) => b.tokens - a.tokens || a.from - b.from).slice(0, mostPages)
   return Object.freeze({ _tag: 'MinimumDoesNotFit', needed, budget, ...beside, pages: Object.freeze(largest) })

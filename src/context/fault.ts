@@ -1,10 +1,12 @@
 /** What can be wrong with a derived context, as data. */
+import type { SummaryNote } from '../notes/index.ts'
+import { callbackFaultText, reasonOf, taskOf, type CallbackThrew, type TaskOf } from '../task/index.ts'
 import { absurd } from 'fp-ts/lib/function.js'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
 import type { WindowParts } from './budget.ts'
-import type { SummaryFault } from './prepare.ts'
 import { grouped } from './shorten.ts'
 
+/** What can go wrong while a context is derived. */
 export type ContextFault = {
   readonly _tag: 'MinimumDoesNotFit'
   /** The tokens of the least context that keeps the laws. */
@@ -21,11 +23,29 @@ export type ContextFault = {
 
 /** A part of the least context. Positions up to, not including, `to`. */
 export interface MinimumPage {
+  /** Its first position. */
   readonly from: number
+  /** The position after its last one. */
   readonly to: number
+  /** The page kinds in it. */
   readonly kinds: readonly PageKind[]
+  /** The least level that they may have. */
   readonly level: ResidencyLevel
+  /** The tokens that it needs at that level. */
   readonly tokens: number
+}
+
+/** A summarizer failed. The summaries that were made before stand in `done`, to be appended all the same. */
+export type SummaryFault = {
+  readonly _tag: 'SummarizerFailed'
+  /** The first position of the range. */
+  readonly from: number
+  /** The position after its last one. */
+  readonly to: number
+  /** What the summarizer threw. */
+  readonly cause: unknown
+  /** The notes that were made before it failed. */
+  readonly done: readonly SummaryNote[]
 }
 
 /** A fault of this folder as a sentence for people. */
@@ -34,7 +54,7 @@ export const contextFaultText = (fault: ContextFault | SummaryFault): string => 
     case 'MinimumDoesNotFit':
       return `the least that must be sent takes ${grouped(fault.needed)} tokens, but the budget is ${grouped(fault.budget)}${madeOf(fault)}${largest(fault.pages[0])}; use a larger budget, or unpin what need not stay`
     case 'SummarizerFailed':
-      return `positions ${fault.from}–${fault.to - 1} could not be summed up: ${fault.cause instanceof Error ? fault.cause.message : String(fault.cause)}; the ${fault.done.length} made before are in \`done\`, and nothing waits for the others`
+      return `positions ${fault.from}–${fault.to - 1} could not be summed up: ${reasonOf(fault.cause)}; the ${fault.done.length} made before are in \`done\`, and nothing waits for the others`
     default:
       return absurd(fault)
   }
@@ -43,7 +63,9 @@ export const contextFaultText = (fault: ContextFault | SummaryFault): string => 
 /** How a budget came to be so small: what a window is for beside messages. */
 const madeOf = ({ window, reserved }: ContextFault): string => {
   const others = [
-    ...(window === undefined ? [] : [`${grouped(Math.ceil(window.answer))} for the answer`, `${grouped(window.providers)} for what providers add`]),
+    ...(window === undefined
+      ? []
+      : [`${grouped(Math.ceil(window.answer))} for the answer`, `${grouped(window.providers)} for what providers add`]),
     ...(reserved === undefined ? [] : [`${grouped(reserved)} for tools and system prompt`]),
   ]
   if (others.length === 0) return ''
@@ -55,3 +77,40 @@ const largest = (page: MinimumPage | undefined): string => {
   const where = page.to - page.from === 1 ? `position ${page.from}` : `positions ${page.from}–${page.to - 1}`
   return `; most of it, ${grouped(page.tokens)}, is ${where} (${page.kinds.join(', ')}, ${page.level})`
 }
+
+/** What to recall: a position, or a query. */
+export type RecallRequest = { readonly position: number } | { readonly query: string }
+
+/** Why nothing was recalled. */
+export type RecallFault =
+  /** Nothing stands there, or nothing matches. */
+  | { readonly _tag: 'NoMatch'; readonly request: RecallRequest; readonly length: number }
+  /** What was found may not be given out. */
+  | { readonly _tag: 'Denied'; readonly request: RecallRequest; readonly positions: readonly number[] }
+  /** The search itself failed. */
+  | { readonly _tag: 'SearchFailed'; readonly request: RecallRequest; readonly cause: unknown }
+
+/** A recall fault as a sentence, for people and models. */
+export const recallFaultText = (fault: RecallFault): string => {
+  const asked = 'position' in fault.request ? `position ${fault.request.position}` : `"${fault.request.query}"`
+  switch (fault._tag) {
+    case 'NoMatch':
+      return 'position' in fault.request
+        ? `there is no ${asked}: the record has ${fault.length} ${fault.length === 1 ? 'entry' : 'entries'}, from position 0`
+        : `nothing in the record matches ${asked}; try other words, or a position that a marker names`
+    case 'Denied':
+      return `what was found for ${asked} may not be given out`
+    case 'SearchFailed':
+      return `the search for ${asked} failed: ${reasonOf(fault.cause)}; a position can still be recalled`
+    default:
+      return absurd(fault)
+  }
+}
+
+/** Makes a task of preparing summaries. */
+export const summaryTask: TaskOf<ContextFault | SummaryFault> = taskOf(contextFaultText)
+
+/** Makes a task of deriving. */
+export const deriveTask: TaskOf<ContextFault | CallbackThrew> = taskOf((fault: ContextFault | CallbackThrew) =>
+  fault._tag === 'CallbackThrew' ? callbackFaultText(fault) : contextFaultText(fault),
+)

@@ -1,32 +1,33 @@
 /**
- * `incremental`: what is relevant now, selected and then packed, anew for each call. Every message is scored by the files
+ * `incremental`: what is relevant now, selected and packed anew for each call. Every message is scored by the files
  * and tools it shares with the task at hand, by the errors it holds, and by its distance; the recent window and the rules
  * are always in.
  *
  * Source  Liu et al. (arXiv 2512.22087), sections 3 and 4; weights as in codetether-agent `session/context/incremental.rs`
  */
 import { toolCallsOf, type Message } from '../message/index.ts'
-import { isProtected } from './degrade.ts'
-import { pack } from './pack.ts'
+import { packed } from './fit.ts'
 import type { Candidate, Policy } from './policy.ts'
 import { filesIn, plain } from './represent.ts'
 
+/**
+ * The policy that keeps what shares files, tools and errors with the task, and the latest messages. It chooses anew at
+ * each call.
+ */
 export const incremental: Policy = Object.freeze<Policy>({
   name: 'incremental',
   choose: 'always',
-  select: ({ candidates, budget, markerTokens }) => {
+  select: (selection) => {
+    const { candidates } = selection
     const recent = Math.max(0, candidates.length - recentWindow)
     const task = candidates.findIndex(({ active }) => active)
     const signature = signatureOf(candidates.filter((_, index) => index === task || index >= recent))
-    const { levels, keep } = pack(candidates, budget, markerTokens)
-    for (const [index, candidate] of candidates.entries()) if (isProtected(candidate)) keep(index)
-    for (let index = candidates.length - 1; index >= recent; index--) if (levels[index] === 'pointer') keep(index)
     const scored = candidates
       .slice(0, recent)
       .map((candidate, index) => ({ index, score: scoreOf(candidate, signature, candidates.length - 1 - index) }))
       .toSorted((a, b) => b.score - a.score || b.index - a.index)
-    for (const { index } of scored) if (levels[index] === 'pointer') keep(index)
-    return levels
+    const latest = [...candidates.keys()].slice(recent).toReversed()
+    return packed(selection, [...latest, ...scored.map(({ index }) => index)])
   },
 })
 
@@ -44,7 +45,10 @@ const scoreOf = ({ messages }: Candidate, task: Signature, distance: number): nu
   let score = -weights.distance * distance
   for (const message of messages) {
     const { files, tools, errors } = aboutOf(message)
-    score += weights.file * shared(files, task.files) + weights.tool * shared(tools, task.tools) + weights.error * shared(errors, task.errors)
+    score +=
+      weights.file * shared(files, task.files) +
+      weights.tool * shared(tools, task.tools) +
+      weights.error * shared(errors, task.errors)
   }
   return score
 }

@@ -9,6 +9,7 @@ import { jsonEqual, type Json } from '../json/index.ts'
 import { isText, settle, type Message, type Part } from '../message/index.ts'
 import { minFidelity, type PageKind, type ResidencyLevel } from '../pages/index.ts'
 import type { DerivedContext } from './derive.ts'
+import { indexIn } from './positions.ts'
 import type { ContextSource } from './source.ts'
 import type { Estimator } from './tokens.ts'
 import { rankOf } from './unit.ts'
@@ -29,35 +30,49 @@ export interface ContextFaults {
   readonly refetch: number
 }
 
-/** How much of each position a context shows: the rank of its level, or `absent`. */
+/** How much of each message of a view a context shows: the rank of its level, or `absent`. */
 export type Shown = readonly number[]
 
 export const absent = 4
 
 /** What is shown of a view, found in the messages themselves. Cost: O(record + context). */
-export const shownIn = ({ messages, sources }: Pick<DerivedContext, 'messages' | 'sources'>, view: View<Message>): Shown => {
+export const shownIn = (
+  { messages, sources }: Pick<DerivedContext, 'messages' | 'sources'>,
+  view: View<Message>,
+): Shown => {
   const shown = Array.from({ length: view.length }, () => absent)
   const count = (from: number, to: number, level: ResidencyLevel): void => {
-    for (let position = from; position < to; position++) shown[position] = Math.min(shown[position] ?? absent, rankOf(level))
+    for (let index = view.before(from); index < view.before(to); index++)
+      shown[index] = Math.min(shown[index] ?? absent, rankOf(level))
+  }
+  const at = (position: number): Message | undefined => {
+    const index = indexIn(view, position)
+    return index === -1 ? undefined : view.at(index)
   }
   for (let index = 0; index < messages.length; index++) {
     const message = messages.at(index) as Message
     const source = sources.at(index) as ContextSource
     if (source.type === 'synthetic') continue
     if (source.type === 'clone') {
-      if (isOf(message, view.at(source.position), source.mended === true)) count(source.position, source.position + 1, 'full')
+      if (isOf(message, at(source.position), source.mended === true))
+        count(source.position, source.position + 1, 'full')
     } else if (source.type === 'representation' && source.level !== 'pointer') {
-      if (isSpokenAs(message, view.at(source.from))) count(source.from, source.to, source.level)
+      if (isSpokenAs(message, at(source.from))) count(source.from, source.to, source.level)
     } else if (names(message, source.from, source.to)) count(source.from, source.to, 'pointer')
   }
   return shown
 }
 
 /** The faults of one context. `refetch` is for who knows what comes next. */
-export const faultsOf = (context: DerivedContext, shown: Shown, kindOf: (position: number) => PageKind, estimate: Estimator): Omit<ContextFaults, 'refetch'> => {
+export const faultsOf = (
+  context: DerivedContext,
+  shown: Shown,
+  kindOf: (index: number) => PageKind,
+  estimate: Estimator,
+): Omit<ContextFaults, 'refetch'> => {
   let [bootstrapMissing, pinnedMissing, silentLoss] = [0, 0, 0]
-  for (const [position, rank] of shown.entries()) {
-    const kind = kindOf(position)
+  for (const [index, rank] of shown.entries()) {
+    const kind = kindOf(index)
     if (rank <= rankOf(minFidelity(kind))) continue
     if (kind === 'bootstrap') bootstrapMissing += 1
     else if (kind === 'constraint') pinnedMissing += 1
@@ -65,7 +80,13 @@ export const faultsOf = (context: DerivedContext, shown: Shown, kindOf: (positio
   }
   let tokens = 0
   for (const message of context.messages) tokens += estimate(message)
-  return { bootstrapMissing, pinnedMissing, pairingViolated: isLeft(settle(context.messages)) ? 1 : 0, overBudget: tokens > context.budget ? 1 : 0, silentLoss }
+  return {
+    bootstrapMissing,
+    pinnedMissing,
+    pairingViolated: isLeft(settle(context.messages)) ? 1 : 0,
+    overBudget: tokens > context.budget ? 1 : 0,
+    silentLoss,
+  }
 }
 
 /** Whether a message is the recorded one; `mended`: but for the ids of calls and the results that were left out. */
@@ -83,10 +104,17 @@ const withoutId = (part: Part): Json => {
 
 /** Whether a representation speaks in the role of what it is of; an answer that was moved does so as a tool. */
 const isSpokenAs = ({ role, content }: Message, recorded: Message | undefined): boolean =>
-  content.length > 0 && (role === recorded?.role || (role === 'tool' && recorded?.content.some(({ type }) => type === 'tool_result') === true))
+  content.length > 0 &&
+  (role === recorded?.role ||
+    (role === 'tool' && recorded?.content.some(({ type }) => type === 'tool_result') === true))
 
 /** Whether the text of a message names exactly these positions and the way back. */
 const names = (message: Message, from: number, to: number): boolean => {
   const range = to - from === 1 ? `${from}` : `${from}–${to - 1}`
-  return message.content.filter(isText).some(({ text }) => text.startsWith('[') && new RegExp(`\\b${range}\\b`).test(text) && text.includes(`{"position": ${from}}`))
+  return message.content
+    .filter(isText)
+    .some(
+      ({ text }) =>
+        text.startsWith('[') && new RegExp(`\\b${range}\\b`).test(text) && text.includes(`{"position": ${from}}`),
+    )
 }

@@ -17,6 +17,8 @@ export interface ShownUnit {
   readonly to: number
   readonly unit: Unit
   readonly level: ShownLevel
+  /** Of a cut: how much of each text is there; see `Shown`. */
+  readonly longest?: number
 }
 
 /** A range that only a marker stands for. */
@@ -48,6 +50,8 @@ export interface Line {
   readonly sums: number[]
   /** How many messages stand before the first that the record does not have as it is; Infinity if there is none. */
   mendedAt: number
+  /** Why a compaction left more of the budget unused than it should, if it did. */
+  unused?: 'indivisible' | 'policy'
   readonly renderer: Renderer
 }
 
@@ -63,7 +67,23 @@ export const emptyLine = (epoch: number, renderer: Renderer): Line => ({
 
 export const tokensOf = (line: Line): number => line.sums[line.messages.length] as number
 
-export const shown = (unit: Unit, level: ShownLevel = 'full'): ShownUnit => ({ type: 'unit', from: unit.from, to: unit.to, unit, level })
+export const shown = (unit: Unit, level: ShownLevel = 'full', longest?: number): ShownUnit => ({
+  type: 'unit',
+  from: unit.from,
+  to: unit.to,
+  unit,
+  level,
+  ...(longest !== undefined && { longest }),
+})
+
+/** A unit whose answers stand at their calls, in another: as much of it is there as of those. */
+export const lentTo = (owner: ShownUnit, unit: Unit, { at }: Renderer): ShownUnit => {
+  const { level, longest } = owner
+  const said = owner.unit.said.findIndex(({ page }) => unit.pages.some(({ position }) => position === page.position))
+  const isWhole =
+    longest !== undefined && at(owner.unit, level, longest).items[said]?.message === owner.unit.said[said]?.message
+  return shown(unit, isWhole ? 'full' : level)
+}
 
 export const gap = (hidden: Hidden): Gap => ({ type: 'gap', from: hidden.from, to: hidden.to, hidden })
 
@@ -91,18 +111,29 @@ export const extend = (line: Line, segment: Segment, given?: Map<string, number>
 /** The messages of a segment. */
 export const itemsOf = (segment: Segment, renderer: Renderer, given?: Map<string, number>): readonly Sourced[] => {
   const { from, to } = segment
-  if (segment.type === 'gap') return [{ message: markerFor(segment.hidden), source: freeze({ type: 'representation', level: 'pointer', from, to }) }]
-  if (segment.type === 'summary') return [{ message: segment.message, source: freeze({ type: 'summary', from, to, model: segment.model }) }]
-  return (given === undefined ? renderer.at(segment.unit, segment.level) : renderer.beside(segment.unit, segment.level, given)).items
+  if (segment.type === 'gap')
+    return [
+      { message: markerFor(segment.hidden), source: freeze({ type: 'representation', level: 'pointer', from, to }) },
+    ]
+  if (segment.type === 'summary')
+    return [{ message: segment.message, source: freeze({ type: 'summary', from, to, model: segment.model }) }]
+  return (
+    given === undefined
+      ? renderer.at(segment.unit, segment.level, segment.longest)
+      : renderer.beside(segment.unit, segment.level, segment.longest, given)
+  ).items
 }
 
 /** How much of a position a segment shows. */
-export const levelIn = (segment: Segment, position: number, { kindOf }: Renderer): ResidencyLevel => {
+export const levelIn = (segment: Segment, position: number, { kindOf, at }: Renderer): ResidencyLevel => {
   if (segment.type !== 'unit') return 'pointer'
-  const { unit, level } = segment
+  const { unit, level, longest } = segment
   const page = unit.pages.find((page) => page.position === position)
-  const silent = unit.strays.includes(position) && !unit.said.some((said) => said.page === page)
-  return page === undefined || silent ? 'pointer' : levelOfPage(level, kindOf(page))
+  const said = unit.said.findIndex((said) => said.page === page)
+  if (page === undefined || (said === -1 && unit.strays.includes(position))) return 'pointer'
+  if (longest === undefined) return levelOfPage(level, kindOf(page))
+  // Of a unit that is cut, the messages without long texts are there as they were recorded.
+  return at(unit, level, longest).items[said]?.message === unit.said[said]?.message ? 'full' : level
 }
 
 /** What a marker would say of a segment. */
@@ -112,7 +143,7 @@ export const hiddenOf = (segment: Segment, renderer: Renderer): Hidden =>
 /** What a segment takes as it stands. */
 export const tokensIn = (segment: Segment, renderer: Renderer): number =>
   segment.type === 'unit'
-    ? renderer.at(segment.unit, segment.level).tokens
+    ? renderer.at(segment.unit, segment.level, segment.longest).tokens
     : renderer.estimate(segment.type === 'gap' ? markerFor(segment.hidden) : segment.message)
 
 const { freeze } = Object

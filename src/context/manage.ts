@@ -21,6 +21,7 @@ import { plain } from './represent.ts'
 import { retainedIn } from './retained.ts'
 import { estimateTokens, type Estimator } from './tokens.ts'
 
+/** How a managed view is derived. */
 export type ManageOptions = (
   | { readonly maxTokens: number; readonly maxChars?: undefined; readonly estimate?: Estimator }
   /** Characters: UTF-16 units of everything a message says. */
@@ -28,7 +29,9 @@ export type ManageOptions = (
 ) & {
   /** What a message is marked as. Default: what its `meta` says under `indelible`. */
   readonly markOf?: MarkOf
+  /** The notes of the record. Default: none. */
   readonly notes?: Sequence<Note>
+  /** What was sent before; it saves work. */
   readonly previous?: SentContext | undefined
 }
 
@@ -67,14 +70,17 @@ export const manageHistory = (view: View<Message>, options: ManageOptions): Mana
   const estimate = options.maxTokens === undefined ? charactersOf : (options.estimate ?? estimateTokens)
   const retained = retainedIn(view, notes, markOf)
   const policy = managed(new Set(retained))
-  const within = (budget: number): Either<ContextFault, DerivedContext> => deriveContext(view, { budget, policy, estimate, notes, previous })
+  const within = (budget: number): Either<ContextFault, DerivedContext> =>
+    deriveContext(view, { budget, policy, estimate, notes, previous })
   let derived = within(limit)
   const fits = isRight(derived)
   while (isLeft(derived)) derived = within(Math.ceil(derived.left.needed))
   const { residency } = derived.right
   const short = retained.filter((position) => residency.at(position) !== 'full')
   const overBudget = !fits || (short.length > 0 && canBeWhole(short, within(Number.MAX_SAFE_INTEGER)))
-  return Object.freeze(Object.defineProperties({ overBudget, retained } as ManagedView, Object.getOwnPropertyDescriptors(derived.right)))
+  return Object.freeze(
+    Object.defineProperties({ overBudget, retained } as ManagedView, Object.getOwnPropertyDescriptors(derived.right)),
+  )
 }
 
 /** An answer that nothing was waiting for is in no context, whatever the limit. */
@@ -87,16 +93,23 @@ const managed = (retained: ReadonlySet<number>): Policy => ({
   keeps: retained,
   select: (selection) => {
     const { candidates, budget } = selection
-    const [now, set] = adjusting(selection, candidates.map(({ level }) => level))
+    const now = adjusting(
+      selection,
+      candidates.map(({ level }) => level),
+    )
     const fall = (which: (candidate: Candidate) => boolean, level: ResidencyLevel): void => {
       for (const [index, candidate] of candidates.entries()) {
         if (now.total <= budget) return
-        if (which(candidate) && candidate.levels.includes(level)) set(index, level)
+        if (which(candidate) && candidate.levels.includes(level)) now.set(index, level)
       }
     }
     // The active turn goes after all else, what is asked in it last: by the laws it stays while it can.
     const task = candidates.find(({ active }) => active)
-    const turns = [(candidate: Candidate) => !candidate.active, (candidate: Candidate) => candidate.active && candidate !== task, (candidate: Candidate) => candidate === task]
+    const turns = [
+      (candidate: Candidate) => !candidate.active,
+      (candidate: Candidate) => candidate.active && candidate !== task,
+      (candidate: Candidate) => candidate === task,
+    ]
     for (const isOf of turns) {
       const goes = (candidate: Candidate): boolean => isOf(candidate) && !candidate.kept
       fall((candidate) => goes(candidate) && isLargeAnswer(candidate), 'compressed')
@@ -108,7 +121,11 @@ const managed = (retained: ReadonlySet<number>): Policy => ({
   },
 })
 
-const isLargeAnswer = (candidate: Candidate): boolean => isEvidence(candidate) && candidate.messages.some(({ content }) => content.some((part) => part.type === 'tool_result' && plain(part).length > large))
+const isLargeAnswer = (candidate: Candidate): boolean =>
+  isEvidence(candidate) &&
+  candidate.messages.some(({ content }) =>
+    content.some((part) => part.type === 'tool_result' && plain(part).length > large),
+  )
 
 const large = 1000
 

@@ -3,15 +3,10 @@
  * one, which names their range. A marker holds nothing that was recorded, so it can be said in the user's role, the one
  * that every provider takes anywhere.
  */
+import type { Range } from '../sequence/index.ts'
 import { user, type Message } from '../message/index.ts'
 import { pageKinds, type PageKind } from '../pages/index.ts'
 import { grouped } from './shorten.ts'
-
-/** Positions from `from` up to, not including, `to`. */
-export interface Range {
-  readonly from: number
-  readonly to: number
-}
 
 /** A range that a marker stands for: how many entries of each kind, and the tokens they would take. */
 export interface Hidden extends Range {
@@ -23,7 +18,8 @@ export interface Hidden extends Range {
 export const markerFor = ({ from, to, kinds, tokens }: Hidden): Message => {
   const size = `about ${grouped(tokens)} tokens`
   const back = `recall {"position": ${from}}`
-  if (to - from === 1) return user(`[${from} is not shown: ${[...kinds.keys()].join()}, ${size}; ${back} gives it back]`)
+  if (to - from === 1)
+    return user(`[${from} is not shown: ${[...kinds.keys()].join()}, ${size}; ${back} gives it back]`)
   const counts = pageKinds.flatMap((kind) => (kinds.has(kind) ? [`${grouped(kinds.get(kind) ?? 0)} ${kind}`] : []))
   return user(`[${from}–${to - 1} are not shown: ${counts.join(', ')}, ${size}; ${back} gives one back]`)
 }

@@ -14,6 +14,7 @@ export type Mark =
   | { readonly mark: 'test_result' | 'self_review' | 'summary' }
   /** Kept with the proposal of the same id: the nearest before it. */
   | { readonly mark: 'report'; readonly of: string }
+  /** Kept if it is the nearest one before a report of its id. */
   | { readonly mark: 'proposal'; readonly id: string }
 
 /**
@@ -28,6 +29,7 @@ export const marked = (message: Message, mark: Mark): Message => {
   return { ...message, meta: { ...message.meta, indelible: { ...before, ...mark } } }
 }
 
+/** Gives the mark of a message, or undefined. */
 export type MarkOf = (message: Message) => Mark | undefined
 
 /** The mark under `indelible` in a message's `meta`; undefined for what is none. */
@@ -35,7 +37,8 @@ export const markInMeta: MarkOf = ({ meta }) => {
   const mark = meta?.['indelible']
   if (typeof mark !== 'object' || mark === null || !('mark' in mark)) return undefined
   const { mark: kind, of, id } = mark as JsonObject
-  if (kind === 'feedback' || kind === 'test_result' || kind === 'self_review' || kind === 'summary') return { mark: kind }
+  if (kind === 'feedback' || kind === 'test_result' || kind === 'self_review' || kind === 'summary')
+    return { mark: kind }
   if (kind === 'report' && typeof of === 'string') return { mark: kind, of }
   return kind === 'proposal' && typeof id === 'string' ? { mark: kind, id } : undefined
 }

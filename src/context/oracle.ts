@@ -3,8 +3,7 @@
  * for again, then the latest. Of no use but in a replay, where the future is known; its type says so.
  */
 import { toolCallsOf, type Message } from '../message/index.ts'
-import { isProtected } from './degrade.ts'
-import { pack } from './pack.ts'
+import { packed } from './fit.ts'
 import type { EvaluationPolicy } from './policy.ts'
 import { callKey } from './repeats.ts'
 
@@ -20,13 +19,13 @@ export const oracle = (horizon = 100): EvaluationPolicy =>
       return {
         name: 'oracle',
         choose: 'always',
-        select: ({ candidates, budget, markerTokens }) => {
-          const { levels, keep } = pack(candidates, budget, markerTokens)
+        select: (selection) => {
+          const { candidates } = selection
           const wanted = candidates.map(({ messages }) => soonest(messages, coming))
-          const order = [...candidates.keys()].toSorted((a, b) => (wanted[a] as number) - (wanted[b] as number) || b - a)
-          for (const [index, candidate] of candidates.entries()) if (isProtected(candidate)) keep(index)
-          for (const index of order) if (levels[index] === 'pointer') keep(index)
-          return levels
+          return packed(
+            selection,
+            [...candidates.keys()].toSorted((a, b) => (wanted[a] as number) - (wanted[b] as number) || b - a),
+          )
         },
       }
     },

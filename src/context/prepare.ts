@@ -2,8 +2,9 @@
  * Summaries, ahead of need: notes for the session to append. Deriving uses those it finds and never waits for one.
  */
 import { left, right } from 'fp-ts/lib/Either.js'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { digestOf } from '../digest/index.ts'
+import type { Task } from '../task/index.ts'
+import { summaryTask, type SummaryFault } from './fault.ts'
+import { digestOf } from '../proof/index.ts'
 import type { View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import { rangeDigest, type Note, type SummaryNote } from '../notes/index.ts'
@@ -11,6 +12,7 @@ import type { Sequence } from '../sequence/index.ts'
 import { condense, extractName, linesOfMessage } from './extract.ts'
 import { tokensIn, type ShownUnit } from './line.ts'
 import { paged } from './paged.ts'
+import { between, endOf } from './positions.ts'
 import { isFaithful } from './summaries.ts'
 import { estimateTokens, type Estimator } from './tokens.ts'
 import { follow } from './track.ts'
@@ -21,18 +23,23 @@ export interface Summarizer {
   readonly model: string
   /** The prompt it is made with; the note holds its digest. */
   readonly prompt?: string
+  /** The summary of a range, as text. */
   readonly summarize: (range: SummaryRange) => string | Promise<string>
 }
 
+/** The messages that a summary stands for. */
 export interface SummaryRange {
+  /** The recorded messages. */
   readonly messages: View<Message>
   /** Positions in the record, up to, not including, `to`. */
   readonly from: number
+  /** The position after the last one. */
   readonly to: number
   /** The most that the summary should take. */
   readonly maxTokens: number
 }
 
+/** How summaries are prepared. */
 export interface PrepareOptions {
   /** Tokens of the record that one summary stands for, at least. Default: 4,000. */
   readonly chunkTokens?: number
@@ -44,21 +51,13 @@ export interface PrepareOptions {
   readonly estimate?: Estimator
 }
 
-/** A summarizer failed. The summaries that were made before stand in `done`, to be appended all the same. */
-export type SummaryFault = {
-  readonly _tag: 'SummarizerFailed'
-  readonly from: number
-  readonly to: number
-  readonly cause: unknown
-  readonly done: readonly SummaryNote[]
-}
-
 /** The default: an extract of what was asked and done. It needs no model, and is the same every time. */
 export const extractive: Summarizer = Object.freeze<Summarizer>({
   model: extractName,
   summarize: ({ messages, from, maxTokens }) => {
     const lines: string[] = []
-    for (let index = 0; index < messages.length; index++) lines.push(...linesOfMessage(messages.at(index) as Message, from + index))
+    for (let index = 0; index < messages.length; index++)
+      lines.push(...linesOfMessage(messages.at(index) as Message, from + index))
     return condense(lines, maxTokens)
   },
 })
@@ -73,25 +72,40 @@ export const extractive: Summarizer = Object.freeze<Summarizer>({
  * @example
  * const prepared = await prepareSummaries(history.view(), notes)()
  */
-export const prepareSummaries =
-  (view: View<Message>, notes: Sequence<Note>, summarizer: Summarizer = extractive, options: PrepareOptions = {}): TaskEither<SummaryFault, readonly SummaryNote[]> =>
-  async () => {
+export const prepareSummaries = (
+  view: View<Message>,
+  notes: Sequence<Note>,
+  summarizer: Summarizer = extractive,
+  options: PrepareOptions = {},
+): Task<SummaryFault, readonly SummaryNote[]> =>
+  summaryTask(async () => {
     const { maxTokens = 300 } = options
     const done: SummaryNote[] = []
     for (const { from, to } of rangesOf(view, notes, options)) {
-      const messages = view.slice(from, to)
+      const messages = between(view, { from, to })
       let text: string
       try {
         text = await summarizer.summarize({ messages, from, to, maxTokens })
-        if (typeof text !== 'string' || text === '') throw new TypeError(`the summarizer gave ${text === '' ? 'an empty text' : typeof text}; expected a text`)
+        if (typeof text !== 'string' || text === '')
+          throw new TypeError(`the summarizer gave ${text === '' ? 'an empty text' : typeof text}; expected a text`)
       } catch (cause) {
         return left({ _tag: 'SummarizerFailed', from, to, cause, done: Object.freeze(done) })
       }
       const { model, prompt } = summarizer
-      done.push(Object.freeze({ type: 'summary', from, to, sourceDigest: rangeDigest(messages), text, model, ...(prompt !== undefined && { promptDigest: digestOf(prompt) }) }))
+      done.push(
+        Object.freeze({
+          type: 'summary',
+          from,
+          to,
+          sourceDigest: rangeDigest(messages),
+          text,
+          model,
+          ...(prompt !== undefined && { promptDigest: digestOf(prompt) }),
+        }),
+      )
     }
     return right(Object.freeze(done))
-  }
+  }, 'prepareSummaries')
 
 interface Chunk {
   readonly from: number
@@ -102,7 +116,7 @@ interface Chunk {
 const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOptions): readonly Chunk[] => {
   const { chunkTokens = 4000, keepTokens = 8000, estimate = estimateTokens } = options
   const { line, activeFrom, notes: read } = follow(view, notes, { policy: paged, budget: Infinity, estimate })
-  const covered = read.summaries.filter((note) => note.to <= view.length && isFaithful(note, view))
+  const covered = read.summaries.filter((note) => note.to <= endOf(view) && isFaithful(note, view))
   const units = line.segments.filter((segment) => segment.type === 'unit')
   const last = lastToSum(units, activeFrom, keepTokens, (unit) => tokensIn(unit, line.renderer))
 
@@ -132,7 +146,12 @@ const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOp
 }
 
 /** How many units may be summed up: all before the active turn, and of that what the latest so many tokens leave. */
-const lastToSum = (units: readonly ShownUnit[], activeFrom: number, keepTokens: number, tokensOf: (unit: ShownUnit) => number): number => {
+const lastToSum = (
+  units: readonly ShownUnit[],
+  activeFrom: number,
+  keepTokens: number,
+  tokensOf: (unit: ShownUnit) => number,
+): number => {
   let kept = 0
   for (let index = units.length - 1; index >= 0; index--) {
     const unit = units[index] as ShownUnit

@@ -3,141 +3,211 @@
  * search; for the application, or as a tool for the model itself.
  */
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { absurd } from 'fp-ts/lib/function.js'
 import type { View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
+import { taskOf, type Task, type TaskOf } from '../task/index.ts'
+import type { AsyncRecallSearch } from './fused.ts'
+import { recallFaultText, type RecallFault, type RecallRequest } from './fault.ts'
+import { endOf, indexIn } from './positions.ts'
 import { plain } from './represent.ts'
-import { lexicalSearch, type RecallSearch } from './search.ts'
-import { grouped, headAndTail, elidedCharacters, slicedAt } from './shorten.ts'
+import { lexicalSearch, type Found, type RecallSearch } from './search.ts'
+import { beginning, elidedCharacters, foldText, grouped, headAndTail, slicedAt } from './shorten.ts'
 
-export type RecallRequest = { readonly position: number } | { readonly query: string }
-
+/** What a recall may give, and how it searches. */
 export interface RecallOptions {
   /** Which entries may be given out. Default: all. */
   readonly allow?: (position: number, page: PageKind, message: Message) => boolean
   /** How many a query gives at most. Default: 5. */
   readonly limit?: number
+  /** How many messages before and after each answer to a query come with it. Default: 1. */
+  readonly around?: number
   /** Default: a new `lexicalSearch()`, which reads the whole record. Keep one to read only what is new. */
   readonly search?: RecallSearch
 }
 
 /** An entry of the record, whole. */
-export interface Recalled {
+export interface RecalledEntry {
+  /** Its position in the record. */
   readonly position: number
+  /** Its page kind. */
   readonly page: PageKind
+  /** The recorded message. */
   readonly message: Message
-  /** Of a query: the words that were met, and how well. */
-  readonly words?: readonly string[]
-  readonly score?: number
 }
 
-export type RecallFault =
-  /** Nothing stands there, or nothing matches. */
-  | { readonly _tag: 'NoMatch'; readonly request: RecallRequest; readonly length: number }
-  /** What was found may not be given out. */
-  | { readonly _tag: 'Denied'; readonly request: RecallRequest; readonly positions: readonly number[] }
-  /** The search itself failed. */
-  | { readonly _tag: 'SearchFailed'; readonly request: RecallRequest; readonly cause: unknown }
+/** An entry that was asked for. */
+export interface Recalled extends RecalledEntry {
+  /** Of a query: the words that were met, and how well. */
+  readonly words?: readonly string[]
+  /** Of a query: how well the entry matches. Higher is better. */
+  readonly score?: number
+  /** Of a query: what stands before and after it and may be given out, each entry once in all. */
+  readonly around?: readonly RecalledEntry[]
+}
 
 /**
- * Entries of a record, by position or by search, best first; never an empty list.
+ * Entries of a record, by position or by search, best first; never an empty list. Of a conversation only what it has:
+ * a view of the whole record gives back what was retracted, too.
  *
  * Cost    by position O(1); by query what is new since the `search` was last asked
  * @example
  * recall(view, { position: 12 })
  * recall(view, { query: 'billing period' }, { search })
  */
-export const recall = (view: View<Message>, request: RecallRequest, options: RecallOptions = {}): Either<RecallFault, readonly Recalled[]> => {
-  const { allow = () => true, limit = 5, search = lexicalSearch() } = options
-  const entry = (position: number): Recalled | undefined => {
-    const message = Number.isInteger(position) && position >= 0 ? view.at(position) : undefined
-    return message === undefined ? undefined : { position, page: view.pages.at(position) as PageKind, message }
-  }
-  let found: readonly Recalled[]
+export const recall = (
+  view: View<Message>,
+  request: RecallRequest,
+  options: RecallOptions = {},
+): Either<RecallFault, readonly Recalled[]> => {
+  const { limit = 5, search = lexicalSearch() } = options
   try {
-    found =
-      'position' in request
-        ? [entry(request.position) ?? []].flat()
-        : search.search(view, request.query, limit).flatMap(({ position, score, words }) => {
-            const one = entry(position)
-            return one === undefined ? [] : [{ ...one, words, score }]
-          })
+    return allowed(view, request, 'position' in request ? [] : search.search(view, request.query, limit), options)
   } catch (cause) {
     return left({ _tag: 'SearchFailed', request, cause })
   }
-  if (found.length === 0) return left({ _tag: 'NoMatch', request, length: view.length })
-  const allowed = found.filter(({ position, page, message }) => allow(position, page, message))
-  if (allowed.length === 0) return left({ _tag: 'Denied', request, positions: found.map(({ position }) => position) })
-  return right(Object.freeze(allowed.map((one) => Object.freeze(one))))
 }
 
-/** A recall fault as a sentence, for people and models. */
-export const recallFaultText = (fault: RecallFault): string => {
-  const asked = 'position' in fault.request ? `position ${fault.request.position}` : `"${fault.request.query}"`
-  switch (fault._tag) {
-    case 'NoMatch':
-      return 'position' in fault.request
-        ? `there is no ${asked}: the record has ${fault.length} ${fault.length === 1 ? 'entry' : 'entries'}, from position 0`
-        : `nothing in the record matches ${asked}; try other words, or a position that a marker names`
-    case 'Denied':
-      return `what was found for ${asked} may not be given out`
-    case 'SearchFailed':
-      return `the search for ${asked} failed: ${fault.cause instanceof Error ? fault.cause.message : String(fault.cause)}; a position can still be recalled`
-    default:
-      return absurd(fault)
+/** How a recall searches, if the search has to wait. */
+export interface AsyncRecallOptions extends Omit<RecallOptions, 'search'> {
+  /** The search: `fusedSearch`, or one of your own. */
+  readonly search: AsyncRecallSearch
+}
+
+/** The same with a search that may have to wait: `fusedSearch`, or one of the host's. */
+export const recallAsync = (
+  view: View<Message>,
+  request: RecallRequest,
+  options: AsyncRecallOptions,
+): Task<RecallFault, readonly Recalled[]> =>
+  recallTask(async () => {
+    const { limit = 5, search } = options
+    try {
+      return allowed(view, request, 'position' in request ? [] : await search.find(view, request.query, limit), options)
+    } catch (cause) {
+      return left({ _tag: 'SearchFailed', request, cause })
+    }
+  })
+
+/** Of what was asked for or found, what may be given out. */
+const allowed = (
+  view: View<Message>,
+  request: RecallRequest,
+  matches: readonly Found[],
+  { allow = () => true, around = 1 }: Omit<RecallOptions, 'search'>,
+): Either<RecallFault, readonly Recalled[]> => {
+  const at = (position: number): RecalledEntry | undefined => {
+    const index = Number.isInteger(position) ? indexIn(view, position) : -1
+    const message = index === -1 ? undefined : view.at(index)
+    return message === undefined ? undefined : { position, page: view.pages.at(index) as PageKind, message }
   }
+  const mayGo = ({ position, page, message }: RecalledEntry): boolean => allow(position, page, message)
+  if ('position' in request) {
+    const entry = at(request.position)
+    if (entry === undefined) return left({ _tag: 'NoMatch', request, length: endOf(view) })
+    return mayGo(entry)
+      ? right(Object.freeze([Object.freeze(entry)]))
+      : left({ _tag: 'Denied', request, positions: [entry.position] })
+  }
+  const found = matches.flatMap(({ position, score, words }) => {
+    const entry = at(position)
+    return entry === undefined ? [] : [{ ...entry, words, score }]
+  })
+  if (found.length === 0) return left({ _tag: 'NoMatch', request, length: endOf(view) })
+  const answers = found.filter(mayGo)
+  if (answers.length === 0) return left({ _tag: 'Denied', request, positions: found.map(({ position }) => position) })
+  const given = new Set(answers.map(({ position }) => position))
+  const beside = (position: number): readonly RecalledEntry[] => {
+    const entries: RecalledEntry[] = []
+    const index = view.before(position)
+    for (let beside = Math.max(0, index - around); beside <= index + around; beside++) {
+      const other = view.positionAt(beside) as number
+      const entry = given.has(other) ? undefined : at(other)
+      if (entry === undefined || !mayGo(entry)) continue
+      given.add(other)
+      entries.push(Object.freeze(entry))
+    }
+    return Object.freeze(entries)
+  }
+  return right(Object.freeze(answers.map((one) => Object.freeze({ ...one, around: beside(one.position) }))))
 }
 
-export interface RecallToolOptions extends RecallOptions {
+/** Tasks that fail with a recall fault. */
+const recallTask: TaskOf<RecallFault> = taskOf(recallFaultText)
+
+/** How a recall tool searches and answers. */
+export interface RecallToolOptions extends Omit<RecallOptions, 'search'> {
+  /** Default: a new `lexicalSearch()`. With one that has to wait, the tool answers with a promise. */
+  readonly search?: RecallSearch | AsyncRecallSearch
   /** Default: `recall`, the name that markers use. */
   readonly name?: string
   /** The most that one answer holds, in UTF-16 units; longer entries are given in parts. Default: 12,000. */
   readonly maxCharacters?: number
 }
 
-/** A tool as a run takes it: `run({ tools: [recallTool(() => history.view())] })`. */
-export interface RecallTool {
+/** A tool as a run takes it: `run({ tools: [recallTool(() => session.conversation())] })`. */
+export interface RecallTool<Answer extends string | Promise<string> = string> {
+  /** `recall`, as markers name it. */
   readonly name: string
+  /** What the model reads. */
   readonly description: string
+  /** JSON Schema of its arguments. */
   readonly parameters: JsonObject
+  /** None: it checks its arguments itself. */
   readonly schema: undefined
+  /** None. */
   readonly timeout: undefined
+  /** `false`: it only reads. */
   readonly alone: boolean
   /** Throws  Error with the sentence of the fault, which a run makes an error result */
-  readonly run: (input: unknown) => string
+  readonly run: (input: unknown) => Answer
 }
 
 /**
  * A tool with which a model fetches back what its context only points at. It reads the record as it is when it is
  * called, and keeps its search index between calls.
  */
-export const recallTool = (view: () => View<Message>, options: RecallToolOptions = {}): RecallTool => {
-  const { name = 'recall', maxCharacters = 12_000, search = lexicalSearch() } = options
-  return Object.freeze<RecallTool>({
-    name,
-    description:
-      'Gives back earlier parts of this conversation that are not shown, or only in short. Ask for the position that a marker names, or search for words.',
-    parameters,
-    schema: undefined,
-    timeout: undefined,
-    alone: false,
-    run: (input) => {
-      const request = requestOf(input)
-      const recalled = recall(view(), request, { ...options, search })
-      if (recalled._tag === 'Left') throw new Error(recallFaultText(recalled.left))
-      const [first] = recalled.right
-      return 'position' in request && first !== undefined ? whole(first, request.offset ?? 0, maxCharacters) : list(recalled.right, maxCharacters)
-    },
-  })
-}
+export const recallTool: {
+  (view: () => View<Message>, options?: RecallToolOptions & { readonly search?: RecallSearch }): RecallTool
+  (
+    view: () => View<Message>,
+    options: RecallToolOptions & { readonly search: AsyncRecallSearch },
+  ): RecallTool<Promise<string>>
+} = ((view: () => View<Message>, options: RecallToolOptions = {}): RecallTool | RecallTool<Promise<string>> => {
+  const { name = 'recall', maxCharacters = 12_000, search = lexicalSearch(), ...rest } = options
+  const answer = (request: ToolRequest, recalled: Either<RecallFault, readonly Recalled[]>): string => {
+    if (recalled._tag === 'Left') throw new Error(recallFaultText(recalled.left))
+    const [first] = recalled.right
+    return 'position' in request && first !== undefined
+      ? whole(first, request.offset ?? 0, maxCharacters)
+      : list(recalled.right, maxCharacters)
+  }
+  const tool = <Answer extends string | Promise<string>>(run: (input: unknown) => Answer): RecallTool<Answer> =>
+    Object.freeze({ name, description, parameters, schema: undefined, timeout: undefined, alone: false, run })
+  return 'find' in search
+    ? tool(async (input) => {
+        const request = requestOf(input)
+        return answer(request, await recallAsync(view(), request, { ...rest, search })())
+      })
+    : tool((input) => {
+        const request = requestOf(input)
+        return answer(request, recall(view(), request, { ...rest, search }))
+      })
+}) as typeof recallTool
+
+const description =
+  'Gives back earlier parts of this conversation that are not shown, or only in short. Ask for the position that a marker names, or search for words.'
 
 const parameters: JsonObject = Object.freeze({
   type: 'object',
   properties: Object.freeze({
     position: Object.freeze({ type: 'integer', minimum: 0, description: 'the position of one entry' }),
-    offset: Object.freeze({ type: 'integer', minimum: 0, description: 'with a position: where to go on in a long entry' }),
+    offset: Object.freeze({
+      type: 'integer',
+      minimum: 0,
+      description: 'with a position: where to go on in a long entry',
+    }),
     query: Object.freeze({ type: 'string', description: 'words to search the whole conversation for' }),
   }),
 })
@@ -145,8 +215,11 @@ const parameters: JsonObject = Object.freeze({
 type ToolRequest = { readonly position: number; readonly offset: number | undefined } | { readonly query: string }
 
 const requestOf = (input: unknown): ToolRequest => {
-  const { position, offset, query } = (typeof input === 'object' && input !== null ? input : {}) as { readonly [field: string]: unknown }
-  const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
+  const { position, offset, query } = (typeof input === 'object' && input !== null ? input : {}) as {
+    readonly [field: string]: unknown
+  }
+  const isCount = (value: unknown): value is number =>
+    typeof value === 'number' && Number.isSafeInteger(value) && value >= 0
   if (isCount(position) && (offset === undefined || isCount(offset))) return { position, offset }
   if (typeof query === 'string' && query.trim() !== '') return { query }
   throw new Error('give a position (0, 1, 2 …) or a query (words to search for)')
@@ -161,8 +234,23 @@ const whole = (entry: Recalled, offset: number, most: number): string => {
   return `${titleOf(entry)}\n${part}${end < said.length ? `\n[characters ${grouped(offset)}–${grouped(end - 1)} of ${grouped(said.length)}; go on with {"position": ${entry.position}, "offset": ${end}}]` : ''}`
 }
 
-const list = (entries: readonly Recalled[], most: number): string =>
-  entries.map((entry) => `${titleOf(entry)}\n${around(entry, Math.floor(most / entries.length))}`).join('\n\n')
+const list = (entries: readonly Recalled[], most: number): string => {
+  const share = Math.floor(most / entries.length)
+  const longest = Math.min(longestLine, Math.floor(share / 8))
+  return entries
+    .map((entry) => {
+      const lines = (entry.around ?? []).map((other) => lineOf(other, entry.position, longest))
+      const left = share - lines.reduce((sum, line) => sum + line.length + 1, 0)
+      return [titleOf(entry), around(entry, left), ...lines].join('\n')
+    })
+    .join('\n\n')
+}
+
+/** What stands beside an answer, in one line. */
+const lineOf = ({ position, message }: RecalledEntry, of: number, most: number): string =>
+  `${position < of ? 'before it' : 'after it'} [${position}] ${message.role}: ${beginning(foldText(slicedAt(message.content.map(plain).join(' '), 0, 4 * most)).replaceAll('\n', ' '), most)}`
+
+const longestLine = 240
 
 /** An entry, or of a long one what stands around the first word that was met. */
 const around = ({ message, words = [] }: Recalled, most: number): string => {
@@ -171,5 +259,7 @@ const around = ({ message, words = [] }: Recalled, most: number): string => {
   const lower = said.toLowerCase()
   const places = words.map((word) => lower.indexOf(word)).filter((place) => place >= 0)
   const from = Math.max(0, Math.min(...places, said.length) - Math.floor(most / 3))
-  return from === 0 || places.length === 0 ? headAndTail(said, most, elidedCharacters) : `…${slicedAt(said, from, most)}…`
+  return from === 0 || places.length === 0
+    ? headAndTail(said, most, elidedCharacters)
+    : `…${slicedAt(said, from, most)}…`
 }

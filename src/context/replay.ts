@@ -7,6 +7,7 @@ import type { PageKind } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import { usableTokens, type Budget } from './budget.ts'
 import { defaultPrices, deriveContext, type DerivedContext, type Prices } from './derive.ts'
+import { inputDollars, outputDollars, unitsOf, type ModelPrices } from './model-prices.ts'
 import { absent, faultsOf, shownIn, type ContextFaults } from './judge.ts'
 import { oracle } from './oracle.ts'
 import { paged } from './paged.ts'
@@ -15,20 +16,57 @@ import { callKey } from './repeats.ts'
 import { estimateTokens, remembering, type Estimator } from './tokens.ts'
 import { rankOf } from './unit.ts'
 
+/** How contexts are derived in a replay. */
 export interface ReplayOptions {
+  /** The tokens of each call. */
   readonly budget: Budget
   /** Default: `paged`. */
   readonly policy?: Policy | EvaluationPolicy
+  /** The notes of the record. Default: none. */
   readonly notes?: Sequence<Note>
+  /** Default: those of `model`, or cached tokens at 0.1 and others at 1.25. */
   readonly prices?: Prices
+  /** What the model costs: with it the replay says `dollars`. See `pricesOf`. */
+  readonly model?: ModelPrices
+  /** Tokens of the tool definitions. Default: 0. */
   readonly toolTokens?: number
+  /** Tokens of a system prompt outside the record. Default: 0. */
   readonly systemTokens?: number
+  /** Counts tokens. Default: `estimateTokens`. */
   readonly estimate?: Estimator
+  /** What the provider counted for the call that an answer is of, where the recording has it. See `countedIn`. */
+  readonly counted?: (answer: Message, position: number) => ProviderCount | undefined
   /** A clock, in milliseconds. Default: `performance.now`. */
   readonly now?: () => number
 }
 
+/** What a provider counted for one call: tokens of input, and how many of them its cache served. */
+export interface ProviderCount {
+  /** The input tokens that the provider counted. */
+  readonly input: number
+  /** Those that it served from its cache. */
+  readonly cached: number
+}
+
+/** A replay against the counts of the provider, over the calls that have some. Meant for an unlimited budget. */
+export interface AgainstProvider {
+  /** How many calls were compared. */
+  readonly calls: number
+  /** The share of the input that the provider's cache served. */
+  readonly served: number
+  /** Calls after the first of which the cache served nothing, for reasons that no recording says. */
+  readonly misses: number
+  /** The share that the cache served of all other calls. */
+  readonly servedElse: number
+  /** The share that a cache could hold by this replay, what is not in the record (tools, system prompt) counted in. */
+  readonly cacheable: number
+  /** How much the input grows from call to call by this replay, for each token that it grows by the provider's count. */
+  readonly growth: number
+}
+
+/** What a replay measured, over all calls of a recorded conversation. */
 export interface Replay {
+  /** The name of the policy. */
   readonly policy: string
   /** The tokens there were for messages. */
   readonly budget: number
@@ -42,11 +80,17 @@ export interface Replay {
   readonly cacheable: number
   /** What they cost, in tokens of plain input. */
   readonly cost: number
+  /** With a `model`: what was sent, and what the recording answered, in US dollars. */
+  readonly dollars?: { readonly input: number; readonly output: number }
+  /** With `counted`: how that compares with what the provider counted. */
+  readonly provider?: AgainstProvider
   /** Microseconds for one derive. */
   readonly median: number
+  /** The 99th percentile of the same, in microseconds. */
   readonly p99: number
   /** How often something changed that had been sent before. */
   readonly epochs: number
+  /** How often each fault was found in a context. */
   readonly faults: ContextFaults
   /** Calls that the recording made again, with equal arguments. */
   readonly repeats: number
@@ -64,23 +108,38 @@ export interface Replay {
 export const replay = (view: View<Message>, options: ReplayOptions): Replay => {
   const { policy = paged } = options
   const result = run(view, { ...options, policy })
-  const best = 'evaluationOnly' in policy && policy.name === 'oracle' ? result : run(view, { ...options, policy: oracle() })
+  const best =
+    'evaluationOnly' in policy && policy.name === 'oracle' ? result : run(view, { ...options, policy: oracle() })
   return Object.freeze({ ...result, oracleRereads: best.rereads })
 }
 
 declare const performance: { readonly now: () => number }
 
-const run = (view: View<Message>, options: ReplayOptions & { readonly policy: Policy | EvaluationPolicy }): Omit<Replay, 'oracleRereads'> => {
-  const { policy, notes = [], prices = defaultPrices, estimate = estimateTokens, now = () => performance.now() } = options
+const run = (
+  view: View<Message>,
+  options: ReplayOptions & { readonly policy: Policy | EvaluationPolicy },
+): Omit<Replay, 'oracleRereads'> => {
+  const {
+    policy,
+    notes = [],
+    model,
+    prices = model === undefined ? defaultPrices : unitsOf(model),
+    estimate = estimateTokens,
+    now = () => performance.now(),
+  } = options
   const recording = view.toArray()
   const count = remembering(estimate)
   const retagged = foldPages(notes)
-  const kindOf = (position: number): PageKind => retagged.get(position) ?? (view.pages.at(position) as PageKind)
+  const kindOf = (index: number): PageKind =>
+    retagged.get(view.positionAt(index) as number) ?? (view.pages.at(index) as PageKind)
   const answers = answersIn(recording)
 
   const faults = { bootstrapMissing: 0, pinnedMissing: 0, pairingViolated: 0, overBudget: 0, silentLoss: 0, refetch: 0 }
   const times: number[] = []
   let [unfit, tokens, stable, cost, epochs, repeats, rereads] = [0, 0, 0, 0, 0, 0, 0]
+  const dollars = { input: 0, output: 0 }
+  const counts: Compared[] = []
+  const beside = (options.toolTokens ?? 0) + (options.systemTokens ?? 0)
   let previous: DerivedContext | undefined
   for (const [position, message] of recording.entries()) {
     if (message.role !== 'assistant') continue
@@ -97,8 +156,16 @@ const run = (view: View<Message>, options: ReplayOptions & { readonly policy: Po
     tokens += context.tokens
     stable += context.stableTokens
     cost += context.cost
+    if (model !== undefined) {
+      const cached = context.stableTokens + (previous === undefined ? 0 : beside)
+      dollars.input += inputDollars(model, context.tokens + beside, cached)
+      dollars.output += outputDollars(model, context.tokens + beside, count(message))
+    }
     if (previous !== undefined && context.stablePrefix < previous.messages.length) epochs += 1
     previous = context
+    const theirs = options.counted?.(message, position)
+    if (theirs !== undefined && theirs.input > 0)
+      counts.push({ theirs, tokens: context.tokens, stable: context.stableTokens })
 
     const shown = shownIn(context, seen)
     const found = faultsOf(context, shown, kindOf, count)
@@ -121,6 +188,8 @@ const run = (view: View<Message>, options: ReplayOptions & { readonly policy: Po
     tokens,
     cacheable: tokens === 0 ? 0 : stable / tokens,
     cost,
+    ...(model !== undefined && { dollars: Object.freeze(dollars) }),
+    ...(counts.length > 0 && { provider: against(counts) }),
     median: quantile(sorted, 0.5),
     p99: quantile(sorted, 0.99),
     epochs,
@@ -128,6 +197,40 @@ const run = (view: View<Message>, options: ReplayOptions & { readonly policy: Po
     repeats,
     rereads,
   }
+}
+
+interface Compared {
+  readonly theirs: ProviderCount
+  readonly tokens: number
+  readonly stable: number
+}
+
+const against = (counts: readonly Compared[]): AgainstProvider => {
+  const [first] = counts
+  const beside = first === undefined ? 0 : Math.max(0, first.theirs.input - first.tokens)
+  const sums = { input: 0, cached: 0, misses: 0, missed: 0, tokens: 0, stable: 0, grown: 0, grows: 0 }
+  for (const [index, { theirs, tokens, stable }] of counts.entries()) {
+    sums.input += theirs.input
+    sums.cached += theirs.cached
+    if (index > 0 && theirs.cached === 0) {
+      sums.misses += 1
+      sums.missed += theirs.input
+    }
+    sums.tokens += tokens + beside
+    sums.stable += stable === 0 ? 0 : stable + beside
+    const before = counts[index - 1]
+    if (before === undefined || theirs.input <= before.theirs.input || tokens <= before.tokens) continue
+    sums.grown += theirs.input - before.theirs.input
+    sums.grows += tokens - before.tokens
+  }
+  return Object.freeze({
+    calls: counts.length,
+    served: sums.cached / sums.input,
+    misses: sums.misses,
+    servedElse: sums.input === sums.missed ? 0 : sums.cached / (sums.input - sums.missed),
+    cacheable: sums.stable / sums.tokens,
+    growth: sums.grown === 0 ? 1 : sums.grows / sums.grown,
+  })
 }
 
 /** Where the result of each call stands, by what the call asks; several where it was made again. */
@@ -146,4 +249,5 @@ const answersIn = (recording: readonly Message[]): ReadonlyMap<string, readonly 
 }
 
 /** Of sorted numbers, the one that so many are not above; 0 of none. */
-const quantile = (sorted: readonly number[], share: number): number => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0
+const quantile = (sorted: readonly number[], share: number): number =>
+  sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0

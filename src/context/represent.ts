@@ -2,20 +2,33 @@
  * Representations: one recorded message as a derived context may hold it, at each residency level. Deterministic, and
  * pure functions of the message and its position, so that the same record gives the same bytes.
  *
- * A representation is a new message: it keeps role, name, calls and results (so pairing holds) and what the message is
- * marked as (`indelible` in its `meta`). It leaves out ids, all other `meta` and reasoning, which belong to the exact
- * original.
+ * A representation is made from the recorded message with Immer's `produce`, so it shares the parts that it does not
+ * change. It keeps role, name, calls and results (so pairing holds) and what the message is marked as (`indelible` in
+ * its `meta`). It leaves out ids, all other `meta` and reasoning, which belong to the exact original.
  */
-import { text, type Message, type Part, type ResultPart, type ToolResultPart } from '../message/index.ts'
+import { produce } from 'immer'
+import {
+  text,
+  type Message,
+  type Part,
+  type RefusalPart,
+  type ResultPart,
+  type TextPart,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '../message/index.ts'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
-import { markedAs } from './marks.ts'
-import { beginning, foldedEnds, grouped, outline, shortArguments, type Elision } from './shorten.ts'
+import { beginning, foldedEnds, grouped, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
 
 /** What the `structured` level says of a tool's answer. */
 export interface StructuredResult {
+  /** The name of the tool. */
   readonly tool: string
+  /** Whether the tool failed. */
   readonly status: 'ok' | 'error'
+  /** The length of the answer in UTF-16 units. */
   readonly characters: number
+  /** How many lines it has. */
   readonly lines: number
   /** The first line that speaks of an error. */
   readonly error?: string
@@ -25,7 +38,9 @@ export interface StructuredResult {
 
 /** What a representation needs to know beside the message. */
 export interface Recorded {
+  /** The position in the record. */
   readonly position: number
+  /** Its page kind. */
   readonly kind: PageKind
   /** The name of the tool that a result of this message answers for, by call id. */
   readonly toolOf?: (callId: string) => string | undefined
@@ -37,13 +52,28 @@ export interface Recorded {
 export const represent = (message: Message, level: Exclude<ResidencyLevel, 'pointer'>, recorded: Recorded): Message => {
   if (level === 'full') return message
   const content = message.content.flatMap((part) => representPart(part, level, recorded))
-  return freeze({
-    role: message.role,
-    ...(message.name !== undefined && { name: message.name }),
-    ...markedAs(message),
-    content: freeze(content.length > 0 || message.content.length === 0 ? content : [text(`[position ${recorded.position}: reasoning left out]`)]),
-  })
+  return withContent(
+    message,
+    content.length > 0 || message.content.length === 0
+      ? content
+      : [text(`[position ${recorded.position}: reasoning left out]`)],
+  )
 }
+
+/**
+ * A message with each text, result and argument of more than `longest` UTF-16 units cut to its head and tail (a `rule`: to
+ * its outline), and larger attachments named in a line. The recorded message itself, if it has none.
+ */
+export const cut = (message: Message, longest: number, recorded: Recorded, rule: boolean): Message => {
+  const parts = message.content.map((part) => cutPart(part, longest, recorded, rule))
+  if (parts.every((part, index) => part === message.content[index])) return message
+  const said = parts.filter(({ type }) => type !== 'reasoning')
+  return withContent(message, said.length > 0 ? said : [text(`[position ${recorded.position}: reasoning left out]`)])
+}
+
+/** The characters of the longest text, result, argument or attachment of a message: a cut to as much changes nothing. */
+export const longestIn = (message: Message): number =>
+  message.content.reduce((longest, part) => Math.max(longest, lengthOf(part)), 0)
 
 /** The typed fields of a tool's answer. Cost: O(characters). */
 export const structuredResult = (result: ToolResultPart, tool: string = result.name ?? 'tool'): StructuredResult => {
@@ -100,25 +130,45 @@ const linesIn = (whole: string): number => {
 const scanned = 4000
 /** Words that end like a file, or that hold a folder. Without nested repetition, so it is linear in the word. */
 const filePath = /^(?=.*[\w/]\.[A-Za-z]\w{0,7}$)(?!https?:)[\w@~./\\-]+$/
-const errorWord = /\b(?:error|exception|failed|failure|fatal|panic|traceback|denied|not found|no such|cannot|E[A-Z]{4,})\b/i
+const errorWord =
+  /\b(?:error|exception|failed|failure|fatal|panic|traceback|denied|not found|no such|cannot|E[A-Z]{4,})\b/i
 
 /** How long things may be at each level, in UTF-16 units. */
 const limits = {
   compressed: { text: 1200, result: 900, argument: 600 },
   structured: { text: 320, result: 320, argument: 120 },
 } as const
-/** Instructions and rules keep more of their text: it is what they are kept for. */
-const ruleLimit = 1600
+/** Instructions keep more of their text: it is what they are kept for. The text of a rule stays whole. */
+export const ruleLimit = 1600
+
+/** The recorded message with other content, and without what belongs to the exact original. */
+const withContent = (message: Message, content: readonly Part[]): Message =>
+  edited(message, (draft) => {
+    delete draft.id
+    const mark = message.meta?.['indelible']
+    if (mark === undefined) delete draft.meta
+    else if (Object.keys(message.meta ?? {}).length > 1) draft.meta = { indelible: mark }
+    draft.content = content
+  })
+
+/**
+ * Immer's `produce`. A recipe replaces fields, with values that are readonly again; so only the outermost object is a draft,
+ * and the cast gives it the type that says so.
+ */
+const edited = <T extends Message | Part>(
+  recorded: T,
+  recipe: (draft: { -readonly [Key in keyof T]: T[Key] }) => void,
+): T => produce(recorded as object, recipe as (draft: object) => void) as T
 
 const representPart = (part: Part, level: 'compressed' | 'structured', recorded: Recorded): readonly Part[] => {
   switch (part.type) {
     case 'text':
     case 'refusal':
-      return [freeze({ type: part.type, text: shortText(part.text, level, recorded) })]
+      return [recorded.kind === 'constraint' ? part : withText(part, shortText(part.text, level, recorded))]
     case 'reasoning':
       return []
     case 'tool_call':
-      return [freeze({ type: 'tool_call', id: part.id, name: part.name, arguments: shortArguments(part.arguments, limits[level].argument) })]
+      return [withArguments(part, shortArguments(part.arguments, limits[level].argument))]
     case 'tool_result':
       return [resultAt(part, level, recorded)]
     case 'image':
@@ -128,34 +178,95 @@ const representPart = (part: Part, level: 'compressed' | 'structured', recorded:
   }
 }
 
+const cutPart = (part: Part, longest: number, recorded: Recorded, rule: boolean): Part => {
+  if (lengthOf(part) <= longest || (recorded.kind === 'constraint' && part.type === 'text')) return part
+  const elided = elidedAt(recorded.position)
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return withText(part, rule ? outline(part.text, longest, elided, true) : headAndTail(part.text, longest, elided))
+    case 'tool_call':
+      return withArguments(part, shortArguments(part.arguments, longest))
+    case 'tool_result':
+      return withAnswer(part, headAndTail(textOfResult(part, recorded), longest, elided))
+    case 'image':
+    case 'file':
+    case 'provider':
+      return text(attachmentLine(part, recorded.position))
+    case 'reasoning':
+      return part
+  }
+}
+
+/** What a part takes of a cut's limit. Reasoning is left out whole where anything is cut, and never cut. */
+const lengthOf = (part: Part): number => {
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return part.text.length
+    case 'reasoning':
+      return 0
+    case 'tool_call':
+      return part.arguments.length
+    case 'tool_result':
+      return part.content.reduce((sum, inner) => sum + lengthOf(inner), 0)
+    case 'provider':
+      return JSON.stringify(part.raw).length
+    case 'image':
+    case 'file':
+      return attachmentLength
+  }
+}
+
+/** An attachment stays as long as texts of so many characters do: about the tokens of an image. */
+const attachmentLength = 6000
+
+/** A part without what belongs to the exact original. */
+const bare = <P extends Part>(part: P): P =>
+  part.meta === undefined ? part : edited(part, (draft) => void delete draft.meta)
+
+const withText = <P extends TextPart | RefusalPart>(part: P, said: string): P =>
+  part.text === said ? bare(part) : edited(bare(part), (draft) => void (draft.text = said))
+
+const withArguments = (part: ToolCallPart, given: string): ToolCallPart =>
+  part.arguments === given ? bare(part) : edited(bare(part), (draft) => void (draft.arguments = given))
+
+const withAnswer = (part: ToolResultPart, said: string): ToolResultPart => {
+  const [only] = part.content
+  if (part.content.length === 1 && only?.type === 'text' && only.text === said && only.meta === undefined)
+    return bare(part)
+  return edited(bare(part), (draft) => void (draft.content = [text(said)]))
+}
+
 const shortText = (whole: string, level: 'compressed' | 'structured', { position, kind }: Recorded): string => {
   if (level === 'compressed') return foldedEnds(whole, limits.compressed.text, elidedAt(position))
-  return outline(whole, kind === 'bootstrap' || kind === 'constraint' ? ruleLimit : limits.structured.text, elidedAt(position))
+  return outline(whole, kind === 'bootstrap' ? ruleLimit : limits.structured.text, elidedAt(position))
 }
 
 const resultAt = (part: ToolResultPart, level: 'compressed' | 'structured', recorded: Recorded): ToolResultPart => {
   const same = recorded.sameAs?.(part)
-  const said =
-    same !== undefined ? `[same result as position ${same}]` : level === 'compressed' ? compressedResult(part, recorded) : structuredLine(part, recorded)
-  return freeze({
-    type: 'tool_result',
-    callId: part.callId,
-    content: freeze([text(said)]),
-    ...(part.name !== undefined && { name: part.name }),
-    ...(part.isError === true && { isError: true }),
-  })
+  if (same !== undefined) return withAnswer(part, `[same result as position ${same}]`)
+  return withAnswer(part, level === 'compressed' ? compressedResult(part, recorded) : structuredLine(part, recorded))
 }
 
-const compressedResult = (part: ToolResultPart, { position }: Recorded): string =>
-  foldedEnds(part.content.map((inner) => resultText(inner, position)).join('\n'), limits.compressed.result, elidedAt(position))
+const compressedResult = (part: ToolResultPart, recorded: Recorded): string =>
+  foldedEnds(textOfResult(part, recorded), limits.compressed.result, elidedAt(recorded.position))
 
-const resultText = (part: ResultPart, position: number): string => (part.type === 'text' ? part.text : attachmentLine(part, position))
+const textOfResult = (part: ToolResultPart, { position }: Recorded): string =>
+  part.content.map((inner) => resultText(inner, position)).join('\n')
+
+const resultText = (part: ResultPart, position: number): string =>
+  part.type === 'text' ? part.text : attachmentLine(part, position)
 
 const structuredLine = (part: ToolResultPart, { position, toolOf }: Recorded): string => {
   const whole = part.content.map(plain).join('\n').trim()
   if (whole.length <= shortResult && part.content.every(({ type }) => type === 'text')) return whole
   const { tool, status, characters, lines, error, files } = structuredResult(part, toolOf?.(part.callId))
-  const fields = [`${tool}: ${status}`, `${grouped(characters)} characters`, ...(lines > 1 ? [`${grouped(lines)} lines`] : [])]
+  const fields = [
+    `${tool}: ${status}`,
+    `${grouped(characters)} characters`,
+    ...(lines > 1 ? [`${grouped(lines)} lines`] : []),
+  ]
   if (error !== undefined) fields.push(`error: ${beginning(error, 160)}`)
   if (files.length > 0) fields.push(`files: ${files.join(' ')}`)
   return `[${fields.join('; ')}; recall {"position": ${position}}]`
@@ -166,7 +277,13 @@ const shortResult = 80
 
 const errorLine = (whole: string, isError: boolean): string | undefined => {
   const found = errorWord.exec(whole)?.index
-  if (found === undefined) return isError ? whole.split('\n', 20).find((line) => line.trim() !== '')?.trim() : undefined
+  if (found === undefined)
+    return isError
+      ? whole
+          .split('\n', 20)
+          .find((line) => line.trim() !== '')
+          ?.trim()
+      : undefined
   const end = whole.indexOf('\n', found)
   return whole.slice(whole.lastIndexOf('\n', found) + 1, end === -1 ? undefined : end).trim()
 }
@@ -176,7 +293,10 @@ const elidedAt =
   (left, of) =>
     `[… ${grouped(left)} of ${grouped(of)} characters left out; recall {"position": ${position}} …]`
 
-const attachmentLine = (part: Extract<Part, { readonly type: 'image' | 'file' | 'provider' }>, position: number): string =>
+const attachmentLine = (
+  part: Extract<Part, { readonly type: 'image' | 'file' | 'provider' }>,
+  position: number,
+): string =>
   `[${part.type === 'provider' ? `${part.provider} data, ${grouped(JSON.stringify(part.raw).length)} characters` : attachment(part)}; recall {"position": ${position}}]`
 
 const attachment = (part: Extract<Part, { readonly type: 'image' | 'file' }>): string => {

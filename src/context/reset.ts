@@ -1,31 +1,26 @@
 /**
  * `reset`: when the budget is reached, everything before the tail becomes one summary, and the conversation goes on from
- * there. The tail is the active turn; where that alone is too much, its task and the latest of it, up to half of the
- * budget. Notes give the summaries; what none covers is summed up by the library's own extract.
+ * there. The tail is the active turn and what stands before it, up to half of the budget; where the turn alone is too much,
+ * its longest texts are cut. Notes give the summaries; what none covers is summed up by the library's own extract.
  *
  * Source  Lu et al., "Scaling LLM Multi-turn RL with End-to-end Summarization-based Context Management" (arXiv 2510.06727)
  */
-import type { ResidencyLevel } from '../pages/index.ts'
 import { isProtected } from './degrade.ts'
-import type { Policy } from './policy.ts'
+import { activeFits, activeOnly, filled, fitted } from './fit.ts'
+import type { Candidate, Policy } from './policy.ts'
 
+/** The policy that keeps the active turn, and stands one summary for everything before it. */
 export const reset: Policy = Object.freeze<Policy>({
   name: 'reset',
   choose: 'epochs',
   extracts: true,
-  select: ({ candidates, budget }) => {
-    const levels = candidates.map((candidate): ResidencyLevel => (isProtected(candidate) ? candidate.level : 'pointer'))
-    const task = candidates.findIndex(({ active }) => active)
-    let room = budget / 2
-    for (const index of task === -1 ? [] : [task, ...latestFirst(task + 1, candidates.length)]) {
-      const candidate = candidates[index]
-      if (candidate === undefined || isProtected(candidate)) continue
-      room -= candidate.tokens(candidate.level)
-      if (room < 0) break
-      levels[index] = candidate.level
-    }
-    return levels
+  select: (selection) => {
+    const { candidates, budget } = selection
+    const choices = activeFits(selection) ? activeOnly(selection) : fitted(selection, budget / 2)
+    const whole = choices.map((choice, index) => {
+      const candidate = candidates[index] as Candidate
+      return isProtected(candidate) ? candidate.level : choice
+    })
+    return filled(selection, whole, budget / 2)
   },
 })
-
-const latestFirst = (from: number, to: number): readonly number[] => Array.from({ length: Math.max(0, to - from) }, (_, index) => to - 1 - index)

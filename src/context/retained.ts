@@ -11,7 +11,7 @@ import { isSubstantive } from './substantive.ts'
 export const retainedIn = (view: View<Message>, notes: Sequence<Note>, markOf: MarkOf): readonly number[] => {
   const messages = view.toArray()
   const retagged = foldPages(notes)
-  const kinds = messages.map((_, position) => retagged.get(position) ?? view.pages.at(position))
+  const kinds = messages.map((_, index) => retagged.get(view.positionAt(index) as number) ?? view.pages.at(index))
   const marks = messages.map((message, position) => markOf(message) ?? ruleAs(kinds[position]))
   const retained = new Set<number>()
 
@@ -33,7 +33,8 @@ export const retainedIn = (view: View<Message>, notes: Sequence<Note>, markOf: M
     if (mark?.mark === 'report') retained.add(position).add(proposals.get(mark.of) ?? position)
   }
   retained.add(messages.length - 1).delete(-1)
-  return Object.freeze(withOtherHalves(retained, view).toSorted((a, b) => a - b))
+  const indexes = withOtherHalves(retained, view).toSorted((a, b) => a - b)
+  return Object.freeze(indexes.map((index) => view.positionAt(index) as number))
 }
 
 const isRule = (kind: PageKind | undefined): boolean => kind === 'constraint' || kind === 'preference'

@@ -6,7 +6,15 @@
  * One thing can't be known in advance: that a result will come after something else was said. Whoever drives the
  * settling learns of it (`late`) and begins again with the places that `settle` found.
  */
-import { text, toolResult, type Message, type Meta, type Part, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
+import {
+  text,
+  toolResult,
+  type Message,
+  type Meta,
+  type Part,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { Page, Said, Unit } from './unit.ts'
 
@@ -24,8 +32,8 @@ export interface LateResult {
 export type LateResults = ReadonlyMap<string, LateResult>
 
 export interface Settling {
-  /** Take the next message. Gives the units that are complete with it, or `late`: begin again. */
-  readonly push: (message: Message, kind: PageKind) => readonly Unit[] | 'late'
+  /** Take the next message of the conversation, and where it stands in the record. Gives the units that are complete with it, or `late`: begin again. */
+  readonly push: (message: Message, kind: PageKind, position: number) => readonly Unit[] | 'late'
   /** The unit that calls are still open in, as it would be if the record ended here. */
   readonly open: () => Unit | undefined
 }
@@ -40,7 +48,6 @@ export const settling = (late: LateResults): Settling => {
   /** How often each id has been given out, so that one that every call has costs no more than others. */
   const times = new Map<string, number>()
   const owners = new Map<string, Unit>()
-  let next = 0
   let draft: Draft | undefined
   let waiting = new Map<string, Call>()
 
@@ -56,9 +63,8 @@ export const settling = (late: LateResults): Settling => {
     return unit
   }
 
-  const push = (message: Message, kind: PageKind): readonly Unit[] | 'late' => {
+  const push = (message: Message, kind: PageKind, position: number): readonly Unit[] | 'late' => {
     const done: Unit[] = []
-    const position = next
     const { content } = message
     if (draft !== undefined && content[0]?.type !== 'tool_result') done.push(close())
     draft ??= { from: position, pages: [], calls: [], entries: [], strays: [], lentTo: undefined }
@@ -99,12 +105,16 @@ export const settling = (late: LateResults): Settling => {
       parts.push(renamedCall(part, call.id))
       changed ||= call.id !== part.id
     }
-    next += 1
     const page = Object.freeze({ position, kind })
     draft.pages.push(page)
     draft.entries.push({
       page,
-      message: parts.length === 0 && content.length > 0 ? undefined : changed ? freeze({ ...message, content: freeze(parts) }) : message,
+      message:
+        parts.length === 0 && content.length > 0
+          ? undefined
+          : changed
+            ? freeze({ ...message, content: freeze(parts) })
+            : message,
       mended: changed,
     })
     // Late answers do not keep a call waiting: they are known.
@@ -131,7 +141,12 @@ export const settling = (late: LateResults): Settling => {
 interface Draft {
   readonly from: number
   readonly pages: Page[]
-  readonly calls: { readonly call: Call; readonly key: string; readonly position: number; readonly late: LateResult | undefined }[]
+  readonly calls: {
+    readonly call: Call
+    readonly key: string
+    readonly position: number
+    readonly late: LateResult | undefined
+  }[]
   readonly entries: { readonly page: Page; readonly message: Message | undefined; readonly mended: boolean }[]
   readonly strays: number[]
   lentTo: Unit | undefined
@@ -157,18 +172,31 @@ const unitOf = (draft: Draft, reason: 'unanswered' | 'interrupted'): Unit => {
       if (position !== page.position || call.answered) continue
       if (late === undefined) {
         const source = freeze({ type: 'synthetic', callId: call.id, position, reason } as const)
-        said.push({ message: toolResult(call.id, [text(missing[reason])], { name: call.name, isError: true }), source, page })
+        said.push({
+          message: toolResult(call.id, [text(missing[reason])], { name: call.name, isError: true }),
+          source,
+          page,
+        })
       } else {
         const lent = freeze({ position: late.position, kind: late.kind })
         pages.push(lent)
         const source = freeze({ type: 'clone', position: late.position, mended: true } as const)
-        said.push({ message: freeze({ role: 'tool', content: freeze([renamedResult(late.result, call.id)]), ...(late.meta && { meta: late.meta }) }), source, page: lent })
+        said.push({
+          message: freeze({
+            role: 'tool',
+            content: freeze([renamedResult(late.result, call.id)]),
+            ...(late.meta && { meta: late.meta }),
+          }),
+          source,
+          page: lent,
+        })
       }
     }
   }
   const { from, strays, lentTo } = draft
   const tools = new Map(draft.calls.map(({ call }) => [call.id, call.name]))
-  return freeze({ from, to: from + draft.pages.length, pages, said, strays: [...new Set(strays)], lentTo, tools })
+  const to = 1 + (draft.pages.at(-1)?.position ?? from)
+  return freeze({ from, to, pages, said, strays: [...new Set(strays)], lentTo, tools })
 }
 
 const missing = {
@@ -178,4 +206,5 @@ const missing = {
 
 const renamedCall = (part: ToolCallPart, id: string): ToolCallPart => (part.id === id ? part : freeze({ ...part, id }))
 
-const renamedResult = (part: ToolResultPart, id: string): ToolResultPart => (part.callId === id ? part : freeze({ ...part, callId: id }))
+const renamedResult = (part: ToolResultPart, id: string): ToolResultPart =>
+  part.callId === id ? part : freeze({ ...part, callId: id })

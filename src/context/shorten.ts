@@ -10,7 +10,14 @@ export const foldText = (text: string): string => {
   let times = 0
   for (const line of text.split(/\r\n|[\n\r]/)) {
     const indent = /^[\t ]*/.exec(line)?.[0] ?? ''
-    const plain = indent.length === line.length ? '' : indent + line.slice(indent.length).trimEnd().replace(/[\t ]{2,}/g, ' ')
+    const plain =
+      indent.length === line.length
+        ? ''
+        : indent +
+          line
+            .slice(indent.length)
+            .trimEnd()
+            .replace(/[\t ]{2,}/g, ' ')
     if (plain === last) {
       times += 1
       continue
@@ -35,7 +42,10 @@ export const headAndTail = (text: string, limit: number, elided: Elision): strin
 /** A text folded and then cut to head and tail. Of a long text only its two ends are folded: the rest is left out anyway. */
 export const foldedEnds = (text: string, limit: number, elided: Elision): string => {
   if (text.length <= 8 * limit) return headAndTail(foldText(text), limit, elided)
-  const [head, tail] = [foldText(slicedAt(text, 0, 2 * limit)), foldText(slicedAt(text, text.length - 2 * limit, 2 * limit))]
+  const [head, tail] = [
+    foldText(slicedAt(text, 0, 2 * limit)),
+    foldText(slicedAt(text, text.length - 2 * limit, 2 * limit)),
+  ]
   const first = head.slice(0, wholeBefore(head, Math.min(head.length, Math.ceil((limit * 2) / 3))))
   const last = tail.slice(wholeBefore(tail, Math.max(0, tail.length - Math.floor(limit / 3))))
   return `${first}\n${elided(text.length - first.length - last.length, text.length)}\n${last}`
@@ -54,9 +64,10 @@ export const slicedAt = (text: string, from: number, length: number): string => 
 
 /**
  * What a text is about: the lines that are headings or rules (must, never, always …), then the first sentence of each
- * paragraph, in their order, up to `limit` UTF-16 units. A text that is short enough stays whole.
+ * paragraph, in their order, up to `limit` UTF-16 units; `filled`: then other lines, while there is room. A text that is
+ * short enough stays whole.
  */
-export const outline = (text: string, limit: number, elided: Elision): string => {
+export const outline = (text: string, limit: number, elided: Elision, filled = false): string => {
   const folded = foldText(text).trim()
   if (folded.length <= limit) return folded
   const lines = folded.split('\n')
@@ -70,8 +81,11 @@ export const outline = (text: string, limit: number, elided: Elision): string =>
   const opens = (index: number): boolean => index === 0 || lines[index - 1] === ''
   const first = lines.findIndex((line) => line !== '')
   take(first, beginning(lines[first] ?? '', Math.ceil(limit / 3)))
-  for (const [index, line] of lines.entries()) if (heading.test(line) || rule.test(line)) take(index, beginning(line, ruleLength))
-  for (const [index, line] of lines.entries()) if (line !== '' && opens(index)) take(index, beginning(firstSentence(line), sentenceLength))
+  for (const [index, line] of lines.entries())
+    if (heading.test(line) || rule.test(line)) take(index, beginning(line, ruleLength))
+  for (const [index, line] of lines.entries())
+    if (line !== '' && opens(index)) take(index, beginning(firstSentence(line), sentenceLength))
+  if (filled) for (const [index, line] of lines.entries()) if (line !== '') take(index, line)
   const kept = [...chosen].toSorted(([a], [b]) => a - b).map(([, line]) => line)
   return `${kept.join('\n')}\n${elided(text.length - kept.reduce((sum, line) => sum + line.length, 0), text.length)}`
 }
@@ -122,10 +136,15 @@ const shortValue = (value: unknown, longest: number, depth: number): unknown => 
   if (depth === deepest) return beginning(JSON.stringify(value), longest)
   if (Array.isArray(value)) {
     const items = value.slice(0, itemCount).map((item) => shortValue(item, longest, depth + 1))
-    return value.length <= itemCount ? items : [...items, `[… ${grouped(value.length - itemCount)} of ${grouped(value.length)} items left out …]`]
+    return value.length <= itemCount
+      ? items
+      : [...items, `[… ${grouped(value.length - itemCount)} of ${grouped(value.length)} items left out …]`]
   }
   const fields = Object.entries(value)
-  const kept = fields.slice(0, fieldCount).map(([name, field]) => [beginning(name, longest), shortValue(field, longest, depth + 1)] as const)
-  if (fields.length > fieldCount) kept.push(['…', `${grouped(fields.length - fieldCount)} of ${grouped(fields.length)} fields left out`])
+  const kept = fields
+    .slice(0, fieldCount)
+    .map(([name, field]) => [beginning(name, longest), shortValue(field, longest, depth + 1)] as const)
+  if (fields.length > fieldCount)
+    kept.push(['…', `${grouped(fields.length - fieldCount)} of ${grouped(fields.length)} fields left out`])
   return Object.fromEntries(kept)
 }

@@ -7,11 +7,21 @@ export type ContextSource =
   /** The recorded message itself. `mended`: with a call renamed or a result left out, because the record is damaged there. */
   | { readonly type: 'clone'; readonly position: number; readonly mended?: true }
   /** Less of one recorded message; at `pointer`, the one line that stands for all of a range. */
-  | { readonly type: 'representation'; readonly level: Exclude<ResidencyLevel, 'full'>; readonly from: number; readonly to: number }
+  | {
+      readonly type: 'representation'
+      readonly level: Exclude<ResidencyLevel, 'full'>
+      readonly from: number
+      readonly to: number
+    }
   /** What a summary says of a range. `model`: who wrote it; `extract` is the library's own. */
   | { readonly type: 'summary'; readonly from: number; readonly to: number; readonly model: string }
   /** A result that was never recorded: `unanswered` in the middle of the record, `interrupted` at its very end. */
-  | { readonly type: 'synthetic'; readonly callId: string; readonly position: number; readonly reason: 'unanswered' | 'interrupted' }
+  | {
+      readonly type: 'synthetic'
+      readonly callId: string
+      readonly position: number
+      readonly reason: 'unanswered' | 'interrupted'
+    }
 
 /** A message of a context, with its source. */
 export interface Sourced {

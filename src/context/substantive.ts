@@ -14,9 +14,18 @@ export const isSubstantive = (message: Message): boolean => {
     else if (part.type !== 'tool_result') return true
     if (text.length > longest) return true
   }
-  const words = text.toLowerCase().replace(/[^\p{L}\p{N}' ]+/gu, ' ').trim()
+  const words = text
+    .toLowerCase()
+    .replace(/[^\p{L}\p{N}' ]+/gu, ' ')
+    .trim()
   return words !== '' && !goOn.test(words.replace(/ +/g, ' '))
 }
+
+/** Whether a message has words of the user: not only answers of tools, nor a note that a run was cut off. */
+export const isSpoken = (message: Message): boolean =>
+  message.role === 'user' &&
+  !saysInterrupted(message) &&
+  message.content.some((part) => part.type !== 'tool_result' && !(isText(part) && part.text.trim() === ''))
 
 const saysInterrupted = ({ meta }: Message): boolean => {
   const ours = meta?.['indelible']

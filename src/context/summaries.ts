@@ -5,10 +5,12 @@ import { rangeDigest, type SummaryNote } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { gap, hiddenOf, summed, tokensIn, type Segment } from './line.ts'
 import { joined, type Hidden } from './marker.ts'
+import { between, endOf } from './positions.ts'
 import type { Renderer, Unit } from './unit.ts'
 
 export interface Summarized {
   readonly summaries: readonly SummaryNote[]
+  /** The conversation. */
   readonly record: View<Message>
   readonly budget: number
   readonly activeFrom: number
@@ -31,8 +33,10 @@ export const withSummaries = (segments: readonly Segment[], summarized: Summariz
   let result = segments
   let covered = 0
   // The widest of those that begin at the same place; the latest of those that are as wide.
-  for (const [, note] of [...summaries.entries()].toSorted(([i, a], [j, b]) => a.from - b.from || b.to - a.to || j - i)) {
-    const mayFall = note.to <= activeFrom || (pressed && note.from > activeFrom && note.to <= record.length)
+  for (const [, note] of [...summaries.entries()].toSorted(
+    ([i, a], [j, b]) => a.from - b.from || b.to - a.to || j - i,
+  )) {
+    const mayFall = note.to <= activeFrom || (pressed && note.from > activeFrom && note.to <= endOf(record))
     if (!mayFall || note.from < covered) continue
     if (result.reduce((sum, segment) => sum + tokensIn(segment, renderer), 0) <= budget / 2) break
     const replaced = replacing(result, note, summarized)
@@ -44,7 +48,11 @@ export const withSummaries = (segments: readonly Segment[], summarized: Summariz
 }
 
 /** The segments with the range of a summary replaced by it; undefined where it does not cover whole segments that may go. */
-const replacing = (segments: readonly Segment[], note: SummaryNote, { record, renderer, isKept }: Summarized): readonly Segment[] | undefined => {
+const replacing = (
+  segments: readonly Segment[],
+  note: SummaryNote,
+  { record, renderer, isKept }: Summarized,
+): readonly Segment[] | undefined => {
   const before: Segment[] = []
   const inside: Hidden[] = []
   const after: Segment[] = []
@@ -58,31 +66,37 @@ const replacing = (segments: readonly Segment[], note: SummaryNote, { record, re
       inside.push(hiddenRange(Math.max(from, note.from), Math.min(to, note.to), record, renderer))
       if (to > note.to) after.push(gap(hiddenRange(note.to, to, record, renderer)))
     } else if (from < note.from || to > note.to) return undefined
-    else if (segment.type === 'unit' && (renderer.minimumOf(segment.unit) !== 'pointer' || isKept(segment.unit))) return undefined
+    else if (segment.type === 'unit' && (renderer.minimumOf(segment.unit) !== 'pointer' || isKept(segment.unit)))
+      return undefined
     else inside.push(hiddenOf(segment, renderer))
   }
-  return inside.length === 0 ? undefined : [...before, summed(inside.reduce(joined), note.text, note.model ?? 'unknown'), ...after]
+  return inside.length === 0
+    ? undefined
+    : [...before, summed(inside.reduce(joined), note.text, note.model ?? 'unknown'), ...after]
 }
 
 const hiddenRange = (from: number, to: number, record: View<Message>, renderer: Renderer): Hidden => {
   const kinds = new Map<PageKind, number>()
   let tokens = 0
-  for (let position = from; position < to; position++) {
-    const kind = renderer.kindOf({ position, kind: record.pages.at(position) ?? 'conversation' })
+  for (let index = record.before(from); index < record.before(to); index++) {
+    const position = record.positionAt(index) as number
+    const kind = renderer.kindOf({ position, kind: record.pages.at(index) ?? 'conversation' })
     kinds.set(kind, (kinds.get(kind) ?? 0) + 1)
-    tokens += renderer.estimate(record.at(position) as Message)
+    tokens += renderer.estimate(record.at(index) as Message)
   }
   return { from, to, kinds, tokens }
 }
 
 /** Whether a summary is still of what it was made from. Found out once for each note and range of messages. */
 export const isFaithful = (note: SummaryNote, record: View<Message>): boolean => {
-  const ends = [record.at(note.from), record.at(note.to - 1)] as const
+  const said = between(record, note)
+  if (said.length === 0) return false
+  const ends = [said.at(0), said.at(-1), said.length] as const
   const known = checked.get(note)
-  if (known !== undefined && known.ends[0] === ends[0] && known.ends[1] === ends[1]) return known.faithful
-  const faithful = rangeDigest(record.slice(note.from, note.to)) === note.sourceDigest
+  if (known !== undefined && known.ends.every((end, index) => end === ends[index])) return known.faithful
+  const faithful = rangeDigest(said) === note.sourceDigest
   checked.set(note, { ends, faithful })
   return faithful
 }
 
-const checked = new WeakMap<SummaryNote, { readonly ends: readonly [unknown, unknown]; readonly faithful: boolean }>()
+const checked = new WeakMap<SummaryNote, { readonly ends: readonly unknown[]; readonly faithful: boolean }>()

@@ -1,21 +1,33 @@
 /**
  * Estimated tokens: a documented guess that needs no tokenizer and is the same everywhere.
  *
- * Every run of text without white space counts one token, and 3/8 of one more for each byte past the fifth; a byte of a
- * character outside ASCII counts half. White space counts only where there is much of it: one token for every sixteen
- * characters of a longer run. An image counts 1,500, other attached bytes one for every four characters of base64, and
- * a message 4 more for its frame.
- *
- * On real conversations (prose, code, tool output, JSON arguments) the sum is within a fifth of what OpenAI's o200k
- * tokenizer counts (bench: tokens). Where it matters more than that, pass the tokenizer of your model.
+ * Text is cut as OpenAI's o200k tokenizer cuts it before it looks anything up: words (a capital after a small letter
+ * begins another), groups of three digits, runs of signs, line ends, longer white space. Each counts what such pieces take
+ * on average, and a little more, so that a context seldom takes more than estimated: on the real transcripts the sum is
+ * between 0 and 20 % above what o200k counts, on prose between 0 and 15 % (bench: tokens). Where it matters more than
+ * that, pass the `tokenizer` of your model. An image counts what the dearest provider takes for its size; see
+ * `attachments.ts`. A message counts 4 more for its frame.
  */
-import type { Message, Part, Source } from '../message/index.ts'
+import { attachmentTokens } from './attachments.ts'
+import type { Message, Part } from '../message/index.ts'
 
 /** Counts the tokens of one message. It must be pure: the same message gives the same whole number, always. */
 export type Estimator = (message: Message) => number
 
 /** The estimated tokens of one message: a whole number of at least 4. Cost: O(characters). */
-export const estimateTokens: Estimator = (message) => message.content.reduce((sum, part) => sum + partTokens(part), perMessage)
+export const estimateTokens: Estimator = (message) => tokensOfMessage(message, textTokens)
+
+/** Counts the tokens of a text: `textTokens`, or the tokenizer of a model. Pure. */
+export type Tokenizer = (text: string) => number
+
+/** The estimator that counts texts by a tokenizer, and all else as `estimateTokens` does. The same one for the same tokenizer. */
+export const estimatorOf = (tokenizer: Tokenizer): Estimator => {
+  const known = estimators.get(tokenizer)
+  if (known !== undefined) return known
+  const estimate: Estimator = (message) => tokensOfMessage(message, tokenizer)
+  estimators.set(tokenizer, estimate)
+  return estimate
+}
 
 /** An estimator that asks `estimate` once for each message. Only for messages that can't change: those of a record. */
 export const remembering = (estimate: Estimator): Estimator => {
@@ -32,56 +44,132 @@ export const remembering = (estimate: Estimator): Estimator => {
 
 /** The estimated tokens of a text. Cost: O(characters). */
 export const textTokens = (text: string): number => {
-  let eighths = 0
-  let halfBytes = 0
-  let space = 0
-  for (let index = 0; index < text.length; index++) {
+  let sum = 0
+  let before: Class = Class.start
+  const { length } = text
+  for (let index = 0; index < length;) {
+    const from = index
     const unit = text.charCodeAt(index)
-    if (unit === 0x20 || (unit >= 0x09 && unit <= 0x0d)) {
-      if (halfBytes > 0) eighths += wordEighths(halfBytes)
-      halfBytes = 0
-      space += 1
-      continue
+    const kind = classOf(unit)
+    switch (kind) {
+      case Class.letter: {
+        let capitals = unit < 0x61
+        let consonants = isVowel(unit) ? 0 : 1
+        let beyondThird = 0
+        for (index += 1; index < length; index += 1) {
+          const next = text.charCodeAt(index)
+          if (classOf(next) !== Class.letter) break
+          if (next >= 0x61) capitals = false
+          else if (!capitals) break
+          consonants = isVowel(next) ? 0 : consonants + 1
+          if (consonants > 3) beyondThird += 1
+        }
+        sum += wordWeight(index - from, beyondThird) + (before === Class.letter ? weight.glued : 0)
+        break
+      }
+      case Class.digit:
+        for (index += 1; index < length && classOf(text.charCodeAt(index)) === Class.digit;) index += 1
+        sum += weight.digits * Math.ceil((index - from) / 3) + (before === Class.space ? weight.spaceBeforeDigit : 0)
+        break
+      case Class.sign:
+        for (index += 1; index < length && classOf(text.charCodeAt(index)) === Class.sign;) index += 1
+        sum += weight.sign + weight.moreSigns * (index - from - 1)
+        break
+      case Class.lineEnd:
+        for (index += 1; index < length && classOf(text.charCodeAt(index)) === Class.lineEnd;) index += 1
+        if (before !== Class.sign) sum += weight.lineEnd
+        break
+      case Class.space:
+        for (index += 1; index < length && text.charCodeAt(index) === unit;) index += 1
+        if (unit !== 0x20) sum += weight.control * (index - from)
+        else if (index - from > 1) sum += weight.spaces * (1 + ((index - from) >> 4))
+        break
+      default:
+        index += 1
+        sum += beyondAscii(unit)
     }
-    if (space > longSpace) eighths += space >> 1
-    space = 0
-    // Each half of a surrogate pair stands for two of the four bytes.
-    halfBytes += unit < 0x80 || unit < 0x800 || (unit >= 0xd800 && unit <= 0xdfff) ? 2 : 3
+    before = kind
   }
-  if (halfBytes > 0) eighths += wordEighths(halfBytes)
-  if (space > longSpace) eighths += space >> 1
-  return (eighths + 7) >> 3
+  return Math.ceil(sum / 100)
 }
 
 const estimates = new WeakMap<Estimator, WeakMap<Message, number>>()
+const estimators = new WeakMap<Tokenizer, Estimator>()
 
 const perMessage = 4
-const perImage = 1500
-const base64PerToken = 4
-const longSpace = 16
 
-/** Eighths of a token for a word: 8, and 3 for each whole byte past the fifth. */
-const wordEighths = (halfBytes: number): number => (halfBytes <= 10 ? 8 : 8 + ((3 * (halfBytes - 10)) >> 1))
+/** What pieces of text take, in hundredths of a token: fitted to o200k on real transcripts, and 4 % more. */
+const weight = {
+  word: 104,
+  letter6: 9,
+  letter10: 15,
+  letter15: 72,
+  consonant4: 71,
+  mostOfLetter: 60,
+  glued: 81,
+  digits: 121,
+  spaceBeforeDigit: 90,
+  sign: 81,
+  moreSigns: 25,
+  lineEnd: 89,
+  spaces: 126,
+  control: 21,
+} as const
 
-const partTokens = (part: Part): number => {
+const Class = { start: 0, letter: 1, digit: 2, sign: 3, lineEnd: 4, space: 5, other: 6 } as const
+type Class = (typeof Class)[keyof typeof Class]
+
+const classOf = (unit: number): Class => {
+  if (unit >= 0x80) return Class.other
+  return classes[unit] as Class
+}
+
+const classes = Uint8Array.from({ length: 0x80 }, (_, unit): Class => {
+  const sign = String.fromCharCode(unit)
+  if (/[A-Za-z]/.test(sign)) return Class.letter
+  if (/[0-9]/.test(sign)) return Class.digit
+  if (/[\n\r]/.test(sign)) return Class.lineEnd
+  return unit <= 0x20 || unit === 0x7f ? Class.space : Class.sign
+})
+
+/** `a e i o u y`: more than three letters in a row without any are seldom of one word. */
+const isVowel = (unit: number): boolean => ((1 << ((unit | 0x20) - 0x61)) & 0x1104111) !== 0
+
+const wordWeight = (letters: number, beyondThird: number): number => {
+  let sum: number = weight.word + weight.consonant4 * beyondThird
+  if (letters > 5) sum += weight.letter6 * (Math.min(letters, 9) - 5)
+  if (letters > 9) sum += weight.letter10 * (Math.min(letters, 14) - 9)
+  if (letters > 14) sum += weight.letter15 * (letters - 14)
+  return Math.min(sum, weight.mostOfLetter * (letters + 1))
+}
+
+/** Of a UTF-16 unit: letters of two bytes, Chinese and Japanese, Korean, arrows and boxes, half an emoji, and the rest. */
+const beyondAscii = (unit: number): number => {
+  if (unit < 0x800) return 34
+  if (unit >= 0x3040 && unit <= 0x9fff) return 76
+  if (unit >= 0xac00 && unit <= 0xd7af) return 63
+  if (unit >= 0x2000 && unit <= 0x2fff) return 130
+  return unit >= 0xd800 && unit <= 0xdfff ? 150 : 41
+}
+
+const tokensOfMessage = ({ content }: Message, count: Tokenizer): number =>
+  content.reduce((sum, part) => sum + partTokens(part, count), perMessage)
+
+const partTokens = (part: Part, count: Tokenizer): number => {
   switch (part.type) {
     case 'text':
     case 'refusal':
-      return textTokens(part.text)
+      return count(part.text)
     case 'reasoning':
-      return textTokens(part.text) + (part.summary ?? []).reduce((sum, text) => sum + textTokens(text), 0)
+      return count(part.text) + (part.summary ?? []).reduce((sum, text) => sum + count(text), 0)
     case 'tool_call':
-      return textTokens(part.name) + textTokens(part.arguments)
+      return count(part.name) + count(part.arguments)
     case 'tool_result':
-      return part.content.reduce((sum, inner) => sum + partTokens(inner), 0)
+      return part.content.reduce((sum, inner) => sum + partTokens(inner, count), 0)
     case 'image':
-      return perImage
     case 'file':
-      return sourceTokens(part.source)
+      return attachmentTokens(part, count)
     case 'provider':
-      return textTokens(JSON.stringify(part.raw))
+      return count(JSON.stringify(part.raw))
   }
 }
-
-const sourceTokens = (source: Source): number =>
-  source.type === 'base64' ? Math.ceil(source.data.length / base64PerToken) : perImage

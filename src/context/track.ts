@@ -12,11 +12,12 @@ import { foldPages, type Note, type SummaryNote } from '../notes/index.ts'
 import { minFidelity, type PageKind } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import { compact } from './compact.ts'
-import { emptyLine, extend, gap, levelIn, shown, tokensOf, type Line, type Segment } from './line.ts'
+import { emptyLine, extend, gap, lentTo, levelIn, shown, tokensOf, type Line, type Segment } from './line.ts'
 import { markedAs } from './marks.ts'
 import type { Policy } from './policy.ts'
+import { indexIn } from './positions.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
-import { isSubstantive } from './substantive.ts'
+import { isSpoken, isSubstantive } from './substantive.ts'
 import { remembering, type Estimator } from './tokens.ts'
 import { rankOf, rendererOf, type Retagged, type Unit } from './unit.ts'
 
@@ -34,16 +35,21 @@ export interface Track {
   line: Line
   /** Of the notes: how many have been read, the last of them, and what they say. */
   notes: ReadNotes
-  /** Messages read so far, and those of them that contexts in use may not have seen, from `recentFrom` on. */
+  /** Messages of the conversation read so far, where the last of them stands in the record, and those of them that contexts in use may not have seen, from `recentFrom` on. */
   length: number
+  lastAt: number
   recent: Message[]
   recentFrom: number
+  /** The tokens above which the line is compacted. */
+  compactAt: number
   /** How many messages had been read when the line began. */
   lineFrom: number
   /** A few messages of each order of magnitude, to tell another record by. */
   readonly samples: Map<number, Message>
   /** Where the active turn begins. */
   activeFrom: number
+  /** The latest message with words of the user, and the latest that asks for something; -1 while there is none. */
+  asked: readonly [spoken: number, substantive: number]
 }
 
 interface ReadNotes {
@@ -65,21 +71,29 @@ export const follow = (view: View<Message>, notes: Sequence<Note>, settings: Set
 }
 
 /** The track of an earlier context, brought to the end of a view; undefined where it is none of this record, or must change. */
-export const continued = (track: Track, from: number, view: View<Message>, notes: Sequence<Note>, settings: Settings): Track | undefined => {
+export const continued = (
+  track: Track,
+  from: number,
+  view: View<Message>,
+  notes: Sequence<Note>,
+  settings: Settings,
+): Track | undefined => {
   const { policy, budget, estimate } = track.settings
   if (policy !== settings.policy || budget !== settings.budget || estimate !== settings.estimate) return undefined
-  if (!isOf(track, from, view) || !annotated(track, notes)) return undefined
+  if (!isOf(track, from, view) || !annotated(track, view, notes)) return undefined
   return advance(track, view) ? track : undefined
 }
 
 /** What a compaction of this moment works on. `open`: the unit whose calls wait, as if the record ended there. */
 export const compactNow = (track: Track, view: View<Message>, open?: Unit): Line => {
-  const { line, settings, notes, activeFrom } = track
+  const { line, settings, notes, activeFrom, asked } = track
   return compact({
     segments: open === undefined ? line.segments : [...line.segments, shown(open)],
     policy: settings.policy,
     budget: settings.budget,
     activeFrom,
+    settledTo: line.epoch === 0 ? 0 : (view.positionAt(track.lineFrom) as number),
+    asked,
     summaries: notes.summaries,
     record: view,
     renderer: line.renderer,
@@ -106,29 +120,38 @@ const begin = (settings: Settings, notes: ReadNotes, late: LateResults): Track =
   line: emptyLine(0, rendererOf(remembering(settings.estimate), notes.retagged)),
   notes,
   length: 0,
+  lastAt: -1,
   recent: [],
   recentFrom: 0,
+  compactAt: settings.budget,
   lineFrom: 0,
   samples: new Map(),
   activeFrom: 0,
+  asked: [-1, -1],
 })
 
 /** Read what a view has more. False, if it turned out that the record must be read with its late results known. */
 const advance = (track: Track, view: View<Message>): boolean => {
   const { settings, settling, samples } = track
-  for (let position = track.length; position < view.length; position++) {
-    const message = view.at(position) as Message
-    const units = settling.push(message, view.pages.at(position) as PageKind)
+  for (let index = track.length; index < view.length; index++) {
+    const message = view.at(index) as Message
+    const position = view.positionAt(index) as number
+    const units = settling.push(message, view.pages.at(index) as PageKind, position)
     if (units === 'late') return false
     for (const unit of units) extend(track.line, arriving(unit, track.line))
-    track.length = position + 1
+    track.length = index + 1
+    track.lastAt = position
     track.recent.push(message)
-    if ((position & (position + 1)) === 0) samples.set(position, message)
-    if (isSubstantive(message)) track.activeFrom = position
+    if ((index & (index + 1)) === 0) samples.set(index, message)
+    if (isSubstantive(message)) {
+      track.activeFrom = position
+      track.asked = [position, position]
+    } else if (isSpoken(message)) track.asked = [position, track.asked[1]]
 
     const callable = message.role !== 'assistant' && settling.open() === undefined
-    if (!callable || settings.policy.choose !== 'epochs' || tokensOf(track.line) <= settings.budget) continue
+    if (!callable || settings.policy.choose !== 'epochs' || tokensOf(track.line) <= track.compactAt) continue
     track.line = compactNow(track, view)
+    track.compactAt = compactAt(tokensOf(track.line), settings)
     // Contexts of the epoch before last are no longer continued from.
     track.recent = track.recent.slice(track.lineFrom - track.recentFrom)
     track.recentFrom = track.lineFrom
@@ -137,25 +160,34 @@ const advance = (track: Track, view: View<Message>): boolean => {
   return true
 }
 
+/** The high-water mark after a compaction that left so many tokens: above it by enough that the next one gives something. */
+const compactAt = (tokens: number, { policy, budget }: Settings): number =>
+  Math.min(budget, Math.max(budget * (policy.highWater ?? 1), tokens + budget * leastGrowth))
+
+const leastGrowth = 0.2
+
 /** A unit at the end of a line: in full; but an answer that was moved to its call goes the way of the call. */
 const arriving = (unit: Unit, { segments, renderer }: Line): Segment => {
-  const { lentTo } = unit
-  if (lentTo === undefined || unit.said.length > 0) return shown(unit)
-  const owner = segmentAt(segments, segments.length, lentTo.from)
-  return owner?.type === 'unit' && owner.unit === lentTo ? shown(unit, owner.level) : gap(renderer.hidden(unit))
+  if (unit.lentTo === undefined || unit.said.length > 0) return shown(unit)
+  const owner = segmentAt(segments, segments.length, unit.lentTo.from)
+  return owner?.type === 'unit' && owner.unit === unit.lentTo
+    ? lentTo(owner, unit, renderer)
+    : gap(renderer.hidden(unit))
 }
 
-/** Whether a view is of the record that a track has read, and goes on from there. */
+/** Whether a view is of the record that a track has read, less nothing of it, and goes on from there. */
 const isOf = (track: Track, from: number, view: View<Message>): boolean => {
   if (view.length < track.length || from < track.recentFrom) return false
-  for (let position = Math.max(from - 1, track.recentFrom); position < track.length; position++)
-    if (view.at(position) !== track.recent[position - track.recentFrom]) return false
-  for (const [position, message] of track.samples) if (view.at(position) !== message) return false
+  // What was retracted since moves all that follows.
+  if (track.length > 0 && view.positionAt(track.length - 1) !== track.lastAt) return false
+  for (let index = Math.max(from - 1, track.recentFrom); index < track.length; index++)
+    if (view.at(index) !== track.recent[index - track.recentFrom]) return false
+  for (const [index, message] of track.samples) if (view.at(index) !== message) return false
   return true
 }
 
 /** Take the notes that are new. False, if they change what has been read or must be shown fuller than it is. */
-const annotated = (track: Track, notes: Sequence<Note>): boolean => {
+const annotated = (track: Track, view: View<Message>, notes: Sequence<Note>): boolean => {
   const { count, last, retagged, summaries } = track.notes
   if (notes.length < count || (count > 0 && notes.at(count - 1) !== last)) return false
   if (notes.length === count) return true
@@ -173,7 +205,13 @@ const annotated = (track: Track, notes: Sequence<Note>): boolean => {
   const { line } = track
   const renderer = rendererOf(remembering(track.settings.estimate), folded)
   for (const [position, kind] of folded) {
-    if (position >= track.length || kind === undefined || retagged.get(position) === kind) continue
+    if (
+      indexIn(view, position) === -1 ||
+      position > track.lastAt ||
+      kind === undefined ||
+      retagged.get(position) === kind
+    )
+      continue
     const segment = segmentAt(line.segments, line.segments.length, position)
     if (segment !== undefined && rankOf(levelIn(segment, position, renderer)) > rankOf(minFidelity(kind))) return false
   }
@@ -194,12 +232,18 @@ const lateResults = (view: View<Message>): LateResults => {
   return new Map(
     settled.left.problems.flatMap((problem) => {
       if (problem._tag !== 'ResultNotAdjacent') return []
-      const { position, part, call } = problem
-      const message = view.at(position)
+      const { part, call } = problem
+      const message = view.at(problem.position)
       const result = message?.content[part]
-      const kind = view.pages.at(position)
+      const kind = view.pages.at(problem.position)
       if (message === undefined || result?.type !== 'tool_result' || kind === undefined) return []
-      return [[placeKey(call.position, call.part), { position, part, kind, result, ...markedAs(message) }] as const]
+      const position = view.positionAt(problem.position) as number
+      return [
+        [
+          placeKey(view.positionAt(call.position) as number, call.part),
+          { position, part, kind, result, ...markedAs(message) },
+        ] as const,
+      ]
     }),
   )
 }

@@ -5,7 +5,7 @@
 import { user, type Message, type ToolResultPart } from '../message/index.ts'
 import { degradationPath, minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
 import type { Hidden } from './marker.ts'
-import { represent } from './represent.ts'
+import { cut, longestIn, represent, ruleLimit } from './represent.ts'
 import type { ContextSource, Sourced } from './source.ts'
 import type { Estimator } from './tokens.ts'
 
@@ -37,7 +37,16 @@ export interface Said extends Sourced {
   readonly page: Page
 }
 
-/** A unit at one level. */
+/**
+ * How a unit is shown: at a level, or cut: of each text, result and argument at most `longest` UTF-16 units, head and tail,
+ * and everything shorter as it was recorded.
+ */
+export interface Shown {
+  readonly level: ShownLevel
+  readonly longest?: number
+}
+
+/** A unit as it is shown. */
 export interface Rendered {
   readonly items: readonly Sourced[]
   readonly tokens: number
@@ -57,18 +66,34 @@ export interface Renderer {
   readonly kindOf: (page: Page) => PageKind
   /** The least that the strictest page of a unit allows. */
   readonly minimumOf: (unit: Unit) => ResidencyLevel
-  readonly at: (unit: Unit, level: ShownLevel) => Rendered
+  readonly at: (unit: Unit, level: ShownLevel, longest?: number) => Rendered
   /** The same, where answers in `given` (by their text) are referred to and not repeated. */
-  readonly beside: (unit: Unit, level: ShownLevel, given: Map<string, number>) => Rendered
+  readonly beside: (unit: Unit, level: ShownLevel, longest: number | undefined, given: Map<string, number>) => Rendered
+  /**
+   * The fullest cut of a unit that takes at most so many tokens; undefined, if the shortest takes more. Of what the user
+   * `asked` the shortest is given then, too: it is the least that any context holds of it.
+   */
+  readonly cutTo: (unit: Unit, tokens: number, asked: boolean) => Shown | undefined
   /** What a marker says of a unit. */
   readonly hidden: (unit: Unit) => Hidden
 }
 
 export const rendererOf = (estimate: Estimator, retagged: Retagged): Renderer => {
-  const known = new WeakMap<Unit, (Rendered | undefined)[]>()
+  const known = new WeakMap<Unit, Map<string, Rendered>>()
+  /** What cuts take, of each unit by level and step: a search asks for the same ones again and again. */
+  const cuts = new WeakMap<Unit, Map<string, number>>()
   const kindOf = ({ position, kind }: Page): PageKind => retagged.get(position) ?? kind
+  const minimumOf = ({ pages }: Unit): ResidencyLevel => {
+    for (const page of pages) if (minFidelity(kindOf(page)) !== 'pointer') return minFidelity(kindOf(page))
+    return 'pointer'
+  }
 
-  const beside = (unit: Unit, level: ShownLevel, given: Map<string, number> | undefined): Rendered => {
+  const beside = (
+    unit: Unit,
+    level: ShownLevel,
+    longest: number | undefined,
+    given: Map<string, number> | undefined,
+  ): Rendered => {
     const items: Sourced[] = []
     let tokens = 0
     const add = (message: Message, source: ContextSource): void => {
@@ -76,34 +101,69 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged): Renderer =>
       tokens += estimate(message)
     }
     for (const { message, source, page } of unit.said) {
-      const own = source.type === 'synthetic' ? 'full' : levelOfPage(level, kindOf(page))
-      if (own === 'full') add(message, source)
-      else {
-        const sameAs = given !== undefined && own === 'compressed' ? (result: ToolResultPart) => given.get(answerOf(result) ?? '') : undefined
-        const toolOf = (id: string): string | undefined => unit.tools.get(id)
-        const shown = represent(message, own, { position: page.position, kind: kindOf(page), toolOf, ...(sameAs && { sameAs }) })
-        add(shown, freeze({ type: 'representation', level: own, from: page.position, to: page.position + 1 }))
+      const kind = kindOf(page)
+      const own = source.type === 'synthetic' ? 'full' : longest !== undefined ? level : levelOfPage(level, kind)
+      const toolOf = (id: string): string | undefined => unit.tools.get(id)
+      const recorded = { position: page.position, kind, toolOf }
+      let shown = message
+      if (own !== 'full') {
+        const sameAs =
+          given !== undefined && own === 'compressed'
+            ? (result: ToolResultPart) => given.get(answerOf(result) ?? '')
+            : undefined
+        shown =
+          longest === undefined
+            ? represent(message, own, { ...recorded, ...(sameAs && { sameAs }) })
+            : cut(message, longest, recorded, level === 'structured')
       }
+      if (shown === message && (longest !== undefined || own === 'full')) add(message, source)
+      else
+        add(
+          shown,
+          freeze({ type: 'representation', level: own as 'compressed', from: page.position, to: page.position + 1 }),
+        )
       if (given !== undefined && own !== 'structured')
         for (const answer of answersOf(message)) if (!given.has(answer)) given.set(answer, page.position)
     }
-    for (const position of unit.strays) add(strayMarker(position), freeze({ type: 'representation', level: 'pointer', from: position, to: position + 1 }))
+    for (const position of unit.strays)
+      add(strayMarker(position), freeze({ type: 'representation', level: 'pointer', from: position, to: position + 1 }))
     return { items, tokens }
+  }
+
+  const at = (unit: Unit, level: ShownLevel, longest?: number): Rendered => {
+    const key = `${level}${longest ?? ''}`
+    let shown = known.get(unit)
+    if (shown === undefined) known.set(unit, (shown = new Map()))
+    let rendered = shown.get(key)
+    if (rendered === undefined) shown.set(key, (rendered = beside(unit, level, longest, undefined)))
+    return rendered
   }
 
   return {
     estimate,
     kindOf,
-    minimumOf: ({ pages }) => {
-      for (const page of pages) if (minFidelity(kindOf(page)) !== 'pointer') return minFidelity(kindOf(page))
-      return 'pointer'
-    },
-    at: (unit, level) => {
-      let levels = known.get(unit)
-      if (levels === undefined) known.set(unit, (levels = []))
-      return (levels[rankOf(level)] ??= beside(unit, level, undefined))
-    },
+    minimumOf,
+    at,
     beside,
+    cutTo: (unit, tokens, asked) => {
+      const rule = !asked && minimumOf(unit) !== 'pointer'
+      const level = rule ? 'structured' : 'compressed'
+      const most = unit.said.reduce((longest, { message }) => Math.max(longest, longestIn(message)), 0)
+      const least = stepOf(asked ? leastAsked(unit) : rule ? ruleLimit : shortestCut)
+      // Most of a unit is its longest text: begin where that takes the tokens that there are.
+      const guess = stepOf((most * tokens) / at(unit, 'full').tokens)
+      let taken = cuts.get(unit)
+      if (taken === undefined) cuts.set(unit, (taken = new Map()))
+      const fits = (step: number): boolean => {
+        const key = `${level}${step}`
+        const found = taken.get(key) ?? beside(unit, level, lengthOf(step), undefined).tokens
+        taken.set(key, found)
+        return found <= tokens
+      }
+      const step = lastFitting(fits, least, Math.max(least, stepOf(most)), guess)
+      if (step !== undefined) return { level, longest: lengthOf(step) }
+      return asked ? { level, longest: lengthOf(least) } : undefined
+    },
     hidden: ({ from, to, pages, said }) => {
       const kinds = new Map<PageKind, number>()
       for (const page of pages) if (page.position < to) kinds.set(kindOf(page), (kinds.get(kindOf(page)) ?? 0) + 1)
@@ -118,8 +178,52 @@ export const levelOfPage = (level: ShownLevel, kind: PageKind): ShownLevel =>
 
 const { freeze } = Object
 
+/** Cuts have few lengths, 3 % apart, so that budgets that are nearly the same give the same bytes. */
+const lengthOf = (step: number): number => Math.floor(shortestCut * lengthStep ** step)
+
+const stepOf = (length: number): number =>
+  length <= shortestCut ? 0 : Math.ceil(Math.log(length / shortestCut) / Math.log(lengthStep))
+
+const shortestCut = 120
+const lengthStep = 1.03
+
+/** Of what the user asked so many characters are always there, in several parts of each a share. */
+const leastAsked = ({ said }: Unit): number =>
+  askedLength /
+  Math.max(
+    1,
+    said.reduce((sum, { message }) => sum + message.content.length, 0),
+  )
+
+const askedLength = 600
+
+/** The last step from `least` to `most` that fits, if one does; the search begins at `guess` and gallops from there. */
+const lastFitting = (
+  fits: (step: number) => boolean,
+  least: number,
+  most: number,
+  guess: number,
+): number | undefined => {
+  let low = least - 1 // fits, or nothing is known to
+  let high = most + 1 // does not
+  for (let step = Math.min(Math.max(guess, least), most), width = 2; low < least || high > most; width *= 2) {
+    if (fits(step)) low = step
+    else high = step
+    if (low === most || high === least) break
+    step = low < least ? Math.max(least, high - width) : Math.min(most, low + width)
+  }
+  while (high - low > 1) {
+    const step = (low + high) >> 1
+    if (fits(step)) low = step
+    else high = step
+  }
+  return low < least ? undefined : low
+}
+
 const strayMarker = (position: number): Message =>
-  user(`[${position}: a tool result that nothing was waiting for is not shown here; recall {"position": ${position}} gives it back]`)
+  user(
+    `[${position}: a tool result that nothing was waiting for is not shown here; recall {"position": ${position}} gives it back]`,
+  )
 
 /** An answer shorter than this costs little more than a reference to where it was given before. */
 const worthReferring = 200

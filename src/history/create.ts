@@ -1,10 +1,12 @@
 /** New histories: empty, from a view, or from messages. */
-import { NotJson } from '../json/index.ts'
+import { create, freeze, isArray, joinPaths, NotJson, own, type Recordable } from '../json/index.ts'
 import { classify as classifyMessage, type PageKind } from '../pages/index.ts'
+import { keptAt, rankAt } from '../sequence/index.ts'
 import type { Classify, History } from './history.ts'
-import { append, emptyLog, handleOf, rangeOf, record, type Log } from './log.ts'
+import { append, emptyLog, handleOf, partOf, record, type Log } from './log.ts'
 import type { View } from './view.ts'
 
+/** How a history starts, and how it classifies. */
 export interface HistoryOptions<M> {
   /** What the history starts with. A view brings its page kinds along; other messages are classified. */
   readonly from?: View<M> | Iterable<M>
@@ -21,29 +23,42 @@ export interface HistoryOptions<M> {
  * const history = createHistory<Message>()
  * history.append(user('hello')) // => 0
  */
-export const createHistory = <M>(options: HistoryOptions<M> = {}): History<M> => {
-  const { from, classify = classifyMessage } = options
+export const createHistory = <M extends Recordable<M>>(options: HistoryOptions<M> = none): History<M> => {
+  const from = own(options, 'from')
+  const classify = own(options, 'classify') ?? classifyMessage
   const log = emptyLog<M>(classify)
   if (from !== undefined) fill(log, from)
   return handleOf(log)
 }
 
+const none: object = freeze(create(null))
+
 const fill = <M>(log: Log<M>, from: View<M> | Iterable<M>): void => {
-  const range = rangeOf<M>(from)
-  if (range !== undefined) {
+  const part = partOf<M>(from)
+  if (part !== undefined) {
     // Read entry by entry from the log itself: what it holds is frozen and classified already.
-    const pages = range.log.pages.view()
-    for (let index = range.start; index < range.end; index++)
-      record(log, range.log.read(index), pages.at(index) as PageKind)
+    const { gaps } = part
+    const pages = part.log.pages.view()
+    const end = rankAt(gaps, part.end)
+    for (let rank = rankAt(gaps, part.start); rank < end; rank++) {
+      const position = keptAt(gaps, rank)
+      record(log, part.log.read(position), pages.at(position) as PageKind)
+    }
     return
   }
-  let position = 0
-  for (const message of from as Iterable<M>) {
-    try {
-      append(log, message)
-    } catch (error) {
-      throw error instanceof NotJson ? new NotJson([position, ...error.path], error.reason) : error
-    }
-    position += 1
+  if (isArray(from))
+    // by index, for the iterator of arrays is everybody's
+    for (let position = 0; position < from.length; position++) take(log, from[position] as M, position)
+  else {
+    let position = 0
+    for (const message of from as Iterable<M>) take(log, message, position++)
+  }
+}
+
+const take = <M>(log: Log<M>, message: M, position: number): void => {
+  try {
+    append(log, message)
+  } catch (error) {
+    throw error instanceof NotJson ? new NotJson(joinPaths([position], error.path), error.reason) : error
   }
 }

@@ -1,27 +1,43 @@
 /** Deltas: the messages one step appends, with the length they expect, so that applying one twice changes nothing. */
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { jsonEqual, NotJson, snapshot, type Immutable, type Json } from '../json/index.ts'
+import {
+  emptyList,
+  hasOwn,
+  isArray,
+  isSafeInteger,
+  jsonEqual,
+  NotJson,
+  snapshot,
+  type Immutable,
+  type Json,
+} from '../json/index.ts'
 import { createSidecar, type PageKind } from '../pages/index.ts'
 import type { HistoryFault } from './fault.ts'
 import type { History } from './history.ts'
-import { emptyList, kindOf, logOf, record } from './log.ts'
+import { kindOf, logOf, record, type Applied } from './log.ts'
 
+/** The messages of one step. */
 export interface HistoryDelta<M> {
+  /** Names the step. The handle remembers it: the same messages under another id are a mismatch. */
   readonly id: string
   /** The length of the history that these messages continue. */
   readonly expectedLen: number
+  /** The messages, in order. */
   readonly append: readonly (M | Immutable<M>)[]
 }
 
 /**
  * Append the messages of a delta: all of them, or none and a fault.
  *
- * `applied` if the history had exactly the expected length. `duplicate` if the same messages (equal as JSON) already
- * stand where they would have gone; nothing changes then. A gap, another message at one of the positions, or a message
- * that can't be recorded is a fault that names the position.
+ * `applied` if the history has exactly the expected length. `duplicate` if the same messages (equal as JSON) already
+ * stand at these positions; nothing changes then. A gap, another message at one of the positions, a position that a
+ * delta with another id has filled, or a message that can't be recorded is a fault that names the position.
  *
- * Cost    O(delta), independent of `len`
- * Throws  TypeError, if `history` was not made by this library; what the history's own `classify` throws
+ * A handle remembers the ids of the deltas that it has applied. Messages that came by `append`, from a view or from
+ * `restoreHistory` have no id: there, equal messages are a duplicate.
+ *
+ * Cost    O(delta + log of the number of deltas), independent of `len`; a few dozen bytes for each delta
+ * Throws  TypeError, if `history` was not made by this library
  * @example
  * const step = { id: 's1', expectedLen: 0, append: [user('hello')] }
  * applyDelta(history, step) // right('applied')
@@ -32,22 +48,30 @@ export const applyDelta = <M>(
   delta: HistoryDelta<M>,
 ): Either<HistoryFault, 'applied' | 'duplicate'> => {
   const log = logOf(history)
-  if (log === undefined) throw new TypeError('applyDelta needs a history that was made by createHistory or restoreHistory')
+  if (log === undefined)
+    throw new TypeError('applyDelta needs a history that was made by createHistory or restoreHistory')
   if (typeof delta !== 'object' || delta === null) return left({ _tag: 'NotADelta', path: [], expected: 'an object' })
   const { id, expectedLen, append } = delta // read once: what is checked is what is used
   const problem = notADelta(id, expectedLen, append)
   if (problem !== undefined) return left(problem)
 
   const messages = emptyList<Immutable<M>>()
+  const { length } = append
   const pages = createSidecar() // of its own: it refuses what is no page kind before anything is recorded
-  for (let index = 0; index < append.length; index++) {
+  for (let index = 0; index < length; index++) {
     try {
-      const message = snapshot(append[index] as M) as Immutable<M>
+      // An empty slot would be read from Array.prototype.
+      const message = snapshot((hasOwn(append, index) ? append[index] : undefined) as M) as Immutable<M>
       pages.append(kindOf(log, message))
       messages[index] = message
     } catch (error) {
-      if (!(error instanceof NotJson)) throw error
-      return left({ _tag: 'UnrecordableMessage', position: expectedLen + index, path: error.path, reason: error.reason })
+      if (!(error instanceof NotJson)) return left({ _tag: 'CallbackThrew', callback: 'classify', cause: error })
+      return left({
+        _tag: 'UnrecordableMessage',
+        position: expectedLen + index,
+        path: error.path,
+        reason: error.reason,
+      })
     }
   }
 
@@ -57,20 +81,38 @@ export const applyDelta = <M>(
     const kinds = pages.view()
     for (let index = 0; index < messages.length; index++)
       record(log, messages[index] as Immutable<M>, kinds.at(index) as PageKind)
+    if (length > 0) log.deltas[log.deltas.length] = { id, start: len, end: len + length }
     return right('applied')
   }
   for (let index = 0; index < messages.length; index++) {
     const position = expectedLen + index
     const same = position < len && jsonEqual(log.entries[position] as Json, messages[index] as Json)
     if (!same) return left({ _tag: 'DeltaMismatch', position, len })
+    const owner = appliedAt(log.deltas, position)
+    if (owner !== undefined && owner.id !== id)
+      return left({ _tag: 'DeltaMismatch', position, len, appliedBy: owner.id })
   }
   return right('duplicate')
 }
 
+/** The delta that filled a position, of deltas in order. */
+const appliedAt = (deltas: readonly Applied[], position: number): Applied | undefined => {
+  let from = 0
+  let to = deltas.length
+  while (from < to) {
+    const middle = (from + to) >>> 1
+    const found = deltas[middle] as Applied
+    if (position < found.start) to = middle
+    else if (position >= found.end) from = middle + 1
+    else return found
+  }
+  return undefined
+}
+
 const notADelta = (id: unknown, expectedLen: number, append: unknown): HistoryFault | undefined => {
   if (typeof id !== 'string') return { _tag: 'NotADelta', path: ['id'], expected: 'a string' }
-  if (!Number.isSafeInteger(expectedLen) || expectedLen < 0)
+  if (!isSafeInteger(expectedLen) || expectedLen < 0)
     return { _tag: 'NotADelta', path: ['expectedLen'], expected: 'a length: a whole number from 0' }
-  if (!Array.isArray(append)) return { _tag: 'NotADelta', path: ['append'], expected: 'an array of messages' }
+  if (!isArray(append)) return { _tag: 'NotADelta', path: ['append'], expected: 'an array of messages' }
   return undefined
 }

@@ -2,29 +2,56 @@
  * The log: where the entries of a record live, private to this folder. Handles and views reach it through private
  * names, which no key, symbol, prototype, Proxy or patched built-in does.
  */
-import { snapshot, type Immutable } from '../json/index.ts'
+import { create, emptyList, freeze, snapshot, type Immutable } from '../json/index.ts'
 import { createSidecar, type PageKind, type Pages, type Sidecar } from '../pages/index.ts'
-import { collect, indexAt, iterate, seclude, sliceBounds, type Read } from '../sequence/index.ts'
+import {
+  collect,
+  indexAt,
+  iterate,
+  keptAt,
+  rankAt,
+  seclude,
+  sliceBounds,
+  withGaps,
+  type Gaps,
+  type Range,
+  type Read,
+} from '../sequence/index.ts'
 import type { Classify, History } from './history.ts'
 import type { Position, View } from './view.ts'
 
+/** The storage of one history. */
 export interface Log<M> {
+  /** The recorded messages: a list without a prototype. */
   readonly entries: Immutable<M>[]
+  /** Their page kinds. */
   readonly pages: Sidecar
+  /** Decides a kind that was not given. */
   readonly classify: Classify<M>
+  /** Reads an entry by its index. */
   readonly read: Read<Immutable<M>>
+  /** The deltas that were applied through this handle, by position. */
+  readonly deltas: Applied[]
   /** The view of everything, kept until the next append. */
   whole: View<M> | undefined
 }
 
+/** The messages of one delta: from `start` up to, not including, `end`. */
+export interface Applied {
+  /** The id of the delta. */
+  readonly id: string
+  /** The position of its first message. */
+  readonly start: number
+  /** The position after its last message. */
+  readonly end: number
+}
+
+/** A log without entries. */
 export const emptyLog = <M>(classify: Classify<M>): Log<M> => {
   const entries = emptyList<Immutable<M>>()
   const read = (index: number): Immutable<M> => entries[index] as Immutable<M>
-  return { entries, pages: createSidecar(), classify, read, whole: undefined }
+  return { entries, pages: createSidecar(), classify, read, deltas: emptyList(), whole: undefined }
 }
-
-/** A list without a prototype: growing it runs no setter and calls no method that somebody may have patched. */
-export const emptyList = <T>(): T[] => setPrototypeOf([], null) as T[]
 
 /** The page kind of a message without a tag. */
 export const kindOf = <M>(log: Log<M>, message: Immutable<M>): PageKind => {
@@ -55,7 +82,7 @@ export const handleOf = <M>(log: Log<M>): History<M> => {
   const handle = {
     __proto__: nothing,
     append: (message: M | Immutable<M>, page?: PageKind) => append(log, message, page),
-    view: () => (log.whole ??= viewOf(log, 0, log.entries.length)),
+    view: () => (log.whole ??= viewOf(log, undefined, 0, log.entries.length)),
     get len() {
       return log.entries.length
     },
@@ -67,19 +94,38 @@ export const handleOf = <M>(log: Log<M>): History<M> => {
 /** The log behind a handle; undefined if the value is none of ours. */
 export const logOf = <M>(history: History<M>): Log<M> | undefined => Handle.log(history) as Log<M> | undefined
 
-/** The range that a view stands for; undefined if the value is none of ours. */
-export const rangeOf = <M>(view: unknown): Range<M> | undefined => LogView.range(view) as Range<M> | undefined
+/** The part of a log that a view stands for; undefined if the value is none of ours. */
+export const partOf = <M>(view: unknown): LogPart<M> | undefined => LogView.part(view) as LogPart<M> | undefined
 
-export interface Range<M> {
+/** Entries of a log: a range of positions, less the gaps in it. */
+export interface LogPart<M> {
+  /** Where the entries are. */
   readonly log: Log<M>
+  /** What is left out. It may reach beyond the range. */
+  readonly gaps: Gaps | undefined
+  /** The first position. */
   readonly start: number
+  /** The position after the last one. */
   readonly end: number
 }
 
-const viewOf = <M>(log: Log<M>, start: number, end: number): View<M> =>
-  new LogView(log, start, end) as unknown as View<M> // the one place where a view is made
+/**
+ * A view less the messages at some positions of its history. Ranges may overlap and come in any order, and reach beyond
+ * the view. The view itself stays as it is, and whoever has the new one can't get back to it.
+ *
+ * Cost    O(n log n) in the ranges, independent of the length
+ * Throws  TypeError, if a range is none of positions or the view was not made by this library
+ * @example
+ * without(history.view(), [{ from: 3, to: 5 }]) // all but the messages 3 and 4
+ */
+export const without = <M>(view: View<M>, ranges: readonly Range[]): View<M> => {
+  const part = partOf<M>(view)
+  if (part === undefined) throw new TypeError('without needs a view of a history of this library')
+  return viewOf(part.log, withGaps(part.gaps, ranges), part.start, part.end)
+}
 
-const { create, freeze, setPrototypeOf } = Object
+const viewOf = <M>(log: Log<M>, gaps: Gaps | undefined, start: number, end: number): View<M> =>
+  new LogView(log, gaps, start, end) as unknown as View<M> // the one place where a view is made
 
 /** The prototype of handles: empty and frozen, so there is nothing to reach, and Immer does not take one for a draft. */
 const nothing: object = freeze(create(null) as object)
@@ -110,43 +156,66 @@ class Handle extends Given {
 
 class LogView<M> {
   readonly #log: Log<M>
+  readonly #gaps: Gaps | undefined
   readonly #start: number
   readonly #end: number
+  /** The ranks of the first entry and after the last one: its entries have all that are between. */
+  readonly #from: number
+  readonly #to: number
   #pages: Pages | undefined
 
-  constructor(log: Log<M>, start: number, end: number) {
+  constructor(log: Log<M>, gaps: Gaps | undefined, start: number, end: number) {
     this.#log = log
+    this.#gaps = gaps
     this.#start = start
     this.#end = end
+    this.#from = rankAt(gaps, start)
+    this.#to = rankAt(gaps, end)
     freeze(this)
   }
 
-  static range(value: unknown): Range<unknown> | undefined {
+  static part(value: unknown): LogPart<unknown> | undefined {
     if (typeof value !== 'object' || value === null || !(#log in value)) return undefined
     const view = value as LogView<unknown>
-    return { log: view.#log, start: view.#start, end: view.#end }
+    return { log: view.#log, gaps: view.#gaps, start: view.#start, end: view.#end }
   }
 
   get length(): number {
-    return this.#end - this.#start
+    return this.#to - this.#from
   }
 
   get pages(): Pages {
-    return (this.#pages ??= this.#log.pages.view(this.#start, this.#end))
+    return (this.#pages ??= this.#log.pages.kept(this.#gaps, this.#from, this.#to))
   }
 
   at(position: number): Immutable<M> | undefined {
-    const index = indexAt(position, this.#start, this.#end)
-    return index === -1 ? undefined : this.#log.entries[index]
+    const rank = indexAt(position, this.#from, this.#to)
+    return rank === -1 ? undefined : this.#log.entries[keptAt(this.#gaps, rank)]
   }
 
   slice(from?: number, to?: number): View<M> {
-    const { start, end } = sliceBounds(this.#end - this.#start, from, to)
-    return viewOf(this.#log, this.#start + start, this.#start + end)
+    const { start, end } = sliceBounds(this.#to - this.#from, from, to)
+    return viewOf(this.#log, this.#gaps, this.#boundAt(start), this.#boundAt(end))
+  }
+
+  positionAt(index: number): Position | undefined {
+    const length = this.#to - this.#from
+    const wanted = +index // once: what is not a number may answer differently each time
+    if (wanted === length) return this.#end as Position
+    const rank = indexAt(wanted, this.#from, this.#to)
+    return rank === -1 || rank % 1 !== 0 ? undefined : (keptAt(this.#gaps, rank) as Position)
+  }
+
+  before(position: number): number {
+    const wanted = +position
+    if (!(wanted > this.#start)) return 0
+    if (wanted >= this.#end) return this.#to - this.#from
+    const fraction = wanted % 1
+    return rankAt(this.#gaps, fraction === 0 ? wanted : wanted - fraction + 1) - this.#from
   }
 
   toArray(): readonly Immutable<M>[] {
-    return collect(this.#log.read, this.#start, this.#end)
+    return collect(this.#read(), this.#from, this.#to)
   }
 
   toJSON(): readonly Immutable<M>[] {
@@ -154,7 +223,20 @@ class LogView<M> {
   }
 
   [Symbol.iterator](): IterableIterator<Immutable<M>> {
-    return iterate(this.#log.read, this.#start, this.#end)
+    return iterate(this.#read(), this.#from, this.#to)
+  }
+
+  /** Reads an entry by its rank. */
+  #read(): Read<Immutable<M>> {
+    const gaps = this.#gaps
+    const { read } = this.#log
+    return gaps === undefined ? read : (rank) => read(keptAt(gaps, rank))
+  }
+
+  /** Where a slice begins or ends: at the message with an index, or where this one does. */
+  #boundAt(index: number): number {
+    if (index === 0) return this.#start
+    return index === this.#to - this.#from ? this.#end : keptAt(this.#gaps, this.#from + index)
   }
 
   /** How Node's console shows it. */

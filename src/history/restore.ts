@@ -1,12 +1,27 @@
 /** Restoring: a history from untrusted saved state, with every explicit page tag it was saved with. */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { NotJson, type Path } from '../json/index.ts'
+import {
+  create,
+  emptyList,
+  freeze,
+  hasOwn,
+  isArray,
+  NotJson,
+  own,
+  sliceText,
+  stringify,
+  type Path,
+  type Recordable,
+} from '../json/index.ts'
+import { called } from '../task/index.ts'
 import { classify as classifyMessage, isPageKind, type PageKind } from '../pages/index.ts'
 import type { HistoryFault } from './fault.ts'
 import type { Classify, History } from './history.ts'
 import { append, emptyLog, handleOf } from './log.ts'
 
+/** A history from saved state. */
 export interface Restored<M> {
+  /** Its handle. */
   readonly history: History<M>
   /** From this position on, page kinds were missing in the saved sidecar and have been classified. `len` if none was. */
   readonly classifiedFrom: number
@@ -21,38 +36,56 @@ export interface Restored<M> {
  *
  * Cost    O(messages)
  */
-export const restoreHistory = <M>(
+export const restoreHistory = <M extends Recordable<M>>(
   saved: { readonly messages: unknown; readonly pages?: unknown },
   decode: (message: unknown) => Either<unknown, M>,
-  options: { readonly classify?: Classify<M> } = {},
+  options: { readonly classify?: Classify<M> } = noOptions,
 ): Either<HistoryFault, Restored<M>> => {
   if (typeof saved !== 'object' || saved === null) return left(notSaved([], 'an object with messages and pages'))
-  const { messages, pages = [] } = saved as { readonly messages: unknown; readonly pages?: unknown }
-  if (!Array.isArray(messages)) return left(notSaved(['messages'], 'an array of messages'))
-  if (!Array.isArray(pages)) return left(notSaved(['pages'], 'an array of page kinds'))
-  const kinds: PageKind[] = []
-  for (const [position, kind] of pages.entries()) {
+  const messages: unknown = own(saved, 'messages')
+  const given: unknown = own(saved, 'pages')
+  const pages = given === undefined ? none : given
+  if (!isArray(messages)) return left(notSaved(['messages'], 'an array of messages'))
+  if (!isArray(pages)) return left(notSaved(['pages'], 'an array of page kinds'))
+  const kinds = emptyList<PageKind>()
+  for (let position = 0; position < pages.length; position++) {
+    const kind = elementOf(pages, position)
     if (!isPageKind(kind)) return left({ _tag: 'UnknownPage', position, found: describe(kind) })
     kinds[position] = kind
   }
   if (kinds.length > messages.length)
     return left({ _tag: 'TooManyPages', position: messages.length, messages: messages.length, pages: kinds.length })
 
-  const log = emptyLog<M>(options.classify ?? classifyMessage)
-  for (const [position, message] of [...messages].entries()) {
-    const decoded = decode(message)
+  const log = emptyLog<M>(own(options, 'classify') ?? classifyMessage)
+  const encoded = emptyList<unknown>() // what `decode` does to the saved array changes nothing
+  for (let position = 0; position < messages.length; position++) encoded[position] = elementOf(messages, position)
+  for (let position = 0; position < encoded.length; position++) {
+    const answer = called('decode', () => decode(encoded[position]))
+    if (isLeft(answer)) return answer
+    const decoded = answer.right
     if (isLeft(decoded)) return left({ _tag: 'UndecodableMessage', position, cause: decoded.left })
     try {
       append(log, decoded.right, kinds[position])
     } catch (error) {
-      if (!(error instanceof NotJson)) throw error
+      if (!(error instanceof NotJson)) return left({ _tag: 'CallbackThrew', callback: 'classify', cause: error })
       return left({ _tag: 'UnrecordableMessage', position, path: error.path, reason: error.reason })
     }
   }
-  return right(Object.freeze({ history: handleOf(log), classifiedFrom: kinds.length }))
+  return right(freeze({ history: handleOf(log), classifiedFrom: kinds.length }))
 }
+
+const none: readonly never[] = freeze([])
+const noOptions: object = freeze(create(null))
+
+/** An empty slot is undefined, whatever Array.prototype has there. */
+const elementOf = (values: readonly unknown[], index: number): unknown =>
+  hasOwn(values, index) ? values[index] : undefined
 
 const notSaved = (path: Path, expected: string): HistoryFault => ({ _tag: 'NotSavedHistory', path, expected })
 
 const describe = (value: unknown): string =>
-  typeof value === 'string' ? JSON.stringify(value.slice(0, 40)) : value === null ? 'null' : `a value of type ${typeof value}`
+  typeof value === 'string'
+    ? stringify(sliceText(value, 0, 40))
+    : value === null
+      ? 'null'
+      : `a value of type ${typeof value}`

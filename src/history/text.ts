@@ -1,6 +1,17 @@
 /** Appending what is stored as JSON text: as safe as an append, without the copy. */
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { freezeParsed, NotJson, type Immutable, type Path } from '../json/index.ts'
+import {
+  create,
+  define,
+  freeze,
+  freezeParsed,
+  hasOwn,
+  NotJson,
+  own,
+  parseText,
+  type Immutable,
+  type Path,
+} from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { HistoryFault } from './fault.ts'
 import type { History } from './history.ts'
@@ -9,10 +20,13 @@ import type { Position } from './view.ts'
 
 /** A text that was taken out of a message. An empty string stands in its place. */
 export interface Fill {
+  /** Where the empty string stands. */
   readonly path: Path
+  /** What to put there. Anything but a string is refused. */
   readonly text: string
 }
 
+/** What a stored text does not say itself. */
 export interface TextOptions {
   /** What the entry is for memory management. Default: as the history classifies it. */
   readonly page?: PageKind | undefined
@@ -29,19 +43,36 @@ export interface TextOptions {
  * Cost    little more than `JSON.parse` (bench: sessions)
  * Throws  TypeError, if `history` was not made by this library or `page` is no page kind; the history is unchanged
  */
-export const appendText = <M>(history: History<M>, text: string, { page, fills = [], check }: TextOptions = {}): Either<HistoryFault, Position> => {
+export const appendText = <M>(
+  history: History<M>,
+  text: string,
+  options: TextOptions = none,
+): Either<HistoryFault, Position> => {
   const log = logOf(history)
-  if (log === undefined) throw new TypeError('appendText needs a history that was made by createHistory or restoreHistory')
+  if (log === undefined)
+    throw new TypeError('appendText needs a history that was made by createHistory or restoreHistory')
   const position = log.entries.length
-  const unrecordable = (path: Path, reason: string): Either<HistoryFault, never> => left({ _tag: 'UnrecordableMessage', position, path, reason })
+  const page = own(options, 'page')
+  const fills = own(options, 'fills') ?? noFills
+  const check = own(options, 'check')
+  const unrecordable = (path: Path, reason: string): Either<HistoryFault, never> =>
+    left({ _tag: 'UnrecordableMessage', position, path, reason })
   let message: unknown
   try {
-    message = parse(text)
-    for (const fill of fills) if (!filled(message, fill)) return unrecordable(fill.path, 'is no place for a text that was taken out')
+    message = parseText(text)
+  } catch {
+    return unrecordable([], 'is not JSON text')
+  }
+  for (let index = 0; index < fills.length; index++) {
+    const { path, text: filling } = fills[index] as Fill
+    // Anything but a text would be recorded as it is, alive.
+    if (typeof filling !== 'string') return unrecordable(path, 'is to be filled with something that is no text')
+    if (!filled(message, path, filling)) return unrecordable(path, 'is no place for a text that was taken out')
+  }
+  try {
     freezeParsed(message)
   } catch (error) {
     if (error instanceof NotJson) return unrecordable(error.path, error.reason)
-    if (error instanceof SyntaxError) return unrecordable([], 'is not JSON text')
     throw error
   }
   const problem = check?.(message)
@@ -50,18 +81,24 @@ export const appendText = <M>(history: History<M>, text: string, { page, fills =
   return right(record(log, entry, page ?? kindOf(log, entry)))
 }
 
-const { parse } = JSON
-const { defineProperty, hasOwn } = Object
+const none: object = freeze(create(null))
+const noFills: readonly Fill[] = freeze([])
 
 /** Put a text in its place. False, if there is no empty string. */
-const filled = (message: unknown, { path, text }: Fill): boolean => {
+const filled = (message: unknown, path: Path, text: string): boolean => {
+  const last = path.length - 1
   let place: unknown = message
-  for (const step of path.slice(0, -1)) place = member(place, step)
-  const last = path.at(-1)
-  if (last === undefined || member(place, last) !== '') return false
-  defineProperty(place, last, { value: text, enumerable: true, configurable: true, writable: true }) // `__proto__` too is data
+  for (let index = 0; index < last; index++) place = member(place, path[index])
+  const key = path[last]
+  if (member(place, key) !== '') return false
+  define(place as object, key as string | number, text)
   return true
 }
 
-const member = (value: unknown, key: string | number): unknown =>
-  typeof value === 'object' && value !== null && hasOwn(value, key) ? (value as Record<string | number, unknown>)[key] : undefined
+const member = (value: unknown, key: unknown): unknown =>
+  typeof value === 'object' &&
+  value !== null &&
+  (typeof key === 'string' || typeof key === 'number') &&
+  hasOwn(value, key)
+    ? (value as { readonly [key: string | number]: unknown })[key]
+    : undefined

@@ -1,16 +1,32 @@
 /** Anything at all comes in, plain frozen JSON goes on: what JSON text can spell and a record can't hold is replaced. */
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import {
+  define,
+  freeze,
+  getPrototypeOf,
+  isArray,
+  isFinite,
+  isWellFormed,
+  keysOf,
+  objectPrototype,
+  toWellFormed,
+} from './builtins.ts'
 import type { Json } from './json.ts'
-import type { Path } from './path.ts'
+import { arrayOf, emptyList, mapEach } from './list.ts'
+import { joinPaths, type Path } from './path.ts'
 import { maxDepth, NotJson, snapshot } from './snapshot.ts'
 
 /** A leaf that is no JSON, and what was read in its place. */
 export interface Replaced {
+  /** Where it stood. */
   readonly path: Path
+  /** What it was, and what was read in its place: a clause. */
   readonly reason: string
 }
 
+/** A value that came in. */
 export interface Admitted {
+  /** A frozen copy. */
   readonly value: Json
   /** Mostly empty. */
   readonly replaced: readonly Replaced[]
@@ -24,17 +40,20 @@ export interface Admitted {
  */
 export const admit = (value: unknown): Either<Replaced, Admitted> => {
   try {
-    return right({ value: snapshot(value) as Json, replaced: [] })
+    return right({ value: snapshot(value) as Json, replaced: none })
   } catch (error) {
     const first = problemOf(error)
     try {
-      const replaced: Replaced[] = []
-      return right({ value: snapshot(withoutBadLeaves(value, [], replaced)) as Json, replaced })
+      const replaced = emptyList<Replaced>()
+      const better = snapshot(withoutBadLeaves(value, [], replaced)) as Json
+      return right({ value: better, replaced: arrayOf(replaced) })
     } catch (again) {
       return left(again instanceof NotJson ? problemOf(again) : first)
     }
   }
 }
+
+const none: readonly Replaced[] = freeze([])
 
 const problemOf = (error: unknown): Replaced =>
   error instanceof NotJson ? { path: error.path, reason: error.reason } : { path: [], reason: 'could not be read' } // a Proxy whose traps throw
@@ -42,22 +61,30 @@ const problemOf = (error: unknown): Replaced =>
 /** A copy in which no string has a lone surrogate and no number is out of range. What else is not JSON stays, to be refused. */
 const withoutBadLeaves = (value: unknown, path: Path, replaced: Replaced[]): unknown => {
   if (typeof value === 'string') {
-    if (value.isWellFormed()) return value
-    replaced.push({ path, reason: 'has half a surrogate pair, which is no character: read as U+FFFD' })
-    return value.toWellFormed()
+    if (isWellFormed(value)) return value
+    replaced[replaced.length] = {
+      path,
+      reason: 'has half a surrogate pair, which is no character: read as U+FFFD',
+    }
+    return toWellFormed(value)
   }
-  if (typeof value === 'number' && !Number.isFinite(value)) {
-    replaced.push({ path, reason: `is a number out of range (${value}): read as null` })
+  if (typeof value === 'number' && !isFinite(value)) {
+    replaced[replaced.length] = { path, reason: `is a number out of range (${value}): read as null` }
     return null
   }
   // Deeper than that is refused afterwards in any case, by a walk that does not run out of stack.
   if (typeof value !== 'object' || value === null || path.length > maxDepth) return value
-  if (Array.isArray(value)) return value.map((item, index) => withoutBadLeaves(item, [...path, index], replaced))
-  if (Object.getPrototypeOf(value) !== Object.prototype) return value
-  return Object.fromEntries(
-    Object.entries(value).map(([key, item]) => {
-      if (!key.isWellFormed()) replaced.push({ path: [...path, key.toWellFormed()], reason: 'is a key with half a surrogate pair: read as U+FFFD' })
-      return [key.toWellFormed(), withoutBadLeaves(item, [...path, key.toWellFormed()], replaced)]
-    }),
-  )
+  if (isArray(value)) return mapEach(value, (item, index) => withoutBadLeaves(item, joinPaths(path, [index]), replaced))
+  if (getPrototypeOf(value) !== objectPrototype) return value
+  const copy = {}
+  const keys = keysOf(value)
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as string
+    const read = toWellFormed(key)
+    const at = joinPaths(path, [read])
+    if (read !== key)
+      replaced[replaced.length] = { path: at, reason: 'is a key with half a surrogate pair: read as U+FFFD' }
+    define(copy, read, withoutBadLeaves((value as { readonly [key: string]: unknown })[key], at, replaced))
+  }
+  return copy
 }

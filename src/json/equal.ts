@@ -1,10 +1,11 @@
+import { hasOwn, isArray, keysOf } from './builtins.ts'
+import type { Json } from './json.ts'
+
 /**
  * Whether two values of plain JSON data are equal as JSON: same types, same elements, same keys in any order.
  *
  * Cost    one pass over the smaller difference; stops at the first one
  */
-import type { Json } from './json.ts'
-
 export const jsonEqual = (left: Json, right: Json): boolean => {
   if (left === right) return true
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
@@ -14,9 +15,11 @@ export const jsonEqual = (left: Json, right: Json): boolean => {
       if (!jsonEqual(left[index] as Json, right[index] as Json)) return false
     return true
   }
-  const keys = Object.keys(left)
-  if (keys.length !== Object.keys(right).length) return false
-  return keys.every((key) => Object.hasOwn(right, key) && jsonEqual(left[key] as Json, right[key] as Json))
+  const keys = keysOf(left)
+  if (keys.length !== keysOf(right).length) return false
+  for (let index = 0; index < keys.length; index++) {
+    const key = keys[index] as string
+    if (!hasOwn(right, key) || !jsonEqual(left[key] as Json, right[key] as Json)) return false
+  }
+  return true
 }
-
-const isArray: (value: Json) => value is readonly Json[] = Array.isArray

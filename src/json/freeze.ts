@@ -1,4 +1,5 @@
 /** Freezing in place: for what `JSON.parse` has just given and nobody else holds. Everything else is copied: `snapshot`. */
+import { freeze, isArray, isFinite, isWellFormed, keysOf } from './builtins.ts'
 import { maxDepth, NotJson, snapshot } from './snapshot.ts'
 
 /**
@@ -15,18 +16,19 @@ export const freezeParsed = (value: unknown): void => {
   }
 }
 
-const { freeze, keys } = Object
-const { isArray } = Array
-
 const freezes = (value: unknown, depth: number): boolean => {
-  if (typeof value === 'string') return value.isWellFormed()
-  if (typeof value === 'number') return Number.isFinite(value)
+  if (typeof value === 'string') return isWellFormed(value)
+  if (typeof value === 'number') return isFinite(value)
   if (typeof value !== 'object' || value === null) return true
   if (depth > maxDepth) return false
   if (isArray(value)) {
     for (let index = 0; index < value.length; index++) if (!freezes(value[index], depth + 1)) return false
   } else {
-    for (const key of keys(value)) if (!key.isWellFormed() || !freezes((value as Record<string, unknown>)[key], depth + 1)) return false
+    const keys = keysOf(value)
+    for (let index = 0; index < keys.length; index++) {
+      const key = keys[index] as string
+      if (!isWellFormed(key) || !freezes((value as { readonly [key: string]: unknown })[key], depth + 1)) return false
+    }
   }
   freeze(value)
   return true

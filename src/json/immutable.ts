@@ -1,9 +1,9 @@
 /**
  * `T`, readonly all the way down: the type of a recorded value.
  *
- * Immer's type of the same name would do, but on a recursive type such as `Json` (and so on every message with `meta`)
- * it ends in TS2589, "excessively deep"; this one takes arrays apart by their element and does not. What can't be
- * recorded (Map, Set, Date …) needs no case here.
+ * It goes both ways with Immer's type of the same name. Immer's ends in TS2589, "excessively deep", on a message type of
+ * your own that contains itself in an array; this one takes arrays apart by their element and does not. What can't be
+ * recorded (Map, Set, Date …) needs no case here: see `Recordable`.
  */
 export type Immutable<T> = T extends Leaf
   ? T

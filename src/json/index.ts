@@ -1,10 +1,48 @@
 export type { Immutable } from './immutable.ts'
+export type { Recordable } from './recordable.ts'
 export type { Json, JsonArray, JsonObject } from './json.ts'
 export { admit, type Admitted, type Replaced } from './admit.ts'
+export { difference } from './difference.ts'
 export { jsonEqual } from './equal.ts'
 export { inspectJson, type Finding, type Inspected } from './inspect.ts'
 export { freezeParsed } from './freeze.ts'
-export { formatPath, type Path } from './path.ts'
-export { aList, anObject, arrayAt, aString, describe, fieldsBeside, isObject, objectAt, readEach, readIn, stringAt, Unexpected } from './reading.ts'
+export { formatPath, joinPaths, type Path } from './path.ts'
+export { textOfJson } from './written.ts'
+export { arrayOf, build, emptyList, filterEach, mapEach } from './list.ts'
+export {
+  apply,
+  create,
+  define,
+  exec,
+  freeze,
+  hasOwn,
+  indexIn,
+  isArray,
+  isSafeInteger,
+  keysOf,
+  own,
+  OwnMap,
+  OwnSet,
+  parseText,
+  setPrototypeOf,
+  sliceText,
+  stringify,
+  taken,
+} from './builtins.ts'
+export {
+  aList,
+  anObject,
+  arrayAt,
+  aString,
+  describe,
+  fieldsBeside,
+  isObject,
+  objectAt,
+  readEach,
+  readIn,
+  stringAt,
+  Unexpected,
+} from './reading.ts'
 export { parseJson, type JsonTextProblem } from './text.ts'
 export { maxDepth, NotJson, snapshot } from './snapshot.ts'
+export { base64Of, base64OfText, bytesOfBase64, textOfBase64, textOfUtf8, utf8Of } from './base64.ts'

@@ -3,9 +3,13 @@
  * stand twice, numbers that no double holds, halves of surrogate pairs.
  */
 import { isLeft, right, type Either } from 'fp-ts/lib/Either.js'
+import { indexIn, trimmed } from './builtins.ts'
+import type { Json } from './json.ts'
 import type { Path } from './path.ts'
+import { textOfJson } from './written.ts'
 import { parseJson, type JsonTextProblem } from './text.ts'
 
+/** Parsed JSON text. */
 export interface Inspected {
   /** What `JSON.parse` makes of it. */
   readonly value: unknown
@@ -13,13 +17,17 @@ export interface Inspected {
   readonly findings: readonly Finding[]
 }
 
+/** A place where the value is not what the text says. */
 export interface Finding {
+  /** Where in the value. */
   readonly path: Path
   /** Counted from 1. */
   readonly line: number
+  /** What stood there, and what was read: a clause. */
   readonly reason: string
 }
 
+/** How many findings are listed: 1,000. */
 export const mostFindings = 1000
 
 /**
@@ -39,7 +47,7 @@ const none: readonly Finding[] = Object.freeze([])
 /** Whether writing the value gives the text. Half a surrogate pair would: it is written as an escape. */
 const writesBack = (value: unknown, text: string): boolean => {
   try {
-    return JSON.stringify(value) === text.trim() && !text.includes('\\ud')
+    return textOfJson(value as Json) === trimmed(text) && indexIn(text, '\\ud') === -1
   } catch {
     return false // nested deeper than the engine's stack
   }
@@ -65,7 +73,11 @@ const findings = (text: string): readonly Finding[] => {
       counted = feed + 1
     }
     const full = found.length === mostFindings
-    found.push({ path: open.map(({ at }) => at), line, reason: full ? 'and what follows has more of the kind' : reason })
+    found.push({
+      path: open.map(({ at }) => at),
+      line,
+      reason: full ? 'and what follows has more of the kind' : reason,
+    })
     return full
   }
 
@@ -159,7 +171,8 @@ const numberProblem = (written: string): string | undefined => {
 
 /** A number as its significant digits and the power of ten of the last one, so that equal ones are equal texts. */
 const decimal = (written: string): string => {
-  const [, sign, whole = '', fraction = '', power = '0'] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(written) ?? []
+  const [, sign, whole = '', fraction = '', power = '0'] =
+    /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(written) ?? []
   const digits = whole + fraction
   let from = 0
   let to = digits.length

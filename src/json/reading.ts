@@ -1,6 +1,7 @@
 /** Reading a foreign value field by field. What is not as expected is thrown as `Unexpected` and becomes a fault where the codec begins. */
+import { define, isArray, keysOf, sliceText, stringify } from './builtins.ts'
 import type { Json, JsonObject } from './json.ts'
-import type { Path } from './path.ts'
+import { joinPaths, type Path } from './path.ts'
 
 /** Not an Error: it never leaves a codec. */
 export class Unexpected {
@@ -16,7 +17,7 @@ export class Unexpected {
 
   /** The same, seen from further out. The path is gathered on the way up, so that what is in order pays nothing for it. */
   within(...steps: Path): this {
-    this.path = [...steps, ...this.path]
+    this.path = joinPaths(steps, this.path)
     return this
   }
 }
@@ -43,23 +44,30 @@ export const readIn = <T>(owner: JsonObject, key: string, read: (value: Json | u
   }
 }
 
+/** The value as a string. Throws Unexpected. */
 export const aString = (value: unknown): string => stringAt(value, [])
+/** The value as an object. Throws Unexpected. */
 export const anObject = (value: unknown): JsonObject => objectAt(value, [])
+/** The value as an array. Throws Unexpected. */
 export const aList = (value: unknown): readonly Json[] => arrayAt(value, [])
 
+/** Whether a value is an object, and no array. */
 export const isObject = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
+  typeof value === 'object' && value !== null && !isArray(value)
 
+/** The value at `path` as an object. Throws Unexpected. */
 export const objectAt = (value: unknown, path: Path): JsonObject => {
   if (!isObject(value)) throw new Unexpected(path, 'an object', value)
   return value
 }
 
+/** The value at `path` as an array. Throws Unexpected. */
 export const arrayAt = (value: unknown, path: Path): readonly Json[] => {
-  if (!Array.isArray(value)) throw new Unexpected(path, 'an array', value)
+  if (!isArray(value)) throw new Unexpected(path, 'an array', value)
   return value as readonly Json[]
 }
 
+/** The value at `path` as a string. Throws Unexpected. */
 export const stringAt = (value: unknown, path: Path): string => {
   if (typeof value !== 'string') throw new Unexpected(path, 'a string', value)
   return value
@@ -67,22 +75,38 @@ export const stringAt = (value: unknown, path: Path): string => {
 
 /** The fields of an object that are not among `known`, or undefined if there are none. */
 export const fieldsBeside = (value: JsonObject, known: readonly string[]): JsonObject | undefined => {
-  const others = Object.entries(value).filter(([name]) => !known.includes(name))
-  return others.length === 0 ? undefined : Object.fromEntries(others)
+  let others: JsonObject | undefined
+  const names = keysOf(value)
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index] as string
+    if (isAmong(known, name)) continue
+    others ??= {}
+    define(others, name, value[name])
+  }
+  return others
 }
 
+const isAmong = (names: readonly string[], wanted: string): boolean => {
+  for (let index = 0; index < names.length; index++) if (names[index] === wanted) return true
+  return false
+}
+
+/** What a value is, for a person: `an object with role, content`, `"text"`, `nothing`. */
 export const describe = (value: unknown): string => {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
-  if (Array.isArray(value)) return value.length === 0 ? 'an empty array' : 'an array'
+  if (isArray(value)) return value.length === 0 ? 'an empty array' : 'an array'
   if (typeof value === 'object') {
-    const names = Object.keys(value)
-    return names.length === 0 ? 'an empty object' : `an object with ${names.slice(0, 4).map(quoted).join(', ')}${names.length > 4 ? ', …' : ''}`
+    const names = keysOf(value)
+    let shown = ''
+    for (let index = 0; index < names.length && index < 4; index++)
+      shown += `${index === 0 ? '' : ', '}${quoted(names[index])}`
+    return names.length === 0 ? 'an empty object' : `an object with ${shown}${names.length > 4 ? ', …' : ''}`
   }
   return quoted(value)
 }
 
 const quoted = (value: unknown): string => {
-  const text = typeof value === 'bigint' ? `${value}n` : (JSON.stringify(value) ?? typeof value)
-  return text.length <= 40 ? text : `${text.slice(0, 40)}… (${text.length} characters)`
+  const text = typeof value === 'bigint' ? `${value}n` : (stringify(value) ?? typeof value)
+  return text.length <= 40 ? text : `${sliceText(text, 0, 40)}… (${text.length} characters)`
 }

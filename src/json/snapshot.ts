@@ -7,8 +7,26 @@
  * Built-in functions are taken when this module loads. Code that patches `Object.freeze` or `Map.prototype.get`
  * afterwards never sees what is copied here and cannot leave any of it unfrozen.
  */
-import { current, isDraft } from 'immer'
+import {
+  create,
+  define,
+  descriptorOf,
+  freeze,
+  getPrototypeOf,
+  getterOf,
+  hasOwn,
+  isArray,
+  isFinite,
+  isWellFormed,
+  keysOf,
+  namesOf,
+  objectPrototype,
+  own,
+  OwnMap,
+  symbolsOf,
+} from './builtins.ts'
 import type { Immutable } from './immutable.ts'
+import { build, emptyList } from './list.ts'
 import { formatPath, type Path } from './path.ts'
 
 /** Thrown by `snapshot`: what is wrong, and where. */
@@ -40,9 +58,9 @@ export const maxDepth = 1000
 export const snapshot = <T>(value: T): Immutable<T> => {
   try {
     // The one cast: what `copy` returns is a frozen structural copy of `value`.
-    return copy(isDraft(value) ? current(value as object) : value, 1, { objects: 0, deepest: 0, copies: undefined }) as Immutable<T>
+    return copy(value, 1, { objects: 0, deepest: 0, copies: undefined }) as Immutable<T>
   } catch (error) {
-    if (error instanceof Offence) throw new NotJson(error.path, error.reason)
+    if (error instanceof Offence) throw new NotJson(error.path(), error.reason)
     throw error
   }
 }
@@ -62,35 +80,29 @@ interface Copied {
 
 /** What a copy throws on its way up, gathering the path. Not an Error: nobody sees its stack. */
 class Offence {
-  readonly path: (string | number)[] = []
   readonly reason: string
-  readonly deepest: object | undefined
+  readonly #deepest: object | undefined
+  readonly #steps = emptyList<string | number>()
 
   constructor(reason: string, deepest?: object) {
     this.reason = reason
-    this.deepest = deepest
+    this.#deepest = deepest
   }
 
   /** The same offence one level further out: at `key` of `parent`. A too deep value that holds itself is a cycle. */
   within(parent: object, key: string | number): Offence {
-    if (this.deepest === parent) return new Offence('contains itself', parent)
-    this.path.unshift(key)
+    if (this.#deepest === parent) return new Offence('contains itself', parent)
+    this.#steps[this.#steps.length] = key
     return this
+  }
+
+  path(): Path {
+    const { length } = this.#steps
+    return build(length, (index) => this.#steps[length - 1 - index] as string | number)
   }
 }
 
-const { create, defineProperty, freeze, keys: keysOf, getPrototypeOf, getOwnPropertyDescriptor, getOwnPropertyNames, getOwnPropertySymbols, hasOwn } = Object
-const { apply } = Reflect
-const { call } = Function.prototype
-const { __lookupGetter__: getterOf } = Object.prototype as { readonly __lookupGetter__?: unknown }
-const lookupGetter = call.bind(getterOf as () => unknown) as (value: object, key: string) => unknown
-const isWellFormed = call.bind(String.prototype.isWellFormed) as (text: string) => boolean
-const { isArray } = Array
-const { isFinite } = Number
-const { get: getFrom, set: setIn } = Map.prototype
-const NewMap = Map
-const objectPrototype = Object.prototype
-const arrayPrototype = Array.prototype
+const nothing: PropertyDescriptor = create(null)
 
 /** Beyond this many objects in one value, a shared object is copied once: 30 nested pairs would be 2^30 copies. */
 const sharingMatters = 10_000
@@ -122,8 +134,8 @@ const copyObject = (value: object, depth: number, walk: Walk): object => {
 
 /** The copy of an object that may have been copied before, in this walk, at another depth. */
 const copyOnce = (value: object, depth: number, walk: Walk): object => {
-  walk.copies ??= new NewMap()
-  const known = apply(getFrom, walk.copies, [value]) as Copied | undefined
+  walk.copies ??= new OwnMap()
+  const known = walk.copies.get(value)
   if (known !== undefined) {
     const reached = depth + known.levels
     if (reached > maxDepth) throw new Offence(`is nested deeper than ${maxDepth} levels`)
@@ -133,7 +145,7 @@ const copyOnce = (value: object, depth: number, walk: Walk): object => {
   const before = walk.deepest
   walk.deepest = depth
   const fresh = isArray(value) ? copyArray(value, depth, walk) : copyRecord(value, depth, walk)
-  apply(setIn, walk.copies, [value, { copy: fresh, levels: walk.deepest - depth }])
+  walk.copies.set(value, { copy: fresh, levels: walk.deepest - depth })
   if (before > walk.deepest) walk.deepest = before
   return fresh
 }
@@ -141,42 +153,41 @@ const copyOnce = (value: object, depth: number, walk: Walk): object => {
 const copyArray = (value: readonly unknown[], depth: number, walk: Walk): object => {
   if (!isArray(getPrototypeOf(value))) throw new Offence(`is ${describe(value)}`)
   const { length } = value
-  // Not getOwnPropertyNames, which would also see what is hidden (the `raw` of template strings): on arrays it is slow.
-  if (keysOf(value).length > length || getOwnPropertySymbols(value).length !== 0)
+  // Not `namesOf`, which would also see what is hidden (the `raw` of template strings): on arrays it is slow.
+  if (keysOf(value).length > length || symbolsOf(value).length !== 0)
     throw new Offence('is an array with properties that are not elements')
-  const result: unknown[] = []
-  let index = 0
+  let at = 0
   try {
-    for (; index < length; index++) {
-      const found = getOwnPropertyDescriptor(value, index)
-      if (found === undefined) throw new Offence('is missing (the array is sparse)')
-      if (found.get !== undefined || found.set !== undefined) throw new Offence('is an accessor')
-      const copied = copy(found.value, depth + 1, walk)
-      // A setter there would run in place of the assignment below, and be handed the copy before it is frozen. Asked
-      // only now: copying may have run the traps of a Proxy.
-      if (index in arrayPrototype) throw new Offence('cannot be copied while Array.prototype has elements')
-      result[index] = copied
-    }
+    return build(length, (index) => {
+      at = index
+      if (!hasOwn(value, index)) throw new Offence('is missing (the array is sparse)')
+      if (getterOf(value, index) !== undefined) throw new Offence('is an accessor')
+      return copy(value[index], depth + 1, walk)
+    })
   } catch (error) {
-    throw error instanceof Offence ? error.within(value, index) : error
+    throw error instanceof Offence ? error.within(value, at) : error
   }
-  return freeze(result)
 }
 
 const copyRecord = (value: object, depth: number, walk: Walk): object => {
   if (!isPlain(value)) throw new Offence(`is ${describe(value)}`)
-  if (getOwnPropertySymbols(value).length !== 0) throw new Offence('has a symbol as a key')
+  if (symbolsOf(value).length !== 0) throw new Offence('has a symbol as a key')
   const keys = keysOf(value)
-  if (getOwnPropertyNames(value).length !== keys.length) throw new Offence('has a property that is not enumerable')
-  const result: Record<string, unknown> = {}
+  if (namesOf(value).length !== keys.length) throw new Offence('has a property that is not enumerable')
+  const result: { [key: string]: unknown } = {}
   let key = ''
   try {
     for (let index = 0; index < keys.length; index++) {
       key = keys[index] as string
-      // Unlike a property descriptor this allocates nothing. An accessor without a getter reads as undefined below.
-      if (lookupGetter(value, key) !== undefined) throw new Offence('is an accessor')
-      if (wellFormedKeys[key] !== true) checkKey(key)
-      const copied = copy((value as Record<string, unknown>)[key], depth + 1, walk)
+      // Unlike a property descriptor this allocates nothing. An accessor without a getter reads as undefined.
+      if (getterOf(value, key) !== undefined) throw new Offence('is an accessor')
+      if (!isWellFormed(key)) throw new Offence('is a key with a lone surrogate')
+      const found = (value as { readonly [key: string]: unknown })[key]
+      if (found === undefined) {
+        if (hasOwn(descriptorOf(value, key) ?? nothing, 'set')) throw new Offence('is an accessor')
+        continue // left out, as JSON does it
+      }
+      const copied = copy(found, depth + 1, walk)
       // A plain assignment would run the setter of `__proto__`, or of whatever somebody put on Object.prototype.
       if (key in objectPrototype) define(result, key, copied)
       else result[key] = copied
@@ -187,32 +198,19 @@ const copyRecord = (value: object, depth: number, walk: Walk): object => {
   return freeze(result)
 }
 
-const define = (target: object, key: string, value: unknown): void => {
-  defineProperty(target, key, { __proto__: null, value, writable: true, enumerable: true, configurable: true } as PropertyDescriptor)
-}
-
-/** Keys are few and come again and again: to remember the first thousand is faster than to check each each time. */
-const wellFormedKeys = create(null) as Record<string, true>
-let remembered = 0
-
-const checkKey = (key: string): void => {
-  if (!isWellFormed(key)) throw new Offence('is a key with a lone surrogate')
-  if (remembered >= 1000) return
-  remembered += 1
-  wellFormedKeys[key] = true
-}
-
 /** An object literal, `Object.create(null)`, or an object literal of another realm. */
 const isPlain = (value: object): boolean => {
-  const prototype = getPrototypeOf(value) as object | null
+  const prototype = getPrototypeOf(value)
   if (prototype === objectPrototype || prototype === null) return true
   return getPrototypeOf(prototype) === null && hasOwn(prototype, 'isPrototypeOf')
 }
 
 /** What a value is, for a person: `Date`, `Map`, the name of a class. Reads no property of the value itself. */
 const describe = (value: object): string => {
-  const prototype = getPrototypeOf(value) as object | null
-  const found = prototype === null ? undefined : getOwnPropertyDescriptor(prototype, 'constructor')?.value
+  const prototype = getPrototypeOf(value)
+  const found = prototype === null ? undefined : own(descriptorOf(prototype, 'constructor') ?? nothing, 'value')
   const name: unknown = typeof found === 'function' ? found.name : ''
-  return typeof name !== 'string' || name === '' || found === Object ? 'an object with a prototype of its own' : `an instance of ${name}`
+  return typeof name !== 'string' || name === '' || found === Object
+    ? 'an object with a prototype of its own'
+    : `an instance of ${name}`
 }

@@ -3,6 +3,7 @@
  * themselves.
  */
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { parseText } from './builtins.ts'
 
 /** Where a text stops being JSON. */
 export interface JsonTextProblem {
@@ -12,21 +13,25 @@ export interface JsonTextProblem {
   readonly line: number
   /** Counted from 1, in UTF-16 units. */
   readonly column: number
+  /** What could stand there. */
   readonly expected: string
+  /** What stands there, quoted. */
   readonly found: string
 }
 
 /** Parse JSON text. Cost: `JSON.parse`; where it fails, one more pass to find the place. */
 export const parseJson = (text: string): Either<JsonTextProblem, unknown> => {
   try {
-    return right(JSON.parse(text))
+    return right(parseText(text))
   } catch (error) {
     const { offset, expected } = firstError(text)
     const before = text.slice(0, offset)
+    let line = 1
+    for (let at = before.indexOf('\n'); at !== -1; at = before.indexOf('\n', at + 1)) line += 1
     const rest = text.slice(offset, offset + 12)
     return left({
       offset,
-      line: before.split('\n').length,
+      line,
       column: offset - before.lastIndexOf('\n'),
       // The scan below knows the same grammar. If it ever finds nothing wrong, the engine's own words are better than none.
       expected: expected ?? (error instanceof Error ? error.message : String(error)),
@@ -60,7 +65,8 @@ const firstError = (text: string): FirstError => {
       expected = 'next'
       offset = skipSpace(text, offset + 1)
     } else if (expected === 'key' || expected === 'key or }') {
-      if (character !== '"') return { offset, expected: expected === 'key' ? 'a key in double quotes' : 'a key in double quotes, or }' }
+      if (character !== '"')
+        return { offset, expected: expected === 'key' ? 'a key in double quotes' : 'a key in double quotes, or }' }
       const string = scanString(text, offset)
       if (string.expected !== undefined) return string
       offset = skipSpace(text, string.offset)
@@ -107,7 +113,9 @@ const scanString = (text: string, from: number): FirstError => {
 const scanWord = (text: string, from: number): FirstError => {
   word.lastIndex = from
   const found = word.exec(text)?.[0]
-  return found === undefined ? { offset: from, expected: 'a value' } : { offset: from + found.length, expected: undefined }
+  return found === undefined
+    ? { offset: from, expected: 'a value' }
+    : { offset: from + found.length, expected: undefined }
 }
 
 const word = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)/y

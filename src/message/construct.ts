@@ -3,7 +3,7 @@
  * What they make is frozen; parts and JSON that they are given are taken as they are (an append copies and freezes
  * everything). Nothing is generated: an id that is wanted is given.
  */
-import type { Json, JsonObject } from '../json/index.ts'
+import { freeze, mapEach, textOfJson, type Json, type JsonObject } from '../json/index.ts'
 import type {
   FilePart,
   ImagePart,
@@ -53,31 +53,35 @@ export const toolResultPart = (
   freeze({
     type: 'tool_result',
     callId,
-    content: freeze(typeof content === 'string' ? [text(content)] : [...content]),
+    content: typeof content === 'string' ? freeze([text(content)]) : mapEach(content, (part) => part),
     ...options,
   })
 
+/** A text part. */
 export const text = (value: string): TextPart => freeze({ type: 'text', text: value })
 
+/** An image, from a URL, base64 or a stored block. */
 export const image = (source: Source): ImagePart => freeze({ type: 'image', source: freeze({ ...source }) })
 
+/** A document, audio or video. */
 export const file = (source: Source, options: { readonly name?: string } = {}): FilePart =>
   freeze({ type: 'file', source: freeze({ ...source }), ...options })
 
 /** A call the model asks for. Arguments given as an object are written as JSON; a string is kept as it is. */
 export const toolCall = (id: string, name: string, args: string | JsonObject): ToolCallPart =>
-  freeze({ type: 'tool_call', id, name, arguments: typeof args === 'string' ? args : JSON.stringify(args) })
+  freeze({ type: 'tool_call', id, name, arguments: typeof args === 'string' ? args : textOfJson(args) })
 
+/** The model's reasoning, with what its provider wants back. */
 export const reasoning = (
   value: string,
   options: { readonly summary?: readonly string[]; readonly signature?: string; readonly encrypted?: string } = {},
 ): ReasoningPart => freeze({ type: 'reasoning', text: value, ...options })
 
+/** The model declines. */
 export const refusal = (value: string): RefusalPart => freeze({ type: 'refusal', text: value })
 
+/** A part that only one provider knows, as it came. */
 export const provider = (name: string, raw: Json): ProviderPart => freeze({ type: 'provider', provider: name, raw })
 
-const { freeze } = Object
-
 const message = (role: Role, content: readonly (string | Part)[]): Message =>
-  freeze({ role, content: freeze(content.map((part) => (typeof part === 'string' ? text(part) : part))) })
+  freeze({ role, content: mapEach(content, (part) => (typeof part === 'string' ? text(part) : part)) })

@@ -5,13 +5,22 @@
  * and adds more to a bundle (bench: decode).
  */
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { formatPath, NotJson, snapshot, type Path } from '../json/index.ts'
-import { isBlockId, isRole, roles } from './guards.ts'
+import {
+  hasOwn,
+  isArray,
+  isObject,
+  joinPaths,
+  keysOf,
+  NotJson,
+  snapshot,
+  stringify,
+  sliceText,
+  type Path,
+} from '../json/index.ts'
+import { isBlockId } from '../proof/index.ts'
+import type { MessageFault } from './fault.ts'
+import { isRole, roles } from './guards.ts'
 import type { Message } from './message.ts'
-
-export type MessageFault =
-  | { readonly _tag: 'UnexpectedShape'; readonly path: Path; readonly expected: string; readonly found: string }
-  | { readonly _tag: 'NotPlainJson'; readonly path: Path; readonly reason: string }
 
 /**
  * Decode one message. The result is a frozen copy: it shares nothing with the input.
@@ -43,12 +52,6 @@ export const checkMessage = (value: unknown): MessageFault | undefined => {
   return problem === undefined ? undefined : { _tag: 'UnexpectedShape', ...problem }
 }
 
-/** A message fault as a sentence for people. */
-export const messageFaultText = (fault: MessageFault): string =>
-  fault._tag === 'NotPlainJson'
-    ? `${formatPath(fault.path) || 'the message'} ${fault.reason}; a message is plain JSON data`
-    : `${formatPath(fault.path) || 'the message'} should be ${fault.expected}, found ${fault.found}`
-
 interface Problem {
   readonly path: Path
   readonly expected: string
@@ -63,7 +66,7 @@ type Shape = { readonly [field: string]: Check }
 const problem = (expected: string, value: unknown): Problem => ({ path: [], expected, found: describe(value) })
 
 const within = (key: string | number, inner: Problem | undefined): Problem | undefined =>
-  inner && { ...inner, path: [key, ...inner.path] }
+  inner && { expected: inner.expected, found: inner.found, path: joinPaths([key], inner.path) }
 
 const aString: Check = (value) => (typeof value === 'string' ? undefined : problem('a string', value))
 const aBoolean: Check = (value) => (typeof value === 'boolean' ? undefined : problem('true or false', value))
@@ -72,7 +75,7 @@ const anything: Check = (value) => (value === undefined ? problem('a value', val
 const listOf =
   (item: Check, expected: string): Check =>
   (value) => {
-    if (!Array.isArray(value)) return problem(expected, value)
+    if (!isArray(value)) return problem(expected, value)
     for (let index = 0; index < value.length; index++) {
       const found = item(value[index])
       if (found !== undefined) return within(index, found)
@@ -87,12 +90,18 @@ const objectOf = (expected: string, required: Shape, optional: Shape): Check => 
   const list = Object.keys(known).join(', ')
   return (value) => {
     if (!isObject(value)) return problem(expected, value)
-    for (const name of names) if (!Object.hasOwn(value, name)) return within(name, (known[name] as Check)(undefined))
-    for (const name of Object.keys(value)) {
+    for (let index = 0; index < names.length; index++) {
+      const name = names[index] as string
+      if (!hasOwn(value, name)) return within(name, (known[name] as Check)(undefined))
+    }
+    const found = keysOf(value)
+    for (let index = 0; index < found.length; index++) {
+      const name = found[index] as string
       const check = known[name]
-      if (check === undefined) return within(name, { path: [], expected: `one of the fields ${list}`, found: 'a field that is not known' })
-      const found = check(value[name])
-      if (found !== undefined) return within(name, found)
+      if (check === undefined)
+        return within(name, { path: [], expected: `one of the fields ${list}`, found: 'a field that is not known' })
+      const wrong = check(value[name])
+      if (wrong !== undefined) return within(name, wrong)
     }
     return undefined
   }
@@ -150,14 +159,11 @@ const aMessage = objectOf(
   { id: aString, name: aString, meta },
 )
 
-const isObject = (value: unknown): value is { readonly [key: string]: unknown } =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
-
 const describe = (value: unknown): string => {
   if (value === undefined) return 'nothing'
   if (value === null) return 'null'
-  if (Array.isArray(value)) return 'an array'
+  if (isArray(value)) return 'an array'
   if (typeof value === 'object') return 'an object'
-  const text = JSON.stringify(value)
-  return text.length <= 40 ? text : `${text.slice(0, 40)}… (${text.length} characters)`
+  const text = stringify(value)
+  return text.length <= 40 ? text : `${sliceText(text, 0, 40)}… (${text.length} characters)`
 }

@@ -1,25 +1,35 @@
 /** Questions about messages and parts that are already known to be well-formed. For unknown data use `decodeMessage`. */
-import type { BlockId, Message, Part, ReasoningPart, Role, TextPart, ToolCallPart, ToolResultPart } from './message.ts'
+import { filterEach, freeze } from '../json/index.ts'
+import type { Message, Part, ReasoningPart, Role, TextPart, ToolCallPart, ToolResultPart } from './message.ts'
 
 /** Every role. */
-export const roles: readonly Role[] = Object.freeze(['system', 'developer', 'user', 'assistant', 'tool'] as const)
+export const roles: readonly Role[] = freeze(['system', 'developer', 'user', 'assistant', 'tool'] as const)
 
+/** Whether a value is one of the roles. */
 export const isRole = (value: unknown): value is Role =>
-  typeof value === 'string' && roles.includes(value as Role)
+  value === 'system' || value === 'developer' || value === 'user' || value === 'assistant' || value === 'tool'
 
-export const isBlockId = (value: unknown): value is BlockId =>
-  typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
-
+/** Whether a part is text. */
 export const isText = (part: Part): part is TextPart => part.type === 'text'
+/** Whether a part is a tool call. */
 export const isToolCall = (part: Part): part is ToolCallPart => part.type === 'tool_call'
+/** Whether a part is a tool result. */
 export const isToolResult = (part: Part): part is ToolResultPart => part.type === 'tool_result'
+/** Whether a part is reasoning. */
 export const isReasoning = (part: Part): part is ReasoningPart => part.type === 'reasoning'
 
 /** The text parts of a message, one after the other, without anything between them. */
-export const textOf = (message: Message): string => message.content.filter(isText).map(({ text }) => text).join('')
+export const textOf = (message: Message): string => {
+  let text = ''
+  for (let index = 0; index < message.content.length; index++) {
+    const part = message.content[index] as Part
+    if (part.type === 'text') text += part.text
+  }
+  return text
+}
 
 /** The calls a message makes, in order. */
-export const toolCallsOf = (message: Message): readonly ToolCallPart[] => message.content.filter(isToolCall)
+export const toolCallsOf = (message: Message): readonly ToolCallPart[] => filterEach(message.content, isToolCall)
 
 /** The results a message carries, in order. */
-export const toolResultsOf = (message: Message): readonly ToolResultPart[] => message.content.filter(isToolResult)
+export const toolResultsOf = (message: Message): readonly ToolResultPart[] => filterEach(message.content, isToolResult)

@@ -15,9 +15,9 @@ export {
   toolResultPart,
   user,
 } from './construct.ts'
-export { checkMessage, decodeMessage, messageFaultText, type MessageFault } from './decode.ts'
+export { checkMessage, decodeMessage } from './decode.ts'
+export type { MessageFault, PairingFault, PairingProblem, PartPlace } from './fault.ts'
 export {
-  isBlockId,
   isReasoning,
   isRole,
   isText,
@@ -29,7 +29,6 @@ export {
   toolResultsOf,
 } from './guards.ts'
 export type {
-  BlockId,
   FilePart,
   ImagePart,
   Message,
@@ -45,21 +44,5 @@ export type {
   ToolCallPart,
   ToolResultPart,
 } from './message.ts'
-export { codecFaultText, type CodecFault } from './codec-fault.ts'
-export type { Codec, Decoded, Encoded, EncodeOptions, Loss } from './codec.ts'
-export { codecs, type CodecFormat, type Codecs } from './codecs.ts'
 export { openCalls, pairCalls, type OpenCall, type PairedCall } from './pairing.ts'
-export { sourceOf } from './source.ts'
-export {
-  interruptedResults,
-  mend,
-  pairingFaultText,
-  problemText,
-  settle,
-  type Mended,
-  type PairingFault,
-  type PairingProblem,
-  type PartPlace,
-  type Repair,
-  type Settled,
-} from './settle.ts'
+export { interruptedResults, mend, settle, type Mended, type Repair, type Settled } from './settle.ts'

@@ -4,6 +4,7 @@
  * Every field is plain JSON, so a message reads back equal from any store. What a provider says that has no word here
  * is kept raw in a `provider` part, and what belongs to a part or a message without being content is kept in `meta`.
  */
+import type { BlockId } from '../proof/index.ts'
 import type { Json } from '../json/index.ts'
 
 /** Who spoke. `developer` is OpenAI's later word for instructions; `tool` carries tool results. */
@@ -11,12 +12,15 @@ export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
 
 /** One conversation entry. */
 export interface Message {
+  /** Who spoke. */
   readonly role: Role
+  /** What was said, in order. */
   readonly content: readonly Part[]
   /** The id its provider or application gave it. */
   readonly id?: string
   /** Who spoke, where several share a role. */
   readonly name?: string
+  /** JSON beside the content. */
   readonly meta?: Meta
 }
 
@@ -26,63 +30,78 @@ export interface Message {
  */
 export type Meta = { readonly [namespace: string]: Json }
 
+/** A piece of content, told apart by `type`. */
 export type Part =
-  | TextPart
-  | ImagePart
-  | FilePart
-  | ToolCallPart
-  | ToolResultPart
-  | ReasoningPart
-  | RefusalPart
-  | ProviderPart
+  TextPart | ImagePart | FilePart | ToolCallPart | ToolResultPart | ReasoningPart | RefusalPart | ProviderPart
 
+/** Text. */
 export interface TextPart {
+  /** Names the part. */
   readonly type: 'text'
+  /** What is said. */
   readonly text: string
+  /** JSON beside the text. */
   readonly meta?: Meta
 }
 
+/** An image. */
 export interface ImagePart {
+  /** Names the part. */
   readonly type: 'image'
+  /** Where its bytes are. */
   readonly source: Source
+  /** JSON beside the image. */
   readonly meta?: Meta
 }
 
 /** Any document, audio or video; its media type tells which. */
 export interface FilePart {
+  /** Names the part. */
   readonly type: 'file'
+  /** Where its bytes are. */
   readonly source: Source
+  /** The name of the file. */
   readonly name?: string
+  /** JSON beside the file. */
   readonly meta?: Meta
 }
 
 /** Where the bytes of an image or file are. */
 export type Source =
+  /** The address of the file. */
   | { readonly type: 'url'; readonly url: string; readonly mediaType?: string }
+  /** Its bytes in base64. */
   | { readonly type: 'base64'; readonly data: string; readonly mediaType: string }
+  /** The id of the stored block. */
   | { readonly type: 'block'; readonly id: BlockId; readonly mediaType?: string }
-
-declare const blockId: unique symbol
-
-/** The SHA-256 of a stored block: 64 lowercase hexadecimal digits. Branded: `isBlockId` gives it. */
-export type BlockId = string & { readonly [blockId]: true }
 
 /** A call the model asks for. `arguments` is the raw text it wrote, which need not be valid JSON. */
 export interface ToolCallPart {
+  /** Names the part. */
   readonly type: 'tool_call'
+  /** The id that the result carries as `callId`. */
   readonly id: string
+  /** The name of the tool. */
   readonly name: string
+  /** The text that the model wrote. It need not be valid JSON. */
   readonly arguments: string
+  /** JSON beside the call. */
   readonly meta?: Meta
 }
 
 /** What a tool answered to the call `callId`. */
 export interface ToolResultPart {
+  /** Names the part. */
   readonly type: 'tool_result'
+  /** The id of the call. */
   readonly callId: string
+  /** The answer. */
   readonly content: readonly ResultPart[]
+  /** The name of the tool. */
   readonly name?: string
+  /** Whether the call failed. Default: false. */
   readonly isError?: boolean
+  /** JSON beside the result. */
   readonly meta?: Meta
 }
 
@@ -91,24 +110,38 @@ export type ResultPart = TextPart | ImagePart | FilePart | ProviderPart
 
 /** The model's reasoning. `signature` and `encrypted` go back to its provider unchanged. */
 export interface ReasoningPart {
+  /** Names the part. */
   readonly type: 'reasoning'
+  /** The reasoning, as far as the provider shows it. */
   readonly text: string
+  /** The summaries that the provider gave, in order. */
   readonly summary?: readonly string[]
+  /** The signature by which the provider knows it again. */
   readonly signature?: string
+  /** The reasoning itself, readable by the provider only. */
   readonly encrypted?: string
+  /** JSON beside the reasoning. */
   readonly meta?: Meta
 }
 
+/** The model declines. */
 export interface RefusalPart {
+  /** Names the part. */
   readonly type: 'refusal'
+  /** What it says. */
   readonly text: string
+  /** JSON beside the refusal. */
   readonly meta?: Meta
 }
 
 /** Whatever has no word here, raw, with the name of the provider or format it comes from. */
 export interface ProviderPart {
+  /** Names the part. */
   readonly type: 'provider'
+  /** The provider or format that knows it. */
   readonly provider: string
+  /** The part as it came. */
   readonly raw: Json
+  /** JSON beside the part. */
   readonly meta?: Meta
 }

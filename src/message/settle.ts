@@ -6,8 +6,11 @@
  *         Anthropic Messages ("tool_use ids were found without tool_result blocks immediately after"), 2026-11
  */
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import type { Sequence } from '../sequence/index.ts'
+import { Immer, type Draft } from 'immer'
+import { arrayOf, emptyList, freeze, mapEach, OwnMap, OwnSet, taken } from '../json/index.ts'
+import { itemAt, type Sequence } from '../sequence/index.ts'
 import { text, toolResult } from './construct.ts'
+import type { PairingFault, PairingProblem, PartPlace } from './fault.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from './message.ts'
 import type { OpenCall } from './pairing.ts'
 
@@ -17,42 +20,20 @@ declare const settleOrMendMakesIt: unique symbol
 /** A sequence that `settle` or `mend` has found in order. Nothing else gives this brand. */
 export type Settled<V extends Sequence<Message>> = V & { readonly [settleOrMendMakesIt]: true }
 
-/** Where a call or a result is: its message and its part in it. */
-export interface PartPlace {
-  readonly id: string
-  readonly position: number
-  readonly part: number
-}
-
-export type PairingProblem =
-  /** A call that no result answers. */
-  | (PartPlace & { readonly _tag: 'UnansweredCall' })
-  /** A call with an id that an earlier call (`first`) had. */
-  | (PartPlace & { readonly _tag: 'DuplicateCallId'; readonly first: PartPlace })
-  /** A result for a call that is nowhere. */
-  | (PartPlace & { readonly _tag: 'OrphanResult' })
-  /** A second result for a call that has one (`first`). */
-  | (PartPlace & { readonly _tag: 'DuplicateResult'; readonly first: PartPlace })
-  /** A result that stands before its call. */
-  | (PartPlace & { readonly _tag: 'ResultBeforeCall'; readonly call: PartPlace })
-  /** A result with something else between it and its call. */
-  | (PartPlace & { readonly _tag: 'ResultNotAdjacent'; readonly call: PartPlace })
-
-export interface PairingFault {
-  readonly _tag: 'Unsettled'
-  /** Everything that is wrong, in the order of the conversation. Never empty. */
-  readonly problems: readonly PairingProblem[]
-}
-
 /** One thing that `mend` did: what was wrong, and what the derived conversation has instead. */
 export interface Repair {
+  /** What was wrong. */
   readonly problem: PairingProblem
-  readonly done: 'inserted an error result' | 'left out the result' | 'moved the result to its call' | 'renamed the call'
+  /** What `mend` did about it. */
+  readonly done:
+    'inserted an error result' | 'left out the result' | 'moved the result to its call' | 'renamed the call'
 }
 
 /** A settled conversation derived from a damaged one. The damaged one stays as it was found. */
 export interface Mended<V extends Sequence<Message>> {
+  /** The settled conversation: the given one if it was settled already. */
   readonly messages: Settled<V> | Settled<readonly Message[]>
+  /** Every repair, in the order of the conversation. Empty if it was settled already. */
   readonly repairs: readonly Repair[]
 }
 
@@ -78,35 +59,44 @@ export const settle = <V extends Sequence<Message>>(messages: V): Either<Pairing
  */
 export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
   const { calls, problems } = pair(messages)
-  if (problems.length === 0) return Object.freeze({ messages: messages as Settled<V>, repairs: Object.freeze([]) })
+  if (problems.length === 0) return freeze({ messages: messages as Settled<V>, repairs: noRepairs })
 
   const names = uniqueIds(calls)
   // By place and not by part: one object may stand in several places.
-  const madeAt = new Map(calls.map((call) => [key(call.place), call]))
-  const answeredAt = new Map(calls.flatMap((call) => (call.answer === undefined ? [] : [[key(call.answer.place), call] as const])))
+  const madeAt = new OwnMap<string, Call>()
+  const answeredAt = new OwnMap<string, Call>()
+  for (let index = 0; index < calls.length; index++) {
+    const call = calls[index] as Call
+    madeAt.set(key(call.place), call)
+    if (call.answer !== undefined) answeredAt.set(key(call.answer.place), call)
+  }
 
-  const result: Message[] = []
-  let position = 0
-  for (const message of messages) {
-    const moved: Message[] = []
-    const content = message.content.flatMap((part, index): readonly Part[] => {
+  const result = emptyList<Message>()
+  const { length } = messages
+  for (let position = 0; position < length; position++) {
+    const message = itemAt(messages, position)
+    const moved = emptyList<Message>()
+    const content = emptyList<Part>()
+    for (let index = 0; index < message.content.length; index++) {
+      const part = message.content[index] as Part
       const place = key({ position, part: index })
       if (part.type === 'tool_result') {
         const call = answeredAt.get(place)
-        return call?.adjacent === true ? [renamedResult(part, names.get(call))] : []
+        if (call?.adjacent === true) content[content.length] = renamedResult(part, names.get(call))
+        continue
       }
       const call = part.type === 'tool_call' ? madeAt.get(place) : undefined
-      if (part.type !== 'tool_call' || call === undefined) return [part]
-      if (!call.adjacent) moved.push(answerTo(call, names.get(call)))
-      return [renamedCall(part, names.get(call))]
-    })
+      if (part.type === 'tool_call' && call !== undefined) {
+        if (!call.adjacent) moved[moved.length] = answerTo(call, names.get(call))
+        content[content.length] = renamedCall(part, names.get(call))
+      } else content[content.length] = part
+    }
     if (content.length > 0 || message.content.length === 0)
-      result.push(same(content, message.content) ? message : Object.freeze({ ...message, content: Object.freeze(content) }))
-    for (const answer of moved) result.push(answer)
-    position += 1
+      result[result.length] = same(content, message.content) ? message : withContent(message, content)
+    for (let index = 0; index < moved.length; index++) result[result.length] = moved[index] as Message
   }
-  const repairs = problems.map((problem): Repair => Object.freeze({ problem, done: repairOf[problem._tag] }))
-  return Object.freeze({ messages: Object.freeze(result) as readonly Message[] as Settled<readonly Message[]>, repairs: Object.freeze(repairs) })
+  const repairs = mapEach(problems, (problem): Repair => freeze({ problem, done: repairOf[problem._tag] }))
+  return freeze({ messages: arrayOf(result) as Settled<readonly Message[]>, repairs })
 }
 
 /**
@@ -116,34 +106,10 @@ export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
  * @example
  * for (const message of interruptedResults(openCalls(history.view()), 'interrupted by the user')) history.append(message)
  */
-export const interruptedResults = (open: readonly Pick<OpenCall, 'id' | 'name'>[], reason: string): readonly Message[] =>
-  Object.freeze(open.map(({ id, name }) => toolResult(id, [text(reason)], { name, isError: true })))
-
-/** A pairing fault as a sentence for people. */
-export const pairingFaultText = ({ problems }: PairingFault): string => {
-  const [first] = problems
-  const more = problems.length > 1 ? `, and ${problems.length - 1} more` : ''
-  return `the conversation is not settled: ${first === undefined ? 'nothing is known of why' : problemText(first)}${more}; mend() derives one that is`
-}
-
-/** A pairing problem as a clause. */
-export const problemText = (problem: PairingProblem): string => {
-  const id = JSON.stringify(problem.id)
-  switch (problem._tag) {
-    case 'UnansweredCall':
-      return `the call ${id} at position ${problem.position} has no result`
-    case 'DuplicateCallId':
-      return `the call at position ${problem.position} has the id ${id} of the call at position ${problem.first.position}`
-    case 'OrphanResult':
-      return `the result at position ${problem.position} answers the call ${id}, which is nowhere`
-    case 'DuplicateResult':
-      return `the result at position ${problem.position} answers the call ${id}, which position ${problem.first.position} has answered`
-    case 'ResultBeforeCall':
-      return `the result at position ${problem.position} stands before its call ${id} at position ${problem.call.position}`
-    case 'ResultNotAdjacent':
-      return `the result at position ${problem.position} does not follow its call ${id} at position ${problem.call.position} directly`
-  }
-}
+export const interruptedResults = (
+  open: readonly Pick<OpenCall, 'id' | 'name'>[],
+  reason: string,
+): readonly Message[] => mapEach(open, ({ id, name }) => toolResult(id, [text(reason)], { name, isError: true }))
 
 const noResult = 'No result was recorded for this call.'
 
@@ -168,23 +134,28 @@ interface Call {
  * Walk the parts in order. `waiting` holds the calls that may be answered right now: those since the last thing that
  * was said. Anything but a result, in a later message than theirs, ends their turn.
  */
-const pair = (messages: Sequence<Message>): { readonly calls: readonly Call[]; readonly problems: readonly PairingProblem[] } => {
-  const calls: Call[] = []
-  const latest = new Map<string, Call>()
-  const found: { readonly at: PartPlace; readonly problem: PairingProblem }[] = []
-  const early: PartPlace[] = []
-  const note = (problem: PairingProblem): void => void found.push({ at: problem, problem })
-  let waiting = new Map<string, Call>()
+const pair = (
+  messages: Sequence<Message>,
+): { readonly calls: readonly Call[]; readonly problems: readonly PairingProblem[] } => {
+  const calls = emptyList<Call>()
+  const latest = new OwnMap<string, Call>()
+  const problems = emptyList<PairingProblem>()
+  const early = emptyList<PartPlace>()
+  const note = (problem: PairingProblem): void => {
+    problems[problems.length] = freeze(problem)
+  }
+  let waiting = new OwnMap<string, Call>()
   let turn = 0
-  let position = 0
-  for (const { content } of messages) {
-    if (content.length === 0 && waiting.size > 0) waiting = new Map()
+  const { length } = messages
+  for (let position = 0; position < length; position++) {
+    const { content } = itemAt(messages, position)
+    if (content.length === 0 && waiting.size > 0) waiting = new OwnMap()
     for (let part = 0; part < content.length; part++) {
       const current = content[part] as Part
       if (current.type === 'tool_result') {
         const place = { id: current.callId, position, part }
         const call = waiting.get(current.callId) ?? latest.get(current.callId)
-        if (call === undefined) early.push(place)
+        if (call === undefined) early[early.length] = place
         else if (call.answer !== undefined) note({ _tag: 'DuplicateResult', ...place, first: call.answer.place })
         else {
           call.answer = { place, part: current }
@@ -194,43 +165,57 @@ const pair = (messages: Sequence<Message>): { readonly calls: readonly Call[]; r
         }
         continue
       }
-      if (waiting.size > 0 && turn !== position) waiting = new Map()
+      if (waiting.size > 0 && turn !== position) waiting = new OwnMap()
       if (current.type !== 'tool_call') continue
       const call: Call = { place: { id: current.id, position, part }, answer: undefined, adjacent: false }
       const before = latest.get(current.id)
       if (before !== undefined) note({ _tag: 'DuplicateCallId', ...call.place, first: before.place })
-      calls.push(call)
+      calls[calls.length] = call
       latest.set(current.id, call)
       waiting.set(current.id, call)
       turn = position
     }
-    position += 1
   }
-  for (const call of calls) if (call.answer === undefined) note({ _tag: 'UnansweredCall', ...call.place })
-  for (const place of early) {
+  for (let index = 0; index < calls.length; index++) {
+    const { answer, place } = calls[index] as Call
+    if (answer === undefined) note({ _tag: 'UnansweredCall', ...place })
+  }
+  for (let index = 0; index < early.length; index++) {
+    const place = early[index] as PartPlace
     const call = latest.get(place.id)
-    note(call === undefined ? { _tag: 'OrphanResult', ...place } : { _tag: 'ResultBeforeCall', ...place, call: call.place })
+    note(
+      call === undefined
+        ? { _tag: 'OrphanResult', ...place }
+        : { _tag: 'ResultBeforeCall', ...place, call: call.place },
+    )
   }
-  const problems = found.toSorted((a, b) => a.at.position - b.at.position || a.at.part - b.at.part).map(({ problem }) => Object.freeze(problem))
-  return { calls, problems: Object.freeze(problems) }
+  return { calls, problems: freeze(sorted(problems, (a, b) => a.position - b.position || a.part - b.part)) }
 }
+
+/** V8 assigns the only item of a list instead of defining it, so that a setter on a prototype would run. */
+const sorted = <T>(list: T[], compare: (a: T, b: T) => number): readonly T[] =>
+  list.length < 2 ? arrayOf(list) : toSorted(list, compare)
+
+const toSorted: <T>(list: readonly T[], compare: (a: T, b: T) => number) => T[] = taken(Array.prototype.toSorted)
 
 /** An id of its own for every call whose id an earlier call has. */
 const uniqueIds = (calls: readonly Call[]): ReadonlyMap<Call, string> => {
-  const taken = new Set(calls.map(({ place }) => place.id))
-  const met = new Set<string>()
-  const times = new Map<string, number>()
-  const names = new Map<Call, string>()
-  for (const call of calls) {
+  const used = new OwnSet<string>()
+  for (let index = 0; index < calls.length; index++) used.add((calls[index] as Call).place.id)
+  const met = new OwnSet<string>()
+  const times = new OwnMap<string, number>()
+  const names = new OwnMap<Call, string>()
+  for (let index = 0; index < calls.length; index++) {
+    const call = calls[index] as Call
     const { id } = call.place
     if (!met.has(id)) {
       met.add(id)
       continue
     }
     let count = (times.get(id) ?? 1) + 1
-    while (taken.has(`${id}_${count}`)) count += 1
+    while (used.has(`${id}_${count}`)) count += 1
     times.set(id, count)
-    taken.add(`${id}_${count}`)
+    used.add(`${id}_${count}`)
     names.set(call, `${id}_${count}`)
   }
   return names
@@ -242,13 +227,31 @@ const key = ({ position, part }: Pick<PartPlace, 'position' | 'part'>): string =
 const answerTo = ({ place, answer }: Call, id: string = place.id): Message =>
   answer === undefined
     ? toolResult(id, noResult, { isError: true })
-    : Object.freeze({ role: 'tool', content: Object.freeze([renamedResult(answer.part, id)]) })
+    : freeze({ role: 'tool', content: freeze([renamedResult(answer.part, id)]) })
 
 const renamedCall = (part: ToolCallPart, id: string | undefined): ToolCallPart =>
-  id === undefined ? part : Object.freeze({ ...part, id })
+  id === undefined ? part : edited(part, (draft) => void (draft.id = id))
 
 const renamedResult = (part: ToolResultPart, id: string | undefined): ToolResultPart =>
-  id === undefined || id === part.callId ? part : Object.freeze({ ...part, callId: id })
+  id === undefined || id === part.callId ? part : edited(part, (draft) => void (draft.callId = id))
 
-const same = (left: readonly Part[], right: readonly Part[]): boolean =>
-  left.length === right.length && left.every((part, index) => part === right[index])
+const withContent = (message: Message, content: Part[]): Message => {
+  const parts = arrayOf(content)
+  return edited(message, (draft) => void (draft.content = parts as Draft<Message>['content']))
+}
+
+/**
+ * A new value that shares with the recorded one everything that the recipe leaves as it is. It is frozen here and not by
+ * Immer, which would freeze what it shares as well: of a conversation that was never recorded, that is its owner's.
+ */
+const edited = <T extends object>(value: T, recipe: (draft: Draft<T>) => void): T => freeze(produce(value, recipe))
+
+const { produce } = new Immer({ autoFreeze: false })
+
+const noRepairs: readonly Repair[] = freeze([])
+
+const same = (left: readonly Part[], right: readonly Part[]): boolean => {
+  if (left.length !== right.length) return false
+  for (let index = 0; index < left.length; index++) if (left[index] !== right[index]) return false
+  return true
+}

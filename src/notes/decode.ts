@@ -1,10 +1,9 @@
 /** From unknown data to a `Note`, or a fault that names the place. */
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { formatPath, NotJson, snapshot, type Path } from '../json/index.ts'
+import { NotJson, snapshot, type Path } from '../json/index.ts'
 import { isPageKind, pageKinds } from '../pages/index.ts'
+import type { NoteFault } from './fault.ts'
 import type { Note } from './note.ts'
-
-export type NoteFault = { readonly _tag: 'NotANote'; readonly path: Path; readonly expected: string }
 
 /**
  * Decode one note. The result is a frozen copy. Fields this version does not know are refused rather than dropped; an
@@ -22,9 +21,6 @@ export const decodeNote = (input: unknown): Either<NoteFault, Note> => {
   return problem === undefined ? right(value as Note) : left({ _tag: 'NotANote', ...problem }) // the shapes below are the definition of Note
 }
 
-/** A note fault as a sentence for people. */
-export const noteFaultText = (fault: NoteFault): string => `not a note: ${formatPath(fault.path) || 'it'} should be ${fault.expected}`
-
 type Problem = { readonly path: Path; readonly expected: string } | undefined
 type Field = readonly [expected: string, holds: (value: unknown) => boolean]
 type Shape = { readonly [field: string]: Field }
@@ -37,40 +33,68 @@ const isObject = (value: unknown): value is { readonly [key: string]: unknown } 
 const text: Field = ['a string', isText]
 const position: Field = ['a position (0, 1, 2, …)', isCount]
 const count: Field = ['a whole number from 0', isCount]
-const digest: Field = ['64 lowercase hexadecimal digits', (value) => isText(value) && /^[0-9a-f]{64}$/.test(value as string)]
+const digest: Field = [
+  '64 lowercase hexadecimal digits',
+  (value) => isText(value) && /^[0-9a-f]{64}$/.test(value as string),
+]
 const optional = ([expected, holds]: Field): Field => [expected, (value) => value === undefined || holds(value)]
 
 const usageShape: Shape = { input: count, output: count, cacheRead: optional(count), cacheWrite: optional(count) }
+
+const headShape: Shape = { size: count, root: digest }
 
 const shapes: { readonly [Type in Note['type']]: Shape } = {
   page: { position, kind: [`one of ${pageKinds.join(', ')}`, isPageKind] },
   pin: { position },
   unpin: { position },
-  summary: { from: position, to: position, sourceDigest: digest, text, model: optional(text), promptDigest: optional(digest) },
+  summary: {
+    from: position,
+    to: position,
+    sourceDigest: digest,
+    text,
+    model: optional(text),
+    promptDigest: optional(digest),
+  },
+  retraction: { from: position, to: position },
   receipt: {
     len: count,
+    head: optional([
+      'an object with size and root',
+      (value) => isObject(value) && fieldsOf(value, headShape) === undefined,
+    ]),
     contextDigest: digest,
     model: text,
     parameters: optional(['an object', isObject]),
-    usage: optional([`an object with ${Object.keys(usageShape).join(', ')}`, (value) => isObject(value) && fieldsOf(value, usageShape) === undefined]),
+    usage: optional([
+      `an object with ${Object.keys(usageShape).join(', ')}`,
+      (value) => isObject(value) && fieldsOf(value, usageShape) === undefined,
+    ]),
   },
   tool_started: { callId: text, name: text, arguments: optional(text) },
   seal: {},
-  application: { namespace: ['a string that is not empty', (value) => isText(value) && value !== ''], content: ['a JSON value', (value) => value !== undefined] },
+  application: {
+    namespace: ['a string that is not empty', (value) => isText(value) && value !== ''],
+    content: ['a JSON value', (value) => value !== undefined],
+  },
 }
 
 const aNote = (value: unknown): Problem => {
   if (!isObject(value)) return { path: [], expected: 'an object' }
   const { type, ...fields } = value
-  if (typeof type !== 'string' || !Object.hasOwn(shapes, type)) return { path: ['type'], expected: `one of ${Object.keys(shapes).join(', ')}` }
+  if (typeof type !== 'string' || !Object.hasOwn(shapes, type))
+    return { path: ['type'], expected: `one of ${Object.keys(shapes).join(', ')}` }
   const problem = fieldsOf(fields, shapes[type as Note['type']])
   if (problem !== undefined) return problem
-  if (type === 'summary' && (fields['from'] as number) >= (fields['to'] as number)) return { path: ['to'], expected: 'greater than `from`' }
+  if ((type === 'summary' || type === 'retraction') && (fields['from'] as number) >= (fields['to'] as number))
+    return { path: ['to'], expected: 'greater than `from`' }
   return undefined
 }
 
 const fieldsOf = (value: { readonly [key: string]: unknown }, shape: Shape): Problem => {
-  for (const name of Object.keys(value)) if (!Object.hasOwn(shape, name)) return { path: [name], expected: `one of the fields ${Object.keys(shape).join(', ')}` }
-  for (const [name, [expected, holds]] of Object.entries(shape)) if (!holds(value[name])) return { path: [name], expected }
+  for (const name of Object.keys(value))
+    if (!Object.hasOwn(shape, name))
+      return { path: [name], expected: `one of the fields ${Object.keys(shape).join(', ')}` }
+  for (const [name, [expected, holds]] of Object.entries(shape))
+    if (!holds(value[name])) return { path: [name], expected }
   return undefined
 }

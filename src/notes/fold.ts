@@ -1,7 +1,7 @@
 /** What the notes of a record say together. */
-import { digestOf } from '../digest/index.ts'
+import { digestOf } from '../proof/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import type { Sequence } from '../sequence/index.ts'
+import type { Range, Sequence } from '../sequence/index.ts'
 import type { Note } from './note.ts'
 
 /**
@@ -23,6 +23,10 @@ export const foldPages = (notes: Iterable<Note>): ReadonlyMap<number, PageKind |
   }
   return new Map([...touched].map((position) => [position, pinned.has(position) ? 'constraint' : tagged.get(position)]))
 }
+
+/** The positions that a note takes out of the conversation, if it is a retraction. `len` messages stand before it. */
+export const retractedBy = (note: Note, len: number): Range | undefined =>
+  note.type === 'retraction' && note.from < len ? { from: note.from, to: Math.min(note.to, len) } : undefined
 
 /**
  * The digest of a run of entries: SHA-256 over their JSON, one line each. A summary carries that of its source, so that

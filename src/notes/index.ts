@@ -1,3 +1,15 @@
-export { decodeNote, noteFaultText, type NoteFault } from './decode.ts'
-export { foldPages, rangeDigest } from './fold.ts'
-export type { ApplicationNote, Note, PageNote, PinNote, ReceiptNote, SealNote, SummaryNote, ToolStartedNote, Usage } from './note.ts'
+export { decodeNote } from './decode.ts'
+export { foldPages, rangeDigest, retractedBy } from './fold.ts'
+export type {
+  ApplicationNote,
+  Note,
+  PageNote,
+  PinNote,
+  ReceiptNote,
+  RetractionNote,
+  SealNote,
+  SummaryNote,
+  ToolStartedNote,
+  Usage,
+} from './note.ts'
+export type { NoteFault } from './fault.ts'

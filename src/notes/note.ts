@@ -5,28 +5,39 @@
 import type { Json, JsonObject } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 
-export type Note = PageNote | PinNote | SummaryNote | ReceiptNote | ToolStartedNote | SealNote | ApplicationNote
+/** Every kind of note, told apart by `type`. */
+export type Note =
+  PageNote | PinNote | SummaryNote | RetractionNote | ReceiptNote | ToolStartedNote | SealNote | ApplicationNote
 
 /** The entry at `position` is of another kind than it was classified as. The latest such note counts. */
 export interface PageNote {
+  /** Names the note. */
   readonly type: 'page'
+  /** The position of the entry. */
   readonly position: number
+  /** Its page kind from here on. */
   readonly kind: PageKind
 }
 
 /** From here on the entry at `position` is held as a `constraint`, or (`unpin`) no longer. */
 export interface PinNote {
+  /** Names the note. */
   readonly type: 'pin' | 'unpin'
+  /** The position of the entry. */
   readonly position: number
 }
 
 /** What the entries from `from` up to, not including, `to` say in short. */
 export interface SummaryNote {
+  /** Names the note. */
   readonly type: 'summary'
+  /** The first position. */
   readonly from: number
+  /** The position after the last one. */
   readonly to: number
   /** The `rangeDigest` of the entries it was made from. */
   readonly sourceDigest: string
+  /** The summary. */
   readonly text: string
   /** Who wrote it: a model's name, or that of a deterministic extractor. */
   readonly model?: string
@@ -34,21 +45,43 @@ export interface SummaryNote {
   readonly promptDigest?: string
 }
 
+/**
+ * From here on the messages from `from` up to, not including, `to` are no longer part of the conversation: they were
+ * popped, cleared, rewound or replaced. The record keeps them. Of a range that reaches beyond the messages before the
+ * note, only those count.
+ */
+export interface RetractionNote {
+  /** Names the note. */
+  readonly type: 'retraction'
+  /** The first position. */
+  readonly from: number
+  /** The position after the last one. */
+  readonly to: number
+}
+
 /** One model call: what exactly was sent, to whom, at which cost. */
 export interface ReceiptNote {
+  /** Names the note. */
   readonly type: 'receipt'
   /** How many messages the record had when the context was derived. */
   readonly len: number
+  /** The head of the record then: what was retracted later is in the context. */
+  readonly head?: { readonly size: number; readonly root: string }
   /** SHA-256 of the context that was sent. */
   readonly contextDigest: string
+  /** The name of the model. */
   readonly model: string
+  /** The other parameters of the request. */
   readonly parameters?: JsonObject
+  /** The tokens, as the provider counted them. */
   readonly usage?: Usage
 }
 
 /** Tokens, as the provider counted them. */
 export interface Usage {
+  /** Tokens of the request, cached ones included. */
   readonly input: number
+  /** Tokens of the answer. */
   readonly output: number
   /** Of `input`: read from the provider's prompt cache. */
   readonly cacheRead?: number
@@ -58,8 +91,11 @@ export interface Usage {
 
 /** Written before a tool runs, so that a run which died knows which calls may have had effects. */
 export interface ToolStartedNote {
+  /** Names the note. */
   readonly type: 'tool_started'
+  /** The id of the call. */
   readonly callId: string
+  /** The name of the tool. */
   readonly name: string
   /** The arguments of the call, as the model wrote them. */
   readonly arguments?: string
@@ -67,12 +103,16 @@ export interface ToolStartedNote {
 
 /** The record ends here: nothing is appended after it. */
 export interface SealNote {
+  /** Names the note. */
   readonly type: 'seal'
 }
 
 /** An application's own note. `namespace` keeps two applications apart: `com.example.app`. */
 export interface ApplicationNote {
+  /** Names the note. */
   readonly type: 'application'
+  /** The application: `com.example.app`. Not empty. */
   readonly namespace: string
+  /** Any JSON data. */
   readonly content: Json
 }

@@ -4,7 +4,8 @@
  * Constraint, plan and preference are promises that context derivation keeps, so they are never inferred: only an
  * explicit tag at append gives them.
  */
-import type { Sequence } from '../sequence/index.ts'
+import { arrayOf, emptyList, isArray, own } from '../json/index.ts'
+import { itemAt, type Sequence } from '../sequence/index.ts'
 import type { PageKind } from './kind.ts'
 
 /**
@@ -17,19 +18,28 @@ import type { PageKind } from './kind.ts'
  */
 export const classify = (message: unknown): PageKind => {
   if (typeof message !== 'object' || message === null) return 'conversation'
-  const { role, content } = message as { readonly role?: unknown; readonly content?: unknown }
+  const role = own(message as Shape, 'role')
   if (role === 'system' || role === 'developer') return 'bootstrap'
   if (role === 'tool') return 'evidence'
-  if (Array.isArray(content)) for (const part of content as readonly unknown[]) if (isToolResult(part)) return 'evidence'
+  const content = own(message as Shape, 'content')
+  if (isArray(content))
+    for (let index = 0; index < content.length; index++) if (isToolResult(content[index])) return 'evidence'
   return 'conversation'
 }
 
 /** The page kind of every message, in order. Frozen, same length. */
 export const classifyAll = (messages: Sequence<unknown>): readonly PageKind[] => {
-  const kinds: PageKind[] = []
-  for (const message of messages) kinds.push(classify(message))
-  return Object.freeze(kinds)
+  const kinds = emptyList<PageKind>()
+  const { length } = messages
+  for (let position = 0; position < length; position++) kinds[position] = classify(itemAt(messages, position))
+  return arrayOf(kinds)
+}
+
+interface Shape {
+  readonly role?: unknown
+  readonly content?: unknown
+  readonly type?: unknown
 }
 
 const isToolResult = (part: unknown): boolean =>
-  typeof part === 'object' && part !== null && (part as { readonly type?: unknown }).type === 'tool_result'
+  typeof part === 'object' && part !== null && own(part as Shape, 'type') === 'tool_result'

@@ -4,6 +4,8 @@
  * Source  ClawVM (arXiv 2604.10352), codetether-agent `session/pages.rs`
  */
 
+import { stringify } from '../json/index.ts'
+
 /** Every page kind, in the order in which the sidecar numbers them. */
 export const pageKinds = ['bootstrap', 'constraint', 'plan', 'preference', 'evidence', 'conversation'] as const
 Object.freeze(pageKinds) // the sidecar reads kinds by index from here
@@ -25,24 +27,31 @@ Object.freeze(residencyLevels)
  */
 export type ResidencyLevel = (typeof residencyLevels)[number]
 
+/** Whether a value is one of the page kinds. */
 export const isPageKind = (value: unknown): value is PageKind => typeof value === 'string' && codes[value] !== undefined
 
 /** The number of a page kind in the sidecar. Throws TypeError on anything else. */
 export const codeOf = (kind: PageKind): number => {
   const code = typeof kind === 'string' ? codes[kind] : undefined
   if (code !== undefined) return code
-  const found = typeof kind === 'string' ? JSON.stringify(kind) : `a ${typeof kind}`
-  throw new TypeError(`${found} is not a page kind; expected one of ${pageKinds.join(', ')}`)
+  const found = typeof kind === 'string' ? stringify(kind) : `a ${typeof kind}`
+  throw new TypeError(`${found} is not a page kind; expected one of ${kindList}`)
 }
 
+/** Whether a value is one of the residency levels. */
 export const isResidencyLevel = (value: unknown): value is ResidencyLevel =>
-  typeof value === 'string' && (residencyLevels as readonly string[]).includes(value)
+  value === 'full' || value === 'compressed' || value === 'structured' || value === 'pointer'
 
 /** The least of a page that any derived context holds: `structured` for bootstrap and constraint, else `pointer`. */
-export const minFidelity = (kind: PageKind): ResidencyLevel => paths[kind].at(-1) as ResidencyLevel
+export const minFidelity = (kind: PageKind): ResidencyLevel => {
+  const path = paths[kind]
+  return path[path.length - 1] as ResidencyLevel
+}
 
 /** The levels a page passes through when space is short, from `full` to its minimum. Frozen. */
 export const degradationPath = (kind: PageKind): readonly ResidencyLevel[] => paths[kind]
+
+const kindList = pageKinds.join(', ')
 
 const codes: { readonly [kind: string]: number } = Object.freeze(
   Object.assign(Object.create(null) as object, Object.fromEntries(pageKinds.map((kind, code) => [kind, code]))),

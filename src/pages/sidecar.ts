@@ -1,7 +1,7 @@
 /**
  * The sidecar: the page kind of every entry of a record, one byte each, beside the messages and never inside them.
  */
-import { collect, indexAt, iterate, seclude, sliceBounds, type Read } from '../sequence/index.ts'
+import { collect, indexAt, iterate, keptAt, seclude, sliceBounds, type Gaps, type Read } from '../sequence/index.ts'
 import { codeOf, pageKinds, type PageKind } from './kind.ts'
 
 declare class PagesBrand {
@@ -10,6 +10,7 @@ declare class PagesBrand {
 
 /** The page kinds of a view: as many as the view has entries, always. Branded: only a sidecar gives one. */
 export interface Pages extends PagesBrand, Iterable<PageKind> {
+  /** How many entries there are. */
   readonly length: number
   /** The kind at a position; a negative one counts from the end; `undefined` outside. */
   readonly at: (position: number) => PageKind | undefined
@@ -27,6 +28,9 @@ export interface Sidecar {
   readonly append: (kind: PageKind) => void
   /** The kinds from `start` up to, not including, `end`; bounds as in `Array.prototype.slice`. Cost: O(1). */
   readonly view: (start?: number, end?: number) => Pages
+  /** The kinds that are kept between gaps: those with a rank from `start` up to, not including, `end`. Cost: O(1). */
+  readonly kept: (gaps: Gaps | undefined, start: number, end: number) => Pages
+  /** How many kinds the column has. */
   readonly len: number
 }
 
@@ -54,8 +58,10 @@ export const createSidecar = (): Sidecar => {
     append,
     view: (from?: number, to?: number) => {
       const { start, end } = sliceBounds(len, from, to)
-      return new PageSpan(read, start, end) as unknown as Pages // the one place where pages are made
+      return new PageSpan(read, start, end) as unknown as Pages
     },
+    kept: (gaps: Gaps | undefined, start: number, end: number) =>
+      new PageSpan(gaps === undefined ? read : (rank) => read(keptAt(gaps, rank)), start, end) as unknown as Pages,
     get len() {
       return len
     },

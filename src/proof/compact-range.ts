@@ -4,11 +4,12 @@
  *
  * Source  RFC 6962 §2.1; https://github.com/transparency-dev/merkle, `compact`
  */
-import { portableSha256, type Hash } from '../digest/index.ts'
+import { portableSha256, type Hash } from './sha256.ts'
 import { emptyRoot, nodeHash } from './hashes.ts'
 
 /** A tree of `size` leaves as its peaks. A value: appending gives another one. */
 export interface CompactRange {
+  /** How many leaves there are. */
   readonly size: number
   /** The roots of its perfect subtrees, from left to right. */
   readonly peaks: readonly Uint8Array[]
@@ -25,7 +26,11 @@ export const emptyRange: CompactRange = Object.freeze({ size: 0, peaks: Object.f
  *
  * Cost    amortised one hash; as many as the size has trailing 1 bits
  */
-export const appendLeaf = ({ size, peaks }: CompactRange, leaf: Uint8Array, hash: Hash = portableSha256): CompactRange => {
+export const appendLeaf = (
+  { size, peaks }: CompactRange,
+  leaf: Uint8Array,
+  hash: Hash = portableSha256,
+): CompactRange => {
   const next = [...peaks]
   let last = leaf
   for (let rest = size; rest % 2 === 1; rest = (rest - 1) / 2) last = nodeHash(next.pop() as Uint8Array, last, hash) // a peak for each 1 bit

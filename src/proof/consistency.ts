@@ -3,7 +3,7 @@
  *
  * Source  RFC 6962 §2.1.2; RFC 9162 §2.1.4.2 for the verification
  */
-import { portableSha256, type Hash } from '../digest/index.ts'
+import { portableSha256, type Hash } from './sha256.ts'
 import { treeRoot } from './compact-range.ts'
 import { areHashes, equalBytes, nodeHash } from './hashes.ts'
 import { largestPowerBelow } from './inclusion.ts'
@@ -14,7 +14,11 @@ import { largestPowerBelow } from './inclusion.ts'
  * Cost    O(leaves) hashes; the proof has at most log2(leaves) + 1
  * Throws  RangeError, if `oldSize` is not from 1 to the number of leaves: everything extends the empty tree
  */
-export const consistencyProof = (oldSize: number, leaves: readonly Uint8Array[], hash: Hash = portableSha256): readonly Uint8Array[] => {
+export const consistencyProof = (
+  oldSize: number,
+  leaves: readonly Uint8Array[],
+  hash: Hash = portableSha256,
+): readonly Uint8Array[] => {
   if (!Number.isSafeInteger(oldSize) || oldSize < 1 || oldSize > leaves.length)
     throw new RangeError(`an older tree has from 1 to ${leaves.length} leaves, not ${oldSize}`)
   const proof: Uint8Array[] = []
@@ -35,11 +39,17 @@ export const consistencyProof = (oldSize: number, leaves: readonly Uint8Array[],
   return Object.freeze(proof.toReversed())
 }
 
+/** What `verifyConsistency` checks: that a tree extends an earlier one. */
 export interface Consistency {
+  /** How many leaves the earlier tree had. */
   readonly oldSize: number
+  /** Its root: 32 bytes. */
   readonly oldRoot: Uint8Array
+  /** How many leaves the tree has now. */
   readonly size: number
+  /** Its root: 32 bytes. */
   readonly root: Uint8Array
+  /** The hashes that `consistencyProof` gave, in order. */
   readonly proof: readonly Uint8Array[]
 }
 
@@ -47,7 +57,10 @@ export interface Consistency {
  * Whether the proof shows that the tree with `root` extends the one with `oldRoot`. Never throws. An empty old tree is
  * refused: that something extends it says nothing.
  */
-export const verifyConsistency = ({ oldSize, oldRoot, size, root, proof }: Consistency, hash: Hash = portableSha256): boolean => {
+export const verifyConsistency = (
+  { oldSize, oldRoot, size, root, proof }: Consistency,
+  hash: Hash = portableSha256,
+): boolean => {
   if (!Number.isSafeInteger(oldSize) || !Number.isSafeInteger(size) || oldSize < 1 || oldSize > size) return false
   if (oldSize === size) return proof.length === 0 && equalBytes(oldRoot, root)
   if (!areHashes([oldRoot, ...proof], root.length)) return false

@@ -3,11 +3,15 @@
  *
  * Source  RFC 6962 §2.1
  */
-import { portableSha256, type Hash } from '../digest/index.ts'
+import { portableSha256, type Hash } from './sha256.ts'
+
+/** The byte that a leaf's content is hashed behind. */
+export const leafMark = 0
 
 /** The hash of a leaf's content. Everything else in this folder takes leaves as these hashes. */
 export const leafHash = (content: Uint8Array, hash: Hash = portableSha256): Uint8Array => {
-  const bytes = new Uint8Array(content.length + 1) // starts with the 0 that marks a leaf
+  const bytes = new Uint8Array(content.length + 1)
+  bytes[0] = leafMark
   bytes.set(content, 1)
   return hash(bytes)
 }
@@ -24,6 +28,7 @@ export const nodeHash = (left: Uint8Array, right: Uint8Array, hash: Hash = porta
 /** The root of the tree that has no leaf. */
 export const emptyRoot = (hash: Hash = portableSha256): Uint8Array => hash(new Uint8Array(0))
 
+/** Whether two byte arrays are equal. */
 export const equalBytes = (left: Uint8Array, right: Uint8Array): boolean => {
   if (left.length !== right.length) return false
   for (let index = 0; index < left.length; index++) if (left[index] !== right[index]) return false

@@ -3,7 +3,7 @@
  *
  * Source  RFC 6962 §2.1.1; RFC 9162 §2.1.3.2 for the verification
  */
-import { portableSha256, type Hash } from '../digest/index.ts'
+import { portableSha256, type Hash } from './sha256.ts'
 import { treeRoot } from './compact-range.ts'
 import { areHashes, equalBytes, nodeHash } from './hashes.ts'
 
@@ -13,12 +13,18 @@ import { areHashes, equalBytes, nodeHash } from './hashes.ts'
  * Cost    O(leaves) hashes; the proof has at most log2(leaves) + 1
  * Throws  RangeError, if no leaf stands there
  */
-export const inclusionProof = (position: number, leaves: readonly Uint8Array[], hash: Hash = portableSha256): readonly Uint8Array[] =>
+export const inclusionProof = (
+  position: number,
+  leaves: readonly Uint8Array[],
+  hash: Hash = portableSha256,
+): readonly Uint8Array[] =>
   Object.freeze(siblingsOf(position, leaves.length).map(({ start, end }) => treeRoot(leaves.slice(start, end), hash)))
 
 /** A subtree: the leaves from `start` up to, not including, `end`. */
 export interface Subtree {
+  /** The position of its first leaf. */
   readonly start: number
+  /** The position after its last leaf. */
   readonly end: number
 }
 
@@ -29,7 +35,8 @@ export interface Subtree {
  * Throws  RangeError, if no leaf stands there
  */
 export const siblingsOf = (position: number, size: number): readonly Subtree[] => {
-  if (!Number.isSafeInteger(position) || position < 0 || position >= size) throw new RangeError(`there is no leaf at position ${position} of ${size}`)
+  if (!Number.isSafeInteger(position) || position < 0 || position >= size)
+    throw new RangeError(`there is no leaf at position ${position} of ${size}`)
   const siblings: Subtree[] = []
   let start = 0
   let end = size
@@ -46,18 +53,25 @@ export const siblingsOf = (position: number, size: number): readonly Subtree[] =
   return Object.freeze(siblings.toReversed())
 }
 
+/** What `verifyInclusion` checks: that a leaf stands in a tree. */
 export interface Inclusion {
+  /** The position of the leaf. */
   readonly position: number
   /** How many leaves the tree has. */
   readonly size: number
   /** The hash of the leaf. */
   readonly leaf: Uint8Array
+  /** The hashes that `inclusionProof` gave, in order. */
   readonly proof: readonly Uint8Array[]
+  /** The root of the tree: 32 bytes. */
   readonly root: Uint8Array
 }
 
 /** Whether the proof shows that the leaf stands at that position of the tree with that root. Never throws. */
-export const verifyInclusion = ({ position, size, leaf, proof, root }: Inclusion, hash: Hash = portableSha256): boolean => {
+export const verifyInclusion = (
+  { position, size, leaf, proof, root }: Inclusion,
+  hash: Hash = portableSha256,
+): boolean => {
   if (!Number.isSafeInteger(position) || !Number.isSafeInteger(size) || position < 0 || position >= size) return false
   if (!areHashes([leaf, ...proof], root.length)) return false
   let node = position

@@ -6,151 +6,176 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import type { History, Position } from '../history/index.ts'
 import type { Json, JsonArray, JsonObject } from '../json/index.ts'
 import { classOf, encodeValue } from './encode.ts'
+import { attempt, tell, textFrom, timeFrom, within } from './guarded.ts'
 import { positionOf, settingsOf, type Settings } from './log.ts'
-import { fieldNames, isoTime, type CallRecord, type OutcomeSummary, type Speaker } from './record.ts'
+import { randomId } from './random-id.ts'
+import { fieldNames, isoTime, speakers, type BegunRecord, type CallRecord, type OutcomeSummary } from './record.ts'
+import { watched } from './stream.ts'
+import type { Call, CallContext, Outcome, Signal } from './call-context.ts'
 
-/** A call that is to be made. Nothing in it need be JSON. */
-export interface Call<T = unknown> {
-  readonly methodName: string
-  readonly args?: readonly unknown[]
-  readonly kwargs?: { readonly [name: string]: unknown }
-  /** Default: `user` for a call of its own, `tool` for one inside another. */
-  readonly speaker?: Speaker
-  /** Default: a new one. A call that has a record by this id gets no second one. */
-  readonly callId?: string
-  /** The call that this one is made in. Default: the current one of the log's scope, if it has a scope. */
-  readonly parent?: CallContext
-  /** Default: that of the parent. */
-  readonly traceId?: string
-  readonly programSource?: string
-  readonly artifactHit?: boolean
-  /** Fields of your own for the record. They can't replace any of its own. */
-  readonly fields?: { readonly [name: string]: unknown }
-  /** When it aborts, the call has ended, whether or not its body has: as `timeout` if its reason is a TimeoutError. */
-  readonly signal?: Signal
-  /** How a value counts, where failure is a value: what is given here replaces what would stand in the summary. */
-  readonly summarize?: (value: T) => Partial<OutcomeSummary> & { readonly errorMessage?: string }
-  /** Whether a call that threw may succeed when it is made again. Default: if the error has a `retriable` that is true. */
-  readonly retriable?: (error: unknown) => boolean
-}
-
-/** The call that is being made, for its body. */
-export interface CallContext {
-  readonly callId: string
-  readonly traceId?: string
-  readonly depth: number
-  readonly signal?: Signal
-  /** Record a call inside this one, in the same log. */
-  readonly recordCall: <T>(call: Omit<Call<T>, 'parent'>, body: (context: CallContext) => T | PromiseLike<T>) => Promise<T>
-}
-
-/** An `AbortSignal`, as far as it is needed here. */
-export interface Signal {
-  readonly aborted: boolean
-  readonly reason: unknown
-  readonly addEventListener: (type: 'abort', listener: () => void) => void
-  readonly removeEventListener: (type: 'abort', listener: () => void) => void
-}
-
-/** How a call ended: with a value, or with what was thrown (which may be `undefined`). */
-export type Outcome<T = unknown> = { readonly value: T } | { readonly error: unknown }
-
-/** A call that has begun. */
+/** A call that has begun, of `startCall`. */
 export interface StartedCall<T = unknown> {
+  /** The call, for the inner calls it makes. */
   readonly context: CallContext
-  /** The call has ended: append its record, unless there is one by its id. Never throws; says what it did. */
+  /** End the call: append its record, unless its id has one. Never throws. Returns what it did. */
   readonly finish: (outcome: Outcome<T>) => Finished
 }
 
+/** What `finish` did: appended the record at `position`; found that the call has one (`duplicate`); or failed. */
 export type Finished =
+  /** The position of the record. */
   | { readonly appended: true; readonly position: Position }
+  /** The position of the record. */
   | { readonly appended: false; readonly reason: 'duplicate'; readonly position: Position }
+  /** What the append threw. */
   | { readonly appended: false; readonly reason: 'failed'; readonly error: unknown }
 
 /**
  * Make a call and append its record when it has ended.
  *
- * What the body returns is returned, what it throws is thrown, unchanged. If `call.signal` aborts first, its reason is
- * thrown and the body's own end is ignored; if it has aborted before, the body is not run. However often the body
- * tries, it is one call.
+ * The caller gets what the body returns or throws, unchanged. If `call.signal` aborts first, its reason is thrown and
+ * the end of the body is ignored; if it has aborted before, the body is not run. However often the body retries, it is
+ * one call. A body that returns a stream or an async iterable has ended when that ends: with its error, or as `aborted`
+ * if the reader stops early.
+ *
+ * No function of the host (`newId`, `now`, `scope`, `telemetry`, the content store) keeps the body from running or loses
+ * the record, whatever it does. On a durable log (`openCallLog`) the start is stored before the body runs, and the
+ * record before this resolves.
  *
  * Cost    that of encoding the arguments, and of one append (bench: records)
+ * @param log a log of `createCallLog` or `openCallLog`, or any history of call records
+ * @param call what is called, by whom, with which arguments
+ * @param body makes the call; it gets the context that inner calls need
+ * @returns what the body returns
+ * @throws what the body throws, or the reason of the signal
  * @example
  * await recordCall(log, { methodName: 'search', args: ['open invoices'] }, async (context) =>
  *   context.recordCall({ methodName: 'fetch', args: [url] }, () => fetch(url)))
  */
-export const recordCall = async <T>(
+export const recordCall = <T>(
   log: History<CallRecord>,
   call: Call<T>,
   body: (context: CallContext) => T | PromiseLike<T>,
+): Promise<T> => recordWithin(log, call, undefined, body)
+
+const recordWithin = async <T>(
+  log: History<CallRecord>,
+  call: Call<T>,
+  parent: CallContext | undefined,
+  body: (context: CallContext) => T | PromiseLike<T>,
 ): Promise<T> => {
-  const { context, finish } = startCall(log, call)
+  const { context, finish, stored } = begin(log, call, parent)
   const { scope } = settingsOf(log)
+  await stored()
   let value: T
   try {
-    const work = (): T | PromiseLike<T> => body(context)
-    value = await unlessAborted(call.signal, () => (scope === undefined ? work() : scope.run(context, work)))
+    const run = scope === undefined ? undefined : (work: () => unknown) => scope.run(context, work)
+    value = await unlessAborted(context.signal, () => within(run, () => body(context)))
   } catch (error) {
     finish({ error })
+    await stored()
     throw error
   }
-  finish({ value })
-  return value
+  let aborted: (() => void) | undefined
+  const stream = watched(value, (outcome) => {
+    aborted?.()
+    finish(outcome as Outcome<T>)
+  })
+  if (stream === undefined) {
+    finish({ value })
+    await stored()
+    return value
+  }
+  const { signal } = context
+  if (signal !== undefined) aborted = listen(signal, () => finish({ error: signal.reason }))
+  return stream.value as T
 }
 
 /**
  * Begin a call whose end you see elsewhere: in a callback, an event, another turn. Arguments are kept as they are now.
+ * It never throws.
  *
+ * @param log as for `recordCall`
+ * @param call what is called, by whom, with which arguments
+ * @returns the context for inner calls, and `finish`, which appends the record
  * @example
  * const call = startCall(log, { methodName: 'deploy', args: ['staging'] })
  * socket.once('done', (report) => call.finish({ value: report }))
  * socket.once('error', (error) => call.finish({ error }))
  */
 export const startCall = <T>(log: History<CallRecord>, call: Call<T>): StartedCall<T> => {
+  const { context, finish, stored } = begin(log, call, undefined)
+  void stored()
+  return Object.freeze({ context, finish })
+}
+
+interface BegunCall<T> extends StartedCall<T> {
+  /** On a durable log: what there is of the call is stored when this resolves. It never rejects. */
+  readonly stored: () => Promise<void>
+}
+
+const begin = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | undefined): BegunCall<T> => {
   const settings = settingsOf(log)
-  const parent = call.parent ?? settings.scope?.getStore()
-  const traceId = (call.traceId ?? parent?.traceId)?.toWellFormed()
-  const callId = String(call.callId ?? settings.newId()).toWellFormed()
-  const depth = parent === undefined ? 0 : parent.depth + 1
-  const startedAt = settings.now()
+  const parent = parentOf(call, given, settings)
+  const traceId = textFrom(() => call.traceId) ?? parent?.traceId
+  const callId = idOf(log, call, settings)
+  const startedAt = timeFrom(settings.now)
+  const signal = attempt(
+    () => call.signal,
+    () => undefined,
+  )
+  const methodName = nameOf(
+    attempt(
+      () => call.methodName,
+      () => unreadable,
+    ),
+  )
+  const speaker = attempt(
+    () => speakers.find((each) => each === call.speaker),
+    () => undefined,
+  )
+  const artifactHit = attempt(
+    () => call.artifactHit,
+    () => undefined,
+  )
+  const programSource = kept(() => call.programSource, 'programSource', settings, sourceLength)
   // Now and not at the end: the body may change them.
-  const begun = {
-    args: listOf(keep(call.args ?? [], 'args', settings)),
-    kwargs: objectOf(keep(call.kwargs ?? {}, 'kwargs', settings)),
-    fields: ownFields(call.fields, settings),
+  const begun: BegunRecord = {
+    ...ownFields(() => call.fields, settings),
+    callId,
+    speaker: speaker ?? (parent === undefined ? 'user' : 'tool'),
+    methodName,
+    args: listOf(kept(() => call.args ?? [], 'args', settings) ?? []),
+    kwargs: objectOf(kept(() => call.kwargs ?? {}, 'kwargs', settings) ?? {}),
+    ...(traceId !== undefined && { traceId }),
+    ...(parent !== undefined && { parentCallId: parent.callId }),
+    depth: parent === undefined ? 0 : parent.depth + 1,
+    startedAt: isoTime(startedAt),
+    ...(programSource !== undefined && { programSource: textOf(programSource) }),
+    ...(typeof artifactHit === 'boolean' && { artifactHit }),
   }
   const context: CallContext = Object.freeze({
     callId,
     ...(traceId !== undefined && { traceId }),
-    depth,
-    ...(call.signal !== undefined && { signal: call.signal }),
+    depth: begun.depth,
+    ...(signal !== undefined && { signal }),
     recordCall: <U>(inner: Omit<Call<U>, 'parent'>, body: (context: CallContext) => U | PromiseLike<U>) =>
-      recordCall<U>(log, { ...inner, parent: context }, body),
+      recordWithin<U>(log, inner, context, body),
   })
+  settings.started?.(begun)
 
   const recordOf = (outcome: Outcome<T>): CallRecord => {
-    const endedAt = settings.now()
+    const endedAt = timeFrom(settings.now)
     const { errorMessage, ...outcomeSummary } = summaryOf(outcome, call, settings)
-    const contentRef = 'value' in outcome && outcomeSummary.ok ? settings.content?.put(outcome.value, { redact: settings.redact, path: ['content'] }) : undefined
+    const content = 'value' in outcome && outcomeSummary.ok ? keepContent(outcome.value, settings) : {}
     return {
-      ...begun.fields,
-      callId,
+      ...begun,
       timestamp: isoTime(endedAt),
-      speaker: call.speaker ?? (parent === undefined ? 'user' : 'tool'),
-      methodName: nameOf(call.methodName),
-      args: begun.args,
-      kwargs: begun.kwargs,
       outcomeSummary,
-      ...(traceId !== undefined && { traceId }),
-      ...(parent !== undefined && { parentCallId: parent.callId }),
-      depth,
-      startedAt: isoTime(startedAt),
       durationMs: Math.max(0, endedAt - startedAt),
       ...(outcomeSummary.errorType !== null && { errorType: outcomeSummary.errorType }),
       ...(errorMessage !== undefined && { errorMessage }),
-      ...(call.programSource !== undefined && { programSource: textOf(keep(call.programSource, 'programSource', settings, sourceLength)) }),
-      ...(call.artifactHit !== undefined && { artifactHit: call.artifactHit }),
-      ...(contentRef !== undefined && (isRight(contentRef) ? { contentRef: contentRef.right } : { contentFault: contentRef.left._tag })),
+      ...content,
     }
   }
 
@@ -166,56 +191,149 @@ export const startCall = <T>(log: History<CallRecord>, call: Call<T>): StartedCa
     }
   }
 
-  return Object.freeze({
+  return {
     context,
     finish: (outcome: Outcome<T>) => {
       const finished = Object.freeze(append(outcome))
-      try {
+      inProgress.get(log)?.delete(callId)
+      tell(() =>
         settings.telemetry?.({
           callId,
-          methodName: call.methodName,
+          methodName,
           historyRecordAppended: finished.appended,
           conversationHistorySize: log.len,
           ...(!finished.appended && { reason: finished.reason }),
           ...('error' in finished && { error: finished.error }),
-        })
-      } catch {
-        // Whoever watches must not harm who is watched; and there is nobody to tell but the watcher.
-      }
+        }),
+      )
       return finished
     },
-  })
+    stored: async () => settings.stored?.(),
+  }
 }
+
+/** The call that a call is made in, read once: it may come from anywhere. */
+const parentOf = (
+  call: Call<never>,
+  given: CallContext | undefined,
+  { scope }: Settings,
+): { readonly callId: string; readonly traceId: string | undefined; readonly depth: number } | undefined => {
+  const parent =
+    given ??
+    attempt(
+      () => call.parent ?? scope?.getStore(),
+      () =>
+        attempt(
+          () => scope?.getStore(),
+          () => undefined,
+        ),
+    )
+  const callId = textFrom(() => parent?.callId)
+  if (callId === undefined) return undefined
+  const depth = attempt(
+    () => parent?.depth,
+    () => undefined,
+  )
+  return {
+    callId,
+    traceId: textFrom(() => parent?.traceId),
+    depth: Number.isSafeInteger(depth) && (depth as number) >= 0 ? (depth as number) : 0,
+  }
+}
+
+/** The id that the caller gives. Otherwise a new one: one that a call has already would cost this one its record. */
+const idOf = (log: History<CallRecord>, call: Call<never>, settings: Settings): string => {
+  const given = attempt(
+    () => (call.callId === undefined ? undefined : String(call.callId).toWellFormed()),
+    () => undefined,
+  )
+  if (given !== undefined) return given
+  let open = inProgress.get(log)
+  if (open === undefined) inProgress.set(log, (open = new Set()))
+  const made = textFrom(settings.newId)
+  const callId =
+    made === undefined || made === '' || open.has(made) || positionOf(log, made) !== undefined ? randomId() : made
+  open.add(callId)
+  return callId
+}
+
+/** The ids that calls without a record have been given. */
+const inProgress = new WeakMap<History<CallRecord>, Set<string>>()
+
+/** Where a content store keeps the value, or why there is none. */
+const keepContent = (value: unknown, settings: Settings): { readonly [field: string]: string } =>
+  attempt(
+    () => {
+      const ref = settings.content?.put(value, { redact: settings.redact, path: ['content'] })
+      if (ref === undefined) return {}
+      return isRight(ref) ? { contentRef: String(ref.right) } : { contentFault: String(ref.left._tag) }
+    },
+    () => ({ contentFault: 'ContentStoreThrew' }),
+  )
 
 /** The result of a work, or the reason of a signal that aborts before it is there. */
 const unlessAborted = <T>(signal: Signal | undefined, work: () => T | PromiseLike<T>): T | PromiseLike<T> => {
   if (signal === undefined) return work()
   return new Promise<T>((resolve, reject) => {
-    const abort = (): void => reject(signal.reason)
-    if (signal.aborted) return abort()
-    signal.addEventListener('abort', abort)
+    const abort = (): void =>
+      reject(
+        attempt(
+          () => signal.reason,
+          () => new Error('the call was aborted'),
+        ),
+      )
+    const isAborted = attempt(
+      () => signal.aborted,
+      () => false,
+    )
+    if (isAborted) return abort()
+    const stop = listen(signal, abort)
     const begun = (async () => work())()
-    void begun.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort))
+    void begun.then(resolve, reject).finally(stop)
     return undefined
   })
+}
+
+/** Listen for the end of a signal, as far as it can be listened to. Returns how to stop. */
+const listen = (signal: Signal, abort: () => void): (() => void) => {
+  const nothing = (): undefined => undefined
+  attempt(() => signal.addEventListener('abort', abort), nothing)
+  return () => void attempt(() => signal.removeEventListener('abort', abort), nothing)
 }
 
 /** Program source is worth more room than other text: what reads it needs it whole. */
 const sourceLength = 100_000
 
 const keep = (value: unknown, field: string, { limits, redact }: Settings, length?: number): Json =>
-  encodeValue(value, { limits: length === undefined ? limits : { ...limits, string: length, size: length + 2 }, redact, path: [field] }).value
+  encodeValue(value, {
+    limits: length === undefined ? limits : { ...limits, string: length, size: length + 2 },
+    redact,
+    path: [field],
+  }).value
 
-const ownFields = (fields: Call['fields'], { limits, redact }: Settings): JsonObject =>
-  fields === undefined ? {} : Object.fromEntries(Object.entries(objectOf(encodeValue(fields, { limits, redact }).value)).filter(([name]) => !fieldNames.has(name)))
+/** A field of the call, as it is kept; undefined, if there is none. */
+const kept = (read: () => unknown, field: string, settings: Settings, length?: number): Json | undefined => {
+  const value = attempt(read, () => unreadable)
+  return value === undefined ? undefined : keep(value, field, settings, length)
+}
+
+/** What stands for something that throws when it is read. */
+const unreadable = '[unreadable]'
+
+const ownFields = (read: () => unknown, { limits, redact }: Settings): JsonObject => {
+  const fields = attempt(read, () => undefined)
+  if (fields === undefined) return {}
+  const all = Object.entries(objectOf(encodeValue(fields, { limits, redact }).value))
+  return Object.fromEntries(all.filter(([name]) => !fieldNames.has(name)))
+}
 
 type Summary = OutcomeSummary & { readonly errorMessage?: string }
 
 const summaryOf = <T>(outcome: Outcome<T>, call: Call<T>, settings: Settings): Summary =>
   'value' in outcome ? summaryOfValue(outcome.value, call, settings) : summaryOfError(outcome.error, call, settings)
 
-const summaryOfValue = <T>(value: T, { summarize }: Call<T>, settings: Settings): Summary => {
-  const { status, ok: good, errorType, errorMessage, retriable, valueClass, ...others } = summarized(value, summarize)
+const summaryOfValue = <T>(value: T, call: Call<T>, settings: Settings): Summary => {
+  const { status, ok: good, errorType, errorMessage, retriable, valueClass, ...others } = summarized(value, call)
   const ok = good !== false
   const kind = typeof valueClass === 'string' ? valueClass : kindOf(value)
   return {
@@ -230,9 +348,10 @@ const summaryOfValue = <T>(value: T, { summarize }: Call<T>, settings: Settings)
 }
 
 /** What the caller says of a value; nothing, if it throws: then it stands as a value. */
-const summarized = <T>(value: T, summarize: Call<T>['summarize']): JsonObject => {
-  if (summarize === undefined) return {}
+const summarized = <T>(value: T, call: Call<T>): JsonObject => {
   try {
+    const { summarize } = call
+    if (summarize === undefined) return {}
     const given: unknown = summarize(value)
     return typeof given === 'object' && given !== null ? objectOf(encodeValue(given).value) : {}
   } catch {
@@ -240,15 +359,21 @@ const summarized = <T>(value: T, summarize: Call<T>['summarize']): JsonObject =>
   }
 }
 
-const summaryOfError = <T>(error: unknown, { signal, retriable }: Call<T>, settings: Settings): Summary => {
+const isReasonOf = (error: unknown, call: Call<never>): boolean =>
+  attempt(
+    () => call.signal?.aborted === true && call.signal.reason === error,
+    () => false,
+  )
+
+const summaryOfError = (error: unknown, call: Call<never>, settings: Settings): Summary => {
   const errorType = errorTypeOf(error)
   const message = messageOf(error)
-  const aborted = errorType === 'AbortError' || (signal?.aborted === true && signal.reason === error)
+  const aborted = errorType === 'AbortError' || isReasonOf(error, call)
   return {
     status: errorType === 'TimeoutError' ? 'timeout' : aborted ? 'aborted' : 'error',
     ok: false,
     errorType,
-    retriable: isRetriable(error, retriable),
+    retriable: isRetriable(error, call),
     ...(message !== undefined && { errorMessage: textOf(keep(message, 'errorMessage', settings)) }),
   }
 }
@@ -256,7 +381,11 @@ const summaryOfError = <T>(error: unknown, { signal, retriable }: Call<T>, setti
 /** The name of an error, the tag of a fault, or the type of whatever else was thrown. */
 const errorTypeOf = (error: unknown): string => {
   try {
-    const { name, message, _tag } = (error ?? {}) as { readonly name?: unknown; readonly message?: unknown; readonly _tag?: unknown }
+    const { name, message, _tag } = (error ?? {}) as {
+      readonly name?: unknown
+      readonly message?: unknown
+      readonly _tag?: unknown
+    }
     if (typeof _tag === 'string' && _tag !== '') return nameOf(_tag)
     if (typeof name === 'string' && name !== '' && typeof message === 'string') return nameOf(name)
     return kindOf(error) ?? 'undefined'
@@ -275,9 +404,12 @@ const messageOf = (error: unknown): string | undefined => {
   }
 }
 
-const isRetriable = (error: unknown, retriable: Call['retriable']): boolean => {
+const isRetriable = (error: unknown, call: Call<never>): boolean => {
   try {
-    return retriable === undefined ? (error as { readonly retriable?: unknown } | null | undefined)?.retriable === true : retriable(error)
+    const { retriable } = call
+    return retriable === undefined
+      ? (error as { readonly retriable?: unknown } | null | undefined)?.retriable === true
+      : retriable(error) === true
   } catch {
     return false
   }
@@ -294,7 +426,11 @@ const kindOf = (value: unknown): string | undefined => {
   }
 }
 
-const nameOf = (name: unknown): string => String(name).slice(0, 200).toWellFormed()
+const nameOf = (name: unknown): string =>
+  attempt(
+    () => String(name).slice(0, 200).toWellFormed(),
+    () => unreadable,
+  )
 const textOf = (value: Json): string => (typeof value === 'string' ? value : JSON.stringify(value))
 
 // A redactor may have put something else where they stood.

@@ -4,47 +4,53 @@
  */
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import type { Json } from '../json/index.ts'
+import type { ContentFault } from './fault.ts'
 import { encodeValue, type EncodeOptions } from './encode.ts'
 import { randomId } from './random-id.ts'
 
+/** The bounds of a content store. */
 export interface ContentStoreOptions {
-  /** How many values. Default: 128. */
+  /** The most values it keeps. Default: 128. */
   readonly entries?: number
-  /** Bytes of all of them together, as JSON text in UTF-8. Default: 2 MiB. */
+  /** The most bytes it keeps, as JSON text in UTF-8. Default: 2 MiB. */
   readonly bytes?: number
-  /** Milliseconds that a value is kept after it was put. Default: for as long as there is room. */
+  /** How long it keeps a value, in milliseconds. Default: while there is room. */
   readonly ttlMs?: number
-  /** Milliseconds since 1970. Default: `Date.now`. */
+  /** The clock: milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number
-  /** A name for this store that no other has. Default: a random one. */
+  /** A unique name for this store. Default: a random one. */
   readonly id?: string
 }
 
+/** Whole values of calls, behind references. */
 export interface ContentStore {
-  /** Keep a value as JSON data; what was not asked for the longest makes room. Cost: that of `encodeValue`. */
+  /** Keep a value as JSON data and return its reference. Removes the least recently used values to make room. Cost: that of `encodeValue`. */
   readonly put: (value: unknown, options?: Pick<EncodeOptions, 'redact' | 'path'>) => Either<ContentFault, string>
-  /** A copy of the value, or a fault that says why there is none. */
+  /** Return a copy of the value, or a fault that says why there is none. */
   readonly get: (ref: string) => Either<ContentFault, Json>
+  /** How many values it has now. */
   readonly entries: number
+  /** How many bytes they take, as JSON text in UTF-8. */
   readonly bytes: number
 }
 
-export type ContentFault =
-  /** `removed`: it had expired, or made room for others. `unknown`: it was never here. */
-  | { readonly _tag: 'ContentMiss'; readonly ref: string; readonly reason: 'removed' | 'unknown' }
-  | { readonly _tag: 'ContentTooLarge'; readonly limit: number }
-
-/** A content fault as a sentence for people. */
-export const contentFaultText = (fault: ContentFault): string =>
-  fault._tag === 'ContentTooLarge'
-    ? `the value takes more than the ${fault.limit} bytes that the content store may hold; it was not kept`
-    : fault.reason === 'removed'
-      ? `the content ${fault.ref} is no longer here: it expired, or made room for others; make the call again if you need it`
-      : `the content ${fault.ref} was never in this store; it may be of another process`
-
-/** A content store in memory. */
+/**
+ * Create a content store in memory.
+ *
+ * @param options its bounds
+ * @returns an empty store
+ * @example
+ * const content = createContentStore({ entries: 100 })
+ * const log = createCallLog({ content })
+ */
 export const createContentStore = (options: ContentStoreOptions = {}): ContentStore => {
-  const { entries: mostEntries = 128, bytes: mostBytes = 2 * 1024 * 1024, ttlMs = Infinity, now = Date.now, id = randomId() } = options
+  const {
+    entries: mostEntries = 128,
+    bytes: mostBytes = 2 * 1024 * 1024,
+    ttlMs = Infinity,
+    now = Date.now,
+    id = randomId(),
+  } = options
   const prefix = `content:${id}:`
   // In the order in which they were last asked for: a Map keeps the order of insertion.
   const kept = new Map<string, { readonly text: string; readonly bytes: number; readonly until: number }>()
@@ -61,7 +67,10 @@ export const createContentStore = (options: ContentStoreOptions = {}): ContentSt
   }
 
   return Object.freeze({
-    put: (value: unknown, { redact, path }: Pick<EncodeOptions, 'redact' | 'path'> = {}): Either<ContentFault, string> => {
+    put: (
+      value: unknown,
+      { redact, path }: Pick<EncodeOptions, 'redact' | 'path'> = {},
+    ): Either<ContentFault, string> => {
       const limits = { depth: 500, string: Infinity, size: mostBytes }
       const encoded = encodeValue(value, { limits, redact, path })
       const text = JSON.stringify(encoded.value)

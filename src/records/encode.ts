@@ -6,6 +6,7 @@
  */
 import { formatPath, type Json, type JsonObject, type Path } from '../json/index.ts'
 
+/** The limits of an encoded value. */
 export interface EncodeLimits {
   /** Levels of arrays and objects; what is deeper becomes `[Array]`, `[Object]` or its class. 1 to 500. Default: 16. */
   readonly depth?: number
@@ -21,8 +22,11 @@ export interface EncodeLimits {
  */
 export type Redact = (value: unknown, path: Path) => unknown
 
+/** How to encode a value. */
 export interface EncodeOptions {
+  /** The limits. Default: those of `EncodeLimits`. */
   readonly limits?: EncodeLimits | undefined
+  /** Decides what to keep of each value. Default: everything. */
   readonly redact?: Redact | undefined
   /** Where the value stands, for the redactor. Default: the empty path. */
   readonly path?: Path | undefined
@@ -30,12 +34,13 @@ export interface EncodeOptions {
 
 /** A value as JSON data, frozen. */
 export interface EncodedValue {
+  /** The JSON data. */
   readonly value: Json
   /** Whether something was left out for its depth, length or size. */
   readonly cut: boolean
 }
 
-/** What is kept where the redactor fails. */
+/** The text that stands for a value if the redactor fails. */
 export const redacted = '[redacted]'
 
 /**
@@ -55,6 +60,11 @@ export const redacted = '[redacted]'
  * | lone surrogates | U+FFFD |
  *
  * Cost    one pass over what is kept, whatever there is beyond it (bench: records)
+ * @param value any value
+ * @param options limits, a redactor, and the place of the value
+ * @returns the JSON data, frozen, and whether something was cut
+ * @example
+ * encodeValue({ big: 10n }).value // { big: '10n' }
  */
 export const encodeValue = (value: unknown, options: EncodeOptions = {}): EncodedValue => {
   const walk: Walk = {
@@ -75,7 +85,10 @@ export const encodeValue = (value: unknown, options: EncodeOptions = {}): Encode
     return Object.freeze({ value: kept, cut: walk.cut || walk.used > walk.size })
   } catch {
     // No stack left, or no memory.
-    return Object.freeze({ value: options.redact === undefined ? `[${typeof value}: could not be encoded]` : redacted, cut: true })
+    return Object.freeze({
+      value: options.redact === undefined ? `[${typeof value}: could not be encoded]` : redacted,
+      cut: true,
+    })
   }
 }
 
@@ -147,16 +160,20 @@ const guarded = (value: object, walk: Walk, asked: boolean): Json | undefined =>
 
 const object = (value: object, walk: Walk, asked: boolean): Json | undefined => {
   const ancestor = walk.ancestors.find((each) => each.value === value)
-  if (ancestor !== undefined) return text(`[circular: ${formatPath(walk.path.slice(0, ancestor.place)) || 'the value itself'}]`, walk)
-  if (Array.isArray(value)) return container(value, walk, () => array(value.length >>> 0, (index) => value[index] as unknown, walk))
+  if (ancestor !== undefined)
+    return text(`[circular: ${formatPath(walk.path.slice(0, ancestor.place)) || 'the value itself'}]`, walk)
+  if (Array.isArray(value))
+    return container(value, walk, () => array(value.length >>> 0, (index) => value[index] as unknown, walk))
   const plain = isPlain(value)
   if (!plain) {
     const primitive = primitiveOf(value)
     if (primitive !== undefined) return visit(primitive, walk)
     const size = sizeOfMap(value)
-    if (size !== undefined) return container(value, walk, () => array(size, nextOf(Map.prototype.entries.call(value)), walk))
+    if (size !== undefined)
+      return container(value, walk, () => array(size, nextOf(Map.prototype.entries.call(value)), walk))
     const count = sizeOfSet(value)
-    if (count !== undefined) return container(value, walk, () => array(count, nextOf(Set.prototype.values.call(value)), walk))
+    if (count !== undefined)
+      return container(value, walk, () => array(count, nextOf(Set.prototype.values.call(value)), walk))
   }
   if (!asked) {
     const { toJSON } = value as { readonly toJSON?: unknown }
@@ -175,7 +192,8 @@ const object = (value: object, walk: Walk, asked: boolean): Json | undefined => 
 
 /** What an object stands for that is no container of others; undefined if it is one. */
 const primitiveOf = (value: object): unknown => {
-  if (ArrayBuffer.isView(value)) return bytesText(value, new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
+  if (ArrayBuffer.isView(value))
+    return bytesText(value, new Uint8Array(value.buffer, value.byteOffset, value.byteLength))
   const read = leaves.get(tagOf(value))
   if (read === undefined) return undefined
   try {
@@ -187,9 +205,21 @@ const primitiveOf = (value: object): unknown => {
 
 /** By tag and not by `instanceof`: generated code may run in a realm of its own. */
 const leaves: ReadonlyMap<string, (value: object) => unknown> = new Map<string, (value: object) => unknown>([
-  ['Date', (value) => (Number.isNaN(Date.prototype.getTime.call(value)) ? 'Invalid Date' : Date.prototype.toISOString.call(value))],
+  [
+    'Date',
+    (value) =>
+      Number.isNaN(Date.prototype.getTime.call(value)) ? 'Invalid Date' : Date.prototype.toISOString.call(value),
+  ],
   ['RegExp', (value) => RegExp.prototype.toString.call(value)],
-  ['ArrayBuffer', (value) => bytesText(value, new Uint8Array(ArrayBuffer.prototype.slice.call(value, 0, 32)), (value as ArrayBuffer).byteLength)],
+  [
+    'ArrayBuffer',
+    (value) =>
+      bytesText(
+        value,
+        new Uint8Array(ArrayBuffer.prototype.slice.call(value, 0, 32)),
+        (value as ArrayBuffer).byteLength,
+      ),
+  ],
   ['String', (value) => String.prototype.valueOf.call(value)],
   ['Number', (value) => Number.prototype.valueOf.call(value)],
   ['Boolean', (value) => Boolean.prototype.valueOf.call(value)],
@@ -289,7 +319,8 @@ const nextOf = (values: IterableIterator<unknown>) => (): unknown => values.next
 
 /** A plain assignment would run the setter of `__proto__`, or of whatever somebody put on Object.prototype. */
 const define = (target: { [key: string]: Json }, key: string, value: Json): void => {
-  if (key in Object.prototype) Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
+  if (key in Object.prototype)
+    Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
   else target[key] = value
 }
 
@@ -347,7 +378,10 @@ export const classOf = (value: object): string => {
 const unreadable = (error: unknown, walk: Walk): string => {
   if (walk.redact !== undefined) return text('[unreadable]', walk)
   try {
-    return text(`[unreadable: ${fitting(error instanceof Error ? `${error.name}: ${error.message}` : String(error), 100)}]`, walk)
+    return text(
+      `[unreadable: ${fitting(error instanceof Error ? `${error.name}: ${error.message}` : String(error), 100)}]`,
+      walk,
+    )
   } catch {
     return text('[unreadable]', walk)
   }

@@ -1,7 +1,21 @@
-export { recordCall, startCall, type Call, type CallContext, type Finished, type Outcome, type Signal, type StartedCall } from './call.ts'
-export { contentFaultText, createContentStore, type ContentFault, type ContentStore, type ContentStoreOptions } from './content.ts'
-export { encodeValue, redacted, type EncodedValue, type EncodeLimits, type EncodeOptions, type Redact } from './encode.ts'
-export { detectHistoryUse, historyPatterns, type HistoryEvidence, type HistoryPattern, type HistoryUse, type HistoryUseOptions } from './history-use/index.ts'
+export { recordCall, startCall, type Finished, type StartedCall } from './call.ts'
+export { createContentStore, type ContentStore, type ContentStoreOptions } from './content.ts'
+export {
+  encodeValue,
+  redacted,
+  type EncodedValue,
+  type EncodeLimits,
+  type EncodeOptions,
+  type Redact,
+} from './encode.ts'
+export {
+  detectHistoryUse,
+  historyPatterns,
+  type HistoryEvidence,
+  type HistoryPattern,
+  type HistoryUse,
+  type HistoryUseOptions,
+} from './history-use/index.ts'
 export { createCallLog, type CallLogOptions, type CallScope, type RecordEvent } from './log.ts'
 export { normalizeRecords, type NormalizedEntry, type NormalizedRecords, type NormalizeReport } from './normalize.ts'
 export { historyGuidance, previewRecords, type PreviewOptions } from './preview.ts'
@@ -9,3 +23,5 @@ export { speakers, type CallRecord, type OutcomeSummary, type Speaker } from './
 export { summarizeHistoryUse, type HistoryUsage, type UsageEvidence } from './usage.ts'
 export { openCallLog, type StoredCallLog, type StoredCallLogOptions } from './stored.ts'
 export { historyAttributes, historyTelemetry, type HistoryAttributes, type HistoryTelemetry } from './telemetry.ts'
+export type { ContentFault } from './fault.ts'
+export type { Call, CallContext, Outcome, Signal } from './call-context.ts'

@@ -2,14 +2,15 @@
  * The log of calls: a history of call records, and what `recordCall` needs to know to append to it.
  */
 import { createHistory, type History, type Position, type View } from '../history/index.ts'
-import type { CallContext } from './call.ts'
+import type { CallContext } from './call-context.ts'
 import type { ContentStore } from './content.ts'
 import type { EncodeLimits, Redact } from './encode.ts'
 import { randomId } from './random-id.ts'
-import type { CallRecord } from './record.ts'
+import type { BegunRecord, CallRecord } from './record.ts'
 
+/** The options of a log of calls. */
 export interface CallLogOptions {
-  /** What the log starts with. */
+  /** The records that the log starts with. Default: none. */
   readonly from?: View<CallRecord> | Iterable<CallRecord>
   /** The limits of `args`, of `kwargs`, of the error message, and of fields of your own together. */
   readonly limits?: EncodeLimits
@@ -18,44 +19,54 @@ export interface CallLogOptions {
    * `['kwargs', 'password']`, `['errorMessage']`, `['content', …]`. Not: the names of methods, errors and classes, ids.
    */
   readonly redact?: Redact
-  /** Keeps the whole value of each call that went well. Default: no value is kept. */
+  /** Keeps the whole value of each successful call. Default: none; values are not kept. */
   readonly content?: ContentStore
-  /** Told after every call whether its record was appended. What it throws is ignored. */
+  /** Gets an event after every call. Errors that it throws are ignored. */
   readonly telemetry?: (event: RecordEvent) => void
   /**
    * Carries the current call through asynchronous code, so that nested calls find their parent by themselves: an
    * `AsyncLocalStorage` of Node's, or anything like it. Default: a parent is given.
    */
   readonly scope?: CallScope
-  /** Milliseconds since 1970. Default: `Date.now`. */
+  /** The clock: milliseconds since 1970. Default: `Date.now`. */
   readonly now?: () => number
-  /** Ids for calls that have none. Default: random ones. */
+  /** Makes ids for calls that have none. Default: random ones. */
   readonly newId?: () => string
 }
 
+/** Carries the current call through asynchronous code: an `AsyncLocalStorage`, or an object like it. */
 export interface CallScope {
+  /** The current call, if there is one. */
   readonly getStore: () => CallContext | undefined
+  /** Do the work with this call as the current one. */
   readonly run: <T>(context: CallContext, work: () => T) => T
 }
 
-/** What became of one record. */
+/** The event of one call, for telemetry. */
 export interface RecordEvent {
+  /** The id of the call. */
   readonly callId: string
+  /** The name of the method. */
   readonly methodName: string
+  /** Whether the record was appended to the log. */
   readonly historyRecordAppended: boolean
   /** How many records the log has now. */
   readonly conversationHistorySize: number
   /**
-   * Why nothing was appended: the call has a record already, or the append failed with `error`. Or, of a log on a store:
-   * it was appended, but from this record on none could be written there, for the fault in `error`.
+   * Why nothing was appended: the call has a record already (`duplicate`), or the append failed with `error`. On a store
+   * also `unstored`: the record was appended, but the store failed to write it and those after it, with the fault in
+   * `error`.
    */
   readonly reason?: 'duplicate' | 'failed' | 'unstored'
+  /** The error, or the fault of the store. */
   readonly error?: unknown
 }
 
 /**
- * A log of calls, empty or starting with the records of `from`. It is a history like any other, of pages of evidence.
+ * Create a log of calls in memory. It is a history like any other; its pages are `evidence`.
  *
+ * @param options the records to start with, limits, redaction, telemetry, clock and ids
+ * @returns the log
  * @example
  * const log = createCallLog()
  * await recordCall(log, { methodName: 'add', args: [1, 2] }, () => 3) // 3
@@ -63,19 +74,27 @@ export interface RecordEvent {
  */
 export const createCallLog = (options: CallLogOptions = {}): History<CallRecord> => newLog(options)
 
-/** A log that tells of its appends. */
-export const newLog = ({ from, ...settings }: CallLogOptions, appended?: () => void): History<CallRecord> => {
+/** A log that tells of its calls. */
+export const newLog = ({ from, ...settings }: CallLogOptions, hooks: LogHooks = {}): History<CallRecord> => {
   const log = createHistory<CallRecord>({ ...(from !== undefined && { from }), classify: () => 'evidence' })
-  known.set(log, { ...settingsFrom(settings), appended })
+  known.set(log, { ...settingsFrom(settings), ...hooks })
   return log
 }
 
 /** What a log was created with. */
-export interface Settings extends Omit<CallLogOptions, 'from'> {
+export interface Settings extends Omit<CallLogOptions, 'from'>, LogHooks {
   readonly now: () => number
   readonly newId: () => string
-  /** Called after each append of a call's record. */
-  readonly appended?: (() => void) | undefined
+}
+
+/** What a log on a store is told. None of these throws. */
+export interface LogHooks {
+  /** A call has begun, with what is known of it. */
+  readonly started?: (begun: BegunRecord) => void
+  /** The record of a call was appended. */
+  readonly appended?: () => void
+  /** Resolves when everything of before is stored, or could not be. Never rejects. */
+  readonly stored?: () => Promise<void>
 }
 
 /** The settings of a log; of a history that `createCallLog` did not make, the defaults. */
@@ -100,7 +119,11 @@ interface Index {
   scanned: number
 }
 
-const settingsFrom = (options: Omit<CallLogOptions, 'from'>): Settings => ({ now: Date.now, newId: randomId, ...options })
+const settingsFrom = (options: Omit<CallLogOptions, 'from'>): Settings => ({
+  now: Date.now,
+  newId: randomId,
+  ...options,
+})
 
 const known = new WeakMap<History<CallRecord>, Settings>()
 const indexes = new WeakMap<History<CallRecord>, Index>()

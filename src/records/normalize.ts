@@ -8,30 +8,40 @@ import { classOf, encodeValue } from './encode.ts'
 import { createCallLog, type CallLogOptions } from './log.ts'
 import { fieldNames, isoTime, speakers, type CallRecord, type OutcomeSummary, type Speaker } from './record.ts'
 
+/** A valid log, and what it took to make it. */
 export interface NormalizedRecords {
+  /** The log of the valid records. */
   readonly log: History<CallRecord>
+  /** What was changed and dropped. */
   readonly report: NormalizeReport
 }
 
+/** What became of stored records. */
 export interface NormalizeReport {
   /** What became of each entry, in order. */
   readonly entries: readonly NormalizedEntry[]
+  /** How many were valid. */
   readonly kept: number
+  /** How many were changed. */
   readonly repaired: number
+  /** How many were left out. */
   readonly dropped: number
   /** Why there are no entries at all: what was stored is no array. */
   readonly problem?: string
 }
 
+/** What became of one entry. */
 export interface NormalizedEntry {
+  /** The index of the entry, from 0. */
   readonly index: number
+  /** Whether it was valid, changed or left out. */
   readonly fate: 'kept' | 'repaired' | 'dropped'
   /** What was changed, or why it was dropped. Empty if it was kept. */
   readonly reasons: readonly string[]
 }
 
 /**
- * A valid log of whatever was stored, and a report of what that took.
+ * Make a valid log of stored records, and report every change.
  *
  * An entry is a record if it is an object with a `callId`, a `methodName` or an `outcomeSummary`; others are dropped.
  * Keys in snake_case are renamed, missing fields filled in, values of the wrong type put right where there is one way
@@ -39,6 +49,9 @@ export interface NormalizedEntry {
  * throws, and it leaves what it made before as it is.
  *
  * Cost    O(everything stored)
+ * @param stored an array of entries, of any shape
+ * @param options the options of the new log
+ * @returns the log, and the report with each change, its index and its reason
  * @example
  * const { log, report } = normalizeRecords(JSON.parse(text))
  * report.entries.filter(({ fate }) => fate !== 'kept') // what to look at
@@ -85,7 +98,8 @@ const recordAt = (list: readonly unknown[], index: number, reasons: Reasons): Ca
   const record: CallRecord = {
     ...withoutKnown(fields),
     callId: textField(fields, 'callId', reasons) ?? fill(reasons, 'callId', `unknown-${index}`),
-    timestamp: timeField(fields, 'timestamp', reasons) ?? fill(reasons, 'timestamp', timeOf(fields['startedAt']) ?? isoTime(0)),
+    timestamp:
+      timeField(fields, 'timestamp', reasons) ?? fill(reasons, 'timestamp', timeOf(fields['startedAt']) ?? isoTime(0)),
     speaker: speakerOf(fields, reasons),
     methodName: textField(fields, 'methodName', reasons) ?? fill(reasons, 'methodName', 'unknown'),
     args: argsOf(fields, reasons),
@@ -121,13 +135,20 @@ const plain = (read: () => unknown, reasons: Reasons): Json | undefined => {
     return entry === undefined ? undefined : (snapshot(entry) as Json)
   } catch (error) {
     const encoded = encodeValue(entry, { limits: { depth: 500, string: 1e7, size: 1e7 } })
-    reasons.push(`${error instanceof NotJson ? error.message.replace(/; only plain JSON data.*$/s, '') : 'the value could not be read'}: encoded${encoded.cut ? ', and cut' : ''}`)
+    reasons.push(
+      `${error instanceof NotJson ? error.message.replace(/; only plain JSON data.*$/s, '') : 'the value could not be read'}: encoded${encoded.cut ? ', and cut' : ''}`,
+    )
     return encoded.value
   }
 }
 
 /** The keys of older runtimes, renamed. Where both are there, the one in camelCase counts. */
-const inCamelCase = (given: JsonObject, names: ReadonlyMap<string, string>, within: string, reasons: Reasons): JsonObject => {
+const inCamelCase = (
+  given: JsonObject,
+  names: ReadonlyMap<string, string>,
+  within: string,
+  reasons: Reasons,
+): JsonObject => {
   const renamed: string[] = []
   const result: { [key: string]: Json } = {}
   for (const [key, value] of Object.entries(given)) {
@@ -156,7 +177,12 @@ const textField = (fields: JsonObject, field: string, reasons: Reasons): string 
   return text
 }
 
-const numberField = (fields: JsonObject, field: string, reasons: Reasons, holds: (value: number) => boolean): number | undefined => {
+const numberField = (
+  fields: JsonObject,
+  field: string,
+  reasons: Reasons,
+  holds: (value: number) => boolean,
+): number | undefined => {
   const value = fields[field]
   if (value === undefined) return undefined
   if (typeof value === 'number' && value >= 0 && holds(value)) return value
@@ -184,7 +210,8 @@ const timeField = (fields: JsonObject, field: string, reasons: Reasons): string 
   return time
 }
 
-const leaveOut = (reasons: Reasons, field: string, value: Json): undefined => void reasons.push(`${field} was ${described(value)}: left out`)
+const leaveOut = (reasons: Reasons, field: string, value: Json): undefined =>
+  void reasons.push(`${field} was ${described(value)}: left out`)
 
 /**
  * The time that a value stands for: ISO text, in UTC where it names no zone; seconds or milliseconds since 1970.
@@ -208,8 +235,11 @@ const speakerOf = (fields: JsonObject, reasons: Reasons): Speaker => {
   if (known !== undefined) return known
   // As `recordCall` has it, where nobody says: a call inside another is a tool's.
   const depth = Number(fields['depth'] ?? 0)
-  const speaker = (typeof given === 'string' ? synonyms.get(given.toLowerCase()) : undefined) ?? (depth > 0 ? 'tool' : 'user')
-  reasons.push(given === undefined ? `speaker is missing: "${speaker}"` : `speaker was ${described(given)}: "${speaker}"`)
+  const speaker =
+    (typeof given === 'string' ? synonyms.get(given.toLowerCase()) : undefined) ?? (depth > 0 ? 'tool' : 'user')
+  reasons.push(
+    given === undefined ? `speaker is missing: "${speaker}"` : `speaker was ${described(given)}: "${speaker}"`,
+  )
   return speaker
 }
 
@@ -237,7 +267,8 @@ const summaryOf = (fields: JsonObject, reasons: Reasons): OutcomeSummary => {
   }
   const summary = inCamelCase(given, summaryKeys, 'outcomeSummary.', reasons)
   const { status: _, ok: __, errorType: ___, retriable: ____, valueClass: _____, ...others } = summary
-  const named = (field: string): JsonObject => (summary[field] === undefined ? {} : { [`outcomeSummary.${field}`]: summary[field] })
+  const named = (field: string): JsonObject =>
+    summary[field] === undefined ? {} : { [`outcomeSummary.${field}`]: summary[field] }
   const text = (field: string): string | undefined => textField(named(field), `outcomeSummary.${field}`, reasons)
   const flag = (field: string): boolean | undefined => flagField(named(field), `outcomeSummary.${field}`, reasons)
   const status = text('status')
@@ -245,7 +276,8 @@ const summaryOf = (fields: JsonObject, reasons: Reasons): OutcomeSummary => {
   const errorType = summary['errorType'] === null ? null : text('errorType')
   return {
     ...others,
-    status: status ?? fill(reasons, 'outcomeSummary.status', summary['ok'] === undefined ? 'unknown' : ok ? 'ok' : 'error'),
+    status:
+      status ?? fill(reasons, 'outcomeSummary.status', summary['ok'] === undefined ? 'unknown' : ok ? 'ok' : 'error'),
     ok,
     errorType: errorType === undefined ? fill(reasons, 'outcomeSummary.errorType', null) : errorType,
     retriable: flag('retriable') ?? fill(reasons, 'outcomeSummary.retriable', false),
@@ -268,7 +300,9 @@ const described = (value: Json | undefined): string => {
   if (value === undefined) return 'nothing'
   if (isArray(value)) return 'an array'
   if (isObject(value)) return 'an object'
-  return typeof value === 'string' && value.length > 40 ? `${JSON.stringify(value.slice(0, 40).toWellFormed())}…` : JSON.stringify(value)
+  return typeof value === 'string' && value.length > 40
+    ? `${JSON.stringify(value.slice(0, 40).toWellFormed())}…`
+    : JSON.stringify(value)
 }
 
 /** What was stored in place of an array. */
@@ -283,7 +317,8 @@ const kindOf = (stored: unknown): string => {
 }
 
 const isArray: (value: unknown) => value is JsonArray = Array.isArray
-const isObject = (value: Json | undefined): value is JsonObject => typeof value === 'object' && value !== null && !isArray(value)
+const isObject = (value: Json | undefined): value is JsonObject =>
+  typeof value === 'object' && value !== null && !isArray(value)
 
 const inSnakeCase = (name: string): string => name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
 const snakeKeys = (names: Iterable<string>): ReadonlyMap<string, string> =>
@@ -291,7 +326,12 @@ const snakeKeys = (names: Iterable<string>): ReadonlyMap<string, string> =>
 
 const recordKeys = snakeKeys(fieldNames)
 const summaryKeys = snakeKeys(['errorType', 'valueClass'])
-const flags: ReadonlyMap<Json, boolean> = new Map<Json, boolean>([['true', true], ['false', false], [1, true], [0, false]])
+const flags: ReadonlyMap<Json, boolean> = new Map<Json, boolean>([
+  ['true', true],
+  ['false', false],
+  [1, true],
+  [0, false],
+])
 const synonyms: ReadonlyMap<string, Speaker> = new Map([
   ['user', 'user'],
   ['human', 'user'],

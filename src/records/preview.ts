@@ -2,10 +2,11 @@
 import type { Sequence } from '../sequence/index.ts'
 import type { CallRecord } from './record.ts'
 
+/** What a preview shows. */
 export interface PreviewOptions {
   /** How many of the latest records. Default: 3. */
   readonly latest?: 1 | 2 | 3
-  /** Say how many there are, and nothing of what is in them. Default: false. */
+  /** Show only the number of records. Default: false. */
   readonly countOnly?: boolean
   /** The expression by which code reads the history, as the prompt shall name it. Default: `context.conversationHistory`. */
   readonly where?: string
@@ -19,6 +20,10 @@ export interface PreviewOptions {
  * line. A field takes at most 96 characters, the block at most 2,000 and the length of `where`.
  *
  * Cost    O(1), whatever the length of the history
+ * @param records a view of the log
+ * @param options how many records, and how code reads the history
+ * @returns the block
+ * @throws TypeError if `latest` is not 1, 2 or 3
  * @example
  * previewRecords(log.view(), { latest: 1 })
  * // <call_history records="12">
@@ -28,14 +33,26 @@ export interface PreviewOptions {
  */
 export const previewRecords = (records: Sequence<CallRecord>, options: PreviewOptions = {}): string => {
   const { latest = 3, countOnly = false, where = defaultWhere } = options
-  if (![1, 2, 3].includes(latest)) throw new TypeError(`latest is ${String(latest)}; a preview shows the latest 1, 2 or 3 records`)
+  if (![1, 2, 3].includes(latest))
+    throw new TypeError(`latest is ${String(latest)}; a preview shows the latest 1, 2 or 3 records`)
   const first = countOnly ? records.length : Math.max(0, records.length - latest)
   const lines: string[] = []
-  for (let position = first; position < records.length; position++) lines.push(`latest: ${summary(records.at(position))}`)
-  return [`<call_history records="${records.length}">`, ...lines, `The full history is ${where}: read it in code.`, '</call_history>'].join('\n')
+  for (let position = first; position < records.length; position++)
+    lines.push(`latest: ${summary(records.at(position))}`)
+  return [
+    `<call_history records="${records.length}">`,
+    ...lines,
+    `The full history is ${where}: read it in code.`,
+    '</call_history>',
+  ].join('\n')
 }
 
-/** What a system prompt tells a model that writes code: what the history is, and how to read it. */
+/**
+ * Write the part of a system prompt that tells a model what the history is and how to read it in code.
+ *
+ * @param options `where`: the expression by which code reads the history. Default: `context.conversationHistory`
+ * @returns the text
+ */
 export const historyGuidance = (options: Pick<PreviewOptions, 'where'> = {}): string => `\
 ${options.where ?? defaultWhere} is an array of records of the calls that were made so far, oldest first.
 Read it in code, directly: filter, map, slice, find and count it. There is no helper for it, and none is needed.
@@ -69,4 +86,7 @@ const longestField = 96
 
 /** As JSON writes a character that it can't write: one escape for each of its units. */
 const escaped = (character: string): string =>
-  Array.from({ length: character.length }, (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`).join('')
+  Array.from(
+    { length: character.length },
+    (_, index) => `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`,
+  ).join('')

@@ -9,24 +9,36 @@ import type { Json, JsonArray, JsonObject } from '../json/index.ts'
 /** Who asked for the call: a person, the model's own code, or a tool that was called itself. */
 export type Speaker = 'user' | 'agent' | 'tool'
 
+/** The record of one call. Fields without a question mark are always there. */
 export interface CallRecord {
+  /** The id of the call. Only one record has it. */
   readonly callId: string
   /** When the call ended: ISO 8601, UTC, milliseconds. */
   readonly timestamp: string
+  /** Who asked for the call. */
   readonly speaker: Speaker
+  /** The name of the method, tool or function. */
   readonly methodName: string
+  /** The arguments, in order, as they were when the call began. */
   readonly args: JsonArray
+  /** The named arguments. */
   readonly kwargs: JsonObject
+  /** How the call ended. */
   readonly outcomeSummary: OutcomeSummary
 
+  /** The id of the trace. */
   readonly traceId?: string
-  /** The call that this one was made in. Its record comes later: it ends later. */
+  /** The id of the call that made this one. Its record comes later, because it ends later. */
   readonly parentCallId?: string
-  /** How many calls this one was made in. */
+  /** How many calls this one is inside of. */
   readonly depth?: number
+  /** When the call began: ISO 8601, UTC, milliseconds. */
   readonly startedAt?: string
+  /** How long the call took, in milliseconds. */
   readonly durationMs?: number
+  /** The name of the error, the tag of the fault or the type of the thrown value. */
   readonly errorType?: string
+  /** The message of the error. */
   readonly errorMessage?: string
   /** The code that was executed. */
   readonly programSource?: string
@@ -39,18 +51,37 @@ export interface CallRecord {
   readonly [field: string]: Json | OutcomeSummary | undefined
 }
 
-/** How a call ended. The value itself is not here. */
+/** What is known of a call when it begins. */
+export interface BegunRecord {
+  readonly callId: string
+  readonly speaker: Speaker
+  readonly methodName: string
+  readonly args: JsonArray
+  readonly kwargs: JsonObject
+  readonly traceId?: string
+  readonly parentCallId?: string
+  readonly depth: number
+  readonly startedAt: string
+  readonly programSource?: string
+  readonly artifactHit?: boolean
+
+  readonly [field: string]: Json | undefined
+}
+
+/** How a call ended. It does not have the value. */
 export interface OutcomeSummary {
-  /** `ok`, `error`, `timeout`, `aborted`, `unknown`, or an application's own word. */
+  /** `ok`, `error`, `timeout`, `aborted`, `interrupted` (the process ended first), `unknown`, or a word of your own. */
   readonly status: string
+  /** Whether the call succeeded. */
   readonly ok: boolean
-  /** What kind of failure it was: the name of the error, the tag of a fault. `null` where there was none. */
+  /** The kind of the failure: the name of an error, the tag of a fault; `null` if there was none. */
   readonly errorType: string | null
-  /** Whether the same call may succeed when it is made again. */
+  /** Whether the same call may succeed if it is made again. */
   readonly retriable: boolean
-  /** What kind of value there was: `string`, `Array`, the name of a class. */
+  /** The class of the value: `string`, `Array`, the name of a class. */
   readonly valueClass?: string
 
+  /** Fields that `summarize` gives. */
   readonly [field: string]: Json | undefined
 }
 

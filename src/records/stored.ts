@@ -3,25 +3,48 @@
  * log of the store, so it is a leaf of that log's tree like any other.
  */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { Task } from '../task/index.ts'
 import type { History } from '../history/index.ts'
-import type { Head, LogInfo, Row, Store, StoreFault } from '../store/index.ts'
+import {
+  storeTask,
+  type Head,
+  type LogInfo,
+  type Row,
+  type Store,
+  type StoredRow,
+  type StoreFault,
+} from '../store/index.ts'
+import { tell, timeFrom } from './guarded.ts'
 import { newLog, type CallLogOptions } from './log.ts'
 import { normalizeRecords, type NormalizeReport } from './normalize.ts'
 import { randomId } from './random-id.ts'
-import type { CallRecord } from './record.ts'
+import { isoTime, type BegunRecord, type CallRecord } from './record.ts'
 
+/** The options of `openCallLog`: those of `createCallLog`, and where the log is stored. */
 export interface StoredCallLogOptions extends Omit<CallLogOptions, 'from'> {
+  /** The store. It stays open when you are done: close it yourself. */
   readonly store: Store
   /** The id of the log in the store. It is created if it is not there. */
   readonly id: string
+  /**
+   * Store the start of each call before its body runs, and its record before `recordCall` resolves. A call that had
+   * begun when its process died is recorded as `interrupted` by the next `openCallLog` of the same `writer`. Costs two
+   * round trips a call. Default: false
+   */
+  readonly durable?: boolean
+  /**
+   * Names this process among those that write the log. Give each a name that outlives its restarts: an open takes the
+   * unfinished calls of its own name for those of a process that died. Default: `writer`
+   */
+  readonly writer?: string
 }
 
+/** A log on a store. */
 export interface StoredCallLog {
-  /** The log. What is appended to it is written to the store soon after, in order; nobody waits for that. */
+  /** The log. Appended records are written to the store soon after, in order; nobody waits for that unless it is durable. */
   readonly log: History<CallRecord>
-  /** Write what is not yet written. Right: the head of the stored log, which has every record then. */
-  readonly flush: TaskEither<StoreFault, Head>
+  /** Write the records that are not yet written. Gives the head of the stored log, which has every record then. */
+  readonly flush: Task<StoreFault, Head>
   /** How many records are not yet written. */
   readonly pending: number
   /** What it took to read the stored records. Rows that are no records stay in the store as they are. */
@@ -31,46 +54,120 @@ export interface StoredCallLog {
 /**
  * Open a log of calls on a store.
  *
- * One writer at a time: where another one has appended meanwhile, `flush` is a Conflict, the log keeps its records in
- * memory, and what is stored is as the other left it. Telemetry is told of records that could not be written, as
- * `unstored`; calls are not harmed. A write whose answer got lost is tried again under the same operation, so nothing
- * is stored twice.
+ * Several processes may write one log. The loser of a conflict appends again after the other's rows, so nothing is lost;
+ * a process sees the records of others when it opens the log again. Telemetry is told of records that could not be
+ * written, as `unstored`; calls are not harmed. A write whose answer got lost is retried under the same operation, so
+ * nothing is stored twice.
  *
  * Cost    O(stored records) to open; one append of the store for all records of a moment
+ * @param options the store, the id of the log, and the options of `createCallLog`
+ * @returns the log, or the fault of the store
  * @example
- * const opened = await openCallLog({ store: memoryStore(), id: 'calls' })()
- * if (opened._tag === 'Right') await recordCall(opened.right.log, { methodName: 'f' }, () => 1)
+ * const opened = await openCallLog({ store: memoryStore(), id: 'calls' })
+ * await recordCall(opened.log, { methodName: 'f' }, () => 1)
+ * await opened.flush
  */
-export const openCallLog =
-  ({ store, id, ...options }: StoredCallLogOptions): TaskEither<StoreFault, StoredCallLog> =>
-  async () => {
+export const openCallLog = (options: StoredCallLogOptions): Task<StoreFault, StoredCallLog> =>
+  storeTask(async () => {
+    const { store, id, durable = false, writer: name = 'writer', ...others } = options
     const info = await findOrCreate(store, id)
     if (isLeft(info)) return info
-    const rows = await store.read(id, { to: info.right.entries, only: 'entry' })()
+    const rows = await store.read(id, { to: info.right.head.size })()
     if (isLeft(rows)) return rows
-    const { log: stored, report } = normalizeRecords(rows.right.map(({ body }) => valueOf(body)))
-    const log = newLog({ ...options, from: stored.view() }, () => writer.writeSoon())
-    const writer = writerOf(store, info.right, log, (first, fault) =>
-      options.telemetry?.({
-        callId: first.callId,
-        methodName: first.methodName,
-        historyRecordAppended: true,
-        conversationHistorySize: log.len,
-        reason: 'unstored',
-        error: fault,
-      }),
+    const entries = rows.right.filter(({ kind }) => kind === 'entry').map(({ body }) => valueOf(body))
+    const { log: stored, report } = normalizeRecords(entries)
+    const log = newLog(
+      { ...others, from: stored.view() },
+      {
+        appended: () => writer.writeSoon(),
+        ...(durable && {
+          started: (begun) => writer.mark(startMark(name, begun)),
+          stored: async () => void (await writer.flush()),
+        }),
+      },
     )
+    const writer = writerOf(store, info.right, log, (first, fault) =>
+      tell(() =>
+        others.telemetry?.({
+          callId: first.callId,
+          methodName: first.methodName,
+          historyRecordAppended: true,
+          conversationHistorySize: log.len,
+          reason: 'unstored',
+          error: fault,
+        }),
+      ),
+    )
+    if (durable) {
+      const ended = isoTime(timeFrom(others.now ?? Date.now))
+      for (const begun of unfinished(rows.right, stored, name)) log.append(interrupted(begun, ended))
+      const written = await writer.flush()
+      if (isLeft(written)) return written
+    }
     return right(
       Object.freeze({
         log,
-        flush: writer.flush,
         report,
+        get flush() {
+          return storeTask(writer.flush) // a new one each time: a task that was awaited is not run again
+        },
         get pending() {
           return writer.pending()
         },
       }),
     )
+  })
+
+/** The row of a call that has begun: a note, as it says something of a record that is not there yet. */
+const startMark = (writer: string, begun: BegunRecord): Row => ({
+  kind: 'note',
+  body: JSON.stringify({ call: 'started', writer, begun }),
+})
+
+/** The calls of a writer that have begun and have no record. */
+const unfinished = (
+  rows: readonly StoredRow[],
+  stored: History<CallRecord>,
+  writer: string,
+): readonly BegunRecord[] => {
+  const ended = new Set(
+    stored
+      .view()
+      .toArray()
+      .map(({ callId }) => callId),
+  )
+  const begun = new Map<string, BegunRecord>()
+  for (const { kind, body } of rows) {
+    const mark = kind === 'note' ? (valueOf(body) as { readonly [field: string]: unknown } | null) : null
+    if (mark?.['call'] !== 'started' || mark['writer'] !== writer) continue
+    // As a record it is made valid, like any other that is read.
+    const { log } = normalizeRecords([{ ...(mark['begun'] as object), outcomeSummary: interruptedSummary }])
+    const record = log.view().at(0)
+    if (record !== undefined && !ended.has(record.callId)) begun.set(record.callId, begunOf(record))
   }
+  return [...begun.values()]
+}
+
+/** Without what only an ended call has. */
+const begunOf = (record: CallRecord): BegunRecord => {
+  const { timestamp: _, outcomeSummary: __, ...begun } = record
+  return begun as unknown as BegunRecord
+}
+
+const interruptedSummary = Object.freeze({
+  status: 'interrupted',
+  ok: false,
+  errorType: 'Interrupted',
+  retriable: false,
+})
+
+const interrupted = (begun: BegunRecord, timestamp: string): CallRecord => ({
+  ...begun,
+  timestamp,
+  outcomeSummary: interruptedSummary,
+  errorType: 'Interrupted',
+  errorMessage: 'the process ended before the call did',
+})
 
 const findOrCreate = async (store: Store, id: string): Promise<Either<StoreFault, LogInfo>> => {
   const found = await store.info(id)()
@@ -89,45 +186,65 @@ const valueOf = (body: string): unknown => {
 }
 
 interface Writer {
-  readonly flush: TaskEither<StoreFault, Head>
+  readonly flush: () => Promise<Either<StoreFault, Head>>
   readonly writeSoon: () => void
+  /** Write a row before the records that come after it. */
+  readonly mark: (row: Row) => void
   readonly pending: () => number
 }
 
-const writerOf = (store: Store, info: LogInfo, log: History<CallRecord>, failed: (first: CallRecord, fault: StoreFault) => void): Writer => {
+const writerOf = (
+  store: Store,
+  info: LogInfo,
+  log: History<CallRecord>,
+  failed: (first: CallRecord, fault: StoreFault) => void,
+): Writer => {
   let { head } = info
   let written = log.len
+  let marks: readonly Row[] = []
   /** What is being written. After a fault it is tried again as it was, under its operation: it may have happened. */
-  let batch: { readonly to: number; readonly operation: string } | undefined
+  let batch: { readonly to: number; readonly rows: readonly Row[]; readonly operation: string } | undefined
   let running: Promise<Either<StoreFault, Head>> = Promise.resolve(right(head))
   let scheduled = false
 
+  const nextBatch = (): typeof batch => {
+    const to = Math.min(log.len, written + mostRows)
+    const records = log.view().slice(written, to).toArray()
+    const rows = [...marks, ...records.map((record): Row => ({ kind: 'entry', body: JSON.stringify(record) }))]
+    marks = []
+    return rows.length === 0 ? undefined : { to, rows, operation: randomId() }
+  }
+
   const write = async (): Promise<Either<StoreFault, Head>> => {
-    while (written < log.len) {
-      batch ??= { to: Math.min(log.len, written + mostRows), operation: randomId() }
-      const rows = log.view().slice(written, batch.to).toArray().map((record): Row => ({ kind: 'entry', body: JSON.stringify(record) }))
-      const appended = await store.append(info.id, { expected: head, rows, operation: batch.operation })()
-      if (isLeft(appended)) return left(appended.left)
+    while ((batch ??= nextBatch()) !== undefined) {
+      const { to, rows, operation } = batch
+      const appended = await store.append(info.id, { expected: head, rows, operation })()
+      if (isLeft(appended)) {
+        const fault = appended.left
+        if (fault._tag !== 'Conflict' || fault.actual.size <= head.size) return left(fault)
+        head = fault.actual // another process has appended: after its rows, then
+        continue
+      }
       head = appended.right.head
-      written = batch.to
+      written = to
       batch = undefined
     }
     return right(head)
   }
   // One after the other: each needs the head of the one before.
-  const flush: TaskEither<StoreFault, Head> = () => (running = running.then(write))
+  const flush = (): Promise<Either<StoreFault, Head>> => (running = running.then(write, write).then(told))
+
+  const told = (done: Either<StoreFault, Head>): Either<StoreFault, Head> => {
+    const first = log.view().at(written)
+    if (isLeft(done) && first !== undefined) failed(first, done.left)
+    return done
+  }
 
   /** Of everything that is appended before the current code has come to its end. */
   const writeLater = async (): Promise<void> => {
     await undefined
     scheduled = false
-    const done = await flush()
-    const first = log.view().at(written)
-    try {
-      if (isLeft(done) && first !== undefined) failed(first, done.left)
-    } catch {
-      // Telemetry that throws harms nobody.
-    }
+    await flush()
   }
 
   return {
@@ -136,6 +253,9 @@ const writerOf = (store: Store, info: LogInfo, log: History<CallRecord>, failed:
       if (scheduled) return
       scheduled = true
       void writeLater()
+    },
+    mark: (row) => {
+      marks = [...marks, row]
     },
     pending: () => log.len - written,
   }

@@ -3,24 +3,35 @@ import type { HistoryPattern, HistoryUse } from './history-use/index.ts'
 import type { RecordEvent } from './log.ts'
 
 /**
+ * The log fields of one call.
+ *
  * Source  kulesh/recurgent, `docs/observability.md` (2026-02): the same fields in snake_case
  */
 export interface HistoryTelemetry {
+  /** Whether the record of the call was appended. */
   readonly historyRecordAppended: boolean
+  /** How many records the log has. */
   readonly conversationHistorySize: number
+  /** Whether the code of the call uses the history. */
   readonly historyAccessDetected: boolean
+  /** How it uses it, in the order of `historyPatterns`. */
   readonly historyQueryPatterns: readonly HistoryPattern[]
 }
 
 /**
- * The fields of one call: what became of its record, and how its code uses the history. A call without code of its own
- * uses none.
+ * Make the log fields of one call: whether its record was appended, and how its code uses the history.
  *
+ * @param event the event that `telemetry` got
+ * @param use the use that `detectHistoryUse` found; omit it for a call without code
+ * @returns the fields, frozen
  * @example
  * createCallLog({ telemetry: (event) => logger.info(historyTelemetry(event, detectHistoryUse(code))) })
  */
 export const historyTelemetry = (
-  { historyRecordAppended, conversationHistorySize }: Pick<RecordEvent, 'historyRecordAppended' | 'conversationHistorySize'>,
+  {
+    historyRecordAppended,
+    conversationHistorySize,
+  }: Pick<RecordEvent, 'historyRecordAppended' | 'conversationHistorySize'>,
   use?: Pick<HistoryUse, 'detected' | 'patterns'>,
 ): HistoryTelemetry =>
   Object.freeze({
@@ -32,14 +43,23 @@ export const historyTelemetry = (
 
 /** The attributes of a span. They have a namespace, dots and snake_case, as OpenTelemetry names things. */
 export interface HistoryAttributes {
+  /** Whether the record of the call was appended. */
   readonly 'indelible.history.record_appended': boolean
+  /** How many records the log has. */
   readonly 'indelible.history.size': number
+  /** Whether the code of the call uses the history. */
   readonly 'indelible.history.access_detected': boolean
+  /** How it uses it. */
   readonly 'indelible.history.query_patterns': string[]
 }
 
 /**
- * The same as attributes of an OpenTelemetry span: `span.setAttributes(historyAttributes(fields))`.
+ * Make attributes of an OpenTelemetry span of the fields.
+ *
+ * @param fields the fields of `historyTelemetry`
+ * @returns the attributes
+ * @example
+ * span.setAttributes(historyAttributes(fields))
  *
  * Source  OpenTelemetry, "Attribute naming" of the semantic conventions
  */

@@ -4,30 +4,37 @@ import { detectHistoryUse, historyPatterns, type HistoryPattern, type HistoryUse
 import { normalizeRecords, type NormalizeReport } from './normalize.ts'
 import type { CallRecord } from './record.ts'
 
+/** How often calls use the history, and how. */
 export interface HistoryUsage {
+  /** How many entries were given. */
   readonly entries: number
-  /** Of them: those that say whether they use the history, by their code or by their log fields. */
+  /** How many of them have code or log fields that tell whether they use the history. */
   readonly observed: number
-  /** Of those: how many use it. */
+  /** How many of those use it. */
   readonly using: number
-  /** How many use it in which way, the most frequent first. */
+  /** How many calls use it in each way, the most frequent first. */
   readonly patterns: readonly { readonly pattern: HistoryPattern; readonly calls: number }[]
+  /** The lines that use the history. */
   readonly evidence: readonly UsageEvidence[]
   /** Entries that are neither a record nor log fields, and why. */
   readonly skipped: readonly { readonly index: number; readonly reason: string }[]
-  /** What it took to read those that are records. */
+  /** What was repaired in the entries that are records. */
   readonly report: NormalizeReport
 }
 
 /** A line of a program that uses the history; or, where there is no program, what the log fields say. */
 export interface UsageEvidence {
-  /** Of the entry. */
+  /** The index of the entry, from 0. */
   readonly index: number
+  /** The id of the call, if the entry has one. */
   readonly callId?: string
+  /** The method of the call, if the entry has one. */
   readonly methodName?: string
+  /** How the line uses the history. Empty if it only reads it. */
   readonly patterns: readonly HistoryPattern[]
-  /** Of the program, counted from 1. */
+  /** The line of the program, from 1. */
   readonly line?: number
+  /** The line, trimmed. */
   readonly text?: string
 }
 
@@ -36,6 +43,11 @@ export interface UsageEvidence {
  * of `historyTelemetry` or `historyAttributes`, or both; keys in snake_case will do. Total for any JSON data.
  *
  * Cost    that of parsing all the code
+ * @param entries call records, log fields, or objects that are both
+ * @param options the names of the history in the code
+ * @returns the summary, frozen
+ * @example
+ * summarizeHistoryUse(log.view().toArray()).using // how many calls use the history
  */
 export const summarizeHistoryUse = (entries: readonly unknown[], options: HistoryUseOptions = {}): HistoryUsage => {
   const { log, report } = normalizeRecords(entries)
@@ -58,7 +70,9 @@ export const summarizeHistoryUse = (entries: readonly unknown[], options: Histor
     const use = code === undefined ? undefined : detectHistoryUse(code, options)
     if (logged?.detected !== true && use?.detected !== true) continue
     using += 1
-    const patterns = historyPatterns.filter((pattern) => logged?.patterns.includes(pattern) === true || use?.patterns.includes(pattern) === true)
+    const patterns = historyPatterns.filter(
+      (pattern) => logged?.patterns.includes(pattern) === true || use?.patterns.includes(pattern) === true,
+    )
     for (const pattern of patterns) counts.set(pattern, (counts.get(pattern) ?? 0) + 1)
     const callId = textIn(fields, ['callId', 'call_id'])
     const methodName = textIn(fields, ['methodName', 'method_name'])
@@ -70,7 +84,13 @@ export const summarizeHistoryUse = (entries: readonly unknown[], options: Histor
     entries: entries.length,
     observed,
     using,
-    patterns: Object.freeze([...counts].map(([pattern, calls]) => Object.freeze({ pattern, calls })).toSorted((a, b) => b.calls - a.calls || historyPatterns.indexOf(a.pattern) - historyPatterns.indexOf(b.pattern))),
+    patterns: Object.freeze(
+      [...counts]
+        .map(([pattern, calls]) => Object.freeze({ pattern, calls }))
+        .toSorted(
+          (a, b) => b.calls - a.calls || historyPatterns.indexOf(a.pattern) - historyPatterns.indexOf(b.pattern),
+        ),
+    ),
     evidence: Object.freeze(evidence),
     skipped: Object.freeze(skipped),
     report,
@@ -83,17 +103,21 @@ const fieldsOf = (entry: unknown): JsonObject => {
   return isObject(attributes) ? { ...attributes, ...entry } : entry
 }
 
-const isObject = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isObject = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const textIn = (fields: JsonObject, names: readonly string[]): string | undefined =>
   names.map((name) => fields[name]).find((value): value is string => typeof value === 'string')
 
 /** What the log fields say; undefined if there are none. */
-const loggedUse = (fields: JsonObject): { readonly detected: boolean; readonly patterns: readonly Json[] } | undefined => {
+const loggedUse = (
+  fields: JsonObject,
+): { readonly detected: boolean; readonly patterns: readonly Json[] } | undefined => {
   for (const [detected, patterns] of fieldNames) {
     const found = fields[patterns]
     const given = fields[detected]
-    if (typeof given === 'boolean') return { detected: given, patterns: Array.isArray(found) ? (found as readonly Json[]) : [] }
+    if (typeof given === 'boolean')
+      return { detected: given, patterns: Array.isArray(found) ? (found as readonly Json[]) : [] }
   }
   return undefined
 }

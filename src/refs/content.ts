@@ -9,10 +9,12 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { createHistory, type History, type Position, type View } from '../history/index.ts'
 import type { Immutable } from '../json/index.ts'
-import { decodeMessage, messageFaultText, type BlockId, type Message } from '../message/index.ts'
+import { decodeMessage, type Message } from '../message/index.ts'
+import { messageFaultText } from '../message/fault.ts'
+import { type BlockId } from '../proof/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { defaultScope, type BlockStore } from '../store/index.ts'
-import { isPlaceholder } from './placeholder.ts'
+import { isPlaceholder } from '../entry/index.ts'
 import type { MessageRef } from './ref.ts'
 import { checkNames, createRefHistory, jsonOf, type RefHistory, type RefHistoryJson } from './ref-history.ts'
 
@@ -56,16 +58,21 @@ export interface PartialHistory extends Content<'partial'> {
   readonly missing: readonly MissingMessage[]
 }
 
+/** A message that could not be read whole. */
 export interface MissingMessage {
+  /** Its position in the history. */
   readonly position: number
   /** The blocks of it that are not there or not as they should be. */
   readonly ids: readonly BlockId[]
+  /** What is missing, in words. */
   readonly reason: string
 }
 
+/** How a pending history begins. */
 export interface PendingOptions {
   /** Default: `default`, as of stores. */
   readonly scope?: string
+  /** The session that the messages belong to. Default: none. */
   readonly session?: string
   /** What the history starts with. A view brings its page kinds along. */
   readonly from?: View<Message> | Iterable<Message>
@@ -122,7 +129,10 @@ export const storedOf = (inside: Inside & { readonly store: BlockStore }): Store
 }
 
 export const partialOf = (inside: Inside, missing: readonly MissingMessage[]): PartialHistory =>
-  handle<PartialHistory>('partial', inside, { missing: Object.freeze([...missing]), ...unwritable('has placeholders for content that was not found') })
+  handle<PartialHistory>('partial', inside, {
+    missing: Object.freeze([...missing]),
+    ...unwritable('has placeholders for content that was not found'),
+  })
 
 const pendingOf = (from: Omit<Inside, 'view'>, history: History<Message>): PendingHistory => {
   const inside = { ...from, view: history.view }
@@ -158,9 +168,14 @@ const unwritable = (reason: string): object => ({
   },
 })
 
-const add = (history: History<Message>, message: Message | Immutable<Message>, page: PageKind | undefined): Position => {
+const add = (
+  history: History<Message>,
+  message: Message | Immutable<Message>,
+  page: PageKind | undefined,
+): Position => {
   const decoded = decodeMessage(message)
   if (isLeft(decoded)) throw new TypeError(`${messageFaultText(decoded.left)}; nothing was appended`)
-  if (isPlaceholder(decoded.right)) throw new TypeError('this message is a placeholder for content that was not found; nothing was appended')
+  if (isPlaceholder(decoded.right))
+    throw new TypeError('this message is a placeholder for content that was not found; nothing was appended')
   return history.append(decoded.right, page)
 }

@@ -1,10 +1,11 @@
 /** What can go wrong with reference histories, as data. What can go wrong with their store is a `StoreFault`. */
-import { absurd } from 'fp-ts/lib/function.js'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import { taskOf, type CallbackThrew, type Task, type TaskOf } from '../task/index.ts'
 import { formatPath, type Path } from '../json/index.ts'
-import type { BlockId } from '../message/index.ts'
-import type { StoreFault } from '../store/index.ts'
+import type { BlockId } from '../proof/index.ts'
+import { type StoreFault } from '../store/index.ts'
+import { storeFaultText } from '../store/fault.ts'
 
+/** What can go wrong with refs. */
 export type RefsFault =
   /** A block is there, and is not what the ref of the message at `position` says. */
   | { readonly _tag: 'MalformedBlock'; readonly position: number; readonly id: BlockId; readonly reason: string }
@@ -12,17 +13,24 @@ export type RefsFault =
   | { readonly _tag: 'OtherScope'; readonly expected: string; readonly found: string }
   /** This is no saved history that is known. */
   | { readonly _tag: 'UnreadableHistory'; readonly path: Path; readonly expected: string; readonly found: string }
+  /** The format that was found. */
   | { readonly _tag: 'NewerRefs'; readonly found: number; readonly supported: number }
   /** Keys of another system's store under which there is nothing. */
   | { readonly _tag: 'MissingKeys'; readonly keys: readonly string[] }
   /** What stands under a key of another system's store is no content block. */
-  | { readonly _tag: 'MalformedContent'; readonly key: string; readonly path: Path; readonly expected: string; readonly found: string }
+  | {
+      readonly _tag: 'MalformedContent'
+      readonly key: string
+      readonly path: Path
+      readonly expected: string
+      readonly found: string
+    }
 
 /** What can be asked of a reference history and its store, and fail. */
-export type RefsTask<T> = TaskEither<RefsFault | StoreFault, T>
+export type RefsTask<T> = Task<RefsFault | StoreFault, T>
 
 /** A fault of reference histories as a sentence for people: what happened, where, and what to do next. */
-export const refsFaultText = (fault: RefsFault): string => {
+export const refsFaultText = (fault: RefsFault | StoreFault | CallbackThrew): string => {
   switch (fault._tag) {
     case 'MalformedBlock':
       return `block ${fault.id} of the message at position ${fault.position} ${fault.reason}: the ref was not made from it; look where it comes from`
@@ -37,6 +45,9 @@ export const refsFaultText = (fault: RefsFault): string => {
     case 'MalformedContent':
       return `${[JSON.stringify(fault.key), formatPath(fault.path)].filter(Boolean).join(', ')} should be ${fault.expected}, found ${fault.found}`
     default:
-      return absurd(fault)
+      return storeFaultText(fault)
   }
 }
+
+/** Makes a task of what is asked of a reference history. */
+export const refsTask: TaskOf<RefsFault | StoreFault | CallbackThrew> = taskOf(refsFaultText)

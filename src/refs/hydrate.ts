@@ -1,16 +1,22 @@
 /** Hydrating: from refs to a history with content. */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { createHistory, type History } from '../history/index.ts'
-import { checkMessage, type BlockId, type Message, type Role } from '../message/index.ts'
+import { checkMessage, type Message, type Role } from '../message/index.ts'
+import { type BlockId } from '../proof/index.ts'
 import type { BlockStore, StoreFault } from '../store/index.ts'
-import { attachedTo } from './attached.ts'
-import { partialOf, storedOf, type Inside, type MissingMessage, type PartialHistory, type StoredHistory } from './content.ts'
-import type { RefsFault, RefsTask } from './fault.ts'
-import { againstStoring, placeholderOf } from './placeholder.ts'
+import { attachedTo, againstStoring, placeholderOf, decodeRow, takeMessage, type DecodedRow } from '../entry/index.ts'
+import {
+  partialOf,
+  storedOf,
+  type Inside,
+  type MissingMessage,
+  type PartialHistory,
+  type StoredHistory,
+} from './content.ts'
+import { refsTask, type RefsFault, type RefsTask } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
 import type { RefHistory } from './ref-history.ts'
-import { decodeRow, takeMessage, type DecodedRow } from './row.ts'
-import { textOfUtf8 } from './base64.ts'
+import { textOfUtf8 } from '../json/index.ts'
 
 /**
  * Read the content of refs from the store. All of it, or a fault: `MissingBlock` with every id that is not there,
@@ -24,27 +30,25 @@ import { textOfUtf8 } from './base64.ts'
  * @example
  * const hydrated = await hydrate(store, refs)()
  */
-export const hydrate =
-  (store: BlockStore, refs: RefHistory): RefsTask<StoredHistory> =>
-  async () => {
+export const hydrate = (store: BlockStore, refs: RefHistory): RefsTask<StoredHistory> =>
+  refsTask(async () => {
     const read = await contentOf(store, refs)
     if (isLeft(read)) return read
     const { inside, missing, faults } = read.right
     const absent = [...new Set(missing.flatMap(({ ids, reason }) => (reason === notThere ? ids : [])))]
     if (absent.length > 0) return left({ _tag: 'MissingBlock', ids: absent })
     return faults[0] === undefined ? right(storedOf(inside)) : left(faults[0])
-  }
+  })
 
 /**
  * The same with a placeholder for each message whose content is not there or not as it should be: to look at what is
  * left. It can't be continued, persisted or written, so a placeholder never takes the place of what it stands for.
  */
-export const hydratePartial =
-  (store: BlockStore, refs: RefHistory): RefsTask<PartialHistory> =>
-  async () => {
+export const hydratePartial = (store: BlockStore, refs: RefHistory): RefsTask<PartialHistory> =>
+  refsTask(async () => {
     const read = await contentOf(store, refs, true)
     return isLeft(read) ? read : right(partialOf(read.right.inside, read.right.missing))
-  }
+  })
 
 interface Read {
   readonly inside: Inside & { readonly store: BlockStore }
@@ -54,7 +58,11 @@ interface Read {
 
 const notThere = 'it is not in the store'
 
-const contentOf = async (store: BlockStore, given: RefHistory, lenient = false): Promise<Either<RefsFault | StoreFault, Read>> => {
+const contentOf = async (
+  store: BlockStore,
+  given: RefHistory,
+  lenient = false,
+): Promise<Either<RefsFault | StoreFault, Read>> => {
   const { scope, session } = given
   if (store.scope !== scope) return left({ _tag: 'OtherScope', expected: store.scope, found: scope })
   const refs = given.refs()
@@ -71,7 +79,8 @@ const contentOf = async (store: BlockStore, given: RefHistory, lenient = false):
     const problem = take(history, ref, found.right, there.right)
     if (problem === undefined) continue
     missing.push(Object.freeze({ position, ...problem }))
-    if (problem.reason !== notThere) faults.push({ _tag: 'MalformedBlock', position, id: problem.ids[0] as BlockId, reason: problem.reason })
+    if (problem.reason !== notThere)
+      faults.push({ _tag: 'MalformedBlock', position, id: problem.ids[0] as BlockId, reason: problem.reason })
     history.append(placeholderOf(ref, problem))
   }
   const view = history.view()
@@ -83,14 +92,20 @@ interface Blocks {
   readonly damaged: ReadonlySet<BlockId>
 }
 
-const blocksOf = async (store: BlockStore, ids: readonly BlockId[], lenient: boolean): Promise<Either<StoreFault, Blocks>> => {
+const blocksOf = async (
+  store: BlockStore,
+  ids: readonly BlockId[],
+  lenient: boolean,
+): Promise<Either<StoreFault, Blocks>> => {
   const damaged = new Set<BlockId>()
   if (ids.length === 0) return right({ bytes: new Map(), damaged })
   for (;;) {
     const asked = ids.filter((id) => !damaged.has(id))
     const found = await store.getBlocks(asked)()
     if (!isLeft(found)) {
-      const bytes = asked.flatMap((id, index) => (found.right[index] === undefined ? [] : [[id, found.right[index]] as const]))
+      const bytes = asked.flatMap((id, index) =>
+        found.right[index] === undefined ? [] : [[id, found.right[index]] as const],
+      )
       return right({ bytes: new Map(bytes), damaged })
     }
     const { left: fault } = found
@@ -101,18 +116,30 @@ const blocksOf = async (store: BlockStore, ids: readonly BlockId[], lenient: boo
 }
 
 /** Those of these that are in the store. */
-const attachmentsOf = async (store: BlockStore, ids: readonly BlockId[]): Promise<Either<StoreFault, ReadonlySet<BlockId>>> => {
+const attachmentsOf = async (
+  store: BlockStore,
+  ids: readonly BlockId[],
+): Promise<Either<StoreFault, ReadonlySet<BlockId>>> => {
   if (ids.length === 0) return right(new Set())
   const found = await store.hasBlocks(ids)()
   return isLeft(found) ? found : right(new Set(ids.filter((_, index) => found.right[index] === true)))
 }
 
 /** Add the message of a ref, or give what is wrong. */
-const take = (history: History<Message>, ref: MessageRef, { bytes, damaged }: Blocks, attachments: ReadonlySet<BlockId>): Omit<MissingMessage, 'position'> | undefined => {
+const take = (
+  history: History<Message>,
+  ref: MessageRef,
+  { bytes, damaged }: Blocks,
+  attachments: ReadonlySet<BlockId>,
+): Omit<MissingMessage, 'position'> | undefined => {
   const { blockIds, role } = ref
   const { stored } = blocksOfRef(ref)
   const absent = blockIds.filter((id) => !bytes.has(id) && !attachments.has(id))
-  if (absent.length > 0) return { ids: absent, reason: absent.every((id) => damaged.has(id)) ? 'its bytes are not those of its id' : notThere }
+  if (absent.length > 0)
+    return {
+      ids: absent,
+      reason: absent.every((id) => damaged.has(id)) ? 'its bytes are not those of its id' : notThere,
+    }
   const main = blockIds[0] as BlockId // a ref has one or more
   const wrong = (reason: string) => ({ ids: [main], reason })
   let row: Either<string, DecodedRow>
@@ -123,7 +150,13 @@ const take = (history: History<Message>, ref: MessageRef, { bytes, damaged }: Bl
   }
   if (isLeft(row)) return wrong('is not a stored message')
   if (row.right.blocks.some(({ id }) => !stored.includes(id))) return wrong(unnamed)
-  const reason = takeMessage(history, row.right, bytes, (message) => checkMessage(message) ?? againstStoring(message as Message) ?? againstRef(message as Message, role, blockIds))
+  const reason = takeMessage(
+    history,
+    row.right,
+    bytes,
+    (message) =>
+      checkMessage(message) ?? againstStoring(message as Message) ?? againstRef(message as Message, role, blockIds),
+  )
   return reason === undefined ? undefined : wrong(`does not hold the message: ${reason}`)
 }
 

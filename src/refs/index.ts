@@ -1,12 +1,17 @@
-export { attachedTo, lacking } from './attached.ts'
-export { base64Of, bytesOfBase64, textOfUtf8 } from './base64.ts'
-export { createPendingHistory, type MissingMessage, type PartialHistory, type PendingHistory, type PendingOptions, type StoredHistory } from './content.ts'
-export { refsFaultText, type RefsFault, type RefsTask } from './fault.ts'
+export {
+  createPendingHistory,
+  type MissingMessage,
+  type PartialHistory,
+  type PendingHistory,
+  type PendingOptions,
+  type StoredHistory,
+} from './content.ts'
+export { type RefsFault, type RefsTask } from './fault.ts'
 export { hydrate, hydratePartial } from './hydrate.ts'
 export { adoptHistory, type AdoptOptions, type KeyedHistory, type KeyedRef } from './keyed.ts'
-export { parseHistoryJson, type ParsedHistory, type ParseOptions } from './parse.ts'
+export { parseHistoryJson, type ParseOptions } from './parse.ts'
+export type { ParsedHistory } from './parsed-history.ts'
 export { persist } from './persist.ts'
-export { isPlaceholder } from './placeholder.ts'
+export { isPlaceholder } from '../entry/index.ts'
 export type { MessageRef } from './ref.ts'
 export { createRefHistory, type RefHistory, type RefHistoryJson, type RefHistoryOptions } from './ref-history.ts'
-export { decodeRow, encodeRow, takeMessage, type DecodedRow, type EncodedRow, type TakenOut } from './row.ts'

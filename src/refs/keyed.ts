@@ -3,13 +3,13 @@
  * the keys say nothing of it. `adoptHistory` reads it, so that it can be persisted here.
  */
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { parseJson, Unexpected, type Json } from '../json/index.ts'
+import { parseJson, Unexpected, textOfUtf8, type Json } from '../json/index.ts'
 import type { Message, Part, Role } from '../message/index.ts'
-import { valuesOf, type KeyValueStore } from '../store/index.ts'
-import { textOfUtf8 } from './base64.ts'
+import { valuesOf, type KeyValueStore, type StoreFault } from '../store/index.ts'
 import { markOfParts, partOfContent } from './content-block.ts'
 import { createPendingHistory, type PendingHistory } from './content.ts'
-import type { RefsTask } from './fault.ts'
+import { called, type CallbackThrew, type Task } from '../task/index.ts'
+import { refsTask, type RefsFault } from './fault.ts'
 import { checkNames } from './ref-history.ts'
 
 declare class KeyedHistoryBrand {
@@ -18,31 +18,50 @@ declare class KeyedHistoryBrand {
 
 /** Refs by keys of another system. Branded: `parseHistoryJson` makes one. */
 export interface KeyedHistory extends KeyedHistoryBrand {
+  /** How many refs there are. */
   readonly len: number
+  /** The refs, in order. */
   readonly refs: () => readonly KeyedRef[]
   /** The workflow that the keys belong to, if the history says so as a whole. */
   readonly flowId?: string
+  /** The workspace that the keys belong to, if the history says so as a whole. */
   readonly workspaceId?: string
   /** Where it is to go, once it is adopted. */
   readonly scope: string
 }
 
+/** A message by keys of another system. */
 export interface KeyedRef {
+  /** Its keys, one for each content block. */
   readonly keys: readonly string[]
+  /** Who said it. */
   readonly role: Role
   /** The workflow that it says it belongs to. */
   readonly flowId?: string
 }
 
-export const createKeyedHistory = (refs: readonly KeyedRef[], flowId: string | undefined, workspaceId: string | undefined, scope: string): KeyedHistory => {
+export const createKeyedHistory = (
+  refs: readonly KeyedRef[],
+  flowId: string | undefined,
+  workspaceId: string | undefined,
+  scope: string,
+): KeyedHistory => {
   const frozen = Object.freeze(refs.map((ref) => Object.freeze({ ...ref, keys: Object.freeze([...ref.keys]) })))
-  const history = { len: frozen.length, refs: () => frozen, ...(flowId !== undefined && { flowId }), ...(workspaceId !== undefined && { workspaceId }), scope }
+  const history = {
+    len: frozen.length,
+    refs: () => frozen,
+    ...(flowId !== undefined && { flowId }),
+    ...(workspaceId !== undefined && { workspaceId }),
+    scope,
+  }
   return Object.freeze(history) as unknown as KeyedHistory // the one place where one is made
 }
 
+/** How a history of keys is adopted. */
 export interface AdoptOptions {
   /** The scope of the history that comes of it. Default: that which `parseHistoryJson` was given. */
   readonly scope?: string
+  /** The session that the messages belong to. Default: none. */
   readonly session?: string
   /** The key that a ref's key stands under in the store. Default: as Sidekick has them, `{flowId}:msg:{key}` where the history has a flow and the key is not whole. */
   readonly keyOf?: (key: string) => string
@@ -58,13 +77,19 @@ export interface AdoptOptions {
  * Cost    one `mget` for each `keysPerCall` keys, with each key once
  * Throws  TypeError, if `scope` or `session` can't be one
  */
-export const adoptHistory = (keyValue: Pick<KeyValueStore, 'mget'>, keyed: KeyedHistory, { scope = keyed.scope, session, keyOf = sidekickKey(keyed), keysPerCall }: AdoptOptions = {}): RefsTask<PendingHistory> => {
+export const adoptHistory = (
+  keyValue: Pick<KeyValueStore, 'mget'>,
+  keyed: KeyedHistory,
+  { scope = keyed.scope, session, keyOf = sidekickKey(keyed), keysPerCall }: AdoptOptions = {},
+): Task<RefsFault | StoreFault | CallbackThrew, PendingHistory> => {
   checkNames(scope, session)
-  return async () => {
+  return refsTask(async () => {
     const keys = [...new Set(keyed.refs().flatMap(({ keys }) => keys))]
+    const named = called('keyOf', () => keys.map((key) => keyOf(key)))
+    if (isLeft(named)) return named
     let values: readonly (Uint8Array | undefined)[]
     try {
-      values = await valuesOf(keyValue, keys.map(keyOf), keysPerCall)
+      values = await valuesOf(keyValue, named.right, keysPerCall)
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'read content', cause })
     }
@@ -79,17 +104,29 @@ export const adoptHistory = (keyValue: Pick<KeyValueStore, 'mget'>, keyed: Keyed
         return left({ _tag: 'MalformedContent', key, path: error.path, expected: error.expected, found: error.found })
       }
     }
-    const from = keyed.refs().map(({ keys, role }) => messageOf(role, keys.map((key) => parts.get(key) as Part))) // none is missing
+    const from = keyed.refs().map(({ keys, role }) =>
+      messageOf(
+        role,
+        keys.map((key) => parts.get(key) as Part),
+      ),
+    ) // none is missing
     return right(createPendingHistory({ scope, ...(session !== undefined && { session }), from }))
-  }
+  })
 }
 
 const messageOf = (role: Role, content: readonly Part[]): Message => {
   const meta = markOfParts(content)
-  return { role: role === 'user' && content.some(({ type }) => type === 'tool_result') ? 'tool' : role, content, ...(Object.keys(meta).length > 0 && { meta }) }
+  return {
+    role: role === 'user' && content.some(({ type }) => type === 'tool_result') ? 'tool' : role,
+    content,
+    ...(Object.keys(meta).length > 0 && { meta }),
+  }
 }
 
-const sidekickKey = ({ flowId }: KeyedHistory) => (key: string): string => (flowId === undefined || key.includes(':msg:') ? key : `${flowId}:msg:${key}`)
+const sidekickKey =
+  ({ flowId }: KeyedHistory) =>
+  (key: string): string =>
+    flowId === undefined || key.includes(':msg:') ? key : `${flowId}:msg:${key}`
 
 const jsonOf = (bytes: Uint8Array): Json => {
   let text: string

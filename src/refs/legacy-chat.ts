@@ -4,7 +4,8 @@
  */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { isObject, readEach, Unexpected, type Json, type JsonObject } from '../json/index.ts'
-import { codecs, type Decoded, type Message } from '../message/index.ts'
+import { codecs, type Decoded } from '../codecs/index.ts'
+import { type Message } from '../message/index.ts'
 import { marks } from './marks.ts'
 import { namesKeys } from './saved-refs.ts'
 
@@ -21,13 +22,25 @@ export const readLegacyChat = (list: readonly Json[]): Either<ChatProblem, Decod
     throw error
   }
   const decoded = codecs['openai-chat'].decode(wire)
-  if (isLeft(decoded)) return left(decoded.left._tag === 'UnexpectedWire' ? decoded.left : new Unexpected([], 'an array of chat messages', list))
+  if (isLeft(decoded))
+    return left(
+      decoded.left._tag === 'UnexpectedWire' ? decoded.left : new Unexpected([], 'an array of chat messages', list),
+    )
   const messages = decoded.right.messages.map((message, position) => withRest(message, list[position] as JsonObject)) // the codec takes objects only
   return right({ messages, losses: decoded.right.losses })
 }
 
 /** What a message says something in. One with none of these is none, or says it in words that nobody here knows. */
-const spoken = ['content', 'tool_calls', 'toolCalls', 'function_call', 'refusal', 'audio', 'reasoning_content', 'reasoning']
+const spoken = [
+  'content',
+  'tool_calls',
+  'toolCalls',
+  'function_call',
+  'refusal',
+  'audio',
+  'reasoning_content',
+  'reasoning',
+]
 
 /**
  * One message in OpenAI's words: what the camel-case form calls otherwise is renamed, and left out where it says nothing
@@ -55,14 +68,16 @@ const wireOf = (item: Json): Json => {
 
 type Fields = { [field: string]: Json }
 
-const isCamelCase = (item: JsonObject): boolean => ['toolCalls', 'toolCallId', 'isError', 'cacheControl', 'contextType'].some((field) => field in item)
+const isCamelCase = (item: JsonObject): boolean =>
+  ['toolCalls', 'toolCallId', 'isError', 'cacheControl', 'contextType'].some((field) => field in item)
 
 /** `called`: whether they will be parts, to which `withRest` gives their signatures. Where a tool speaks, they are kept as they are. */
 const callsOf = (calls: Json | undefined, others: Json | undefined, called: boolean): Json | undefined => {
   if (calls === undefined || calls === null) return undefined
   if (!Array.isArray(calls)) throw new Unexpected(['toolCalls'], 'an array of calls', calls)
   if (calls.length === 0) return undefined
-  if (others !== undefined && others !== null && !(Array.isArray(others) && others.length === 0)) throw new Unexpected(['toolCalls'], 'absent or empty beside tool_calls', calls)
+  if (others !== undefined && others !== null && !(Array.isArray(others) && others.length === 0))
+    throw new Unexpected(['toolCalls'], 'absent or empty beside tool_calls', calls)
   return called ? (calls as readonly Json[]).map(callOf) : calls
 }
 
@@ -70,7 +85,13 @@ const callsOf = (calls: Json | undefined, others: Json | undefined, called: bool
 const callOf = (call: Json): Json => {
   if (!isObject(call) || 'function' in call) return call
   const { id, name, arguments: text, signature, ...rest } = call as Fields
-  return { type: 'function', ...rest, ...(!isSilent(signature) && typeof signature !== 'string' && { signature }), id: id ?? null, function: { name: name ?? null, arguments: text ?? '' } }
+  return {
+    type: 'function',
+    ...rest,
+    ...(!isSilent(signature) && typeof signature !== 'string' && { signature }),
+    id: id ?? null,
+    function: { name: name ?? null, arguments: text ?? '' },
+  }
 }
 
 /** What a tool's message answers. A name that is empty says nothing where there is another. */
@@ -85,7 +106,8 @@ const answeredOf = (id: Json | undefined, other: Json | undefined): Json | undef
 const isSaid = (value: Json | undefined): value is string => typeof value === 'string' && value !== ''
 
 /** Go writes every field, whether it says something or not. */
-const isSilent = (value: Json | undefined): value is undefined | null | '' | false => value === undefined || value === null || value === '' || value === false
+const isSilent = (value: Json | undefined): value is undefined | null | '' | false =>
+  value === undefined || value === null || value === '' || value === false
 
 const withRest = (message: Message, item: JsonObject): Message => {
   if (!isCamelCase(item)) return message
@@ -101,5 +123,9 @@ const withRest = (message: Message, item: JsonObject): Message => {
     return isSaid(signature) ? { ...part, meta: { ...part.meta, llm2: { signature } } } : part
   })
   if (Object.keys(kept).length === 0) return { ...message, content }
-  return { ...message, content, meta: { ...message.meta, llm2: kept, ...(mark !== undefined && { indelible: { mark } }) } }
+  return {
+    ...message,
+    content,
+    meta: { ...message.meta, llm2: kept, ...(mark !== undefined && { indelible: { mark } }) },
+  }
 }

@@ -1,24 +1,26 @@
 /** Saved histories, in whatever form they were saved: found out by what they are, read, or named if they can't be. */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { admit, describe, inspectJson, isObject, Unexpected, type Json, type JsonObject, type Path, type Replaced } from '../json/index.ts'
-import type { Loss } from '../message/index.ts'
+import {
+  admit,
+  describe,
+  inspectJson,
+  isObject,
+  Unexpected,
+  type Json,
+  type JsonObject,
+  type Path,
+  type Replaced,
+} from '../json/index.ts'
+import type { Loss } from '../codecs/index.ts'
 import { defaultScope } from '../store/index.ts'
-import { createPendingHistory, type PendingHistory } from './content.ts'
+import { createPendingHistory } from './content.ts'
 import type { RefsFault } from './fault.ts'
-import type { KeyedHistory } from './keyed.ts'
 import { readLegacyChat } from './legacy-chat.ts'
-import { checkNames, type RefHistory } from './ref-history.ts'
+import type { ParsedHistory } from './parsed-history.ts'
+import { checkNames } from './ref-history.ts'
 import { isRefList, readLlm2, readOurs } from './saved-refs.ts'
 
-/** A saved history; `kind` says what to do with it, `losses` what stands there and is not in it. */
-export type ParsedHistory =
-  /** Refs to blocks: hydrate them. */
-  | { readonly kind: 'refs'; readonly format: 'indelible.refs' | 'llm2'; readonly history: RefHistory; readonly losses: readonly Loss[] }
-  /** Refs by keys of another system, whose content is there: `adoptHistory` reads it. */
-  | { readonly kind: 'keyed'; readonly format: 'llm2'; readonly history: KeyedHistory; readonly losses: readonly Loss[] }
-  /** The messages themselves: persist them. */
-  | { readonly kind: 'messages'; readonly format: 'chat'; readonly history: PendingHistory; readonly losses: readonly Loss[] }
-
+/** How a saved history is read. */
 export interface ParseOptions {
   /** The scope of what was saved without one. Default: `default`. */
   readonly scope?: string
@@ -36,22 +38,38 @@ export interface ParseOptions {
  *
  * Throws  TypeError, if `scope` can't be one
  */
-export const parseHistoryJson = (saved: unknown, { scope = defaultScope }: ParseOptions = {}): Either<RefsFault, ParsedHistory> => {
+export const parseHistoryJson = (
+  saved: unknown,
+  { scope = defaultScope }: ParseOptions = {},
+): Either<RefsFault, ParsedHistory> => {
   checkNames(scope, undefined)
   const read = typeof saved === 'string' ? fromText(saved) : fromValue(saved)
   if (isLeft(read)) return read
   const { json, altered } = read.right
-  if (json === null) return right({ kind: 'messages', format: 'chat', history: createPendingHistory({ scope }), losses: Object.freeze([]) })
-  if (Array.isArray(json)) return isRefList(json) ? exactly(altered, () => readLlm2({}, json, [], scope)) : chat(json, altered, scope)
+  if (json === null)
+    return right({
+      kind: 'messages',
+      format: 'chat',
+      history: createPendingHistory({ scope }),
+      losses: Object.freeze([]),
+    })
+  if (Array.isArray(json))
+    return isRefList(json) ? exactly(altered, () => readLlm2({}, json, [], scope)) : chat(json, altered, scope)
   if (!isObject(json)) return unreadable([], expected, describe(json))
   if (json['type'] === 'indelible.refs') return ours(json, altered)
   if (json['type'] === 'llm2') return exactly(altered, () => readLlm2(json, json['refs'], ['refs'], scope))
-  return unreadable([], expected, typeof json['type'] === 'string' ? `an object of the type ${describe(json['type'])}` : describe(json))
+  return unreadable(
+    [],
+    expected,
+    typeof json['type'] === 'string' ? `an object of the type ${describe(json['type'])}` : describe(json),
+  )
 }
 
-const expected = 'a history of refs ({ type: "indelible.refs" or "llm2", refs }), an array of refs or chat messages, or null'
+const expected =
+  'a history of refs ({ type: "indelible.refs" or "llm2", refs }), an array of refs or chat messages, or null'
 
-const unreadable = (path: Path, what: string, found: string): Either<RefsFault, never> => left({ _tag: 'UnreadableHistory', path, expected: what, found })
+const unreadable = (path: Path, what: string, found: string): Either<RefsFault, never> =>
+  left({ _tag: 'UnreadableHistory', path, expected: what, found })
 
 interface Saved {
   readonly json: Json
@@ -61,7 +79,8 @@ interface Saved {
 
 const fromValue = (value: unknown): Either<RefsFault, Saved> => {
   const admitted = admit(value)
-  if (isLeft(admitted)) return unreadable(admitted.left.path, 'plain JSON data', `something that ${admitted.left.reason}`)
+  if (isLeft(admitted))
+    return unreadable(admitted.left.path, 'plain JSON data', `something that ${admitted.left.reason}`)
   return right({ json: admitted.right.value, altered: admitted.right.replaced })
 }
 
@@ -77,7 +96,8 @@ const fromText = (text: string): Either<RefsFault, Saved> => {
 
 /** Refs are names: one that is not what stood there would be another's. */
 const exactly = ([first]: readonly Replaced[], read: () => ParsedHistory): Either<RefsFault, ParsedHistory> => {
-  if (first !== undefined) return unreadable(first.path, 'the same however it is read', `something that ${first.reason}`)
+  if (first !== undefined)
+    return unreadable(first.path, 'the same however it is read', `something that ${first.reason}`)
   try {
     return right(read())
   } catch (error) {
@@ -89,13 +109,22 @@ const exactly = ([first]: readonly Replaced[], read: () => ParsedHistory): Eithe
 const ours = (json: JsonObject, altered: readonly Replaced[]): Either<RefsFault, ParsedHistory> => {
   const { version } = json as { readonly [field: string]: Json | undefined }
   if (version === 1) return exactly(altered, () => readOurs(json))
-  return typeof version === 'number' && Number.isInteger(version) && version > 1 ? left({ _tag: 'NewerRefs', found: version, supported: 1 }) : unreadable(['version'], '1', describe(version))
+  return typeof version === 'number' && Number.isInteger(version) && version > 1
+    ? left({ _tag: 'NewerRefs', found: version, supported: 1 })
+    : unreadable(['version'], '1', describe(version))
 }
 
 const chat = (list: readonly Json[], altered: readonly Replaced[], scope: string): Either<RefsFault, ParsedHistory> => {
   const read = readLegacyChat(list)
   if (isLeft(read)) return unreadable(read.left.path, read.left.expected, read.left.found)
   const { messages, losses } = read.right
-  const lost = altered.map(({ path: [position, ...path], reason }): Loss => Object.freeze({ position: typeof position === 'number' ? position : 0, path, reason }))
-  return right({ kind: 'messages', format: 'chat', history: createPendingHistory({ scope, from: messages }), losses: Object.freeze([...lost, ...losses]) })
+  const lost = altered.map(({ path: [position, ...path], reason }): Loss =>
+    Object.freeze({ position: typeof position === 'number' ? position : 0, path, reason }),
+  )
+  return right({
+    kind: 'messages',
+    format: 'chat',
+    history: createPendingHistory({ scope, from: messages }),
+    losses: Object.freeze([...lost, ...losses]),
+  })
 }

@@ -2,13 +2,14 @@
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { classify, type PageKind } from '../pages/index.ts'
-import { messageFaultText, type BlockId, type Message } from '../message/index.ts'
-import { blockIdOf, sameBlocks, type BlockStore } from '../store/index.ts'
-import { lacking } from './attached.ts'
+import { type Message } from '../message/index.ts'
+import { messageFaultText } from '../message/fault.ts'
+import { blockIdOf, type BlockId } from '../proof/index.ts'
+import { sameBlocks, type BlockStore } from '../store/index.ts'
+import { lacking, encodeRow } from '../entry/index.ts'
 import { insideOf, storedOf, type PendingHistory, type StoredHistory } from './content.ts'
-import type { RefsTask } from './fault.ts'
+import { refsTask, type RefsTask } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
-import { encodeRow } from './row.ts'
 
 /** A message as the blocks that are put for it, and the ref that stands for them. */
 export interface EncodedMessage {
@@ -32,7 +33,7 @@ export interface EncodedMessage {
 export const persist = (store: BlockStore, history: PendingHistory | StoredHistory): RefsTask<StoredHistory> => {
   const inside = insideOf(history)
   const { scope, session } = inside
-  return async () => {
+  return refsTask(async () => {
     if (store.scope !== scope) return left({ _tag: 'OtherScope', expected: store.scope, found: scope })
     const known = inside.store !== undefined && sameBlocks(inside.store, store) ? inside.refs : []
     const view = history.view()
@@ -53,7 +54,7 @@ export const persist = (store: BlockStore, history: PendingHistory | StoredHisto
       if (isLeft(put)) return put
     }
     return right(storedOf({ scope, session, store, view: () => view, refs: Object.freeze(refs) }))
-  }
+  }, 'persist')
 }
 
 export const encodeMessage = (store: BlockStore, message: Message, page: PageKind): EncodedMessage => {
@@ -62,5 +63,12 @@ export const encodeMessage = (store: BlockStore, message: Message, page: PageKin
   const { row, blocks, attachments } = encoded.right
   const bytes = utf8ToBytes(row.body)
   const ids = new Set<BlockId>([blockIdOf(bytes, store.hash), ...(row.blocks ?? [])])
-  return { ref: Object.freeze({ blockIds: Object.freeze([...ids]), role: message.role, ...(attachments.length > 0 && { attached: attachments.length }) }), blocks: [bytes, ...blocks] }
+  return {
+    ref: Object.freeze({
+      blockIds: Object.freeze([...ids]),
+      role: message.role,
+      ...(attachments.length > 0 && { attached: attachments.length }),
+    }),
+    blocks: [bytes, ...blocks],
+  }
 }

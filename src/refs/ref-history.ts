@@ -19,6 +19,7 @@ export interface RefHistory extends RefHistoryBrand {
   readonly scope: string
   /** The session that the messages are of, where there is one. */
   readonly session?: string
+  /** How many refs there are. */
   readonly len: number
   /**
    * Append a ref and return its position. Its blocks need not be there yet; `hydrate` asks for them.
@@ -36,14 +37,19 @@ export interface RefHistory extends RefHistoryBrand {
 export interface RefHistoryJson {
   readonly type: 'indelible.refs'
   readonly version: 1
+  /** The scope of the blocks. */
   readonly scope: string
+  /** The session that the messages belong to, if there is one. */
   readonly session?: string
+  /** The refs, in order. */
   readonly refs: readonly MessageRef[]
 }
 
+/** How a reference history begins. */
 export interface RefHistoryOptions {
   /** Default: `default`, as of stores. */
   readonly scope?: string
+  /** The session that the messages belong to. Default: none. */
   readonly session?: string
   /** What the history starts with. Default: nothing. */
   readonly from?: Iterable<MessageRef>
@@ -60,7 +66,10 @@ export const createRefHistory = ({ scope = defaultScope, session, from = [] }: R
   let shown: readonly MessageRef[] | undefined
   const append = (given: MessageRef): Position => {
     const ref = refOf(given)
-    if (isRefProblem(ref)) throw new TypeError(`${formatPath([...ref.at]) || 'it'} should be ${ref.expected}, found ${describe(ref.value)}; nothing was appended`)
+    if (isRefProblem(ref))
+      throw new TypeError(
+        `${formatPath([...ref.at]) || 'it'} should be ${ref.expected}, found ${describe(ref.value)}; nothing was appended`,
+      )
     shown = undefined
     return (refs.push(ref) - 1) as Position // where it stands now
   }
@@ -84,5 +93,6 @@ export const jsonOf = (scope: string, session: string | undefined, refs: readonl
 /** Throws TypeError. */
 export const checkNames = (scope: string, session: string | undefined): void => {
   if (invalidId('scope', scope) !== undefined) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
-  if (session !== undefined && invalidId('log', session) !== undefined) throw new TypeError(`${JSON.stringify(session)} can't be the id of a session`)
+  if (session !== undefined && invalidId('log', session) !== undefined)
+    throw new TypeError(`${JSON.stringify(session)} can't be the id of a session`)
 }

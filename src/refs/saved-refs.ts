@@ -1,9 +1,21 @@
 /** Saved histories of refs, read field by field: those of this library, and Sidekick's `llm2`, which names keys of its own. */
-import { aList, fieldsBeside, isObject, readEach, readIn, Unexpected, type Json, type JsonObject, type Path } from '../json/index.ts'
-import { isBlockId, roles, type Loss } from '../message/index.ts'
+import {
+  aList,
+  fieldsBeside,
+  isObject,
+  readEach,
+  readIn,
+  Unexpected,
+  type Json,
+  type JsonObject,
+  type Path,
+} from '../json/index.ts'
+import { isBlockId } from '../proof/index.ts'
+import { roles } from '../message/index.ts'
+import { type Loss } from '../codecs/index.ts'
 import { invalidId } from '../store/index.ts'
 import { createKeyedHistory, type KeyedRef } from './keyed.ts'
-import type { ParsedHistory } from './parse.ts'
+import type { ParsedHistory } from './parsed-history.ts'
 import { isRefProblem, refFields, refOf, type MessageRef } from './ref.ts'
 import { createRefHistory } from './ref-history.ts'
 
@@ -11,9 +23,17 @@ import { createRefHistory } from './ref-history.ts'
 export const readOurs = (json: JsonObject): ParsedHistory => {
   nothingBeside(json, ['type', 'version', 'scope', 'session', 'refs'])
   const scope = readIn(json, 'scope', (value) => named('scope', value, 'the name of a scope'))
-  const session = json['session'] === undefined ? undefined : readIn(json, 'session', (value) => named('log', value, 'the id of a session'))
+  const session =
+    json['session'] === undefined
+      ? undefined
+      : readIn(json, 'session', (value) => named('log', value, 'the id of a session'))
   const from = readIn(json, 'refs', (list) => readEach(aListOfRefs(list), readRef))
-  return { kind: 'refs', format: 'indelible.refs', history: createRefHistory({ scope, ...(session !== undefined && { session }), from }), losses: Object.freeze([]) }
+  return {
+    kind: 'refs',
+    format: 'indelible.refs',
+    history: createRefHistory({ scope, ...(session !== undefined && { session }), from }),
+    losses: Object.freeze([]),
+  }
 }
 
 /** Whether an array is one of refs: its first item names keys. A message has a content of its own; a ref has none. */
@@ -39,7 +59,8 @@ export const readLlm2 = (owner: JsonObject, list: Json | undefined, at: Path, sc
     throw error instanceof Unexpected ? error.within(...at) : error
   }
   Object.freeze(losses)
-  if (!refs.every(({ keys }) => keys.length > 0 && keys.every(isBlockId))) return { kind: 'keyed', format: 'llm2', history: createKeyedHistory(refs, flowId, workspaceId, scope), losses }
+  if (!refs.every(({ keys }) => keys.length > 0 && keys.every(isBlockId)))
+    return { kind: 'keyed', format: 'llm2', history: createKeyedHistory(refs, flowId, workspaceId, scope), losses }
   const from = refs.map(({ keys, role }) => ({ blockIds: keys.filter(isBlockId), role }))
   return { kind: 'refs', format: 'llm2', history: createRefHistory({ scope, from }), losses }
 }
@@ -67,9 +88,14 @@ const readKeyedRef = (item: Json): KeyedRef => {
 /** A list that Go has left nil is null; of two names for it the one with something in it counts. */
 const keysIn = (ref: JsonObject): readonly string[] => {
   if (!namesKeys(ref)) throw new Unexpected(['blockKeys'], 'an array of keys', undefined)
-  const [keys, ids] = keyFields.map((field) => readIn(ref, field, (value) => (value === undefined || value === null ? [] : readEach(aListOf(value, 'an array of keys'), aKey)))) as [string[], string[]]
+  const [keys, ids] = keyFields.map((field) =>
+    readIn(ref, field, (value) =>
+      value === undefined || value === null ? [] : readEach(aListOf(value, 'an array of keys'), aKey),
+    ),
+  ) as [string[], string[]]
   if (keys.length === 0) return ids
-  if (ids.length > 0 && (ids.length !== keys.length || ids.some((id, index) => id !== keys[index]))) throw new Unexpected(['blockIds'], 'what blockKeys is', ref['blockIds'])
+  if (ids.length > 0 && (ids.length !== keys.length || ids.some((id, index) => id !== keys[index])))
+    throw new Unexpected(['blockIds'], 'what blockKeys is', ref['blockIds'])
   return keys
 }
 
@@ -98,8 +124,11 @@ const idIn = (owner: JsonObject, field: string): string | undefined => {
 }
 
 const nothingBeside = (owner: JsonObject, known: readonly string[]): void => {
-  for (const [field, value] of Object.entries(fieldsBeside(owner, known) ?? {})) throw new Unexpected([field], 'absent, for this format has no such field', value)
+  for (const [field, value] of Object.entries(fieldsBeside(owner, known) ?? {}))
+    throw new Unexpected([field], 'absent, for this format has no such field', value)
 }
 
 const unknown = (owner: Json, known: readonly string[], position: number): Loss[] =>
-  Object.keys((isObject(owner) && fieldsBeside(owner, known)) || {}).map((field) => Object.freeze({ position, path: [field], reason: 'is no field of llm2: it was left out' }))
+  Object.keys((isObject(owner) && fieldsBeside(owner, known)) || {}).map((field) =>
+    Object.freeze({ position, path: [field], reason: 'is no field of llm2: it was left out' }),
+  )

@@ -1,8 +1,11 @@
 /** What the adapters of all providers share: requests from records, answers through a codec. */
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { codecFaultText, type Codec, type Loss, type Message, type Part } from '../message/index.ts'
+import { type Codec, type Loss } from '../codecs/index.ts'
+import { codecFaultText } from '../codecs/fault.ts'
+import { type Message, type Part } from '../message/index.ts'
 import type { ModelRequest } from './model.ts'
 
+/** What every adapter of a provider takes. */
 export interface AdapterOptions {
   /** The model, as the provider names it. */
   readonly model: string

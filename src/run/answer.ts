@@ -1,10 +1,19 @@
 /** A model's answer: what of it can be recorded, which of its calls wait, and whether they are run. */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import type { JsonObject } from '../json/index.ts'
-import { decodeMessage, messageFaultText, type Message, type Meta, type Part, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
+import {
+  decodeMessage,
+  type Message,
+  type Meta,
+  type Part,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '../message/index.ts'
+import { messageFaultText } from '../message/fault.ts'
 import type { Usage } from '../notes/index.ts'
 import type { Limits } from './limits.ts'
-import type { Model, ModelResponse } from './model.ts'
+import type { Model } from './model.ts'
+import type { ModelResponse } from './response.ts'
 import type { StopReason } from './result.ts'
 
 /**
@@ -21,8 +30,14 @@ export const admitted = (answer: ModelResponse, callIds: Set<string>): Either<st
     if (answer.reason === 'max_tokens' && !isJson(part.arguments)) return []
     return [withOwnId(part, callIds)]
   })
-  const same = content.length === message.content.length && content.every((part, index) => part === message.content[index])
-  return right(Object.freeze({ ...answer, message: same ? message : Object.freeze({ ...message, content: Object.freeze(content) }) }))
+  const same =
+    content.length === message.content.length && content.every((part, index) => part === message.content[index])
+  return right(
+    Object.freeze({
+      ...answer,
+      message: same ? message : Object.freeze({ ...message, content: Object.freeze(content) }),
+    }),
+  )
 }
 
 /** Some models number their calls anew in every answer, and a record with two calls of one id is refused. */
@@ -30,27 +45,49 @@ const withOwnId = (part: ToolCallPart, callIds: Set<string>): ToolCallPart => {
   let { id } = part
   for (let count = 2; callIds.has(id); count++) id = `${part.id}_${count}`
   callIds.add(id)
-  return id === part.id ? part : Object.freeze({ ...part, id, meta: Object.freeze({ ...withoutItemIds(part.meta), indelible: { callId: part.id } }) })
+  return id === part.id
+    ? part
+    : Object.freeze({
+        ...part,
+        id,
+        meta: Object.freeze({ ...withoutItemIds(part.meta), indelible: { callId: part.id } }),
+      })
 }
 
 /** Why the calls of an answer are not run, and the run ends: the answer was cut, or a limit is reached. */
-export const whyNot = (calls: readonly ToolCallPart[], { reason }: ModelResponse, usage: Usage, toolCalls: number, limits: Limits): { readonly reason: string; readonly stop: StopReason } | undefined => {
+export const whyNot = (
+  calls: readonly ToolCallPart[],
+  { reason }: ModelResponse,
+  usage: Usage,
+  toolCalls: number,
+  limits: Limits,
+): { readonly reason: string; readonly stop: StopReason } | undefined => {
   if (calls.length === 0) return undefined
-  if (reason === 'max_tokens') return { reason: 'Not run: the answer was cut at the limit of its length.', stop: 'max_tokens' }
-  if (usage.input + usage.output > limits.maxTokens) return { reason: `Not run: the limit of ${limits.maxTokens} tokens for this run is reached.`, stop: 'max_tokens' }
-  if (toolCalls + calls.length > limits.maxToolCalls) return { reason: `Not run: the limit of ${limits.maxToolCalls} tool ${limits.maxToolCalls === 1 ? 'call' : 'calls'} for this run is reached.`, stop: 'max_tool_calls' }
+  if (reason === 'max_tokens')
+    return { reason: 'Not run: the answer was cut at the limit of its length.', stop: 'max_tokens' }
+  if (usage.input + usage.output > limits.maxTokens)
+    return { reason: `Not run: the limit of ${limits.maxTokens} tokens for this run is reached.`, stop: 'max_tokens' }
+  if (toolCalls + calls.length > limits.maxToolCalls)
+    return {
+      reason: `Not run: the limit of ${limits.maxToolCalls} tool ${limits.maxToolCalls === 1 ? 'call' : 'calls'} for this run is reached.`,
+      stop: 'max_tool_calls',
+    }
   return undefined
 }
 
 /** The calls that wait for us: not those that the provider has answered in the same message. */
 export const openCallsOf = ({ content }: Message): readonly ToolCallPart[] => {
   const answered = new Set(content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
-  return Object.freeze(content.filter((part): part is ToolCallPart => part.type === 'tool_call' && !answered.has(part.id)))
+  return Object.freeze(
+    content.filter((part): part is ToolCallPart => part.type === 'tool_call' && !answered.has(part.id)),
+  )
 }
 
 export const resultMessages = (results: readonly ToolResultPart[], model: Model): readonly Message[] => {
   if (results.length === 0) return []
-  return model.results === 'together' ? [{ role: 'tool', content: results }] : results.map((result) => ({ role: 'tool', content: [result] }))
+  return model.results === 'together'
+    ? [{ role: 'tool', content: results }]
+    : results.map((result) => ({ role: 'tool', content: [result] }))
 }
 
 /** What codecs kept with a call, but for the id of the item that it came in: that is used before, too. */
@@ -63,7 +100,8 @@ const withoutItemIds = (meta: Meta = {}): Meta =>
     }),
   )
 
-const isRecord = (value: unknown): value is JsonObject => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isRecord = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isJson = (text: string): boolean => {
   try {

@@ -47,7 +47,10 @@ export class Channel<T> implements AsyncIterable<T> {
 
   /** Throws Error, the second time: each event goes to one reader. */
   [Symbol.asyncIterator](): AsyncIterator<T> {
-    if (this.#taken) throw new Error('the events of a run are read once: somebody reads them already; await result() for what it came to')
+    if (this.#taken)
+      throw new Error(
+        'the events of a run are read once: somebody reads them already; await result() for what it came to',
+      )
     this.#taken = true
     this.#read = true
     return {

@@ -24,12 +24,19 @@ export class Control {
   readonly #outside: AbortSignal | undefined
   /** Called once when something comes in, by whoever waits for that and for something else. */
   onCut: (() => void) | undefined
-  readonly #onOutside = (): void => void this.interrupt({ behavior: 'discard', message: undefined, reason: 'The run was cancelled.', stop: 'cancelled' })
+  readonly #onOutside = (): void =>
+    void this.interrupt({
+      behavior: 'discard',
+      message: undefined,
+      reason: 'The run was cancelled.',
+      stop: 'cancelled',
+    })
 
   constructor(timeout: number, outside: AbortSignal | undefined, released: () => void) {
     this.#released = released
     this.#outside = outside
-    if (Number.isFinite(timeout)) this.#runTimer = setTimeout(() => this.#timeOut(`The run's limit of ${timeout} ms was reached.`), timeout)
+    if (Number.isFinite(timeout))
+      this.#runTimer = setTimeout(() => this.#timeOut(`The run's limit of ${timeout} ms was reached.`), timeout)
     if (outside?.aborted === true) this.#onOutside()
     else outside?.addEventListener('abort', this.#onOutside, { once: true })
   }
@@ -41,7 +48,8 @@ export class Control {
 
   /** False: the run has ended, or is about to. One that ends the run takes the place of one that does not. */
   interrupt(cut: Interrupt): boolean {
-    if (this.#ended || (this.#cut !== undefined && (this.#cut.stop !== undefined || cut.stop === undefined))) return false
+    if (this.#ended || (this.#cut !== undefined && (this.#cut.stop !== undefined || cut.stop === undefined)))
+      return false
     this.#cut = cut
     this.#abort.abort(new Error(cut.reason))
     this.onCut?.()
@@ -55,7 +63,8 @@ export class Control {
 
   beginStep(timeout: number): void {
     if (this.#cut === undefined) this.#abort = new AbortController()
-    if (Number.isFinite(timeout)) this.#stepTimer = setTimeout(() => this.#timeOut(`The step's limit of ${timeout} ms was reached.`), timeout)
+    if (Number.isFinite(timeout))
+      this.#stepTimer = setTimeout(() => this.#timeOut(`The step's limit of ${timeout} ms was reached.`), timeout)
   }
 
   endStep(): void {

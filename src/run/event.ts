@@ -2,9 +2,11 @@
 import type { HistoryDelta } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
-import type { ModelEvent, ModelResponse } from './model.ts'
+import type { ModelEvent } from './model.ts'
+import type { ModelResponse } from './response.ts'
 import type { RunResult } from './result.ts'
 
+/** An event of a run. `seq` counts them from 0. */
 export type RunEvent =
   /** A step begins: the model is about to be called. `step` counts from 0; `len` is how many messages the record has. */
   | (Told & { readonly type: 'step_start'; readonly step: number; readonly len: number })
@@ -13,13 +15,30 @@ export type RunEvent =
   /** A tool is about to be run; handlers have finished with this event before it is. */
   | (Told & { readonly type: 'tool_call_start'; readonly step: number; readonly call: ToolCallPart })
   /** What a tool answered, in the order in which tools finish. */
-  | (Told & { readonly type: 'tool_result'; readonly step: number; readonly result: ToolResultPart; readonly milliseconds: number })
+  | (Told & {
+      readonly type: 'tool_result'
+      readonly step: number
+      readonly result: ToolResultPart
+      readonly milliseconds: number
+    })
   /** The step is over: the model's whole response, and the results of its calls in call order. */
-  | (Told & { readonly type: 'step_complete'; readonly step: number; readonly response: ModelResponse; readonly results: readonly ToolResultPart[]; readonly sent?: Sent })
+  | (Told & {
+      readonly type: 'step_complete'
+      readonly step: number
+      readonly response: ModelResponse
+      readonly results: readonly ToolResultPart[]
+      readonly sent?: Sent
+    })
   /** What the record is to be extended by. Every message of the run comes in exactly one of these. */
   | (Told & { readonly type: 'history_delta'; readonly step: number } & HistoryDelta<Message>)
   /** An answer was cut: what there was of its text, and what becomes of it (in the delta that follows, if anything does). */
-  | (Told & { readonly type: 'interrupted'; readonly step: number; readonly partialText: string; readonly behavior: InterruptBehavior; readonly sent?: Sent })
+  | (Told & {
+      readonly type: 'interrupted'
+      readonly step: number
+      readonly partialText: string
+      readonly behavior: InterruptBehavior
+      readonly sent?: Sent
+    })
   /** The end: the last event of every run, also of one that failed or was cancelled. */
   | (Told & { readonly type: 'run_complete'; readonly result: RunResult })
 
@@ -29,7 +48,9 @@ export interface Sent {
   readonly len: number
   /** The `rangeDigest` of the messages that were sent; `digest` of a derived context. */
   readonly contextDigest: string
+  /** The name of the model. */
   readonly model: string
+  /** The parameters of the request. */
   readonly parameters: JsonObject
 }
 
@@ -43,4 +64,3 @@ interface Told {
  * text and finished calls are, `saveMarked` they are, with a mark that people and models can read.
  */
 export type InterruptBehavior = 'discard' | 'savePartial' | 'saveMarked'
-

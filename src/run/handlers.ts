@@ -4,14 +4,15 @@ import { applyDelta, type History, type HistoryDelta, type HistoryFault } from '
 import type { Message } from '../message/index.ts'
 import type { ReceiptNote } from '../notes/index.ts'
 import type { Session, SessionFault } from '../session/index.ts'
-import type { StoreFault } from '../store/index.ts'
+import type { Head, StoreFault } from '../store/index.ts'
 import type { RunEvent } from './event.ts'
 
 /**
  * The default: appends the messages of each delta to a history of yours, and does nothing else. You may append to it
  * yourself meanwhile; a delta that comes twice is appended once.
  */
-export const historyHandler = (history: History<Message>): ((event: RunEvent) => void) => onDelta((message) => history.append(message))
+export const historyHandler = (history: History<Message>): ((event: RunEvent) => void) =>
+  onDelta((message) => history.append(message))
 
 /**
  * The strict one: each delta must continue the history exactly. A gap, or another message where one should come, is a
@@ -28,27 +29,53 @@ export const strictHistoryHandler =
  * with its results, when the step is over; of a run that died in between, the notes are what there is, and
  * `session.interrupted()` says from them which calls may have had effects. Another writer on the session, or a store that fails, ends the run.
  *
- * Of a run with `receipts` each model call leaves a note of what it was sent (`receipt`), one that was cut off too.
+ * Of a run with `receipts` each model call leaves a note of what it was sent (`receipt`), one that was cut off too. It has
+ * the head of the record at that moment: `session.at(receipt.head)` gives what the context was derived from.
  */
-export const sessionHandler =
-  (session: Pick<Session, 'append' | 'note'>) =>
-  async (event: RunEvent): Promise<Either<SessionFault | StoreFault, unknown>> => {
-    if (event.type === 'history_delta') return session.append(event.append, { operation: event.id, expectedLen: event.expectedLen })()
-    if (event.type === 'tool_call_start') return session.note({ type: 'tool_started', callId: event.call.id, name: event.call.name, arguments: event.call.arguments })()
-    const receipt = receiptOf(event)
+export const sessionHandler = (
+  session: Pick<Session, 'append' | 'note' | 'head' | 'len'>,
+): ((event: RunEvent) => Promise<Either<SessionFault | StoreFault, unknown>>) => {
+  let head: Head | undefined
+  return async (event) => {
+    if (event.type === 'step_start') head = session.len === event.len ? session.head() : undefined
+    if (event.type === 'history_delta')
+      return session.append(event.append, { operation: event.id, expectedLen: event.expectedLen })()
+    if (event.type === 'tool_call_start')
+      return session.note({
+        type: 'tool_started',
+        callId: event.call.id,
+        name: event.call.name,
+        arguments: event.call.arguments,
+      })()
+    const receipt = receiptOf(event, head)
     return receipt === undefined ? right(undefined) : session.note(receipt)()
   }
+}
 
-const receiptOf = (event: RunEvent): ReceiptNote | undefined => {
+const receiptOf = (event: RunEvent, head: Head | undefined): ReceiptNote | undefined => {
   if ((event.type !== 'step_complete' && event.type !== 'interrupted') || event.sent === undefined) return undefined
   const { parameters, ...sent } = event.sent
-  return { type: 'receipt', ...sent, ...(Object.keys(parameters).length > 0 && { parameters }), ...(event.type === 'step_complete' && { usage: event.response.usage }) }
+  return {
+    type: 'receipt',
+    ...sent,
+    ...(head !== undefined && { head }),
+    ...(Object.keys(parameters).length > 0 && { parameters }),
+    ...(event.type === 'step_complete' && { usage: event.response.usage }),
+  }
 }
 
 /** Collects the messages of the deltas: what the run has added so far. */
-export const historyAccumulator = (): ((event: RunEvent) => void) & { readonly messages: () => readonly Message[] } => {
+export const historyAccumulator = (): ((event: RunEvent) => void) & {
+  /** The messages so far. */
+  readonly messages: () => readonly Message[]
+} => {
   const messages: Message[] = []
-  return Object.freeze(Object.assign(onDelta((message) => messages.push(message)), { messages: () => Object.freeze([...messages]) }))
+  return Object.freeze(
+    Object.assign(
+      onDelta((message) => messages.push(message)),
+      { messages: () => Object.freeze([...messages]) },
+    ),
+  )
 }
 
 /** Each message of each delta, once. */

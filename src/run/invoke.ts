@@ -9,19 +9,33 @@ import { ToolOutput, type Tool } from './tool.ts'
  * Run the tool that a call asks for. Never rejects: a throw, a timeout, an interrupt, arguments that are wrong, a tool that is
  * unknown and an output that can't be recorded each become an error result that tells the model what to do about it.
  */
-export const invoke = async (call: ToolCallPart, tools: ReadonlyMap<string, Tool>, signal: AbortSignal): Promise<ToolResultPart> => {
+export const invoke = async (
+  call: ToolCallPart,
+  tools: ReadonlyMap<string, Tool>,
+  signal: AbortSignal,
+): Promise<ToolResultPart> => {
   const found = tools.get(call.name)
-  if (found === undefined) return failed(call, `There is no tool ${JSON.stringify(call.name)}. ${tools.size === 0 ? 'There are no tools.' : `The tools are: ${[...tools.keys()].join(', ')}.`}`)
+  if (found === undefined)
+    return failed(
+      call,
+      `There is no tool ${JSON.stringify(call.name)}. ${tools.size === 0 ? 'There are no tools.' : `The tools are: ${[...tools.keys()].join(', ')}.`}`,
+    )
   const input = await checked(call, found)
   if (isLeft(input)) return failed(call, input.left)
   if (signal.aborted) return failed(call, notRun(reasonOf(signal.reason)))
 
   const { timeout } = found
   const limit = new AbortController()
-  const timer = timeout === undefined ? undefined : setTimeout(() => limit.abort(new Error(`The tool was given up after ${timeout} ms.`)), timeout)
+  const timer =
+    timeout === undefined
+      ? undefined
+      : setTimeout(() => limit.abort(new Error(`The tool was given up after ${timeout} ms.`)), timeout)
   const given = AbortSignal.any([signal, limit.signal])
   try {
-    const output = await Promise.race([aborted(given), (async () => found.run(input.right as never, { call, signal: given }))()])
+    const output = await Promise.race([
+      aborted(given),
+      (async () => found.run(input.right as never, { call, signal: given }))(),
+    ])
     return resultOf(call, output)
   } catch (error) {
     return failed(call, given.aborted ? reasonOf(given.reason) : `The tool failed: ${reasonOf(error)}`)
@@ -47,7 +61,10 @@ const aborted = (signal: AbortSignal): Promise<never> =>
 
 const checked = async (call: ToolCallPart, { schema }: Tool): Promise<Either<string, unknown>> => {
   const parsed = parseJson(call.arguments.trim() === '' ? '{}' : call.arguments)
-  if (isLeft(parsed)) return left(`The arguments are not valid JSON: line ${parsed.left.line}, column ${parsed.left.column}: expected ${parsed.left.expected}, found ${parsed.left.found}. The tool was not run.`)
+  if (isLeft(parsed))
+    return left(
+      `The arguments are not valid JSON: line ${parsed.left.line}, column ${parsed.left.column}: expected ${parsed.left.expected}, found ${parsed.left.found}. The tool was not run.`,
+    )
   if (schema === undefined) return right(parsed.right)
   try {
     const outcome = await schema['~standard'].validate(parsed.right)
@@ -67,7 +84,9 @@ const resultOf = (call: ToolCallPart, output: unknown): ToolResultPart => {
   if (!(output instanceof ToolOutput)) return toolResultPart(id, [text(writtenOut(output).toWellFormed())], { name })
   const result = toolResultPart(id, output.content, { name, ...(output.isError && { isError: true }) })
   const recordable = decodeMessage({ role: 'tool', content: [result] })
-  return isLeft(recordable) ? failed(call, `The tool's output can't be recorded.`) : (recordable.right.content[0] as ToolResultPart)
+  return isLeft(recordable)
+    ? failed(call, `The tool's output can't be recorded.`)
+    : (recordable.right.content[0] as ToolResultPart)
 }
 
 const writtenOut = (output: unknown): string => {

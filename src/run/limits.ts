@@ -2,6 +2,7 @@
 import type { Usage } from '../notes/index.ts'
 import type { RunStep } from './result.ts'
 
+/** The limits of a run, with every default filled in. */
 export interface Limits {
   /** Model calls. Default: 50. */
   readonly maxSteps: number
@@ -17,4 +18,10 @@ export interface Limits {
   readonly stopWhen?: (state: { readonly steps: readonly RunStep[]; readonly usage: Usage }) => boolean
 }
 
-export const noLimits: Limits = Object.freeze({ maxSteps: 50, maxToolCalls: Infinity, maxTokens: Infinity, timeout: Infinity, stepTimeout: Infinity })
+export const noLimits: Limits = Object.freeze({
+  maxSteps: 50,
+  maxToolCalls: Infinity,
+  maxTokens: Infinity,
+  timeout: Infinity,
+  stepTimeout: Infinity,
+})

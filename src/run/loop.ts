@@ -5,9 +5,16 @@
  * recorded leaves it as a delta. At every moment at which it can end, the deltas so far make a settled record.
  */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { createHistory, type View } from '../history/index.ts'
+import type { View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { settle, type Message, type Sequence, type Settled, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
+import {
+  settle,
+  type Message,
+  type Sequence,
+  type Settled,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '../message/index.ts'
 import { rangeDigest, type Usage } from '../notes/index.ts'
 import { admitted, openCallsOf, resultMessages, whyNot } from './answer.ts'
 import type { Channel } from './channel.ts'
@@ -16,13 +23,16 @@ import type { RunEvent, Sent } from './event.ts'
 import { reasonOf, type RunFailure } from './fault.ts'
 import { failed, invoke, notRun } from './invoke.ts'
 import type { Limits } from './limits.ts'
-import type { Model, ModelEvent, ModelResponse } from './model.ts'
+import type { Model, ModelEvent } from './model.ts'
+import type { ModelResponse } from './response.ts'
 import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
 import type { Tool } from './tool.ts'
+import { workingCopy, type WorkingCopy } from './working-copy.ts'
 
 /** What is sent in place of the whole record. `deriveContext` gives it. */
 export interface ModelContext {
+  /** The messages to send. */
   readonly messages: Settled<Sequence<Message>>
   /** How many messages, from the first, are those of the context before. */
   readonly stablePrefix: number
@@ -37,6 +47,7 @@ export type ContextFor = (view: View<Message>, previous: ModelContext | undefine
  */
 export type RunHandler = (event: RunEvent) => HandlerAnswer | Promise<HandlerAnswer>
 
+/** What a handler may return: nothing, or an `Either`, whose `Left` ends the run. */
 export type HandlerAnswer = Either<unknown, unknown> | void
 
 /** A loop's options, with every default filled in. */
@@ -71,7 +82,7 @@ export class Loop {
   readonly #options: LoopOptions
   readonly #control: Control
   readonly #channel: Channel<RunEvent>
-  readonly #work
+  readonly #work: WorkingCopy
   /** The ids of every call there is, so that none is given out twice. */
   readonly #callIds: Set<string>
   readonly #steps: RunStep[] = []
@@ -89,9 +100,10 @@ export class Loop {
     this.#options = options
     this.#control = control
     this.#channel = channel
-    this.#work = createHistory<Message>({ from: options.view })
+    this.#work = workingCopy(options.view)
     this.#callIds = new Set(options.callIds)
-    for (const { content } of options.view) for (const part of content) if (part.type === 'tool_call') this.#callIds.add(part.id)
+    for (const { content } of options.view)
+      for (const part of content) if (part.type === 'tool_call') this.#callIds.add(part.id)
   }
 
   /** Run to the end. Never rejects. */
@@ -101,11 +113,17 @@ export class Loop {
       outcome = right(await this.#untilStopped())
     } catch (error) {
       // What is no Failed was thrown by a function of the caller's; the run ends as every run does.
-      outcome = left(error instanceof Failed ? error.problem : { _tag: 'HandlerFailed', step: this.#step, event: 'step_complete', cause: error })
+      outcome = left(
+        error instanceof Failed
+          ? error.problem
+          : { _tag: 'HandlerFailed', step: this.#step, event: 'step_complete', cause: error },
+      )
     }
     const result = this.#result(isLeft(outcome) ? 'error' : outcome.right)
     this.#control.end()
-    let ended: Either<RunFailure, RunResult> = isLeft(outcome) ? left({ ...outcome.left, partial: result } as RunFailure) : right(result)
+    let ended: Either<RunFailure, RunResult> = isLeft(outcome)
+      ? left({ ...outcome.left, partial: result } as RunFailure)
+      : right(result)
     try {
       await this.#tell({ type: 'run_complete', result })
     } catch (error) {
@@ -153,18 +171,29 @@ export class Loop {
       const calls = openCallsOf(response.message)
       const usage = addUsage(this.#usage, response.usage)
       const refusal = whyNot(calls, response, usage, this.#toolCalls, limits)
-      const results = refusal === undefined ? await this.#runTools(calls) : calls.map((call) => failed(call, refusal.reason))
+      const results =
+        refusal === undefined ? await this.#runTools(calls) : calls.map((call) => failed(call, refusal.reason))
       this.#usage = usage
       this.#steps.push(Object.freeze({ response, calls, results, milliseconds: now() - began }))
-      await this.#tell({ type: 'step_complete', step: this.#step, response, results, ...(this.#sent && { sent: this.#sent }) })
+      await this.#tell({
+        type: 'step_complete',
+        step: this.#step,
+        response,
+        results,
+        ...(this.#sent && { sent: this.#sent }),
+      })
 
       // What comes in while tools run is no reason to discard: the answer was whole, and its tools may have had effects.
       const cut = this.#control.cut()
       if (cut !== undefined) await this.#tellCut(cut, '')
-      await this.#record([...(response.message.content.length === 0 ? [] : [response.message]), ...resultMessages(results, model)], cut?.message)
+      await this.#record(
+        [...(response.message.content.length === 0 ? [] : [response.message]), ...resultMessages(results, model)],
+        cut?.message,
+      )
       if (cut !== undefined) return cut.stop
       if (refusal !== undefined) return refusal.stop
-      if (calls.length === 0 && response.reason !== 'pause') return response.reason === 'max_tokens' ? 'max_tokens' : 'end_turn'
+      if (calls.length === 0 && response.reason !== 'pause')
+        return response.reason === 'max_tokens' ? 'max_tokens' : 'end_turn'
       if (limits.stopWhen?.({ steps: this.#steps, usage: this.#usage }) === true) return 'custom'
       return undefined
     } finally {
@@ -177,7 +206,13 @@ export class Loop {
     const { model, tools, parameters, receipts } = this.#options
     const definitions = [...tools.values()]
     const { messages, stablePrefix } = this.#derive()
-    if (receipts) this.#sent = Object.freeze({ len: this.#work.len, contextDigest: rangeDigest(messages), model: model.name, parameters })
+    if (receipts)
+      this.#sent = Object.freeze({
+        len: this.#work.len,
+        contextDigest: rangeDigest(messages),
+        model: model.name,
+        parameters,
+      })
     const step = this.#step
     const { signal } = this.#control
     let events: AsyncIterator<ModelEvent> | undefined
@@ -186,14 +221,24 @@ export class Loop {
       while (!signal.aborted) {
         const next = await this.#nextOrCut(events)
         if (next === 'cut') break
-        if (next.done === true) throw new Failed({ _tag: 'StreamEndedEarly', model: model.name, step, partialText: partial.text })
+        if (next.done === true)
+          throw new Failed({ _tag: 'StreamEndedEarly', model: model.name, step, partialText: partial.text })
         partial.take(next.value)
         await this.#tell({ type: 'model_event', step, event: next.value })
         if (next.value.type === 'finish') return next.value
       }
     } catch (error) {
       if (error instanceof Failed) throw error
-      if (!signal.aborted) throw new Failed({ _tag: 'ModelFailed', model: model.name, step, reason: reasonOf(error), ...statusOf(error), partialText: partial.text, cause: error })
+      if (!signal.aborted)
+        throw new Failed({
+          _tag: 'ModelFailed',
+          model: model.name,
+          step,
+          reason: reasonOf(error),
+          ...statusOf(error),
+          partialText: partial.text,
+          cause: error,
+        })
     } finally {
       // Not awaited: a stream that hangs would hold up the end.
       Promise.resolve(events?.return?.()).catch(() => undefined)
@@ -228,7 +273,13 @@ export class Loop {
   /** The answer as it can be recorded. Throws Failed, if it can't be. */
   #admitted(answer: ModelResponse): ModelResponse {
     const admissible = admitted(answer, this.#callIds)
-    if (isLeft(admissible)) throw new Failed({ _tag: 'InvalidAnswer', model: this.#options.model.name, step: this.#step, reason: admissible.left })
+    if (isLeft(admissible))
+      throw new Failed({
+        _tag: 'InvalidAnswer',
+        model: this.#options.model.name,
+        step: this.#step,
+        reason: admissible.left,
+      })
     return admissible.right
   }
 
@@ -264,16 +315,26 @@ export class Loop {
   /** An answer that was cut: told, and what is kept of it recorded, with results for its calls. */
   async #cut(cut: Interrupt, partial: PartialAnswer): Promise<StopReason | undefined> {
     const message = partial.message(cut.behavior)
-    const kept = message === undefined ? undefined : this.#admitted({ message, reason: 'other', usage: noUsage }).message
+    const kept =
+      message === undefined ? undefined : this.#admitted({ message, reason: 'other', usage: noUsage }).message
     const results = kept === undefined ? [] : openCallsOf(kept).map((call) => failed(call, notRun(cut.reason)))
     await this.#tellCut(cut, partial.text, this.#sent)
-    await this.#record([...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#options.model)], cut.message)
+    await this.#record(
+      [...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#options.model)],
+      cut.message,
+    )
     return cut.stop
   }
 
   async #tellCut(cut: Interrupt, partialText: string, sent?: Sent): Promise<void> {
     this.#interrupts += 1
-    await this.#tell({ type: 'interrupted', step: this.#step, partialText, behavior: cut.behavior, ...(sent && { sent }) })
+    await this.#tell({
+      type: 'interrupted',
+      step: this.#step,
+      partialText,
+      behavior: cut.behavior,
+      ...(sent && { sent }),
+    })
   }
 
   /** A delta, told and taken into the working copy. None if there is nothing to record. */
@@ -305,7 +366,8 @@ export class Loop {
       } catch (cause) {
         return { _tag: 'HandlerFailed', step: this.#step, event: told.type, cause }
       }
-      if (answer !== undefined && isLeft(answer)) return { _tag: 'HandlerFailed', step: this.#step, event: told.type, cause: answer.left }
+      if (answer !== undefined && isLeft(answer))
+        return { _tag: 'HandlerFailed', step: this.#step, event: told.type, cause: answer.left }
     }
     return undefined
   }
@@ -322,7 +384,11 @@ export class Loop {
   }
 }
 
-const derivedBy = (context: ContextFor, view: View<Message>, previous: ModelContext | undefined): Either<unknown, ModelContext> => {
+const derivedBy = (
+  context: ContextFor,
+  view: View<Message>,
+  previous: ModelContext | undefined,
+): Either<unknown, ModelContext> => {
   try {
     return context(view, previous)
   } catch (error) {
@@ -332,6 +398,9 @@ const derivedBy = (context: ContextFor, view: View<Message>, previous: ModelCont
 
 /** The HTTP status that the clients of providers put on what they throw. */
 const statusOf = (error: unknown): { readonly status?: number } => {
-  const found = typeof error === 'object' && error !== null ? ((error as { status?: unknown; statusCode?: unknown }).status ?? (error as { statusCode?: unknown }).statusCode) : undefined
+  const found =
+    typeof error === 'object' && error !== null
+      ? ((error as { status?: unknown; statusCode?: unknown }).status ?? (error as { statusCode?: unknown }).statusCode)
+      : undefined
   return typeof found === 'number' ? { status: found } : {}
 }

@@ -18,6 +18,7 @@ export interface ModelProvider {
   readonly apiKey: string | undefined
   /** Where to set the key: the name of an environment variable, say. Told in the fault. */
   readonly keyFrom?: string
+  /** Makes a model by its name. */
   readonly model: (name: string) => Model
 }
 
@@ -34,14 +35,23 @@ export type ModelRegistry = { readonly [Type in ModelType]?: ModelProvider }
 export const modelFor = ({ name, type }: ModelConfig, registry: ModelRegistry): Either<RunFault, Model> => {
   if (name === undefined || name === '') return left({ _tag: 'UnspecifiedModel', configured: configured(registry) })
   const wanted = type ?? typeOf(name)
-  if (wanted === undefined || !isModelType(wanted)) return left({ _tag: 'UnknownModelType', name, ...(wanted !== undefined && { type: wanted }) })
+  if (wanted === undefined || !isModelType(wanted))
+    return left({ _tag: 'UnknownModelType', name, ...(wanted !== undefined && { type: wanted }) })
   const provider = registry[wanted]
-  if (provider === undefined) return left({ _tag: 'UnconfiguredModel', name, type: wanted, configured: configured(registry) })
-  if (provider.apiKey === undefined) return left({ _tag: 'MissingKey', name, type: wanted, ...(provider.keyFrom !== undefined && { keyFrom: provider.keyFrom }) })
+  if (provider === undefined)
+    return left({ _tag: 'UnconfiguredModel', name, type: wanted, configured: configured(registry) })
+  if (provider.apiKey === undefined)
+    return left({
+      _tag: 'MissingKey',
+      name,
+      type: wanted,
+      ...(provider.keyFrom !== undefined && { keyFrom: provider.keyFrom }),
+    })
   return right(provider.model(name))
 }
 
-const configured = (registry: ModelRegistry): readonly ModelType[] => modelTypes.filter((type) => registry[type] !== undefined)
+const configured = (registry: ModelRegistry): readonly ModelType[] =>
+  modelTypes.filter((type) => registry[type] !== undefined)
 
 const isModelType = (type: string): type is ModelType => (modelTypes as readonly string[]).includes(type)
 

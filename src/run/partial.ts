@@ -11,13 +11,17 @@ export class PartialAnswer {
   readonly #texts = new Map<number, string>()
 
   take(event: ModelEvent): void {
-    if (event.type === 'text_delta' && event.block === 'text') this.#texts.set(event.index, (this.#texts.get(event.index) ?? '') + event.text)
+    if (event.type === 'text_delta' && event.block === 'text')
+      this.#texts.set(event.index, (this.#texts.get(event.index) ?? '') + event.text)
     else if (event.type === 'block_end') this.#whole.set(event.index, event.part)
   }
 
   get text(): string {
     const indexes = new Set([...this.#texts.keys(), ...this.#whole.keys()])
-    return [...indexes].toSorted((a, b) => a - b).map((index) => this.#textAt(index)).join('')
+    return [...indexes]
+      .toSorted((a, b) => a - b)
+      .map((index) => this.#textAt(index))
+      .join('')
   }
 
   #textAt(index: number): string {

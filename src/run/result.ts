@@ -1,21 +1,26 @@
 /** What a run came to. */
 import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
 import type { Usage } from '../notes/index.ts'
-import type { ModelResponse } from './model.ts'
+import type { ModelResponse } from './response.ts'
 
 /**
  * Why a run ended: `end_turn` the model had said all; `max_steps`, `max_tool_calls`, `max_tokens`, `timeout` a limit;
  * `cancelled` by `cancel()`, by the signal, or by an interrupt without a message; `custom` by `stopWhen`; `error` a fault.
  */
-export type StopReason = 'end_turn' | 'max_steps' | 'max_tool_calls' | 'max_tokens' | 'timeout' | 'cancelled' | 'custom' | 'error'
+export type StopReason =
+  'end_turn' | 'max_steps' | 'max_tool_calls' | 'max_tokens' | 'timeout' | 'cancelled' | 'custom' | 'error'
 
+/** What a run came to. */
 export interface RunResult {
   /** The last whole answer, if there was one. */
   readonly response: Message | undefined
+  /** The steps that came to their end. */
   readonly steps: readonly RunStep[]
+  /** How many steps, tool calls and interrupts there were. */
   readonly counts: { readonly steps: number; readonly toolCalls: number; readonly interrupts: number }
   /** The sum over all steps. */
   readonly usage: Usage
+  /** Why the run ended. */
   readonly stopReason: StopReason
   /** The view that the run began with, and after it every message of its deltas. Frozen. */
   readonly messages: readonly Message[]
@@ -23,10 +28,13 @@ export interface RunResult {
 
 /** A step that came to its end. One that was cut has no place here; what was kept of it is in `messages`. */
 export interface RunStep {
+  /** The answer of the model. */
   readonly response: ModelResponse
+  /** The calls of the answer. */
   readonly calls: readonly ToolCallPart[]
   /** In call order. */
   readonly results: readonly ToolResultPart[]
+  /** How long the step took. */
   readonly milliseconds: number
 }
 
@@ -35,5 +43,10 @@ export const noUsage: Usage = Object.freeze({ input: 0, output: 0 })
 export const addUsage = (left: Usage, right: Usage): Usage => {
   const optional = (key: 'cacheRead' | 'cacheWrite'): Partial<Usage> =>
     left[key] === undefined && right[key] === undefined ? {} : { [key]: (left[key] ?? 0) + (right[key] ?? 0) }
-  return Object.freeze({ input: left.input + right.input, output: left.output + right.output, ...optional('cacheRead'), ...optional('cacheWrite') })
+  return Object.freeze({
+    input: left.input + right.input,
+    output: left.output + right.output,
+    ...optional('cacheRead'),
+    ...optional('cacheWrite'),
+  })
 }

@@ -1,26 +1,32 @@
 /** `run`: a model and tools over a settled view, told event by event. */
-import { isLeft, type Either } from 'fp-ts/lib/Either.js'
+import { isLeft } from 'fp-ts/lib/Either.js'
 import type { JsonObject } from '../json/index.ts'
-import { decodeMessage, messageFaultText, user, type Message, type Sequence, type Settled } from '../message/index.ts'
+import { decodeMessage, user, type Message, type Sequence, type Settled } from '../message/index.ts'
+import { messageFaultText } from '../message/fault.ts'
 import { Channel } from './channel.ts'
 import { Control } from './control.ts'
 import type { InterruptBehavior, RunEvent } from './event.ts'
-import type { RunFailure } from './fault.ts'
+import type { Task } from '../task/index.ts'
+import { runTask, type RunFailure } from './fault.ts'
 import { noLimits, type Limits } from './limits.ts'
 import { Loop, type ContextFor, type RunHandler } from './loop.ts'
 import type { Model } from './model.ts'
 import type { RunResult } from './result.ts'
 import type { Tool } from './tool.ts'
 
+/** What a run is made of. */
 export interface RunOptions {
+  /** The model to call. */
   readonly model: Model
   /** What the run begins with. It is never changed: what the run adds comes in deltas. */
   readonly view: Settled<Sequence<Message>>
   /** Ids of calls that the record has beside those of `view`, where that is only a part of it: no call is given one of them again. */
   readonly callIds?: Iterable<string>
+  /** The tools that the model may call. Default: none. */
   readonly tools?: readonly Tool[]
   /** How many tools of one step run at a time; 1 is one after the other, in call order. Default: 8. */
   readonly toolConcurrency?: number
+  /** The limits of the run. */
   readonly limits?: Partial<Limits>
   /** What the model's provider takes beside messages and tools. */
   readonly parameters?: JsonObject
@@ -40,6 +46,7 @@ export interface RunOptions {
   readonly now?: () => number
 }
 
+/** What happens to an answer that an interrupt cuts, and how the run continues. */
 export interface InterruptOptions {
   /** What becomes of an answer that is streaming. Default: `saveMarked`. */
   readonly behavior?: InterruptBehavior
@@ -58,8 +65,8 @@ export interface RunStream extends AsyncIterable<RunEvent> {
   readonly interrupt: (options?: InterruptOptions) => boolean
   /** End the run. What streams is discarded, what is recorded is settled. Cancelling again, or after the end, is false. */
   readonly cancel: () => boolean
-  /** What the run came to, or what went wrong with what it had come to. The same promise each time. */
-  readonly result: () => Promise<Either<RunFailure, RunResult>>
+  /** What the run came to, or what went wrong with what it had come to. The run goes on whether this is asked or not. */
+  readonly result: () => Task<RunFailure, RunResult>
 }
 
 /**
@@ -80,7 +87,8 @@ export const run = (options: RunOptions): RunStream => {
   const limits: Limits = { ...noLimits, ...options.limits }
   const channel = new Channel<RunEvent>(buffer, () => void cancel())
   const control = new Control(limits.timeout, options.signal, () => channel.release())
-  const cancel = (): boolean => control.interrupt({ behavior: 'discard', message: undefined, reason: 'The run was cancelled.', stop: 'cancelled' })
+  const cancel = (): boolean =>
+    control.interrupt({ behavior: 'discard', message: undefined, reason: 'The run was cancelled.', stop: 'cancelled' })
   const loop = new Loop(
     {
       id: options.id ?? crypto.randomUUID(),
@@ -109,7 +117,7 @@ export const run = (options: RunOptions): RunStream => {
         stop: message === undefined ? 'cancelled' : undefined,
       }),
     cancel,
-    result: () => ended,
+    result: () => runTask(() => ended),
     [Symbol.asyncIterator]: () => channel[Symbol.asyncIterator](),
   })
 }
@@ -120,7 +128,8 @@ const injected = (message: string | Message | undefined): Message | undefined =>
   if (message === '') throw new TypeError('interrupt: the message says nothing')
   const decoded = decodeMessage(typeof message === 'string' ? user(message) : message)
   if (isLeft(decoded)) throw new TypeError(`interrupt: the message is none: ${messageFaultText(decoded.left)}`)
-  if (decoded.right.role !== 'user') throw new TypeError(`interrupt takes what a user says, not a message of the role ${decoded.right.role}`)
+  if (decoded.right.role !== 'user')
+    throw new TypeError(`interrupt takes what a user says, not a message of the role ${decoded.right.role}`)
   return decoded.right
 }
 
@@ -131,6 +140,3 @@ const byName = (tools: readonly Tool[]): ReadonlyMap<string, Tool> => {
   if (twice !== undefined) throw new TypeError(`run: there are two tools called ${JSON.stringify(twice.name)}`)
   return found
 }
-
-/** The same without events: what the run came to. */
-export const runToEnd = (options: RunOptions): Promise<Either<RunFailure, RunResult>> => run(options).result()

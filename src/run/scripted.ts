@@ -2,9 +2,11 @@
 import { textOf, type Message, type Part } from '../message/index.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
 
+/** How a scripted model streams. */
 export interface ScriptOptions {
   /** Default: `scripted`. */
   readonly name?: string
+  /** Whether the results of a step are one message or one a call. Default: `perCall`. */
   readonly results?: Model['results']
   /** Milliseconds between two streamed pieces. Default: 0, which still gives everybody else a turn. */
   readonly pause?: number
@@ -18,7 +20,10 @@ export type Line = Message | ((request: ModelRequest) => Message)
  *
  * Throws  while streaming, when it has no more lines
  */
-export const scriptedModel = (lines: Iterable<Line>, { name = 'scripted', results = 'perCall', pause = 0 }: ScriptOptions = {}): Model => {
+export const scriptedModel = (
+  lines: Iterable<Line>,
+  { name = 'scripted', results = 'perCall', pause = 0 }: ScriptOptions = {},
+): Model => {
   const script = lines[Symbol.iterator]()
   return Object.freeze({
     name,
@@ -34,7 +39,13 @@ export const scriptedModel = (lines: Iterable<Line>, { name = 'scripted', result
       }
       const input = [...request.messages].reduce((sum, said) => sum + words(said), 0)
       const calls = message.content.some(({ type }) => type === 'tool_call')
-      yield { type: 'finish', message, reason: calls ? 'tool_calls' : 'end_turn', usage: { input, output: words(message) }, model: name }
+      yield {
+        type: 'finish',
+        message,
+        reason: calls ? 'tool_calls' : 'end_turn',
+        usage: { input, output: words(message) },
+        model: name,
+      }
     },
   })
 }
@@ -43,14 +54,18 @@ const words = (message: Message): number => textOf(message).split(/\s+/).filter(
 
 function* spoken(message: Message): Generator<ModelEvent> {
   for (const [index, part] of message.content.entries()) {
-    const block = part.type === 'text' || part.type === 'reasoning' || part.type === 'tool_call' || part.type === 'refusal' ? part.type : 'provider'
+    const block =
+      part.type === 'text' || part.type === 'reasoning' || part.type === 'tool_call' || part.type === 'refusal'
+        ? part.type
+        : 'provider'
     yield { type: 'block_start', index, block, ...(part.type === 'tool_call' && { callId: part.id, name: part.name }) }
     for (const text of pieces(part)) {
       if (block === 'text' || block === 'refusal') yield { type: 'text_delta', index, block, text }
       else if (block === 'reasoning') yield { type: 'reasoning_delta', index, block, text }
       else if (block === 'tool_call') yield { type: 'arguments_delta', index, block, text }
     }
-    if (part.type === 'reasoning' && part.signature !== undefined) yield { type: 'signature_delta', index, block: 'reasoning', text: part.signature }
+    if (part.type === 'reasoning' && part.signature !== undefined)
+      yield { type: 'signature_delta', index, block: 'reasoning', text: part.signature }
     yield { type: 'block_end', index, block, part }
   }
 }

@@ -6,28 +6,43 @@ import type { ToolDefinition } from './model.ts'
 
 /** A tool that can be run. `tool` makes one. */
 export interface Tool extends ToolDefinition {
+  /** Checks the arguments, if there is one. */
   readonly schema: StandardSchemaV1 | undefined
   /** Milliseconds after which it is given up. Default: none but those of the run. */
   readonly timeout: number | undefined
   /** Whether it must not run beside others of the same step. */
   readonly alone: boolean
+  /** Runs it. The returned value becomes the result; a thrown one becomes an error result. */
   readonly run: (input: never, context: ToolContext) => unknown
 }
 
+/** What a tool gets beside its arguments. */
 export interface ToolContext {
+  /** The call, as the model made it. */
   readonly call: ToolCallPart
   /** Aborted by an interrupt, a timeout, or the end of the run. */
   readonly signal: AbortSignal
 }
 
-/** @typeParam Schema a Standard Schema (zod, valibot, arktype …), or undefined for a tool that checks its arguments itself */
+/**
+ * What a tool is made of.
+ *
+ * @typeParam Schema a Standard Schema (zod, valibot, arktype …), or undefined for a tool that checks its arguments itself
+ */
 export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
+  /** Its name, as the model calls it. */
   readonly name: string
   /** What the model reads to decide when to call it. */
   readonly description?: string
+  /** Milliseconds after which the tool is given up. Default: only the limits of the run. */
   readonly timeout?: number
+  /** Whether it must not run beside other tools of the step. Default: `false`. */
   readonly alone?: boolean
-  readonly run: (input: Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : unknown, context: ToolContext) => unknown
+  /** Runs it. The returned value becomes the result; a thrown one becomes an error result. */
+  readonly run: (
+    input: Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : unknown,
+    context: ToolContext,
+  ) => unknown
 } & (Schema extends StandardSchemaV1
   ? {
       /** Checks the arguments; `run` gets what it gives out. */
@@ -50,18 +65,29 @@ export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(op
   const parameters = options.parameters ?? describe(name, schema)
   // The cast forgets the input's type; `invoke` gives `run` only what the schema has let through.
   const run = options.run as Tool['run']
-  return Object.freeze({ name, ...(description !== undefined && { description }), parameters, schema, timeout, alone, run })
+  return Object.freeze({
+    name,
+    ...(description !== undefined && { description }),
+    parameters,
+    schema,
+    timeout,
+    alone,
+    run,
+  })
 }
 
 const describe = (name: string, schema: StandardSchemaV1 | undefined): JsonObject => {
   const standard = schema?.['~standard'] as Partial<StandardJSONSchemaV1.Props> | undefined
-  if (standard?.jsonSchema === undefined) throw new TypeError(`tool "${name}": give its parameters as JSON Schema; its schema has no way to say them`)
+  if (standard?.jsonSchema === undefined)
+    throw new TypeError(`tool "${name}": give its parameters as JSON Schema; its schema has no way to say them`)
   return standard.jsonSchema.input({ target: 'draft-2020-12' }) as JsonObject
 }
 
 /** What a tool answers, where that is not a string or JSON. */
 export class ToolOutput {
+  /** The parts that the model reads. */
   readonly content: readonly ResultPart[]
+  /** Whether the tool failed. Default: `false`. */
   readonly isError: boolean
 
   constructor(content: readonly ResultPart[], isError: boolean) {
@@ -71,5 +97,8 @@ export class ToolOutput {
 }
 
 /** An answer made of parts, or one that is an error without being thrown. */
-export const toolOutput = (content: string | readonly ResultPart[], options: { readonly isError?: boolean } = {}): ToolOutput =>
+export const toolOutput = (
+  content: string | readonly ResultPart[],
+  options: { readonly isError?: boolean } = {},
+): ToolOutput =>
   new ToolOutput(typeof content === 'string' ? [{ type: 'text', text: content }] : content, options.isError ?? false)

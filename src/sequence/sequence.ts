@@ -3,6 +3,7 @@
  * that an array, a view and a derived context can all be read by the same code.
  */
 export interface Sequence<T> extends Iterable<T> {
+  /** How many values there are. */
   readonly length: number
   /** The value at a position; a negative one counts from the end; `undefined` outside. */
   readonly at: (position: number) => T | undefined

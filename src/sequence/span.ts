@@ -5,6 +5,8 @@
  * No method of a built-in prototype is called on the storage, so code that patches one cannot get hold of it.
  */
 
+import type { Sequence } from './sequence.ts'
+
 /** Reads the value at an index of the storage. */
 export type Read<T> = (index: number) => T
 
@@ -24,28 +26,37 @@ export const sliceBounds = (length: number, from: number | undefined, to: number
 
 /** An object and not a pair: to take a pair apart calls the array iterator, which somebody may have patched. */
 export interface Bounds {
+  /** The first index. */
   readonly start: number
+  /** The index after the last one. */
   readonly end: number
 }
 
 /** A fresh frozen array of a span. Cost: O(length). */
 export const collect = <T>(read: Read<T>, start: number, end: number): readonly T[] => {
-  const values: T[] = []
+  const values: T[] = setPrototypeOf([], null) // so that no setter of Array.prototype runs
   for (let index = start; index < end; index++) values[index - start] = read(index)
-  return freeze(values)
+  return freeze(setPrototypeOf(values, arrayPrototype))
 }
+
+/** The value at a place of any sequence: of an array by its index, for its `at` is everybody's. */
+export const itemAt = <T>(values: Sequence<T>, index: number): T =>
+  (isArray(values) ? (values as readonly T[])[index] : values.at(index)) as T
 
 /** An iterator over a span. */
 export const iterate = <T>(read: Read<T>, start: number, end: number): IterableIterator<T> => {
   let index = start
   const iterator: IterableIterator<T> = {
     next: () => (index < end ? { done: false, value: read(index++) } : { done: true, value: undefined }),
-    [Symbol.iterator]: () => iterator,
+    [iteratorKey]: () => iterator,
   }
   return iterator
 }
 
-const { freeze } = Object
+const { freeze, setPrototypeOf } = Object
+const arrayPrototype = Array.prototype
+const { isArray } = Array
+const iteratorKey: typeof Symbol.iterator = Symbol.iterator
 
 const bound = (given: number | undefined, length: number, otherwise: number): number => {
   if (given === undefined) return otherwise

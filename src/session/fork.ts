@@ -2,12 +2,13 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { JsonObject } from '../json/index.ts'
 import type { Store } from '../store/index.ts'
-import type { SessionTask } from './fault.ts'
+import { sessionTask, type SessionTask } from './fault.ts'
 import { noteOf } from './mirror.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { describeSession, randomId } from './open.ts'
 import type { Answered } from './writer.ts'
 
+/** Where a fork begins, and what it is called. */
 export interface ForkOptions {
   /** How many messages it shares. Default: all of them. */
   readonly at?: number
@@ -23,25 +24,29 @@ export interface ForkOptions {
  *
  * Cost    independent of the length: nothing is copied
  */
-export const forkSession =
-  (store: Store, id: string, { at, id: to = randomId(), metadata }: ForkOptions = {}): SessionTask<SessionInfo> =>
-  async () => {
+export const forkSession = (
+  store: Store,
+  id: string,
+  { at, id: to = randomId(), metadata }: ForkOptions = {},
+): SessionTask<SessionInfo> =>
+  sessionTask(async () => {
     const from = await describeSession(store, id)()
     if (isLeft(from)) return from
     const { len } = from.right
     const shared = at ?? len
     const rows = await rowsUpTo(store, from.right, shared)
     if (isLeft(rows)) return rows
-    const meta = storedMeta(metadata ?? from.right.metadata, { id, at: shared })
+    const meta = storedMeta(metadata ?? from.right.metadata, { id, at: shared }, from.right.erasable)
     if (isLeft(meta)) return meta
     const log = await store.fork(id, { id: to, at: rows.right, meta: meta.right })()
     return isLeft(log) ? log : sessionInfo(log.right)
-  }
+  }, 'forkSession')
 
 /** How many rows of the log there are before the message at a position, or before the seal. */
 const rowsUpTo = async (store: Store, { id, len, head }: SessionInfo, at: number): Promise<Answered<number>> => {
   if (!(Number.isInteger(at) && at >= 0 && at <= len)) return left({ _tag: 'BeyondEnd', id, at, size: len })
-  const range = at < len ? ({ only: 'entry', from: at, to: at + 1 } as const) : { from: Math.max(0, head.size - 1), to: head.size }
+  const range =
+    at < len ? ({ only: 'entry', from: at, to: at + 1 } as const) : { from: Math.max(0, head.size - 1), to: head.size }
   const read = await store.read(id, range)()
   if (isLeft(read)) return read
   const [row] = read.right

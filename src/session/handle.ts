@@ -1,69 +1,177 @@
 /** The handles of a session: what each of them can do, over one mirror and one writer. */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { createDraft, finishDraft } from 'immer'
-import type { View } from '../history/index.ts'
+import { produce } from 'immer'
+import type { Immutable, Range, View } from '../history/index.ts'
+import { describe } from '../json/index.ts'
+import { called, type CallbackThrew } from '../task/index.ts'
 import { decodeMessage, type Message } from '../message/index.ts'
-import { decodeNote, foldPages, noteFaultText, rangeDigest, type Note } from '../notes/index.ts'
+import { decodeNote, foldPages, rangeDigest, type Note } from '../notes/index.ts'
+import { noteFaultText } from '../notes/fault.ts'
 import { classify, isPageKind, type PageKind } from '../pages/index.ts'
-import { encodeRow } from '../refs/index.ts'
-import type { LogInfo, Store } from '../store/index.ts'
-import type { SessionFault, SessionTask } from './fault.ts'
+import { encodeRow } from '../entry/index.ts'
+import type { LogInfo, Row, Store, StoreFault } from '../store/index.ts'
+import { sessionTask, type SessionFault, type SessionTask } from './fault.ts'
 import { interruptedIn, openIn, unfinishedIn } from './cut-off.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
-import { addNote, type Mirror } from './mirror.ts'
-import type { AppendOptions, MetadataDraft, Appendable, ReadonlySession, SealedSession, Session, SessionReader } from './session.ts'
+import { busyOf, createHolding } from './lease.ts'
+import { addNote, conversationOf, momentAt, type Mirror } from './mirror.ts'
+import { createPace } from './pace.ts'
+import { allFrom, lastOf, retraction, type Retract } from './retract.ts'
+import type {
+  AppendOptions,
+  MetadataDraft,
+  Appendable,
+  NoteOptions,
+  Together,
+  ReadonlySession,
+  SealedSession,
+  RetractOptions,
+  Session,
+  SessionReader,
+} from './session.ts'
+import { from } from './store-of.ts'
 import { createWriter, type Answered, type Recorded, type Step, type Writer } from './writer.ts'
 
 /** The session that a mirror is of. `log` is what the store said of it, as a session. */
 export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: SessionInfo): Session => {
-  const writer = createWriter(store, mirror)
+  const holding = createHolding(store, mirror.id)
+  const writer = createWriter(holding.store, mirror)
+  mirror.erasable = about.erasable === true
   const described: Described = { info: about, forkedFrom: about.forkedFrom, version: log.version }
   const reader = readerOf(mirror, described)
-  const refresh: Session['refresh'] = () => () => writer.refresh()
-  const note = (given: Note): SessionTask<Recorded> => () => writeNote(writer, mirror, given)
-  const append: Session['append'] = (messages, options = {}) => () => {
-    const step = stepOf(mirror, Array.isArray(messages) ? (messages as readonly Appendable[]) : [messages as Appendable], options, store)
-    return isLeft(step) ? Promise.resolve(step) : writer.append(step.right)
+  const refresh: Session['refresh'] = () => sessionTask(() => writer.refresh())
+  const asking: Pick<ReadonlySession, 'leaseOf' | 'requestStop'> = {
+    leaseOf: () => store.leaseOf(mirror.id),
+    requestStop: () => store.requestStop(mirror.id),
   }
+  const note = (given: Note, change = 'session.note', options: NoteOptions = {}): SessionTask<Recorded> =>
+    sessionTask(() => writeNote(writer, mirror, given, options), change)
+  const append: Session['append'] = (given, options = {}) =>
+    sessionTask(async () => {
+      const { messages, notes } = togetherOf(given)
+      const step = stepOf(mirror, messages, options, store)
+      if (isLeft(step)) return step
+      const whole = (len: number): Either<SessionFault, Step> =>
+        notes.length === 0 ? step : withNotes(mirror, step.right, notes, len)
+      const { operation, expectedHead, expectedLen } = options
+      if (expectedHead !== undefined)
+        return writer.exactly(() => whole(mirror.history.len), { messages: messages.length, operation, expectedHead })
+      const now = whole(expectedLen ?? writer.len())
+      if (isLeft(now)) return now
+      const answer = await writer.append(now.right)
+      return isLeft(answer) ? left(busyOf(answer.left)) : answer
+    }, 'session.append')
+  const pace = createPace(() => mirror.foreign)
 
-  return handle<Session>(reader, {
+  const retract = (
+    which: Retract,
+    { operation, expectedHead }: RetractOptions,
+    change: string,
+    instead?: () => Either<SessionFault, Step>,
+  ): SessionTask<Recorded> =>
+    sessionTask(async () => {
+      const step = instead?.()
+      if (step !== undefined && isLeft(step)) return step
+      return writer.exactly(
+        () => {
+          const at = expectedHead === undefined ? undefined : momentAt(mirror, expectedHead.size).conversation
+          return retraction(mirror, at ?? conversationOf(mirror), which, step?.right)
+        },
+        { messages: step?.right.rows.length ?? 0, operation, expectedHead },
+      )
+    }, change)
+
+  return handle<Session>(store, reader, {
     state: 'open',
     append,
-    rebase: (make, options = {}) => async () => {
-      for (;;) {
-        const view = mirror.history.view()
-        const answer = await append(make(view), { ...options, expectedLen: view.length })()
-        if (!isLeft(answer) || answer.left._tag !== 'SessionConflict') return answer
-      }
-    },
-    note,
-    pin: (position) => note({ type: 'pin', position }),
-    unpin: (position) => note({ type: 'unpin', position }),
-    retag: (position, kind) => note({ type: 'page', position, kind }),
-    summarize: (summary) => async () => {
-      const there = await reached(writer, mirror, summary.to)
-      const sourceDigest = rangeDigest(mirror.history.view().slice(summary.from, summary.to))
-      return isLeft(there) ? there : writeNote(writer, mirror, { type: 'summary', ...summary, sourceDigest })
-    },
-    update: (recipe) => () => writer.alone(() => updated(store, mirror.id, described, recipe)),
+    rebase: (make, options = {}) =>
+      sessionTask(async () => {
+        await pace.begin()
+        const began = pace.now()
+        for (let tries = 1; ; tries++) {
+          // At the head, not the length: a retraction that was not seen changes what should be said.
+          const [conversation, expectedHead] = [conversationOf(mirror), mirror.head]
+          const made = called('make', () => make(conversation))
+          if (isLeft(made)) return made
+          const step = stepOf(mirror, listOf(made.right), options, store)
+          if (isLeft(step)) return step
+          const { rows, operation } = step.right
+          const sent = pace.now()
+          const answer = await writer.exactly(() => step, { messages: rows.length, operation, expectedHead })
+          if (!isLeft(answer)) pace.done(began, sent)
+          if (!isLeft(answer) || answer.left._tag !== 'SessionConflict') return answer
+          await pace.refused(tries)
+        }
+      }, 'session.rebase'),
+    pop: (options = {}) =>
+      sessionTask(async () => {
+        let popped: { readonly message: Immutable<Message> | undefined; readonly position: number | undefined } = none
+        const last: Retract = (conversation, len) => {
+          const message = conversation.at(-1)
+          popped = message === undefined ? none : { message, position: conversation.positionAt(-1) }
+          return lastOf(conversation, len)
+        }
+        const answer = await retract(last, options, 'session.pop')()
+        return isLeft(answer) ? answer : right(Object.freeze({ ...answer.right, ...popped }))
+      }, 'session.pop'),
+    rewind: (to, options = {}) => retract(allFrom(to), options, 'session.rewind'),
+    replaceTail: (from, messages, options = {}) =>
+      retract(allFrom(from), options, 'session.replaceTail', () => {
+        const { page } = options
+        return stepOf(mirror, listOf(messages), page === undefined ? {} : { page }, store)
+      }),
+    clear: (options = {}) => retract(allFrom(0), options, 'session.clear'),
+    note: (given, options) => note(given, 'session.note', options),
+    pin: (position) => note({ type: 'pin', position }, 'session.pin'),
+    unpin: (position) => note({ type: 'unpin', position }, 'session.unpin'),
+    retag: (position, kind) => note({ type: 'page', position, kind }, 'session.retag'),
+    summarize: (summary) =>
+      sessionTask(async () => {
+        const there = await reached(writer, mirror, summary.to)
+        const sourceDigest = rangeDigest(saidIn(mirror, summary))
+        return isLeft(there) ? there : writeNote(writer, mirror, { type: 'summary', ...summary, sourceDigest }, {})
+      }, 'session.summarize'),
+    update: (recipe) =>
+      sessionTask(() => writer.alone(() => updated(store, mirror.id, described, recipe)), 'session.update'),
+    lease: (options) => holding.take(options, () => writer.refresh()),
     interrupted: (reason) => interruptedIn(mirror, reason),
     unfinished: () => unfinishedIn(mirror),
     refresh,
-    seal: () => async () => {
-      const sealed = await sealWith(writer, mirror)
-      return isLeft(sealed) ? sealed : right(handle<SealedSession>(reader, { state: 'sealed' }))
-    },
-    readonly: () => handle<ReadonlySession>(reader, { state: 'readonly', refresh }),
-    close: () => async () => {
-      await writer.close()
-      return right(undefined)
-    },
+    ...asking,
+    seal: () =>
+      sessionTask(async () => {
+        const sealed = await sealWith(writer, mirror)
+        return isLeft(sealed) ? sealed : right(handle<SealedSession>(store, reader, { state: 'sealed' }))
+      }, 'session.seal'),
+    readonly: () => handle<ReadonlySession>(store, reader, { state: 'readonly', refresh, ...asking }),
+    close: () =>
+      sessionTask(async () => {
+        await writer.close()
+        await holding.release()
+        return right(undefined)
+      }, 'session.close'),
   })
 }
 
+const none = Object.freeze({ message: undefined, position: undefined })
+
+const listOf = (messages: Appendable | readonly Appendable[]): readonly Appendable[] =>
+  Array.isArray(messages) ? (messages as readonly Appendable[]) : [messages as Appendable]
+
+const togetherOf = (
+  given: Parameters<Session['append']>[0],
+): { readonly messages: readonly Appendable[]; readonly notes: readonly Note[] } => {
+  const isTogether = !Array.isArray(given) && !('role' in given) && ('messages' in given || 'notes' in given)
+  if (!isTogether) return { messages: listOf(given as Appendable | readonly Appendable[]), notes: [] }
+  const { messages = [], notes = [] } = given as Together
+  return { messages, notes }
+}
+
 /** The same for a log that has ended. */
-export const sealedOf = (mirror: Mirror, log: LogInfo, info: SessionInfo): SealedSession =>
-  handle<SealedSession>(readerOf(mirror, { info, forkedFrom: info.forkedFrom, version: log.version }), { state: 'sealed' })
+export const sealedOf = (store: Store, mirror: Mirror, log: LogInfo, info: SessionInfo): SealedSession =>
+  handle<SealedSession>(store, readerOf(mirror, { info, forkedFrom: info.forkedFrom, version: log.version }), {
+    state: 'sealed',
+  })
 
 interface Described {
   info: SessionInfo
@@ -77,21 +185,33 @@ type Reading = { readonly [Key in keyof SessionReader]: SessionReader[Key] }
 type Rest<S> = { readonly [Key in Exclude<keyof S, keyof SessionReader>]: S[Key] }
 
 /** The one place where a session is made: what comes from here has the brand. */
-const handle = <S extends SessionReader>(reading: Reading, rest: Rest<S>): S =>
-  Object.freeze(Object.defineProperties({}, { ...Object.getOwnPropertyDescriptors(reading), ...Object.getOwnPropertyDescriptors(rest) })) as S
+const handle = <S extends SessionReader>(store: Store, reading: Reading, rest: Rest<S>): S =>
+  from(
+    store,
+    Object.freeze(
+      Object.defineProperties(
+        {},
+        { ...Object.getOwnPropertyDescriptors(reading), ...Object.getOwnPropertyDescriptors(rest) },
+      ),
+    ) as S,
+  )
 
 const readerOf = (mirror: Mirror, described: Described): Reading => {
-  let folded: { readonly view: View<Message>; readonly notes: View<Note>; readonly pages: readonly PageKind[] } | undefined
+  let folded:
+    { readonly view: View<Message>; readonly notes: View<Note>; readonly pages: readonly PageKind[] } | undefined
   return {
     id: mirror.id,
     get len() {
       return mirror.history.len
     },
     view: mirror.history.view,
+    conversation: () => conversationOf(mirror),
+    at: ({ size }) => (size > mirror.head.size ? undefined : momentAt(mirror, size)),
     notes: mirror.notes.view,
     pages: () => {
       const [view, notes] = [mirror.history.view(), mirror.notes.view()]
-      if (folded === undefined || folded.view !== view || folded.notes !== notes) folded = { view, notes, pages: effective(view, notes) }
+      if (folded === undefined || folded.view !== view || folded.notes !== notes)
+        folded = { view, notes, pages: effective(view, notes) }
       return folded.pages
     },
     head: () => mirror.head,
@@ -108,7 +228,12 @@ const effective = (view: View<Message>, notes: View<Note>): readonly PageKind[] 
 }
 
 /** The step that messages make, copied and checked now: what the caller does with his afterwards changes nothing. */
-const stepOf = (mirror: Mirror, given: readonly Appendable[], { page, operation, expectedLen }: AppendOptions, { hash }: Store): Either<SessionFault, Step> => {
+export const stepOf = (
+  mirror: Mirror,
+  given: readonly Appendable[],
+  { page, operation, expectedLen, respectLease }: AppendOptions,
+  { hash }: Store,
+): Either<SessionFault, Step> => {
   const entries: { readonly message: Message; readonly page: PageKind }[] = []
   const rows: Step['rows'][number][] = []
   const blocks: Uint8Array[] = []
@@ -116,7 +241,7 @@ const stepOf = (mirror: Mirror, given: readonly Appendable[], { page, operation,
     const decoded = decodeMessage(message)
     if (isLeft(decoded)) return left({ _tag: 'InvalidMessage', index, cause: decoded.left })
     const tag = typeof page === 'object' ? page[index] : page
-    if (tag !== undefined && !isPageKind(tag)) throw new TypeError(`${JSON.stringify(tag)} is not a page kind`)
+    if (tag !== undefined && !isPageKind(tag)) return left({ _tag: 'InvalidPage', index, found: describe(tag) })
     const classified = classify(decoded.right)
     const kind = tag ?? classified
     const encoded = encodeRow(decoded.right, kind, kind !== classified, hash)
@@ -128,19 +253,61 @@ const stepOf = (mirror: Mirror, given: readonly Appendable[], { page, operation,
   const apply = (): void => {
     for (const { message, page } of entries) mirror.history.append(message, page)
   }
-  return right({ rows, blocks, operation, expectedLen, apply })
+  return right({ rows, blocks, operation, expectedLen, apply, ...(respectLease === true && { respectLease }) })
 }
 
-const writeNote = async (writer: Writer, mirror: Mirror, given: Note): Promise<Answered<Recorded>> => {
+/** A step with notes behind its messages, which begin at `base`. */
+const withNotes = (mirror: Mirror, step: Step, given: readonly Note[], base: number): Either<SessionFault, Step> => {
+  const messages = step.rows.length
+  const notes: Note[] = []
+  for (const one of given) {
+    const decoded = noteIn(one)
+    if (isLeft(decoded)) return decoded
+    const reason =
+      decoded.right.type === 'summary'
+        ? againstNote(decoded.right, mirror)
+        : againstReach(decoded.right, base + messages)
+    if (reason !== undefined) return left({ _tag: 'InvalidNote', reason })
+    notes.push(decoded.right)
+  }
+  return right({
+    ...step,
+    rows: [...step.rows, ...notes.map(noteRow)],
+    apply: (position) => {
+      step.apply(position)
+      for (const [index, note] of notes.entries()) addNote(mirror, position + messages + index, note)
+    },
+  })
+}
+
+const noteRow = (note: Note): Row => ({ kind: 'note', body: JSON.stringify(note) })
+
+/** A copy of a note that somebody else may write. */
+const noteIn = (given: Note): Either<SessionFault, Note> => {
   const decoded = decodeNote(given)
   if (isLeft(decoded)) return left({ _tag: 'InvalidNote', reason: noteFaultText(decoded.left) })
+  return decoded.right.type === 'seal'
+    ? left({ _tag: 'InvalidNote', reason: 'seal() writes the note that seals a session' })
+    : decoded
+}
+
+const writeNote = async (
+  writer: Writer,
+  mirror: Mirror,
+  given: Note,
+  { operation, expectedLen, expectedHead }: NoteOptions,
+): Promise<Answered<Recorded>> => {
+  const decoded = noteIn(given)
+  if (isLeft(decoded)) return decoded
   const note = decoded.right
-  if (note.type === 'seal') return left({ _tag: 'InvalidNote', reason: 'a session is sealed by seal()' })
   const there = await reached(writer, mirror, reachOf(note))
   if (isLeft(there)) return there
   const reason = againstNote(note, mirror)
   if (reason !== undefined) return left({ _tag: 'InvalidNote', reason })
-  return writer.note({ rows: [{ kind: 'note', body: JSON.stringify(note) }], apply: (position) => addNote(mirror, position, note) }, false)
+  const rows = [noteRow(note)]
+  const apply = (position: number): void => addNote(mirror, position, note)
+  if (expectedHead === undefined) return writer.note({ rows, operation, expectedLen, apply }, false)
+  return writer.exactly(() => right({ rows, blocks: [], apply }), { messages: 0, operation, expectedHead })
 }
 
 /** Waits for what is on its way, if that is spoken of. */
@@ -149,29 +316,46 @@ const reached = async (writer: Writer, mirror: Mirror, len: number): Promise<Ans
 
 const sealWith = (writer: Writer, mirror: Mirror): Promise<Answered<Recorded>> => {
   const note: Note = { type: 'seal' }
-  return writer.note({ rows: [{ kind: 'note', body: JSON.stringify(note) }], apply: (position) => addNote(mirror, position, note) }, true)
+  const apply = (position: number): void => addNote(mirror, position, note)
+  return writer.note({ rows: [noteRow(note)], operation: undefined, expectedLen: undefined, apply }, true)
 }
 
 /** How long the record must be for a note to make sense. */
 const reachOf = (note: Note): number => {
   if (note.type === 'page' || note.type === 'pin' || note.type === 'unpin') return note.position + 1
   if (note.type === 'summary') return note.to
-  return note.type === 'receipt' ? note.len : 0
+  return note.type === 'receipt' ? note.len : note.type === 'retraction' ? note.to : 0
 }
 
+const againstReach = (note: Note, len: number): string | undefined =>
+  reachOf(note) > len ? `the note needs ${reachOf(note)} messages, and the session has ${len}` : undefined
+
 const againstNote = (note: Note, mirror: Mirror): string | undefined => {
-  const { len } = mirror.history
-  const reach = reachOf(note)
-  if (reach > len) return `it speaks of ${reach} messages, and there are ${len}`
-  if (note.type === 'summary' && rangeDigest(mirror.history.view().slice(note.from, note.to)) !== note.sourceDigest)
-    return `its sourceDigest is not that of the messages from ${note.from} to ${note.to}`
+  const beyond = againstReach(note, mirror.history.len)
+  if (beyond !== undefined) return beyond
+  if (note.type !== 'summary') return undefined
+  const said = saidIn(mirror, note)
+  if (said.length === 0) return `the messages from ${note.from} to ${note.to} were all retracted`
+  if (rangeDigest(said) !== note.sourceDigest)
+    return `the sourceDigest of the summary is not that of the messages from ${note.from} to ${note.to}`
   return undefined
 }
 
-const updated = async (store: Store, id: string, described: Described, recipe: (metadata: MetadataDraft) => void): Promise<Answered<SessionInfo['metadata']>> => {
-  const draft = createDraft(described.info.metadata)
-  recipe(draft as MetadataDraft) // JSON, made writable by Immer
-  const meta = storedMeta(finishDraft(draft), described.forkedFrom)
+/** What the conversation has between two positions of the record. */
+const saidIn = (mirror: Mirror, { from, to }: Range): View<Message> => {
+  const conversation = conversationOf(mirror)
+  return conversation.slice(conversation.before(from), conversation.before(to))
+}
+
+const updated = async (
+  store: Store,
+  id: string,
+  described: Described,
+  recipe: (metadata: MetadataDraft) => void,
+): Promise<Either<SessionFault | StoreFault | CallbackThrew, SessionInfo['metadata']>> => {
+  const changed = called('update', () => produce(described.info.metadata, recipe as (draft: object) => void)) // JSON, made writable by Immer
+  if (isLeft(changed)) return changed
+  const meta = storedMeta(changed.right, described.forkedFrom, described.info.erasable)
   if (isLeft(meta)) return meta
   const answer = await store.update(id, { expected: described.version, meta: meta.right })()
   const conflict = isLeft(answer) && answer.left._tag === 'MetaConflict' ? answer.left : undefined
@@ -182,5 +366,7 @@ const updated = async (store: Store, id: string, described: Described, recipe: (
   if (isLeft(info)) return info
   described.info = info.right
   described.version = log.right.version
-  return conflict === undefined ? right(info.right.metadata) : left({ _tag: 'MetadataConflict', id, metadata: info.right.metadata })
+  return conflict === undefined
+    ? right(info.right.metadata)
+    : left({ _tag: 'MetadataConflict', id, metadata: info.right.metadata })
 }

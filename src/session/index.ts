@@ -1,12 +1,35 @@
-export { sessionFaultText, type SessionFault, type SessionTask } from './fault.ts'
+export { type SessionFault, type SessionTask } from './fault.ts'
+export { follow, type SessionPlace } from './follow.ts'
 export { forkSession, type ForkOptions } from './fork.ts'
+export type { LeaseOptions, SessionLease } from './lease.ts'
 export { listSessions, type SessionPage } from './list.ts'
 export type { ForkPoint, SessionInfo } from './metadata.ts'
-export type { Missed } from './mirror.ts'
+export type { Missed, Moment } from './mirror.ts'
 export { createSession, describeSession, openSession, readSession, type SessionOptions } from './open.ts'
 export { checkProof, proveEntry, type EntryProof, type Proven } from './prove.ts'
 export { readRange, type MessageRange } from './range.ts'
-export type { AppendOptions, MetadataDraft, Appendable, ReadonlySession, SealedSession, Session, SessionReader, StartedCall, NewSummary } from './session.ts'
-export { copySession, exportSession, importTranscript, type ImportOptions } from './transfer.ts'
+export type {
+  AppendOptions,
+  MetadataDraft,
+  Popped,
+  RetractOptions,
+  Appendable,
+  ReadonlySession,
+  SealedSession,
+  Session,
+  SessionReader,
+  StartedCall,
+  NewSummary,
+  NoteOptions,
+  Together,
+} from './session.ts'
+export {
+  copySession,
+  exportSession,
+  importTranscript,
+  listUnfinished,
+  type ImportOptions,
+  type Unfinished,
+} from './transfer.ts'
 export { verifySession, type VerifyOptions } from './verify.ts'
 export type { Recorded } from './writer.ts'

@@ -1,24 +1,34 @@
 /** A session's metadata: the caller's own, and beside it what makes a log a session. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import type { JsonObject } from '../json/index.ts'
-import type { LogInfo, StoreFault } from '../store/index.ts'
+import { checkMeta, type LogInfo, type StoreFault } from '../store/index.ts'
 import type { SessionFault } from './fault.ts'
 
 /** What can be known of a session without reading it. */
 export interface SessionInfo {
+  /** The id of the session. */
   readonly id: string
   /** How many messages it has. */
   readonly len: number
+  /** The size and root of its log. */
   readonly head: LogInfo['head']
   /** Milliseconds since 1970. */
   readonly created: number
+  /** When it was last appended to: the time of its last row, in milliseconds since 1970; `created`, if it has none of its own. */
+  readonly appended: number
+  /** Its metadata, without the library's own keys. */
   readonly metadata: JsonObject
+  /** Its rows have a salt each, so that an erased text can't be found by guessing. */
+  readonly erasable?: true
   /** What it was forked from, and how many messages it shares with that. */
   readonly forkedFrom?: ForkPoint
 }
 
+/** Where a fork left another session. */
 export interface ForkPoint {
+  /** The id of that session. */
   readonly id: string
+  /** How many messages they share. */
   readonly at: number
 }
 
@@ -29,28 +39,73 @@ const own = 'indelible.'
 /** Under which key the format stands: what `listSessions` asks for. */
 export const formatKey = 'indelible.session'
 const forkKey = 'indelible.fork'
+const erasableKey = 'indelible.erasable'
 /** Under which key it stands that rows are still to come: such a log is no session yet. */
 const partialKey = 'indelible.partial'
 
+/** Who stores the rows that are to come: an import's log is its own, a copy's is everybody's who copies the same. */
+export type PartialOf = 'import' | 'copy'
+
 /** What is stored for a session while it is imported or copied. */
-export const partialMeta: JsonObject = Object.freeze({ [partialKey]: true })
+export const partialMeta = <By extends PartialOf | true>(by: By): { readonly [partialKey]: By } => ({
+  [partialKey]: by,
+})
 
 export const isPartial = ({ meta }: Pick<LogInfo, 'meta'>): boolean => Object.hasOwn(meta, partialKey)
 
-/** What is stored for a session with this metadata. */
-export const storedMeta = (metadata: JsonObject, forkedFrom?: ForkPoint): Either<StoreFault, JsonObject> => {
+export const isPartialOf = ({ meta }: Pick<LogInfo, 'meta'>, by: PartialOf): boolean =>
+  isPartial({ meta }) && meta[partialKey] === by
+
+/** Whether it was begun by a version before 0.3, which did not say who stores the rest. */
+export const isOldPartial = ({ meta }: Pick<LogInfo, 'meta'>): boolean =>
+  isPartial({ meta }) && meta[partialKey] === true
+
+/** What is stored for a session with this metadata. It is checked before it is spread: a text or a date would become an object. */
+export const storedMeta = (
+  given: unknown,
+  forkedFrom?: ForkPoint,
+  erasable = false,
+): Either<StoreFault, JsonObject> => {
+  const checked = checkMeta(given)
+  if (isLeft(checked)) return checked
+  const metadata = checked.right
   const key = Object.keys(metadata).find((key) => key.startsWith(own))
-  if (key !== undefined) return left({ _tag: 'InvalidMeta', path: [key], reason: `is a name that only this library gives (${own}…)` })
-  return right({ [formatKey]: format, ...(forkedFrom && { [forkKey]: { ...forkedFrom } }), ...metadata })
+  if (key !== undefined)
+    return left({ _tag: 'InvalidMeta', path: [key], reason: `is a name that only this library gives (${own}…)` })
+  return right({
+    [formatKey]: format,
+    ...(forkedFrom && { [forkKey]: { ...forkedFrom } }),
+    ...(erasable && { [erasableKey]: true }),
+    ...metadata,
+  })
 }
 
 /** What a log's metadata says of it as a session. */
-export const sessionInfo = ({ id, entries, head, created, meta }: LogInfo): Either<SessionFault, SessionInfo> => {
+export const sessionInfo = ({
+  id,
+  entries,
+  head,
+  created,
+  appended,
+  meta,
+}: LogInfo): Either<SessionFault, SessionInfo> => {
   if (isPartial({ meta })) return left({ _tag: 'UnfinishedSession', id, rows: head.size })
   const found = Object.hasOwn(meta, formatKey) ? meta[formatKey] : undefined
   if (typeof found !== 'number') return left({ _tag: 'NotASession', id })
   if (found > format) return left({ _tag: 'NewerSession', id, found, supported: format })
   const fork = Object.hasOwn(meta, forkKey) ? (meta[forkKey] as unknown as ForkPoint) : undefined // only `storedMeta` writes it
   const metadata = Object.freeze(Object.fromEntries(Object.entries(meta).filter(([key]) => !key.startsWith(own))))
-  return right(Object.freeze({ id, len: entries, head, created, metadata, ...(fork && { forkedFrom: fork }) }))
+  const erasable = meta[erasableKey] === true && { erasable: true as const }
+  return right(
+    Object.freeze({
+      id,
+      len: entries,
+      head,
+      created,
+      appended,
+      metadata,
+      ...(fork && { forkedFrom: fork }),
+      ...erasable,
+    }),
+  )
 }

@@ -1,11 +1,23 @@
 /** What a session holds in memory: the record as it is stored, up to a head. Never ahead of the store, never beside it. */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { createHistory, type History, type View } from '../history/index.ts'
-import type { BlockId, Message } from '../message/index.ts'
-import { decodeNote, noteFaultText, type Note } from '../notes/index.ts'
-import { emptyRange, type CompactRange } from '../proof/index.ts'
-import { decodeRow, takeMessage, type DecodedRow } from '../refs/index.ts'
-import { headOf, rangeAt, type Head, type LogInfo, type Store, type StoredRow, type StoreFault } from '../store/index.ts'
+import { createHistory, without, type History, type Range, type View } from '../history/index.ts'
+import { emptyRange, type BlockId, type CompactRange } from '../proof/index.ts'
+import type { Message } from '../message/index.ts'
+import { decodeNote, retractedBy, type Note } from '../notes/index.ts'
+import { noteFaultText } from '../notes/fault.ts'
+import { decodeRow, takeMessage, type DecodedRow } from '../entry/index.ts'
+import {
+  grow,
+  headOf,
+  rangeAt,
+  rowLeaf,
+  type Head,
+  type LogInfo,
+  type Row,
+  type Store,
+  type StoredRow,
+  type StoreFault,
+} from '../store/index.ts'
 
 export interface Mirror {
   readonly id: string
@@ -13,9 +25,20 @@ export interface Mirror {
   readonly notes: History<Note>
   /** Where in the log the notes stand; the messages are in all other places. */
   readonly noteRows: number[]
+  /** What retractions took out of the conversation, in the order of their notes, and how many notes there were then. */
+  readonly retracted: { readonly range: Range; readonly notes: number }[]
+  /** The conversation of a view, kept until there is more. */
+  conversation: { readonly view: View<Message>; readonly retractions: number; readonly of: View<Message> } | undefined
+  /** When each row was written, and its salt, in the order of the log. Rows of before 0.3 have no time. */
+  readonly times: (number | undefined)[]
+  readonly salts: Map<number, string>
   range: CompactRange
   head: Head
   sealed: boolean
+  /** Rows that are appended get a salt. */
+  erasable: boolean
+  /** How many rows were read from the store: those of others, and those that stood there when it was opened. */
+  foreign: number
 }
 
 /** A history of notes: their pages say nothing. */
@@ -26,9 +49,15 @@ export const emptyMirror = (store: Store, id: string): Mirror => ({
   history: createHistory<Message>(),
   notes: noteHistory(),
   noteRows: [],
+  retracted: [],
+  conversation: undefined,
   range: emptyRange,
   head: headOf(emptyRange, store.hash),
   sealed: false,
+  times: [],
+  salts: new Map(),
+  erasable: false,
+  foreign: 0,
 })
 
 /** How many messages stand before a row. Cost: O(log notes). */
@@ -70,7 +99,8 @@ export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<Stor
   if (known.size > 0) {
     const before = head.size <= known.size ? undefined : await rangeAt(store, id, known.size)()
     if (before !== undefined && isLeft(before)) return before
-    if (before === undefined || headOf(before.right, store.hash).root !== known.root) return left({ _tag: 'Diverged', id, expected: known, actual: head })
+    if (before === undefined || headOf(before.right, store.hash).root !== known.root)
+      return left({ _tag: 'Diverged', id, expected: known, actual: head })
   }
   for (let from = known.size; from < head.size; from += piece) {
     const fault = await readPiece(store, mirror, from, Math.min(from + piece, head.size))
@@ -78,11 +108,40 @@ export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<Stor
   }
   const range = await rangeAt(store, id, head.size)()
   if (isLeft(range)) return range
-  if (headOf(range.right, store.hash).root !== head.root) return left({ _tag: 'DamagedLog', id, position: head.size, reason: 'the head is not that of its rows' })
+  if (headOf(range.right, store.hash).root !== head.root)
+    return left({ _tag: 'DamagedLog', id, position: head.size, reason: 'the head is not that of its rows' })
   mirror.range = range.right
   mirror.head = head
   return found
 }
+
+/**
+ * The same from what a conflict carries, without a question to the store. False: it does not carry all that the mirror
+ * lacks, or other rows than those of its head.
+ *
+ * Cost    O(missed rows)
+ */
+export const catchUpFrom = async (
+  store: Store,
+  mirror: Mirror,
+  { expected, actual, missed }: Conflict,
+): Promise<Either<StoreFault, boolean>> => {
+  const { size, root } = mirror.head
+  if (expected.size !== size || expected.root !== root || missed.length !== actual.size - size) return right(false)
+  const { range } = grow(
+    mirror.range,
+    missed.map((row) => rowLeaf(row, store.hash)),
+    store.hash,
+  )
+  if (headOf(range, store.hash).root !== actual.root) return right(false)
+  const fault = await takeRows(store, mirror, size, missed)
+  if (fault !== undefined) return left(fault)
+  mirror.range = range
+  mirror.head = actual
+  return right(true)
+}
+
+export type Conflict = Extract<StoreFault, { readonly _tag: 'Conflict' }>
 
 /** How many rows are read at once. */
 const piece = 1000
@@ -90,20 +149,37 @@ const piece = 1000
 const readPiece = async (store: Store, mirror: Mirror, from: number, to: number): Promise<StoreFault | undefined> => {
   const rows = await store.read(mirror.id, { from, to })()
   if (isLeft(rows)) return rows.left
-  if (rows.right.length !== to - from) return { _tag: 'DamagedLog', id: mirror.id, position: from + rows.right.length, reason: 'rows are missing' }
-  const decoded = decodeRows(mirror.id, rows.right)
+  if (rows.right.length !== to - from)
+    return { _tag: 'DamagedLog', id: mirror.id, position: from + rows.right.length, reason: 'rows are missing' }
+  return takeRows(store, mirror, from, rows.right)
+}
+
+const takeRows = async (
+  store: Store,
+  mirror: Mirror,
+  from: number,
+  rows: readonly StoredRow[],
+): Promise<StoreFault | undefined> => {
+  const decoded = decodeRows(mirror.id, rows)
   if (isLeft(decoded)) return decoded.left
   const blocks = await blocksOf(store, mirror.id, decoded.right)
   if (isLeft(blocks)) return blocks.left
   for (const [offset, row] of decoded.right.entries()) {
-    const reason = row.kind === 'note' ? takeNote(mirror, from + offset, row.body) : takeMessage(mirror.history, row.entry, blocks.right)
+    const reason =
+      row.kind === 'note'
+        ? takeNote(mirror, from + offset, row.body)
+        : takeMessage(mirror.history, row.entry, blocks.right)
     if (reason !== undefined) return { _tag: 'DamagedLog', id: mirror.id, position: from + offset, reason }
   }
+  addTimes(mirror, rows)
+  mirror.foreign += rows.length
   return undefined
 }
 
 /** A row, and what it says if it is a message. */
-export type RowToRead = { readonly kind: 'note'; readonly position: number; readonly body: string } | { readonly kind: 'entry'; readonly position: number; readonly entry: DecodedRow }
+export type RowToRead =
+  | { readonly kind: 'note'; readonly position: number; readonly body: string }
+  | { readonly kind: 'entry'; readonly position: number; readonly entry: DecodedRow }
 
 /** A row of the log is not as it should be. */
 export type Damage = Extract<StoreFault, { readonly _tag: 'DamagedLog' }>
@@ -122,14 +198,24 @@ export const decodeRows = (id: string, rows: readonly StoredRow[]): Either<Damag
 }
 
 /** The blocks that the texts of rows stand in, or a fault that names the first row with one that is not as it was. */
-export const blocksOf = async (store: Store, id: string, rows: readonly RowToRead[]): Promise<Either<StoreFault, ReadonlyMap<BlockId, Uint8Array>>> => {
+export const blocksOf = async (
+  store: Store,
+  id: string,
+  rows: readonly RowToRead[],
+): Promise<Either<StoreFault, ReadonlyMap<BlockId, Uint8Array>>> => {
   const wanted = new Map<BlockId, number>() // with the first row that has it
-  for (const row of rows) if (row.kind === 'entry') for (const { id: block } of row.entry.blocks) if (!wanted.has(block)) wanted.set(block, row.position)
+  for (const row of rows)
+    if (row.kind === 'entry')
+      for (const { id: block } of row.entry.blocks) if (!wanted.has(block)) wanted.set(block, row.position)
   return readBlocks(store, id, wanted)
 }
 
 /** Blocks, each with the first row that speaks of it, or a fault that names the first row with one that is not as it was. */
-export const readBlocks = async (store: Store, id: string, wanted: ReadonlyMap<BlockId, number>): Promise<Either<StoreFault, ReadonlyMap<BlockId, Uint8Array>>> => {
+export const readBlocks = async (
+  store: Store,
+  id: string,
+  wanted: ReadonlyMap<BlockId, number>,
+): Promise<Either<StoreFault, ReadonlyMap<BlockId, Uint8Array>>> => {
   const ids = [...wanted.keys()]
   if (ids.length === 0) return right(new Map())
   const found = await store.getBlocks(ids)()
@@ -137,7 +223,8 @@ export const readBlocks = async (store: Store, id: string, wanted: ReadonlyMap<B
     const first = ids.find((block) => bad.includes(block))
     return { _tag: 'DamagedLog', id, position: wanted.get(first as BlockId) ?? -1, reason: `block ${first} ${reason}` }
   }
-  if (isLeft(found)) return left(found.left._tag === 'DamagedBlock' ? damaged(found.left.ids, 'is not what was appended') : found.left)
+  if (isLeft(found))
+    return left(found.left._tag === 'DamagedBlock' ? damaged(found.left.ids, 'is not what was appended') : found.left)
   const missing = ids.filter((_, index) => found.right[index] === undefined)
   if (missing.length > 0) return left(damaged(missing, 'is missing'))
   return right(new Map(ids.map((block, index) => [block, found.right[index] as Uint8Array])))
@@ -162,16 +249,69 @@ export const noteOf = (body: string): Either<string, Note> => {
   return isLeft(note) ? left(noteFaultText(note.left)) : note
 }
 
+/** Keep what rows say beside their text: those behind the ones that are known. */
+export const addTimes = ({ times, salts }: Mirror, rows: readonly Pick<Row, 'at' | 'salt'>[]): void => {
+  for (const { at, salt } of rows) {
+    if (salt !== undefined) salts.set(times.length, salt)
+    times.push(at)
+  }
+}
+
 /** Count a note that stands at a position of the log. */
 export const addNote = (mirror: Mirror, position: number, note: Note): void => {
+  const range = retractedBy(note, position - mirror.notes.len) // rows that are no notes are messages
   mirror.notes.append(note)
+  if (range !== undefined) mirror.retracted.push({ range, notes: mirror.notes.len })
   mirror.noteRows.push(position)
   if (note.type === 'seal') mirror.sealed = true
 }
 
+/** The record as it was at a number of rows. */
+export interface Moment {
+  /** Every message. */
+  readonly view: View<Message>
+  /** The messages that were not retracted then. */
+  readonly conversation: View<Message>
+  /** The notes. */
+  readonly notes: View<Note>
+}
+
+/** What retractions leave of the record. Cost: O(retractions) after an append or a retraction, else O(1). */
+export const conversationOf = (mirror: Mirror): View<Message> => {
+  const { retracted, conversation: known } = mirror
+  const of = mirror.history.view()
+  if (known !== undefined && known.of === of && known.retractions === retracted.length) return known.view
+  const view =
+    retracted.length === 0
+      ? of
+      : without(
+          of,
+          retracted.map(({ range }) => range),
+        )
+  mirror.conversation = { view, of, retractions: retracted.length }
+  return view
+}
+
+/** The record as it was when it had so many rows. Cost: O(retractions). */
+export const momentAt = (mirror: Mirror, rows: number): Moment => {
+  const len = messagesBefore(mirror, rows)
+  const view = mirror.history.view().slice(0, len)
+  const retracted = mirror.retracted.filter(({ notes }) => notes <= rows - len)
+  return Object.freeze({
+    view,
+    conversation: without(
+      view,
+      retracted.map(({ range }) => range),
+    ),
+    notes: mirror.notes.view().slice(0, rows - len),
+  })
+}
+
 /** What was appended since the mirror had so many messages and notes. */
 export interface Missed {
+  /** The messages that were appended. */
   readonly messages: View<Message>
+  /** The notes that were written. */
   readonly notes: View<Note>
 }
 

@@ -1,41 +1,61 @@
 /** Starting a session, and opening one again. */
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import type { JsonObject } from '../json/index.ts'
-import type { LogInfo, Store } from '../store/index.ts'
-import type { SessionTask } from './fault.ts'
-import { sealedOf, sessionOf } from './handle.ts'
+import { planned, type LogInfo, type Store } from '../store/index.ts'
+import { sessionTask, type SessionTask } from './fault.ts'
+import { sealedOf, sessionOf, stepOf } from './handle.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
-import { catchUp, emptyMirror, type Mirror } from './mirror.ts'
-import type { ReadonlySession, SealedSession, Session } from './session.ts'
+import { addTimes, catchUp, emptyMirror, type Mirror } from './mirror.ts'
+import type { Appendable, ReadonlySession, SealedSession, Session } from './session.ts'
+import { stamp } from './stamp.ts'
 import type { Answered } from './writer.ts'
 
 declare const crypto: { readonly randomUUID: () => string }
 
 export const randomId = (): string => crypto.randomUUID()
 
+/** How a session begins. */
 export interface SessionOptions {
   /** Default: a random UUID. */
   readonly id?: string
   /** Any JSON object; names that begin with `indelible.` are the library's. Default: `{}`. */
   readonly metadata?: JsonObject
+  /** What it starts with, stored with it in one commit. Default: nothing. */
+  readonly messages?: readonly Appendable[]
+  /** Every row gets 16 random bytes, so that a text that is erased later can't be found by guessing. Default: false. */
+  readonly erasable?: boolean
 }
 
 /**
- * Start an empty session.
+ * Start a session, empty or with its first messages.
  *
  * @example
  * const created = await createSession(store, { metadata: { user: 'ada' } })()
  */
-export const createSession =
-  (store: Store, { id = randomId(), metadata = {} }: SessionOptions = {}): SessionTask<Session> =>
-  async () => {
-    const meta = storedMeta(metadata)
+export const createSession = (
+  store: Store,
+  { id = randomId(), metadata = {}, messages = [], erasable = false }: SessionOptions = {},
+): SessionTask<Session> =>
+  sessionTask(async () => {
+    const meta = storedMeta(metadata, undefined, erasable)
     if (isLeft(meta)) return meta
-    const log = await store.create({ id, meta: meta.right })()
+    const mirror = emptyMirror(store, id)
+    const step = stepOf(mirror, messages, {}, store)
+    if (isLeft(step)) return step
+    const stamped = stamp(step.right.rows, store, erasable)
+    if (isLeft(stamped)) return stamped
+    const plan = planned(mirror.range, mirror.head, stamped.right, store.hash)
+    if (isLeft(plan)) return plan
+    const log = await store.create({ id, meta: meta.right, rows: plan.right.rows, blocks: step.right.blocks })()
     if (isLeft(log)) return log
     const info = sessionInfo(log.right)
-    return isLeft(info) ? info : right(sessionOf(store, emptyMirror(store, id), log.right, info.right))
-  }
+    if (isLeft(info)) return info
+    step.right.apply(0)
+    addTimes(mirror, plan.right.rows)
+    mirror.range = plan.right.after
+    mirror.head = plan.right.head
+    return right(sessionOf(store, mirror, log.right, info.right))
+  }, 'createSession')
 
 /**
  * Open a session to go on with it. `SessionSealed` if it has ended.
@@ -45,32 +65,31 @@ export const createSession =
  * Cost    O(messages), at most twice that of `JSON.parse` (bench: sessions). It reads what is stored and trusts it;
  *         `verifySession` does not.
  */
-export const openSession =
-  (store: Store, id: string): SessionTask<Session> =>
-  async () => {
+export const openSession = (store: Store, id: string): SessionTask<Session> =>
+  sessionTask(async () => {
     const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
-    return mirror.sealed ? left({ _tag: 'SessionSealed', id, len: mirror.history.len }) : right(sessionOf(store, mirror, log, info))
-  }
+    return mirror.sealed
+      ? left({ _tag: 'SessionSealed', id, len: mirror.history.len })
+      : right(sessionOf(store, mirror, log, info))
+  })
 
 /** Open a session, sealed or not, to read it. */
-export const readSession =
-  (store: Store, id: string): SessionTask<ReadonlySession | SealedSession> =>
-  async () => {
+export const readSession = (store: Store, id: string): SessionTask<ReadonlySession | SealedSession> =>
+  sessionTask(async () => {
     const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
-    return right(mirror.sealed ? sealedOf(mirror, log, info) : sessionOf(store, mirror, log, info).readonly())
-  }
+    return right(mirror.sealed ? sealedOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly())
+  })
 
 /** What is known of a session without reading it. */
-export const describeSession =
-  (store: Store, id: string): SessionTask<SessionInfo> =>
-  async () => {
+export const describeSession = (store: Store, id: string): SessionTask<SessionInfo> =>
+  sessionTask(async () => {
     const log = await store.info(id)()
     return isLeft(log) ? log : sessionInfo(log.right)
-  }
+  })
 
 export interface Opened {
   readonly mirror: Mirror

@@ -1,15 +1,24 @@
 /** Proofs: that one message is in a record with a known head, for somebody who has neither the store nor the rest. */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { portableSha256 } from '../digest/index.ts'
+import {
+  portableSha256,
+  nodeHash,
+  peakEnds,
+  rootOf,
+  siblingsOf,
+  verifyInclusion,
+  blockIdOf,
+  type BlockId,
+  type Subtree,
+} from '../proof/index.ts'
 import { createHistory } from '../history/index.ts'
-import type { Immutable } from '../json/index.ts'
-import type { BlockId, Message } from '../message/index.ts'
+import { base64Of, bytesOfBase64, type Immutable } from '../json/index.ts'
+import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import { nodeHash, peakEnds, rootOf, siblingsOf, verifyInclusion, type Subtree } from '../proof/index.ts'
-import { base64Of, bytesOfBase64, decodeRow, takeMessage } from '../refs/index.ts'
-import { blockIdOf, rowLeaf, type Head, type Store } from '../store/index.ts'
-import type { SessionFault, SessionTask } from './fault.ts'
+import { decodeRow, takeMessage } from '../entry/index.ts'
+import { isMoment, isSalt, rowLeaf, type Head, type Store } from '../store/index.ts'
+import { sessionTask, type SessionFault, type SessionTask } from './fault.ts'
 import { describeSession } from './open.ts'
 import { blocksOf, decodeRows } from './mirror.ts'
 import type { Answered } from './writer.ts'
@@ -17,12 +26,18 @@ import type { Answered } from './writer.ts'
 /** The proof of one message, as JSON. */
 export interface EntryProof {
   readonly indelible: 'proof'
-  readonly version: 1
+  /** 2, where the row has a time: what a version before 0.3 can't check. */
+  readonly version: 1 | 2
+  /** The id of the session. It is not proven. */
   readonly session: string
   /** Where in the log of messages and notes the message stands. */
   readonly row: number
   /** The row as it is stored. */
   readonly body: string
+  /** The time of the row, in milliseconds since 1970. */
+  readonly at?: number
+  /** The salt of the row. */
+  readonly salt?: string
   /** The blocks that the row speaks of, in base64. */
   readonly blocks: { readonly [id: string]: string }
   /** The head that it leads to. Whoever checks the proof must know it from elsewhere. */
@@ -33,11 +48,18 @@ export interface EntryProof {
 
 /** What a proof that holds says. */
 export interface Proven {
+  /** The id that the proof names. It is not proven. */
   readonly session: string
+  /** The position of the row in the log of messages and notes. */
   readonly row: number
+  /** The head that the proof is for. */
   readonly head: Head
+  /** The message. */
   readonly message: Immutable<Message>
+  /** Its page kind. */
   readonly page: PageKind
+  /** When it was appended, in milliseconds since 1970: by the writer's clock, as the head covers it. */
+  readonly at?: number
 }
 
 /**
@@ -45,9 +67,8 @@ export interface Proven {
  *
  * Cost    O(log length) rows and nodes, and the blocks of the message
  */
-export const proveEntry =
-  (store: Store, id: string, position: number): SessionTask<EntryProof> =>
-  async () => {
+export const proveEntry = (store: Store, id: string, position: number): SessionTask<EntryProof> =>
+  sessionTask(async () => {
     const info = await describeSession(store, id)()
     if (isLeft(info)) return info
     const { len, head } = info.right
@@ -55,7 +76,8 @@ export const proveEntry =
     const found = await store.read(id, { only: 'entry', from: index, to: index + 1 })()
     if (isLeft(found)) return found
     const [row] = found.right
-    if (!Number.isInteger(index) || index < 0 || row === undefined || row.index !== index) return left({ _tag: 'BeyondEnd', id, at: position, size: len })
+    if (!Number.isInteger(index) || index < 0 || row === undefined || row.index !== index)
+      return left({ _tag: 'BeyondEnd', id, at: position, size: len })
     const decoded = decodeRows(id, [row])
     if (isLeft(decoded)) return decoded
     const blocks = await blocksOf(store, id, decoded.right)
@@ -64,17 +86,20 @@ export const proveEntry =
     if (isLeft(path)) return path
     const proof: EntryProof = {
       indelible: 'proof',
-      version: 1,
+      version: row.at === undefined && row.salt === undefined ? 1 : 2,
       session: id,
       row: row.position,
       body: row.body,
+      ...momentOfRow(row),
       blocks: Object.fromEntries([...blocks.right].map(([block, bytes]) => [block, base64Of(bytes)])),
       head,
       path: path.right.map(bytesToHex),
     }
     const checked = checkProof(proof)
-    return isLeft(checked) ? left({ _tag: 'DamagedLog', id, position: row.position, reason: 'the row does not lead to the head' }) : right(Object.freeze(proof))
-  }
+    return isLeft(checked)
+      ? left({ _tag: 'DamagedLog', id, position: row.position, reason: 'the row does not lead to the head' })
+      : right(Object.freeze(proof))
+  })
 
 /**
  * Check a proof, without a store. With the head that is known from elsewhere, it shows that the message stands in that
@@ -83,42 +108,79 @@ export const proveEntry =
 export const checkProof = (proof: unknown, head?: Head): Either<SessionFault, Proven> => {
   const bad = (reason: string): Either<SessionFault, never> => left({ _tag: 'BadProof', reason })
   if (!isProof(proof)) return bad('it is not a proof of this library')
-  if (head !== undefined && (head.size !== proof.head.size || head.root !== proof.head.root)) return bad(`it leads to the head ${proof.head.size} ${proof.head.root}, not to ${head.size} ${head.root}`)
+  if (head !== undefined && (head.size !== proof.head.size || head.root !== proof.head.root))
+    return bad(`it leads to the head ${proof.head.size} ${proof.head.root}, not to ${head.size} ${head.root}`)
   const inclusion = {
     position: proof.row,
     size: proof.head.size,
-    leaf: rowLeaf({ kind: 'entry', body: proof.body }, portableSha256),
+    leaf: rowLeaf({ kind: 'entry', body: proof.body, ...momentOfRow(proof) }, portableSha256),
     proof: proof.path.map(hexToBytes),
     root: hexToBytes(proof.head.root),
   }
-  if (!verifyInclusion(inclusion)) return bad(`the message does not stand at row ${proof.row} of the record with that head`)
+  if (!verifyInclusion(inclusion))
+    return bad(`the message does not stand at row ${proof.row} of the record with that head`)
   const entry = decodeRow(proof.body)
   if (isLeft(entry)) return bad(`the row ${entry.left}`)
   const bytes = new Map<BlockId, Uint8Array>()
   for (const { id } of entry.right.blocks) {
     const content = bytesOfBase64(proof.blocks[id] ?? '?')
-    if (content === undefined || blockIdOf(content, portableSha256) !== id) return bad(`block ${id} is missing or is not what was appended`)
+    if (content === undefined || blockIdOf(content, portableSha256) !== id)
+      return bad(`block ${id} is missing or is not what was appended`)
     bytes.set(id, content)
   }
   const history = createHistory<Message>()
   const reason = takeMessage(history, entry.right, bytes)
   const message = history.view().at(0)
   if (reason !== undefined || message === undefined) return bad(reason ?? 'it holds no message')
-  return right(Object.freeze({ session: proof.session, row: proof.row, head: proof.head, message, page: entry.right.page }))
+  return right(
+    Object.freeze({
+      session: proof.session,
+      row: proof.row,
+      head: proof.head,
+      message,
+      page: entry.right.page,
+      ...(proof.at !== undefined && { at: proof.at }),
+    }),
+  )
 }
+
+const momentOfRow = ({ at, salt }: Pick<EntryProof, 'at' | 'salt'>): Pick<EntryProof, 'at' | 'salt'> => ({
+  ...(at !== undefined && { at }),
+  ...(salt !== undefined && { salt }),
+})
 
 const isProof = (value: unknown): value is EntryProof => {
-  if (!isRecord(value) || value['indelible'] !== 'proof' || value['version'] !== 1 || !isRecord(value['head']) || !isRecord(value['blocks'])) return false
-  const { session, row, body, blocks, head, path } = value
+  if (
+    !isRecord(value) ||
+    value['indelible'] !== 'proof' ||
+    value['version'] !== (value['at'] === undefined && value['salt'] === undefined ? 1 : 2) ||
+    !isRecord(value['head']) ||
+    !isRecord(value['blocks'])
+  )
+    return false
+  const { session, row, body, at, salt, blocks, head, path } = value
   const texts = [session, body, ...Object.values(blocks as object)]
   const hashes = [(head as { readonly root?: unknown }).root, ...(Array.isArray(path) ? path : [undefined])]
-  return texts.every((text) => typeof text === 'string' && text.isWellFormed()) && hashes.every((hash) => typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash)) && typeof row === 'number' && typeof (head as { readonly size?: unknown }).size === 'number'
+  return (
+    texts.every((text) => typeof text === 'string' && text.isWellFormed()) &&
+    hashes.every((hash) => typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash)) &&
+    (at === undefined || isMoment(at)) &&
+    (salt === undefined || isSalt(salt)) &&
+    typeof row === 'number' &&
+    typeof (head as { readonly size?: unknown }).size === 'number'
+  )
 }
 
-const isRecord = (value: unknown): value is { readonly [key: string]: unknown } => typeof value === 'object' && value !== null && !Array.isArray(value)
+const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /** The hashes that prove a row, from the nodes that the store keeps beside its rows. */
-const pathOf = async (store: Store, id: string, row: number, size: number): Promise<Answered<readonly Uint8Array[]>> => {
+const pathOf = async (
+  store: Store,
+  id: string,
+  row: number,
+  size: number,
+): Promise<Answered<readonly Uint8Array[]>> => {
   const siblings = siblingsOf(row, size)
   const pieces = siblings.map(perfectPieces)
   const needed = pieces.flat().flatMap(partsOf)
@@ -135,10 +197,16 @@ const pathOf = async (store: Store, id: string, row: number, size: number): Prom
     known.set(`leaf ${position}`, rowLeaf(found, store.hash))
   }
   const rootOfPiece = (piece: Subtree): Uint8Array => {
-    const hashes = partsOf(piece).map(({ position, leaf }) => known.get(`${leaf ? 'leaf' : 'node'} ${position}`) as Uint8Array)
+    const hashes = partsOf(piece).map(
+      ({ position, leaf }) => known.get(`${leaf ? 'leaf' : 'node'} ${position}`) as Uint8Array,
+    )
     return hashes.reduceRight((root, left) => nodeHash(left, root, store.hash))
   }
-  return right(siblings.map(({ start, end }, index) => rootOf({ size: end - start, peaks: (pieces[index] as readonly Subtree[]).map(rootOfPiece) }, store.hash)))
+  return right(
+    siblings.map(({ start, end }, index) =>
+      rootOf({ size: end - start, peaks: (pieces[index] as readonly Subtree[]).map(rootOfPiece) }, store.hash),
+    ),
+  )
 }
 
 /** The perfect subtrees that a subtree falls into, from left to right. */

@@ -2,14 +2,16 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { createHistory, type View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
-import { takeMessage } from '../refs/index.ts'
+import { takeMessage } from '../entry/index.ts'
 import type { Store } from '../store/index.ts'
-import type { SessionTask } from './fault.ts'
+import { sessionTask, type SessionTask } from './fault.ts'
 import { blocksOf, decodeRows } from './mirror.ts'
 
+/** A part of a session. */
 export interface MessageRange {
   /** The position of the first message that was read. */
   readonly from: number
+  /** The messages of the range. */
   readonly view: View<Message>
 }
 
@@ -18,10 +20,13 @@ export interface MessageRange {
  *
  * Cost    O(messages that are read + log length)
  */
-export const readRange =
-  (store: Store, id: string, from?: number, to?: number): SessionTask<MessageRange> =>
-  async () => {
-    const rows = await store.read(id, { only: 'entry', ...(from !== undefined && { from }), ...(to !== undefined && { to }) })()
+export const readRange = (store: Store, id: string, from?: number, to?: number): SessionTask<MessageRange> =>
+  sessionTask(async () => {
+    const rows = await store.read(id, {
+      only: 'entry',
+      ...(from !== undefined && { from }),
+      ...(to !== undefined && { to }),
+    })()
     if (isLeft(rows)) return rows
     const decoded = decodeRows(id, rows.right)
     if (isLeft(decoded)) return decoded
@@ -33,4 +38,4 @@ export const readRange =
       if (reason !== undefined) return left({ _tag: 'DamagedLog', id, position: row.position, reason })
     }
     return right(Object.freeze({ from: rows.right[0]?.index ?? 0, view: history.view() }))
-  }
+  })

@@ -5,12 +5,25 @@ import type { Message, MessageFault } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
 import { classify } from '../pages/index.ts'
 import { exportOf, type Exported, type ExportedRow, type Transcript } from '../transcript/index.ts'
-import { encodeRow, lacking, type EncodedRow } from '../refs/index.ts'
-import { headOf, maxMissed, rangeAt, type Head, type Store, type StoreFault } from '../store/index.ts'
-import type { SessionFault, SessionTask } from './fault.ts'
-import { isPartial, partialMeta, sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
+import { encodeRow, lacking, type EncodedRow } from '../entry/index.ts'
+import { headOf, maxMissed, rangeAt, type Head, type LogInfo, type Store, type StoreFault } from '../store/index.ts'
+import { called, type CallbackThrew, type Task } from '../task/index.ts'
+import { sessionTask, type SessionFault, type SessionTask } from './fault.ts'
+import {
+  isOldPartial,
+  isPartial,
+  isPartialOf,
+  partialMeta,
+  sessionInfo,
+  storedMeta,
+  type PartialOf,
+  type SessionInfo,
+} from './metadata.ts'
+import type { Mirror } from './mirror.ts'
+import { momentOf } from './stamp.ts'
 import { randomId, readMirror } from './open.ts'
 
+/** How a transcript becomes a session. */
 export interface ImportOptions {
   /** Default: the id that the transcript names, or a random UUID. */
   readonly id?: string
@@ -24,57 +37,123 @@ export interface ImportOptions {
  *
  * The stored files that its messages name are not in a transcript: they must be in the store, or that is `MissingBlock`.
  *
- * It is a session once it is whole. After any failure nothing is kept, unless the store can't even remove what it began to
- * take; of what a crash has left, the next import under that id makes an end.
+ * The rows are stored in a log of the import's own, `indelible.import.` and a random UUID. Once they are whole, the
+ * session is forked from it and that log is removed: the session is there from one moment to the next, or not at all. So
+ * imports of one id can run at once: one stores the session, and the others get `LogExists`. An import never removes a
+ * log that it did not create. One that is killed leaves its own log behind, which `listUnfinished` names.
  *
  * Cost    O(transcript), in pieces
  */
-export const importTranscript =
-  (store: Store, transcript: Transcript, { id, progress }: ImportOptions = {}): SessionTask<SessionInfo> =>
-  async () => {
+export const importTranscript = (
+  store: Store,
+  transcript: Transcript,
+  { id, progress }: ImportOptions = {},
+): Task<SessionFault | StoreFault | CallbackThrew, SessionInfo> =>
+  sessionTask(async () => {
     const exported = exportOf(transcript)
     const name = id ?? transcript.origin.id ?? randomId()
     const meta = storedMeta(exported.metadata)
     if (isLeft(meta)) return meta
-    const before = await store.info(name)()
-    if (!isLeft(before) && isPartial(before.right)) await store.remove(name)()
-    const created = await store.create({ id: name, meta: partialMeta })()
+    const free = await isFree(store, name)
+    if (isLeft(free)) return free
+    // An export of ours says when each row was written, or that its version did not know. Others are written now.
+    const at = momentOf(store)
+    if (isLeft(at)) return at
+    const rows = transcript.format === 'indelible' ? exported.rows : withTime(exported.rows, at.right)
+    const own = `${importPrefix}${randomId()}`
+    const created = await store.create({ id: own, meta: partialMeta('import') })()
     if (isLeft(created)) return created
-    const head = await storeRows(store, name, created.right.head, exported.rows, progress)
-    const expected = exported.head.root
-    if ('_tag' in head || (expected !== undefined && head.root !== expected)) {
-      await store.remove(name)()
-      return left('_tag' in head ? head : { _tag: 'OtherHead', id: name, expected: expected as string, found: head.root })
-    }
-    return finished(store, name, meta.right)
-  }
+    const published = await publish(store, own, await storeRows(store, own, created.right.head, rows, progress), {
+      id: name,
+      meta: meta.right,
+      root: exported.head.root,
+    })
+    await store.remove(own)() // not what the session shares with it; if it fails, the answer is the same
+    return isLeft(published) ? published : sessionInfo(published.right)
+  }, 'importTranscript')
 
-/** What was partial is a session from now on. */
-const finished = async (store: Store, id: string, meta: JsonObject): Promise<Either<SessionFault | StoreFault, SessionInfo>> => {
-  const log = await store.info(id)()
-  if (isLeft(log) || !isPartial(log.right)) return isLeft(log) ? log : sessionInfo(log.right)
-  const whole = await store.update(id, { expected: log.right.version, meta })()
-  if (isLeft(whole) && whole.left._tag === 'MetaConflict') return finished(store, id, meta) // somebody else was quicker
-  return isLeft(whole) ? whole : sessionInfo(whole.right)
+const importPrefix = 'indelible.import.'
+
+/** A session of the rows that are stored, if they are what they should be. */
+const publish = async (
+  store: Store,
+  own: string,
+  head: Head | SessionFault | StoreFault | CallbackThrew,
+  { id, meta, root }: { readonly id: string; readonly meta: JsonObject; readonly root: string | undefined },
+): Promise<Either<SessionFault | StoreFault | CallbackThrew, LogInfo>> => {
+  if ('_tag' in head) return left(head)
+  if (root !== undefined && head.root !== root) return left({ _tag: 'OtherHead', id, expected: root, found: head.root })
+  return store.fork(own, { id, at: head.size, meta })()
 }
 
+/**
+ * Whether there is no log of that id. A partial one of a version before 0.3 is removed, by the first import that claims
+ * it: that version removed it, too.
+ */
+const isFree = async (store: Store, id: string): Promise<Either<SessionFault | StoreFault, void>> => {
+  const found = await store.info(id)()
+  if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? right(undefined) : found
+  const { version, head } = found.right
+  if (!isPartial(found.right)) return left({ _tag: 'LogExists', id })
+  if (!isOldPartial(found.right)) return left({ _tag: 'UnfinishedSession', id, rows: head.size })
+  const claimed = await store.update(id, { expected: version, meta: partialMeta('import') })()
+  if (isLeft(claimed)) return claimed.left._tag === 'MetaConflict' ? isFree(store, id) : claimed
+  return store.remove(id)()
+}
+
+/** A log that an import or a copy began and has not ended. */
+export interface Unfinished {
+  /** The id that the session was to have. */
+  readonly id: string
+  /** Which function began it. */
+  readonly by: PartialOf
+  /** How many rows were stored. */
+  readonly rows: number
+  /** Milliseconds since 1970. */
+  readonly created: number
+}
+
+/**
+ * The logs that imports and copies began and did not end. Those that still run are among them: removing one makes its
+ * import or copy fail, and loses nothing else.
+ *
+ * Cost    O(logs of the scope)
+ */
+export const listUnfinished = (store: Store): SessionTask<readonly Unfinished[]> =>
+  sessionTask(async () => {
+    const found: Unfinished[] = []
+    for (const by of ['import', 'copy', true] as const) {
+      let after: string | undefined
+      do {
+        const page = await store.list({ where: partialMeta(by), ...(after !== undefined && { after }) })()
+        if (isLeft(page)) return page
+        for (const { id, head, created } of page.right.logs)
+          found.push({ id, by: by === true ? 'copy' : by, rows: head.size, created })
+        after = page.right.next
+      } while (after !== undefined)
+    }
+    return right(found)
+  })
+
 /** A whole session as it is exported: `exportLines` writes it. Cost: that of opening it. */
-export const exportSession =
-  (store: Store, id: string): SessionTask<Exported> =>
-  async () => {
+export const exportSession = (store: Store, id: string): SessionTask<Exported> =>
+  sessionTask(async () => {
     const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
     const { mirror, info } = opened.right
-    const [view, notes] = [mirror.history.view(), mirror.notes.view()]
-    const rows = function* (): Generator<ExportedRow> {
-      let note = 0
-      for (let row = 0; row < mirror.head.size; row++) {
-        if (mirror.noteRows[note] === row) yield { note: notes.at(note++) as Note }
-        else yield { message: view.at(row - note) as Message, page: view.pages.at(row - note) ?? 'conversation' }
-      }
-    }
-    return right({ id, metadata: info.metadata, rows: { [Symbol.iterator]: rows }, head: mirror.head })
+    return right({ id, metadata: info.metadata, rows: { [Symbol.iterator]: () => rowsOf(mirror) }, head: mirror.head })
+  })
+
+function* rowsOf({ head, noteRows, history, notes, times, salts }: Mirror): Generator<ExportedRow> {
+  const [said, noted] = [history.view(), notes.view()]
+  let note = 0
+  for (let row = 0; row < head.size; row++) {
+    const [at, salt] = [times[row], salts.get(row)]
+    const moment = { ...(at !== undefined && { at }), ...(salt !== undefined && { salt }) }
+    if (noteRows[note] === row) yield { note: noted.at(note++) as Note, ...moment }
+    else yield { message: said.at(row - note) as Message, page: said.pages.at(row - note) ?? 'conversation', ...moment }
   }
+}
 
 /**
  * Copy a session to another store, under the same id. Where a copy was begun before, or another process is at it, it is
@@ -87,42 +166,74 @@ export const exportSession =
  *
  * Cost    O(session), in pieces; the record is in memory meanwhile
  */
-export const copySession =
-  (from: Store, to: Store, id: string, { progress }: Pick<ImportOptions, 'progress'> = {}): SessionTask<SessionInfo> =>
-  async () => {
-    const read = await exportSession(from, id)()
-    if (isLeft(read)) return read
-    const { rows } = read.right
-    const head = read.right.head as Head // that of a session has its root
-    const source = await from.info(id)()
-    if (isLeft(source)) return source
+export const copySession = (
+  from: Store,
+  to: Store,
+  id: string,
+  { progress }: Pick<ImportOptions, 'progress'> = {},
+): Task<SessionFault | StoreFault | CallbackThrew, SessionInfo> =>
+  sessionTask(async () => {
+    const opened = await readMirror(from, id)
+    if (isLeft(opened)) return opened
+    const { mirror, log } = opened.right
+    const { head } = mirror
     for (;;) {
       const begun = await beginCopy(from, to, id, head)
       if (isLeft(begun)) return begun
-      const stored = await storeRows(to, id, begun.right, after(rows, begun.right.size), progress, from)
+      const stored = await storeRows(to, id, begun.right, after(rowsOf(mirror), begun.right.size), progress, from)
       if (!('_tag' in stored)) {
         if (stored.root !== head.root) return left({ _tag: 'OtherHead', id, expected: head.root, found: stored.root })
-        return finished(to, id, source.right.meta)
+        return finished(to, id, log.meta)
       }
       if (stored._tag !== 'Conflict') return left(stored) // else somebody else copies it too: look how far it is
     }
-  }
+  }, 'copySession')
+
+/** What was partial is a session from now on. */
+const finished = async (
+  store: Store,
+  id: string,
+  meta: JsonObject,
+): Promise<Either<SessionFault | StoreFault, SessionInfo>> => {
+  const log = await store.info(id)()
+  if (isLeft(log) || !isPartialOf(log.right, 'copy')) return isLeft(log) ? log : sessionInfo(log.right)
+  const whole = await store.update(id, { expected: log.right.version, meta })()
+  if (isLeft(whole) && whole.left._tag === 'MetaConflict') return finished(store, id, meta) // somebody else was quicker
+  return isLeft(whole) ? whole : sessionInfo(whole.right)
+}
 
 /** How far the copy is, which is the beginning of the record. */
-const beginCopy = async (from: Store, to: Store, id: string, head: Head): Promise<Either<StoreFault, Head>> => {
+const beginCopy = async (
+  from: Store,
+  to: Store,
+  id: string,
+  head: Head,
+): Promise<Either<SessionFault | StoreFault, Head>> => {
   const found = await to.info(id)()
   if (isLeft(found) && found.left._tag !== 'NoSuchLog') return found
-  const begun = isLeft(found) ? await to.create({ id, meta: partialMeta })() : found
-  if (isLeft(begun)) return begun.left._tag === 'LogExists' ? beginCopy(from, to, id, head) : begun
+  if (!isLeft(found) && isPartialOf(found.right, 'import'))
+    return left({ _tag: 'UnfinishedSession', id, rows: found.right.head.size })
+  const begun = isLeft(found)
+    ? await to.create({ id, meta: partialMeta('copy') })()
+    : isOldPartial(found.right)
+      ? await to.update(id, { expected: found.right.version, meta: partialMeta('copy') })() // no import removes it now
+      : found
+  if (isLeft(begun))
+    return begun.left._tag === 'LogExists' || begun.left._tag === 'MetaConflict' ? beginCopy(from, to, id, head) : begun
   const start = begun.right.head
   const common = Math.min(start.size, head.size)
   const [here, there] = [await rangeAt(from, id, common)(), await rangeAt(to, id, common)()]
   if (isLeft(here)) return here
   if (isLeft(there)) return there
-  if (headOf(here.right, from.hash).root !== headOf(there.right, to.hash).root) return left({ _tag: 'Diverged', id, expected: head, actual: start })
+  if (headOf(here.right, from.hash).root !== headOf(there.right, to.hash).root)
+    return left({ _tag: 'Diverged', id, expected: head, actual: start })
   if (start.size === common) return right(start)
   const missed = await to.read(id, { from: common, to: Math.min(start.size, common + maxMissed) })()
   return isLeft(missed) ? missed : left({ _tag: 'Conflict', id, expected: head, actual: start, missed: missed.right })
+}
+
+const withTime = function* (rows: Iterable<ExportedRow>, at: number): Generator<ExportedRow> {
+  for (const row of rows) yield { ...row, at }
 }
 
 const after = function* <T>(values: Iterable<T>, count: number): Generator<T> {
@@ -134,21 +245,32 @@ const after = function* <T>(values: Iterable<T>, count: number): Generator<T> {
 const mostRows = 1000
 const mostText = 4_000_000
 
-const storeRows = async (store: Store, id: string, start: Head, rows: Iterable<ExportedRow>, progress: ImportOptions['progress'], from?: Store): Promise<Head | SessionFault | StoreFault> => {
+const storeRows = async (
+  store: Store,
+  id: string,
+  start: Head,
+  rows: Iterable<ExportedRow>,
+  progress: ImportOptions['progress'],
+  from?: Store,
+): Promise<Head | SessionFault | StoreFault | CallbackThrew> => {
   let head = start
   let waiting: EncodedRow[] = []
   let text = 0
-  const flush = async (): Promise<StoreFault | undefined> => {
+  const flush = async (): Promise<StoreFault | CallbackThrew | undefined> => {
     const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without, the store looks for them itself
     const brought = await lacking(store, attachments, from)
     if (isLeft(brought)) return brought.left
-    const appended = await store.append(id, { expected: head, rows: waiting.map(({ row }) => row), blocks: [...waiting.flatMap(({ blocks }) => blocks), ...brought.right] })()
+    const appended = await store.append(id, {
+      expected: head,
+      rows: waiting.map(({ row }) => row),
+      blocks: [...waiting.flatMap(({ blocks }) => blocks), ...brought.right],
+    })()
     if (isLeft(appended)) return appended.left
     head = appended.right.head
     waiting = []
     text = 0
-    progress?.(head.size)
-    return undefined
+    const told = called('progress', () => progress?.(head.size))
+    return isLeft(told) ? told.left : undefined
   }
   let index = 0
   for (const row of rows) {
@@ -163,5 +285,13 @@ const storeRows = async (store: Store, id: string, start: Head, rows: Iterable<E
   return (waiting.length === 0 ? undefined : await flush()) ?? head
 }
 
-const encodedOf = (row: ExportedRow, { hash }: Store): Either<MessageFault, EncodedRow> =>
-  'note' in row ? right({ row: { kind: 'note', body: JSON.stringify(row.note) }, blocks: [], attachments: [] }) : encodeRow(row.message, row.page, row.page !== classify(row.message), hash)
+const encodedOf = (row: ExportedRow, { hash }: Store): Either<MessageFault, EncodedRow> => {
+  const { at, salt } = row
+  const encoded =
+    'note' in row
+      ? right({ row: { kind: 'note' as const, body: JSON.stringify(row.note) }, blocks: [], attachments: [] })
+      : encodeRow(row.message, row.page, row.page !== classify(row.message), hash)
+  if (isLeft(encoded)) return encoded
+  const moment = { ...(at !== undefined && { at }), ...(salt !== undefined && { salt }) }
+  return right({ ...encoded.right, row: { ...encoded.right.row, ...moment } })
+}

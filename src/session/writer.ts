@@ -8,13 +8,36 @@
  */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import type { CompactRange } from '../proof/index.ts'
-import { grow, headOf, rangeAt, rowLeaf, type Appended, type Head, type Row, type Store, type StoreFault } from '../store/index.ts'
+import {
+  headOf,
+  planned,
+  rangeAt,
+  type Appended,
+  type Head,
+  type Plan,
+  type Row,
+  type Store,
+  type StoreFault,
+} from '../store/index.ts'
 import type { SessionFault } from './fault.ts'
-import { catchUp, messagesBefore, rowOf, since, type Mirror, type Missed } from './mirror.ts'
+import { stamp } from './stamp.ts'
+import {
+  addTimes,
+  catchUp,
+  catchUpFrom,
+  messagesBefore,
+  rowOf,
+  since,
+  type Conflict,
+  type Mirror,
+  type Missed,
+} from './mirror.ts'
 
 /** What an append has done: the messages from `from` up to, not including, `to` are its own. */
 export interface Recorded {
+  /** The position of the first message. */
   readonly from: number
+  /** The position after the last one. */
   readonly to: number
   /** The head right after it. */
   readonly head: Head
@@ -27,6 +50,8 @@ export interface Step {
   readonly operation: string | undefined
   /** The length that it continues, if the caller says so. Default: that after everything that was called before. */
   readonly expectedLen: number | undefined
+  /** Whether somebody else's lease keeps it from being appended. */
+  readonly respectLease?: true
   /** Add it to the mirror; its first row is at this position of the log. */
   readonly apply: (position: number) => void
 }
@@ -36,13 +61,34 @@ export type Answered<T> = Either<SessionFault | StoreFault, T>
 export interface Writer {
   /** Messages. */
   readonly append: (step: Step) => Promise<Answered<Recorded>>
-  /** A note: it may stand behind messages that nobody here has seen. `seals` if it is the last row. */
-  readonly note: (step: Omit<Step, 'expectedLen' | 'blocks' | 'operation'>, seals: boolean) => Promise<Answered<Recorded>>
+  /**
+   * A note: without an expected length it may stand behind messages that nobody here has seen. `seals` if it is the last
+   * row.
+   */
+  readonly note: (step: Omit<Step, 'blocks'>, seals: boolean) => Promise<Answered<Recorded>>
+  /** How many messages there will be once everything that was called is done. */
+  readonly len: () => number
   /** Do something while nothing is on its way; what was called before is done first, what is called later waits. */
-  readonly alone: <T>(work: () => Promise<Answered<T>>) => Promise<Answered<T>>
+  /**
+   * What `make` gives for the record as it is, once everything that was called before is done; only there, also where
+   * nothing but a note came between. `messages` is how many it appends if it does not fail.
+   */
+  readonly exactly: (make: () => Either<SessionFault, Exact>, more: ExactOptions) => Promise<Answered<Recorded>>
+  readonly alone: <F, T>(work: () => Promise<Either<F, T>>) => Promise<Either<F | SessionFault, T>>
   /** Read what others have appended. */
   readonly refresh: () => Promise<Answered<Missed>>
   readonly close: () => Promise<void>
+}
+
+/** Rows that continue the very record they were made for. None: nothing is to be done. */
+export type Exact = Pick<Step, 'rows' | 'blocks' | 'apply'>
+
+export interface ExactOptions {
+  /** How many messages are among the rows. */
+  readonly messages: number
+  readonly operation: string | undefined
+  /** The head that the rows were made for. Default: the record as it is. */
+  readonly expectedHead: Head | undefined
 }
 
 interface Waiting extends Omit<Step, 'expectedLen'> {
@@ -60,14 +106,19 @@ interface Waiting extends Omit<Step, 'expectedLen'> {
 }
 
 interface Sent extends Waiting {
-  readonly after: CompactRange
+  readonly plan: Plan
   readonly answer: Promise<Either<StoreFault, Appended>>
 }
 
 /** Something to be done alone. */
 interface Pause {
   readonly pause: () => Promise<void>
+  /** How many messages it appends. */
+  readonly messages: number
 }
+
+/** A length that is no number is one that no record has: to compare it could throw, where others wait for the answer. */
+const lengthOf = (given: unknown): number => (typeof given === 'number' ? given : NaN)
 
 export const createWriter = (store: Store, mirror: Mirror): Writer => {
   const { id } = mirror
@@ -76,6 +127,7 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
   let ahead = mirror.range // the range that the next append continues
   let sealing = false
   let pausing = false
+  let coming = 0 // messages of an exact append that is on its way
   let draining = false
   let stale = false // the last time, the store did not say what it holds
   let broken: StoreFault | undefined // the mirror can't be brought up to the store
@@ -83,21 +135,28 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
 
   const aheadLen = (): number => sent.reduce((sum, { messages }) => sum + messages, mirror.history.len)
 
-  const sync = async (): Promise<Either<StoreFault, Missed>> => {
+  const sync = async (conflict?: Conflict): Promise<Either<StoreFault, Missed>> => {
     if (broken !== undefined) return left(broken)
     const [len, notes] = [mirror.history.len, mirror.notes.len]
-    const synced = await catchUp(store, mirror)
+    const carried = conflict === undefined ? right(false) : await catchUpFrom(store, mirror, conflict)
+    const synced = isLeft(carried) || carried.right ? carried : await catchUp(store, mirror)
     ahead = mirror.range
     sealing = mirror.sealed
     stale = isLeft(synced)
     if (!isLeft(synced)) return right(since(mirror, len, notes))
     const { _tag } = synced.left
-    if (_tag === 'DamagedLog' || _tag === 'Diverged' || mirror.history.len !== len || mirror.notes.len !== notes) broken = synced.left
+    if (_tag === 'DamagedLog' || _tag === 'Diverged' || mirror.history.len !== len || mirror.notes.len !== notes)
+      broken = synced.left
     return synced
   }
 
   /** Whether a step can be sent behind those that are on their way. If not, it waits for them and is looked at again. */
-  const fits = (step: Waiting): boolean => !stale && broken === undefined && !sealing && step.doomed === undefined && (step.expectedLen === undefined || step.expectedLen === aheadLen())
+  const fits = (step: Waiting): boolean =>
+    !stale &&
+    broken === undefined &&
+    !sealing &&
+    step.doomed === undefined &&
+    (step.expectedLen === undefined || step.expectedLen === aheadLen())
 
   const pump = (): void => {
     for (;;) {
@@ -120,7 +179,8 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
   }
 
   /** Those that were to follow a step: called behind it, without a length of their own. */
-  const followers = (): readonly Waiting[] => waiting.filter((next): next is Waiting => !('pause' in next) && next.expectedLen !== undefined && !next.named)
+  const followers = (): readonly Waiting[] =>
+    waiting.filter((next): next is Waiting => !('pause' in next) && next.expectedLen !== undefined && !next.named)
 
   const fail = (step: Waiting, fault: SessionFault | StoreFault): void => {
     step.resolve(left(fault))
@@ -134,13 +194,28 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
     for (const follower of followers()) follower.expectedLen = (follower.expectedLen as number) - step.messages // a follower has one
   }
 
+  /** Rows as they are to be stored: with their time, hashed once. */
+  const plan = (before: CompactRange, expected: Head, rows: readonly Row[]): Either<StoreFault, Plan> => {
+    const stamped = stamp(rows, store, mirror.erasable)
+    return isLeft(stamped) ? stamped : planned(before, expected, stamped.right, store.hash)
+  }
+
   const send = (step: Waiting): void => {
-    const expected = sent.length === 0 ? mirror.head : headOf(ahead, store.hash)
-    ahead = grow(ahead, step.rows.map((row) => rowLeaf(row, store.hash)), store.hash).range
+    const last = sent.at(-1)?.plan
+    const made = plan(ahead, last?.head ?? mirror.head, step.rows)
+    if (isLeft(made)) return fail(step, made.left)
+    ahead = made.right.after
     sealing = step.seals
-    const { rows, blocks, operation } = step
-    const answer = store.append(id, { expected, rows, blocks, ...(operation !== undefined && { operation }) })()
-    sent.push({ ...step, after: ahead, answer })
+    const { expected, rows } = made.right
+    const { blocks, operation, respectLease = false } = step
+    const answer = store.append(id, {
+      expected,
+      rows,
+      blocks,
+      respectLease,
+      ...(operation !== undefined && { operation }),
+    })()
+    sent.push({ ...step, plan: made.right, answer })
     void drain()
   }
 
@@ -154,7 +229,8 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
       if (isLeft(answer) || isRepeat(answer.right, first)) await recover(first, answer)
       else {
         first.apply(answer.right.from)
-        mirror.range = first.after
+        addTimes(mirror, first.plan.rows)
+        mirror.range = first.plan.after
         mirror.head = answer.right.head
         first.resolve(right(recorded(answer.right, first.messages)))
       }
@@ -164,15 +240,20 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
   }
 
   /** Whether the rows are not those that were to follow the mirror: the operation had happened before. */
-  const isRepeat = ({ head }: Appended, { after, operation }: Sent): boolean =>
-    head.size !== after.size || (operation !== undefined && head.root !== headOf(after, store.hash).root)
+  const isRepeat = ({ head }: Appended, { plan, operation }: Sent): boolean =>
+    head.size !== plan.head.size || (operation !== undefined && head.root !== plan.head.root)
 
   /** One has not been appended where it should have been; neither have those behind it, unless the store says so. */
   const recover = async (first: Sent, answer: Either<StoreFault, Appended>): Promise<void> => {
     pausing = true
     const all = [{ step: first, answer }]
     for (const step of sent.splice(0)) all.push({ step, answer: await step.answer })
-    const synced = await sync()
+    // Where one behind the first was stored after all, there is more than the conflict carries.
+    const conflict =
+      isLeft(answer) && answer.left._tag === 'Conflict' && all.every((one) => isLeft(one.answer))
+        ? answer.left
+        : undefined
+    const synced = await sync(conflict)
     const news = isLeft(synced) || synced.right.messages.length > 0 || synced.right.notes.length > 0
     waiting.unshift(...all.flatMap(({ step, answer }) => (step !== first && isLeft(answer) ? [step] : [])))
     for (const { step, answer } of all) {
@@ -198,7 +279,8 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
       if (isLeft(synced)) return fail(step, synced.left)
     }
     if (fits(step)) return void waiting.unshift(step)
-    if (operation !== undefined && (mirror.sealed || (expectedLen !== undefined && expectedLen < mirror.history.len))) return repeat(step, operation)
+    if (operation !== undefined && (mirror.sealed || (expectedLen !== undefined && expectedLen < mirror.history.len)))
+      return repeat(step, operation)
     fail(step, against(step))
   }
 
@@ -230,36 +312,128 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
   }
 
   const counted = (messages: number, notes: number): readonly [messages: number, notes: number] => {
-    for (const step of [...sent, ...waiting])
-      if ('messages' in step) {
-        messages += step.messages
-        notes += step.rows.length - step.messages
-      }
+    messages += coming
+    for (const step of [...sent, ...waiting]) {
+      messages += step.messages
+      if ('rows' in step) notes += step.rows.length - step.messages
+    }
     return [messages, notes]
   }
 
-  const enqueue = (step: Omit<Step, 'expectedLen'>, more: Pick<Waiting, 'expectedLen' | 'notes' | 'named' | 'seals'>): Promise<Answered<Recorded>> =>
+  const enqueue = (
+    step: Omit<Step, 'expectedLen'>,
+    more: Pick<Waiting, 'expectedLen' | 'notes' | 'named' | 'seals'>,
+  ): Promise<Answered<Recorded>> =>
     new Promise((resolve) => {
       if (closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id }))
-      waiting.push({ ...step, ...more, doomed: undefined, messages: step.rows.filter(({ kind }) => kind === 'entry').length, resolve })
+      waiting.push({
+        ...step,
+        ...more,
+        expectedLen: more.expectedLen === undefined ? undefined : lengthOf(more.expectedLen),
+        doomed: undefined,
+        messages: step.rows.filter(({ kind }) => kind === 'entry').length,
+        resolve,
+      })
       pump()
     })
 
-  const alone = <T>(work: () => Promise<Answered<T>>): Promise<Answered<T>> =>
+  const alone = <F, T>(work: () => Promise<Either<F, T>>, messages = 0): Promise<Either<F | SessionFault, T>> =>
     new Promise((resolve, reject) => {
       if (closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id }))
-      waiting.push({ pause: () => work().then(resolve, reject) })
+      waiting.push({ pause: () => work().then(resolve, reject), messages })
       pump()
     })
 
+  /** Rows at the very head that they were made for. Nothing is on its way, and nothing else begins meanwhile. */
+  const appendExactly = async (
+    make: () => Either<SessionFault, Exact>,
+    { messages, operation, expectedHead }: ExactOptions,
+  ): Promise<Answered<Recorded>> => {
+    const [len, notes] = [mirror.history.len, mirror.notes.len]
+    if (stale || broken !== undefined || (expectedHead !== undefined && expectedHead.size > mirror.head.size)) {
+      const synced = await sync()
+      if (isLeft(synced)) return synced
+    }
+    const against = (): SessionFault => {
+      const actual = mirror.history.len
+      if (mirror.sealed) return { _tag: 'SessionSealed', id, len: actual }
+      const seen = expectedHead === undefined ? len : messagesBefore(mirror, expectedHead.size)
+      if (expectedHead !== undefined && expectedHead.size > mirror.head.size)
+        return { _tag: 'SessionGap', id, expectedLen: seen, len: actual }
+      const missed = since(mirror, seen, expectedHead === undefined ? notes : expectedHead.size - seen)
+      return {
+        _tag: 'SessionConflict',
+        id,
+        expectedLen: seen,
+        len: actual,
+        missed: missed.messages,
+        notes: missed.notes,
+      }
+    }
+    const expected = expectedHead ?? mirror.head
+    const isLate = mirror.sealed || expected.size !== mirror.head.size || expected.root !== mirror.head.root
+    if (isLate && (operation === undefined || expected.size >= mirror.head.size)) return left(against())
+    const made = make()
+    if (isLeft(made)) return made
+    const { rows, blocks, apply } = made.right
+    if (rows.length === 0)
+      return right(Object.freeze({ from: mirror.history.len, to: mirror.history.len, head: mirror.head }))
+    // A late one is not appended, but may have been before: then only its kinds and bodies count.
+    const ready = isLate ? undefined : plan(mirror.range, expected, rows)
+    if (ready !== undefined && isLeft(ready)) return ready
+    const appended = await store.append(id, {
+      expected,
+      rows: ready?.right.rows ?? rows,
+      blocks,
+      ...(operation !== undefined && { operation }),
+    })()
+    if (!isLeft(appended) && ready !== undefined && appended.right.head.root === ready.right.head.root) {
+      apply(appended.right.from)
+      addTimes(mirror, ready.right.rows)
+      coming = 0
+      mirror.range = ahead = ready.right.after
+      mirror.head = appended.right.head
+      return right(recorded(appended.right, messages))
+    }
+    const synced = await sync()
+    if (isLeft(appended)) return left(appended.left._tag === 'Conflict' && !isLeft(synced) ? against() : appended.left)
+    return isLeft(synced) ? synced : right(recorded(appended.right, messages))
+  }
+
   return {
+    exactly: (make, more) =>
+      alone(async () => {
+        coming = more.messages
+        try {
+          const answer = await appendExactly(make, more)
+          if (isLeft(answer)) for (const follower of followers()) follower.doomed ??= answer.left
+          return answer
+        } finally {
+          coming = 0
+        }
+      }, more.messages),
     append: (step) => {
       const [messages, notes] = counted(mirror.history.len, mirror.notes.len)
-      return enqueue(step, { expectedLen: step.expectedLen ?? messages, notes, named: step.expectedLen !== undefined, seals: false })
+      return enqueue(step, {
+        expectedLen: step.expectedLen ?? messages,
+        notes,
+        named: step.expectedLen !== undefined,
+        seals: false,
+      })
     },
-    note: (step, seals) => enqueue({ ...step, blocks: [], operation: undefined }, { expectedLen: undefined, notes: 0, named: false, seals }),
+    note: (step, seals) =>
+      enqueue(
+        { ...step, blocks: [] },
+        {
+          expectedLen: step.expectedLen,
+          notes: mirror.notes.len,
+          named: step.expectedLen !== undefined,
+          seals,
+        },
+      ),
+    len: () => counted(mirror.history.len, 0)[0],
     alone,
-    refresh: () => alone(sync),
+    refresh: () => alone(() => sync()),
     close: () => (closed ??= alone(async () => right(undefined)).then(() => undefined)),
   }
 }

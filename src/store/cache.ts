@@ -1,7 +1,8 @@
 /** Blocks that were read or written lately, in memory: those used last stay, as many as fit a number of bytes. */
 import { isLeft, right } from 'fp-ts/lib/Either.js'
-import type { BlockId } from '../message/index.ts'
+import type { BlockId } from '../proof/index.ts'
 import { standsFor } from './driver.ts'
+import { storeTask } from './fault.ts'
 import type { BlockStore } from './store.ts'
 
 declare class BlockCacheBrand {
@@ -14,11 +15,13 @@ export interface BlockCache extends BlockCacheBrand {
   readonly bytes: number
 }
 
+/** The limits of a block cache. */
 export interface BlockCacheOptions {
   /** The most that is kept: the blocks, and what it takes to keep them. Default: 64 MiB. */
   readonly maxBytes?: number
 }
 
+/** A cache for {@link cachedBlocks}: the blocks that were used last, up to a number of bytes. */
 export const blockCache = ({ maxBytes = 64 * 1024 * 1024 }: BlockCacheOptions = {}): BlockCache => {
   const lately: Lately = { blocks: new Map(), bytes: 0, maxBytes }
   const cache = Object.freeze({
@@ -43,27 +46,30 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
   const cached = Object.freeze<BlockStore>({
     hash: store.hash,
     scope: store.scope,
-    putBlocks: (given) => async () => {
-      const own = Array.from(given, (bytes) => new Uint8Array(bytes))
-      const ids = await store.putBlocks(own)()
-      if (!isLeft(ids)) for (const [index, id] of ids.right.entries()) keep(lately, keyOf(id), own[index] as Uint8Array)
-      return ids
-    },
-    getBlocks: (ids) => async () => {
-      const found = new Map<BlockId, Uint8Array | undefined>()
-      for (const id of ids) if (!found.has(id)) found.set(id, use(lately, keyOf(id)))
-      const missing = [...found.keys()].filter((id) => found.get(id) === undefined)
-      if (missing.length > 0) {
-        const read = await store.getBlocks(missing)()
-        if (isLeft(read)) return read
-        for (const [index, id] of missing.entries()) {
-          const bytes = read.right[index]
-          found.set(id, bytes)
-          if (bytes !== undefined) keep(lately, keyOf(id), bytes)
+    putBlocks: (given) =>
+      storeTask(async () => {
+        const own = Array.from(given, (bytes) => new Uint8Array(bytes))
+        const ids = await store.putBlocks(own)()
+        if (isLeft(ids)) return ids
+        for (const [index, id] of ids.right.entries()) keep(lately, keyOf(id), own[index] as Uint8Array)
+        return ids
+      }, 'store.putBlocks'),
+    getBlocks: (ids) =>
+      storeTask(async () => {
+        const found = new Map<BlockId, Uint8Array | undefined>()
+        for (const id of ids) if (!found.has(id)) found.set(id, use(lately, keyOf(id)))
+        const missing = [...found.keys()].filter((id) => found.get(id) === undefined)
+        if (missing.length > 0) {
+          const read = await store.getBlocks(missing)()
+          if (isLeft(read)) return read
+          for (const [index, id] of missing.entries()) {
+            const bytes = read.right[index]
+            found.set(id, bytes)
+            if (bytes !== undefined) keep(lately, keyOf(id), bytes)
+          }
         }
-      }
-      return right(Object.freeze(ids.map((id) => found.get(id)?.slice())))
-    },
+        return right(Object.freeze(ids.map((id) => found.get(id)?.slice())))
+      }),
     hasBlocks: (ids) => store.hasBlocks(ids),
   })
   standsFor(cached, store)

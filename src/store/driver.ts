@@ -3,62 +3,121 @@
  * and `storeOf` makes a store of it: ids, rows, metadata and blocks are checked and hashed in one place.
  */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import type { Hash } from '../digest/index.ts'
-import { NotJson, snapshot, type JsonObject } from '../json/index.ts'
-import type { BlockId } from '../message/index.ts'
-import type { StoreFault } from './fault.ts'
-import { blockIdOf, invalidBlockId, invalidId } from './id.ts'
-import type { Append, Appended, BlockStore, Head, ListQuery, LogInfo, LogPage, Row, RowRange, Store, StoredRow } from './store.ts'
-import { rowLeaf } from './tree.ts'
+import type { Task } from '../task/index.ts'
+import { blockIdOf, emptyRange, type Hash, type BlockId } from '../proof/index.ts'
+import { isObject, type JsonObject, type Path } from '../json/index.ts'
+import type { StoreFinding, StoreRepair } from './check.ts'
+import { storeTask, type StoreFault } from './fault.ts'
+import { checkRows, type CheckedRow } from './checked-row.ts'
+import { invalidBlockId, invalidId } from './id.ts'
+import { checkMeta } from './meta.ts'
+import { invalidLease, invalidTtl, type AppendClaim, type Lease, type LeaseChange } from './lease.ts'
+import { quietly, type OnNotice } from './notice.ts'
+import { signalKey, Signals, type Wake } from './signals.ts'
+import type { Append, Appended, BlockStore, ListQuery, LogInfo, LogPage, RowRange, Store, Where } from './store.ts'
+import type { Head, StoredRow } from './row.ts'
+import { planOf, type Plan } from './plan.ts'
+import { headOf } from './tree.ts'
 
+/** What a driver's method gives: a value, or a fault. */
 export type Answer<T> = Promise<Either<StoreFault, T>>
 
-/** A row as it is to be stored. */
-export interface CheckedRow extends Required<Row> {
-  readonly leaf: Uint8Array
-}
-
-export interface CheckedAppend {
+/** An append as a driver gets it. */
+export interface CheckedAppend extends AppendClaim {
+  /** The head that the rows continue. */
   readonly expected: Head
+  /** The rows, with their leaf hashes. At least one. */
   readonly rows: readonly CheckedRow[]
+  /** The blocks of the rows that came with the append. */
   readonly blocks: readonly Block[]
+  /** The name of the append for retries, if it has one. */
   readonly operation: string | undefined
+  /** What the rows come to on a head, where that was computed already: `growth` of the rules takes it. */
+  readonly plan: Plan | undefined
 }
 
+/** A block with its id. */
 export interface Block {
+  /** The SHA-256 of its bytes, as hexadecimal digits. */
   readonly id: BlockId
   /** The driver's own copy. */
   readonly bytes: Uint8Array
 }
 
-export interface CheckedQuery extends Required<Pick<ListQuery, 'limit' | 'where'>> {
-  /** The cursor that a driver gave as `next`: a whole number, in digits. */
-  readonly after: number | undefined
+/** Behind which log of a list a page starts. Drivers give it as `next`, by `cursorText`. */
+export interface Cursor {
+  /** When it was last appended to; only where that is the order. */
+  readonly appended: number | undefined
+  /** Its number, in the order of creation. */
+  readonly key: number
+}
+
+/** A query as a driver gets it. */
+export interface CheckedQuery extends Required<Pick<ListQuery, 'limit' | 'where' | 'by'>> {
+  /** The log behind which the page starts; undefined for the first page. */
+  readonly after: Cursor | undefined
+}
+
+/** A cursor as the `next` of a page. */
+export const cursorText = ({ appended, key }: Cursor): string =>
+  appended === undefined ? `${key}` : `${appended}.${key}`
+
+const cursorIn = (text: string, by: CheckedQuery['by']): Cursor | undefined => {
+  const [, appended, key] = /^(?:(-?\d{1,16})\.)?(\d{1,15})$/.exec(text) ?? []
+  return key === undefined || (appended === undefined) !== (by === 'created')
+    ? undefined
+    : { appended: appended === undefined ? undefined : Number(appended), key: Number(key) }
 }
 
 /**
- * What an adapter implements. Each method is called when its task is run, with a valid scope and valid ids; what it
- * throws becomes an `Io` fault. After `close` none is called.
+ * What an adapter implements. Each method is called when its task is run, with a valid scope and valid ids. What it
+ * throws becomes an `Io` fault, of a change one with `outcome: 'unknown'`: a driver that knows that nothing was changed
+ * answers with a fault instead. After `close` none is called.
  *
  * Missing here and done by `storeOf`: checking and copying what comes in, block digests of what goes out, `Closed`.
  */
 export interface StoreDriver {
+  /** The SHA-256 that the driver uses. */
   readonly hash: Hash
-  readonly create: (scope: string, id: string, meta: JsonObject) => Answer<LogInfo>
+  /** The store's clock. Default: `Date.now`. */
+  readonly now?: () => number
+  /** `first` continues the empty log; mostly it has no rows. Stored with the log, or the log is not created. */
+  readonly create: (scope: string, id: string, meta: JsonObject, first: CheckedAppend) => Answer<LogInfo>
+  /** The head, metadata and counts of a log. */
   readonly info: (scope: string, id: string) => Answer<LogInfo>
+  /** A page of the logs of a scope. */
   readonly list: (scope: string, query: CheckedQuery) => Answer<LogPage>
+  /** Replace the metadata, if its version is the expected one. Otherwise `MetaConflict`. */
   readonly update: (scope: string, id: string, expected: number, meta: JsonObject) => Answer<LogInfo>
+  /** Store rows, blocks and the new head in one step, if the head is the expected one. Otherwise `Conflict`. */
   readonly append: (scope: string, id: string, append: CheckedAppend) => Answer<Appended>
+  /** The rows of a range. */
   readonly read: (scope: string, id: string, range: RowRange) => Answer<readonly StoredRow[]>
+  /** The stored tree nodes at these positions, in their order. */
   readonly nodes: (scope: string, id: string, positions: readonly number[]) => Answer<readonly Uint8Array[]>
+  /** Make a log that shares the first `at` rows of another. The cost does not depend on `at`. */
   readonly fork: (scope: string, id: string, to: string, at: number, meta: JsonObject) => Answer<LogInfo>
+  /** Remove a log. Rows that forks share stay. */
   readonly remove: (scope: string, id: string) => Answer<void>
+  /** Do to the lease of a log what the rules of `leaseChanged` say, in one transaction. Gives the lease that there is then. */
+  readonly lease: (scope: string, id: string, change: LeaseChange) => Answer<Lease | undefined>
+  /** Store blocks that stay without a row. */
   readonly putBlocks: (scope: string, blocks: readonly Block[]) => Answer<void>
   /** Bytes of a block that nobody else will change. Ids come once each. */
   readonly getBlocks: (scope: string, ids: readonly BlockId[]) => Answer<ReadonlyMap<BlockId, Uint8Array>>
+  /** Which of these blocks are stored whole. */
   readonly hasBlocks: (scope: string, ids: readonly BlockId[]) => Answer<ReadonlySet<BlockId>>
+  /** Finish pending calls and release the medium. */
   readonly close: () => Promise<void>
+  /** Hold what is kept against itself, in all scopes. Left out: there is no bookkeeping that could be wrong. */
+  readonly check?: () => Answer<readonly StoreFinding[]>
+  /** Rebuild what the rest proves, in all scopes. Never what was recorded. */
+  readonly repair?: () => Answer<readonly StoreRepair[]>
+  /**
+   * Call `wake` after changes of a log by others than this driver, until the returned function is called. Left out: there
+   * are no others.
+   */
+  readonly watch?: (scope: string, id: string, wake: Wake) => Promise<() => void>
 }
 
 /** What an adapter implements that keeps blocks and no logs. */
@@ -68,9 +127,15 @@ export type BlockDriver = Pick<StoreDriver, 'hash' | 'putBlocks' | 'getBlocks' |
 export const defaultScope = 'default'
 
 /** The store that a driver keeps, for one scope. */
-export const storeOf = (driver: StoreDriver, scope: string = defaultScope): Either<StoreFault, Store> => {
+export const storeOf = (
+  driver: StoreDriver,
+  scope: string = defaultScope,
+  onNotice: OnNotice = () => {},
+): Either<StoreFault, Store> => {
   const problem = invalidId('scope', scope)
-  return problem === undefined ? right(handle(driver, scope, { closed: undefined }, undefined)) : left(problem)
+  return problem === undefined
+    ? right(handle(driver, scope, { closed: undefined, signals: signalsOf(driver) }, undefined, onNotice))
+    : left(problem)
 }
 
 /** The blocks that a driver keeps, for one scope. */
@@ -86,94 +151,239 @@ export const blockStoreOf = (driver: BlockDriver, scope: string = defaultScope):
 const behind = new WeakMap<BlockStore, object>()
 
 /** Note that a handle gives the blocks of another one. */
-export const standsFor = (store: BlockStore, other: BlockStore): void => void behind.set(store, behind.get(other) ?? other)
+export const standsFor = (store: BlockStore, other: BlockStore): void =>
+  void behind.set(store, behind.get(other) ?? other)
 
 /** Whether two handles are of the same blocks: one scope of one opened store, with a cache before it or not. */
 export const sameBlocks = (one: BlockStore, other: BlockStore): boolean =>
   one.scope === other.scope && (behind.get(one) ?? one) === (behind.get(other) ?? other)
 
+/** Of each driver: all handles on it hear of all its changes. */
+const driverSignals = new WeakMap<StoreDriver, Signals>()
+
+const signalsOf = (driver: StoreDriver): Signals => {
+  const signals = driverSignals.get(driver) ?? new Signals()
+  driverSignals.set(driver, signals)
+  return signals
+}
+
 /** Closed handles answer nothing but `Closed`. */
 interface Life {
   closed: Promise<void> | undefined
+  /** For the watchers of the handle. */
+  readonly signals: Signals
 }
 
-const handle = (driver: StoreDriver, scope: string, whole: Life, own: Life | undefined): Store => {
+const handle = (driver: StoreDriver, scope: string, whole: Life, own: Life | undefined, onNotice: OnNotice): Store => {
   const life = own ?? whole
-  const run: Run = (operation, work) => guarded(operation, async () => (whole.closed !== undefined || life.closed !== undefined ? left({ _tag: 'Closed' }) : work()))
-  /** The same for what concerns a log. */
-  const onLog = <T>(operation: string, id: string, work: () => Answer<T>): TaskEither<StoreFault, T> =>
-    run(operation, async () => {
-      const problem = invalidId('log', id)
-      return problem === undefined ? work() : left(problem)
-    })
-  const { hash } = driver
+  const tell = (fault: StoreFault): void => quietly(onNotice)({ _tag: 'DamageFound', scope, fault })
+  const run: Run = (operation, work, change) =>
+    guarded(
+      operation,
+      async () => {
+        if (whole.closed !== undefined || life.closed !== undefined) return left({ _tag: 'Closed' })
+        const answered = await work()
+        if (isLeft(answered) && (answered.left._tag === 'DamagedLog' || answered.left._tag === 'DamagedBlock'))
+          tell(answered.left)
+        return answered
+      },
+      change,
+    )
+  /** The same for what concerns a log. Its watchers are told of a change, also of one that may have happened. */
+  const onLog = <T>(operation: string, id: string, work: () => Answer<T>, change?: string): Task<StoreFault, T> =>
+    run(
+      operation,
+      async () => {
+        const problem = invalidId('log', id)
+        if (problem !== undefined) return left(problem)
+        try {
+          return await work()
+        } finally {
+          if (change !== undefined) whole.signals.send(signalKey(scope, id))
+        }
+      },
+      change,
+    )
+  const { hash, now = Date.now } = driver
 
   const store = Object.freeze<Store>({
     ...blockHandle(driver, scope, run),
-    create: ({ id, meta = {} }) =>
-      onLog('create a log', id, async () => {
-        const checked = checkMeta(meta)
-        return isLeft(checked) ? checked : driver.create(scope, id, checked.right)
-      }),
+    now,
+    create: ({ id, meta = {}, rows = [], blocks = [] }) =>
+      onLog(
+        'create a log',
+        id,
+        async () => {
+          const checked = checkMeta(meta)
+          if (isLeft(checked)) return checked
+          const first = checkAppend({ expected: headOf(emptyRange, hash), rows, blocks }, hash)
+          return isLeft(first) ? first : driver.create(scope, id, checked.right, first.right)
+        },
+        'store.create',
+      ),
     info: (id) => onLog('read a log', id, () => driver.info(scope, id)),
-    list: ({ limit = 100, after, where = {} } = {}) =>
+    list: ({ limit = 100, after, where = {}, by = 'created' } = {}) =>
       run('list logs', async () => {
-        if (after !== undefined && !/^\d{1,15}$/.test(after)) return left({ _tag: 'InvalidId', what: 'cursor', reason: 'it is not the `next` of a page' })
-        const checked = { limit: Math.max(1, Math.min(1000, Math.floor(limit) || 1)), after: after === undefined ? undefined : Number(after), where: { ...where } }
-        return driver.list(scope, checked)
+        const cursor = after === undefined ? undefined : cursorIn(after, by)
+        if (after !== undefined && cursor === undefined)
+          return left({ _tag: 'InvalidId', what: 'cursor', reason: 'it is not the `next` of a page of this order' })
+        const wanted = checkWhere(where)
+        if (isLeft(wanted)) return wanted
+        const checked = {
+          limit: Math.max(1, Math.min(1000, Math.floor(limit) || 1)),
+          after: cursor,
+          where: wanted.right,
+          by,
+        }
+        const page = await driver.list(scope, checked)
+        if (!isLeft(page))
+          for (const { id, reason } of page.right.damaged ?? []) tell({ _tag: 'DamagedLog', id, position: 0, reason })
+        return page
       }),
     update: (id, { expected, meta }) =>
-      onLog('update metadata', id, async () => {
-        const checked = checkMeta(meta)
-        return isLeft(checked) ? checked : driver.update(scope, id, expected, checked.right)
-      }),
+      onLog(
+        'update metadata',
+        id,
+        async () => {
+          const checked = checkMeta(meta)
+          return isLeft(checked) ? checked : driver.update(scope, id, expected, checked.right)
+        },
+        'store.update',
+      ),
     append: (id, append) =>
-      onLog('append', id, async () => {
-        const checked = checkAppend(append, hash)
-        return isLeft(checked) ? checked : driver.append(scope, id, checked.right)
-      }),
+      onLog(
+        'append',
+        id,
+        async () => {
+          const checked = checkAppend(append, hash)
+          return isLeft(checked) ? checked : driver.append(scope, id, checked.right)
+        },
+        'store.append',
+      ),
     read: (id, range = {}) => onLog('read rows', id, () => driver.read(scope, id, range)),
     nodes: (id, positions) => onLog('read nodes', id, () => driver.nodes(scope, id, [...positions])),
     fork: (id, { id: to, at, meta = {} }) =>
-      onLog('fork', id, async () => {
-        const problem = invalidId('log', to)
-        if (problem !== undefined) return left(problem)
-        const checked = checkMeta(meta)
-        return isLeft(checked) ? checked : driver.fork(scope, id, to, at, checked.right)
+      onLog(
+        'fork',
+        id,
+        async () => {
+          const problem = invalidId('log', to)
+          if (problem !== undefined) return left(problem)
+          const checked = checkMeta(meta)
+          if (isLeft(checked)) return checked
+          const forked = await driver.fork(scope, id, to, at, checked.right)
+          whole.signals.send(signalKey(scope, to))
+          return forked
+        },
+        'store.fork',
+      ),
+    remove: (id) => onLog('remove a log', id, () => driver.remove(scope, id), 'store.remove'),
+    lease: (id, { holder, ttl }) =>
+      onLog(
+        'take a lease',
+        id,
+        async () => {
+          const problem = invalidLease({ holder, ttl })
+          return problem === undefined
+            ? leased(await driver.lease(scope, id, { type: 'take', holder, ttl }))
+            : left(problem)
+        },
+        'store.lease',
+      ),
+    renew: (id, { number, ttl }) =>
+      onLog('renew a lease', id, async () => {
+        const problem = invalidTtl(ttl)
+        return problem === undefined
+          ? leased(await driver.lease(scope, id, { type: 'renew', number, ttl }))
+          : left(problem)
       }),
-    remove: (id) => onLog('remove a log', id, () => driver.remove(scope, id)),
+    release: (id, number) =>
+      onLog(
+        'release a lease',
+        id,
+        async () => {
+          const released = await driver.lease(scope, id, { type: 'release', number })
+          return isLeft(released) ? released : right(undefined)
+        },
+        'store.release',
+      ),
+    requestStop: (id) =>
+      onLog('ask a holder to stop', id, () => driver.lease(scope, id, { type: 'stop' }), 'store.requestStop'),
+    leaseOf: (id) => onLog('read a lease', id, () => driver.lease(scope, id, { type: 'look' })),
+    check: () => run('check the store', async () => driver.check?.() ?? right([])),
+    repair: () => run('repair the store', async () => driver.repair?.() ?? right([])),
+    watch: (id, wake) =>
+      onLog('watch a log', id, async () => {
+        const key = signalKey(scope, id)
+        const own = new Signals()
+        own.add(key, wake) // whatever is thrown by it stays there
+        const tellOwn = (): void => own.send()
+        const ends = [...new Set([whole.signals, life.signals])].map((signals) => signals.add(key, tellOwn))
+        const elsewhere = await driver.watch?.(scope, id, tellOwn)
+        if (elsewhere !== undefined) ends.push(elsewhere)
+        return right(() => {
+          for (const end of ends.splice(0)) end()
+        })
+      }),
     scoped: (name) => {
       const problem = invalidId('scope', name)
-      return problem === undefined ? right(handle(driver, name, whole, { closed: undefined })) : left(problem)
+      if (problem !== undefined) return left(problem)
+      return right(handle(driver, name, whole, { closed: undefined, signals: new Signals() }, onNotice))
     },
-    close: () => async () => {
-      try {
-        await (life.closed ??= own === undefined ? driver.close() : Promise.resolve())
-        return right(undefined)
-      } catch (cause) {
-        return left({ _tag: 'Io', operation: 'close', cause })
-      }
-    },
+    close: () =>
+      guarded(
+        'close',
+        async () => {
+          const first = life.closed === undefined
+          life.closed ??= own === undefined ? driver.close() : Promise.resolve()
+          if (first) life.signals.send() // whoever reads now is told that it is closed
+          return right(await life.closed)
+        },
+        'store.close',
+      ),
   })
   behind.set(store, driver)
   return store
 }
 
 /** Makes a task of what a driver does. */
-type Run = <T>(operation: string, work: () => Answer<T>) => TaskEither<StoreFault, T>
+type Run = <T>(operation: string, work: () => Answer<T>, change?: string) => Task<StoreFault, T>
 
-const guarded: Run = (operation, work) => async () => {
-  try {
-    return await work()
-  } catch (cause) {
-    return left({ _tag: 'Io', operation, cause })
-  }
-}
+const guarded: Run = (operation, work, change) =>
+  storeTask(async () => {
+    try {
+      return await work()
+    } catch (cause) {
+      return left({ _tag: 'Io', operation, cause, ...(changing.has(operation) && { outcome: 'unknown' as const }) })
+    }
+  }, change)
+
+/** Operations that change something: of one that throws, nobody knows whether it did. */
+const changing: ReadonlySet<string> = new Set([
+  'create a log',
+  'update metadata',
+  'append',
+  'fork',
+  'remove a log',
+  'put blocks',
+  'take a lease',
+  'renew a lease',
+  'release a lease',
+  'ask a holder to stop',
+])
+
+/** Of a change that leaves a lease. */
+const leased = (answered: Either<StoreFault, Lease | undefined>): Either<StoreFault, Lease> =>
+  isLeft(answered) ? answered : right(answered.right as Lease) // `take` and `renew` leave one
 
 const blockHandle = (driver: BlockDriver, scope: string, run: Run): BlockStore => {
   const { hash } = driver
   /** The driver gets each id once. */
-  const onBlocks = <T>(operation: string, given: readonly BlockId[], work: (ids: readonly BlockId[]) => Answer<T>): TaskEither<StoreFault, T> =>
+  const onBlocks = <T>(
+    operation: string,
+    given: readonly BlockId[],
+    work: (ids: readonly BlockId[]) => Answer<T>,
+  ): Task<StoreFault, T> =>
     run(operation, async () => {
       const problem = invalidBlockId(given)
       return problem === undefined ? work([...new Set(given)]) : left(problem)
@@ -182,17 +392,23 @@ const blockHandle = (driver: BlockDriver, scope: string, run: Run): BlockStore =
     hash,
     scope,
     putBlocks: (given) =>
-      run('put blocks', async () => {
-        const blocks = ownBlocks(given, hash)
-        const done = await driver.putBlocks(scope, once(blocks))
-        return isLeft(done) ? done : right(Object.freeze(blocks.map((block) => block.id)))
-      }),
+      run(
+        'put blocks',
+        async () => {
+          const blocks = ownBlocks(given, hash)
+          const done = await driver.putBlocks(scope, once(blocks))
+          return isLeft(done) ? done : right(Object.freeze(blocks.map((block) => block.id)))
+        },
+        'store.putBlocks',
+      ),
     getBlocks: (given) =>
       onBlocks('get blocks', given, async (ids) => {
         const found = await driver.getBlocks(scope, ids)
         if (isLeft(found)) return found
         const damaged = [...found.right].filter(([id, bytes]) => blockIdOf(bytes, hash) !== id).map(([id]) => id)
-        return damaged.length > 0 ? left({ _tag: 'DamagedBlock', ids: damaged }) : right(Object.freeze(given.map((id) => found.right.get(id))))
+        return damaged.length > 0
+          ? left({ _tag: 'DamagedBlock', ids: damaged })
+          : right(Object.freeze(given.map((id) => found.right.get(id))))
       }),
     hasBlocks: (given) =>
       onBlocks('look for blocks', given, async (ids) => {
@@ -202,42 +418,45 @@ const blockHandle = (driver: BlockDriver, scope: string, run: Run): BlockStore =
   }
 }
 
-const checkMeta = (meta: unknown): Either<StoreFault, JsonObject> => {
-  try {
-    const copy = snapshot(meta)
-    if (typeof copy !== 'object' || copy === null || Array.isArray(copy))
-      return left({ _tag: 'InvalidMeta', path: [], reason: 'is not an object' })
-    return right(copy as JsonObject) // a snapshot holds nothing but JSON
-  } catch (error) {
-    if (!(error instanceof NotJson)) throw error
-    return left({ _tag: 'InvalidMeta', path: error.path, reason: error.reason })
+/** A copy, so that nothing changes it, of what can be found at all: `undefined` would else ask for nothing, and find all. */
+const checkWhere = (given: Where, path: Path = []): Either<StoreFault, Where> => {
+  const copy: [string, Where[string]][] = []
+  for (const [key, value] of Object.entries(given)) {
+    const here = [...path, key]
+    if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+      copy.push([key, value])
+    else if (!isObject(value) || path.length > 100)
+      return left({ _tag: 'InvalidMeta', path: here, reason: 'is no scalar and no object: nothing can be found by it' })
+    else {
+      const inner = checkWhere(value, here)
+      if (isLeft(inner)) return inner
+      copy.push([key, inner.right])
+    }
   }
+  return right(Object.freeze(Object.fromEntries(copy)))
 }
 
 const checkAppend = (append: Append, hash: Hash): Either<StoreFault, CheckedAppend> => {
   const { expected, operation } = append
   const problem = operation === undefined ? undefined : invalidId('operation', operation)
   if (problem !== undefined) return left(problem)
-  const rows: CheckedRow[] = []
-  for (const { kind, body, blocks = [] } of append.rows) {
-    const ids = [...blocks]
-    const reason = againstRow(kind, body)
-    if (reason !== undefined) return left({ _tag: 'InvalidRow', index: rows.length, reason })
-    const badBlock = invalidBlockId(ids)
-    if (badBlock !== undefined) return left(badBlock)
-    rows.push({ kind, body, blocks: ids, leaf: rowLeaf({ kind, body }, hash) })
-  }
+  const plan = planOf(append.rows, hash)
+  const rows = plan === undefined ? checkRows(append.rows, hash) : right(plan.rows)
+  if (isLeft(rows)) return rows
   const blocks = once(ownBlocks(append.blocks ?? [], hash))
-  const named = new Set(rows.flatMap((row) => row.blocks))
-  const unused = blocks.filter((block) => !named.has(block.id)).map((block) => block.id)
+  const named = blocks.length === 0 ? undefined : new Set(rows.right.flatMap((row) => row.blocks))
+  const unused = blocks.filter((block) => !named?.has(block.id)).map((block) => block.id)
   if (unused.length > 0) return left({ _tag: 'UnusedBlock', ids: unused })
-  return right({ expected: { size: expected.size, root: expected.root }, rows, blocks, operation })
-}
-
-const againstRow = (kind: unknown, body: unknown): string | undefined => {
-  if (kind !== 'entry' && kind !== 'note') return 'is neither an entry nor a note'
-  if (typeof body !== 'string') return 'has a body that is not a string'
-  return body.isWellFormed() ? undefined : 'has a lone surrogate'
+  const { lease, respectLease } = append
+  return right({
+    expected: { size: expected.size, root: expected.root },
+    rows: rows.right,
+    blocks,
+    operation,
+    plan,
+    ...(lease !== undefined && { lease: { number: lease.number } }),
+    ...(respectLease === true && { respectLease }),
+  })
 }
 
 const ownBlocks = (blocks: readonly Uint8Array[], hash: Hash): Block[] =>

@@ -1,23 +1,64 @@
 /** What can go wrong with a store, as data. */
 import { absurd } from 'fp-ts/lib/function.js'
+import { reasonOf, taskOf, type CallbackThrew, type TaskOf } from '../task/index.ts'
+import { callbackFaultText } from '../task/fault.ts'
 import { formatPath, type JsonObject, type Path } from '../json/index.ts'
-import type { BlockId } from '../message/index.ts'
-import type { Head, StoredRow } from './store.ts'
+import type { BlockId } from '../proof/index.ts'
+import type { Head, StoredRow } from './row.ts'
 
+/** What can go wrong with a store. Released tags stay. */
 export type StoreFault =
   /** The log has grown: `missed` is what came after the expected head (the first 1,000 rows of it). Nothing was appended. */
-  | { readonly _tag: 'Conflict'; readonly id: string; readonly expected: Head; readonly actual: Head; readonly missed: readonly StoredRow[] }
+  | {
+      readonly _tag: 'Conflict'
+      readonly id: string
+      readonly expected: Head
+      readonly actual: Head
+      readonly missed: readonly StoredRow[]
+    }
   /** The log does not continue the expected head at all: it is another record. Nothing was appended. */
   | { readonly _tag: 'Diverged'; readonly id: string; readonly expected: Head; readonly actual: Head }
   /** The operation has happened with other rows, from position `from` on. */
   | { readonly _tag: 'OperationMismatch'; readonly id: string; readonly operation: string; readonly from: number }
-  | { readonly _tag: 'MetaConflict'; readonly id: string; readonly expected: number; readonly actual: number; readonly meta: JsonObject }
+  /** Another writer changed the metadata first: `meta` is at version `actual`. Nothing was changed. */
+  | {
+      readonly _tag: 'MetaConflict'
+      readonly id: string
+      readonly expected: number
+      readonly actual: number
+      readonly meta: JsonObject
+    }
+  /** The scope has no log with this id. */
   | { readonly _tag: 'NoSuchLog'; readonly id: string }
+  /** The scope has a log with this id already. */
   | { readonly _tag: 'LogExists'; readonly id: string }
+  /** The position `at` is not in the log, which has `size` rows. */
   | { readonly _tag: 'BeyondEnd'; readonly id: string; readonly at: number; readonly size: number }
-  | { readonly _tag: 'InvalidId'; readonly what: 'log' | 'scope' | 'operation' | 'block' | 'cursor'; readonly reason: string }
+  /** The id is empty, too long, or has a control character. */
+  | {
+      readonly _tag: 'InvalidId'
+      readonly what: 'log' | 'scope' | 'operation' | 'block' | 'cursor'
+      readonly reason: string
+    }
+  /** Somebody works on the log: nothing was done. The lease expires in `remaining` milliseconds unless it is renewed. */
+  | {
+      readonly _tag: 'LeaseHeld'
+      readonly id: string
+      readonly holder: string
+      /** Milliseconds since 1970, by the store's clock. */
+      readonly expires: number
+      readonly remaining: number
+    }
+  /** The lease with this fencing number has expired, or was released or taken over. Nothing was appended. */
+  | { readonly _tag: 'LeaseLost'; readonly id: string; readonly number: number }
+  | {
+      readonly _tag: 'InvalidLease'
+      /** What is wrong with the holder or the ttl. */
+      readonly reason: string
+    }
   /** What was to be stored can't be: the row at `index` of those given, or the metadata. */
   | { readonly _tag: 'InvalidRow'; readonly index: number; readonly reason: string }
+  /** The metadata is no JSON data, at `path`. */
   | { readonly _tag: 'InvalidMeta'; readonly path: Path; readonly reason: string }
   /** Blocks that the rows to append speak of and that are not there. */
   | { readonly _tag: 'MissingBlock'; readonly ids: readonly BlockId[] }
@@ -30,17 +71,26 @@ export type StoreFault =
   | { readonly _tag: 'Closed' }
   /** Somebody else has held the database for longer than `waited` milliseconds. */
   | { readonly _tag: 'Busy'; readonly waited: number }
+  /** The store is opened for reading only. */
   | { readonly _tag: 'ReadOnly'; readonly path: string }
+  /** There is no space left. What was stored before stays. */
   | { readonly _tag: 'Full'; readonly path: string }
+  /** The file that was opened was unlinked, or another stands in its place: what was committed is not in it. */
+  | { readonly _tag: 'FileReplaced'; readonly path: string }
   /** There is none, and it was not to be made. */
   | { readonly _tag: 'NoStore'; readonly path: string }
   /** The file is a database of something else, or no database. */
   | { readonly _tag: 'NotAStore'; readonly path: string; readonly found: string }
+  /** A newer version of the library wrote the store, in the format `found`. */
   | { readonly _tag: 'NewerStore'; readonly path: string; readonly found: number; readonly supported: number }
-  | { readonly _tag: 'Io'; readonly operation: string; readonly cause: unknown }
+  /**
+   * The medium failed. With `outcome: 'unknown'` the change may have been made, whole; without, it was not. A retry with
+   * the same operation id, or a read, finds out.
+   */
+  | { readonly _tag: 'Io'; readonly operation: string; readonly cause: unknown; readonly outcome?: 'unknown' }
 
 /** A store fault as a sentence for people: what happened, where, and what to do next. */
-export const storeFaultText = (fault: StoreFault): string => {
+export const storeFaultText = (fault: StoreFault | CallbackThrew): string => {
   switch (fault._tag) {
     case 'Conflict':
       return `${name(fault.id)} has grown from ${fault.expected.size} to ${fault.actual.size} rows; nothing was appended: continue from its new end, or fork it at ${fault.expected.size}`
@@ -51,15 +101,21 @@ export const storeFaultText = (fault: StoreFault): string => {
     case 'MetaConflict':
       return `the metadata of ${name(fault.id)} was changed meanwhile: it is at version ${fault.actual}, not ${fault.expected}; nothing was changed: apply the change to the new version`
     case 'NoSuchLog':
-      return `there is no log ${name(fault.id)} in this scope of the store`
+      return `there is no session or log ${name(fault.id)} in this scope of the store`
     case 'LogExists':
-      return `there is a log ${name(fault.id)} already; nothing was created: open it, or choose another id`
+      return `there is a session or log ${name(fault.id)} already; nothing was created: open it, or choose another id`
     case 'BeyondEnd':
       return `${name(fault.id)} ends at ${fault.size}, and ${fault.at} is beyond that`
     case 'InvalidId':
       return `this can't be the id of a ${fault.what}: ${fault.reason}`
+    case 'LeaseHeld':
+      return `${name(fault.id)} is held by ${name(fault.holder)}, whose lease expires in ${fault.remaining} ms if it is not renewed; nothing was done: wait, or ask the holder to stop`
+    case 'LeaseLost':
+      return `lease ${fault.number} of ${name(fault.id)} has expired, or was released or taken over; nothing was appended: take a new lease, and read what was appended since`
+    case 'InvalidLease':
+      return `the lease can't be given: ${fault.reason}`
     case 'InvalidRow':
-      return `row ${fault.index} of those to append ${fault.reason}; nothing was appended`
+      return `row ${fault.index} of the append ${fault.reason}; nothing was appended`
     case 'InvalidMeta':
       return `the metadata can't be stored: ${formatPath(fault.path) || 'it'} ${fault.reason}; nothing was changed`
     case 'MissingBlock':
@@ -77,7 +133,9 @@ export const storeFaultText = (fault: StoreFault): string => {
     case 'ReadOnly':
       return `${fault.path} can't be written to: check the permissions of the file and of its folder`
     case 'Full':
-      return `there is no space left for ${fault.path}; nothing was changed: free some and try again`
+      return `there is no space left for ${fault.path}; nothing was changed: free some space outside the store, and try again (removing a session needs room too, before it gives any back)`
+    case 'FileReplaced':
+      return `${fault.path} is not the file that was opened any more: it was removed, or replaced by another; this write is not kept, and no more are made: close the store and open it again`
     case 'NoStore':
       return `there is no store yet: ${fault.path}; nothing was made`
     case 'NotAStore':
@@ -85,7 +143,9 @@ export const storeFaultText = (fault: StoreFault): string => {
     case 'NewerStore':
       return `${fault.path} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}); nothing was changed: update the library`
     case 'Io':
-      return `the store failed to ${fault.operation}: ${fault.cause instanceof Error ? fault.cause.message : String(fault.cause)}`
+      return `the store failed to ${fault.operation}: ${reasonOf(fault.cause)}${fault.outcome === 'unknown' ? '; whether it was done is not known: try again, an append with the same operation id' : ''}`
+    case 'CallbackThrew':
+      return callbackFaultText(fault)
     default:
       return absurd(fault)
   }
@@ -94,3 +154,6 @@ export const storeFaultText = (fault: StoreFault): string => {
 const name = (id: string): string => JSON.stringify(id)
 
 const plural = (ids: readonly BlockId[]): string => (ids.length === 1 ? ' is' : 's are')
+
+/** Makes a task of what a store does. */
+export const storeTask: TaskOf<StoreFault | CallbackThrew> = taskOf(storeFaultText)

@@ -1,7 +1,5 @@
 /** Ids: what may name a log, an operation or a scope, and the ids of blocks. */
-import { bytesToHex } from '@noble/hashes/utils.js'
-import type { Hash } from '../digest/index.ts'
-import { isBlockId, type BlockId } from '../message/index.ts'
+import { isBlockId } from '../proof/index.ts'
 import type { StoreFault } from './fault.ts'
 
 /** The longest id, in bytes of UTF-8. */
@@ -9,20 +7,24 @@ export const maxIdBytes = 255
 
 /** What is wrong with an id; undefined if it is a good one. */
 export const invalidId = (what: 'log' | 'scope' | 'operation', id: unknown): StoreFault | undefined => {
-  const reason = reasonAgainst(id)
+  const reason = againstId(id)
   return reason === undefined ? undefined : { _tag: 'InvalidId', what, reason }
 }
 
 /** What is wrong with the first of these that is no block id; undefined if all are good. */
 export const invalidBlockId = (ids: readonly unknown[]): StoreFault | undefined =>
-  ids.every(isBlockId) ? undefined : { _tag: 'InvalidId', what: 'block', reason: 'it is not 64 lowercase hexadecimal digits' }
+  ids.every(isBlockId)
+    ? undefined
+    : { _tag: 'InvalidId', what: 'block', reason: 'it is not 64 lowercase hexadecimal digits' }
 
-const reasonAgainst = (id: unknown): string | undefined => {
+/** Why a value can't be an id; undefined if it can. */
+export const againstId = (id: unknown): string | undefined => {
   if (typeof id !== 'string') return `it is ${id === null ? 'null' : typeof id}, not a string`
   if (id === '') return 'it is empty'
   if (id.length > maxIdBytes || utf8Length(id) > maxIdBytes) return `it is longer than ${maxIdBytes} bytes`
-  if (!id.isWellFormed()) return 'it has a lone surrogate'
-  if (/\p{Cc}/u.test(id)) return 'it has a control character'
+  if (!id.isWellFormed()) return `${JSON.stringify(id)} has a lone surrogate`
+  const control = id.search(/\p{Cc}/u)
+  if (control >= 0) return `${JSON.stringify(id)} has a control character at ${control}`
   return undefined
 }
 
@@ -35,6 +37,3 @@ const utf8Length = (text: string): number => {
   }
   return length
 }
-
-/** The id of a block: the SHA-256 of its bytes. */
-export const blockIdOf = (bytes: Uint8Array, hash: Hash): BlockId => bytesToHex(hash(bytes)) as BlockId // of 32 bytes: 64 digits

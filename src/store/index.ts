@@ -1,26 +1,63 @@
+export { checkMeta } from './meta.ts'
 export { blockCache, cachedBlocks, type BlockCache, type BlockCacheOptions } from './cache.ts'
-export { blockStoreOf, defaultScope, sameBlocks, storeOf, type Answer, type Block, type BlockDriver, type CheckedAppend, type CheckedQuery, type CheckedRow, type StoreDriver } from './driver.ts'
-export { storeFaultText, type StoreFault } from './fault.ts'
-export { blockIdOf, invalidId, maxIdBytes } from './id.ts'
-export { keyValueBlocks, removeBlocks, valuesOf, type KeyValue, type KeyValueOptions, type KeyValueStore } from './key-value.ts'
-export { matches, maxMissed, positionsOf, type Placed, type Positions } from './lookup.ts'
-export { memoryStore, type MemoryOptions } from './memory.ts'
+export { isMoment, isSalt, type CheckedRow } from './checked-row.ts'
+export { findingText, type StoreFinding, type StoreRepair } from './check.ts'
+export {
+  blockStoreOf,
+  cursorText,
+  defaultScope,
+  sameBlocks,
+  storeOf,
+  type Answer,
+  type Block,
+  type BlockDriver,
+  type CheckedAppend,
+  type CheckedQuery,
+  type Cursor,
+  type StoreDriver,
+} from './driver.ts'
+export { storeTask, type StoreFault } from './fault.ts'
+export {
+  againstClaim,
+  changed as leaseChanged,
+  type AppendClaim,
+  type Lease,
+  type LeaseChange,
+  type LeaseOutcome,
+  type LeaseRow,
+  type NewLease,
+  type Renewal,
+} from './lease.ts'
+export { followLog, type FollowOptions } from './follow.ts'
+export { invalidId, maxIdBytes } from './id.ts'
+export {
+  keyValueBlocks,
+  removeBlocks,
+  valuesOf,
+  type KeyValue,
+  type KeyValueOptions,
+  type KeyValueStore,
+} from './key-value.ts'
+export { matches, positionsOf, type Positions } from './lookup.ts'
+export { planned, type Plan } from './plan.ts'
+export { maxMissed, type Placed } from './rules.ts'
+export { memoryDriver, memoryStore, type MemoryOptions } from './memory.ts'
 export type {
   Append,
   Appended,
   BlockStore,
+  DamagedEntry,
   Fork,
-  Head,
   ListQuery,
   LogInfo,
   LogPage,
   MetaUpdate,
   NewLog,
-  Row,
-  RowKind,
   RowRange,
   Store,
-  StoredRow,
+  Where,
 } from './store.ts'
+export type { Head, Row, RowKind, StoredRow } from './row.ts'
+export { storeNoticeText, type OnNotice, type StoreNotice } from './notice.ts'
 export { grow, headOf, rowLeaf, type Grown } from './tree.ts'
 export { rangeAt, verifyLog, type InspectRows } from './verify.ts'

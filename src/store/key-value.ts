@@ -6,11 +6,10 @@
  * one writes the same, and writing it again changes nothing.
  */
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { portableSha256, type Hash } from '../digest/index.ts'
-import type { BlockId } from '../message/index.ts'
+import type { Task } from '../task/index.ts'
+import { blockIdOf, portableSha256, type BlockId, type Hash } from '../proof/index.ts'
 import { blockStoreOf, defaultScope } from './driver.ts'
-import type { StoreFault } from './fault.ts'
+import { storeTask, type StoreFault } from './fault.ts'
 import { invalidId } from './id.ts'
 import type { BlockStore } from './store.ts'
 
@@ -27,8 +26,10 @@ export interface KeyValueStore {
   readonly deletePrefix?: (prefix: string) => Promise<void>
 }
 
+/** Values by keys: what the blocks of a key-value store need. */
 export type KeyValue = readonly [key: string, value: Uint8Array]
 
+/** How blocks are kept in a key-value store. */
 export interface KeyValueOptions {
   /** What every key begins with. Default: `indelible`. */
   readonly prefix?: string
@@ -51,7 +52,10 @@ export interface KeyValueOptions {
  *   mset: (entries) => redis.mSet(entries),
  * })
  */
-export const keyValueBlocks = (keyValue: KeyValueStore, { prefix, scope = defaultScope, hash = portableSha256, keysPerCall }: KeyValueOptions = {}): BlockStore => {
+export const keyValueBlocks = (
+  keyValue: KeyValueStore,
+  { prefix, scope = defaultScope, hash = portableSha256, keysPerCall }: KeyValueOptions = {},
+): BlockStore => {
   const keyOf = keysOf(prefix, scope)
   const read = async (ids: readonly BlockId[]): Promise<ReadonlyMap<BlockId, Uint8Array>> => {
     const values = await valuesOf(keyValue, ids.map(keyOf), keysPerCall)
@@ -61,11 +65,13 @@ export const keyValueBlocks = (keyValue: KeyValueStore, { prefix, scope = defaul
     {
       hash,
       putBlocks: async (_, blocks) => {
-        for (const chunk of chunks(blocks, keysPerCall)) await keyValue.mset(chunk.map(({ id, bytes }) => [keyOf(id), bytes] as const))
+        for (const chunk of chunks(blocks, keysPerCall))
+          await keyValue.mset(chunk.map(({ id, bytes }) => [keyOf(id), bytes] as const))
         return right(undefined)
       },
       getBlocks: async (_, ids) => right(await read(ids)),
-      hasBlocks: async (_, ids) => right(new Set((await read(ids)).keys())),
+      hasBlocks: async (_, ids) =>
+        right(new Set([...(await read(ids))].filter(([id, bytes]) => blockIdOf(bytes, hash) === id).map(([id]) => id))),
     },
     scope,
   )
@@ -79,13 +85,18 @@ export const keyValueBlocks = (keyValue: KeyValueStore, { prefix, scope = defaul
  * Cost    one `mget` for each `keysPerCall` keys (default: 500), one after the other
  * Throws  Error, if it is given something else than bytes for each key; what `mget` throws
  */
-export const valuesOf = async (keyValue: Pick<KeyValueStore, 'mget'>, keys: readonly string[], keysPerCall?: number): Promise<readonly (Uint8Array | undefined)[]> => {
+export const valuesOf = async (
+  keyValue: Pick<KeyValueStore, 'mget'>,
+  keys: readonly string[],
+  keysPerCall?: number,
+): Promise<readonly (Uint8Array | undefined)[]> => {
   const found: (Uint8Array | undefined)[] = []
   for (const chunk of chunks(keys, keysPerCall)) {
     const values = await keyValue.mget(chunk)
     if (values.length !== chunk.length) throw new Error(`mget gave ${values.length} values for ${chunk.length} keys`)
     for (const value of values) {
-      if (value !== undefined && value !== null && !(value instanceof Uint8Array)) throw new Error(`mget gave a value that is ${typeof value}, not bytes`)
+      if (value !== undefined && value !== null && !(value instanceof Uint8Array))
+        throw new Error(`mget gave a value that is ${typeof value}, not bytes`)
       found.push(value === undefined || value === null ? undefined : new Uint8Array(value))
     }
   }
@@ -93,21 +104,25 @@ export const valuesOf = async (keyValue: Pick<KeyValueStore, 'mget'>, keys: read
 }
 
 /** Remove every block of a scope. Refs to them can't be hydrated any more. */
-export const removeBlocks =
-  (keyValue: KeyValueStore & Required<Pick<KeyValueStore, 'deletePrefix'>>, { prefix, scope = defaultScope }: Pick<KeyValueOptions, 'prefix' | 'scope'> = {}): TaskEither<StoreFault, void> =>
-  async () => {
+export const removeBlocks = (
+  keyValue: KeyValueStore & Required<Pick<KeyValueStore, 'deletePrefix'>>,
+  { prefix, scope = defaultScope }: Pick<KeyValueOptions, 'prefix' | 'scope'> = {},
+): Task<StoreFault, void> =>
+  storeTask(async () => {
     try {
       return right(await keyValue.deletePrefix(keysOf(prefix, scope)('')))
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'remove blocks', cause })
     }
-  }
+  }, 'removeBlocks')
 
 /** Keys that are safe in paths, patterns and URLs: one scope's can't begin with another's. */
 const keysOf = (prefix = 'indelible', scope: string): ((id: string) => string) => {
   if (invalidId('scope', scope) !== undefined) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
   if (prefix.length > 100 || !/^[\w-]+(?:\/[\w-]+)*$/.test(prefix))
-    throw new TypeError(`${JSON.stringify(prefix)} can't be a prefix: at most 100 letters, digits, _ and -, in parts with / between them`)
+    throw new TypeError(
+      `${JSON.stringify(prefix)} can't be a prefix: at most 100 letters, digits, _ and -, in parts with / between them`,
+    )
   const start = `${prefix}/${encodeURIComponent(scope).replaceAll(/[.!~*'()]/g, (sign) => `%${sign.charCodeAt(0).toString(16).toUpperCase()}`)}/`
   return (id) => start + id
 }

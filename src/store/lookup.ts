@@ -1,37 +1,24 @@
 /** Finding rows and logs: what every driver computes alike. */
-import type { JsonObject } from '../json/index.ts'
+import { isObject, type JsonObject } from '../json/index.ts'
 import { sliceBounds } from '../sequence/index.ts'
-import type { CheckedQuery } from './driver.ts'
-import type { LogInfo, RowKind, RowRange } from './store.ts'
-
-/** The most rows that a `Conflict` carries. */
-export const maxMissed = 1000
-
-/** Thrown within a driver: a position that should have a row and has none, or none that can be read. */
-export class Damaged {
-  readonly position: number
-  readonly reason: string
-
-  constructor(position: number, reason: string) {
-    this.position = position
-    this.reason = reason
-  }
-}
-
-/** Where a row stands among its kind. */
-export interface Placed {
-  readonly kind: RowKind
-  readonly index: number
-}
+import type { Placed } from './rules.ts'
+import type { LogInfo, RowRange, Where } from './store.ts'
+import type { RowKind } from './row.ts'
 
 /** The positions that a range stands for: from `start` up to, not including, `end`. */
 export interface Positions {
+  /** The first position. */
   readonly start: number
+  /** The position after the last one. */
   readonly end: number
 }
 
 /** The positions of a range over a log. `rowAt` is asked O(log length) times, and only where the range is of one kind. */
-export const positionsOf = (log: Pick<LogInfo, 'head' | 'entries'>, { from, to, only }: RowRange, rowAt: (position: number) => Placed): Positions => {
+export const positionsOf = (
+  log: Pick<LogInfo, 'head' | 'entries'>,
+  { from, to, only }: RowRange,
+  rowAt: (position: number) => Placed,
+): Positions => {
   const { size } = log.head
   if (only === undefined) return sliceBounds(size, from, to)
   const { start, end } = sliceBounds(only === 'entry' ? log.entries : size - log.entries, from, to)
@@ -53,6 +40,12 @@ const positionOf = (kind: RowKind, index: number, size: number, rowAt: (position
   return low
 }
 
-/** Whether metadata has what a query asks for: the same scalar under each key. */
-export const matches = (meta: JsonObject, where: CheckedQuery['where']): boolean =>
-  Object.keys(where).every((key) => Object.hasOwn(meta, key) && meta[key] === where[key])
+/** Whether metadata has what a query asks for: the same scalar under each key, and the same of an object. */
+export const matches = (meta: JsonObject, where: Where): boolean =>
+  Object.keys(where).every((key) => {
+    if (!Object.hasOwn(meta, key)) return false
+    const [found, wanted] = [meta[key], where[key]]
+    return isWhere(wanted) ? isObject(found) && matches(found, wanted) : found === wanted
+  })
+
+const isWhere = (wanted: Where[string] | undefined): wanted is Where => typeof wanted === 'object' && wanted !== null

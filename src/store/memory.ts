@@ -1,15 +1,40 @@
 /** A store in memory: for tests, for browsers, and to see what a store does. */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { portableSha256, type Hash } from '../digest/index.ts'
+import { portableSha256, emptyRange, peakEnds, type Hash, type BlockId, type CompactRange } from '../proof/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import type { BlockId } from '../message/index.ts'
-import { emptyRange, peakEnds, type CompactRange } from '../proof/index.ts'
-import { storeOf, type Answer, type Block, type CheckedAppend, type CheckedQuery, type CheckedRow, type StoreDriver } from './driver.ts'
+import { momentOf } from './clock.ts'
+import {
+  storeOf,
+  type Answer,
+  type Block,
+  type CheckedAppend,
+  cursorText,
+  type CheckedQuery,
+  type StoreDriver,
+} from './driver.ts'
 import type { StoreFault } from './fault.ts'
-import { matches, maxMissed, positionsOf } from './lookup.ts'
-import type { Appended, Head, LogInfo, LogPage, RowRange, Store, StoredRow } from './store.ts'
-import { grow, headOf } from './tree.ts'
+import { againstClaim, changed, type LeaseRow } from './lease.ts'
+import { matches, positionsOf } from './lookup.ts'
+import {
+  againstFork,
+  conflict,
+  diverged,
+  entriesBefore,
+  growth,
+  isLate,
+  logInfo,
+  missedRange,
+  namedElsewhere,
+  olderSize,
+  repeated,
+  sameHead,
+  storedRow,
+} from './rules.ts'
+import type { Appended, LogInfo, LogPage, RowRange, Store } from './store.ts'
+import type { Head, StoredRow } from './row.ts'
+import { headOf } from './tree.ts'
 
+/** The options of a memory store. */
 export interface MemoryOptions {
   /** The scope of the handle. Default: `default`. */
   readonly scope?: string
@@ -25,7 +50,7 @@ export interface MemoryOptions {
  * Throws  TypeError, if `scope` can't be one
  */
 export const memoryStore = ({ scope, hash = portableSha256, now = Date.now }: MemoryOptions = {}): Store => {
-  const store = storeOf(memoryDriver(hash, now), scope)
+  const store = storeOf(memoryDriver({ hash, now }), scope)
   if (isLeft(store)) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
   return store.right
 }
@@ -50,6 +75,7 @@ interface Log {
   readonly operations: Map<string, Appended>
   info: LogInfo
   range: CompactRange
+  lease: LeaseRow | undefined
 }
 
 interface Held {
@@ -64,7 +90,11 @@ interface Scope {
   readonly blocks: Map<BlockId, Held>
 }
 
-const memoryDriver = (hash: Hash, now: () => number): StoreDriver => {
+/** The driver of `memoryStore`: to stand others before it, and as an example of one. */
+export const memoryDriver = ({
+  hash = portableSha256,
+  now = Date.now,
+}: Omit<MemoryOptions, 'scope'> = {}): StoreDriver => {
   const scopes = new Map<string, Scope>()
   let created = 0
 
@@ -76,11 +106,27 @@ const memoryDriver = (hash: Hash, now: () => number): StoreDriver => {
     return fresh
   }
 
-  const start = (scope: string, id: string, range: CompactRange, entries: number, meta: JsonObject, segment: Segment): LogInfo => {
-    const info: LogInfo = Object.freeze({ id, head: headOf(range, hash), entries, created: now(), meta, version: 1 })
+  const start = (
+    scope: string,
+    id: string,
+    range: CompactRange,
+    entries: number,
+    meta: JsonObject,
+    segment: Segment,
+  ): Log => {
+    const info = logInfo({
+      id,
+      head: headOf(range, hash),
+      entries,
+      created: momentOf(now),
+      appended: undefined,
+      meta,
+      version: 1,
+    })
     created += 1
-    scopeOf(scope).logs.set(id, { order: created, segment, operations: new Map(), info, range })
-    return info
+    const log: Log = { order: created, segment, operations: new Map(), info, range, lease: undefined }
+    scopeOf(scope).logs.set(id, log)
+    return log
   }
 
   /** Runs at once, as a whole: there is no other writer between two lines of it. */
@@ -91,28 +137,39 @@ const memoryDriver = (hash: Hash, now: () => number): StoreDriver => {
 
   return {
     hash,
-    create: async (scope, id, meta) =>
-      scopeOf(scope).logs.has(id) ? left({ _tag: 'LogExists', id }) : right(start(scope, id, emptyRange, 0, meta, segmentOn(undefined, 0))),
+    now,
+    create: async (scope, id, meta, first) => {
+      const { logs, blocks } = scopeOf(scope)
+      if (logs.has(id)) return left({ _tag: 'LogExists', id })
+      const missing = lackedBy(first, blocks)
+      if (missing !== undefined) return left(missing)
+      const log = start(scope, id, emptyRange, 0, meta, segmentOn(undefined, 0))
+      if (first.rows.length > 0) take(log, first, blocks, hash)
+      return right(log.info)
+    },
     info: (scope, id) => onLog(scope, id, (log) => right(log.info)),
     list: async (scope, query) => right(page(scopeOf(scope).logs.values(), query)),
     update: (scope, id, expected, meta) =>
       onLog(scope, id, (log) => {
         const { version } = log.info
-        if (version !== expected) return left({ _tag: 'MetaConflict', id, expected, actual: version, meta: log.info.meta })
+        if (version !== expected)
+          return left({ _tag: 'MetaConflict', id, expected, actual: version, meta: log.info.meta })
         log.info = Object.freeze({ ...log.info, meta, version: version + 1 })
         return right(log.info)
       }),
-    append: (scope, id, append) => onLog(scope, id, (log) => appendTo(log, append, scopeOf(scope).blocks, hash)),
+    append: (scope, id, append) => onLog(scope, id, (log) => appendTo(log, append, scopeOf(scope).blocks, hash, now)),
     read: (scope, id, range) => onLog(scope, id, (log) => right(rowsOf(log, range))),
-    nodes: (scope, id, positions) => onLog(scope, id, (log) => right(Object.freeze(positions.map((position) => nodeAt(log.segment, position).slice())))),
+    nodes: (scope, id, positions) =>
+      onLog(scope, id, (log) =>
+        right(Object.freeze(positions.map((position) => nodeAt(log.segment, position).slice()))),
+      ),
     fork: (scope, id, to, at, meta) =>
       onLog(scope, id, (log) => {
-        const { size } = log.info.head
-        if (!(Number.isInteger(at) && at >= 0 && at <= size)) return left({ _tag: 'BeyondEnd', id, at, size })
+        const problem = againstFork(id, at, log.info.head.size)
+        if (problem !== undefined) return left(problem)
         if (scopeOf(scope).logs.has(to)) return left({ _tag: 'LogExists', id: to })
-        const last = at === 0 ? undefined : rowAt(log.segment, at - 1)
-        const entries = last === undefined ? 0 : last.kind === 'entry' ? last.index + 1 : at - 1 - last.index
-        return right(start(scope, to, rangeAt(log.segment, at), entries, meta, segmentOn(log.segment, at)))
+        const entries = entriesBefore(at, at === 0 ? undefined : rowAt(log.segment, at - 1))
+        return right(start(scope, to, rangeAt(log.segment, at), entries, meta, segmentOn(log.segment, at)).info)
       }),
     remove: (scope, id) =>
       onLog(scope, id, (log) => {
@@ -122,16 +179,27 @@ const memoryDriver = (hash: Hash, now: () => number): StoreDriver => {
         release(log.segment, blocks)
         return right(undefined)
       }),
+    lease: (scope, id, change) =>
+      onLog(scope, id, (log) => {
+        const outcome = changed(id, log.lease, change, momentOf(now))
+        if (isLeft(outcome)) return outcome
+        log.lease = outcome.right.row ?? log.lease
+        return right(outcome.right.lease)
+      }),
     putBlocks: async (scope, blocks) => {
       for (const held of hold(blocks, scopeOf(scope).blocks)) held.kept = true
       return right(undefined)
     },
     getBlocks: async (scope, ids) => {
       const { blocks } = scopeOf(scope)
-      return right(new Map(ids.flatMap((id) => {
-        const held = blocks.get(id)
-        return held === undefined ? [] : [[id, held.bytes.slice()]]
-      })))
+      return right(
+        new Map(
+          ids.flatMap((id) => {
+            const held = blocks.get(id)
+            return held === undefined ? [] : [[id, held.bytes.slice()]]
+          }),
+        ),
+      )
     },
     hasBlocks: async (scope, ids) => right(new Set(ids.filter((id) => scopeOf(scope).blocks.has(id)))),
     close: async () => scopes.clear(),
@@ -162,7 +230,10 @@ const nodeAt = (segment: Segment, position: number): Uint8Array => {
   return owner.nodes[position - owner.base] as Uint8Array
 }
 
-const rangeAt = (segment: Segment, size: number): CompactRange => ({ size, peaks: peakEnds(size).map((end) => nodeAt(segment, end - 1)) })
+const rangeAt = (segment: Segment, size: number): CompactRange => ({
+  size,
+  peaks: peakEnds(size).map((end) => nodeAt(segment, end - 1)),
+})
 
 const rowsOf = (log: Log, range: RowRange): readonly StoredRow[] => {
   const { start, end } = positionsOf(log.info, range, (position) => rowAt(log.segment, position))
@@ -174,53 +245,77 @@ const rowsOf = (log: Log, range: RowRange): readonly StoredRow[] => {
   return Object.freeze(rows)
 }
 
-const page = (logs: Iterable<Log>, { limit, after = Infinity, where }: CheckedQuery): LogPage => {
-  const found = [...logs].filter(({ order, info }) => order < after && matches(info.meta, where)).toReversed()
+const page = (logs: Iterable<Log>, { limit, after, where, by }: CheckedQuery): LogPage => {
+  const found = [...logs].filter((log) => isBehind(log, after) && matches(log.info.meta, where)).toReversed()
+  if (by === 'appended') found.sort((one, other) => other.info.appended - one.info.appended || other.order - one.order)
   const shown = found.slice(0, limit)
   const infos = Object.freeze(shown.map(({ info }) => info))
-  return Object.freeze(found.length > limit ? { logs: infos, next: String(shown.at(-1)?.order) } : { logs: infos })
+  const last = found.length > limit ? shown.at(-1) : undefined
+  if (last === undefined) return Object.freeze({ logs: infos })
+  const appended = by === 'appended' ? last.info.appended : undefined
+  return Object.freeze({ logs: infos, next: cursorText({ appended, key: last.order }) })
 }
 
-const appendTo = (log: Log, { expected, rows, blocks, operation }: CheckedAppend, held: Map<BlockId, Held>, hash: Hash): Either<StoreFault, Appended> => {
+const isBehind = ({ order, info }: Log, after: CheckedQuery['after']): boolean => {
+  if (after === undefined) return true
+  const { appended = info.appended, key } = after
+  return info.appended < appended || (info.appended === appended && order < key)
+}
+
+const appendTo = (
+  log: Log,
+  append: CheckedAppend,
+  held: Map<BlockId, Held>,
+  hash: Hash,
+  now: () => number,
+): Either<StoreFault, Appended> => {
+  const { expected, rows, operation } = append
   const { id, head: actual } = log.info
   const before = operation === undefined ? undefined : log.operations.get(operation)
-  if (before !== undefined) return isRepeated(log, before, rows) ? right(before) : left({ _tag: 'OperationMismatch', id, operation: operation as string, from: before.from })
-  if (expected.size !== actual.size || expected.root !== actual.root) return left(conflict(log, expected, hash))
-  const given = new Set(blocks.map((block) => block.id))
-  const missing = new Set(rows.flatMap((row) => row.blocks).filter((block) => !given.has(block) && !held.has(block)))
-  if (missing.size > 0) return left({ _tag: 'MissingBlock', ids: [...missing] })
-
-  hold(blocks, held)
-  const { segment } = log
-  const { range, nodes } = grow(log.range, rows.map((row) => row.leaf), hash)
-  let { entries } = log.info
-  for (const [offset, { kind, body, blocks }] of rows.entries()) {
-    const position = actual.size + offset
-    const index = kind === 'entry' ? entries++ : position - entries
-    segment.rows.push(Object.freeze({ position, kind, index, body }))
-    segment.nodes.push(nodes[offset] as Uint8Array)
-    segment.blocks.push(blocks)
-    for (const block of blocks) (held.get(block) as Held).uses += 1 // none is missing
+  if (operation !== undefined && before !== undefined) {
+    const { from, head } = before
+    return repeated(id, { operation, from, head }, rows, rowsOf(log, { from, to: head.size }))
   }
-  log.range = range
-  log.info = Object.freeze({ ...log.info, head: headOf(range, hash), entries })
-  const appended = Object.freeze({ from: actual.size, head: log.info.head })
+  const unleased = againstClaim(id, log.lease, append, now())
+  if (unleased !== undefined) return left(unleased)
+  if (!sameHead(expected, actual)) return left(against(log, expected, hash))
+  const missing = lackedBy(append, held)
+  if (missing !== undefined) return left(missing)
+  const appended = take(log, append, held, hash)
   if (operation !== undefined) log.operations.set(operation, appended)
   return right(appended)
 }
 
-const isRepeated = (log: Log, { from, head }: Appended, rows: readonly CheckedRow[]): boolean =>
-  rows.length === head.size - from &&
-  rows.every(({ kind, body }, offset) => {
-    const stored = rowAt(log.segment, from + offset)
-    return stored.kind === kind && stored.body === body
-  })
+const lackedBy = (append: CheckedAppend, held: ReadonlyMap<BlockId, Held>): StoreFault | undefined => {
+  const missing = namedElsewhere(append).filter((block) => !held.has(block))
+  return missing.length > 0 ? { _tag: 'MissingBlock', ids: missing } : undefined
+}
 
-const conflict = (log: Log, expected: Head, hash: Hash): StoreFault => {
+/** Add rows to a log that they continue. */
+const take = (log: Log, append: CheckedAppend, held: Map<BlockId, Held>, hash: Hash): Appended => {
+  const { head, entries } = log.info
+  hold(append.blocks, held)
+  const grown = growth({ head, entries, peaks: log.range.peaks }, append, hash)
+  for (const { row, position, kind, index, node } of grown.rows) {
+    log.segment.rows.push(storedRow(position, { kind, index }, row.body, row.at, row.salt))
+    log.segment.nodes.push(node)
+    log.segment.blocks.push(row.blocks)
+    for (const block of row.blocks) (held.get(block) as Held).uses += 1 // none is missing
+  }
+  log.range = grown.range
+  const { created } = log.info
+  const appended = grown.rows.length === 0 ? log.info.appended : grown.appended
+  log.info = logInfo({ ...log.info, head: grown.head, entries: grown.entries, appended: appended ?? created })
+  return grown.answer
+}
+
+/** Why rows that expect this head can't be appended. */
+const against = (log: Log, expected: Head, hash: Hash): StoreFault => {
   const { id, head: actual } = log.info
-  const grown = Number.isInteger(expected.size) && expected.size >= 0 && expected.size < actual.size
-  if (!grown || headOf(rangeAt(log.segment, expected.size), hash).root !== expected.root) return { _tag: 'Diverged', id, expected, actual }
-  return { _tag: 'Conflict', id, expected, actual, missed: rowsOf(log, { from: expected.size, to: expected.size + maxMissed }) }
+  const size = olderSize(expected, actual)
+  return isLate(expected, size === undefined ? undefined : rangeAt(log.segment, size), hash)
+    ? conflict(id, expected, actual, rowsOf(log, missedRange(expected, actual)))
+    : diverged(id, expected, actual)
 }
 
 /** Make sure that blocks are held, and give them. */

@@ -1,24 +1,89 @@
 /** The tree of a log: rows as leaves, heads, and the range that a log is continued from. */
-import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
-import type { Hash } from '../digest/index.ts'
-import { appendLeaf, leafHash, rootOf, type CompactRange } from '../proof/index.ts'
-import type { Head, Row, RowKind } from './store.ts'
+import { bytesToHex } from '@noble/hashes/utils.js'
+import { appendLeaf, leafMark, peakEnds, rootOf, type Hash, type CompactRange } from '../proof/index.ts'
+import { Damaged } from './damaged.ts'
+import type { Head, Row } from './row.ts'
 
-/** How a kind starts the leaf of its row, so that a note can't pass for an entry. */
-const marks: Readonly<Record<RowKind, string>> = { entry: '\u0000', note: '\u0001' }
+/** What a leaf stands for: a row without the list of its blocks, which its body names. */
+export type RowContent = Pick<Row, 'kind' | 'body' | 'at' | 'salt'>
 
-/** The leaf of a row: the hash of a byte for its kind (entry 0, note 1) and of the UTF-8 of its body. */
-export const rowLeaf = ({ kind, body }: Pick<Row, 'kind' | 'body'>, hash: Hash): Uint8Array => leafHash(utf8ToBytes(marks[kind] + body), hash)
+/**
+ * The leaf of a row: the SHA-256 of
+ *
+ *     00                the mark of a leaf (RFC 6962)
+ *     1 byte            the sum of: 1 for a note, 2 if the row has `at`, 4 if it has `salt`
+ *     8 bytes           `at` in milliseconds since 1970, signed, big-endian; only if the row has it
+ *     16 bytes          `salt`; only if the row has it
+ *     the rest          the body in UTF-8
+ *
+ * The first byte of the content says how long each part before the body is, so no two different rows have the same content.
+ * A row with neither `at` nor `salt` has the leaf that every version of this library gave it.
+ */
+export const rowLeaf = ({ kind, body, at, salt }: RowContent, hash: Hash): Uint8Array => {
+  const start = 2 + (at === undefined ? 0 : 8) + (salt === undefined ? 0 : 16)
+  const bytes = roomFor(start + body.length * 3) // a character of a string is at most three bytes of UTF-8
+  bytes[0] = leafMark
+  bytes[1] = (kind === 'note' ? 1 : 0) + (at === undefined ? 0 : 2) + (salt === undefined ? 0 : 4)
+  let next = 2
+  if (at !== undefined) {
+    const high = Math.floor(at / 2 ** 32)
+    putWord(bytes, next, high)
+    putWord(bytes, next + 4, at - high * 2 ** 32)
+    next += 8
+  }
+  if (salt !== undefined)
+    for (let index = 0; index < 32; index += 2) bytes[next++] = Number.parseInt(salt.slice(index, index + 2), 16)
+  encoder ??= new TextEncoder()
+  const { written } = encoder.encodeInto(body, bytes.subarray(next))
+  return hash(bytes.subarray(0, next + written))
+}
+
+declare class TextEncoder {
+  encodeInto(source: string, destination: Uint8Array): { readonly written: number }
+}
+/** Made when it is first needed: some sandboxes that load this have none. */
+let encoder: TextEncoder | undefined
+
+const putWord = (bytes: Uint8Array, start: number, word: number): void => {
+  bytes[start] = word >>> 24
+  bytes[start + 1] = word >>> 16
+  bytes[start + 2] = word >>> 8
+  bytes[start + 3] = word
+}
+
+/** Used for one leaf after the other: most rows are short. */
+const shared = new Uint8Array(1 << 16)
+
+const roomFor = (length: number): Uint8Array => (length <= shared.length ? shared : new Uint8Array(length))
 
 /** The head of the log that a range stands for. Cost: as many hashes as the size has 1 bits. */
-export const headOf = (range: CompactRange, hash: Hash): Head => Object.freeze({ size: range.size, root: bytesToHex(rootOf(range, hash)) })
+export const headOf = (range: CompactRange, hash: Hash): Head =>
+  Object.freeze({ size: range.size, root: bytesToHex(rootOf(range, hash)) })
+
+/**
+ * The range that is kept beside a head, which logs are grown from. One that is not of that head would make an acknowledged
+ * append the end of the log.
+ *
+ * Throws  Damaged
+ */
+export const rangeOf = ({ size, root }: Head, peaks: readonly Uint8Array[], hash: Hash): CompactRange => {
+  const range = { size, peaks }
+  if (peaks.length !== peakEnds(size).length || headOf(range, hash).root !== root)
+    throw new Damaged(size, 'the peaks that are kept beside its head are not of that head')
+  return range
+}
 
 /** A range after more leaves, and for each of them the node that is kept beside its row: the last peak. */
 export interface Grown {
+  /** The tree with the new leaves. */
   readonly range: CompactRange
+  /**
+   * For each leaf, the root of the largest perfect subtree that ends with it: what an adapter stores beside the row.
+   */
   readonly nodes: readonly Uint8Array[]
 }
 
+/** A range with more leaves. Cost: an amortised hash a leaf. */
 export const grow = (range: CompactRange, leaves: readonly Uint8Array[], hash: Hash): Grown => {
   const nodes: Uint8Array[] = []
   let grown = range

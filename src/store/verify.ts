@@ -1,9 +1,10 @@
 /** Verification: whether a log's rows are what was appended. */
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { CallbackThrew, Task } from '../task/index.ts'
 import { appendLeaf, emptyRange, equalBytes, peakEnds, type CompactRange } from '../proof/index.ts'
-import type { StoreFault } from './fault.ts'
-import type { Head, LogInfo, Store, StoredRow } from './store.ts'
+import { storeTask, type StoreFault } from './fault.ts'
+import type { LogInfo, Store } from './store.ts'
+import type { Head, StoredRow } from './row.ts'
 import { headOf, rowLeaf } from './tree.ts'
 
 /**
@@ -13,33 +14,85 @@ import { headOf, rowLeaf } from './tree.ts'
  *
  * Cost    O(log length), in pieces; three hashes a row
  */
-export const verifyLog =
-  (store: Store, id: string, older?: Head, inspect?: InspectRows): TaskEither<StoreFault, LogInfo> =>
-  async () => {
+export function verifyLog(store: Store, id: string, older?: Head): Task<StoreFault, LogInfo>
+export function verifyLog(
+  store: Store,
+  id: string,
+  older: Head | undefined,
+  inspect: InspectRows,
+): Task<StoreFault | CallbackThrew, LogInfo>
+export function verifyLog(
+  store: Store,
+  id: string,
+  older?: Head,
+  inspect?: InspectRows,
+): Task<StoreFault | CallbackThrew, LogInfo> {
+  return storeTask(async () => {
     const found = await store.info(id)()
     if (isLeft(found)) return found
-    const { head, entries } = found.right
-    const walk: Walk = { id, range: emptyRange, entries: 0, older, inspect, olderFound: older?.size === 0 ? headOf(emptyRange, store.hash) : undefined }
-    while (walk.range.size < head.size) {
-      const fault = await verifyPiece(store, walk, Math.min(walk.range.size + piece, head.size))
-      if (fault !== undefined) return left(fault)
+    const looking = inspect === undefined ? undefined : guarded(inspect)
+    const verified = await verifyAt(store, found.right, older, looking)
+    if (!isLeft(verified) || verified.left._tag !== 'DamagedLog') return verified
+    // Another process may have removed it meanwhile, and made it again: that is no damage, but another log.
+    const again = await store.info(id)()
+    if (isLeft(again) || isSameLog(found.right, again.right)) return isLeft(again) ? again : verified
+    return verifyAt(store, again.right, older, looking)
+  })
+}
+
+/** What `inspect` throws is a fault. */
+const guarded =
+  (inspect: InspectRows): InspectRows =>
+  async (rows) => {
+    try {
+      return await inspect(rows)
+    } catch (cause) {
+      return { _tag: 'CallbackThrew', callback: 'inspect', cause }
     }
-    if (headOf(walk.range, store.hash).root !== head.root || walk.entries !== entries)
-      return left({ _tag: 'DamagedLog', id, position: head.size, reason: 'the head is not that of its rows' })
-    if (older !== undefined && walk.olderFound?.root !== older.root) return left({ _tag: 'Diverged', id, expected: older, actual: head })
-    return found
   }
+
+/** Whether it is the log that was looked at, which may have grown. */
+const isSameLog = (before: LogInfo, after: LogInfo): boolean =>
+  before.created === after.created && before.head.size <= after.head.size
+
+const verifyAt = async (
+  store: Store,
+  found: LogInfo,
+  older: Head | undefined,
+  inspect: InspectRows | undefined,
+): Promise<Either<StoreFault | CallbackThrew, LogInfo>> => {
+  const { id, head, entries } = found
+  const walk: Walk = {
+    id,
+    range: emptyRange,
+    entries: 0,
+    older,
+    inspect,
+    olderFound: older?.size === 0 ? headOf(emptyRange, store.hash) : undefined,
+  }
+  while (walk.range.size < head.size) {
+    const fault = await verifyPiece(store, walk, Math.min(walk.range.size + piece, head.size))
+    if (fault !== undefined) return left(fault)
+  }
+  if (headOf(walk.range, store.hash).root !== head.root || walk.entries !== entries)
+    return left({ _tag: 'DamagedLog', id, position: head.size, reason: 'the head is not that of its rows' })
+  if (older !== undefined && walk.olderFound?.root !== older.root)
+    return left({ _tag: 'Diverged', id, expected: older, actual: head })
+  return right(found)
+}
 
 /** Looks at rows that are what was appended, and gives what is wrong with them beyond that. */
-export type InspectRows = (rows: readonly StoredRow[]) => Promise<StoreFault | undefined>
+export type InspectRows = (rows: readonly StoredRow[]) => Promise<StoreFault | CallbackThrew | undefined>
 
 /** The range that the first `size` rows of a log stand for, from the nodes beside them. Cost: O(log size). */
-export const rangeAt =
-  (store: Store, id: string, size: number): TaskEither<StoreFault, CompactRange> =>
-  async () => {
-    const peaks = await store.nodes(id, peakEnds(size).map((end) => end - 1))()
+export const rangeAt = (store: Store, id: string, size: number): Task<StoreFault, CompactRange> =>
+  storeTask(async () => {
+    const peaks = await store.nodes(
+      id,
+      peakEnds(size).map((end) => end - 1),
+    )()
     return isLeft(peaks) ? peaks : right(Object.freeze({ size, peaks: peaks.right }))
-  }
+  })
 
 /** How many rows are read at once. */
 const piece = 500
@@ -54,7 +107,7 @@ interface Walk {
   olderFound: Head | undefined
 }
 
-const verifyPiece = async (store: Store, walk: Walk, to: number): Promise<StoreFault | undefined> => {
+const verifyPiece = async (store: Store, walk: Walk, to: number): Promise<StoreFault | CallbackThrew | undefined> => {
   const from = walk.range.size
   const read = await pieceOf(store, walk.id, from, to)
   if (isLeft(read)) {
@@ -78,7 +131,9 @@ const verifyPiece = async (store: Store, walk: Walk, to: number): Promise<StoreF
   }
   const found = await walk.inspect?.(rows)
   if (found !== undefined) return found
-  return rows.length === to - from ? undefined : { _tag: 'DamagedLog', id: walk.id, position: from + rows.length, reason: 'rows are missing' }
+  return rows.length === to - from
+    ? undefined
+    : { _tag: 'DamagedLog', id: walk.id, position: from + rows.length, reason: 'rows are missing' }
 }
 
 interface Piece {
@@ -89,6 +144,9 @@ interface Piece {
 const pieceOf = async (store: Store, id: string, from: number, to: number): Promise<Either<StoreFault, Piece>> => {
   const rows = await store.read(id, { from, to })()
   if (isLeft(rows)) return rows
-  const nodes = await store.nodes(id, Array.from({ length: to - from }, (_, offset) => from + offset))()
+  const nodes = await store.nodes(
+    id,
+    Array.from({ length: to - from }, (_, offset) => from + offset),
+  )()
   return isLeft(nodes) ? nodes : right({ rows: rows.right, nodes: nodes.right })
 }

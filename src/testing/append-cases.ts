@@ -4,7 +4,7 @@ import type { JsonObject } from '../json/index.ts'
 import { grow, headOf, rangeAt, rowLeaf, verifyLog, type Row } from '../store/index.ts'
 import { done, faulty, holds, same } from './check.ts'
 import { add, asStored, entry, headFor, logWith, note, someRows } from './rows.ts'
-import type { StoreCases } from './store-contract.ts'
+import type { StoreCases } from './store-cases.ts'
 
 export const appendCases: StoreCases = {
   'a new log is empty, with the root of the empty tree': async (store) => {
@@ -61,17 +61,51 @@ export const appendCases: StoreCases = {
     holds(one.head.root !== other.head.root, 'the roots differ')
   },
   'any well-formed text comes back unchanged': async (store) => {
-    const scattered = Array.from({ length: 300 }, (_, index) => String.fromCodePoint(...[7, 131, 4099, 65_537].map((step) => point(index * step))))
-    const texts = ['', '\0', 'a\0b', '\uFEFFbom', '\r\n\t', ' padded ', '\u0301e\u0301 é', '\uFFFF\uFFFE\u{10FFFF}', '👩‍👩‍👧', '\u202Eabc', "'; drop table rows; --", '$1 ?1 :a @b %s', '{"__proto__":1}', 'null', '0x1F', '1e999', 'x'.repeat(300_000), ...scattered]
+    const scattered = Array.from({ length: 300 }, (_, index) =>
+      String.fromCodePoint(...[7, 131, 4099, 65_537].map((step) => point(index * step))),
+    )
+    const texts = [
+      '',
+      '\0',
+      'a\0b',
+      '\uFEFFbom',
+      '\r\n\t',
+      ' padded ',
+      '\u0301e\u0301 é',
+      '\uFFFF\uFFFE\u{10FFFF}',
+      '👩‍👩‍👧',
+      '\u202Eabc',
+      "'; drop table rows; --",
+      '$1 ?1 :a @b %s',
+      '{"__proto__":1}',
+      'null',
+      '0x1F',
+      '1e999',
+      'x'.repeat(300_000),
+      ...scattered,
+    ]
     await logWith(store, 'a', texts.map(entry))
-    same((await done(store.read('a'))).map((row) => row.body), texts)
+    same(
+      (await done(store.read('a'))).map((row) => row.body),
+      texts,
+    )
     await done(verifyLog(store, 'a'))
   },
   'what is no row is refused, with its index, and nothing is appended': async (store) => {
     const { head } = await logWith(store, 'a')
-    const bad = [entry('\uD800'), entry('x\uDC00y'), { kind: 'entry', body: 1 }, { kind: 'entry' }, { kind: 'Entry', body: '' }, { body: '' }] as unknown as Row[]
+    const bad = [
+      entry('\uD800'),
+      entry('x\uDC00y'),
+      { kind: 'entry', body: 1 },
+      { kind: 'entry' },
+      { kind: 'Entry', body: '' },
+      { body: '' },
+    ] as unknown as Row[]
     for (const row of bad) {
-      const fault = await faulty('InvalidRow', store.append('a', { expected: head, rows: [entry('good'), row, entry('good')] }))
+      const fault = await faulty(
+        'InvalidRow',
+        store.append('a', { expected: head, rows: [entry('good'), row, entry('good')] }),
+      )
       same(fault.index, 1)
     }
     same((await done(store.info('a'))).head, head)
@@ -128,17 +162,37 @@ export const appendCases: StoreCases = {
     const rows = someRows(6)
     const { head } = await logWith(store, 'a', rows)
     const foreign = await logWith(store, 'b', someRows(6, 'other'))
-    const heads = [foreign.head, { size: 3, root: head.root }, { ...headFor([], store.hash), size: 6 }, { size: 7, root: head.root }, { size: -1, root: head.root }, { size: 2.5, root: head.root }, { size: NaN, root: head.root }, { size: 6, root: '' }]
-    for (const expected of heads) same((await faulty('Diverged', store.append('a', { expected, rows: [entry('x')] }))).actual, head)
+    const heads = [
+      foreign.head,
+      { size: 3, root: head.root },
+      { ...headFor([], store.hash), size: 6 },
+      { size: 7, root: head.root },
+      { size: -1, root: head.root },
+      { size: 2.5, root: head.root },
+      { size: NaN, root: head.root },
+      { size: 6, root: '' },
+    ]
+    for (const expected of heads)
+      same((await faulty('Diverged', store.append('a', { expected, rows: [entry('x')] }))).actual, head)
     same((await done(store.info('a'))).head, head)
   },
   'of many appends at one head exactly one is stored': async (store) => {
     const { head } = await logWith(store, 'a', [entry('start')])
-    const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => store.append('a', { expected: head, rows: [entry(`by ${index}`), note('n')] })()))
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, (_, index) =>
+        store.append('a', { expected: head, rows: [entry(`by ${index}`), note('n')] })(),
+      ),
+    )
     same(answers.filter(isRight).length, 1)
-    same(new Set(answers.map((answer) => (isRight(answer) ? 'Appended' : answer.left._tag))), new Set(['Appended', 'Conflict']))
+    same(
+      new Set(answers.map((answer) => (isRight(answer) ? 'Appended' : answer.left._tag))),
+      new Set(['Appended', 'Conflict']),
+    )
     const winner = answers.findIndex(isRight)
-    same((await done(store.read('a'))).map((row) => row.body), ['start', `by ${winner}`, 'n'])
+    same(
+      (await done(store.read('a'))).map((row) => row.body),
+      ['start', `by ${winner}`, 'n'],
+    )
   },
   'appends that wait together are all stored, each in its log and in its order': async (store) => {
     const ids = Array.from({ length: 32 }, (_, index) => `log ${index}`)
@@ -183,7 +237,13 @@ export const appendCases: StoreCases = {
   'an operation id with other rows is a fault, and changes nothing': async (store) => {
     const { head } = await logWith(store, 'a', [entry('0')])
     await done(store.append('a', { expected: head, rows: [entry('x'), entry('y')], operation: 'op' }))
-    for (const rows of [[entry('x')], [entry('x'), entry('z')], [note('x'), entry('y')], [entry('x'), entry('y'), entry('z')], []]) {
+    for (const rows of [
+      [entry('x')],
+      [entry('x'), entry('z')],
+      [note('x'), entry('y')],
+      [entry('x'), entry('y'), entry('z')],
+      [],
+    ]) {
       const fault = await faulty('OperationMismatch', store.append('a', { expected: head, rows, operation: 'op' }))
       same([fault.id, fault.operation, fault.from], ['a', 'op', 1])
     }
@@ -206,8 +266,13 @@ export const appendCases: StoreCases = {
   },
   'of many tries of one operation at once one is stored, and all get its result': async (store) => {
     const { head } = await logWith(store, 'a')
-    const answers = await Promise.all(Array.from({ length: 20 }, () => done(store.append('a', { expected: head, rows: someRows(2), operation: 'op' }))))
-    same(answers, answers.map(() => answers[0]))
+    const answers = await Promise.all(
+      Array.from({ length: 20 }, () => done(store.append('a', { expected: head, rows: someRows(2), operation: 'op' }))),
+    )
+    same(
+      answers,
+      answers.map(() => answers[0]),
+    )
     same((await done(store.info('a'))).head.size, 2)
   },
 
@@ -223,8 +288,13 @@ export const appendCases: StoreCases = {
     const rows = someRows(23)
     const { head } = await logWith(store, 'a', rows)
     same((await done(verifyLog(store, 'a'))).head, head)
-    for (let size = 0; size <= rows.length; size++) await done(verifyLog(store, 'a', headFor(rows.slice(0, size), store.hash)))
-    for (const older of [headFor(someRows(5, 'other'), store.hash), { size: 5, root: head.root }, { size: 24, root: head.root }])
+    for (let size = 0; size <= rows.length; size++)
+      await done(verifyLog(store, 'a', headFor(rows.slice(0, size), store.hash)))
+    for (const older of [
+      headFor(someRows(5, 'other'), store.hash),
+      { size: 5, root: head.root },
+      { size: 24, root: head.root },
+    ])
       same((await faulty('Diverged', verifyLog(store, 'a', older))).actual, head)
   },
 
@@ -240,12 +310,16 @@ export const appendCases: StoreCases = {
   },
   'of many updates of one version exactly one is made': async (store) => {
     await done(store.create({ id: 'a' }))
-    const answers = await Promise.all(Array.from({ length: 10 }, (_, n) => store.update('a', { expected: 1, meta: { n } })()))
+    const answers = await Promise.all(
+      Array.from({ length: 10 }, (_, n) => store.update('a', { expected: 1, meta: { n } })()),
+    )
     same(answers.filter(isRight).length, 1)
     same((await done(store.info('a'))).version, 2)
   },
   'metadata is any JSON object, in any script and with any key': async (store) => {
-    const meta = JSON.parse('{"__proto__":{"x":1},"constructor":"c","":"","a\\u0000b":[1e300,-0.5,true,null],"ключ":"🙂","deep":{"__proto__":null}}') as JsonObject
+    const meta = JSON.parse(
+      '{"__proto__":{"x":1},"constructor":"c","":"","a\\u0000b":[1e300,-0.5,true,null],"ключ":"🙂","deep":{"__proto__":null}}',
+    ) as JsonObject
     await done(store.create({ id: 'a', meta }))
     const stored = await done(store.info('a'))
     same(JSON.stringify(stored.meta), JSON.stringify(meta))
@@ -253,14 +327,21 @@ export const appendCases: StoreCases = {
   },
   'what is no JSON object is no metadata': async (store) => {
     await done(store.create({ id: 'a' }))
-    const bad: unknown[] = [null, [], 'x', { at: new Date(0) }, { n: NaN }, { f: () => 1 }, { u: undefined }, { s: '\uD800' }]
+    const bad: unknown[] = [null, [], 'x', { at: new Date(0) }, { n: NaN }, { f: () => 1 }, { s: '\uD800' }]
     for (const meta of bad) {
       await faulty('InvalidMeta', store.create({ id: 'b', meta: meta as JsonObject }))
       await faulty('InvalidMeta', store.update('a', { expected: 1, meta: meta as JsonObject }))
       await faulty('InvalidMeta', store.fork('a', { id: 'c', at: 0, meta: meta as JsonObject }))
     }
-    same((await faulty('InvalidMeta', store.update('a', { expected: 1, meta: { a: [{ b: NaN }] } }))).path, ['a', 0, 'b'])
-    same((await done(store.list())).logs.map((log) => [log.id, log.version]), [['a', 1]])
+    same((await faulty('InvalidMeta', store.update('a', { expected: 1, meta: { a: [{ b: NaN }] } }))).path, [
+      'a',
+      0,
+      'b',
+    ])
+    same(
+      (await done(store.list())).logs.map((log) => [log.id, log.version]),
+      [['a', 1]],
+    )
   },
 }
 

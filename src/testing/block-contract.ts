@@ -1,10 +1,11 @@
 /** The suite that every store of blocks must pass: the part of a store that knows no logs. */
-import type { BlockId } from '../message/index.ts'
-import { blockIdOf, type BlockStore } from '../store/index.ts'
+import { blockIdOf, type BlockId } from '../proof/index.ts'
+import { type BlockStore } from '../store/index.ts'
 import { done, faulty, holds, same, type ContractCase } from './check.ts'
 
 /** Where a suite runs: a store that is empty at first. */
 export interface BlockPlace {
+  /** The block store that is tested, empty at first. */
   readonly store: BlockStore
   /** Clean up. */
   readonly leave?: () => Promise<void>
@@ -15,7 +16,11 @@ export const blockContract = (name: string, makePlace: () => Promise<BlockPlace>
   casesOn(name, blockCases, makePlace)
 
 /** Each case on a store of its own, which is left behind it. */
-export const casesOn = <S>(name: string, cases: { readonly [title: string]: (store: S) => Promise<void> }, makePlace: () => Promise<{ readonly store: S; readonly leave?: () => Promise<void> }>): readonly ContractCase[] =>
+export const casesOn = <S>(
+  name: string,
+  cases: { readonly [title: string]: (store: S) => Promise<void> },
+  makePlace: () => Promise<{ readonly store: S; readonly leave?: () => Promise<void> }>,
+): readonly ContractCase[] =>
   Object.entries(cases).map(([title, work]) => ({
     name: `${name}: ${title}`,
     run: async () => {
@@ -29,19 +34,43 @@ export const casesOn = <S>(name: string, cases: { readonly [title: string]: (sto
   }))
 
 /** Bytes that differ from seed to seed. */
-export const bytes = (length: number, seed = 0): Uint8Array => Uint8Array.from({ length }, (_, index) => (index * 31 + seed * 7 + (index >> 8)) & 255)
+export const bytes = (length: number, seed = 0): Uint8Array =>
+  Uint8Array.from({ length }, (_, index) => (index * 31 + seed * 7 + (index >> 8)) & 255)
 
-export const notBlockIds = (good: BlockId): readonly unknown[] => ['', 'x', good.toUpperCase(), `${good}0`, good.slice(1), `${good.slice(1)}\0`, "' or 1=1 --", '__proto__', null, 7]
+export const notBlockIds = (good: BlockId): readonly unknown[] => [
+  '',
+  'x',
+  good.toUpperCase(),
+  `${good}0`,
+  good.slice(1),
+  `${good.slice(1)}\0`,
+  "' or 1=1 --",
+  '__proto__',
+  null,
+  7,
+]
 
 export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<void>>> = {
   'a block comes back byte for byte, under its SHA-256': async (store) => {
-    const blocks = [new Uint8Array(0), Uint8Array.from({ length: 256 }, (_, index) => index), bytes(3_000_000), Uint8Array.of(0), Uint8Array.of(0, 0)]
+    const blocks = [
+      new Uint8Array(0),
+      Uint8Array.from({ length: 256 }, (_, index) => index),
+      bytes(3_000_000),
+      Uint8Array.of(0),
+      Uint8Array.of(0, 0),
+    ]
     const ids = await done(store.putBlocks(blocks))
-    same(ids, blocks.map((block) => blockIdOf(block, store.hash)))
+    same(
+      ids,
+      blocks.map((block) => blockIdOf(block, store.hash)),
+    )
     same(ids[0], 'e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
     const found = await done(store.getBlocks(ids))
     same(found, blocks)
-    holds(found.every((block) => block !== undefined && Object.getPrototypeOf(block) === Uint8Array.prototype), 'they are plain byte arrays')
+    holds(
+      found.every((block) => block !== undefined && Object.getPrototypeOf(block) === Uint8Array.prototype),
+      'they are plain byte arrays',
+    )
   },
   'order is kept, ids may repeat, and what is missing is undefined': async (store) => {
     const [a, b] = [bytes(10, 1), bytes(10, 2)]
@@ -52,14 +81,19 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
   },
   'any number of ids in one batch': async (store) => {
     for (const count of [0, 1, 2, 999, 10_000]) {
-      const blocks = Array.from({ length: count }, (_, index) => bytes(9, index % 250).map((byte, at) => (at < 4 ? (index >> (8 * at)) & 255 : byte)))
+      const blocks = Array.from({ length: count }, (_, index) =>
+        bytes(9, index % 250).map((byte, at) => (at < 4 ? (index >> (8 * at)) & 255 : byte)),
+      )
       const ids = await done(store.putBlocks(blocks))
       same([ids.length, new Set(ids).size], [count, count])
       same(await done(store.getBlocks(ids)), blocks)
-      same(await done(store.hasBlocks(ids)), ids.map(() => true))
+      same(
+        await done(store.hasBlocks(ids)),
+        ids.map(() => true),
+      )
     }
   },
-  'the bytes that were given and those that were got are the caller\'s own': async (store) => {
+  "the bytes that were given and those that were got are the caller's own": async (store) => {
     const mine = bytes(100)
     const before = mine.slice()
     const going = store.putBlocks([mine])()
@@ -73,6 +107,7 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
   'what is no block id is not looked for': async (store) => {
     const good = blockIdOf(bytes(1), store.hash)
     for (const id of notBlockIds(good))
-      for (const task of [store.getBlocks([good, id as BlockId]), store.hasBlocks([id as BlockId])]) same((await faulty('InvalidId', task)).what, 'block')
+      for (const task of [store.getBlocks([good, id as BlockId]), store.hasBlocks([id as BlockId])])
+        same((await faulty('InvalidId', task)).what, 'block')
   },
 }

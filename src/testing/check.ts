@@ -1,11 +1,14 @@
 /** What the suites of this folder check with. It needs no test runner: what fails throws. */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { storeFaultText, type StoreFault } from '../store/index.ts'
+import { storeFaultText } from '../store/fault.ts'
+import type { StoreFault } from '../store/index.ts'
 
 /** One case of a suite: `it(name, run)`, in whatever runner. */
 export interface ContractCase {
+  /** What the case says, in words. */
   readonly name: string
+  /** Runs it. It throws if the contract is broken. */
   readonly run: () => Promise<void>
 }
 
@@ -17,10 +20,16 @@ export const done = async <T>(task: TaskEither<StoreFault, T>): Promise<T> => {
 }
 
 /** The fault that a task gives, which must have this tag. */
-export const faulty = async <Tag extends StoreFault['_tag']>(tag: Tag, task: TaskEither<StoreFault, unknown>): Promise<Extract<StoreFault, { _tag: Tag }>> => {
+export const faulty = async <Tag extends StoreFault['_tag']>(
+  tag: Tag,
+  task: TaskEither<StoreFault, unknown>,
+): Promise<Extract<StoreFault, { _tag: Tag }>> => {
   const answer = await task()
   if (!isLeft(answer)) throw new Error(`expected ${tag}, but it went well: ${show(answer.right)}`)
-  if (answer.left._tag !== tag) throw new Error(`expected ${tag}, found ${answer.left._tag}: ${storeFaultText(answer.left)}`, { cause: answer.left })
+  if (answer.left._tag !== tag)
+    throw new Error(`expected ${tag}, found ${answer.left._tag}: ${storeFaultText(answer.left)}`, {
+      cause: answer.left,
+    })
   if (storeFaultText(answer.left).length < 20) throw new Error(`${tag} has no sentence for people`)
   return answer.left as Extract<StoreFault, { _tag: Tag }> // its tag was compared
 }
@@ -37,16 +46,23 @@ export const holds = (condition: boolean, what: string): void => {
 const equal = (left: unknown, right: unknown): boolean => {
   if (Object.is(left, right)) return true
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false
-  if (left instanceof Uint8Array && right instanceof Uint8Array) return left.length === right.length && left.every((byte, index) => byte === right[index])
+  if (left instanceof Uint8Array && right instanceof Uint8Array)
+    return left.length === right.length && left.every((byte, index) => byte === right[index])
   if (Array.isArray(left) !== Array.isArray(right)) return false
   const keys = Object.keys(left)
   return (
     keys.length === Object.keys(right).length &&
-    keys.every((key) => Object.hasOwn(right, key) && equal((left as Record<string, unknown>)[key], (right as Record<string, unknown>)[key]))
+    keys.every(
+      (key) =>
+        Object.hasOwn(right, key) &&
+        equal((left as Record<string, unknown>)[key], (right as Record<string, unknown>)[key]),
+    )
   )
 }
 
 const show = (value: unknown): string => {
-  const text = JSON.stringify(value, (_key, inner: unknown) => (inner instanceof Uint8Array ? `${inner.length} bytes` : inner)) ?? String(value)
+  const text =
+    JSON.stringify(value, (_key, inner: unknown) => (inner instanceof Uint8Array ? `${inner.length} bytes` : inner)) ??
+    String(value)
   return text.length > 500 ? `${text.slice(0, 500)}…` : text
 }

@@ -1,23 +1,37 @@
 /** What a store must stand that one process alone can't do to it: other processes, and what crashes leave. */
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { verifyLog } from '../store/index.ts'
+import { followLog, verifyLog, type StoredRow } from '../store/index.ts'
 import { done, holds, same } from './check.ts'
 import type { Elsewhere, StorePlace } from './place.ts'
 
 const writers = 3
 const appends = 40
 
-/** Several processes append to one log, each as soon as it can: all rows are there, once, each writer's in its order. */
+/**
+ * Several processes append to one log, each as soon as it can: all rows are there, once, each writer's in its order, and a
+ * follower has them all.
+ */
 export const severalProcesses = async (place: StorePlace, elsewhere: Elsewhere): Promise<void> => {
   const store = await place.open()
   try {
     await done(store.create({ id: 'crowded' }))
+    const following = (async () => {
+      const followed: StoredRow[] = []
+      for await (const row of followLog(store, 'crowded')) if (followed.push(row) === writers * appends) return followed
+      return followed
+    })()
+    following.catch(() => {}) // looked at below; a writer that fails is said first
     await Promise.all(Array.from({ length: writers }, (_, writer) => runElsewhere(elsewhere, writer)))
     const rows = await done(store.read('crowded'))
     same(rows.length, writers * appends, 'the number of rows')
+    same(await following, rows, 'what a follower in this process had')
     for (let writer = 0; writer < writers; writer++) {
       const own = rows.map(({ body }) => body).filter((body) => body.startsWith(`${writer}:`))
-      same(own, Array.from({ length: appends }, (_, index) => `${writer}:${index}`), `the rows of writer ${writer}`)
+      same(
+        own,
+        Array.from({ length: appends }, (_, index) => `${writer}:${index}`),
+        `the rows of writer ${writer}`,
+      )
     }
     const verified = await verifyLog(store, 'crowded')()
     holds(!isLeft(verified), 'the log verifies')
@@ -59,7 +73,11 @@ export const afterWreck = async (place: StorePlace, index: number): Promise<void
     try {
       const { head } = await done(store.create({ id }))
       await done(store.append(id, { expected: head, rows: [{ kind: 'entry', body: wreck.name }] }))
-      same((await done(store.read('first'))).map(({ body }) => body), [wreck.name], `what is there after ${wreck.name}`)
+      same(
+        (await done(store.read('first'))).map(({ body }) => body),
+        [wreck.name],
+        `what is there after ${wreck.name}`,
+      )
     } finally {
       await store.close()()
     }

@@ -3,7 +3,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { verifyLog } from '../store/index.ts'
 import { done, faulty, same } from './check.ts'
 import { add, asStored, entry, headFor, logWith, someRows } from './rows.ts'
-import type { StoreCases } from './store-contract.ts'
+import type { StoreCases } from './store-cases.ts'
 
 export const forkCases: StoreCases = {
   'a fork has the head, the rows and the counts that the log had there, at every size': async (store) => {
@@ -12,7 +12,10 @@ export const forkCases: StoreCases = {
     for (let at = 0; at <= rows.length; at++) {
       const fork = await done(store.fork('a', { id: `at ${at}`, at, meta: { at } }))
       const shared = rows.slice(0, at)
-      same([fork.id, fork.head, fork.entries, fork.meta, fork.version], [`at ${at}`, headFor(shared, store.hash), shared.filter((row) => row.kind === 'entry').length, { at }, 1])
+      same(
+        [fork.id, fork.head, fork.entries, fork.meta, fork.version],
+        [`at ${at}`, headFor(shared, store.hash), shared.filter((row) => row.kind === 'entry').length, { at }, 1],
+      )
       same(await done(store.read(fork.id)), asStored(shared))
       await done(verifyLog(store, fork.id))
     }
@@ -49,7 +52,10 @@ export const forkCases: StoreCases = {
       same([fault.id, fault.size], ['a', 3])
     }
     same((await faulty('LogExists', store.fork('a', { id: 'a', at: 1 }))).id, 'a')
-    same((await done(store.list())).logs.map((log) => [log.id, log.head]), [['a', head]])
+    same(
+      (await done(store.list())).logs.map((log) => [log.id, log.head]),
+      [['a', head]],
+    )
   },
 
   'a removed log is gone, and nothing else': async (store) => {
@@ -60,7 +66,10 @@ export const forkCases: StoreCases = {
     await faulty('NoSuchLog', store.info('a'))
     await faulty('NoSuchLog', store.read('a'))
     await faulty('NoSuchLog', store.remove('a'))
-    same((await done(store.list())).logs.map((log) => log.id), ['b'])
+    same(
+      (await done(store.list())).logs.map((log) => log.id),
+      ['b'],
+    )
     same(await done(store.read('b')), asStored(rows))
   },
   'a log that is removed while it is read is read whole, or gone, and never said to be damaged': async (store) => {
@@ -70,7 +79,11 @@ export const forkCases: StoreCases = {
     await done(store.remove('a'))
     const answer = await reading
     if (isLeft(answer)) same(answer.left._tag, 'NoSuchLog')
-    else same(answer.right.map(({ body }) => body), rows.map(({ body }) => body))
+    else
+      same(
+        answer.right.map(({ body }) => body),
+        rows.map(({ body }) => body),
+      )
   },
   'the id of a removed log can be used again, for a log that knows nothing of the old one': async (store) => {
     const { head } = await logWith(store, 'a')

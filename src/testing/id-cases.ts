@@ -2,30 +2,95 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import { done, faulty, holds, same } from './check.ts'
 import { asStored, entry, headFor, logWith } from './rows.ts'
-import type { StoreCases } from './store-contract.ts'
+import type { StoreCases } from './store-cases.ts'
 
 /** All different, and all good. */
 const goodIds = [
-  'a', 'A', 'a ', ' a', '../../etc/passwd', '..', '/', 'C:\\x', "'; drop table logs; --", '"', '`', '\\', '%', '_', '*', '?', '$1', ':a', 'null', 'undefined', '0', '-1', '1e3', 'true',
-  '__proto__', 'constructor', 'toString', 'ключ', '日本語', '👩‍👩‍👧', '\u00E9', 'e\u0301', '\uFB01', '\u202Eabc', '\u200B', '\uFEFF', '\uFFFF', '\u{10FFFF}', 'x'.repeat(255), 'é'.repeat(127),
+  'a',
+  'A',
+  'a ',
+  ' a',
+  '../../etc/passwd',
+  '..',
+  '/',
+  'C:\\x',
+  "'; drop table logs; --",
+  '"',
+  '`',
+  '\\',
+  '%',
+  '_',
+  '*',
+  '?',
+  '$1',
+  ':a',
+  'null',
+  'undefined',
+  '0',
+  '-1',
+  '1e3',
+  'true',
+  '__proto__',
+  'constructor',
+  'toString',
+  'ключ',
+  '日本語',
+  '👩‍👩‍👧',
+  '\u00E9',
+  'e\u0301',
+  '\uFB01',
+  '\u202Eabc',
+  '\u200B',
+  '\uFEFF',
+  '\uFFFF',
+  '\u{10FFFF}',
+  'x'.repeat(255),
+  'é'.repeat(127),
 ]
 
-const badIds: readonly unknown[] = ['', '\0', 'a\0b', 'a\n', '\t', '\u007F', '\u0085', '\uD800', 'a\uDC00', 'x'.repeat(256), 'é'.repeat(128), 'x'.repeat(10_000), null, undefined, 1, {}, ['a']]
+const badIds: readonly unknown[] = [
+  '',
+  '\0',
+  'a\0b',
+  'a\n',
+  '\t',
+  '\u007F',
+  '\u0085',
+  '\uD800',
+  'a\uDC00',
+  'x'.repeat(256),
+  'é'.repeat(128),
+  'x'.repeat(10_000),
+  null,
+  undefined,
+  1,
+  {},
+  ['a'],
+]
 
 export const idCases: StoreCases = {
   'ids are any text without control characters, and never the same for two texts': async (store) => {
     for (const id of goodIds) await logWith(store, id, [entry(id)])
     for (const id of goodIds) same((await done(store.read(id)))[0]?.body, id)
-    same((await done(store.list({ limit: 1000 }))).logs.map((log) => log.id), goodIds.toReversed())
+    same(
+      (await done(store.list({ limit: 1000 }))).logs.map((log) => log.id),
+      goodIds.toReversed(),
+    )
     for (const id of goodIds.slice(0, 20)) await done(store.remove(id))
     same((await done(store.list({ limit: 1000 }))).logs.length, goodIds.length - 20)
   },
   'operation ids likewise': async (store) => {
     const { head } = await logWith(store, 'a')
     let expected = head
-    for (const operation of goodIds) expected = (await done(store.append('a', { expected, rows: [entry(operation)], operation }))).head
-    for (const [from, operation] of goodIds.entries()) same((await done(store.append('a', { expected, rows: [entry(operation)], operation }))).from, from)
-    for (const operation of badIds.filter((id) => id !== undefined)) same((await faulty('InvalidId', store.append('a', { expected, rows: [], operation: operation as string }))).what, 'operation')
+    for (const operation of goodIds)
+      expected = (await done(store.append('a', { expected, rows: [entry(operation)], operation }))).head
+    for (const [from, operation] of goodIds.entries())
+      same((await done(store.append('a', { expected, rows: [entry(operation)], operation }))).from, from)
+    for (const operation of badIds.filter((id) => id !== undefined))
+      same(
+        (await faulty('InvalidId', store.append('a', { expected, rows: [], operation: operation as string }))).what,
+        'operation',
+      )
   },
   'a bad id is refused by every method': async (store) => {
     const { head } = await logWith(store, 'a')
@@ -46,7 +111,10 @@ export const idCases: StoreCases = {
       const scope = store.scoped(id)
       holds(!isRight(scope) && scope.left._tag === 'InvalidId' && scope.left.what === 'scope', 'it is no scope either')
     }
-    same((await done(store.list())).logs.map((log) => log.id), ['a'])
+    same(
+      (await done(store.list())).logs.map((log) => log.id),
+      ['a'],
+    )
   },
   'a scope sees its own logs and blocks, and no others': async (_store, place) => {
     const names = ['one', 'two', 'ONE', 'one ', '%', '../one', '\u00E9', 'e\u0301']
@@ -61,7 +129,13 @@ export const idCases: StoreCases = {
     const [id] = await done(first.putBlocks([block]))
     same(await done(second.hasBlocks([id as never])), [false])
     same(await done(second.getBlocks([id as never])), [undefined])
-    await faulty('MissingBlock', second.append('a', { expected: headFor([entry('of 1')], second.hash), rows: [{ kind: 'entry', body: 'x', blocks: [id as never] }] }))
+    await faulty(
+      'MissingBlock',
+      second.append('a', {
+        expected: headFor([entry('of 1')], second.hash),
+        rows: [{ kind: 'entry', body: 'x', blocks: [id as never] }],
+      }),
+    )
     await done(second.putBlocks([block]))
     await done(first.remove('a'))
     same((await done(first.list())).logs, [])

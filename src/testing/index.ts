@@ -1,6 +1,8 @@
 export { blockContract, type BlockPlace } from './block-contract.ts'
 export type { ContractCase } from './check.ts'
 export { keyValueContract, type KeyValuePlace } from './key-value-contract.ts'
+export { injectFaults, type FaultPlan, type Faults, type Medium, type Strike, type Struck } from './faults.ts'
+export { faultyDriver } from './faulty-driver.ts'
 export type { Elsewhere, StorePlace, Wreck } from './place.ts'
 export { storeContract } from './store-contract.ts'
 export { modelContract, type ModelPlace, type ModelScene } from './model-contract.ts'

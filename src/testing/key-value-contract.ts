@@ -1,10 +1,12 @@
 /** The suite that every key-value store must pass which is to keep blocks. */
+import type { BlockId } from '../proof/index.ts'
 import { keyValueBlocks, removeBlocks, type BlockStore, type KeyValueStore } from '../store/index.ts'
 import { blockContract, bytes, casesOn } from './block-contract.ts'
-import { done, same, type ContractCase } from './check.ts'
+import { done, faulty, same, type ContractCase } from './check.ts'
 
 /** Where the suite runs: a store that is empty at first. */
 export interface KeyValuePlace {
+  /** The key-value store that is tested, empty at first. */
   readonly store: KeyValueStore
   /** Clean up. */
   readonly leave?: () => Promise<void>
@@ -33,8 +35,16 @@ const deletes = (store: KeyValueStore): store is Required<KeyValueStore> => stor
 
 const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<void>>> = {
   'values come back byte for byte, in the order of the keys, undefined where there is none': async (store) => {
-    const [empty, every, long] = [new Uint8Array(0), Uint8Array.from({ length: 256 }, (_, index) => index), bytes(300_000)]
-    await store.mset([['k/empty', empty], ['k/every', every], ['k/long', long]])
+    const [empty, every, long] = [
+      new Uint8Array(0),
+      Uint8Array.from({ length: 256 }, (_, index) => index),
+      bytes(300_000),
+    ]
+    await store.mset([
+      ['k/empty', empty],
+      ['k/every', every],
+      ['k/long', long],
+    ])
     same(await got(store, ['k/long', 'k/none', 'k/empty', 'k/long', 'k/every']), [long, undefined, empty, long, every])
   },
   'empty batches are fine': async (store) => {
@@ -47,18 +57,36 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     same(await got(store, entries.map(([key]) => key).toReversed()), entries.map(([, value]) => value).toReversed())
   },
   'writing again replaces': async (store) => {
-    await store.mset([['again', bytes(10, 1)], ['other', bytes(10, 2)]])
+    await store.mset([
+      ['again', bytes(10, 1)],
+      ['other', bytes(10, 2)],
+    ])
     await store.mset([['again', bytes(5, 3)]])
     await store.mset([['again', bytes(5, 3)]])
     same(await got(store, ['again', 'other']), [bytes(5, 3), bytes(10, 2)])
   },
   'keys that look alike are others': async (store) => {
-    const keys = ['p/a', 'p/A', 'p/a/', 'p/a/b', 'p%2Fa', 'p%2fa', 'p_a', 'p-a', 'p/__proto__', 'constructor', `p/${'x'.repeat(990)}`]
+    const keys = [
+      'p/a',
+      'p/A',
+      'p/a/',
+      'p/a/b',
+      'p%2Fa',
+      'p%2fa',
+      'p_a',
+      'p-a',
+      'p/__proto__',
+      'constructor',
+      `p/${'x'.repeat(990)}`,
+    ]
     await store.mset(keys.map((key, index) => [key, bytes(8, index)] as const))
-    same(await got(store, keys), keys.map((_, index) => bytes(8, index)))
+    same(
+      await got(store, keys),
+      keys.map((_, index) => bytes(8, index)),
+    )
     same(await got(store, ['p', 'p/', '__proto__', 'toString']), [undefined, undefined, undefined, undefined])
   },
-  'the bytes that were given and those that were got are the caller\'s own': async (store) => {
+  "the bytes that were given and those that were got are the caller's own": async (store) => {
     const mine = bytes(50)
     await store.mset([['mine', mine]])
     mine.fill(0)
@@ -67,10 +95,18 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     same(await got(store, ['mine']), [bytes(50)])
   },
   'writers at the same time lose nothing of each other': async (store) => {
-    const writers = Array.from({ length: 8 }, (_, writer) => Array.from({ length: 50 }, (_, index) => [`w/${writer}/${index}`, bytes(30, writer * 50 + index)] as const))
+    const writers = Array.from({ length: 8 }, (_, writer) =>
+      Array.from({ length: 50 }, (_, index) => [`w/${writer}/${index}`, bytes(30, writer * 50 + index)] as const),
+    )
     await Promise.all(writers.map((entries) => store.mset(entries)))
     const all = writers.flat()
-    same(await got(store, all.map(([key]) => key)), all.map(([, value]) => value))
+    same(
+      await got(
+        store,
+        all.map(([key]) => key),
+      ),
+      all.map(([, value]) => value),
+    )
   },
   'what is deleted by prefix is what begins so, and nothing else': async (store) => {
     if (!deletes(store)) return
@@ -81,15 +117,34 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     await store.deletePrefix('nothing/begins/so/')
     same(await got(store, [...gone, ...kept]), [...gone.map(() => undefined), ...kept.map(() => bytes(4))])
   },
+  'a block that was damaged is not there until it is put again': async (store) => {
+    const blocks = keyValueBlocks(store, { prefix: 'own' })
+    const [id] = await done(blocks.putBlocks([bytes(300)]))
+    await store.mset([[`own/default/${id}`, bytes(300, 1)]])
+    await faulty('DamagedBlock', blocks.getBlocks([id as BlockId]))
+    same(await done(blocks.hasBlocks([id as BlockId])), [false])
+    await done(blocks.putBlocks([bytes(300)]))
+    same(await done(blocks.hasBlocks([id as BlockId])), [true])
+    same(await done(blocks.getBlocks([id as BlockId])), [bytes(300)])
+  },
   'blocks of one scope are not those of another': async (store) => {
     const scopes = ['a', 'a/b', 'A', '..', '*', 'ä', 'a%2Fb']
     const blocks = scopes.map((scope) => keyValueBlocks(store, { scope, keysPerCall: 3 }))
-    const ids = await done((blocks[0] as BlockStore).putBlocks(Array.from({ length: 10 }, (_, index) => bytes(10, index))))
-    for (const [index, of] of blocks.entries()) same(await done(of.hasBlocks(ids)), ids.map(() => index === 0))
+    const ids = await done(
+      (blocks[0] as BlockStore).putBlocks(Array.from({ length: 10 }, (_, index) => bytes(10, index))),
+    )
+    for (const [index, of] of blocks.entries())
+      same(
+        await done(of.hasBlocks(ids)),
+        ids.map(() => index === 0),
+      )
     if (!deletes(store)) return
     await done((blocks[1] as BlockStore).putBlocks([bytes(10)]))
     await done(removeBlocks(store, { scope: 'a' }))
-    same(await done((blocks[0] as BlockStore).hasBlocks(ids)), ids.map(() => false))
+    same(
+      await done((blocks[0] as BlockStore).hasBlocks(ids)),
+      ids.map(() => false),
+    )
     same(await done((blocks[1] as BlockStore).hasBlocks(ids.slice(0, 1))), [true])
   },
 }

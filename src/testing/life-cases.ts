@@ -1,10 +1,10 @@
 /** Opening, closing, and what is there afterwards. */
 import { isRight } from 'fp-ts/lib/Either.js'
-import type { BlockId } from '../message/index.ts'
+import type { BlockId } from '../proof/index.ts'
 import { verifyLog, type Store } from '../store/index.ts'
 import { done, faulty, holds, same } from './check.ts'
 import { add, asStored, entry, headFor, logWith, someRows } from './rows.ts'
-import type { StoreCases } from './store-contract.ts'
+import type { StoreCases } from './store-cases.ts'
 
 const everyMethod = (store: Store) => [
   store.create({ id: 'b' }),
@@ -19,6 +19,12 @@ const everyMethod = (store: Store) => [
   store.putBlocks([]),
   store.getBlocks([]),
   store.hasBlocks([]),
+  store.watch('a', () => {}),
+  store.lease('a', { holder: 'h', ttl: 1000 }),
+  store.renew('a', { number: 1, ttl: 1000 }),
+  store.release('a', 1),
+  store.requestStop('a'),
+  store.leaseOf('a'),
 ]
 
 export const lifeCases: StoreCases = {
@@ -71,7 +77,10 @@ export const lifeCases: StoreCases = {
     same((await done(again.info('a'))).head, headFor([...rows, entry('op'), entry('more')], again.hash))
     for (const id of ['a', 'b']) await done(verifyLog(again, id))
     await done(again.create({ id: 'c' }))
-    same((await done(again.list())).logs.map((log) => log.id), ['c', 'b', 'a'])
+    same(
+      (await done(again.list())).logs.map((log) => log.id),
+      ['c', 'b', 'a'],
+    )
     await done(again.close())
   },
 }

@@ -17,12 +17,19 @@ import { holds, same, type ContractCase } from './check.ts'
  */
 export type ModelScene = 'text' | 'calls' | 'cut' | 'fails' | 'hangs'
 
+/** Where the suite for models runs. */
 export interface ModelPlace {
+  /** A model that answers by this script, however it does it. */
   readonly model: Model
+  /** Clean up. */
   readonly leave?: () => Promise<void>
 }
 
-export const modelContract = (name: string, make: (scene: ModelScene) => Promise<ModelPlace>): readonly ContractCase[] =>
+/** The suite that every model passes: cases for any test runner. */
+export const modelContract = (
+  name: string,
+  make: (scene: ModelScene) => Promise<ModelPlace>,
+): readonly ContractCase[] =>
   cases.map(({ title, scene, work }) => ({
     name: `${name}: ${title}`,
     run: async () => {
@@ -43,12 +50,22 @@ interface ModelCase {
 
 const asking = (...messages: readonly Message[]): ModelRequest => ({
   messages: mend([user('Say it.'), ...messages]).messages,
-  tools: [{ name: 'read', description: 'Read a file.', parameters: { type: 'object', properties: { path: { type: 'string' } } } }],
+  tools: [
+    {
+      name: 'read',
+      description: 'Read a file.',
+      parameters: { type: 'object', properties: { path: { type: 'string' } } },
+    },
+  ],
   stablePrefix: 0,
   parameters: {},
 })
 
-const heard = async (model: Model, request: ModelRequest = asking(), signal: AbortSignal = new AbortController().signal): Promise<readonly ModelEvent[]> => {
+const heard = async (
+  model: Model,
+  request: ModelRequest = asking(),
+  signal: AbortSignal = new AbortController().signal,
+): Promise<readonly ModelEvent[]> => {
   const events: ModelEvent[] = []
   for await (const event of model.stream(request, signal)) events.push(event)
   return events
@@ -60,7 +77,8 @@ const finishOf = (events: readonly ModelEvent[]): Extract<ModelEvent, { type: 'f
   return last
 }
 
-const textIn = (events: readonly ModelEvent[]): string => events.map((event) => (event.type === 'text_delta' ? event.text : '')).join('')
+const textIn = (events: readonly ModelEvent[]): string =>
+  events.map((event) => (event.type === 'text_delta' ? event.text : '')).join('')
 
 const failureOf = async (work: Promise<unknown>): Promise<unknown> => {
   try {
@@ -119,10 +137,22 @@ const cases: readonly ModelCase[] = [
       const { message, reason } = finishOf(events)
       const calls = toolCallsOf(message)
       same(reason, 'tool_calls')
-      same(calls.map(({ name, arguments: args }) => [name, JSON.parse(args)]), [['read', { path: 'a' }], ['read', {}]])
+      same(
+        calls.map(({ name, arguments: args }) => [name, JSON.parse(args)]),
+        [
+          ['read', { path: 'a' }],
+          ['read', {}],
+        ],
+      )
       same(new Set(calls.map(({ id }) => id)).size, 2, 'the number of ids')
-      const ended = events.flatMap((event) => (event.type === 'block_end' && event.part.type === 'tool_call' ? [[event.part.id, event.part.arguments]] : []))
-      same(ended, calls.map(({ id, arguments: args }) => [id, args]), 'the calls in the blocks')
+      const ended = events.flatMap((event) =>
+        event.type === 'block_end' && event.part.type === 'tool_call' ? [[event.part.id, event.part.arguments]] : [],
+      )
+      same(
+        ended,
+        calls.map(({ id, arguments: args }) => [id, args]),
+        'the calls in the blocks',
+      )
     },
   },
   {
@@ -167,7 +197,12 @@ const cases: readonly ModelCase[] = [
         }
       })()
       // Thrown or ended: either is an end. That it comes at all is what counts.
-      await Promise.race([listening.catch(() => undefined), new Promise((_, reject) => setTimeout(() => reject(new Error('the stream went on for 5 s after it was aborted')), 5000))])
+      await Promise.race([
+        listening.catch(() => undefined),
+        new Promise((_, reject) =>
+          setTimeout(() => reject(new Error('the stream went on for 5 s after it was aborted')), 5000),
+        ),
+      ])
       holds(!events.some(({ type }) => type === 'finish'), 'an aborted answer is none')
     },
   },

@@ -1,12 +1,23 @@
 /** Rows for the cases, and what must become of them. */
-import type { Hash } from '../digest/index.ts'
-import { treeRoot } from '../proof/index.ts'
-import { rowLeaf, type Append, type Appended, type Head, type LogInfo, type Row, type Store, type StoredRow } from '../store/index.ts'
+import { treeRoot, type Hash } from '../proof/index.ts'
+import {
+  rowLeaf,
+  type Append,
+  type Appended,
+  type Head,
+  type LogInfo,
+  type Row,
+  type Store,
+  type StoredRow,
+} from '../store/index.ts'
 import { done } from './check.ts'
 
 export const entry = (body: string): Row => ({ kind: 'entry', body })
 
 export const note = (body: string): Row => ({ kind: 'note', body })
+
+/** A row with a time, and with a salt where one is given. */
+export const timed = (row: Row, at: number, salt?: string): Row => ({ ...row, at, ...(salt !== undefined && { salt }) })
 
 /** So many rows with different texts, every third a note. */
 export const someRows = (count: number, text = 'row'): Row[] =>
@@ -14,12 +25,25 @@ export const someRows = (count: number, text = 'row'): Row[] =>
 
 /** The rows as they must come back, from the definition of a position and of an index. */
 export const asStored = (rows: readonly Row[]): StoredRow[] =>
-  rows.map(({ kind, body }, position) => ({ position, kind, index: rows.slice(0, position).filter((row) => row.kind === kind).length, body }))
+  rows.map(({ kind, body, at, salt }, position) => ({
+    position,
+    kind,
+    index: rows.slice(0, position).filter((row) => row.kind === kind).length,
+    body,
+    ...(at !== undefined && { at }),
+    ...(salt !== undefined && { salt }),
+  }))
 
 /** The head that a log of these rows must have. */
 export const headFor = (rows: readonly Row[], hash: Hash): Head => ({
   size: rows.length,
-  root: Array.from(treeRoot(rows.map((row) => rowLeaf(row, hash)), hash), (byte) => byte.toString(16).padStart(2, '0')).join(''),
+  root: Array.from(
+    treeRoot(
+      rows.map((row) => rowLeaf(row, hash)),
+      hash,
+    ),
+    (byte) => byte.toString(16).padStart(2, '0'),
+  ).join(''),
 })
 
 /** A log with these rows, appended at once. */
@@ -30,5 +54,9 @@ export const logWith = async (store: Store, id: string, rows: readonly Row[] = [
 }
 
 /** Append at whatever the head is. */
-export const add = async (store: Store, id: string, rows: readonly Row[], more: Partial<Append> = {}): Promise<Appended> =>
-  done(store.append(id, { expected: (await done(store.info(id))).head, rows, ...more }))
+export const add = async (
+  store: Store,
+  id: string,
+  rows: readonly Row[],
+  more: Partial<Append> = {},
+): Promise<Appended> => done(store.append(id, { expected: (await done(store.info(id))).head, rows, ...more }))

@@ -1,10 +1,10 @@
 /** Blocks and logs: shared, and kept as long as somebody speaks of them. */
-import type { BlockId } from '../message/index.ts'
-import { blockIdOf, type Row } from '../store/index.ts'
+import { blockIdOf, type BlockId } from '../proof/index.ts'
+import { type Row } from '../store/index.ts'
 import { bytes, notBlockIds } from './block-contract.ts'
 import { done, faulty, same } from './check.ts'
 import { add, asStored, entry, logWith } from './rows.ts'
-import type { StoreCases } from './store-contract.ts'
+import type { StoreCases } from './store-cases.ts'
 
 const speaking = (body: string, ...blocks: BlockId[]): Row => ({ kind: 'entry', body, blocks })
 
@@ -12,7 +12,15 @@ export const spokenCases: StoreCases = {
   'no row speaks of what is no block id': async (store) => {
     const good = blockIdOf(bytes(1), store.hash)
     for (const id of notBlockIds(good))
-      same((await faulty('InvalidId', store.append('a', { expected: { size: 0, root: '' }, rows: [speaking('x', id as BlockId)] }))).what, 'block')
+      same(
+        (
+          await faulty(
+            'InvalidId',
+            store.append('a', { expected: { size: 0, root: '' }, rows: [speaking('x', id as BlockId)] }),
+          )
+        ).what,
+        'block',
+      )
   },
   'blocks are stored with the rows that speak of them, or not at all': async (store) => {
     const { head } = await logWith(store, 'a')
@@ -25,7 +33,9 @@ export const spokenCases: StoreCases = {
     same(await done(store.getBlocks([id])), [block])
     same(await done(store.read('a')), asStored(append.rows))
   },
-  'a block that is there already can be given again, by one log after another and by several at once': async (store) => {
+  'a block that is there already can be given again, by one log after another and by several at once': async (
+    store,
+  ) => {
     const block = bytes(70)
     const id = blockIdOf(block, store.hash)
     const given = { rows: [speaking('x', id)], blocks: [block] }
@@ -39,13 +49,24 @@ export const spokenCases: StoreCases = {
     const { head } = await logWith(store, 'a')
     const [there] = (await done(store.putBlocks([bytes(5)]))) as [BlockId]
     const missing = blockIdOf(bytes(6), store.hash)
-    same((await faulty('MissingBlock', store.append('a', { expected: head, rows: [speaking('x', there), speaking('y', missing)] }))).ids, [missing])
+    same(
+      (
+        await faulty(
+          'MissingBlock',
+          store.append('a', { expected: head, rows: [speaking('x', there), speaking('y', missing)] }),
+        )
+      ).ids,
+      [missing],
+    )
     same((await done(store.info('a'))).head, head)
     await done(store.append('a', { expected: head, rows: [speaking('x', there)] }))
   },
   'a block that no row speaks of is not appended in silence': async (store) => {
     const { head } = await logWith(store, 'a')
-    const fault = await faulty('UnusedBlock', store.append('a', { expected: head, rows: [entry('x')], blocks: [bytes(5)] }))
+    const fault = await faulty(
+      'UnusedBlock',
+      store.append('a', { expected: head, rows: [entry('x')], blocks: [bytes(5)] }),
+    )
     same(fault.ids, [blockIdOf(bytes(5), store.hash)])
     same((await done(store.info('a'))).head, head)
   },

@@ -10,23 +10,21 @@
  * }))
  *   it(name, run)
  */
-import type { Store } from '../store/index.ts'
 import { appendCases } from './append-cases.ts'
 import { spokenCases } from './spoken-cases.ts'
 import { blockCases } from './block-contract.ts'
 import type { ContractCase } from './check.ts'
 import { afterWreck, severalProcesses } from './crowd.ts'
+import { anyFault, everyFault } from './fault-cases.ts'
+import { followCases } from './follow-cases.ts'
 import { forkCases } from './fork-cases.ts'
 import { idCases } from './id-cases.ts'
+import { leaseCases } from './lease-cases.ts'
 import { lifeCases } from './life-cases.ts'
 import { listCases } from './list-cases.ts'
 import type { StorePlace } from './place.ts'
 import { readCases } from './read-cases.ts'
-
-/** A case as it is written: it gets a store on an empty place, and the place. */
-export type StoreCase = (store: Store, place: StorePlace) => Promise<void>
-
-export type StoreCases = Readonly<Record<string, StoreCase>>
+import { timeCases } from './time-cases.ts'
 
 /** The cases of the suite. Each makes places of its own, so they may run side by side. */
 export const storeContract = (name: string, makePlace: () => Promise<StorePlace>): readonly ContractCase[] => {
@@ -38,7 +36,19 @@ export const storeContract = (name: string, makePlace: () => Promise<StorePlace>
       await place.leave?.()
     }
   }
-  const cases = Object.entries({ ...appendCases, ...readCases, ...listCases, ...forkCases, ...blockCases, ...spokenCases, ...idCases, ...lifeCases }).map(([title, work]) => ({
+  const cases = Object.entries({
+    ...appendCases,
+    ...timeCases,
+    ...readCases,
+    ...listCases,
+    ...forkCases,
+    ...blockCases,
+    ...spokenCases,
+    ...idCases,
+    ...followCases,
+    ...leaseCases,
+    ...lifeCases,
+  }).map(([title, work]) => ({
     name: `${name}: ${title}`,
     run: () =>
       onPlace(async (place) => {
@@ -53,7 +63,18 @@ export const storeContract = (name: string, makePlace: () => Promise<StorePlace>
   return [
     ...cases,
     // Where a place can't do these it has nothing to fail at.
-    { name: `${name}: several processes append to one log`, run: () => onPlace(async (place) => place.elsewhere && severalProcesses(place, place.elsewhere)) },
+    {
+      name: `${name}: several processes append to one log`,
+      run: () => onPlace(async (place) => place.elsewhere && severalProcesses(place, place.elsewhere)),
+    },
+    {
+      name: `${name}: whatever step fails, nothing is half, lost or doubled, and reads tell what is there`,
+      run: () => onPlace(everyFault),
+    },
+    {
+      name: `${name}: steps that fail at random, by seed: nothing is half, lost or doubled`,
+      run: () => onPlace(anyFault),
+    },
     {
       name: `${name}: what a crash leaves in an empty place is no hindrance`,
       run: async () => {

@@ -1,28 +1,15 @@
-/** What is wrong with the calls of a thread's history. It is told, never repaired: whose history it is decides. */
+/** Problems with the calls of a thread's history. They are reported and never repaired: the owner of the history decides. */
 
-/** Where in the history an item stands. */
-export interface ItemPlace {
-  readonly callId: string
-  readonly index: number
-}
-
-export type ThreadProblem =
-  /** A call that no later item answers. */
-  | (ItemPlace & { readonly _tag: 'DanglingCall' })
-  /** A call with an id that an earlier call (at `first`) has. */
-  | (ItemPlace & { readonly _tag: 'DuplicateCall'; readonly first: number })
-  /** An output for a call that has one already (at `first`). */
-  | (ItemPlace & { readonly _tag: 'DuplicateOutput'; readonly first: number })
-  /** An output for which there is no earlier call. */
-  | (ItemPlace & { readonly _tag: 'OrphanOutput' })
+import type { ThreadProblem } from './fault.ts'
 
 /**
- * Every dangling, duplicate and orphan call id, in the order of the history. Items of other types than
- * `tool_call_item` and `tool_call_output_item` are passed over.
+ * List every dangling, duplicate and orphan call id.
  *
  * Cost    one pass
+ * @param history the items; it ignores items other than `tool_call_item` and `tool_call_output_item`
+ * @returns the problems, in the order of the history; frozen, and empty if there are none
  * @example
- * checkThread([{ type: 'tool_call_output_item', callId: 'c1' }]) // => [{ _tag: 'OrphanOutput', callId: 'c1', index: 0 }]
+ * checkThread([{ type: 'tool_call_output_item', callId: 'c1' }]) // [{ _tag: 'OrphanOutput', callId: 'c1', index: 0 }]
  */
 export const checkThread = (history: readonly unknown[]): readonly ThreadProblem[] => {
   const problems: ThreadProblem[] = []
@@ -33,29 +20,16 @@ export const checkThread = (history: readonly unknown[]): readonly ThreadProblem
     const call = calls.get(callId)
     if (item.type === 'tool_call_item') {
       if (call !== undefined) problems.push({ _tag: 'DuplicateCall', callId, index, first: call.index })
-      if (call !== undefined && call.output === undefined) problems.push({ _tag: 'DanglingCall', callId, index: call.index })
+      if (call !== undefined && call.output === undefined)
+        problems.push({ _tag: 'DanglingCall', callId, index: call.index })
       calls.set(callId, { index, output: undefined })
     } else if (call === undefined) problems.push({ _tag: 'OrphanOutput', callId, index })
     else if (call.output === undefined) call.output = index
     else problems.push({ _tag: 'DuplicateOutput', callId, index, first: call.output })
   }
-  for (const [callId, { index, output }] of calls) if (output === undefined) problems.push({ _tag: 'DanglingCall', callId, index })
+  for (const [callId, { index, output }] of calls)
+    if (output === undefined) problems.push({ _tag: 'DanglingCall', callId, index })
   return Object.freeze(problems.toSorted((a, b) => a.index - b.index).map((problem) => Object.freeze(problem)))
-}
-
-/** A problem as a sentence for people. */
-export const threadProblemText = (problem: ThreadProblem): string => {
-  const id = JSON.stringify(problem.callId)
-  switch (problem._tag) {
-    case 'DanglingCall':
-      return `the call ${id} at index ${problem.index} has no output`
-    case 'DuplicateCall':
-      return `the call at index ${problem.index} has the id ${id} of the call at index ${problem.first}`
-    case 'DuplicateOutput':
-      return `the output at index ${problem.index} answers the call ${id}, which index ${problem.first} has answered`
-    case 'OrphanOutput':
-      return `the output at index ${problem.index} answers the call ${id}, which is not made before it`
-  }
 }
 
 interface CallItem {

@@ -2,33 +2,56 @@
  * Between thread items and messages, so that a thread can become a history and back.
  *
  * What an item says beyond the message model (a `rawItem`, fields of the application's, whether arguments were text or
- * a value) is kept in the `meta.aioc` of its part. What a message says beyond the items (pictures, reasoning, names)
- * rides along whole, as `rawItem: { indelible: message }` on the first of its items. So both ways are lossless.
+ * a value) is kept in the `meta.aioc` of its part. An item of an unknown type becomes a `provider` part and comes back
+ * as it was. What a message says beyond the items (pictures, reasoning, names) is carried by the first of its items, in
+ * `rawItem.indelible`, without anything that the items say themselves: who redacts an item redacts the message.
  */
 import { isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { describe, jsonEqual, NotJson, snapshot, type Json, type JsonObject } from '../json/index.ts'
-import { decodeMessage, isText, type CodecFault, type Message, type Meta, type Part, type ToolResultPart } from '../message/index.ts'
+import {
+  decodeMessage,
+  isText,
+  type Message,
+  type Meta,
+  type Part,
+  type ResultPart,
+  type ToolResultPart,
+} from '../message/index.ts'
+import { type CodecFault } from '../codecs/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import type { ThreadItem } from './item.ts'
 
 const format = 'aioc'
 
 /**
- * The messages of a thread's history, frozen, or a fault that names the place. A call joins the assistant's message
- * that it follows directly, so that parallel calls stand in one message, where providers want them.
+ * Decode the items of a thread into messages.
+ *
+ * A call joins the assistant's message that it directly follows, so that parallel calls stand in one message, where
+ * providers want them. An item of an unknown type (an approval, a handoff) joins the message of the assistant or the
+ * tool that it follows, as a `provider` part; `encodeThread` gives it back unchanged.
  *
  * Cost    O(everything in the items)
+ * @param history the items, plain JSON data; a field that is `undefined` counts as absent
+ * @returns the messages, frozen; or a fault that names the item and what was expected there
  * @example
  * decodeThread([{ type: 'message', role: 'user', content: 'hello' }]) // right([user('hello')])
  */
 export const decodeThread = (history: readonly unknown[]): Either<CodecFault, readonly Message[]> => {
-  if (!Array.isArray(history)) return left({ _tag: 'UnexpectedWire', format, path: [], expected: 'an array of items', found: describe(history) })
+  if (!Array.isArray(history))
+    return left({ _tag: 'UnexpectedWire', format, path: [], expected: 'an array of items', found: describe(history) })
   const items: Item[] = []
   for (let position = 0; position < history.length; position++) {
     try {
       const item = snapshot(withoutUndefined(history[position])) as Json
       const problem = problemOf(item)
-      if (problem !== undefined) return left({ _tag: 'UnexpectedWire', format, path: [position, ...problem.path], expected: problem.expected, found: problem.found })
+      if (problem !== undefined)
+        return left({
+          _tag: 'UnexpectedWire',
+          format,
+          path: [position, ...problem.path],
+          expected: problem.expected,
+          found: problem.found,
+        })
       items.push(item as Item)
     } catch (error) {
       // What is no NotJson was thrown by a trap or a getter of the item's own.
@@ -40,20 +63,27 @@ export const decodeThread = (history: readonly unknown[]): Either<CodecFault, re
 }
 
 /**
- * The items of messages: plain objects, the application's to keep.
+ * Encode messages as the items of a thread.
+ *
+ * `decodeThread` gives equal messages for them. A text stands in its item only: if you redact or change the `content`
+ * of an item, the decoded message has the changed text.
  *
  * Cost    O(everything in the messages), twice
+ * @param messages an array or a view of messages
+ * @returns a new array of plain objects that you own
+ * @example
+ * encodeThread([user('hello')]) // [{ type: 'message', role: 'user', content: 'hello' }]
  */
 export const encodeThread = (messages: Sequence<Message>): ThreadItem[] => {
   const history: Item[] = []
-  let open = false // whether a call would join the message before
+  let open: Open // what the next item could join
   for (const message of messages) {
     const items = itemsOf(message)
     const [again, ...others] = messagesOf(items)
-    const exact = others.length === 0 && jsonEqual(again as unknown as Json, message as unknown as Json)
-    const alone: boolean = exact && !(open && items[0]?.type === 'tool_call_item')
-    history.push(...(alone ? items : carrying(message, items)))
-    open = alone && message.role === 'assistant'
+    const exact = others.length === 0 && jsonEqual((again ?? null) as unknown as Json, message as unknown as Json)
+    const alone: boolean = exact && !joins(items[0], open)
+    history.push(...(alone ? items : carrying(message)))
+    open = alone ? openOf(message) : undefined
   }
   return history
 }
@@ -61,27 +91,62 @@ export const encodeThread = (messages: Sequence<Message>): ThreadItem[] => {
 /** An item as JSON, with whatever fields it has beside those of its type. */
 type Item = ThreadItem & JsonObject
 
+/** Who spoke last, where an item may still join the message. */
+type Open = 'assistant' | 'tool' | undefined
+
+const openOf = ({ role }: Message): Open => (role === 'assistant' || role === 'tool' ? role : undefined)
+
+/** Whether an item becomes a part of the message before it. Approvals stand between a call and its result. */
+const joins = (item: Item | undefined, open: Open): boolean =>
+  item !== undefined &&
+  open !== undefined &&
+  (isKnown(item) ? open === 'assistant' && item.type === 'tool_call_item' : true)
+
 const messagesOf = (items: readonly Item[]): readonly Message[] => {
   const messages: Message[] = []
-  let open = false
-  for (let index = 0; index < items.length; ) {
+  let open: Open
+  for (let index = 0; index < items.length;) {
     const item = items[index] as Item
     const carried = carriedBy(items, index)
     const before = messages.at(-1)
     if (carried !== undefined) {
-      messages.push(carried)
-      index += itemsOf(carried).length
+      messages.push(carried.message)
+      index += carried.items
     } else {
-      if (open && before !== undefined && item.type === 'tool_call_item') messages[messages.length - 1] = { ...before, content: [...before.content, partOf(item)] }
+      if (before !== undefined && joins(item, open)) messages[messages.length - 1] = joined(before, item)
       else messages.push({ role: roleOf(item), content: [partOf(item)] })
       index += 1
     }
-    open = carried === undefined && messages.at(-1)?.role === 'assistant'
+    const last = messages.at(-1)
+    open = carried === undefined && last !== undefined ? openOf(last) : undefined
   }
   return snapshot(messages) as readonly Message[]
 }
 
-const roleOf = (item: Item): Message['role'] => (item.type === 'message' ? item.role : item.type === 'tool_call_item' ? 'assistant' : 'tool')
+/** Beside a result nothing may stand in a message: it would keep the next result from following its call. */
+const joined = (message: Message, item: Item): Message =>
+  message.role === 'tool'
+    ? following(message, [...followersOf(message), item])
+    : { ...message, content: [...message.content, partOf(item)] }
+
+/** The items of unknown types that follow the results of a message. */
+const followersOf = ({ role, meta }: Message): readonly Item[] => {
+  const { after } = asObject(meta?.[format])
+  return role === 'tool' && Array.isArray(after) && after.every(isUnknownItem) ? (after as readonly Item[]) : []
+}
+
+/** The message with other items that follow it. */
+const following = (message: Message, after: readonly Item[]): Message => {
+  const { meta = {}, ...others } = message
+  const { [format]: own, ...owners } = meta
+  const { after: _, ...rest } = asObject(own)
+  const kept = { ...rest, ...(after.length > 0 && { after }) }
+  const all: Meta = { ...owners, ...(Object.keys(kept).length > 0 && { [format]: kept }) }
+  return { ...others, ...(Object.keys(all).length > 0 && { meta: all }) }
+}
+
+const roleOf = (item: Item): Message['role'] =>
+  item.type === 'message' ? item.role : item.type === 'tool_call_output_item' ? 'tool' : 'assistant'
 
 const partOf = (item: Item): Part => {
   switch (item.type) {
@@ -91,14 +156,27 @@ const partOf = (item: Item): Part => {
       const { callId, name, arguments: given } = item
       const how = given === undefined ? 'absent' : typeof given === 'string' ? undefined : 'value'
       const text = typeof given === 'string' ? given : given === undefined ? '' : JSON.stringify(given)
-      return { type: 'tool_call', id: callId, name, arguments: text, ...metaOf(item, ['type', 'callId', 'name', 'arguments'], how && { arguments: how }) }
+      return {
+        type: 'tool_call',
+        id: callId,
+        name,
+        arguments: text,
+        ...metaOf(item, ['type', 'callId', 'name', 'arguments'], how && { arguments: how }),
+      }
     }
     case 'tool_call_output_item': {
       const { callId, output } = item
       const text = typeof output === 'string' ? output : JSON.stringify(output)
       const how = output === undefined || typeof output === 'string' ? undefined : { output: 'value' }
-      return { type: 'tool_result', callId, content: output === undefined ? [] : [{ type: 'text', text }], ...metaOf(item, ['type', 'callId', 'output'], how) }
+      return {
+        type: 'tool_result',
+        callId,
+        content: output === undefined ? [] : [{ type: 'text', text }],
+        ...metaOf(item, ['type', 'callId', 'output'], how),
+      }
     }
+    default:
+      return { type: 'provider', provider: format, raw: item }
   }
 }
 
@@ -108,38 +186,175 @@ const metaOf = (item: Item, known: readonly string[], how?: JsonObject | ''): { 
   return Object.keys(others).length === 0 ? {} : { meta: { [format]: others } }
 }
 
-/** The items that say of a message what items can say. At least one. */
-const itemsOf = (message: Message): readonly Item[] => {
-  const role = message.role === 'developer' ? 'system' : message.role === 'tool' ? 'user' : message.role
-  const items: Item[] = []
-  for (const part of message.content) {
-    const { arguments: argued, output: given, ...others } = asObject(part.meta?.[format])
-    if (part.type === 'tool_call') {
+/** The items that say of a message what items can say. */
+const itemsOf = (message: Message): readonly Item[] => [
+  ...message.content.flatMap((part) => itemOf(part, itemRole(message)) ?? []),
+  ...followersOf(message),
+]
+
+const itemRole = ({ role }: Message): 'user' | 'assistant' | 'system' =>
+  role === 'developer' ? 'system' : role === 'tool' ? 'user' : role
+
+/** The item of a part; undefined, if items have no word for it. */
+const itemOf = (part: Part, role: 'user' | 'assistant' | 'system'): Item | undefined => {
+  const { arguments: argued, output: given, ...others } = asObject(part.meta?.[format])
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return { type: 'message', role, content: part.text, ...others }
+    case 'tool_call': {
       const value = argued === 'value' ? parsed(part.arguments) : part.arguments
-      items.push({ type: 'tool_call_item', callId: part.id, name: part.name, ...(argued !== 'absent' && { arguments: value }), ...others })
-    } else if (part.type === 'tool_result') {
+      return {
+        type: 'tool_call_item',
+        callId: part.id,
+        name: part.name,
+        ...(argued !== 'absent' && { arguments: value }),
+        ...others,
+      }
+    }
+    case 'tool_result': {
       const text = textOf(part)
       const output = given === 'value' ? parsed(text) : text
-      items.push({ type: 'tool_call_output_item', callId: part.callId, ...(part.content.length > 0 && { output }), ...others })
-    } else if (part.type === 'text' || part.type === 'refusal') items.push({ type: 'message', role, content: part.text, ...others })
+      return {
+        type: 'tool_call_output_item',
+        callId: part.callId,
+        ...(part.content.length > 0 && { output }),
+        ...others,
+      }
+    }
+    case 'provider': {
+      return part.provider === format && isUnknownItem(part.raw) ? (part.raw as Item) : undefined
+    }
+    default:
+      return undefined
   }
-  return items.length > 0 ? items : [{ type: 'message', role, content: '' }]
 }
 
-/** The same items, with the message itself on the first. */
-const carrying = (message: Message, [first, ...rest]: readonly Item[]): readonly Item[] => [{ ...(first as Item), rawItem: { indelible: message } } as unknown as Item, ...rest]
+/**
+ * A message without what its items say: the form in which the first of them carries it. Each part is there whole, or
+ * is what an item lacks of it.
+ */
+interface Carried {
+  readonly role: Message['role']
+  readonly id?: string
+  readonly name?: string
+  readonly meta?: Meta
+  readonly parts: readonly ({ readonly part: Part } | { readonly item: string; readonly lacks: JsonObject })[]
+  /** How many items of unknown types follow its own. */
+  readonly after?: number
+}
 
-/** The message that rides on an item; undefined if there is none, or the items have been changed since. */
-const carriedBy = (items: readonly Item[], index: number): Message | undefined => {
-  const carried = asObject(items[index]?.rawItem as Json | undefined)['indelible']
-  if (carried === undefined) return undefined
+/** The items of a message, the first of them carrying what they can't say. */
+const carrying = (message: Message): readonly Item[] => {
+  const followers = followersOf(message)
+  const { content, ...others } = followers.length > 0 ? following(message, []) : message
+  const role = itemRole(message)
+  const items: Item[] = []
+  const parts = content.map((part): Carried['parts'][number] => {
+    const item = itemOf(part, role)
+    if (item === undefined) return { part }
+    items.push(item)
+    return { item: item.type, lacks: lacking(part, item, items.length === 1) }
+  })
+  // An item that is not known stays as it is: it carries nothing.
+  if (items[0] === undefined || !isKnown(items[0])) items.unshift({ type: 'message', role, content: '' })
+  const [first, ...rest] = items
+  const carried: Carried = { ...others, parts, ...(followers.length > 0 && { after: followers.length }) }
+  return [{ ...(first as Item), rawItem: { indelible: carried } } as unknown as Item, ...rest, ...followers]
+}
+
+/** What of a part is not in its item. The first item has no place for a `rawItem` of its own. */
+const lacking = (part: Part, item: Item, isFirst: boolean): JsonObject => {
+  const { rawItem: _, ...bare } = item
+  const said = asObject(partOf((isFirst ? bare : item) as Item) as unknown as Json)
+  const lacks: { [field: string]: Json } = {}
+  for (const [field, value] of Object.entries(part as unknown as JsonObject)) {
+    if (Object.hasOwn(said, field) && jsonEqual(said[field] as Json, value)) continue
+    lacks[field] = part.type === 'tool_result' && field === 'content' ? (part.content.map(withoutText) as never) : value
+  }
+  return lacks
+}
+
+/** A text of a result says how long it is, and not what it is: that is in the item's output. */
+const withoutText = (part: ResultPart): JsonObject => {
+  if (!isText(part)) return part as unknown as JsonObject
+  const { text, ...others } = part
+  return { ...others, length: text.length }
+}
+
+/** The message that an item carries, with the texts of it and of those after it; undefined if it carries none. */
+const carriedBy = (
+  items: readonly Item[],
+  index: number,
+): { readonly message: Message; readonly items: number } | undefined => {
+  const first = items[index]
+  if (first === undefined || !isKnown(first)) return undefined
+  const carried = asObject(asObject(first.rawItem as Json | undefined)['indelible'])
+  if (Object.hasOwn(carried, 'content')) return carriedWhole(items, index, carried)
+  const { parts, after, ...others } = carried
+  if (!Array.isArray(parts)) return undefined
+  const saying = (parts as readonly Json[]).map(asObject).find((part) => Object.hasOwn(part, 'item'))
+  let at = index + (saying !== undefined && isKnown(saying, 'item') ? 0 : 1)
+  const content: Json[] = []
+  for (const each of (parts as readonly Json[]).map(asObject)) {
+    if (each['part'] !== undefined) content.push(each['part'])
+    else {
+      const item = items[at]
+      if (item === undefined || item.type !== each['item']) return undefined
+      const { rawItem: _, ...bare } = item
+      content.push(filled(partOf((at === index ? bare : item) as Item), asObject(each['lacks'])))
+      at += 1
+    }
+  }
+  const message = decodeMessage({ ...others, content })
+  if (!isRight(message)) return undefined
+  const followers = items.slice(at, at + (typeof after === 'number' ? after : 0))
+  if (!followers.every((item) => isUnknownItem(item))) return undefined
+  return {
+    message: followers.length > 0 ? following(message.right, followers) : message.right,
+    items: at + followers.length - index,
+  }
+}
+
+/** A part of what its item says and of what that lacks. */
+const filled = (said: Part, lacks: JsonObject): Json => {
+  const { content, ...others } = lacks
+  const part = { ...(said as unknown as JsonObject), ...others }
+  if (said.type !== 'tool_result' || !Array.isArray(content)) return part
+  const text = textOf(said)
+  const slots = (content as readonly Json[]).map(asObject).filter((slot) => typeof slot['length'] === 'number')
+  const isWhole = slots.reduce((sum, slot) => sum + (slot['length'] as number), 0) === text.length
+  let from = 0
+  const parts = (content as readonly Json[]).map((each): Json => {
+    const { length, ...slot } = asObject(each)
+    if (typeof length !== 'number') return each
+    // An output that was changed stands in the first of its texts.
+    const to = isWhole ? from + length : text.length
+    const own = { text: text.slice(from, to) }
+    from = to
+    return Object.assign(slot, own)
+  })
+  return { ...part, content: parts }
+}
+
+/** As 0.2 carried it: the whole message, which counts for as long as its items are as they were. */
+const carriedWhole = (items: readonly Item[], index: number, carried: JsonObject): ReturnType<typeof carriedBy> => {
   const message = decodeMessage(carried)
   if (!isRight(message)) return undefined
-  const expected = carrying(message.right, itemsOf(message.right))
-  return jsonEqual(items.slice(index, index + expected.length), expected) ? message.right : undefined
+  const own = itemsOf(message.right)
+  const [first, ...rest] = own.length > 0 ? own : [{ type: 'message', role: itemRole(message.right), content: '' }]
+  const expected = [{ ...first, rawItem: { indelible: message.right } }, ...rest] as unknown as Json
+  const length = rest.length + 1
+  return jsonEqual(items.slice(index, index + length) as Json, expected)
+    ? { message: message.right, items: length }
+    : undefined
 }
 
-const textOf = ({ content }: ToolResultPart): string => content.filter(isText).map(({ text }) => text).join('')
+const textOf = ({ content }: ToolResultPart): string =>
+  content
+    .filter(isText)
+    .map(({ text }) => text)
+    .join('')
 
 /** The value that a text is the JSON of; the text itself, if somebody has changed it to what is none. */
 const parsed = (text: string): Json => {
@@ -150,11 +365,15 @@ const parsed = (text: string): Json => {
   }
 }
 
-const asObject = (value: Json | undefined): JsonObject => (typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {})
+const asObject = (value: Json | undefined): JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value) ? (value as JsonObject) : {}
 
 /** What is undefined in an item is not there. */
 const withoutUndefined = (item: unknown): unknown =>
-  typeof item === 'object' && item !== null && Object.getPrototypeOf(item) === Object.prototype && Object.values(item).includes(undefined)
+  typeof item === 'object' &&
+  item !== null &&
+  Object.getPrototypeOf(item) === Object.prototype &&
+  Object.values(item).includes(undefined)
     ? Object.fromEntries(Object.entries(item).filter(([, value]) => value !== undefined))
     : item
 
@@ -171,17 +390,36 @@ const texts: { readonly [type: string]: readonly string[] } = {
 }
 const roles = ['user', 'assistant', 'system']
 
+const isKnown = (item: JsonObject, field = 'type'): boolean => {
+  const type = item[field]
+  return typeof type === 'string' && Object.hasOwn(texts, type)
+}
+
+const isUnknownItem = (value: Json): boolean => {
+  const item = asObject(value)
+  return typeof item['type'] === 'string' && !isKnown(item)
+}
+
 const problemOf = (item: Json): Problem | undefined => {
-  if (typeof item !== 'object' || item === null || Array.isArray(item)) return { path: [], expected: 'an object', found: described(item) }
+  if (typeof item !== 'object' || item === null || Array.isArray(item))
+    return { path: [], expected: 'an object', found: described(item) }
   const { type, role } = item as JsonObject
-  if (typeof type !== 'string' || !Object.hasOwn(texts, type)) return { path: ['type'], expected: `one of ${Object.keys(texts).join(', ')}`, found: described(type) }
+  if (typeof type !== 'string') return { path: ['type'], expected: 'a string', found: described(type) }
+  if (!isKnown(item as JsonObject)) return undefined
   for (const name of texts[type] ?? []) {
     const value = (item as JsonObject)[name]
     if (typeof value !== 'string') return { path: [name], expected: 'a string', found: described(value) }
   }
-  if (type === 'message' && !(typeof role === 'string' && roles.includes(role))) return { path: ['role'], expected: `one of ${roles.join(', ')}`, found: described(role) }
+  if (type === 'message' && !(typeof role === 'string' && roles.includes(role)))
+    return { path: ['role'], expected: `one of ${roles.join(', ')}`, found: described(role) }
   return undefined
 }
 
 const described = (value: Json | undefined): string =>
-  value === undefined ? 'nothing' : Array.isArray(value) ? 'an array' : typeof value === 'object' && value !== null ? 'an object' : JSON.stringify(value).slice(0, 40)
+  value === undefined
+    ? 'nothing'
+    : Array.isArray(value)
+      ? 'an array'
+      : typeof value === 'object' && value !== null
+        ? 'an object'
+        : JSON.stringify(value).slice(0, 40)

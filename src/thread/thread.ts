@@ -7,8 +7,9 @@ import type { Message } from '../message/index.ts'
 import { encodeThread } from './codec.ts'
 import type { ThreadItem } from './item.ts'
 
-/** Anything with a history in it. */
+/** Any object with a history in it. */
 export interface Thread {
+  /** The items, oldest first. */
   readonly history: readonly unknown[]
 }
 
@@ -16,17 +17,19 @@ export interface Thread {
 export type ItemOf<T extends Thread> = T['history'][number]
 
 /**
- * A result that is there: one with a `history` of the thread's items, or (where those can be a `ThreadItem`) one with
+ * A finished result: one with a `history` of the thread's items, or (if a `ThreadItem` is assignable to them) one with
  * the `messages` and the `stopReason` of a run of this library.
  *
- * A promise or a stream has not got there yet, also where it has a `history` already: wait for it, and give what it
- * ended with.
+ * A promise or a stream is not finished, even if it has a `history`: wait for it, and pass what it ended with.
  */
-export type FinishedResult<Item> = NotRunning & ({ readonly history: readonly Item[] } | (ThreadItem extends Item ? FinishedRun : never))
+export type FinishedResult<Item> = NotRunning &
+  ({ readonly history: readonly Item[] } | (ThreadItem extends Item ? FinishedRun : never))
 
-/** What a run of this library ended with, as far as it matters here. */
+/** The result of a run of this library, as far as it matters here. */
 export interface FinishedRun {
+  /** Every message of the run, the seed included. */
   readonly messages: readonly Message[]
+  /** Why the run ended. A running one has none. */
   readonly stopReason: unknown
 }
 
@@ -36,29 +39,48 @@ interface NotRunning {
 }
 
 /**
- * The same thread with another history: every other own property is kept (symbols, accessors and what is not enumerable
- * too), and so is the prototype. The copy of a frozen thread is not frozen. Private fields (`#name`) can't be copied.
+ * Replace the history of a thread.
+ *
+ * Keeps the prototype and every other own property: symbols, accessors and properties that are not enumerable too. The
+ * copy of a frozen thread is not frozen. Private fields (`#name`) are not copied.
  *
  * Cost    O(own properties + items)
+ * @param thread the thread; it is not changed
+ * @param history the new items; the array is copied
+ * @returns a new thread of the same type
+ * @example
+ * replaceThreadHistory({ id: 't1', history: [] }, items) // { id: 't1', history: [...items] }
  */
 export const replaceThreadHistory = <T extends Thread>(thread: T, history: readonly ItemOf<T>[]): T => {
   const properties = Object.getOwnPropertyDescriptors(thread) as { [key: PropertyKey]: PropertyDescriptor }
-  if (Object.isFrozen(thread)) for (const key of Reflect.ownKeys(properties)) properties[key] = thawed(properties[key] as PropertyDescriptor)
+  if (Object.isFrozen(thread))
+    for (const key of Reflect.ownKeys(properties)) properties[key] = thawed(properties[key] as PropertyDescriptor)
   properties['history'] = { value: [...history], writable: true, enumerable: true, configurable: true }
   // The one cast: all of T's own properties, on T's prototype.
   return Object.create(Object.getPrototypeOf(thread) as object | null, properties) as T
 }
 
 /**
- * The same thread with the history of a finished result. The messages of a run of this library become thread items.
+ * Replace the history of a thread by that of a finished result. Messages of a run of this library become thread items.
  *
  * Cost    O(own properties + items)
- * Throws  TypeError, if the result has neither: an Either, a promise, a run that has not ended
+ * @param thread the thread; it is not changed
+ * @param result an object with `history`, or the result of a run
+ * @returns a new thread of the same type
+ * @throws TypeError if the result has neither `history` nor `messages`: an Either, a promise, a run that has not ended
+ * @example
+ * applyRunResultHistory(thread, await runner.run(agent, thread.history))
  */
 export const applyRunResultHistory = <T extends Thread>(thread: T, result: FinishedResult<ItemOf<T>>): T => {
-  const { history, messages } = (Object(result) as unknown) as { readonly history?: readonly ItemOf<T>[]; readonly messages?: readonly Message[] }
+  const { history, messages } = Object(result) as unknown as {
+    readonly history?: readonly ItemOf<T>[]
+    readonly messages?: readonly Message[]
+  }
   if (Array.isArray(history)) return replaceThreadHistory(thread, history)
-  if (!Array.isArray(messages)) throw new TypeError(`applyRunResultHistory takes a result with \`history\`, or with the \`messages\` of a run that has ended (of an Either, its \`right\`), not ${describe(result)}`)
+  if (!Array.isArray(messages))
+    throw new TypeError(
+      `applyRunResultHistory takes a result with \`history\`, or with the \`messages\` of a run that has ended (of an Either, its \`right\`), not ${describe(result)}`,
+    )
   // The cast: messages are in the type only where a ThreadItem is an item of T.
   return replaceThreadHistory(thread, encodeThread(messages) as readonly ItemOf<T>[])
 }

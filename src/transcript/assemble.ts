@@ -1,11 +1,12 @@
 /** From the events of a whole file to one transcript. */
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import type { CodecFault, Message } from '../message/index.ts'
+import type { CodecFault } from '../codecs/index.ts'
+import type { Message } from '../message/index.ts'
 import { rangeDigest, type Note } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { TranscriptEvent } from './event.ts'
 import type { Range, Summary } from './line-format.ts'
-import type { Damage, PlacedNote, Transcript, TranscriptFormat, TranscriptLoss } from './transcript.ts'
+import type { Damage, PlacedNote, RowMoment, Transcript, TranscriptFormat, TranscriptLoss } from './transcript.ts'
 
 /**
  * The transcript that the events of `readTranscriptStream` make, all of them: what `readTranscript` gives.
@@ -15,13 +16,15 @@ import type { Damage, PlacedNote, Transcript, TranscriptFormat, TranscriptLoss }
 export const assembleTranscript = (events: readonly TranscriptEvent[]): Either<CodecFault, Transcript> => {
   const last = events.at(-1)
   if (last?.type === 'fault') return left(last.fault)
-  if (last?.type !== 'end' || events[0]?.type !== 'start') throw new Error('the events of a transcript end with `end` or `fault`')
+  if (last?.type !== 'end' || events[0]?.type !== 'start')
+    throw new Error('the events of a transcript end with `end` or `fault`')
   const { format } = events[0]
   const isDropped = inRanges(last.dropped)
 
   const messages: Message[] = []
   const items: number[] = [] // those of the messages
   const pages: (PageKind | undefined)[] = []
+  const moments: (RowMoment | undefined)[] = []
   const notes: PlacedNote[] = []
   const losses: TranscriptLoss[] = []
   const damage: Damage[] = []
@@ -33,11 +36,29 @@ export const assembleTranscript = (events: readonly TranscriptEvent[]): Either<C
       messages.push(event.message)
       items.push(event.item)
       pages.push(event.page)
-    } else if (event.type === 'note') notes.push(freeze({ position: messages.length, note: event.note }))
-    else for (const note of summaryNotes(format, event.summary, messages, items)) notes.push(freeze({ position: messages.length, note: freeze(note) }))
+      moments.push(event.moment && freeze(event.moment))
+    } else if (event.type === 'note') {
+      const moment = event.moment && { moment: freeze(event.moment) }
+      notes.push(freeze({ position: messages.length, note: event.note, ...moment }))
+    } else if (event.type === 'summary')
+      for (const note of summaryNotes(format, event.summary, messages, items))
+        notes.push(freeze({ position: messages.length, note: freeze(note) }))
   }
   const { origin, count, pick } = last
-  return right(freeze({ format, messages: freeze(messages), pages: pages.every((page) => page !== undefined) && format === 'indelible' ? freeze(pages) : undefined, notes: freeze(notes), origin, losses: freeze(losses), damage: freeze(damage.toSorted((a, b) => a.line - b.line)), count, pick }))
+  return right(
+    freeze({
+      format,
+      messages: freeze(messages),
+      pages: pages.every((page) => page !== undefined) && format === 'indelible' ? freeze(pages) : undefined,
+      ...(moments.some((moment) => moment !== undefined) && { moments: freeze(moments) }),
+      notes: freeze(notes),
+      origin,
+      losses: freeze(losses),
+      damage: freeze(damage.toSorted((a, b) => a.line - b.line)),
+      count,
+      pick,
+    }),
+  )
 }
 
 /** A test for numbers that are asked in ascending order. */
@@ -51,7 +72,12 @@ const inRanges = (ranges: readonly Range[]): ((value: number) => boolean) => {
 }
 
 /** A summary as a note with its range and the digest of it, after what else the source says of the summary. */
-const summaryNotes = (format: TranscriptFormat, { text, before, beside }: Summary, messages: readonly Message[], items: readonly number[]): readonly Note[] => {
+const summaryNotes = (
+  format: TranscriptFormat,
+  { text, before, beside }: Summary,
+  messages: readonly Message[],
+  items: readonly number[],
+): readonly Note[] => {
   const found = items.findIndex((item) => item >= before)
   const to = found === -1 ? messages.length : found
   if (to === 0) return [{ type: 'application', namespace: format, content: freeze({ ...beside, summary: text }) }]

@@ -9,20 +9,41 @@
  * Source  observed files of versions 1.0 to 2.1; the format is undocumented and changes. code.claude.com/docs/en/sessions
  */
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import { fieldsBeside, isObject, objectAt, stringAt, Unexpected, type Json, type JsonObject } from '../json/index.ts'
-import { decodeResponse } from '../message/anthropic/index.ts'
-import { codecFaultText, codecs, textOf, type CodecFault, type Decoded, type Message } from '../message/index.ts'
+import { difference, fieldsBeside, isObject, objectAt, Unexpected, type Json, type JsonObject } from '../json/index.ts'
+import { decodeRecorded, decodeResponse } from '../codecs/anthropic/index.ts'
+import { type CodecFault, type Decoded } from '../codecs/index.ts'
+import { codecFaultText } from '../codecs/fault.ts'
+import { textOf, type Message } from '../message/index.ts'
 import { EntryTree } from './entry-tree.ts'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
 import { count, textIn } from './origin.ts'
+import { withBeside, withOthers } from './beside.ts'
+import { unknownLine } from './unknown-line.ts'
 
 const format = 'claude-code'
 
 /** Kinds of lines that say nothing of the conversation. They are counted. */
 const bookkeeping: ReadonlySet<unknown> = new Set([
-  'agent-color', 'agent-name', 'agent-setting', 'ai-title', 'attribution-snapshot', 'content-replacement', 'cost-state', 'custom-title',
-  'file-history-delta', 'file-history-snapshot', 'last-prompt', 'mode', 'permission-mode', 'pr-link', 'progress', 'queue-operation', 'summary', 'tag',
-  'task-summary', 'worktree-state',
+  'agent-color',
+  'agent-name',
+  'agent-setting',
+  'ai-title',
+  'attribution-snapshot',
+  'content-replacement',
+  'cost-state',
+  'custom-title',
+  'file-history-delta',
+  'file-history-snapshot',
+  'last-prompt',
+  'mode',
+  'permission-mode',
+  'pr-link',
+  'progress',
+  'queue-operation',
+  'summary',
+  'tag',
+  'task-summary',
+  'worktree-state',
 ])
 const spoken: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system', 'attachment', 'compact_boundary'])
 
@@ -30,7 +51,8 @@ export const claudeCode: LineFormat = {
   format,
   matches: (entry) =>
     (spoken.has(entry['type']) && 'uuid' in entry && ('parentUuid' in entry || 'sessionId' in entry)) ||
-    (bookkeeping.has(entry['type']) && ['sessionId', 'leafUuid', 'snapshot', 'messageId'].some((field) => field in entry)),
+    (bookkeeping.has(entry['type']) &&
+      ['sessionId', 'leafUuid', 'snapshot', 'messageId'].some((field) => field in entry)),
   reader: (sink) => new Reader(sink),
 }
 
@@ -62,29 +84,39 @@ class Reader implements LineReader {
   }
 
   read(entry: JsonObject, line: number): void {
-    const type = stringAt(entry['type'], ['type'])
+    const { type } = entry
     const { origin } = this.#sink
     origin.time(entry['timestamp'])
     if (type === 'custom-title') origin.title = textIn(entry, 'customTitle') ?? origin.title
     if (type === 'summary') origin.title ??= textIn(entry, 'summary')
     const isSpoken = spoken.has(type)
-    if (!isSpoken && !bookkeeping.has(type)) throw new Unexpected(['type'], 'a kind of line that is known', type)
+    const unknown = isSpoken || bookkeeping.has(type) ? undefined : unknownLine(format, entry, line, this.#sink)
     const id = textIn(entry, 'uuid')
     if (id === undefined) {
       if (isSpoken) throw new Unexpected(['uuid'], 'a string', entry['uuid'])
-      return this.#sink.aside(type)
+      return unknown === undefined ? this.#sink.aside(type as string) : this.#hold(unknown)
     }
     const index = this.#place(entry, id, line)
-    if (conversationOf(this.#tree.mark(index)) !== this.#sink.pick) return this.#sink.aside('line of another conversation')
+    if (conversationOf(this.#tree.mark(index)) !== this.#sink.pick)
+      return this.#sink.aside('line of another conversation')
+    if (unknown !== undefined) return this.#hold(unknown) // of no branch: it is kept wherever it stands
     if (isSpoken) this.#leaf = index
-    this.#readPlaced(type, entry, line, index)
+    this.#readPlaced(type as string, entry, line, index)
   }
 
   end(): ReturnType<LineReader['end']> {
     this.#flush()
     const tree = this.#tree
-    const isResultOf = (index: number, keeps: (index: number) => boolean): boolean => isResult(tree.mark(index)) && keeps(tree.parent(index))
-    return { count: this.#tips.length, dropped: tree.dropped(tree.path(this.#leaf), (count) => this.#sink.origin.aside('item of another branch', count), isResultOf) }
+    const isResultOf = (index: number, keeps: (index: number) => boolean): boolean =>
+      isResult(tree.mark(index)) && keeps(tree.parent(index))
+    return {
+      count: this.#tips.length,
+      dropped: tree.dropped(
+        tree.path(this.#leaf),
+        (count) => this.#sink.origin.aside('item of another branch', count),
+        isResultOf,
+      ),
+    }
   }
 
   /** Put an entry into the tree. */
@@ -93,8 +125,14 @@ class Reader implements LineReader {
     if (this.#usual === undefined) {
       this.#usual = only(entry, repeated)
       this.#startsAside = entry['isSidechain'] === true
-      const { sessionId: _id, version, ...metadata } = this.#usual
-      Object.assign(this.#sink.origin, { metadata, ...(typeof version === 'string' && { version }), id: textIn(entry, 'sessionId') })
+      const { origin } = this.#sink
+      origin.version = textIn(entry, 'version')
+      origin.id = textIn(entry, 'sessionId')
+      origin.metadata =
+        fieldsBeside(this.#usual, [
+          ...(origin.version === undefined ? [] : ['version']),
+          ...(origin.id === undefined ? [] : ['sessionId']),
+        ]) ?? {}
     }
     const named = textIn(entry, 'parentUuid') ?? textIn(entry, 'logicalParentUuid')
     const parent = named === undefined ? undefined : tree.find(named)
@@ -103,7 +141,10 @@ class Reader implements LineReader {
     const conversation = isAside ? ofParent || Math.max(1, this.#tips.length) : 0
     const before = this.#tips[conversation]
     if (named !== undefined && parent === undefined && before !== undefined)
-      this.#sink.damage(line, `has the parent ${JSON.stringify(named)}, which is not before it: read as following the entry before it`)
+      this.#sink.damage(
+        line,
+        `has the parent ${JSON.stringify(named)}, which is not before it: read as following the entry before it`,
+      )
     const follows = named === undefined ? -1 : isAside && ofParent === 0 ? -1 : (parent ?? before ?? -1)
     const index = tree.add(id, follows, conversation * 2 + (holdsResults(entry) ? 1 : 0))
     this.#tips[conversation] = index
@@ -123,22 +164,29 @@ class Reader implements LineReader {
       case 'system':
       case 'compact_boundary':
       case 'attachment':
-        return this.#hold(() => this.#tree.hold(index, this.#sink.note(line, { type: 'application', namespace: format, content: entry })))
+        return this.#hold(() =>
+          this.#tree.hold(index, this.#sink.note(line, { type: 'application', namespace: format, content: entry })),
+        )
       default:
         return this.#sink.aside(type)
     }
   }
 
   #readUser(entry: JsonObject): readonly Message[] {
-    const decoded = codecs.anthropic.decode([entry['message'] ?? null])
+    const decoded = decodeRecorded([entry['message'] ?? null])
     if (isLeft(decoded)) throw unexpected(decoded.left, 1)
-    return decoded.right.messages.map((message, index) => (index === 0 ? this.#withEnvelope(message, entry) : message))
+    return decoded.right.messages.map((message, index) =>
+      index === 0 ? withBeside(message, format, this.#envelope(entry)) : message,
+    )
   }
 
   #readSummary(messages: readonly Message[], entry: JsonObject, line: number, index: number): void {
     this.#flush()
-    const beside = fieldsBeside(entry, ['message']) ?? {}
-    this.#tree.hold(index, this.#sink.summary(line, { text: messages.map(textOf).join('\n'), before: this.#sink.items, beside }))
+    const text = messages.map(textOf).join('\n')
+    const { message } = entry
+    const said = isObject(message) ? difference(message, { role: 'user', content: text }) : undefined
+    const beside = { ...fieldsBeside(entry, ['message']), ...(said && { message: said }) }
+    this.#tree.hold(index, this.#sink.summary(line, { text, before: this.#sink.items, beside }))
   }
 
   /** A line of an answer: of the one that is being read, or of a new one. */
@@ -165,9 +213,14 @@ class Reader implements LineReader {
       if (isObject(usage)) origin.usage(usedOf(usage))
       const decoded = answer(pieces)
       if (!isLeft(decoded)) {
-        const others = pieces.slice(1).map(({ entry }) => only(entry, ['uuid', 'parentUuid', 'timestamp']))
-        const messages = decoded.right.messages.map((message) => this.#withEnvelope(message, first.entry, others))
-        this.#put(messages, first.line, pieces.map(({ index }) => index))
+        const [own, ...others] = pieces.map((piece) => this.#beside(piece, pieces))
+        const beside = withOthers(own ?? {}, others)
+        const messages = decoded.right.messages.map((message) => withBeside(message, format, beside))
+        this.#put(
+          messages,
+          first.line,
+          pieces.map(({ index }) => index),
+        )
       }
     }
     for (const write of held) write()
@@ -185,17 +238,46 @@ class Reader implements LineReader {
     else this.#held.push(write)
   }
 
-  /** A message with what its line says beside it, but for what all lines say. */
-  #withEnvelope(message: Message, entry: JsonObject, others: readonly JsonObject[] = []): Message {
-    const own = Object.entries(entry).filter(([field, value]) => field !== 'message' && field !== 'type' && this.#usual?.[field] !== value)
-    return { ...message, meta: { ...message.meta, [format]: { ...Object.fromEntries(own), ...(others.length > 0 && { others }) } } }
+  /** What a line says beside its message, but for what all lines say. */
+  #envelope(entry: JsonObject): JsonObject {
+    const own = Object.entries(entry).filter(
+      ([field, value]) => field !== 'message' && field !== 'type' && this.#usual?.[field] !== value,
+    )
+    return Object.fromEntries(own)
+  }
+
+  /**
+   * What a line of an answer says beside its content: of its envelope what the first line does not say, and under
+   * `message` what the last line, whose word the answer has, says otherwise.
+   */
+  #beside({ entry, message }: Piece, pieces: readonly Piece[]): JsonObject {
+    const first = pieces[0] as Piece
+    const last = pieces.at(-1) as Piece
+    const envelope = this.#envelope(entry)
+    const own =
+      entry === first.entry ? envelope : { ...only(entry, placing), ...difference(envelope, first.entry, placing) }
+    const said = difference(message, last.message, ['content'])
+    return { ...own, ...(said && { message: said }) }
   }
 }
 
 /** What every line repeats. */
-const repeated = ['sessionId', 'version', 'cwd', 'gitBranch', 'userType', 'entrypoint', 'isSidechain', 'agentId'] as const
+const repeated = [
+  'sessionId',
+  'version',
+  'cwd',
+  'gitBranch',
+  'userType',
+  'entrypoint',
+  'isSidechain',
+  'agentId',
+] as const
 
-const only = (entry: JsonObject, fields: readonly string[]): JsonObject => Object.fromEntries(Object.entries(entry).filter(([field]) => fields.includes(field)))
+/** Where a line stands: what every line of an answer says for itself. */
+const placing = ['uuid', 'parentUuid', 'timestamp'] as const
+
+const only = (entry: JsonObject, fields: readonly string[]): JsonObject =>
+  Object.fromEntries(Object.entries(entry).filter(([field]) => fields.includes(field)))
 
 /** The mark of an entry: its conversation, doubled, and whether it is only results. */
 const conversationOf = (mark: number): number => mark >> 1
@@ -203,22 +285,36 @@ const isResult = (mark: number): boolean => mark % 2 === 1
 
 const holdsResults = ({ type, message }: JsonObject): boolean => {
   const content = type === 'user' && isObject(message) ? message['content'] : undefined
-  return Array.isArray(content) && content.length > 0 && (content as readonly Json[]).every((block) => isObject(block) && block['type'] === 'tool_result')
+  return (
+    Array.isArray(content) &&
+    content.length > 0 &&
+    (content as readonly Json[]).every((block) => isObject(block) && block['type'] === 'tool_result')
+  )
 }
 
 /** The answer that lines make together: the blocks of all, and the last word on everything else. */
 const answer = (pieces: readonly Piece[]): Either<CodecFault, Decoded> => {
-  const content = pieces.flatMap(({ message }) => (typeof message['content'] === 'string' ? [{ type: 'text', text: message['content'] }] : (message['content'] ?? [])))
+  const content = pieces.flatMap(({ message }) =>
+    typeof message['content'] === 'string' ? [{ type: 'text', text: message['content'] }] : (message['content'] ?? []),
+  )
   return decodeResponse({ ...pieces.at(-1)?.message, content })
 }
 
 const usedOf = (usage: JsonObject): Parameters<Sink['origin']['usage']>[0] => {
-  const { input_tokens: input, output_tokens: output, cache_read_input_tokens: cacheRead, cache_creation_input_tokens: cacheWrite } = usage
+  const {
+    input_tokens: input,
+    output_tokens: output,
+    cache_read_input_tokens: cacheRead,
+    cache_creation_input_tokens: cacheWrite,
+  } = usage
   return { input: count(input) + count(cacheRead) + count(cacheWrite), output, cacheRead, cacheWrite }
 }
 
 /** A codec's fault, as seen from the line. */
 const unexpected = (fault: CodecFault, steps: number): Unexpected => {
-  if (fault._tag !== 'UnexpectedWire') return new Unexpected(['message'], `readable (${codecFaultText(fault)})`, undefined)
-  return Object.assign(new Unexpected(['message', ...fault.path.slice(steps)], fault.expected, undefined), { found: fault.found })
+  if (fault._tag !== 'UnexpectedWire')
+    return new Unexpected(['message'], `readable (${codecFaultText(fault)})`, undefined)
+  return Object.assign(new Unexpected(['message', ...fault.path.slice(steps)], fault.expected, undefined), {
+    found: fault.found,
+  })
 }

@@ -9,10 +9,14 @@
  *         version (2025-05 to 2025-08) has the items and a header as lines by themselves
  */
 import { getOrElse, isLeft, type Either } from 'fp-ts/lib/Either.js'
-import { fieldsBeside, formatPath, isObject, objectAt, stringAt, Unexpected, type Json, type JsonObject } from '../json/index.ts'
-import { codecFaultText, codecs, type CodecFault, type Decoded, type Message } from '../message/index.ts'
+import { fieldsBeside, formatPath, isObject, objectAt, stringAt, type Json, type JsonObject } from '../json/index.ts'
+import { codecs, type CodecFault, type Decoded } from '../codecs/index.ts'
+import { codecFaultText } from '../codecs/fault.ts'
+import { type Message } from '../message/index.ts'
 import type { LineFormat, Range, Sink } from './line-format.ts'
 import { count, objectIn, textIn } from './origin.ts'
+import { withBeside, withOthers } from './beside.ts'
+import { unknownLine } from './unknown-line.ts'
 
 const format = 'codex'
 
@@ -22,57 +26,81 @@ export const codex: LineFormat = {
   format,
   matches: (entry) =>
     (kinds.has(entry['type']) && isObject(entry['payload'])) ||
-    (entry['type'] === undefined && typeof entry['id'] === 'string' && typeof entry['timestamp'] === 'string' && 'instructions' in entry) ||
+    (entry['type'] === undefined &&
+      typeof entry['id'] === 'string' &&
+      typeof entry['timestamp'] === 'string' &&
+      'instructions' in entry) ||
     entry['record_type'] === 'state',
   reader: (sink) => {
     const turns = new Turns(sink)
+    let hasHeader = false
+    const header = (entry: JsonObject, payload: JsonObject, line: number): void => {
+      // A session that goes on with another, or was forked from it, repeats the header of that one.
+      if (hasHeader) return turns.after(() => note(entry, line, sink))
+      hasHeader = true
+      readHeader(payload, sink)
+      const known = ['type', 'payload', ...(entry['timestamp'] === sink.origin.started ? ['timestamp'] : [])]
+      if (payload !== entry && fieldsBeside(entry, known) !== undefined)
+        note(fieldsBeside(entry, ['payload']) ?? {}, line, sink)
+    }
     return {
       read: (entry, line) => {
         sink.origin.time(entry['timestamp'])
-        const { type } = entry
+        const { type, payload } = entry
         if (entry['record_type'] !== undefined) return sink.aside('state')
-        if (type === undefined && 'instructions' in entry) return readHeader(entry, sink)
-        const payload = type === undefined || !isObject(entry['payload']) ? undefined : entry['payload']
-        if (payload === undefined) return turns.item(objectAt(entry, []), line)
-        readLine(stringAt(type, ['type']), payload, line, sink, turns)
+        if (type === undefined && 'instructions' in entry) return header(entry, entry, line)
+        if (type === 'session_meta') return header(entry, objectAt(payload, ['payload']), line)
+        if (kinds.has(type)) return readLine(entry, objectAt(payload, ['payload']), line, sink, turns)
+        if (payload === undefined && isItem(entry)) return turns.item(entry, undefined, line)
+        if (type === 'world_state' || type === 'inter_agent_communication') return sink.aside(type)
+        turns.after(unknownLine(format, entry, line, sink))
       },
       end: () => {
         turns.flush()
+        const items = turns.dropped.reduce((sum, [from, to]) => sum + to - from, 0)
+        if (items > 0) sink.origin.aside('item that was taken back', items)
         return { count: 1, dropped: turns.dropped }
       },
     }
   },
 }
 
-const readLine = (type: string, payload: JsonObject, line: number, sink: Sink, turns: Turns): void => {
-  switch (type) {
-    case 'session_meta':
-      return readHeader(payload, sink)
+/** Whether an entry is an item by itself, as in the first version. */
+const isItem = ({ type, role }: JsonObject): boolean =>
+  type === undefined
+    ? typeof role === 'string'
+    : typeof type === 'string' && /^(?:message|reasoning|.+_call|.+_output)$/.test(type)
+
+const readLine = (entry: JsonObject, payload: JsonObject, line: number, sink: Sink, turns: Turns): void => {
+  switch (entry['type']) {
     case 'response_item':
-      return turns.item(payload, line)
+      return turns.item(payload, fieldsBeside(entry, ['type', 'payload']), line)
     case 'turn_context':
       sink.origin.model(payload['model'])
-      return sink.aside(type)
+      return sink.aside('turn_context')
     case 'event_msg':
       return readEvent(payload, sink, turns)
     case 'compacted': {
       turns.flush()
       const text = stringAt(payload['message'], ['payload', 'message'])
-      return void sink.summary(line, { text, before: sink.items, beside: fieldsBeside(payload, ['message']) ?? {} })
+      const beside = { ...fieldsBeside(entry, ['type']), payload: fieldsBeside(payload, ['message']) ?? {} }
+      return void sink.summary(line, { text, before: sink.items, beside })
     }
-    case 'world_state':
-    case 'inter_agent_communication':
-      return sink.aside(type)
-    default:
-      throw new Unexpected(['type'], 'a kind of line that is known', type)
   }
 }
 
+const note = (content: JsonObject, line: number, sink: Sink): number =>
+  sink.note(line, { type: 'application', namespace: format, content })
+
 const readHeader = (header: JsonObject, { origin }: Sink): void => {
-  origin.id ??= textIn(header, 'id')
-  origin.version ??= textIn(header, 'cli_version')
-  const others = fieldsBeside(header, ['id', 'cli_version', 'timestamp'])
-  if (others !== undefined && Object.keys(origin.metadata).length === 0) origin.metadata = others
+  origin.id = textIn(header, 'id')
+  origin.version = textIn(header, 'cli_version')
+  const known = [
+    ...(origin.id === undefined ? [] : ['id']),
+    ...(origin.version === undefined ? [] : ['cli_version']),
+    ...(header['timestamp'] === origin.started ? ['timestamp'] : []),
+  ]
+  origin.metadata = fieldsBeside(header, known) ?? {}
 }
 
 const readEvent = (event: JsonObject, { origin, aside }: Sink, turns: Turns): void => {
@@ -80,13 +108,20 @@ const readEvent = (event: JsonObject, { origin, aside }: Sink, turns: Turns): vo
   if (type === 'token_count') {
     const used = objectIn(objectIn(event, 'info'), 'last_token_usage')
     if (used['input_tokens'] !== undefined)
-      origin.usage({ input: used['input_tokens'], output: used['output_tokens'], cacheRead: used['cached_input_tokens'], cacheWrite: 0 })
+      origin.usage({
+        input: used['input_tokens'],
+        output: used['output_tokens'],
+        cacheRead: used['cached_input_tokens'],
+        cacheWrite: 0,
+      })
   } else if (type === 'thread_rolled_back') turns.takeBack(count(event['num_turns']))
   aside(`event ${type}`)
 }
 
 interface Placed {
   readonly item: JsonObject
+  /** What its line says beside it: the time. */
+  readonly beside: JsonObject | undefined
   readonly line: number
 }
 
@@ -100,6 +135,8 @@ class Turns {
   readonly #sink: Sink
   #gathered: Placed[] = []
   #answered = false
+  /** What came among them. */
+  #held: (() => void)[] = []
   readonly #open = new Set<Json>()
   /** The first item of each turn that is not taken back. */
   readonly #starts: number[] = []
@@ -108,26 +145,35 @@ class Turns {
     this.#sink = sink
   }
 
-  item(item: JsonObject, line: number): void {
+  item(item: JsonObject, beside: JsonObject | undefined, line: number): void {
     const { type, call_id: call } = item
-    const isOutput = typeof type === 'string' && type.endsWith('_output')
+    const isOutput = isAnswer(item)
     const isSpoken = (type === 'message' || type === undefined) && item['role'] !== 'assistant'
     if (isSpoken || (this.#answered && !isOutput && this.#open.size === 0)) this.flush()
     if (isSpoken && item['role'] === 'user' && !isContext(item)) this.#starts.push(this.#sink.items)
     if (isOutput) this.#answered = true
     if (typeof call === 'string' && isOutput) this.#open.delete(call)
     else if (typeof call === 'string') this.#open.add(call)
-    this.#gathered.push({ item, line })
+    this.#gathered.push({ item, beside, line })
     if (isSpoken) this.flush()
+  }
+
+  /** Write something now, or after the items that are being gathered. */
+  after(write: () => void): void {
+    if (this.#gathered.length === 0) write()
+    else this.#held.push(write)
   }
 
   flush(): void {
     const [first] = this.#gathered
     if (first === undefined) return
-    for (const message of this.#read(this.#gathered)) this.#sink.message(first.line, message)
+    for (const message of withLines(this.#read(this.#gathered), this.#gathered)) this.#sink.message(first.line, message)
+    const held = this.#held
     this.#gathered = []
+    this.#held = []
     this.#answered = false
     this.#open.clear()
+    for (const write of held) write()
   }
 
   /** The messages of items. Where one of them can't be read, of the others. */
@@ -154,16 +200,44 @@ class Turns {
   }
 }
 
+const isAnswer = ({ type }: JsonObject): boolean => typeof type === 'string' && type.endsWith('_output')
+
+/**
+ * Messages with what the lines of their items say beside them: a result with what its own line says, the first message
+ * with what the others say, those after the first of them under `others`.
+ */
+const withLines = (messages: readonly Message[], placed: readonly Placed[]): readonly Message[] => {
+  const left = placed.filter(({ beside }) => beside !== undefined)
+  const found = messages.map(({ role, content: [first] }) => {
+    if (role !== 'tool' || first?.type !== 'tool_result') return undefined
+    const at = left.findIndex(({ item }) => isAnswer(item) && item['call_id'] === first.callId)
+    return at === -1 ? undefined : left.splice(at, 1)[0]?.beside
+  })
+  const [own, ...others] = left.map(({ beside }) => beside as JsonObject)
+  return messages.map((message, index) => {
+    const beside = index === 0 ? withOthers({ ...found[0], ...own }, others) : (found[index] ?? {})
+    return Object.keys(beside).length === 0 ? message : withBeside(message, format, beside)
+  })
+}
+
 const nothing = (): Decoded => ({ messages: [], losses: [] })
 
-const decode = (placed: readonly Placed[]): Either<CodecFault, Decoded> => codecs['openai-responses'].decode(placed.map(({ item }) => item))
+const decode = (placed: readonly Placed[]): Either<CodecFault, Decoded> =>
+  codecs['openai-responses'].decode(placed.map(({ item }) => item))
 
 const reasonOf = (fault: CodecFault): string =>
-  fault._tag === 'UnexpectedWire' ? `${formatPath(fault.path.slice(1)) || 'the item'} should be ${fault.expected}, found ${fault.found}` : codecFaultText(fault)
+  fault._tag === 'UnexpectedWire'
+    ? `${formatPath(fault.path.slice(1)) || 'the item'} should be ${fault.expected}, found ${fault.found}`
+    : codecFaultText(fault)
 
 /** Whether a message in the user's name is Codex's own: the surroundings, not a turn. */
 const isContext = ({ content }: JsonObject): boolean => {
   const first = Array.isArray(content) ? (content as readonly Json[])[0] : undefined
   const text = isObject(first) ? first['text'] : content
-  return typeof text === 'string' && /^\s*(?:<(?:environment_context|user_instructions|permissions|turn_aborted|skill|subagent_notification|user_shell_command)\b|# AGENTS\.md instructions)/.test(text)
+  return (
+    typeof text === 'string' &&
+    /^\s*(?:<(?:environment_context|user_instructions|permissions|turn_aborted|skill|subagent_notification|user_shell_command)\b|# AGENTS\.md instructions)/.test(
+      text,
+    )
+  )
 }

@@ -4,7 +4,7 @@
  */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, formatPath, type JsonObject } from '../json/index.ts'
-import { codecFaultText } from '../message/index.ts'
+import { codecFaultText } from '../codecs/fault.ts'
 import { conversationsIn } from './conversation.ts'
 import type { LineFormat } from './line-format.ts'
 import type { TranscriptFormat } from './transcript.ts'
@@ -28,8 +28,14 @@ export const conversationLines = (format: TranscriptFormat): LineFormat => ({
         const decoded = wanted.decode()
         if (isLeft(decoded)) {
           const { left: fault } = decoded
-          return sink.damage(line, fault._tag === 'UnexpectedWire' ? `${formatPath(fault.path) || 'the entry'} should be ${fault.expected}, found ${fault.found}` : codecFaultText(fault))
+          return sink.damage(
+            line,
+            fault._tag === 'UnexpectedWire'
+              ? `${formatPath(fault.path) || 'the entry'} should be ${fault.expected}, found ${fault.found}`
+              : codecFaultText(fault),
+          )
         }
+        for (const { path, reason } of wanted.losses) sink.loss(line, path, reason)
         for (const message of decoded.right.messages) sink.message(line, message)
       },
       end: () => ({ count, dropped: [] }),

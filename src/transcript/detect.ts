@@ -4,14 +4,39 @@ import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
 import { conversationsIn, isMessage, signOf } from './conversation.ts'
 import { conversationLines, isConversationLine } from './conversation-lines.ts'
+import { cursor } from './cursor.ts'
 import { indelibleExport } from './export.ts'
+import { geminiCli } from './gemini-cli.ts'
 import type { LineFormat } from './line-format.ts'
+import { langgraph } from './langgraph.ts'
 import type { Line } from './lines.ts'
 import { messageLines } from './message-lines.ts'
+import { opencode } from './opencode.ts'
 import { piSession } from './pi-session.ts'
 
 /** The formats that any entry of theirs shows. */
-const lineFormats: readonly LineFormat[] = [indelibleExport, piSession, claudeCode, codex]
+const lineFormats: readonly LineFormat[] = [
+  indelibleExport,
+  piSession,
+  claudeCode,
+  codex,
+  geminiCli,
+  opencode,
+  cursor,
+  langgraph,
+]
+
+/** Those of them whose entries may stand over several lines: a file is one of them, or several after another. */
+const valueFormats: readonly LineFormat[] = [geminiCli, opencode, langgraph]
+
+/** The format of values, each of which may be longer than a line. */
+export const formatOfValues = (values: Iterable<unknown>): LineFormat | undefined => {
+  for (const value of values) {
+    const found = isObject(value) ? valueFormats.find(({ matches }) => matches(value)) : undefined
+    if (found !== undefined) return found
+  }
+  return undefined
+}
 
 /** How many lines are looked at: the first of a file may be damaged, or say nothing of its format. */
 const mostLines = 64
@@ -49,7 +74,7 @@ export class Beginning {
   likely(): LineFormat | undefined {
     if (this.#areMost(isMessage)) {
       const format = this.#sign() ?? 'openai-chat'
-      return format === 'openai-responses' ? undefined : messageLines(format)
+      return format === 'openai-responses' || format === 'openai-agents' ? undefined : messageLines(format)
     }
     const [first] = this.#areMost(isConversationLine) ? this.#entries.flatMap(conversationsIn) : []
     return first && conversationLines(first.format)

@@ -41,7 +41,10 @@ export const decodeText = (bytes: Uint8Array, encoding: Encoding): DecodedText =
   try {
     return { text: decoders[encoding].strict.decode(bytes), badAt: undefined }
   } catch {
-    return { text: decoders[encoding].lenient.decode(bytes), badAt: encoding === 'utf-8' ? badUtf8(bytes) : badUtf16(bytes, encoding === 'utf-16le') }
+    return {
+      text: decoders[encoding].lenient.decode(bytes),
+      badAt: encoding === 'utf-8' ? badUtf8(bytes) : badUtf16(bytes, encoding === 'utf-16le'),
+    }
   }
 }
 
@@ -56,7 +59,16 @@ const badUtf8 = (bytes: Uint8Array): number | undefined => {
   let at = 0
   while (at < bytes.length) {
     const first = bytes[at] as number
-    const size = first < 0x80 ? 1 : first >= 0xc2 && first < 0xe0 ? 2 : first >= 0xe0 && first < 0xf0 ? 3 : first >= 0xf0 && first < 0xf5 ? 4 : 0
+    const size =
+      first < 0x80
+        ? 1
+        : first >= 0xc2 && first < 0xe0
+          ? 2
+          : first >= 0xe0 && first < 0xf0
+            ? 3
+            : first >= 0xf0 && first < 0xf5
+              ? 4
+              : 0
     if (size === 0) return at
     for (let next = 1; next < size; next++) {
       const byte = bytes[at + next] ?? 0
@@ -71,7 +83,8 @@ const badUtf8 = (bytes: Uint8Array): number | undefined => {
 
 /** Where the first half of a surrogate pair stands alone, or half a unit. */
 const badUtf16 = (bytes: Uint8Array, little: boolean): number | undefined => {
-  const unit = (at: number): number => (little ? (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) : ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0))
+  const unit = (at: number): number =>
+    little ? (bytes[at] ?? 0) | ((bytes[at + 1] ?? 0) << 8) : ((bytes[at] ?? 0) << 8) | (bytes[at + 1] ?? 0)
   for (let at = 0; at < bytes.length; at += 2) {
     if (at + 1 === bytes.length) return at
     const kind = unit(at) & 0xfc00

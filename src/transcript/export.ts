@@ -2,31 +2,37 @@
  * The export of a record: JSON lines, one a row, in the order of the log.
  *
  *     {"indelible":"export","version":1,"id":"…","metadata":{…}}
- *     {"message":{…},"page":"conversation"}
- *     {"note":{…}}
+ *     {"message":{…},"page":"conversation","at":1700000000000}
+ *     {"note":{…},"at":1700000000001}
  *     {"head":{"size":2,"root":"…"}}
  *
  * `page` is the kind that the message was appended as; what later notes made of it is in the notes. `size` counts the
  * rows, and `root` is their Merkle root as the record's store had it; a conversation that comes from another format has
- * none. An export that was read gives the same bytes when it is written again.
+ * none. `at` is when the row was written, in milliseconds since 1970, and `salt`, in an erasable session, 32 hexadecimal
+ * digits; rows that a version before 0.3 wrote have neither. An export that was read gives the same bytes when it is written again.
  */
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { isObject, objectAt, Unexpected, type JsonObject } from '../json/index.ts'
-import { decodeMessage, messageFaultText, type Message } from '../message/index.ts'
-import { decodeNote, noteFaultText, type Note } from '../notes/index.ts'
+import { isObject, objectAt, stringAt, Unexpected, type JsonObject, type Path } from '../json/index.ts'
+import { decodeMessage, type Message } from '../message/index.ts'
+import { messageFaultText } from '../message/fault.ts'
+import { decodeNote, type Note } from '../notes/index.ts'
+import { noteFaultText } from '../notes/fault.ts'
 import { classify, isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
 import type { LineFormat, Sink } from './line-format.ts'
-import { textIn } from './origin.ts'
-import type { ExportedHead, Transcript } from './transcript.ts'
+import type { ExportedHead, PlacedNote, RowMoment, Transcript } from './transcript.ts'
 
 /** A row of a record: a message with its page kind, or a note. */
-export type ExportedRow = { readonly message: Message; readonly page: PageKind } | { readonly note: Note }
+export type ExportedRow = RowMoment & ({ readonly message: Message; readonly page: PageKind } | { readonly note: Note })
 
+/** A record to export. */
 export interface Exported {
+  /** The id of the session. */
   readonly id?: string | undefined
+  /** Its metadata. */
   readonly metadata: JsonObject
   /** In the order of the log. */
   readonly rows: Iterable<ExportedRow>
+  /** Its size, and its root if it is known. */
   readonly head: ExportedHead
 }
 
@@ -42,33 +48,44 @@ export const exportOf = (transcript: Transcript): Exported => {
   const { format, messages, notes, origin } = transcript
   const { metadata, head, ...said } = origin
   return {
-    ...(format === 'indelible' ? { id: origin.id, metadata } : { metadata: { from: { format, ...said, metadata } as unknown as JsonObject } }), // an origin is plain JSON
+    ...(format === 'indelible'
+      ? { id: origin.id, metadata }
+      : { metadata: { from: { format, ...said, metadata } as unknown as JsonObject } }), // an origin is plain JSON
     rows: rowsOf(transcript),
     head: head ?? { size: messages.length + notes.length },
   }
 }
 
-function* rowsOf({ messages, pages, notes }: Transcript): Generator<ExportedRow> {
+function* rowsOf(transcript: Transcript): Generator<ExportedRow> {
+  const { messages, pages, notes } = transcript
   let next = 0
   for (let position = 0; position <= messages.length; position++) {
-    for (; next < notes.length && notes[next]?.position === position; next++) yield { note: (notes[next] as { readonly note: Note }).note }
+    for (; next < notes.length && notes[next]?.position === position; next++)
+      yield { note: (notes[next] as PlacedNote).note, ...notes[next]?.moment }
     const message = messages[position]
-    if (message !== undefined) yield { message, page: pages?.[position] ?? classify(message) }
+    if (message !== undefined)
+      yield { message, page: pages?.[position] ?? classify(message), ...transcript.moments?.[position] }
   }
 }
 
 export const indelibleExport: LineFormat = {
   format: 'indelible',
-  matches: (entry) => entry['indelible'] === 'export' || (isObject(entry['message']) && typeof entry['page'] === 'string'),
+  matches: (entry) =>
+    entry['indelible'] === 'export' || (isObject(entry['message']) && typeof entry['page'] === 'string'),
   reader: (sink) => {
     let rows = 0
     let last = 0
+    let begun = false
     let closed = false
     return {
       read: (entry, line) => {
         last = line
         if (closed) return sink.damage(line, 'stands after the head, which is the last line of an export')
-        if ('indelible' in entry) return readHeader(entry, sink)
+        if ('indelible' in entry) {
+          if (begun) return sink.damage(line, 'is a second header')
+          begun = true
+          return readHeader(entry, sink)
+        }
         if ('head' in entry) {
           closed = true
           return readHead(entry, rows, line, sink)
@@ -87,38 +104,58 @@ export const indelibleExport: LineFormat = {
 
 const readHeader = (entry: JsonObject, { origin }: Sink): void => {
   only(entry, ['indelible', 'version', 'id', 'metadata'])
-  if (entry['version'] !== 1) throw new Unexpected(['version'], '1, which is all that this version of the library reads', entry['version'])
+  if (entry['indelible'] !== 'export') throw new Unexpected(['indelible'], '"export"', entry['indelible'])
+  if (entry['version'] !== 1)
+    throw new Unexpected(['version'], '1, which is all that this version of the library reads', entry['version'])
   origin.version = '1'
-  origin.id = textIn(entry, 'id')
+  origin.id = entry['id'] === undefined ? undefined : stringAt(entry['id'], ['id'])
   origin.metadata = objectAt(entry['metadata'], ['metadata'])
 }
 
 const readHead = (entry: JsonObject, rows: number, line: number, { origin, damage }: Sink): void => {
   only(entry, ['head'])
-  const { size, root } = objectAt(entry['head'], ['head'])
+  const head = objectAt(entry['head'], ['head'])
+  only(head, ['size', 'root'], ['head'])
+  const { size, root } = head
   if (typeof size !== 'number') throw new Unexpected(['head', 'size'], 'a number', size)
-  if (root !== undefined && (typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root))) throw new Unexpected(['head', 'root'], '64 lowercase hexadecimal digits', root)
+  if (root !== undefined && (typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root)))
+    throw new Unexpected(['head', 'root'], '64 lowercase hexadecimal digits', root)
   origin.head = { size, ...(root !== undefined && { root }) }
-  if (size !== rows) damage(line, `counts ${size} ${size === 1 ? 'row' : 'rows'}, but ${rows} ${rows === 1 ? 'stands' : 'stand'} before it`)
+  if (size !== rows)
+    damage(
+      line,
+      `counts ${size} ${size === 1 ? 'row' : 'rows'}, but ${rows} ${rows === 1 ? 'stands' : 'stand'} before it`,
+    )
 }
 
 const readNote = (entry: JsonObject, line: number, sink: Sink): void => {
-  only(entry, ['note'])
+  only(entry, ['note', 'at', 'salt'])
   const note = decodeNote(entry['note'])
   if (isLeft(note)) return sink.damage(line, noteFaultText(note.left))
-  sink.note(line, note.right)
+  sink.note(line, note.right, momentIn(entry))
 }
 
 const readMessage = (entry: JsonObject, line: number, sink: Sink): void => {
-  only(entry, ['message', 'page'])
+  only(entry, ['message', 'page', 'at', 'salt'])
   const message = decodeMessage(objectAt(entry['message'], ['message']))
   if (isLeft(message)) return sink.damage(line, `in its message, ${messageFaultText(message.left)}`)
   const page = entry['page']
   if (!isPageKind(page)) throw new Unexpected(['page'], `one of ${pageKinds.join(', ')}`, page)
-  sink.message(line, message.right, page)
+  sink.message(line, message.right, page, momentIn(entry))
+}
+
+const momentIn = ({ at, salt }: JsonObject): RowMoment | undefined => {
+  if (at === undefined && salt === undefined) return undefined
+  if (at !== undefined && !(typeof at === 'number' && Number.isSafeInteger(at) && Math.abs(at) <= 8.64e15))
+    throw new Unexpected(['at'], 'whole milliseconds since 1970', at)
+  if (salt !== undefined && !(typeof salt === 'string' && /^[0-9a-f]{32}$/.test(salt)))
+    throw new Unexpected(['salt'], '32 lowercase hexadecimal digits', salt)
+  return { ...(at !== undefined && { at }), ...(salt !== undefined && { salt }) }
 }
 
 /** Fields that this version does not know are refused rather than dropped. */
-const only = (entry: JsonObject, known: readonly string[]): void => {
-  for (const field of Object.keys(entry)) if (!known.includes(field)) throw new Unexpected([field], `one of the fields ${known.join(', ')}`, entry[field])
+const only = (value: JsonObject, known: readonly string[], at: Path = []): void => {
+  for (const field of Object.keys(value))
+    if (!known.includes(field))
+      throw new Unexpected([...at, field], `one of the fields ${known.join(', ')}`, value[field])
 }

@@ -9,6 +9,7 @@ export type {
   ExportedHead,
   Origin,
   PlacedNote,
+  RowMoment,
   Transcript,
   TranscriptFormat,
   TranscriptLoss,

@@ -1,10 +1,10 @@
 /** What a format of JSON lines is to the reader of transcripts: a test for its lines, and what is made of them. */
-import type { JsonObject, Path } from '../json/index.ts'
+import type { Json, JsonObject, Path, Unexpected } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { OriginDraft } from './origin.ts'
-import type { TranscriptFormat } from './transcript.ts'
+import type { RowMoment, TranscriptFormat } from './transcript.ts'
 
 export interface LineFormat {
   readonly format: TranscriptFormat
@@ -16,6 +16,8 @@ export interface LineFormat {
 export interface LineReader {
   /** Read the entry of one line: frozen plain JSON. Throws Unexpected, which becomes damage. */
   readonly read: (entry: JsonObject, line: number) => void
+  /** Read a line that is a list, where the format has such lines. Default: it is damage. */
+  readonly readList?: (list: readonly Json[], line: number) => void
   /** Called after the last line. */
   readonly end: () => Ending
 }
@@ -39,10 +41,12 @@ export interface Sink {
   /** How many items there are: messages, notes and summaries of the file. */
   readonly items: number
   /** The next message. Gives its number among the items. */
-  readonly message: (line: number, message: Message, page?: PageKind) => number
-  readonly note: (line: number, note: Note) => number
+  readonly message: (line: number, message: Message, page?: PageKind, moment?: RowMoment) => number
+  readonly note: (line: number, note: Note, moment?: RowMoment) => number
   readonly summary: (line: number, summary: Summary) => number
   readonly damage: (line: number, reason: string) => void
+  /** What a reader caught of its own: damage of that line. */
+  readonly unexpected: (line: number, found: Unexpected) => void
   readonly loss: (line: number, path: Path, reason: string) => void
   /** Something that is neither a message nor a note: counted. */
   readonly aside: (kind: string) => void
@@ -50,7 +54,9 @@ export interface Sink {
 
 /** What was said before `before`, an item, in short. */
 export interface Summary {
+  /** The text of the summary. */
   readonly text: string
+  /** The item before which everything is summed up. */
   readonly before: number
   /** What else the source says of it. */
   readonly beside: JsonObject

@@ -1,7 +1,17 @@
 /** Reads lines, one at a time, into events: what every format of JSON lines has in common. */
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { admit, describe, formatPath, inspectJson, isObject, NotJson, snapshot, Unexpected } from '../json/index.ts'
-import type { CodecFault } from '../message/index.ts'
+import {
+  admit,
+  describe,
+  formatPath,
+  inspectJson,
+  isObject,
+  NotJson,
+  snapshot,
+  Unexpected,
+  type Json,
+} from '../json/index.ts'
+import type { CodecFault } from '../codecs/index.ts'
 import type { TranscriptEvent } from './event.ts'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
 import type { Line } from './lines.ts'
@@ -15,7 +25,10 @@ export interface LineImport {
   readonly end: () => readonly TranscriptEvent[]
 }
 
-export const createLineImport = ({ format, reader }: LineFormat, { pick = 0, strict = false }: TranscriptOptions): LineImport => {
+export const createLineImport = (
+  { format, reader }: LineFormat,
+  { pick = 0, strict = false }: TranscriptOptions,
+): LineImport => {
   const origin = new OriginDraft()
   let events: TranscriptEvent[] = [{ type: 'start', format }]
   let fault: CodecFault | undefined
@@ -41,10 +54,21 @@ export const createLineImport = ({ format, reader }: LineFormat, { pick = 0, str
     get items() {
       return items
     },
-    message: (line, value, page) => item(line, value, (message, item) => ({ type: 'message', item, line, message, ...(page !== undefined && { page }) })),
-    note: (line, value) => item(line, value, (note, item) => ({ type: 'note', item, line, note })),
+    message: (line, value, page, moment) =>
+      item(line, value, (message, item) => ({
+        type: 'message',
+        item,
+        line,
+        message,
+        ...(page !== undefined && { page }),
+        ...(moment !== undefined && { moment }),
+      })),
+    note: (line, value, moment) =>
+      item(line, value, (note, item) => ({ type: 'note', item, line, note, ...(moment !== undefined && { moment }) })),
     summary: (line, value) => item(line, value, (summary, item) => ({ type: 'summary', item, line, summary })),
     damage: (line, reason) => damaged({ line, reason }),
+    unexpected: (line, { path, expected, found }) =>
+      damaged({ line, reason: `${formatPath(path) || 'the entry'} should be ${expected}, found ${found}` }),
     loss: (line, path, reason) => void events.push({ type: 'loss', loss: Object.freeze({ line, path, reason }) }),
     aside: (kind) => origin.aside(kind),
   }
@@ -57,18 +81,26 @@ export const createLineImport = ({ format, reader }: LineFormat, { pick = 0, str
     const parsed = inspectJson(text)
     if (isLeft(parsed)) {
       const { column, expected, found } = parsed.left
-      return damaged({ line: number, reason: found === 'the end' ? 'is cut off' : `is not JSON at column ${column}: expected ${expected}, found ${found}` })
+      return damaged({
+        line: number,
+        reason:
+          found === 'the end' ? 'is cut off' : `is not JSON at column ${column}: expected ${expected}, found ${found}`,
+      })
     }
     const admitted = admit(parsed.right.value)
-    if (isLeft(admitted)) return damaged({ line: number, reason: `${formatPath(admitted.left.path)} ${admitted.left.reason}`.trimStart() })
+    if (isLeft(admitted))
+      return damaged({ line: number, reason: `${formatPath(admitted.left.path)} ${admitted.left.reason}`.trimStart() })
     const { value } = admitted.right
-    if (!isObject(value)) return damaged({ line: number, reason: `is ${describe(value)}, not an entry` })
-    for (const { path, reason } of parsed.right.findings) sink.loss(number, path, reason)
+    const list = Array.isArray(value) && entries.readList !== undefined ? (value as readonly Json[]) : undefined
+    if (!isObject(value) && list === undefined)
+      return damaged({ line: number, reason: `is ${describe(value)}, not an entry` })
+    for (const { path, line, reason } of parsed.right.findings) sink.loss(number + line - 1, path, reason)
     try {
-      entries.read(value, number)
+      if (isObject(value)) entries.read(value, number)
+      else if (list !== undefined) entries.readList?.(list, number)
     } catch (error) {
       if (!(error instanceof Unexpected)) throw error
-      damaged({ line: number, reason: `${formatPath(error.path) || 'the entry'} should be ${error.expected}, found ${error.found}` })
+      sink.unexpected(number, error)
     }
   }
 

@@ -11,18 +11,25 @@ export interface Line {
   readonly unreadable?: string
 }
 
-/** The lines of a text, without its byte order mark. */
+/** The lines of a text that are not blank, without its byte order mark. */
 export function* linesOfText(text: string): Generator<Line> {
   let from = text.startsWith('\ufeff') ? 1 : 0
   for (let number = 1; ; number++) {
+    for (; text.charCodeAt(from) === 10; from++) number += 1
     const end = text.indexOf('\n', from)
-    yield { number, text: text.slice(from, end === -1 ? undefined : end) }
+    const last = end === -1 ? text.length : end
+    if (!isBlankText(text, from, last)) yield { number, text: text.slice(from, last) }
     if (end === -1) return
     from = end + 1
   }
 }
 
-/** The lines of bytes: UTF-8, or UTF-16 in either order. */
+const isBlankText = (text: string, from: number, to: number): boolean => {
+  for (let at = from; at < to; at++) if (!' \t\r'.includes(text[at] as string)) return false
+  return true
+}
+
+/** The lines of bytes that are not blank: UTF-8, or UTF-16 in either order. */
 export function* linesOfBytes(bytes: Uint8Array): Generator<Line> {
   const splitter = createSplitter()
   yield* splitter.push(bytes)
@@ -30,10 +37,19 @@ export function* linesOfBytes(bytes: Uint8Array): Generator<Line> {
 }
 
 export interface Splitter {
-  /** The lines that end in these bytes. */
+  /** The lines that end in these bytes and are not blank. Blank ones are counted. */
   readonly push: (bytes: Uint8Array) => Iterable<Line>
-  /** The last one. */
+  /** The last one, if it is not blank. */
   readonly end: () => Iterable<Line>
+  /** The number of the line that is not finished. */
+  readonly line: number
+}
+
+/** The number of the line that a byte of a file stands in. */
+export const lineAt = (bytes: Uint8Array, offset: number): number => {
+  const splitter = createSplitter()
+  for (const _line of splitter.push(bytes.subarray(0, offset))) continue
+  return splitter.line
 }
 
 /** A line of more bytes than that is not read, only counted. It is what fits into a string of V8, the shortest of the engines'. */
@@ -63,9 +79,11 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
     else if (size > longest) kept = []
   }
 
-  const finish = (last: Uint8Array, separator: number): Line => {
+  /** A blank line is counted and gives nothing: a file of newlines would be an object for each of its bytes. */
+  const finish = (last: Uint8Array, separator: number): Line | undefined => {
     const length = size + last.length
-    const line = lineFrom(length > longest ? undefined : kept.length === 0 ? last : joined([...kept, last], length))
+    const bytes = length > longest ? undefined : kept.length === 0 ? last : joined([...kept, last], length)
+    const line = bytes !== undefined && isBlank(bytes) ? undefined : lineFrom(bytes)
     kept = []
     size = 0
     lineStart += length + separator
@@ -73,10 +91,29 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
     return line
   }
 
+  /** Whether there is nothing but what JSON takes for space. */
+  const isBlank = (bytes: Uint8Array): boolean => {
+    for (let at = 0; at < bytes.length; at += unit) {
+      const [low, high] =
+        unit === 1 ? [bytes[at], 0] : encoding === 'utf-16le' ? [bytes[at], bytes[at + 1]] : [bytes[at + 1], bytes[at]]
+      if (high !== 0 || (low !== 32 && low !== 9 && low !== 13)) return false
+    }
+    return true
+  }
+
   const lineFrom = (bytes: Uint8Array | undefined): Line => {
     if (bytes === undefined) return { number, text: '', unreadable: `is longer than ${longest} bytes` }
     const { text, badAt } = decodeText(bytes, encoding ?? 'utf-8')
     return badAt === undefined ? { number, text } : { number, text, badAt: lineStart + badAt }
+  }
+
+  /** Where empty lines end: counted in a run, without looking for each. Only in UTF-8, and at the beginning of a line. */
+  const skipFeeds = (bytes: Uint8Array, from: number): number => {
+    let at = from
+    if (unit === 1 && size === 0) while (bytes[at] === 10) at += 1
+    number += at - from
+    lineStart += at - from
+    return at
   }
 
   /** Where the next line feed stands. In UTF-16 it is two bytes, the other one 0, at a whole number of units. */
@@ -91,10 +128,11 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
 
   /** The lines that end in these bytes, which begin and end at whole units. What is left over is kept. */
   function* split(bytes: Uint8Array): Generator<Line> {
-    let from = 0
-    for (let at = feedIn(bytes, 0); at !== -1; at = feedIn(bytes, from)) {
-      yield finish(bytes.subarray(from, at), unit)
-      from = at + unit
+    let from = skipFeeds(bytes, 0)
+    for (let at = feedIn(bytes, from); at !== -1; at = feedIn(bytes, from)) {
+      const line = finish(bytes.subarray(from, at), unit)
+      if (line !== undefined) yield line
+      from = skipFeeds(bytes, at + unit)
     }
     keep(bytes.subarray(from))
   }
@@ -118,10 +156,17 @@ export const createSplitter = (longest: number = longestLine): Splitter => {
       yield* split(begin(waiting))
       waiting = noBytes
     }
-    yield finish(waiting, 0)
+    const line = finish(waiting, 0)
+    if (line !== undefined) yield line
   }
 
-  return { push, end }
+  return {
+    push,
+    end,
+    get line() {
+      return number
+    },
+  }
 }
 
 /** Not `slice`, which is no copy where the bytes are a Buffer. */

@@ -4,8 +4,9 @@
  */
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { formatPath, type JsonObject } from '../json/index.ts'
-import { codecFaultText, codecs, type CodecFault, type Decoded } from '../message/index.ts'
-import { createChatDecoder } from '../message/openai-chat/index.ts'
+import { codecs, type CodecFault, type Decoded } from '../codecs/index.ts'
+import { codecFaultText } from '../codecs/fault.ts'
+import { createChatDecoder } from '../codecs/openai-chat/index.ts'
 import { isMessage } from './conversation.ts'
 import type { LineFormat, Sink } from './line-format.ts'
 
@@ -39,7 +40,8 @@ export const messageLines = (format: MessageLineFormat): LineFormat => ({
  * Whether a message is read together with those before it. Tool messages of the AI SDK hold answers that are kept at the
  * assistant's message; how Anthropic's are marked goes by what stands around them, so they are held until the end.
  */
-const belongsToLast = (format: MessageLineFormat, entry: JsonObject): boolean => format === 'anthropic' || (format === 'ai-sdk' && entry['role'] === 'tool')
+const belongsToLast = (format: MessageLineFormat, entry: JsonObject): boolean =>
+  format === 'anthropic' || (format === 'ai-sdk' && entry['role'] === 'tool')
 
 interface Placed {
   readonly entry: JsonObject
@@ -62,7 +64,10 @@ const readTogether = (placed: readonly Placed[], decode: Decode, sink: Sink): vo
   if (!isLeft(decoded)) {
     const { messages } = decoded.right
     const lines = placed.length === 1 ? [] : linesOf(placed, decode)
-    return messages.forEach((message, index) => void sink.message((lines.length === messages.length ? lines[index] : undefined) ?? first.line, message))
+    return messages.forEach(
+      (message, index) =>
+        void sink.message((lines.length === messages.length ? lines[index] : undefined) ?? first.line, message),
+    )
   }
   const readable = placed.filter(({ entry, line }) => {
     const alone = placed.length === 1 ? decoded : decode([entry])
@@ -82,4 +87,6 @@ const linesOf = (placed: readonly Placed[], decode: Decode): readonly number[] =
 
 /** Why an entry can't be read; its path is seen from the list of one that it was decoded in. */
 const reasonOf = (fault: CodecFault): string =>
-  fault._tag === 'UnexpectedWire' ? `${formatPath(fault.path.slice(1)) || 'the entry'} should be ${fault.expected}, found ${fault.found}` : codecFaultText(fault)
+  fault._tag === 'UnexpectedWire'
+    ? `${formatPath(fault.path.slice(1)) || 'the entry'} should be ${fault.expected}, found ${fault.found}`
+    : codecFaultText(fault)

@@ -15,6 +15,11 @@ export class OriginDraft {
   #usage: Required<Usage> | undefined
   #aside = new Map<string, number>()
 
+  /** The first time that was named. */
+  get started(): string | undefined {
+    return this.#started
+  }
+
   /** The time of an entry. Other things than text are passed over. */
   time(time: Json | undefined): void {
     if (typeof time !== 'string' || time === '') return
@@ -75,14 +80,16 @@ export class OriginDraft {
 const { freeze } = Object
 
 /** A field that is there and is a text. */
-export const textIn = (value: JsonObject, key: string): string | undefined => (typeof value[key] === 'string' ? value[key] : undefined)
+export const textIn = (value: JsonObject, key: string): string | undefined =>
+  typeof value[key] === 'string' ? value[key] : undefined
 
 export const objectIn = (value: JsonObject, key: string): JsonObject => {
   const found = value[key]
   return isObject(found) ? found : {}
 }
 
-export const count = (value: Json | undefined): number => (typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0)
+export const count = (value: Json | undefined): number =>
+  typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0
 
 const trimmed = ({ input, output, cacheRead, cacheWrite }: Required<Usage>): Usage => ({
   input,

@@ -8,51 +8,108 @@
  * Source  badlogic/pi-mono, packages/coding-agent: docs/session.md, src/core/session-manager.ts (versions 1 to 3),
  *         src/core/messages.ts; packages/agent: harness session entries (2026-02)
  */
-import { arrayAt, fieldsBeside, isObject, objectAt, stringAt, Unexpected, type Json, type JsonObject, type Path } from '../json/index.ts'
+import {
+  arrayAt,
+  fieldsBeside,
+  isObject,
+  objectAt,
+  stringAt,
+  Unexpected,
+  type Json,
+  type JsonObject,
+  type Path,
+} from '../json/index.ts'
 import type { Message, Meta, Part, ResultPart } from '../message/index.ts'
 import { EntryTree } from './entry-tree.ts'
 import type { LineFormat, Sink } from './line-format.ts'
 import { objectIn, textIn } from './origin.ts'
+import { unknownLine } from './unknown-line.ts'
 
 const format = 'pi-session'
+
+/** Every kind of entry that is read; of them those that become notes as they are. */
+const noted: ReadonlySet<unknown> = new Set([
+  'model_change',
+  'thinking_level_change',
+  'active_tools_change',
+  'context_transform',
+  'context_edit',
+  'ephemeral',
+  'custom',
+  'label',
+  'usage',
+  'session_info',
+])
+const kinds: ReadonlySet<unknown> = new Set([
+  ...noted,
+  'message',
+  'custom_message',
+  'branch_summary',
+  'compaction',
+  'leaf',
+])
 
 const isHeader = (entry: JsonObject): boolean =>
   entry['type'] === 'session' && typeof entry['id'] === 'string' && typeof entry['timestamp'] === 'string'
 
 export const piSession: LineFormat = {
   format,
-  matches: (entry) => isHeader(entry) || (entry['type'] === 'message' && isObject(entry['message']) && typeof entry['timestamp'] === 'string' && !('uuid' in entry)),
+  matches: (entry) =>
+    isHeader(entry) ||
+    (entry['type'] === 'message' &&
+      isObject(entry['message']) &&
+      typeof entry['timestamp'] === 'string' &&
+      !('uuid' in entry)),
   reader: (sink) => {
     const tree = new EntryTree()
     let leaf: number | undefined
+    let hasHeader = false
     return {
       read: (entry, line) => {
         sink.origin.time(entry['timestamp'])
-        if (entry['type'] === 'session') return readHeader(entry, sink)
-        const type = stringAt(entry['type'], ['type'])
+        if (entry['type'] === 'session') {
+          if (hasHeader) return void note(entry, line, sink)
+          hasHeader = true
+          return readHeader(entry, sink)
+        }
+        const { type } = entry
+        // Without an id nothing can follow it.
+        if (!kinds.has(type) && textIn(entry, 'id') === undefined) return void unknownLine(format, entry, line, sink)()
         const parent = parentOf(entry, tree, (missing) =>
-          sink.damage(line, `has the parent ${JSON.stringify(missing)}, which is not before it: read as following the entry before it`),
+          sink.damage(
+            line,
+            `has the parent ${JSON.stringify(missing)}, which is not before it: read as following the entry before it`,
+          ),
         )
         const index = tree.add(textIn(entry, 'id'), parent)
         leaf = index
         if (type === 'leaf') {
           const target = entry['targetId']
           leaf = typeof target === 'string' ? (tree.find(target) ?? leaf) : -1
-          return sink.aside(type)
+          return sink.aside('leaf')
         }
         const item = readEntry(type, entry, line, sink, tree)
         if (item !== undefined) tree.hold(index, item)
       },
-      end: () => ({ count: 1, dropped: tree.dropped(tree.path(leaf ?? -1), (count) => sink.origin.aside('item of another branch', count)) }),
+      end: () => ({
+        count: 1,
+        dropped: tree.dropped(tree.path(leaf ?? -1), (count) => sink.origin.aside('item of another branch', count)),
+      }),
     }
   },
 }
 
 const readHeader = (entry: JsonObject, { origin }: Sink): void => {
-  const { type: _type, version, id, timestamp: _timestamp, ...others } = entry
+  const { version, id, timestamp } = entry
   origin.version = String(typeof version === 'number' ? version : 1)
-  if (typeof id === 'string') origin.id = id
-  origin.metadata = others
+  origin.id = typeof id === 'string' ? id : undefined
+  const known = [
+    'type',
+    ...(typeof version === 'number' ? ['version'] : []),
+    ...(typeof id === 'string' ? ['id'] : []),
+    ...(timestamp === origin.started ? ['timestamp'] : []),
+  ]
+  origin.metadata = fieldsBeside(entry, known) ?? {}
 }
 
 /** The entry that this one follows: its parent if it names one, else the one before it; -1 for none. */
@@ -66,7 +123,13 @@ const parentOf = (entry: JsonObject, tree: EntryTree, missing: (id: string) => v
 }
 
 /** Read an entry into a message or a note, and give its item. What is neither is counted, or is damage. */
-const readEntry = (type: string, entry: JsonObject, line: number, sink: Sink, tree: EntryTree): number | undefined => {
+const readEntry = (
+  type: Json | undefined,
+  entry: JsonObject,
+  line: number,
+  sink: Sink,
+  tree: EntryTree,
+): number | undefined => {
   const beside = (...names: readonly string[]): JsonObject | undefined => fieldsBeside(entry, ['type', ...names])
   switch (type) {
     case 'message': {
@@ -76,7 +139,11 @@ const readEntry = (type: string, entry: JsonObject, line: number, sink: Sink, tr
       return sink.message(line, withEntry(piMessage(message), beside('message')))
     }
     case 'custom_message':
-      return sink.message(line, { role: 'user', content: plainParts(entry['content'], ['content']), ...metaOf({ entry: fieldsBeside(entry, ['content']) ?? {} }) })
+      return sink.message(line, {
+        role: 'user',
+        content: plainParts(entry['content'], ['content']),
+        ...metaOf({ entry: fieldsBeside(entry, ['content']) ?? {} }),
+      })
     case 'branch_summary':
       return sink.message(line, {
         role: 'user',
@@ -85,33 +152,31 @@ const readEntry = (type: string, entry: JsonObject, line: number, sink: Sink, tr
       })
     case 'compaction': {
       const text = stringAt(entry['summary'], ['summary'])
-      return sink.summary(line, { text, before: firstKept(entry, tree), beside: fieldsBeside(entry, ['summary']) ?? {} })
+      return sink.summary(line, {
+        text,
+        before: firstKept(entry, tree),
+        beside: fieldsBeside(entry, ['summary']) ?? {},
+      })
     }
-    case 'model_change':
-    case 'thinking_level_change':
-    case 'active_tools_change':
-    case 'context_transform':
-    case 'context_edit':
-    case 'ephemeral':
-    case 'custom':
-    case 'label':
-    case 'usage':
-      return note(entry, line, sink)
-    case 'session_info':
-      sink.origin.title = textIn(entry, 'name') ?? sink.origin.title
-      return note(entry, line, sink)
     default:
-      throw new Unexpected(['type'], 'a kind of entry that is known', type)
+      if (type === 'session_info') sink.origin.title = textIn(entry, 'name') ?? sink.origin.title
+      if (noted.has(type)) return note(entry, line, sink)
+      unknownLine(format, entry, line, sink)() // of no branch: it is kept wherever it stands
+      return undefined
   }
 }
 
-const note = (content: JsonObject, line: number, sink: Sink): number => sink.note(line, { type: 'application', namespace: format, content })
+const note = (content: JsonObject, line: number, sink: Sink): number =>
+  sink.note(line, { type: 'application', namespace: format, content })
 
 const countUse = (message: JsonObject, { origin }: Sink): void => {
   if (message['role'] !== 'assistant') return
   origin.model(message['model'])
   const { input, output, cacheRead, cacheWrite } = objectIn(message, 'usage')
-  const whole = [input, cacheRead, cacheWrite].reduce<number>((sum, used) => sum + (typeof used === 'number' ? used : 0), 0)
+  const whole = [input, cacheRead, cacheWrite].reduce<number>(
+    (sum, used) => sum + (typeof used === 'number' ? used : 0),
+    0,
+  )
   if (output !== undefined) origin.usage({ input: whole, output, cacheRead, cacheWrite })
 }
 
@@ -126,7 +191,9 @@ const firstKept = (entry: JsonObject, tree: EntryTree): number => {
 const withEntry = (message: Message, entry: JsonObject | undefined): Message => {
   if (entry === undefined) return message
   const own = message.meta?.[format]
-  return { ...message, meta: { [format]: { ...(isObject(own) ? own : {}), entry } } }
+  // What the message itself has under that name goes one further in.
+  const said = isObject(own) && 'entry' in own ? { message: own } : own
+  return { ...message, meta: { [format]: { ...(isObject(said) ? said : {}), entry } } }
 }
 
 const piMessage = (wire: JsonObject): Message => {
@@ -151,22 +218,31 @@ const piMessage = (wire: JsonObject): Message => {
             ...(wire['isError'] === true && { isError: true }),
           },
         ],
-        ...meta('role', 'content', 'toolCallId', 'toolName', 'isError'),
+        ...meta('role', 'content', 'toolCallId', ...string(wire, 'toolName'), ...boolean(wire, 'isError')),
       }
     // What pi itself makes of these when it sends them: a message of the user's.
     case 'custom':
     case 'hookMessage':
       return { role: 'user', content: plainParts(content, path), ...meta('content') }
     case 'bashExecution':
-      return { role: 'user', content: [{ type: 'text', text: bashText(wire) }], ...meta('output') }
+      return { role: 'user', content: [{ type: 'text', text: bashText(wire) }], ...meta(...string(wire, 'output')) }
     case 'branchSummary':
-      return { role: 'user', content: [{ type: 'text', text: branchText(stringAt(wire['summary'], ['message', 'summary'])) }], ...meta('summary') }
+      return {
+        role: 'user',
+        content: [{ type: 'text', text: branchText(stringAt(wire['summary'], ['message', 'summary'])) }],
+        ...meta('summary'),
+      }
     default:
-      throw new Unexpected(['message', 'role'], 'one of user, assistant, toolResult, bashExecution, custom, hookMessage, branchSummary', role)
+      throw new Unexpected(
+        ['message', 'role'],
+        'one of user, assistant, toolResult, bashExecution, custom, hookMessage, branchSummary',
+        role,
+      )
   }
 }
 
-const branchText = (summary: string): string => `Summary of a branch that this conversation came back from:\n\n${summary}`
+const branchText = (summary: string): string =>
+  `Summary of a branch that this conversation came back from:\n\n${summary}`
 
 const bashText = (wire: JsonObject): string => {
   const output = textIn(wire, 'output') ?? ''
@@ -174,7 +250,11 @@ const bashText = (wire: JsonObject): string => {
   return [
     `Ran \`${stringAt(wire['command'], ['message', 'command'])}\``,
     output === '' ? '(no output)' : `\`\`\`\n${output}\n\`\`\``,
-    ...(wire['cancelled'] === true ? ['(cancelled)'] : typeof exit === 'number' && exit !== 0 ? [`(exit code ${exit})`] : []),
+    ...(wire['cancelled'] === true
+      ? ['(cancelled)']
+      : typeof exit === 'number' && exit !== 0
+        ? [`(exit code ${exit})`]
+        : []),
   ].join('\n')
 }
 
@@ -186,7 +266,11 @@ const plainParts = (content: Json | undefined, path: Path): readonly ResultPart[
 
 const plainPart = (part: JsonObject, path: Path): ResultPart => {
   if (part['type'] === 'text')
-    return { type: 'text', text: stringAt(part['text'], [...path, 'text']), ...metaOf(fieldsBeside(part, ['type', 'text'])) }
+    return {
+      type: 'text',
+      text: stringAt(part['text'], [...path, 'text']),
+      ...metaOf(fieldsBeside(part, ['type', 'text'])),
+    }
   if (part['type'] === 'image' && typeof part['data'] === 'string' && typeof part['mimeType'] === 'string')
     return {
       type: 'image',
@@ -210,10 +294,16 @@ const assistantPart = (part: JsonObject, path: Path): Part => {
       type: 'reasoning',
       text: stringAt(part['thinking'], [...path, 'thinking']),
       ...(typeof part['thinkingSignature'] === 'string' && { signature: part['thinkingSignature'] }),
-      ...metaOf(fieldsBeside(part, ['type', 'thinking', 'thinkingSignature'])),
+      ...metaOf(fieldsBeside(part, ['type', 'thinking', ...string(part, 'thinkingSignature')])),
     }
   return plainPart(part, path)
 }
+
+/** A field, where it is what it is read as; one that is not goes with the others. */
+const string = (value: JsonObject, field: string): readonly string[] =>
+  typeof value[field] === 'string' ? [field] : []
+const boolean = (value: JsonObject, field: string): readonly string[] =>
+  typeof value[field] === 'boolean' ? [field] : []
 
 const metaOf = (others: JsonObject | undefined): { readonly meta?: Meta } =>
   others === undefined ? {} : { meta: { [format]: others } }

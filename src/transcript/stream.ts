@@ -1,6 +1,6 @@
 /** Transcripts that are too large to be held: read line by line, in one pass. */
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import type { CodecFault } from '../message/index.ts'
+import type { CodecFault } from '../codecs/index.ts'
 import { Beginning } from './detect.ts'
 import type { TranscriptEvent } from './event.ts'
 import { createLineImport, type LineImport } from './line-import.ts'
@@ -24,7 +24,10 @@ import type { Transcript, TranscriptOptions } from './transcript.ts'
  * for await (const event of readTranscriptStream(createReadStream('session.jsonl')))
  *   if (event.type === 'message') console.log(event.line, event.message.role)
  */
-export async function* readTranscriptStream(source: AsyncIterable<Uint8Array>, options: TranscriptOptions = {}): AsyncGenerator<TranscriptEvent, void, undefined> {
+export async function* readTranscriptStream(
+  source: AsyncIterable<Uint8Array>,
+  options: TranscriptOptions = {},
+): AsyncGenerator<TranscriptEvent, void, undefined> {
   const splitter = createSplitter()
   const beginning = new Beginning()
   let held: Uint8Array[] = [] // all bytes so far, until it is known that they are lines
@@ -60,7 +63,16 @@ export async function* readTranscriptStream(source: AsyncIterable<Uint8Array>, o
   }
   if (!isOneValue) for (const line of splitter.end()) yield* take(line)
   if (reader !== undefined) yield* reader.end()
-  else yield* eventsOf(readTranscript(joined(held, held.reduce((sum, { length }) => sum + length, 0)), options))
+  else
+    yield* eventsOf(
+      readTranscript(
+        joined(
+          held,
+          held.reduce((sum, { length }) => sum + length, 0),
+        ),
+        options,
+      ),
+    )
 }
 
 /** The events of a file that is one value. Its line is the first. */

@@ -4,9 +4,11 @@ import type { Message } from '../message/index.ts'
 import type { Note, Usage } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
 
+/** A format that `readTranscript` knows. */
 export type TranscriptFormat =
   | 'openai-chat'
   | 'openai-responses'
+  | 'openai-agents'
   | 'anthropic'
   | 'ai-sdk'
   | 'ai-sdk-ui'
@@ -15,16 +17,25 @@ export type TranscriptFormat =
   | 'pi-session'
   | 'claude-code'
   | 'codex'
+  | 'gemini-cli'
+  | 'opencode'
+  | 'cursor'
+  | 'langgraph'
   | 'indelible'
 
 /** A conversation that was read. Frozen. */
 export interface Transcript {
+  /** The format that was found. */
   readonly format: TranscriptFormat
+  /** The messages of the conversation, in order. */
   readonly messages: readonly Message[]
   /** The page kind of each message, where the source says so: only an export of ours does. */
   readonly pages: readonly PageKind[] | undefined
+  /** When each message was written, where the source is an export of ours that says so. */
+  readonly moments?: readonly (RowMoment | undefined)[]
   /** What stands beside the messages, in the order of the source. */
   readonly notes: readonly PlacedNote[]
+  /** Where the conversation comes from: version, id, title, times, models, usage. */
   readonly origin: Origin
   /** What was read other than it stood there. */
   readonly losses: readonly TranscriptLoss[]
@@ -32,23 +43,39 @@ export interface Transcript {
   readonly damage: readonly Damage[]
   /** How many conversations the file holds, and which of them this is, from 0. */
   readonly count: number
+  /** The conversation that was read, counted from 0. */
   readonly pick: number
 }
 
 /** A note and how many messages stand before it. */
 export interface PlacedNote {
+  /** How many messages stand before it. */
   readonly position: number
+  /** The note. */
   readonly note: Note
+  /** When it was written, where the source is an export of ours that says so. */
+  readonly moment?: RowMoment
+}
+
+/** What a row of a record says beside its text. */
+export interface RowMoment {
+  /** Milliseconds since 1970. Rows that a version before 0.3 wrote have none. */
+  readonly at?: number
+  /** 32 hexadecimal digits, in erasable sessions. */
+  readonly salt?: string
 }
 
 /** What the source says about itself. */
 export interface Origin {
   /** The version of the format, or of the program that wrote it. */
   readonly version?: string
+  /** The id of the conversation at its source. */
   readonly id?: string
+  /** Its title. */
   readonly title?: string
   /** The times of the first and the last entry, as they are written. */
   readonly started?: string
+  /** When it ended, as the source says it. */
   readonly ended?: string
   /** Every model that spoke, in the order of their first word. */
   readonly models: readonly string[]
@@ -62,7 +89,9 @@ export interface Origin {
   readonly aside: { readonly [kind: string]: number }
 }
 
+/** The size and the root of an exported record. */
 export interface ExportedHead {
+  /** How many rows it had. */
   readonly size: number
   /** The Merkle root, in hexadecimal. */
   readonly root?: string
@@ -72,18 +101,23 @@ export interface ExportedHead {
 export interface TranscriptLoss {
   /** Counted from 1. */
   readonly line: number
+  /** Where in the line it is. */
   readonly path: Path
+  /** How it was changed, in words. */
   readonly reason: string
 }
 
+/** A line that could not be read. */
 export interface Damage {
   /** Counted from 1. */
   readonly line: number
+  /** What is wrong with it, in words. */
   readonly reason: string
   /** Where the bytes stop being text: counted from 0, from the start of the file. */
   readonly offset?: number
 }
 
+/** How a transcript is read. */
 export interface TranscriptOptions {
   /** Which conversation, in a file of several. From 0. Default: 0. */
   readonly pick?: number

@@ -1,7 +1,15 @@
 /** What infers: activities take and give JSON; the workflow's side takes refs and no content. */
 import { describe, expectTypeOf, it } from 'vitest'
-import type { BlockStore, Message, PendingHistory, RefHistory, Store, StoredHistory } from 'indelible'
-import { chatStep, historyActivities, type ChatStep, type HistoryActivities, type StreamResult } from 'indelible/activities'
+import type { BlockStore } from 'indelible/store'
+import type { Message, Store } from 'indelible'
+import type { PendingHistory, RefHistory, StoredHistory } from 'indelible/refs'
+import {
+  chatStep,
+  historyActivities,
+  type ChatStep,
+  type HistoryActivities,
+  type StreamResult,
+} from 'indelible/activities'
 
 declare const store: Store
 declare const blocks: BlockStore
@@ -20,7 +28,9 @@ describe('what infers', () => {
     expectTypeOf(historyActivities({ store: blocks, registry: {} })).toEqualTypeOf<HistoryActivities>()
     expectTypeOf(activities.stream).returns.toEqualTypeOf<Promise<StreamResult>>()
     expectTypeOf(chatStep(activities, refs, options)).toEqualTypeOf<Promise<ChatStep>>()
-    expectTypeOf<keyof ChatStep>().toEqualTypeOf<'position' | 'seen' | 'reason' | 'usage' | 'calls' | 'model' | 'overBudget' | 'unpublished'>()
+    expectTypeOf<keyof ChatStep>().toEqualTypeOf<
+      'position' | 'seen' | 'reason' | 'usage' | 'calls' | 'model' | 'overBudget' | 'unpublished'
+    >()
   })
 })
 

@@ -1,15 +1,26 @@
 /** The one end of a stream: which attempt tells it, and that nothing that counts comes after it. */
 import { describe, expect, it, vi } from 'vitest'
-import { assistant, hydrate, createRefHistory, keyValueBlocks, memoryStore, textOf, user, type BlockStore, type Store } from 'indelible'
-import { chatStep, historyActivities, type ActivityOptions, type Invocation, type StreamEvent, type StreamInput } from 'indelible/activities'
+import { assistant, memoryStore, textOf, user, type Store } from 'indelible'
+import { hydrate, createRefHistory } from 'indelible/refs'
+import { keyValueBlocks, type BlockStore } from 'indelible/store'
+import {
+  chatStep,
+  historyActivities,
+  type ActivityOptions,
+  type Invocation,
+  type StreamEvent,
+  type StreamInput,
+} from 'indelible/activities'
 import { scriptedModel, type Model } from 'indelible/run'
 import { ok } from '../answers.ts'
 import { keyValueMap } from '../store/key-value-map.ts'
 import { begun, ends, failed, registry, registryOf, wanted } from './engine.ts'
 
 /** Events in short: attempt, seq, what. */
-const told = (events: readonly StreamEvent[]): readonly string[] => events.map((event) => `${event.attempt}:${event.seq} ${event.type === 'stream_end' ? event.outcome : event.type}`)
-const outcomes = (events: readonly StreamEvent[]): readonly string[] => ends(events).map((event) => (event.type === 'stream_end' ? event.outcome : ''))
+const told = (events: readonly StreamEvent[]): readonly string[] =>
+  events.map((event) => `${event.attempt}:${event.seq} ${event.type === 'stream_end' ? event.outcome : event.type}`)
+const outcomes = (events: readonly StreamEvent[]): readonly string[] =>
+  ends(events).map((event) => (event.type === 'stream_end' ? event.outcome : ''))
 
 /** What whoever looks on makes of it: nothing of an attempt before one that has been seen, nothing after the end, no event twice. */
 const heard = (events: readonly StreamEvent[]): readonly StreamEvent[] => {
@@ -22,12 +33,24 @@ const heard = (events: readonly StreamEvent[]): readonly StreamEvent[] => {
   return counted
 }
 
-const hosted = (options: Partial<ActivityOptions> & Pick<ActivityOptions, 'registry'>, store: Store | BlockStore = memoryStore()) => {
+const hosted = (
+  options: Partial<ActivityOptions> & Pick<ActivityOptions, 'registry'>,
+  store: Store | BlockStore = memoryStore(),
+) => {
   const events: StreamEvent[] = []
-  const activities = historyActivities({ store, events: { publish: async (event) => void events.push(event) }, ...options })
+  const activities = historyActivities({
+    store,
+    events: { publish: async (event) => void events.push(event) },
+    ...options,
+  })
   return { store, events, activities }
 }
-const inputOf = async (store: Store | BlockStore, rest: Partial<StreamInput> = {}): Promise<StreamInput> => ({ action: 'a', model: wanted, history: (await begun(store as Store, [user('u')])).toJSON(), ...rest })
+const inputOf = async (store: Store | BlockStore, rest: Partial<StreamInput> = {}): Promise<StreamInput> => ({
+  action: 'a',
+  model: wanted,
+  history: (await begun(store as Store, [user('u')])).toJSON(),
+  ...rest,
+})
 
 /** A model that says what it says once it may. */
 const held = (...answers: readonly string[]) => {
@@ -67,7 +90,11 @@ describe('an attempt that is aborted and will be tried again', () => {
       events.push(event)
       if (event.attempt === 1 && event.seq === 1) abort.abort(new Error('the worker shuts down'))
     }
-    const { store, activities } = hosted({ registry: registry([assistant('one'), assistant('two')]), events: { publish }, invocation: () => invocation })
+    const { store, activities } = hosted({
+      registry: registry([assistant('one'), assistant('two')]),
+      events: { publish },
+      invocation: () => invocation,
+    })
     const input = await inputOf(store)
     invocation = { attempt: 1, last: false, signal: abort.signal }
     await expect(activities.stream(input)).rejects.toThrow('the worker shuts down')
@@ -81,7 +108,10 @@ describe('an attempt that is aborted and will be tried again', () => {
     for (const last of [true, () => true]) {
       const abort = new AbortController()
       const { model, begunCalls } = held()
-      const { store, events, activities } = hosted({ registry: registryOf(model), invocation: () => ({ attempt: 1, last, signal: abort.signal }) })
+      const { store, events, activities } = hosted({
+        registry: registryOf(model),
+        invocation: () => ({ attempt: 1, last, signal: abort.signal }),
+      })
       const going = activities.stream(await inputOf(store))
       await begunCalls(1)
       abort.abort(new Error('cancelled'))
@@ -90,48 +120,82 @@ describe('an attempt that is aborted and will be tried again', () => {
     }
   })
   it('does not begin at all, if it was aborted before', async () => {
-    const { store, events, activities } = hosted({ registry: registry([assistant('x')]), invocation: () => ({ signal: AbortSignal.abort(new Error('no')) }) })
+    const { store, events, activities } = hosted({
+      registry: registry([assistant('x')]),
+      invocation: () => ({ signal: AbortSignal.abort(new Error('no')) }),
+    })
     await expect(activities.stream(await inputOf(store))).rejects.toThrow('no')
     expect(told(events)).toEqual(['1:0 cancelled'])
   })
 })
 
 describe('a later attempt', () => {
-  it.each(['in the same process', 'in another one'])('%s: what hangs from before tells nothing more, and ends', async (where) => {
-    const { model, release, begunCalls } = held('late', 'in time')
-    let invocation: Invocation = { attempt: 1, last: false }
-    const { store, events, activities } = hosted({ registry: registryOf(model), invocation: () => invocation })
-    const input = await inputOf(store)
-    const first = activities.stream(input).then((result) => result, (error: unknown) => error)
-    await begunCalls(1)
-    invocation = { attempt: 2, last: false }
-    const other = where === 'in the same process' ? activities : historyActivities({ store, registry: registryOf(model), events: { publish: (event) => void events.push(event) }, invocation: () => ({ attempt: 2, last: false }) })
-    const second = other.stream(input)
-    await begunCalls(2)
-    release(1)
-    const { ref } = await second
-    release(0)
-    const late = await first
-    if (where === 'in the same process') {
-      expect(late).toMatchObject({ tag: 'Superseded', retryable: false })
-      expect(events.every(({ attempt, type }) => attempt === 2 || type === 'stream_start')).toBe(true)
-    } else expect(late).toMatchObject({ ref })
-    expect(outcomes(events)).toEqual(['answered'])
-    expect(heard(events).at(-1)).toMatchObject({ attempt: 2, outcome: 'answered', ref })
-    expect(textOf((await ok(hydrate(store, createRefHistory({ from: [ref as never] })))).view().at(0) as never)).toBe('in time')
-  })
+  it.each(['in the same process', 'in another one'])(
+    '%s: what hangs from before tells nothing more, and ends',
+    async (where) => {
+      const { model, release, begunCalls } = held('late', 'in time')
+      let invocation: Invocation = { attempt: 1, last: false }
+      const { store, events, activities } = hosted({ registry: registryOf(model), invocation: () => invocation })
+      const input = await inputOf(store)
+      const first = activities.stream(input).then(
+        (result) => result,
+        (error: unknown) => error,
+      )
+      await begunCalls(1)
+      invocation = { attempt: 2, last: false }
+      const other =
+        where === 'in the same process'
+          ? activities
+          : historyActivities({
+              store,
+              registry: registryOf(model),
+              events: { publish: (event) => void events.push(event) },
+              invocation: () => ({ attempt: 2, last: false }),
+            })
+      const second = other.stream(input)
+      await begunCalls(2)
+      release(1)
+      const { ref } = await second
+      release(0)
+      const late = await first
+      if (where === 'in the same process') {
+        expect(late).toMatchObject({ tag: 'Superseded', retryable: false })
+        expect(events.every(({ attempt, type }) => attempt === 2 || type === 'stream_start')).toBe(true)
+      } else expect(late).toMatchObject({ ref })
+      expect(outcomes(events)).toEqual(['answered'])
+      expect(heard(events).at(-1)).toMatchObject({ attempt: 2, outcome: 'answered', ref })
+      expect(textOf((await ok(hydrate(store, createRefHistory({ from: [ref as never] })))).view().at(0) as never)).toBe(
+        'in time',
+      )
+    },
+  )
   it('in another process: what was begun before tells no end, also if it is there first', async () => {
     for (const fails of [false, true]) {
       const { model, release, begunCalls } = held('one', 'two')
       const store = memoryStore()
       const events: StreamEvent[] = []
-      const broken: Model = { name: 'broken', stream: async function* (request, signal) {
-        for await (const event of model.stream(request, signal)) if (fails) throw new Error('refused')
-        else yield event
-      } }
-      const process = (attempt: number, of: Model) => historyActivities({ store, registry: registryOf(of), events: { publish: (event) => void events.push(event) }, invocation: () => ({ attempt, last: true }) })
+      const broken: Model = {
+        name: 'broken',
+        stream: async function* (request, signal) {
+          for await (const event of model.stream(request, signal))
+            if (fails) throw new Error('refused')
+            else yield event
+        },
+      }
+      const process = (attempt: number, of: Model) =>
+        historyActivities({
+          store,
+          registry: registryOf(of),
+          events: { publish: (event) => void events.push(event) },
+          invocation: () => ({ attempt, last: true }),
+        })
       const input = await inputOf(store)
-      const first = process(1, broken).stream(input).then((result) => result, (error: unknown) => error)
+      const first = process(1, broken)
+        .stream(input)
+        .then(
+          (result) => result,
+          (error: unknown) => error,
+        )
       await begunCalls(1)
       const second = process(2, model).stream(input)
       await begunCalls(2)
@@ -155,13 +219,21 @@ describe('a later attempt', () => {
     const { store, events, activities } = hosted({ registry: registryOf(overloaded(1)) }) // the engine does not say that it tries again
     const input = await inputOf(store)
     expect(await failed(activities.stream(input))).toMatchObject({ tag: 'ModelFailed' })
-    expect(await failed(activities.stream(input))).toMatchObject({ tag: 'ActionEnded', retryable: false, message: expect.stringContaining('another action') as string })
+    expect(await failed(activities.stream(input))).toMatchObject({
+      tag: 'ActionEnded',
+      retryable: false,
+      message: expect.stringContaining('another action') as string,
+    })
     expect(told(events)).toEqual(['1:0 stream_start', '1:1 failed'])
   })
   it('has a number of its own, also where the engine gives none', async () => {
-    const { store, events, activities } = hosted({ registry: registryOf(overloaded(2)), invocation: () => ({ last: false }) })
+    const { store, events, activities } = hosted({
+      registry: registryOf(overloaded(2)),
+      invocation: () => ({ last: false }),
+    })
     const input = await inputOf(store)
-    for (const tag of ['ModelFailed', 'ModelFailed']) expect(await failed(activities.stream(input))).toMatchObject({ tag })
+    for (const tag of ['ModelFailed', 'ModelFailed'])
+      expect(await failed(activities.stream(input))).toMatchObject({ tag })
     await activities.stream(input)
     expect(new Set(told(events)).size).toBe(events.length)
     expect(events.map(({ attempt }) => attempt).slice(0, 3)).toEqual([1, 2, 3])
@@ -170,20 +242,23 @@ describe('a later attempt', () => {
 })
 
 describe('two callers of one action', () => {
-  it.each(['a store', 'a store of blocks alone'])('on %s are one stream: one call, one end, the same answer', async (kind) => {
-    const { model, release, begunCalls, calls } = held('once')
-    const store = kind === 'a store' ? memoryStore() : keyValueBlocks(keyValueMap())
-    const { events, activities } = hosted({ registry: registryOf(model) }, store)
-    const input = await inputOf(store)
-    const both = Promise.all([activities.stream(input), activities.stream(input)])
-    await begunCalls(1)
-    release(0)
-    const [one, other] = await both
-    expect(other).toEqual(one)
-    expect(calls()).toBe(1)
-    expect(outcomes(events)).toEqual(['answered'])
-    expect(events.at(-1)?.type).toBe('stream_end')
-  })
+  it.each(['a store', 'a store of blocks alone'])(
+    'on %s are one stream: one call, one end, the same answer',
+    async (kind) => {
+      const { model, release, begunCalls, calls } = held('once')
+      const store = kind === 'a store' ? memoryStore() : keyValueBlocks(keyValueMap())
+      const { events, activities } = hosted({ registry: registryOf(model) }, store)
+      const input = await inputOf(store)
+      const both = Promise.all([activities.stream(input), activities.stream(input)])
+      await begunCalls(1)
+      release(0)
+      const [one, other] = await both
+      expect(other).toEqual(one)
+      expect(calls()).toBe(1)
+      expect(outcomes(events)).toEqual(['answered'])
+      expect(events.at(-1)?.type).toBe('stream_end')
+    },
+  )
   it('are cancelled each for itself: who has joined leaves, and the stream goes on', async () => {
     const { model, release, begunCalls } = held('once')
     const abort = new AbortController()
@@ -204,7 +279,13 @@ describe('two callers of one action', () => {
     const input = await inputOf(store)
     const first = activities.stream(input)
     await begunCalls(1)
-    for (const rest of [{ history: (await begun(store as Store, [user('other')])).toJSON() }, { model: { name: 'gpt-y' } }, { limit: { maxChars: 9999 } }, { tools: [{ name: 't', parameters: {} }] }, { parameters: { temperature: 1 } }])
+    for (const rest of [
+      { history: (await begun(store as Store, [user('other')])).toJSON() },
+      { model: { name: 'gpt-y' } },
+      { limit: { maxChars: 9999 } },
+      { tools: [{ name: 't', parameters: {} }] },
+      { parameters: { temperature: 1 } },
+    ])
       expect(await failed(activities.stream({ ...input, ...rest }))).toMatchObject({ tag: 'OtherAction' })
     release(0)
     await first
@@ -222,7 +303,10 @@ describe('endStream', () => {
     }
     const { store, activities } = hosted({ registry: registry([assistant('one')]), events: { publish } })
     const history = await begun(store as Store, [user('u')])
-    expect(await failed(chatStep(activities, history, { action: 'a', model: wanted }))).toMatchObject({ tag: 'Unpublished', retryable: true })
+    expect(await failed(chatStep(activities, history, { action: 'a', model: wanted }))).toMatchObject({
+      tag: 'Unpublished',
+      retryable: true,
+    })
     const { position } = await chatStep(activities, history, { action: 'a', model: wanted })
     expect(position).toBe(1)
     expect(ends(events)).toMatchObject([{ outcome: 'answered', attempt: 2, ref: history.refs()[1] }])
@@ -230,7 +314,10 @@ describe('endStream', () => {
   })
   it('ends what is still going on, and it stays ended', async () => {
     const { model, release, begunCalls } = held('late')
-    const { store, events, activities } = hosted({ registry: registryOf(model), invocation: () => ({ attempt: 1, last: false }) })
+    const { store, events, activities } = hosted({
+      registry: registryOf(model),
+      invocation: () => ({ attempt: 1, last: false }),
+    })
     const input = await inputOf(store)
     const going = failed(activities.stream(input))
     await begunCalls(1)
@@ -244,18 +331,28 @@ describe('endStream', () => {
   it('of an action that another one takes the name of later, stores nothing under it', async () => {
     const { activities } = hosted({ registry: {} })
     await activities.endStream({ action: 'm' })
-    for (const text of ['one', 'two']) expect(await failed(activities.appendMessage({ action: 'm', message: user(text) }))).toMatchObject({ tag: 'ActionEnded' })
+    for (const text of ['one', 'two'])
+      expect(await failed(activities.appendMessage({ action: 'm', message: user(text) }))).toMatchObject({
+        tag: 'ActionEnded',
+      })
   })
   it('tells nothing after the end of a history that could not be read', async () => {
     const { events, activities } = hosted({ registry: {} })
-    expect(await failed(activities.stream({ action: 'a', model: wanted, history: { type: 'llm3' } as never }))).toMatchObject({ tag: 'UnreadableHistory' })
+    expect(
+      await failed(activities.stream({ action: 'a', model: wanted, history: { type: 'llm3' } as never })),
+    ).toMatchObject({ tag: 'UnreadableHistory' })
     await activities.endStream({ action: 'a' })
     expect(outcomes(events)).toEqual(['failed'])
   })
   it('is told which scope it is of, and its own failure is not the one that counts', async () => {
     const given: unknown[] = []
-    const broken = { stream: () => Promise.reject(new Error('the first')), endStream: async (input: unknown): Promise<void> => (given.push(input), Promise.reject(new Error('the second'))) }
-    await expect(chatStep(broken, createRefHistory({ scope: 'team' }), { action: 'a', model: wanted })).rejects.toThrow('the first')
+    const broken = {
+      stream: () => Promise.reject(new Error('the first')),
+      endStream: async (input: unknown): Promise<void> => (given.push(input), Promise.reject(new Error('the second'))),
+    }
+    await expect(chatStep(broken, createRefHistory({ scope: 'team' }), { action: 'a', model: wanted })).rejects.toThrow(
+      'the first',
+    )
     expect(given).toEqual([{ action: 'a', scope: 'team' }])
   })
 })
@@ -264,15 +361,24 @@ describe('a sink that hangs', () => {
   it('holds no cancelled activity up', async () => {
     const abort = new AbortController()
     const ended: StreamEvent[] = []
-    const publish = (event: StreamEvent): Promise<void> => (event.type === 'stream_end' ? Promise.resolve(void ended.push(event)) : new Promise(() => {}))
-    const { store, activities } = hosted({ registry: registry([assistant('one')]), events: { publish }, publishWithin: 2 ** 30, invocation: () => ({ signal: abort.signal }) })
+    const publish = (event: StreamEvent): Promise<void> =>
+      event.type === 'stream_end' ? Promise.resolve(void ended.push(event)) : new Promise(() => {})
+    const { store, activities } = hosted({
+      registry: registry([assistant('one')]),
+      events: { publish },
+      publishWithin: 2 ** 30,
+      invocation: () => ({ signal: abort.signal }),
+    })
     const going = activities.stream(await inputOf(store))
     setTimeout(() => abort.abort(new Error('cancelled')), 20)
     await expect(going).rejects.toThrow('cancelled')
     expect(outcomes(ended)).toEqual(['cancelled'])
   })
   it('is given half a minute, if nobody says otherwise', async () => {
-    const { store, activities } = hosted({ registry: registry([assistant('one')]), events: { publish: ({ type }) => (type === 'stream_start' ? new Promise(() => {}) : undefined) } })
+    const { store, activities } = hosted({
+      registry: registry([assistant('one')]),
+      events: { publish: ({ type }) => (type === 'stream_start' ? new Promise(() => {}) : undefined) },
+    })
     const input = await inputOf(store)
     vi.useFakeTimers()
     try {
@@ -289,13 +395,23 @@ describe('a sink that hangs', () => {
   it('is waited for as long as it may take, once; the end has a time of its own', async () => {
     const published: StreamEvent[] = []
     let hangs: (event: StreamEvent) => boolean = ({ type }) => type !== 'stream_end'
-    const publish = (event: StreamEvent): Promise<void> => (published.push(event), hangs(event) ? new Promise(() => {}) : Promise.resolve())
-    const { store, activities } = hosted({ registry: registry([assistant('one two three'), assistant('x')]), events: { publish }, publishWithin: 30 })
+    const publish = (event: StreamEvent): Promise<void> => (
+      published.push(event),
+      hangs(event) ? new Promise(() => {}) : Promise.resolve()
+    )
+    const { store, activities } = hosted({
+      registry: registry([assistant('one two three'), assistant('x')]),
+      events: { publish },
+      publishWithin: 30,
+    })
     const { unpublished } = await activities.stream(await inputOf(store))
     expect(unpublished).toBeGreaterThan(3)
     expect(told(published)).toEqual(['1:0 stream_start', `1:${unpublished} answered`])
     hangs = () => true
-    expect(await failed(activities.stream(await inputOf(store, { action: 'b' })))).toMatchObject({ tag: 'Unpublished', retryable: true })
+    expect(await failed(activities.stream(await inputOf(store, { action: 'b' })))).toMatchObject({
+      tag: 'Unpublished',
+      retryable: true,
+    })
     hangs = () => false
     await activities.stream(await inputOf(store, { action: 'b' }))
     expect(published.at(-1)).toMatchObject({ action: 'b', outcome: 'answered' })

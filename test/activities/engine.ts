@@ -2,8 +2,16 @@
  * A workflow engine, the smallest there is: what goes in and out of an activity is JSON and becomes state, failures are
  * tried again as the policy says, heartbeats are kept.
  */
-import { createPendingHistory, persist, type Message, type RefHistory, type Store } from 'indelible'
-import { ActivityFailure, historyActivities, type ActivityOptions, type Heartbeat, type HistoryActivities, type StreamEvent } from 'indelible/activities'
+import { createPendingHistory, persist, type RefHistory } from 'indelible/refs'
+import { type Message, type Store } from 'indelible'
+import {
+  ActivityFailure,
+  historyActivities,
+  type ActivityOptions,
+  type Heartbeat,
+  type HistoryActivities,
+  type StreamEvent,
+} from 'indelible/activities'
 import { scriptedModel, type Line, type Model, type ModelRegistry } from 'indelible/run'
 import { ok } from '../answers.ts'
 
@@ -12,9 +20,11 @@ export const registry = (lines: readonly Line[]): ModelRegistry => registryOf(sc
 export const wanted = { name: 'gpt-x' }
 
 /** A history that is stored, as a workflow has it. */
-export const begun = async (store: Store, messages: readonly Message[]): Promise<RefHistory> => (await ok(persist(store, createPendingHistory({ from: messages })))).refHistory()
+export const begun = async (store: Store, messages: readonly Message[]): Promise<RefHistory> =>
+  (await ok(persist(store, createPendingHistory({ from: messages })))).refHistory()
 
-export const ends = (events: readonly StreamEvent[]): readonly StreamEvent[] => events.filter(({ type }) => type === 'stream_end')
+export const ends = (events: readonly StreamEvent[]): readonly StreamEvent[] =>
+  events.filter(({ type }) => type === 'stream_end')
 
 /** What an activity throws, which must be a failure. */
 export const failed = async (work: Promise<unknown>): Promise<ActivityFailure> => {
@@ -60,22 +70,30 @@ export const engine = ({ attempts = 1, ...options }: EngineOptions): Engine => {
     written.push(text ?? '')
     return text === undefined ? value : (JSON.parse(text) as T)
   }
-  const call = <Input, Output>(activity: (input: Input) => Promise<Output>) => async (input: Input): Promise<Output> => {
-    const given = asJson(input)
-    for (attempt = 1; ; attempt++) {
-      try {
-        const answer = await activity(given)
-        if (made.loseAnswers-- > 0) throw new Error('the worker died')
-        return asJson(answer)
-      } catch (error) {
-        if (error instanceof ActivityFailure) failures.push(error)
-        written.push(String(error), JSON.stringify(error), error instanceof Error ? String(error.cause ?? '') : '')
-        if (attempt >= attempts || (error instanceof ActivityFailure && !error.retryable)) throw error
+  const call =
+    <Input, Output>(activity: (input: Input) => Promise<Output>) =>
+    async (input: Input): Promise<Output> => {
+      const given = asJson(input)
+      for (attempt = 1; ; attempt++) {
+        try {
+          const answer = await activity(given)
+          if (made.loseAnswers-- > 0) throw new Error('the worker died')
+          return asJson(answer)
+        } catch (error) {
+          if (error instanceof ActivityFailure) failures.push(error)
+          written.push(String(error), JSON.stringify(error), error instanceof Error ? String(error.cause ?? '') : '')
+          if (attempt >= attempts || (error instanceof ActivityFailure && !error.retryable)) throw error
+        }
       }
     }
-  }
   const made: Engine = {
-    activities: { appendMessage: call(hosted.appendMessage), manage: call(hosted.manage), hydrate: hosted.hydrate, stream: call(hosted.stream), endStream: call(hosted.endStream) },
+    activities: {
+      appendMessage: call(hosted.appendMessage),
+      manage: call(hosted.manage),
+      hydrate: hosted.hydrate,
+      stream: call(hosted.stream),
+      endStream: call(hosted.endStream),
+    },
     state: () => [...written, JSON.stringify(beats)].join('\n'),
     events,
     beats,

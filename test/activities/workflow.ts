@@ -5,6 +5,7 @@ import { createRefHistory, type MessageRef } from '../../src/refs/index.ts'
 export const main = async (activities: Pick<HistoryActivities, 'stream'>, ref: string): Promise<string> => {
   const history = createRefHistory({ from: [JSON.parse(ref) as MessageRef] })
   const steps: ChatStep[] = []
-  for (const turn of [1, 2]) steps.push(await chatStep(activities, history, { action: `turn ${turn}`, model: { name: 'gpt-x' } }))
+  for (const turn of [1, 2])
+    steps.push(await chatStep(activities, history, { action: `turn ${turn}`, model: { name: 'gpt-x' } }))
   return JSON.stringify({ steps, history })
 }

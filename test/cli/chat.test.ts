@@ -30,7 +30,12 @@ interface Terminal {
 }
 
 const terminal = (...args: readonly string[]): Terminal => {
-  const pty = spawn(process.execPath, [join(root, 'src/cli/main.ts'), 'chat', ...args], { cols: 100, rows: 30, cwd: folder, env: { ...process.env, NO_COLOR: '1', XDG_DATA_HOME: top } })
+  const pty = spawn(process.execPath, [join(root, 'src/cli/main.ts'), 'chat', ...args], {
+    cols: 100,
+    rows: 30,
+    cwd: folder,
+    env: { ...process.env, NO_COLOR: '1', XDG_DATA_HOME: top },
+  })
   let shown = ''
   pty.onData((data) => void (shown += data))
   const ended = new Promise<number>((resolve) => pty.onExit(({ exitCode }) => resolve(exitCode)))
@@ -44,7 +49,10 @@ const terminal = (...args: readonly string[]): Terminal => {
   return { pty, shown: () => shown, until, ended }
 }
 
-const reopened = async (id: string, path = join(top, 'indelible', 'sessions.db')): Promise<{ readonly session: Session; readonly close: () => Promise<unknown> }> => {
+const reopened = async (
+  id: string,
+  path = join(top, 'indelible', 'sessions.db'),
+): Promise<{ readonly session: Session; readonly close: () => Promise<unknown> }> => {
   const store = await sqliteStore({ path })()
   if (isLeft(store)) throw new Error(JSON.stringify(store.left))
   expect(isRight(await verifySession(store.right, id)())).toBe(true)
@@ -60,12 +68,24 @@ describe('indelible chat', () => {
     const { shown, ended } = terminal('--demo', '--session', 'demo', '--store', join(top, 'demo.db'))
     expect(await ended).toBe(0)
     const text = shown()
-    for (const expected of ['scripted (a demonstration, no model)', '▸ list {"path":"."}', '"../secrets" is outside the folder', '[interrupted; what was said is kept]', 'In short: a record that nothing can rewrite.', '12 messages in session demo'])
+    for (const expected of [
+      'scripted (a demonstration, no model)',
+      '▸ list {"path":"."}',
+      '"../secrets" is outside the folder',
+      '[interrupted; what was said is kept]',
+      'In short: a record that nothing can rewrite.',
+      '12 messages in session demo',
+    ])
       expect(text).toContain(expected)
     const { session, close } = await reopened('demo', join(top, 'demo.db'))
     expect(isRight(settle(session.view()))).toBe(true)
     expect([...session.notes()].filter(({ type }) => type === 'receipt').length).toBeGreaterThan(3) // what each call was sent
-    expect(said(session.view()).slice(-4)).toEqual(['user: Tell me its story.', expect.stringMatching(/^assistant: Well, it is .*\[interrupted\]$/) as unknown, 'user: In one sentence, please.', 'assistant: As you like. In short: a record that nothing can rewrite.'])
+    expect(said(session.view()).slice(-4)).toEqual([
+      'user: Tell me its story.',
+      expect.stringMatching(/^assistant: Well, it is .*\[interrupted\]$/) as unknown,
+      'user: In one sentence, please.',
+      'assistant: As you like. In short: a record that nothing can rewrite.',
+    ])
     await close()
   }, 60_000)
 
@@ -87,7 +107,13 @@ describe('indelible chat', () => {
 
     const { session, close } = await reopened('mine')
     expect(isRight(settle(session.view()))).toBe(true)
-    expect(session.view().toArray().flatMap((message) => toolCallsOf(message)).map(({ name }) => name)).toEqual(['list', 'read'])
+    expect(
+      session
+        .view()
+        .toArray()
+        .flatMap((message) => toolCallsOf(message))
+        .map(({ name }) => name),
+    ).toEqual(['list', 'read'])
     expect(said(session.view()).at(-1)).toMatch(/^assistant: You said: tell me.*\[interrupted\]$/)
     const len = session.len
     await close()
@@ -125,7 +151,10 @@ describe('indelible chat', () => {
     const id = /session (\S+) in/.exec(shown())?.[1] ?? ''
     expect(shown()).toContain(`3 messages in session ${id}; go on with: indelible chat --session ${id} --store`)
     const { session, close } = await reopened(id, store)
-    expect(said(session.view()).slice(1)).toEqual(['user: hi', expect.stringMatching(/^assistant: You said: hi/) as unknown])
+    expect(said(session.view()).slice(1)).toEqual([
+      'user: hi',
+      expect.stringMatching(/^assistant: You said: hi/) as unknown,
+    ])
     await close()
   }, 60_000)
 
@@ -136,8 +165,12 @@ describe('indelible chat', () => {
     }
     expect(await wrong('hello')).toBe('2: indelible: chat takes no arguments, but got: hello')
     expect(await wrong('--budget', 'much')).toBe('2: indelible: --budget takes a whole number of tokens, not "much"')
-    expect(await wrong('--type', 'openai')).toBe('2: indelible: --type and --base-url are of a model: name it with --model')
-    expect(await wrong('--model', 'qwen')).toMatch(/^2: indelible: whose model "qwen" is can't be told by its name; say its type/)
+    expect(await wrong('--type', 'openai')).toBe(
+      '2: indelible: --type and --base-url are of a model: name it with --model',
+    )
+    expect(await wrong('--model', 'qwen')).toMatch(
+      /^2: indelible: whose model "qwen" is can't be told by its name; say its type/,
+    )
     expect(await wrong('--folder', '/no/such')).toBe('1: indelible: /no/such: there is no such folder')
   }, 60_000)
 })
@@ -146,7 +179,12 @@ describe('the tools of the folder', () => {
   const call = async (name: string, input: unknown): Promise<string> => {
     const found = (await folderTools(folder)).find((tool) => tool.name === name)
     try {
-      return String(await found?.run(input as never, { call: { type: 'tool_call', id: 'c', name, arguments: '' }, signal: new AbortController().signal }))
+      return String(
+        await found?.run(input as never, {
+          call: { type: 'tool_call', id: 'c', name, arguments: '' },
+          signal: new AbortController().signal,
+        }),
+      )
     } catch (error) {
       return `! ${(error as Error).message}`
     }
@@ -160,8 +198,21 @@ describe('the tools of the folder', () => {
     expect(await call('search', { text: 'nowhere' })).toBe('(no line has it)')
   })
   it('and nothing outside, also not by a link', async () => {
-    for (const path of ['..', '../secret.txt', '/etc/passwd', 'inner/../../secret.txt', join(top, 'secret.txt'), 'link.txt', 'up', 'up/secret.txt', 'a.txt\0', '', 7])
-      for (const name of ['list', 'read']) expect([path, await call(name, { path })]).toEqual([path, expect.stringMatching(/^! |^there is no/) as unknown])
+    for (const path of [
+      '..',
+      '../secret.txt',
+      '/etc/passwd',
+      'inner/../../secret.txt',
+      join(top, 'secret.txt'),
+      'link.txt',
+      'up',
+      'up/secret.txt',
+      'a.txt\0',
+      '',
+      7,
+    ])
+      for (const name of ['list', 'read'])
+        expect([path, await call(name, { path })]).toEqual([path, expect.stringMatching(/^! |^there is no/) as unknown])
     expect(await call('search', { text: 'secret', path: 'up' })).toBe('! "up" is a link that leads outside the folder')
     expect(await call('search', { text: 'secret' })).toBe('(no line has it)')
     expect(await call('read', { path: 'no.txt' })).toBe('! there is no "no.txt" in the folder')

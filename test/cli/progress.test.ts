@@ -7,10 +7,19 @@ import { widthOf } from '../../src/cli/screen.ts'
 import { generated } from '../transcript/generated.ts'
 import { folder, indelible, main } from './indelible.ts'
 
-const drawn = (total: number | undefined, steps: readonly (readonly [time: number, done: number])[], terminal: { readonly isTTY?: boolean; readonly columns?: number } = { isTTY: true, columns: 80 }) => {
+const drawn = (
+  total: number | undefined,
+  steps: readonly (readonly [time: number, done: number])[],
+  terminal: { readonly isTTY?: boolean; readonly columns?: number } = { isTTY: true, columns: 80 },
+) => {
   let time = 0
   const written: string[] = []
-  const progress = createProgress('reading a.jsonl', total, { ...terminal, write: (text) => written.push(text) }, () => time)
+  const progress = createProgress(
+    'reading a.jsonl',
+    total,
+    { ...terminal, write: (text) => written.push(text) },
+    () => time,
+  )
   for (const [at, done] of steps) {
     time = at
     progress.at(done)
@@ -22,7 +31,15 @@ const drawn = (total: number | undefined, steps: readonly (readonly [time: numbe
 
 describe('the progress bar', () => {
   it('is drawn for work that takes a while, ten times a second at most, and is taken away', () => {
-    expect(drawn(1000, [[0, 1], [399, 500], [400, 500], [450, 510], [500, 2000]])).toEqual([
+    expect(
+      drawn(1000, [
+        [0, 1],
+        [399, 500],
+        [400, 500],
+        [450, 510],
+        [500, 2000],
+      ]),
+    ).toEqual([
       '\rreading a.jsonl  ████████████░░░░░░░░░░░░  50 %  500 B of 1.0 kB\u001b[K',
       '\rreading a.jsonl  ████████████████████████ 100 %  2.0 kB of 1.0 kB\u001b[K',
       '\r\u001b[K',
@@ -46,7 +63,9 @@ describe('the progress bar', () => {
       const [before, ...drawn] = stdout.split('\r')
       expect(before).toBe('')
       expect(drawn[0]).toMatch(/^reading long\.jsonl {2}[█░]{24} +\d+ % {2}[\d.]+ [kM]B of 40 MB/)
-      expect(drawn.find((part) => part.startsWith('\u001b[Klong.jsonl'))).toMatch(/long\.jsonl: pi-session, [\d,]+ messages/)
+      expect(drawn.find((part) => part.startsWith('\u001b[Klong.jsonl'))).toMatch(
+        /long\.jsonl: pi-session, [\d,]+ messages/,
+      )
       const piped = indelible(['check', path])
       expect(piped.stdout + piped.stderr).not.toMatch(/[█░\r]/)
     } finally {

@@ -1,11 +1,10 @@
 /** The command as a person runs it: a real process, its output, its exit code. */
-import { spawnSync } from 'node:child_process'
 import { mkdtempSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
-import { root } from '../../scripts/run.ts'
 import { widthOf } from '../../src/cli/screen.ts'
+import { indelible } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-records-'))
 const written = (name: string, content: string | Uint8Array): string => {
@@ -13,11 +12,12 @@ const written = (name: string, content: string | Uint8Array): string => {
   writeFileSync(path, content)
   return path
 }
-const indelible = (args: readonly string[], options: { readonly columns?: number; readonly input?: string } = {}) =>
-  spawnSync(process.execPath, [join(root, 'src/cli/main.ts'), ...args], { encoding: 'utf8', input: options.input ?? '', env: { PATH: process.env['PATH'], COLUMNS: String(options.columns ?? 100) } })
-
 const lines = [
-  { callId: 'c1', methodName: 'answer', programSource: 'const bad = context.conversationHistory.filter((r) => !r.outcomeSummary.ok)\nreturn bad.length' },
+  {
+    callId: 'c1',
+    methodName: 'answer',
+    programSource: 'const bad = context.conversationHistory.filter((r) => !r.outcomeSummary.ok)\nreturn bad.length',
+  },
   { callId: 'c2', methodName: 'plain', programSource: 'return 1' },
   { historyAccessDetected: true, historyQueryPatterns: ['map', 'filter'] },
   { msg: 'started' },
@@ -38,25 +38,46 @@ describe('indelible records', () => {
     expect(stdout).toMatch(/^line 5: has no callId/m)
   })
   it.each([30, 50, 100])('fits %i columns', (columns) => {
-    for (const line of indelible(['records', log], { columns }).stdout.split('\n').slice(1)) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+    for (const line of indelible(['records', log], { columns }).stdout.split('\n').slice(1))
+      expect(widthOf(line)).toBeLessThanOrEqual(columns)
   })
   it('--json prints the summary for programs', () => {
     const { status, stdout } = indelible(['records', '--json', log])
     expect(status).toBe(0)
-    expect(JSON.parse(stdout)).toMatchObject({ entries: 4, observed: 3, using: 2, patterns: [{ pattern: 'filter', calls: 2 }, { pattern: 'map', calls: 1 }, { pattern: 'count', calls: 1 }], evidence: [{ place: 'line 1' }, {}, { place: 'line 4' }], skipped: [{ place: 'line 5' }] })
+    expect(JSON.parse(stdout)).toMatchObject({
+      entries: 4,
+      observed: 3,
+      using: 2,
+      patterns: [
+        { pattern: 'filter', calls: 2 },
+        { pattern: 'map', calls: 1 },
+        { pattern: 'count', calls: 1 },
+      ],
+      evidence: [{ place: 'line 1' }, {}, { place: 'line 4' }],
+      skipped: [{ place: 'line 5' }],
+    })
   })
   it('reads a JSON array, from standard input too, and other names', () => {
     const input = JSON.stringify([{ methodName: 'a', programSource: 'return history.slice(-3)' }])
-    expect(indelible(['records', '-', '--name', 'history'], { input }).stdout).toMatch(/^standard input: 1 entry\n[^]*entry 0 {2}a {2}slice\n/)
+    expect(indelible(['records', '-', '--name', 'history'], { input }).stdout).toMatch(
+      /^standard input: 1 entry\n[^]*entry 0 {2}a {2}slice\n/,
+    )
     expect(indelible(['records', '-'], { input }).stdout).toMatch(/0 of 1 observed call \(0 %\)/)
-    expect(indelible(['records', '-'], { input: '[]' }).stdout).toMatch(/0 entries\n\nhistory used {3}0 of 0 observed calls\n/)
+    expect(indelible(['records', '-'], { input: '[]' }).stdout).toMatch(
+      /0 entries\n\nhistory used {3}0 of 0 observed calls\n/,
+    )
   })
   it('lists lines that are not JSON, and reads the others', () => {
     const torn = written('torn.jsonl', `${lines[0]}\n\n{"callId": c2}\n${lines[1]}\n{"callId"`)
     const { status, stdout } = indelible(['records', torn])
     expect([status, stdout]).toEqual([0, expect.stringMatching(/^torn\.jsonl: 2 entries\n/)])
-    expect(stdout).toMatch(/\n\ndamage: 2 lines\n {2}line {5}3 {2}is not JSON at column 12: expected a value, found "c2"\n {2}line {5}5 {2}is cut off\n$/)
-    expect(JSON.parse(indelible(['records', torn, '--json']).stdout)).toMatchObject({ entries: 2, damage: [{ line: 3 }, { line: 5, reason: 'is cut off' }] })
+    expect(stdout).toMatch(
+      /\n\ndamage: 2 lines\n {2}line {5}3 {2}is not JSON at column 12: expected a value, found "c2"\n {2}line {5}5 {2}is cut off\n$/,
+    )
+    expect(JSON.parse(indelible(['records', torn, '--json']).stdout)).toMatchObject({
+      entries: 2,
+      damage: [{ line: 3 }, { line: 5, reason: 'is cut off' }],
+    })
   })
   it('says what was repaired, each kind once', () => {
     const { stdout } = indelible(['records', log])
@@ -72,7 +93,10 @@ describe('indelible records', () => {
   })
   it('writes no escape sequence of a log’s', () => {
     const hostile = 'a\u001b[2J\u001b]0;x\u0007b'
-    const path = written('hostile.jsonl', JSON.stringify({ callId: hostile, methodName: hostile, programSource: `conversationHistory.map("${hostile}")` }))
+    const path = written(
+      'hostile.jsonl',
+      JSON.stringify({ callId: hostile, methodName: hostile, programSource: `conversationHistory.map("${hostile}")` }),
+    )
     expect(indelible(['records', path]).stdout).not.toContain('\u001b')
   })
   it.each<readonly [string, readonly string[], RegExp]>([
@@ -90,9 +114,21 @@ describe('indelible records', () => {
   })
   it.each<readonly [string, () => string, RegExp]>([
     ['no such file', () => join(folder, 'none'), /none: there is no such file/],
-    ['no line that is JSON', () => written('a.jsonl', `nothing\n\n{"callId": c2}\n`), /a\.jsonl: line 1, column 1: not JSON: expected a value, found "nothing"/],
-    ['an array in lines, one of them no JSON', () => written('e.json', '[\n{"callId": "c1"}\n]'.replace('}', '},')), /e\.json: line 3, column 1: not JSON/],
-    ['an array that is not JSON', () => written('b.json', '[\n  {"callId": "c1"},\n]'), /b\.json: line 3, column 1: not JSON: expected a value, found "\]"/],
+    [
+      'no line that is JSON',
+      () => written('a.jsonl', `nothing\n\n{"callId": c2}\n`),
+      /a\.jsonl: line 1, column 1: not JSON: expected a value, found "nothing"/,
+    ],
+    [
+      'an array in lines, one of them no JSON',
+      () => written('e.json', '[\n{"callId": "c1"}\n]'.replace('}', '},')),
+      /e\.json: line 3, column 1: not JSON/,
+    ],
+    [
+      'an array that is not JSON',
+      () => written('b.json', '[\n  {"callId": "c1"},\n]'),
+      /b\.json: line 3, column 1: not JSON: expected a value, found "\]"/,
+    ],
     ['not UTF-8', () => written('c.jsonl', new Uint8Array([0x7b, 0xff])), /c\.jsonl: byte 1 is not UTF-8/],
   ])('exit 1 for a file that cannot be read: %s', (_name, path, message) => {
     const { status, stdout, stderr } = indelible(['records', path()])
@@ -101,7 +137,11 @@ describe('indelible records', () => {
     expect(stderr).not.toMatch(/\n\s+at /)
   })
   it('prints help', () => {
-    for (const args of [['records', '--help'], ['help', 'records']]) expect(indelible(args).stdout).toMatch(/^Usage: indelible records/)
+    for (const args of [
+      ['records', '--help'],
+      ['help', 'records'],
+    ])
+      expect(indelible(args).stdout).toMatch(/^Usage: indelible records/)
     for (const line of indelible(['records', '--help']).stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
   })
 })

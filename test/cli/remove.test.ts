@@ -1,10 +1,13 @@
 /** `indelible remove`, as a person runs it, also in a real terminal. */
+import { randomUUID } from 'node:crypto'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { spawn } from '@lydell/node-pty'
+import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
+import { ok } from '../answers.ts'
 import { indelible, main } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-remove-'))
@@ -19,43 +22,94 @@ const filled = (): readonly string[] => {
   return store
 }
 const idsIn = (store: readonly string[]): readonly string[] =>
-  indelible(['list', '--json', ...store]).lines.flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { readonly id: string }).id])).toSorted()
+  indelible(['list', '--json', ...store])
+    .lines.flatMap((line) => (line === '' ? [] : [(JSON.parse(line) as { readonly id: string }).id]))
+    .toSorted()
 
 describe('indelible remove', () => {
   it('removes sessions, and says what forks keep', () => {
     const store = filled()
-    expect(indelible(['remove', 'a', 'b', 'a', '--yes', ...store])).toMatchObject({ status: 0, stdout: 'a: removed, 19 messages\n  c keeps the 3 messages that it shares\nb: removed, 19 messages\n' })
+    expect(indelible(['remove', 'a', 'b', 'a', '--yes', ...store])).toMatchObject({
+      status: 0,
+      stdout: 'a: removed, 19 messages\n  c keeps the 3 messages that it shares\nb: removed, 19 messages\n',
+    })
     expect(idsIn(store)).toEqual(['c'])
     expect(indelible(['verify', 'c', ...store]).stdout).toMatch(/^c: good, 3 messages/)
   })
   it('says nothing of forks that are removed too', () => {
     const store = filled()
-    expect(indelible(['remove', 'a', 'c', '--yes', ...store]).stdout).toBe('a: removed, 19 messages\nc: removed, 3 messages\n')
+    expect(indelible(['remove', 'a', 'c', '--yes', ...store]).stdout).toBe(
+      'a: removed, 19 messages\nc: removed, 3 messages\n',
+    )
+  })
+  it('removes what a killed import left behind, and nothing else', async () => {
+    const store = filled()
+    const opened = await ok(sqliteStore({ path: String(store[1]) }))
+    const id = `indelible.import.${randomUUID()}`
+    await ok(opened.create({ id, meta: { 'indelible.partial': 'import' } }))
+    await ok(opened.create({ id: 'half', meta: { 'indelible.partial': 'copy' } }))
+    await ok(opened.close())
+    expect(indelible(['remove', '--unfinished', 'a', '--yes', ...store]).status).toBe(2)
+    expect(indelible(['remove', '--unfinished', '--yes', ...store])).toMatchObject({
+      status: 0,
+      stdout: `${id}: removed, unfinished\nhalf: removed, unfinished\n`,
+    })
+    expect(indelible(['remove', '--unfinished', '--yes', ...store])).toMatchObject({
+      status: 0,
+      stdout: '',
+      stderr: 'there is nothing unfinished in this store\n',
+    })
+    expect(idsIn(store)).toEqual(['a', 'b', 'c'])
   })
   it('removes none, where one is not there', () => {
     const store = filled()
-    expect(indelible(['remove', 'a', 'nobody', '--yes', ...store])).toMatchObject({ status: 1, stdout: '', stderr: 'indelible: there is no session "nobody" in this store; "indelible list" shows those that are; nothing was removed\n' })
+    expect(indelible(['remove', 'a', 'nobody', '--yes', ...store])).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr:
+        'indelible: there is no session "nobody" in this store; "indelible list" shows those that are; nothing was removed\n',
+    })
     expect(idsIn(store)).toEqual(['a', 'b', 'c'])
   })
   it('asks nothing where nobody can answer', () => {
     const store = filled()
-    expect(indelible(['remove', 'a', ...store], { input: 'yes\n' })).toMatchObject({ status: 2, stderr: expect.stringContaining('--yes says that it is meant') as string })
-    expect(indelible(['remove', '--yes', ...store])).toMatchObject({ status: 2, stderr: expect.stringContaining('remove needs a SESSION') as string })
+    expect(indelible(['remove', 'a', ...store], { input: 'yes\n' })).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('--yes says that it is meant') as string,
+    })
+    expect(indelible(['remove', '--yes', ...store])).toMatchObject({
+      status: 2,
+      stderr: expect.stringContaining('remove needs a SESSION') as string,
+    })
     expect(idsIn(store)).toEqual(['a', 'b', 'c'])
   })
-  it.each([['yes', ['b', 'c'], 'a: removed'], ['y', ['a', 'b', 'c'], 'nothing was removed'], ['', ['a', 'b', 'c'], 'nothing was removed'], ['\u0003', ['a', 'b', 'c'], 'nothing was removed'], ['\u0004', ['a', 'b', 'c'], 'nothing was removed']] as const)('in a terminal %j is taken at its word', async (typed, left, said) => {
-    const store = filled()
-    const pty = spawn(process.execPath, [main, 'remove', 'a', ...store], { cols: 100, rows: 30, env: { ...process.env, NO_COLOR: '1' } })
-    let shown = ''
-    let answered = false
-    pty.onData((data) => {
-      shown += data
-      if (answered || !shown.includes('Remove a (19 messages) for good? Type yes: ')) return
-      answered = true
-      pty.write(typed < ' ' && typed !== '' ? typed : `${typed}\r`)
-    })
-    expect(await new Promise((resolve) => pty.onExit(({ exitCode }) => resolve(exitCode)))).toBe(0)
-    expect(shown).toContain(said)
-    expect(idsIn(store)).toEqual(left)
-  }, 30_000)
+  it.each([
+    ['yes', ['b', 'c'], 'a: removed'],
+    ['y', ['a', 'b', 'c'], 'nothing was removed'],
+    ['', ['a', 'b', 'c'], 'nothing was removed'],
+    ['\u0003', ['a', 'b', 'c'], 'nothing was removed'],
+    ['\u0004', ['a', 'b', 'c'], 'nothing was removed'],
+  ] as const)(
+    'in a terminal %j is taken at its word',
+    async (typed, left, said) => {
+      const store = filled()
+      const pty = spawn(process.execPath, [main, 'remove', 'a', ...store], {
+        cols: 100,
+        rows: 30,
+        env: { ...process.env, NO_COLOR: '1' },
+      })
+      let shown = ''
+      let answered = false
+      pty.onData((data) => {
+        shown += data
+        if (answered || !shown.includes('Remove a (19 messages) for good? Type yes: ')) return
+        answered = true
+        pty.write(typed < ' ' && typed !== '' ? typed : `${typed}\r`)
+      })
+      expect(await new Promise((resolve) => pty.onExit(({ exitCode }) => resolve(exitCode)))).toBe(0)
+      expect(shown).toContain(said)
+      expect(idsIn(store)).toEqual(left)
+    },
+    30_000,
+  )
 })

@@ -4,7 +4,17 @@ import { fit, oneLine, padEnd, padStart, shellWord, widthOf } from '../../src/cl
 
 describe('the screen', () => {
   it.each<readonly [string, number]>([
-    ['', 0], ['abc', 3], ['äöü', 3], ['e\u0301', 1], ['日本語', 6], ['한국', 4], ['🙂', 2], ['👩‍👩‍👧', 2], ['🇩🇪', 2], ['ｆｕｌｌ', 8], ['…', 1],
+    ['', 0],
+    ['abc', 3],
+    ['äöü', 3],
+    ['e\u0301', 1],
+    ['日本語', 6],
+    ['한국', 4],
+    ['🙂', 2],
+    ['👩‍👩‍👧', 2],
+    ['🇩🇪', 2],
+    ['ｆｕｌｌ', 8],
+    ['…', 1],
   ])('%j takes %i columns', (text, width) => expect(widthOf(text)).toBe(width))
   it('cuts between characters, never within one', () => {
     expect(fit('abcdef', 6)).toBe('abcdef')
@@ -16,7 +26,8 @@ describe('the screen', () => {
     expect(fit('abc', 0)).toBe('')
     expect(fit('abc', -3)).toBe('')
   })
-  it('fills up to a width', () => expect([padEnd('日', 4), padStart('ab', 4), padEnd('abc', 2)]).toEqual(['日  ', '  ab', 'abc']))
+  it('fills up to a width', () =>
+    expect([padEnd('日', 4), padStart('ab', 4), padEnd('abc', 2)]).toEqual(['日  ', '  ab', 'abc']))
   it('makes one line of any text, and lets nothing through that moves a cursor', () => {
     expect(oneLine('  a\n\n\tb\r\nc ')).toBe('a b c')
     expect(oneLine('\u001b[31mred\u001b[0m \u001b]0;title\u0007x\u001b[2J\u0008\u0000\u009b1m')).toBe('red x1m')

@@ -15,7 +15,7 @@ describe('indelible show', () => {
     const { status, stdout, stderr } = indelible(['show', example])
     expect([status, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(/^coding-agent\.json: openai-chat, 19 messages\n/)
-    expect(stdout).toMatch(/^ {2}0 {2}system {5}bootstrap {10}\d+ {2}You are a coding agent\./m)
+    expect(stdout).toMatch(/^ {2}0 {2}system {5}bootstrap +\d+ {2}You are a coding agent\./m)
     expect(stdout).toMatch(/^ {39}▸ run_tests \{"filter": "billing"\} → 4$/m)
     expect(stdout).toMatch(/^ {2}4 {2}tool {7}evidence .* ◂ run_tests .* \(\d+ lines\)$/m)
     expect(stdout).toMatch(/^bootstrap {12}1 /m)
@@ -29,14 +29,33 @@ describe('indelible show', () => {
   it('--json prints one object a line', () => {
     const { status, lines } = indelible(['show', '--json', example])
     expect(status).toBe(0)
-    const entries = lines.slice(0, -1).map((line) => JSON.parse(line) as { position: number; role: string; page: string; tokens: number; calls?: unknown; message: object })
+    const entries = lines.slice(0, -1).map(
+      (line) =>
+        JSON.parse(line) as {
+          position: number
+          role: string
+          page: string
+          tokens: number
+          calls?: unknown
+          message: object
+        },
+    )
     expect(entries.map(({ position }) => position)).toEqual(Array.from({ length: 19 }, (_, index) => index))
-    expect(entries[2]).toMatchObject({ role: 'assistant', page: 'conversation', calls: [{ id: 'call_01', name: 'list_files', answeredAt: 3 }, { name: 'run_tests', answeredAt: 4 }] })
+    expect(entries[2]).toMatchObject({
+      role: 'assistant',
+      page: 'conversation',
+      calls: [
+        { id: 'call_01', name: 'list_files', answeredAt: 3 },
+        { name: 'run_tests', answeredAt: 4 },
+      ],
+    })
     expect(entries[3]?.message).toMatchObject({ role: 'tool', content: [{ type: 'tool_result', callId: 'call_01' }] })
   })
   it('--kind, --from and --to choose, and keep the positions', () => {
     const positions = (...args: readonly string[]) =>
-      indelible(['show', '--json', example, ...args]).lines.slice(0, -1).map((line) => (JSON.parse(line) as { position: number }).position)
+      indelible(['show', '--json', example, ...args])
+        .lines.slice(0, -1)
+        .map((line) => (JSON.parse(line) as { position: number }).position)
     expect(positions('--kind', 'bootstrap')).toEqual([0])
     expect(positions('--kind', 'evidence,bootstrap', '--to', '5')).toEqual([0, 3, 4])
     expect(positions('--from', '16')).toEqual([16, 17, 18])
@@ -52,19 +71,36 @@ describe('indelible show', () => {
     expect(stdout).toMatch(/from a pipe/)
   })
   it('lists the calls that nobody answered', () => {
-    const path = written('open.json', JSON.stringify([{ role: 'assistant', content: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'deploy', arguments: '{}' } }] }]))
-    expect(indelible(['show', path]).stdout).toMatch(/▸ deploy \{\} no result\n[^]*open calls: 1 without a result\n {7}0 {2}deploy {2}c1\n/)
+    const path = written(
+      'open.json',
+      JSON.stringify([
+        {
+          role: 'assistant',
+          content: null,
+          tool_calls: [{ id: 'c1', type: 'function', function: { name: 'deploy', arguments: '{}' } }],
+        },
+      ]),
+    )
+    expect(indelible(['show', path]).stdout).toMatch(
+      /▸ deploy \{\} no result\n[^]*open calls: 1 without a result\n {7}0 {2}deploy {2}c1\n/,
+    )
   })
   it('writes no escape sequence to a pipe, and none of those in a transcript anywhere', () => {
     const hostile = 'a\u001b[2J\u001b]0;x\u0007b'
     const wire = [
       { role: 'user', content: hostile },
-      { role: 'assistant', content: null, tool_calls: [{ id: hostile, type: 'function', function: { name: hostile, arguments: hostile } }] },
+      {
+        role: 'assistant',
+        content: null,
+        tool_calls: [{ id: hostile, type: 'function', function: { name: hostile, arguments: hostile } }],
+      },
       { role: 'tool', tool_call_id: hostile, name: hostile, content: hostile },
       { role: 'tool', tool_call_id: 'none', name: hostile.repeat(50), content: hostile },
     ]
     const path = written('escape.json', JSON.stringify(wire))
-    expect(indelible(['show', written('key.json', JSON.stringify([{ role: 'user', content: [{ [hostile]: 1 }] }]))]).stderr).not.toContain('\u001b')
+    expect(
+      indelible(['show', written('key.json', JSON.stringify([{ role: 'user', content: [{ [hostile]: 1 }] }]))]).stderr,
+    ).not.toContain('\u001b')
     for (const env of [{}, { NO_COLOR: '1' }, { FORCE_COLOR: '1' }]) {
       const { stdout } = indelible(['show', path], { env })
       expect(stdout).toContain('ab')
@@ -73,7 +109,10 @@ describe('indelible show', () => {
     }
   })
   it('a closed pipe ends it quietly', async () => {
-    const long = written('long.json', JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ role: 'user', content: `message ${index}` }))))
+    const long = written(
+      'long.json',
+      JSON.stringify(Array.from({ length: 20_000 }, (_, index) => ({ role: 'user', content: `message ${index}` }))),
+    )
     const child = spawn(process.execPath, [main, 'show', long])
     let complaint = ''
     child.stderr.on('data', (chunk: Buffer) => (complaint += chunk.toString()))
@@ -92,7 +131,11 @@ describe('indelible show', () => {
     ['an option without its value', ['show', 'a', '--pick'], /--pick/],
     ['a position that is no number', ['show', 'a', '--from', 'x'], /--from takes a whole number, not "x"/],
     ['a negative pick', ['show', 'a', '--pick', '-1'], /--pick counts from 0/],
-    ['an unknown kind', ['show', 'a', '--kind', 'plan,gossip'], /--kind: "gossip" is not a page kind; expected bootstrap/],
+    [
+      'an unknown kind',
+      ['show', 'a', '--kind', 'plan,gossip'],
+      /--kind: "gossip" is not a page kind; expected bootstrap/,
+    ],
   ])('exit 2 for misuse: %s', (_name, args, message) => {
     const { status, stdout, stderr } = indelible(args)
     expect([status, stdout]).toEqual([2, ''])
@@ -102,11 +145,31 @@ describe('indelible show', () => {
   it.each<readonly [string, () => string, RegExp]>([
     ['no such file', () => join(folder, 'none'), /there is no such file/],
     ['a folder', () => folder, /is a folder; expected a file/],
-    ['not JSON', () => written('a.json', '[\n{"role": "user",}]'), /a\.json: line 2, column 17: not JSON: expected a key in double quotes, found "\}"/],
-    ['not text', () => written('b.json', new Uint8Array([0x5b, 0x22, 0xff, 0x22, 0x5d])), /b\.json: this is an array, not a conversation/],
-    ['cut UTF-8', () => written('c.json', new Uint8Array([0x22, 0xe2, 0x82])), /c\.json: line 1, column 3: not JSON: expected a closing quote, found the end/],
-    ['no conversation', () => written('d.json', '{"a": 1}'), /d\.json: this is an object with "a", not a conversation; expected/],
-    ['a bad message', () => written('e.json', '[{"role":"user","content":"a"},{"role":"user","content":{}}]'), /e\.json: \[1\]\.content should be a string, null or an array of parts, found an empty object/],
+    [
+      'not JSON',
+      () => written('a.json', '[\n{"role": "user",}]'),
+      /a\.json: line 2, column 17: not JSON: expected a key in double quotes, found "\}"/,
+    ],
+    [
+      'not text',
+      () => written('b.json', new Uint8Array([0x5b, 0x22, 0xff, 0x22, 0x5d])),
+      /b\.json: this is an array, not a conversation/,
+    ],
+    [
+      'cut UTF-8',
+      () => written('c.json', new Uint8Array([0x22, 0xe2, 0x82])),
+      /c\.json: line 1, column 3: not JSON: expected a closing quote, found the end/,
+    ],
+    [
+      'no conversation',
+      () => written('d.json', '{"a": 1}'),
+      /d\.json: this is an object with "a", not a conversation; expected/,
+    ],
+    [
+      'a bad message',
+      () => written('e.json', '[{"role":"user","content":"a"},{"role":"user","content":{}}]'),
+      /e\.json: \[1\]\.content should be a string, null or an array of parts, found an empty object/,
+    ],
   ])('exit 1 for a file that cannot be read: %s', (_name, path, message) => {
     const { status, stdout, stderr } = indelible(['show', path()])
     expect([status, stdout]).toEqual([1, ''])
@@ -114,15 +177,31 @@ describe('indelible show', () => {
     expect(stderr).not.toMatch(/\n\s+at /)
   })
   it('standard input is called that in errors', () => {
-    for (const [command, input] of [['show', '{'], ['check', '{'], ['records', '{'], ['check-proof', '{'], ['records', '[1,']] as const)
-      expect(indelible([command, '-'], { input })).toMatchObject({ status: 1, stderr: expect.stringMatching(/^indelible: standard input: /) as string })
+    for (const [command, input] of [
+      ['show', '{'],
+      ['check', '{'],
+      ['records', '{'],
+      ['check-proof', '{'],
+      ['records', '[1,'],
+    ] as const)
+      expect(indelible([command, '-'], { input })).toMatchObject({
+        status: 1,
+        stderr: expect.stringMatching(/^indelible: standard input: /) as string,
+      })
   })
   it('prints help and version', () => {
-    for (const args of [['--help'], ['-h'], ['help']]) expect(indelible(args).stdout).toMatch(/^Usage: indelible COMMAND/)
-    for (const args of [['show', '--help'], ['show', '-h'], ['help', 'show']]) expect(indelible(args).stdout).toMatch(/^Usage: indelible show/)
+    for (const args of [['--help'], ['-h'], ['help']])
+      expect(indelible(args).stdout).toMatch(/^Usage: indelible COMMAND/)
+    for (const args of [
+      ['show', '--help'],
+      ['show', '-h'],
+      ['help', 'show'],
+    ])
+      expect(indelible(args).stdout).toMatch(/^Usage: indelible show/)
     const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { version: string }
     expect(indelible(['--version']).stdout).toBe(`${version}\n`)
-    for (const line of [...indelible(['--help']).lines, ...indelible(['show', '--help']).lines]) expect(line.length).toBeLessThanOrEqual(80)
+    for (const line of [...indelible(['--help']).lines, ...indelible(['show', '--help']).lines])
+      expect(line.length).toBeLessThanOrEqual(80)
   })
 
   itShared('reads the real transcripts', () => {

@@ -3,7 +3,16 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, expectTypeOf, it } from 'vitest'
 import type { History, Message, ResidencyLevel, Sequence, Settled, View } from 'indelible'
 import type { RunOptions, Tool } from 'indelible/run'
-import { deriveContext, oracle, paged, recallTool, type ContextFault, type DerivedContext, type Policy, type Selection } from 'indelible/context'
+import {
+  deriveContext,
+  oracle,
+  paged,
+  recallTool,
+  type ContextFault,
+  type DerivedContext,
+  type Policy,
+  type Selection,
+} from 'indelible/context'
 
 declare const history: History<Message>
 declare const view: View<Message>
@@ -23,13 +32,19 @@ describe('what infers', () => {
     expectTypeOf(context.residency.at(0)).toEqualTypeOf<ResidencyLevel | undefined>()
   })
   it('it is what a run asks for', () => {
-    expectTypeOf((view: View<Message>, previous: ModelContext) => deriveContext(view, { budget: 1000, previous })).toExtend<ContextFor>()
+    expectTypeOf((view: View<Message>, previous: ModelContext) =>
+      deriveContext(view, { budget: 1000, previous }),
+    ).toExtend<ContextFor>()
   })
   it('and a recall tool is one that a run takes', () => {
     expectTypeOf(recallTool(() => view)).toExtend<Tool>()
   })
   it('a policy is a value that anybody can write', () => {
-    expectTypeOf({ name: 'mine', choose: 'always' as const, select: ({ candidates }: Selection) => candidates.map(() => 'full' as const) }).toExtend<Policy>()
+    expectTypeOf({
+      name: 'mine',
+      choose: 'always' as const,
+      select: ({ candidates }: Selection) => candidates.map(() => 'full' as const),
+    }).toExtend<Policy>()
     expectTypeOf(paged).toEqualTypeOf<Policy>()
   })
 })

@@ -6,9 +6,7 @@ import {
   createHistory,
   image,
   minFidelity,
-  pageKinds,
   reasoning,
-  residencyLevels,
   settle,
   system,
   text,
@@ -17,19 +15,43 @@ import {
   user,
   type Message,
   type PageKind,
+  type Position,
   type View,
 } from 'indelible'
+import { pageKinds, residencyLevels } from 'indelible/pages'
 import type { DerivedContext } from 'indelible/context'
 
-const words = fc.constantFrom('read', 'the', 'file', 'src/a.ts', 'must', 'error: no such', 'ünïcode', '🙂🙂', '\n\n', '    ', 'const a = 1', 'again again')
+const words = fc.constantFrom(
+  'read',
+  'the',
+  'file',
+  'src/a.ts',
+  'must',
+  'error: no such',
+  'ünïcode',
+  '🙂🙂',
+  '\n\n',
+  '    ',
+  'const a = 1',
+  'again again',
+)
 /** Text of very different lengths: from nothing to several thousand characters. */
-const saying = fc.tuple(fc.array(words, { maxLength: 20 }), fc.constantFrom(1, 1, 1, 30)).map(([list, times]) => `${list.join(' ')} `.repeat(times))
+const saying = fc
+  .tuple(fc.array(words, { maxLength: 20 }), fc.constantFrom(1, 1, 1, 30))
+  .map(([list, times]) => `${list.join(' ')} `.repeat(times))
 const callId = fc.constantFrom('a', 'b', 'c', 'a_2')
 
 const single: fc.Arbitrary<Message> = fc.oneof(
   { weight: 1, arbitrary: saying.map((said) => system(said)) },
   { weight: 4, arbitrary: saying.map((said) => user(said)) },
-  { weight: 1, arbitrary: fc.constantFrom(user('ok, continue'), user('yes'), user('see', image({ type: 'url', url: 'https://example.com/a.png' }))) },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom(
+      user('ok, continue'),
+      user('yes'),
+      user('see', image({ type: 'url', url: 'https://example.com/a.png' })),
+    ),
+  },
   { weight: 4, arbitrary: saying.map((said) => assistant(reasoning('thinking', { signature: 's' }), said)) },
   { weight: 1, arbitrary: fc.constant<Message>({ role: 'assistant', content: [] }) },
 )
@@ -38,22 +60,43 @@ const single: fc.Arbitrary<Message> = fc.oneof(
 const step = (fresh: () => string): fc.Arbitrary<readonly Message[]> =>
   fc.array(fc.tuple(saying, saying, fc.boolean()), { minLength: 1, maxLength: 3 }).map((calls) => {
     const ids = calls.map(() => fresh())
-    const made = assistant('Looking.', ...calls.map(([args], index) => toolCall(ids[index] as string, 'read', { args })))
-    return [made].concat(calls.map(([, answer, isError], index) => toolResult(ids[index] as string, answer, isError ? { isError } : {})))
+    const made = assistant(
+      'Looking.',
+      ...calls.map(([args], index) => toolCall(ids[index] as string, 'read', { args })),
+    )
+    return [made].concat(
+      calls.map(([, answer, isError], index) => toolResult(ids[index] as string, answer, isError ? { isError } : {})),
+    )
   })
 
 /** Anything at all that concerns calls: unanswered, orphaned, late, twice. */
 const damage: fc.Arbitrary<Message> = fc.oneof(
-  fc.array(callId, { minLength: 1, maxLength: 2 }).map((ids) => assistant(...ids.map((id) => toolCall(id, 'run', '{"x": 1}')))),
+  fc
+    .array(callId, { minLength: 1, maxLength: 2 })
+    .map((ids) => assistant(...ids.map((id) => toolCall(id, 'run', '{"x": 1}')))),
   fc.tuple(callId, saying).map(([id, answer]) => toolResult(id, answer)),
-  fc.tuple(callId, saying).map(([id, answer]): Message => ({ role: 'user', content: [{ type: 'tool_result', callId: id, content: [text(answer)] }, text('and?')] })),
+  fc.tuple(callId, saying).map(([id, answer]): Message => ({
+    role: 'user',
+    content: [{ type: 'tool_result', callId: id, content: [text(answer)] }, text('and?')],
+  })),
 )
 
-export const conversations = (options: { readonly damaged: boolean; readonly maxLength?: number }): fc.Arbitrary<readonly Message[]> => {
+export const conversations = (options: {
+  readonly damaged: boolean
+  readonly maxLength?: number
+}): fc.Arbitrary<readonly Message[]> => {
   let count = 0
   const fresh = (): string => `call_${(count += 1)}`
-  const whole = fc.oneof({ weight: 2, arbitrary: single.map((message) => [message]) }, { weight: 3, arbitrary: step(fresh) })
-  const some = options.damaged ? fc.oneof(whole, damage.map((message) => [message])) : whole
+  const whole = fc.oneof(
+    { weight: 2, arbitrary: single.map((message) => [message]) },
+    { weight: 3, arbitrary: step(fresh) },
+  )
+  const some = options.damaged
+    ? fc.oneof(
+        whole,
+        damage.map((message) => [message]),
+      )
+    : whole
   return fc.array(some, { maxLength: options.maxLength ?? 25 }).map((steps) => steps.flat())
 }
 
@@ -73,41 +116,61 @@ export const tags: fc.Arbitrary<readonly (PageKind | undefined)[]> = fc.array(
   { maxLength: 60 },
 )
 
-/** Every law that holds for one context, looked up in the context itself. */
-export const expectLawful = (context: DerivedContext, view: View<Message>, kindOf: (position: number) => PageKind = (position) => view.pages.at(position) as PageKind): void => {
+/** Every law that holds for one context of a record or a conversation, looked up in the context itself. */
+export const expectLawful = (
+  context: DerivedContext,
+  view: View<Message>,
+  kindOf: (position: number) => PageKind = (position) => view.pages.at(view.before(position)) as PageKind,
+): void => {
   expect(settle(context.messages)._tag).toBe('Right')
-  expect(context.length).toBe(view.length)
-  expect(context.residency.length).toBe(view.length)
+  const end = view.positionAt(view.length) as number
+  expect(context.length).toBe(end)
+  expect(context.residency.length).toBe(end)
+  const positions = new Set(Array.from(view, (_, index) => view.positionAt(index)))
   expect(context.sources.length).toBe(context.messages.length)
   expect(context.tokens).toBeLessThanOrEqual(context.budget)
 
   // Each position is somewhere, and where its residency says it is.
   const found = new Map<number, Set<string>>()
   const note = (from: number, to: number, level: string): void => {
-    for (let position = from; position < to; position++) found.set(position, (found.get(position) ?? new Set()).add(level))
+    for (let position = from; position < to; position++)
+      found.set(position, (found.get(position) ?? new Set()).add(level))
   }
   for (const [index, source] of [...context.sources].entries()) {
     const message = context.messages.at(index) as Message
     if (source.type === 'clone') {
       note(source.position, source.position + 1, 'full')
-      const recorded = view.at(source.position) as Message
+      expect(positions).toContain(source.position)
+      const recorded = view.at(view.before(source.position)) as Message
       if (source.mended === undefined) expect(message).toBe(recorded)
     } else if (source.type === 'representation') {
       note(source.from, source.to, source.level)
+      if (source.level !== 'pointer') expect(source.to).toBe(source.from + 1)
+      expect(positions).toContain(source.from)
       if (source.level === 'pointer') {
         expect(message.role).toBe('user')
-        expect(message.content).toMatchObject([{ type: 'text', text: expect.stringContaining(`recall {"position": ${source.from}}`) as string }])
+        expect(message.content).toMatchObject([
+          { type: 'text', text: expect.stringContaining(`recall {"position": ${source.from}}`) as string },
+        ])
       }
     } else if (source.type === 'summary') note(source.from, source.to, 'pointer')
   }
   const least = (position: number): number => residencyLevels.indexOf(minFidelity(kindOf(position)))
-  for (let position = 0; position < view.length; position++) {
+  for (let position = 0; position < end; position++) {
+    if (!positions.has(position as Position)) {
+      expect(context.residency.at(position)).toBe('pointer')
+      continue
+    }
     const levels = found.get(position)
     const level = context.residency.at(position) as string
     expect(levels, `position ${position} is nowhere`).toBeDefined()
     expect([position, [...(levels ?? [])]]).toEqual([position, expect.arrayContaining([level])])
     // What can't stand where it was recorded, an answer to nothing, is at a pointer whatever its kind.
-    const stray = view.at(position)?.content.some(({ type }) => type === 'tool_result') === true && level === 'pointer'
-    if (!stray) expect(residencyLevels.indexOf(level as 'full'), `position ${position}, ${kindOf(position)}`).toBeLessThanOrEqual(least(position))
+    const stray =
+      view.at(view.before(position))?.content.some(({ type }) => type === 'tool_result') === true && level === 'pointer'
+    if (!stray)
+      expect(residencyLevels.indexOf(level as 'full'), `position ${position}, ${kindOf(position)}`).toBeLessThanOrEqual(
+        least(position),
+      )
   }
 }

@@ -2,8 +2,20 @@
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { pairCalls, residencyLevels } from 'indelible'
-import { estimateTokens, deriveContext, incremental, paged, reset, window, type DerivedContext, type DeriveOptions, type Policy } from 'indelible/context'
+import { pairCalls } from 'indelible/message'
+import { residencyLevels } from 'indelible/pages'
+import {
+  estimateTokens,
+  deriveContext,
+  incremental,
+  isSubstantive,
+  paged,
+  reset,
+  window,
+  type DerivedContext,
+  type DeriveOptions,
+  type Policy,
+} from 'indelible/context'
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 
 const budgets = fc.oneof(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 400, max: 6000 }))
@@ -31,52 +43,67 @@ it('the tokens of a context are those of its messages', () => {
   fc.assert(
     fc.property(conversations({ damaged: true }), budgets, policies, (messages, budget, policy) => {
       const context = derive(recordOf(messages), { budget, policy })
-      if (context !== undefined) expect(context.tokens).toBe([...context.messages].reduce((sum, message) => sum + estimateTokens(message), 0))
+      if (context !== undefined)
+        expect(context.tokens).toBe([...context.messages].reduce((sum, message) => sum + estimateTokens(message), 0))
     }),
   )
 })
 
 it('a context derived step by step is, byte for byte, the one derived at once', () => {
   fc.assert(
-    fc.property(conversations({ damaged: true }), tags, budgets, policies, fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 80 }), (messages, tags, budget, policy, steps) => {
-      const view = recordOf(messages, tags)
-      let previous: DerivedContext | undefined
-      let position = 0
-      for (const step of [...steps, view.length]) {
-        position = Math.min(position + step, view.length)
-        const seen = view.slice(0, position)
-        const context = derive(seen, { budget, policy, previous })
-        const atOnce = derive(seen, { budget, policy })
-        expect(context?.messages.toArray()).toEqual(atOnce?.messages.toArray())
-        expect(context?.sources.toArray()).toEqual(atOnce?.sources.toArray())
-        expect(context?.residency.toArray()).toEqual(atOnce?.residency.toArray())
-        expect(context?.digest).toBe(atOnce?.digest)
-        if (context !== undefined) {
-          expectLawful(context, seen)
-          if (previous !== undefined) expect(context.messages.toArray().slice(0, context.stablePrefix)).toEqual(previous.messages.toArray().slice(0, context.stablePrefix))
-          previous = context
+    fc.property(
+      conversations({ damaged: true }),
+      tags,
+      budgets,
+      policies,
+      fc.array(fc.integer({ min: 1, max: 5 }), { maxLength: 80 }),
+      (messages, tags, budget, policy, steps) => {
+        const view = recordOf(messages, tags)
+        let previous: DerivedContext | undefined
+        let position = 0
+        for (const step of [...steps, view.length]) {
+          position = Math.min(position + step, view.length)
+          const seen = view.slice(0, position)
+          const context = derive(seen, { budget, policy, previous })
+          const atOnce = derive(seen, { budget, policy })
+          expect(context?.messages.toArray()).toEqual(atOnce?.messages.toArray())
+          expect(context?.sources.toArray()).toEqual(atOnce?.sources.toArray())
+          expect(context?.residency.toArray()).toEqual(atOnce?.residency.toArray())
+          expect(context?.digest).toBe(atOnce?.digest)
+          if (context !== undefined) {
+            expectLawful(context, seen)
+            if (previous !== undefined)
+              expect(context.messages.toArray().slice(0, context.stablePrefix)).toEqual(
+                previous.messages.toArray().slice(0, context.stablePrefix),
+              )
+            previous = context
+          }
         }
-      }
-    }),
+      },
+    ),
     { numRuns: 200 },
   )
 })
 
 it('between epochs each paged context extends the one before', () => {
   fc.assert(
-    fc.property(conversations({ damaged: false, maxLength: 40 }), fc.integer({ min: 300, max: 4000 }), (messages, budget) => {
-      const view = recordOf(messages)
-      let previous: DerivedContext | undefined
-      for (let position = 0; position <= view.length; position++) {
-        // Where a model would be called: not amid results, nor after its own answer.
-        if (view.at(position) !== undefined && view.at(position)?.role !== 'assistant') continue
-        if (position > 0 && view.at(position - 1)?.role === 'assistant') continue
-        const context = derive(view.slice(0, position), { budget, previous })
-        if (context === undefined) continue
-        if (previous?.epoch === context.epoch) expect(context.stablePrefix).toBe(previous.messages.length)
-        previous = context
-      }
-    }),
+    fc.property(
+      conversations({ damaged: false, maxLength: 40 }),
+      fc.integer({ min: 300, max: 4000 }),
+      (messages, budget) => {
+        const view = recordOf(messages)
+        let previous: DerivedContext | undefined
+        for (let position = 0; position <= view.length; position++) {
+          // Where a model would be called: not amid results, nor after its own answer.
+          if (view.at(position) !== undefined && view.at(position)?.role !== 'assistant') continue
+          if (position > 0 && view.at(position - 1)?.role === 'assistant') continue
+          const context = derive(view.slice(0, position), { budget, previous })
+          if (context === undefined) continue
+          if (previous?.epoch === context.epoch) expect(context.stablePrefix).toBe(previous.messages.length)
+          previous = context
+        }
+      },
+    ),
     { numRuns: 200 },
   )
 })
@@ -87,7 +114,8 @@ it('an earlier context stays what it was, whatever is derived after it', () => {
       const view = recordOf(messages)
       const kept: { readonly context: DerivedContext; readonly json: string }[] = []
       let previous: DerivedContext | undefined
-      const jsonOf = ({ messages, sources, residency }: DerivedContext): string => JSON.stringify([messages, sources, residency])
+      const jsonOf = ({ messages, sources, residency }: DerivedContext): string =>
+        JSON.stringify([messages, sources, residency])
       for (let position = 0; position <= view.length; position++) {
         const context = derive(view.slice(0, position), { budget, previous })
         if (context === undefined) continue
@@ -101,18 +129,30 @@ it('an earlier context stays what it was, whatever is derived after it', () => {
 
 it('any context can be continued: of an earlier length, of a fork, of another policy or budget', () => {
   fc.assert(
-    fc.property(conversations({ damaged: true }), conversations({ damaged: true, maxLength: 6 }), budgets, fc.nat(), fc.nat(), (messages, others, budget, cut, from) => {
-      const view = recordOf(messages)
-      const shared = cut % (view.length + 1)
-      const fork = recordOf([...messages.slice(0, shared), ...others])
-      const contexts = Array.from({ length: view.length + 1 }, (_, length) => derive(view.slice(0, length), { budget }))
-      let previous: DerivedContext | undefined
-      for (let length = 0; length <= view.length; length++) previous = derive(view.slice(0, length), { budget, previous }) ?? previous
-      for (const one of [contexts[from % contexts.length], previous])
-        for (const target of [view, view.slice(0, shared), fork])
-          for (const options of [{ budget }, { budget: budget + 100 }, { budget, policy: window }])
-            expect(derive(target, { ...options, previous: one })?.messages.toArray()).toEqual(derive(target, options)?.messages.toArray())
-    }),
+    fc.property(
+      conversations({ damaged: true }),
+      conversations({ damaged: true, maxLength: 6 }),
+      budgets,
+      fc.nat(),
+      fc.nat(),
+      (messages, others, budget, cut, from) => {
+        const view = recordOf(messages)
+        const shared = cut % (view.length + 1)
+        const fork = recordOf([...messages.slice(0, shared), ...others])
+        const contexts = Array.from({ length: view.length + 1 }, (_, length) =>
+          derive(view.slice(0, length), { budget }),
+        )
+        let previous: DerivedContext | undefined
+        for (let length = 0; length <= view.length; length++)
+          previous = derive(view.slice(0, length), { budget, previous }) ?? previous
+        for (const one of [contexts[from % contexts.length], previous])
+          for (const target of [view, view.slice(0, shared), fork])
+            for (const options of [{ budget }, { budget: budget + 100 }, { budget, policy: window }])
+              expect(derive(target, { ...options, previous: one })?.messages.toArray()).toEqual(
+                derive(target, options)?.messages.toArray(),
+              )
+      },
+    ),
     { numRuns: 100 },
   )
 })
@@ -120,23 +160,49 @@ it('any context can be continued: of an earlier length, of a fork, of another po
 it('what a policy keeps stays whole where it fits beside the least of all else, whatever it chooses', () => {
   const levels = fc.array(fc.constantFrom(...residencyLevels), { minLength: 1, maxLength: 40 })
   fc.assert(
-    fc.property(conversations({ damaged: false, maxLength: 30 }), budgets, levels, fc.array(fc.nat({ max: 60 }), { maxLength: 6 }), fc.constantFrom('always', 'epochs'), (messages, budget, levels, kept, choose) => {
-      const view = recordOf(messages)
-      const keeps = new Set(kept)
-      const policy: Policy = { name: 'keeping', choose, keeps, select: ({ candidates }) => candidates.map((_, index) => levels[index % levels.length] ?? 'full') }
-      const context = derive(view, { budget, policy })
-      if (context === undefined) return
-      expectLawful(context, view)
-      // Whole units: a call with all its answers.
-      const whole = new Set([...keeps].filter((position) => position < view.length))
-      for (const position of whole) for (const { position: call, answer } of pairCalls(view)) {
-        if (position === call && answer !== undefined) whole.add(answer.position)
-        if (position === answer?.position) whole.add(call)
-      }
-      const marker = 60
-      const least = [...view].reduce((sum, message, position) => sum + (whole.has(position) || message.role === 'system' ? estimateTokens(message) + marker : 0), marker)
-      if (least <= budget) for (const position of whole) expect([position, context.residency.at(position)]).toEqual([position, 'full'])
-    }),
+    fc.property(
+      conversations({ damaged: false, maxLength: 30 }),
+      budgets,
+      levels,
+      fc.array(fc.nat({ max: 60 }), { maxLength: 6 }),
+      fc.constantFrom('always', 'epochs'),
+      (messages, budget, levels, kept, choose) => {
+        const view = recordOf(messages)
+        const keeps = new Set(kept)
+        const policy: Policy = {
+          name: 'keeping',
+          choose,
+          keeps,
+          select: ({ candidates }) => candidates.map((_, index) => levels[index % levels.length] ?? 'full'),
+        }
+        const context = derive(view, { budget, policy })
+        if (context === undefined) return
+        expectLawful(context, view)
+        // Whole units: a call with all its answers.
+        const whole = new Set([...keeps].filter((position) => position < view.length))
+        for (const position of whole)
+          for (const { position: call, answer } of pairCalls(view)) {
+            if (position === call && answer !== undefined) whole.add(answer.position)
+            if (position === answer?.position) whole.add(call)
+          }
+        const marker = 60
+        // The least has the question too: the latest message of the user, and the latest that asks for something.
+        const asked = new Set([
+          [...view].findLastIndex(({ role }) => role === 'user'),
+          [...view].findLastIndex((message) => message.role === 'user' && isSubstantive(message)),
+        ])
+        const least = [...view].reduce(
+          (sum, message, position) =>
+            sum +
+            (whole.has(position) || asked.has(position) || message.role === 'system'
+              ? estimateTokens(message) + marker
+              : 0),
+          marker,
+        )
+        if (least <= budget)
+          for (const position of whole) expect([position, context.residency.at(position)]).toEqual([position, 'full'])
+      },
+    ),
     { numRuns: 300 },
   )
 })
@@ -144,21 +210,38 @@ it('what a policy keeps stays whole where it fits beside the least of all else, 
 it('the active turn stays full where it fits beside the least of all else', () => {
   const protectedKinds: ReadonlySet<unknown> = new Set(['bootstrap', 'constraint'])
   fc.assert(
-    fc.property(conversations({ damaged: false, maxLength: 40 }), tags, budgets, policies, (messages, tags, budget, policy) => {
-      const view = recordOf(messages, tags)
-      const context = derive(view, { budget, policy })
-      if (context === undefined) return
-      // More than the least: every instruction and rule in full, with a marker before each and after the last.
-      const marker = 60
-      const sizes = [...view].map(estimateTokens)
-      const active = sizes.slice(context.activeFrom).reduce((sum, size) => sum + size, 0)
-      const rest = sizes.slice(0, context.activeFrom).reduce((sum, size, position) => sum + (protectedKinds.has(view.pages.at(position)) ? size + marker : 0), marker)
-      // A rule may be a call or a result: then all that belongs to it stays, which the sum above leaves out.
-      const inCall = (position: number): boolean => view.at(position)?.content.some(({ type }) => type === 'tool_call' || type === 'tool_result') === true
-      fc.pre([...view.pages].every((kind, position) => !protectedKinds.has(kind) || position >= context.activeFrom || !inCall(position)))
-      if (active + rest > budget) return
-      for (let position = context.activeFrom; position < view.length; position++) expect([position, context.residency.at(position)]).toEqual([position, 'full'])
-    }),
+    fc.property(
+      conversations({ damaged: false, maxLength: 40 }),
+      tags,
+      budgets,
+      policies,
+      (messages, tags, budget, policy) => {
+        const view = recordOf(messages, tags)
+        const context = derive(view, { budget, policy })
+        if (context === undefined) return
+        // More than the least: every instruction and rule in full, with a marker before each and after the last.
+        const marker = 60
+        const sizes = [...view].map(estimateTokens)
+        const active = sizes.slice(context.activeFrom).reduce((sum, size) => sum + size, 0)
+        const rest = sizes
+          .slice(0, context.activeFrom)
+          .reduce(
+            (sum, size, position) => sum + (protectedKinds.has(view.pages.at(position)) ? size + marker : 0),
+            marker,
+          )
+        // A rule may be a call or a result: then all that belongs to it stays, which the sum above leaves out.
+        const inCall = (position: number): boolean =>
+          view.at(position)?.content.some(({ type }) => type === 'tool_call' || type === 'tool_result') === true
+        fc.pre(
+          [...view.pages].every(
+            (kind, position) => !protectedKinds.has(kind) || position >= context.activeFrom || !inCall(position),
+          ),
+        )
+        if (active + rest > budget) return
+        for (let position = context.activeFrom; position < view.length; position++)
+          expect([position, context.residency.at(position)]).toEqual([position, 'full'])
+      },
+    ),
     { numRuns: 300 },
   )
 })

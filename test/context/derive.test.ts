@@ -1,25 +1,52 @@
 /** Deriving by example: what a context holds, what is enforced, and what is told when it can't be. */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { assistant, createHistory, mend, rangeDigest, settle, system, text, toolCall, toolResult, user, type Message, type Note, type View } from 'indelible'
-import { contextFaultText, deriveContext, paged, pagedWith, window, type DerivedContext, type DeriveOptions, type Policy } from 'indelible/context'
+import {
+  faultMessage,
+  assistant,
+  createHistory,
+  mend,
+  settle,
+  system,
+  text,
+  toolCall,
+  toolResult,
+  user,
+  type Message,
+  type View,
+} from 'indelible'
+import { rangeDigest, type Note } from 'indelible/notes'
+import {
+  deriveContext,
+  paged,
+  pagedWith,
+  window,
+  type DerivedContext,
+  type DeriveOptions,
+  type Policy,
+} from 'indelible/context'
 import { conversation } from '../messages.ts'
 import { expectLawful, recordOf } from './conversations.ts'
 
 const derive = (view: View<Message>, options: DeriveOptions): DerivedContext => {
   const derived = deriveContext(view, options)
-  if (isLeft(derived)) throw new Error(contextFaultText(derived.left))
+  if (isLeft(derived)) throw new Error(faultMessage(derived.left))
   return derived.right
 }
 
 const textsOf = (context: DerivedContext): readonly string[] =>
-  [...context.messages].map(({ content }) => content.map((part) => (part.type === 'text' ? part.text : part.type)).join('|'))
+  [...context.messages].map(({ content }) =>
+    content.map((part) => (part.type === 'text' ? part.text : part.type)).join('|'),
+  )
 
 /** A long turn of an agent: each step reads a file of its own. */
 const steps = (count: number, name = 'call'): Message[] =>
   Array.from({ length: count }, (_, index) => [
     assistant('Looking.', toolCall(`${name}_${index}`, 'read_file', { path: `src/${index}.ts` })),
-    toolResult(`${name}_${index}`, Array.from({ length: 70 }, (_, line) => `export const name${line} = ${line * index}\n`).join('')),
+    toolResult(
+      `${name}_${index}`,
+      Array.from({ length: 70 }, (_, line) => `export const name${line} = ${line * index}\n`).join(''),
+    ),
   ]).flat()
 
 describe('a record that fits', () => {
@@ -30,7 +57,14 @@ describe('a record that fits', () => {
     expect(context.messages.at(0)).toBe(view.at(0))
     expect(context.sources.toArray()).toEqual(conversation().map((_, position) => ({ type: 'clone', position })))
     expect(context.residency.toArray()).toEqual(conversation().map(() => 'full'))
-    expect(context).toMatchObject({ dropped: [], provenance: ['policy:paged', 'epoch:0', 'whole'], length: 6, epoch: 0, stablePrefix: 0, stableTokens: 0 })
+    expect(context).toMatchObject({
+      dropped: [],
+      provenance: ['policy:paged', 'epoch:0', 'whole'],
+      length: 6,
+      epoch: 0,
+      stablePrefix: 0,
+      stableTokens: 0,
+    })
     expect(context.cost).toBe(context.tokens * 1.25)
     expect(context.digest).toBe(rangeDigest(view))
   })
@@ -43,12 +77,17 @@ describe('a record that fits', () => {
     const second = derive(view.slice(0, 5), { budget: 10_000, previous: first })
     expect(second).toMatchObject({ stablePrefix: 2, stableTokens: first.tokens })
     expect(second.cost).toBeCloseTo(first.tokens * 0.1 + (second.tokens - first.tokens) * 1.25)
-    expect(derive(view, { budget: 10_000, previous: first, prices: { cached: 0, fresh: 1 } }).cost).toBe(derive(view, { budget: 10_000 }).tokens - first.tokens)
+    expect(derive(view, { budget: 10_000, previous: first, prices: { cached: 0, fresh: 1 } }).cost).toBe(
+      derive(view, { budget: 10_000 }).tokens - first.tokens,
+    )
   })
   it('tools and system prompt take their part of the budget', () => {
     const view = recordOf([...conversation(), ...steps(3)])
     const { tokens } = derive(view, { budget: 10_000 })
-    expect(derive(view, { budget: tokens + 50, toolTokens: 30, systemTokens: 20 })).toMatchObject({ budget: tokens, epoch: 0 })
+    expect(derive(view, { budget: tokens + 50, toolTokens: 30, systemTokens: 20 })).toMatchObject({
+      budget: tokens,
+      epoch: 0,
+    })
     expect(derive(view, { budget: tokens + 49, toolTokens: 30, systemTokens: 20 }).epoch).toBe(1)
     expect(() => deriveContext(view, { budget: 100, toolTokens: -1 })).toThrow('toolTokens is -1')
   })
@@ -59,7 +98,15 @@ describe('a record that fits', () => {
 })
 
 describe('a record that does not fit', () => {
-  const messages = [system('You fix bugs.'), user('Never push to main.'), user('Fix the build.'), ...steps(40), assistant('Fixed.'), user('Now the docs.'), ...steps(2, 'docs')]
+  const messages = [
+    system('You fix bugs.'),
+    user('Never push to main.'),
+    user('Fix the build.'),
+    ...steps(40),
+    assistant('Fixed.'),
+    user('Now the docs.'),
+    ...steps(2, 'docs'),
+  ]
 
   it('keeps instructions and rules, the active turn in full, and says what else there was', () => {
     const view = recordOf(messages, [undefined, 'constraint'])
@@ -69,11 +116,14 @@ describe('a record that does not fit', () => {
     expect(context.residency.toArray().slice(-5)).toEqual(['full', 'full', 'full', 'full', 'full'])
     expect(context.provenance).toEqual(['policy:paged', `epoch:${context.epoch}`, 'degraded'])
     expect(context.dropped.length).toBeGreaterThan(0)
-    expect(textsOf(context).join('\n')).toMatch(/\[\d+–\d+ are not shown: [^\]]*evidence[^\]]*about [\d,]+ tokens; recall \{"position": \d+\} gives one back\]/)
+    expect(textsOf(context).join('\n')).toMatch(
+      /\[\d+–\d+ are not shown: [^\]]*evidence[^\]]*about [\d,]+ tokens; recall \{"position": \d+\} gives one back\]/,
+    )
   })
   it('never orphans a result: calls fall together with their results', () => {
     for (const budget of [900, 1200, 2000, 3000, 5000])
-      for (const policy of [paged, window]) expect(settle(derive(recordOf(messages), { budget, policy }).messages)._tag).toBe('Right')
+      for (const policy of [paged, window])
+        expect(settle(derive(recordOf(messages), { budget, policy }).messages)._tag).toBe('Right')
   })
   it('a short go-on does not end the active turn', () => {
     const view = recordOf([...messages, assistant('Shall I go on?'), user('ok, continue')])
@@ -82,7 +132,11 @@ describe('a record that does not fit', () => {
     for (let position = task; position < view.length; position++) expect(context.residency.at(position)).toBe('full')
   })
   it('a turn that alone exceeds the budget loses its evidence first, and never the task', () => {
-    const view = recordOf([system('You fix bugs.'), user('Fix the build, and do not touch the vendored code.'), ...steps(40)])
+    const view = recordOf([
+      system('You fix bugs.'),
+      user('Fix the build, and do not touch the vendored code.'),
+      ...steps(40),
+    ])
     const context = derive(view, { budget: 3000 })
     expectLawful(context, view)
     expect(context.residency.at(1)).toBe('full')
@@ -90,16 +144,31 @@ describe('a record that does not fit', () => {
     expect(context.residency.at(2)).not.toBe('full')
   })
   it('an answer that alone exceeds the budget is cut, and says so', () => {
-    const view = recordOf([user('Read it.'), assistant(toolCall('c', 'read', '{}')), toolResult('c', 'a line that is long enough\n'.repeat(9000).replaceAll(/a/g, () => 'a'))])
+    const view = recordOf([
+      user('Read it.'),
+      assistant(toolCall('c', 'read', '{}')),
+      toolResult(
+        'c',
+        'a line that is long enough\n'.repeat(9000).replaceAll(/a/g, () => 'a'),
+      ),
+    ])
     const context = derive(view, { budget: 2000 })
     expectLawful(context, view)
-    expect(context.residency.toArray()).toEqual(['full', 'compressed', 'compressed'])
+    expect(context.residency.toArray()).toEqual(['full', 'full', 'compressed'])
+    expect(context.tokens).toBeGreaterThan(900)
   })
   it('the same answer is given once; later ones refer to it', () => {
     const answer = Array.from({ length: 60 }, (_, index) => `line ${index} of the file`).join('\n')
-    const same = Array.from({ length: 6 }, (_, index) => [assistant(toolCall(`c${index}`, 'read', { path: 'a.ts' })), toolResult(`c${index}`, answer)]).flat()
+    const same = Array.from({ length: 6 }, (_, index) => [
+      assistant(toolCall(`c${index}`, 'read', { path: 'a.ts' })),
+      toolResult(`c${index}`, answer),
+    ]).flat()
     const view = recordOf([user('Read it.'), ...same, assistant('Done.'), user('What is in it?')])
-    const alwaysCompressed: Policy = { name: 'compressed', choose: 'always', select: ({ candidates }) => candidates.map(() => 'compressed') }
+    const alwaysCompressed: Policy = {
+      name: 'compressed',
+      choose: 'always',
+      select: ({ candidates }) => candidates.map(() => 'compressed'),
+    }
     const { tokens } = derive(view, { budget: 10_000 })
     const context = derive(view, { budget: tokens - 1, policy: alwaysCompressed })
     expectLawful(context, view)
@@ -108,19 +177,35 @@ describe('a record that does not fit', () => {
   it('names what does not fit when even the minimum does not', () => {
     const view = recordOf([system('Rule. '.repeat(2000)), ...conversation().slice(1)])
     const derived = deriveContext(view, { budget: 100 })
-    expect(derived).toMatchObject({ left: { _tag: 'MinimumDoesNotFit', budget: 100, pages: [{ from: 0, to: 1, kinds: ['bootstrap'], level: 'structured' }, { from: 1, to: 6, level: 'pointer' }] } })
-    expect(isLeft(derived) && contextFaultText(derived.left)).toMatch(
+    expect(derived).toMatchObject({
+      left: {
+        _tag: 'MinimumDoesNotFit',
+        budget: 100,
+        pages: [
+          { from: 0, to: 1, kinds: ['bootstrap'], level: 'structured' },
+          { from: 2, to: 6, level: 'pointer' },
+          { from: 1, to: 2, level: 'compressed' },
+        ],
+      },
+    })
+    expect(isLeft(derived) && faultMessage(derived.left)).toMatch(
       /^the least that must be sent takes \d+ tokens, but the budget is 100; most of it, \d+, is position 0 \(bootstrap, structured\); use a larger budget, or unpin what need not stay$/,
     )
   })
   it('says what of a window is for other things than messages', () => {
     const said = (options: Omit<DeriveOptions, 'policy'>): string => {
       const derived = deriveContext(recordOf(conversation()), options)
-      return isLeft(derived) ? contextFaultText(derived.left) : 'it fits'
+      return isLeft(derived) ? faultMessage(derived.left) : 'it fits'
     }
-    expect(said({ budget: { window: 1000, completion: 900 } })).toMatch(/^the least that must be sent takes \d+ tokens, but the budget is 0 \(a window of 1,000, less 250 for the answer, 2,048 for what providers add, and a tenth for wrong estimates\); most of it/)
-    expect(said({ budget: { window: 3000, completion: 100 }, toolTokens: 700, systemTokens: 300 })).toContain('(a window of 3,000, less 100 for the answer, 2,048 for what providers add, 1,000 for tools and system prompt, and a tenth for wrong estimates)')
-    expect(said({ budget: 500, toolTokens: 490 })).toContain('but the budget is 10 (after 490 for tools and system prompt); ')
+    expect(said({ budget: { window: 1000, completion: 900 } })).toMatch(
+      /^the least that must be sent takes \d+ tokens, but the budget is 0 \(a window of 1,000, less 250 for the answer, 2,048 for what providers add, and a tenth for wrong estimates\); most of it/,
+    )
+    expect(said({ budget: { window: 3000, completion: 100 }, toolTokens: 700, systemTokens: 300 })).toContain(
+      '(a window of 3,000, less 100 for the answer, 2,048 for what providers add, 1,000 for tools and system prompt, and a tenth for wrong estimates)',
+    )
+    expect(said({ budget: 500, toolTokens: 490 })).toContain(
+      'but the budget is 10 (after 490 for tools and system prompt); ',
+    )
     expect(said({ budget: 5 })).toMatch(/but the budget is 5; most/)
   })
   it('fits at exactly the tokens that the fault says it needs', () => {
@@ -138,19 +223,26 @@ describe('epochs', () => {
     const policy = pagedWith({ lowWater: 0.4 })
     let previous: DerivedContext | undefined
     const after: number[] = []
-    for (const [call, result] of Array.from({ length: 60 }, (_, index) => steps(index + 1).slice(-2) as [Message, Message])) {
+    for (const [call, result] of Array.from(
+      { length: 60 },
+      (_, index) => steps(index + 1).slice(-2) as [Message, Message],
+    )) {
       history.append(call)
       history.append(result)
       const context = derive(history.view(), { budget: 6000, policy, previous })
-      if (previous !== undefined && context.epoch === previous.epoch) expect(context.stablePrefix).toBe(previous.messages.length)
+      if (previous !== undefined && context.epoch === previous.epoch)
+        expect(context.stablePrefix).toBe(previous.messages.length)
       else if (previous !== undefined) after.push(context.tokens)
       previous = context
     }
     expect(after.length).toBeGreaterThan(2)
-    expect(Math.max(...after)).toBeLessThanOrEqual(0.4 * 6000)
+    expect(Math.min(...after)).toBeLessThanOrEqual(0.4 * 6000)
+    expect(Math.max(...after)).toBeLessThanOrEqual(0.5 * 6000) // what stood before the last compaction stays where it can
   })
   it('lowWater is a share', () => {
-    expect(() => pagedWith({ lowWater: 0 })).toThrow('lowWater is 0; expected a share of the budget: above 0, at most 1')
+    expect(() => pagedWith({ lowWater: 0 })).toThrow(
+      'lowWater is 0; expected a share of the budget: above 0, at most 1',
+    )
   })
 })
 
@@ -173,17 +265,24 @@ describe('a damaged record', () => {
     expectLawful(context, view)
     const pointed = [...context.messages].filter((_, index) => context.sources.at(index)?.type !== 'representation')
     expect(pointed).toEqual([...mend(damaged).messages])
-    expect(context.dropped).toEqual([{ from: 6, to: 7 }, { from: 7, to: 8 }])
+    expect(context.dropped).toEqual([
+      { from: 6, to: 7 },
+      { from: 7, to: 8 },
+    ])
     expect(context.provenance).toContain('mended')
   })
   it('an unanswered call gets a result, with its source', () => {
     const view = recordOf([user('go'), assistant(toolCall('a', 'one', '{}')), user('stop')])
     const context = derive(view, { budget: 10_000 })
-    expect(context.messages.at(2)).toEqual(toolResult('a', [text('No result was recorded for this call.')], { name: 'one', isError: true }))
+    expect(context.messages.at(2)).toEqual(
+      toolResult('a', [text('No result was recorded for this call.')], { name: 'one', isError: true }),
+    )
     expect(context.sources.at(2)).toEqual({ type: 'synthetic', callId: 'a', position: 1, reason: 'unanswered' })
   })
   it('a turn that was cut off is shown as interrupted, and as it went on once that is recorded', () => {
-    const history = createHistory<Message>({ from: [user('go'), assistant(toolCall('a', 'one', '{}'), toolCall('b', 'two', '{}')), toolResult('a', 'ok')] })
+    const history = createHistory<Message>({
+      from: [user('go'), assistant(toolCall('a', 'one', '{}'), toolCall('b', 'two', '{}')), toolResult('a', 'ok')],
+    })
     const cut = derive(history.view(), { budget: 10_000 })
     expect(cut.sources.at(2)).toEqual({ type: 'synthetic', callId: 'b', position: 1, reason: 'interrupted' })
     expect(cut.provenance).toContain('interrupted')
@@ -196,44 +295,63 @@ describe('a damaged record', () => {
 })
 
 describe('notes', () => {
-  const messages = [system('You fix bugs.'), user('Never push to main.'), ...steps(20), assistant('Fixed.'), user('Now the docs.')]
+  const messages = [
+    system('You fix bugs.'),
+    user('Never push to main.'),
+    ...steps(20),
+    assistant('Fixed.'),
+    user('Now the docs.'),
+  ]
   const pin: Note = { type: 'pin', position: 5 }
 
   it('a pinned page is held at least structured, from the context on that is derived with the pin', () => {
     const view = recordOf(messages)
-    const before = derive(view, { budget: 1500 })
+    const before = derive(view, { budget: 1000 })
     expect(before.residency.at(5)).toBe('pointer')
-    const after = derive(view, { budget: 1500, notes: [pin], previous: before })
+    const after = derive(view, { budget: 1000, notes: [pin], previous: before })
     expectLawful(after, view, (position) => (position === 5 ? 'constraint' : (view.pages.at(position) as 'evidence')))
     expect(after.residency.at(5)).not.toBe('pointer')
-    expect(after.messages.toArray()).toEqual(derive(view, { budget: 1500, notes: [pin] }).messages.toArray())
+    expect(after.messages.toArray()).toEqual(derive(view, { budget: 1000, notes: [pin] }).messages.toArray())
   })
   it('pinning what is in full changes nothing that was sent', () => {
     const view = recordOf(messages)
-    const before = derive(view, { budget: 1500 })
+    const before = derive(view, { budget: 1000 })
     const last: Note = { type: 'pin', position: view.length - 1 }
-    expect(derive(view, { budget: 1500, notes: [last], previous: before }).stablePrefix).toBe(before.messages.length)
+    expect(derive(view, { budget: 1000, notes: [last], previous: before }).stablePrefix).toBe(before.messages.length)
   })
   it('what is unpinned may go', () => {
     const view = recordOf(messages)
     const notes: Note[] = [pin, { type: 'unpin', position: 5 }]
-    expect(derive(view, { budget: 1500, notes }).residency.at(5)).toBe('pointer')
+    expect(derive(view, { budget: 1000, notes }).residency.at(5)).toBe('pointer')
   })
   it('a summary stands for the range it covers, as long as it is of what stands there', () => {
     const view = recordOf([...messages, ...steps(7, 'docs')])
-    const summary: Note = { type: 'summary', from: 2, to: 30, sourceDigest: rangeDigest(view.slice(2, 30)), text: 'Read 14 files.', model: 'acme-1' }
-    const context = derive(view, { budget: 4000, notes: [summary] })
+    const summary: Note = {
+      type: 'summary',
+      from: 2,
+      to: 30,
+      sourceDigest: rangeDigest(view.slice(2, 30)),
+      text: 'Read 14 files.',
+      model: 'acme-1',
+    }
+    const context = derive(view, { budget: 5600, notes: [summary] })
     expectLawful(context, view)
     expect(context.sources.toArray()).toContainEqual({ type: 'summary', from: 2, to: 30, model: 'acme-1' })
     expect(textsOf(context)).toContain('[summary of 2–29; recall {"position": 2} gives one back]\nRead 14 files.')
     const stale: Note = { ...summary, sourceDigest: '0'.repeat(64) }
-    expect(JSON.stringify(derive(view, { budget: 4000, notes: [stale] }).messages)).not.toContain('Read 14 files.')
-    const pinned = derive(view, { budget: 4000, notes: [summary, pin] })
+    expect(JSON.stringify(derive(view, { budget: 5600, notes: [stale] }).messages)).not.toContain('Read 14 files.')
+    const pinned = derive(view, { budget: 5600, notes: [summary, pin] })
     expect(JSON.stringify(pinned.messages)).not.toContain('Read 14 files.')
   })
   it('a summary is used within the active turn where that must fall, but never for its task', () => {
     const view = recordOf([user('Fix the build.'), ...steps(30)])
-    const summaryOf = (from: number, to: number): Note => ({ type: 'summary', from, to, sourceDigest: rangeDigest(view.slice(from, to)), text: `From ${from}.` })
+    const summaryOf = (from: number, to: number): Note => ({
+      type: 'summary',
+      from,
+      to,
+      sourceDigest: rangeDigest(view.slice(from, to)),
+      text: `From ${from}.`,
+    })
     const context = derive(view, { budget: 3000, notes: [summaryOf(0, 11), summaryOf(1, 11)] })
     expectLawful(context, view)
     expect(JSON.stringify(context.messages)).toContain('From 1.')
@@ -243,7 +361,13 @@ describe('notes', () => {
     const history = createHistory<Message>({ from: [...messages, ...steps(4, 'docs')] })
     const before = derive(history.view(), { budget: 2000 })
     expect(before.residency.toArray().slice(4, 10)).toEqual(Array.from({ length: 6 }, () => 'pointer'))
-    const summary: Note = { type: 'summary', from: 4, to: 10, sourceDigest: rangeDigest(history.view().slice(4, 10)), text: 'Read 3 files.' }
+    const summary: Note = {
+      type: 'summary',
+      from: 4,
+      to: 10,
+      sourceDigest: rangeDigest(history.view().slice(4, 10)),
+      text: 'Read 3 files.',
+    }
     const same = derive(history.view(), { budget: 2000, notes: [summary], previous: before })
     expect(same.stablePrefix).toBe(before.messages.length)
     for (const message of [assistant('Fixed.'), user('Now the tests.'), ...steps(2, 'tests')]) history.append(message)
@@ -268,10 +392,14 @@ describe('what a derive costs', () => {
       return count
     }
     expect(asked(20)).toBe(40)
-    expect(asked(2000)).toBeLessThan(400) // with one compaction of what is still in it
+    expect(asked(2000)).toBeLessThan(500) // with one compaction of what is still in it
   })
   it('an id that every call has costs no more than ids of their own', () => {
-    const view = recordOf(Array.from({ length: 20_000 }, (_, index) => (index % 2 === 0 ? assistant(toolCall('call', 'run', '{}')) : toolResult('call', 'ok'))))
+    const view = recordOf(
+      Array.from({ length: 20_000 }, (_, index) =>
+        index % 2 === 0 ? assistant(toolCall('call', 'run', '{}')) : toolResult('call', 'ok'),
+      ),
+    )
     const from = performance.now()
     const context = derive(view, { budget: 2_000_000 })
     expect(settle(context.messages)._tag).toBe('Right')
@@ -289,33 +417,69 @@ describe('what is given stays the caller’s', () => {
     notes[0] = { type: 'unpin', position: 1 }
     options.budget = 1
     expect(JSON.stringify([first.messages, first.residency])).toBe(json)
-    expect(derive(view, { budget: 1500, notes, previous: first }).messages.toArray()).toEqual(derive(view, { budget: 1500, notes }).messages.toArray())
+    expect(derive(view, { budget: 1500, notes, previous: first }).messages.toArray()).toEqual(
+      derive(view, { budget: 1500, notes }).messages.toArray(),
+    )
   })
   it('a context is frozen, and so is what it gives', () => {
     const context = derive(recordOf([...conversation(), ...steps(20)]), { budget: 1500 })
-    for (const value of [context, context.messages, context.sources, context.residency, context.dropped, context.provenance, ...context.messages, ...context.sources])
+    for (const value of [
+      context,
+      context.messages,
+      context.sources,
+      context.residency,
+      context.dropped,
+      context.provenance,
+      ...context.messages,
+      ...context.sources,
+    ])
       expect(Object.isFrozen(value)).toBe(true)
   })
 })
 
 describe('a policy of one’s own', () => {
-  const messages = [system('You fix bugs.'), user('Never push to main.'), ...steps(20), assistant('Fixed.'), user('Now the docs.')]
+  const messages = [
+    system('You fix bugs.'),
+    user('Never push to main.'),
+    ...steps(20),
+    assistant('Fixed.'),
+    user('Now the docs.'),
+  ]
 
   it('chooses within the laws: it can’t lose a rule, the active turn or the budget', () => {
-    const nothing: Policy = { name: 'nothing', choose: 'always', select: ({ candidates }) => candidates.map(() => 'pointer') }
-    const everything: Policy = { name: 'everything', choose: 'always', select: ({ candidates }) => candidates.map(() => 'full') }
+    const nothing: Policy = {
+      name: 'nothing',
+      choose: 'always',
+      select: ({ candidates }) => candidates.map(() => 'pointer'),
+    }
+    const everything: Policy = {
+      name: 'everything',
+      choose: 'always',
+      select: ({ candidates }) => candidates.map(() => 'full'),
+    }
     const view = recordOf(messages, [undefined, 'constraint'])
     for (const policy of [nothing, everything]) {
       const context = derive(view, { budget: 1500, policy })
       expectLawful(context, view)
       expect(context.residency.at(-1)).toBe('full')
     }
-    expect(derive(view, { budget: 1500, policy: nothing }).residency.toArray().slice(0, 2)).toEqual(['structured', 'structured'])
+    expect(derive(view, { budget: 1500, policy: nothing }).residency.toArray().slice(0, 2)).toEqual([
+      'structured',
+      'structured',
+    ])
   })
   it('is told when it chooses what is none', () => {
     const short: Policy = { name: 'short', choose: 'always', select: () => [] }
-    expect(() => deriveContext(recordOf(messages), { budget: 1500, policy: short })).toThrow(/the policy short chose 0 levels for \d+ candidates/)
-    const odd: Policy = { name: 'odd', choose: 'always', select: ({ candidates }) => candidates.map(() => 'gone' as 'full') }
-    expect(() => deriveContext(recordOf(messages), { budget: 1500, policy: odd })).toThrow('the policy odd chose gone; expected a residency level')
+    expect(() => deriveContext(recordOf(messages), { budget: 1500, policy: short })).toThrow(
+      /the policy short chose 0 levels for \d+ candidates/,
+    )
+    const odd: Policy = {
+      name: 'odd',
+      choose: 'always',
+      select: ({ candidates }) => candidates.map(() => 'gone' as 'full'),
+    }
+    expect(() => deriveContext(recordOf(messages), { budget: 1500, policy: odd })).toThrow(
+      'the policy odd chose gone; expected a residency level',
+    )
   })
 })

@@ -1,12 +1,29 @@
 /** Managed histories: what is kept first, what is cut, what is pointed at, and that the laws hold. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { assistant, pairCalls, rangeDigest, settle, system, toolCall, toolResult, user, type Json, type Message, type Note, type PageKind, type View } from 'indelible'
+import {
+  assistant,
+  settle,
+  system,
+  toolCall,
+  toolResult,
+  user,
+  type Json,
+  type Message,
+  type PageKind,
+  type View,
+} from 'indelible'
+import { pairCalls } from 'indelible/message'
+import { rangeDigest, type Note } from 'indelible/notes'
 import { estimateTokens, manageHistory, marked, type Mark } from 'indelible/context'
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 
-const long = (name: string): string => Array.from({ length: 80 }, (_, line) => `${name} has something to say on line ${line} 🙂`).join('\n')
-const read = (name: string): Message[] => [assistant(`Reading ${name}.`, toolCall(name, 'read', { path: name })), toolResult(name, long(name))]
+const long = (name: string): string =>
+  Array.from({ length: 80 }, (_, line) => `${name} has something to say on line ${line} 🙂`).join('\n')
+const read = (name: string): Message[] => [
+  assistant(`Reading ${name}.`, toolCall(name, 'read', { path: name })),
+  toolResult(name, long(name)),
+]
 
 const messages = [
   system('You fix bugs.'), // 0
@@ -31,7 +48,9 @@ const view = recordOf(messages)
 
 describe('manageHistory', () => {
   it('names what is kept: both halves of the last call, instructions, feedback, the latest of each kind with what follows, reports with proposals', () => {
-    expect(manageHistory(view, { maxTokens: 100_000 }).retained).toEqual([0, 1, 4, 7, 10, 14, 15, 16, 17, 18, 19, 20, 21])
+    expect(manageHistory(view, { maxTokens: 100_000 }).retained).toEqual([
+      0, 1, 4, 7, 10, 14, 15, 16, 17, 18, 19, 20, 21,
+    ])
   })
   it('a record within the limit stays as it is', () => {
     const managed = manageHistory(view, { maxTokens: 100_000 })
@@ -42,12 +61,19 @@ describe('manageHistory', () => {
     const { tokens } = manageHistory(view, { maxTokens: 100_000 })
     const managed = manageHistory(view, { maxTokens: tokens - 800 })
     expectLawful(managed, view)
-    expect(managed.residency.toArray().map((level, position) => (level === 'full' ? -1 : position)).filter((position) => position >= 0)).toEqual([2, 3, 5, 6])
-    expect(JSON.stringify(managed.messages.at(3))).toMatch(/a has something to say on line 0.*characters left out; recall .*line 79/)
+    expect(
+      managed.residency
+        .toArray()
+        .map((level, position) => (level === 'full' ? -1 : position))
+        .filter((position) => position >= 0),
+    ).toEqual([2, 3, 5, 6])
+    expect(JSON.stringify(managed.messages.at(3))).toMatch(
+      /a has something to say on line 0.*characters left out; recall .*line 79/,
+    )
     expect(managed.overBudget).toBe(false)
   })
   it('then points at what is not to be kept, oldest first', () => {
-    const managed = manageHistory(view, { maxTokens: 1400 })
+    const managed = manageHistory(view, { maxTokens: 1900 })
     expectLawful(managed, view)
     for (const position of managed.retained) expect(managed.residency.at(position)).toBe('full')
     expect(managed.residency.at(2)).toBe('pointer')
@@ -71,33 +97,107 @@ describe('manageHistory', () => {
       expect([limit, managed.residency.at(2), managed.overBudget]).toEqual([limit, 'full', false])
     }
     const cut = manageHistory(view, { maxTokens: whole.tokens - 1000 }).residency.toArray()
-    expect(cut.map((level, position) => (level === 'full' ? -1 : position)).filter((position) => position >= 0)).toEqual([4, 5, 6, 7])
+    expect(
+      cut.map((level, position) => (level === 'full' ? -1 : position)).filter((position) => position >= 0),
+    ).toEqual([4, 5, 6, 7])
     expect(manageHistory(view, { maxTokens: alone - 1 }).overBudget).toBe(true)
   })
   it('cuts what is large only, and small answers are pointed at with the rest', () => {
-    const view = recordOf([user('Fix the build.'), assistant(toolCall('s', 'read', {})), toolResult('s', 'small  answer\n\n\n'.repeat(40)), ...read('a'), user('And the docs.')])
+    const view = recordOf([
+      user('Fix the build.'),
+      assistant(toolCall('s', 'read', {})),
+      toolResult('s', 'small  answer\n\n\n'.repeat(40)),
+      ...read('a'),
+      user('And the docs.'),
+    ])
     const { tokens } = manageHistory(view, { maxTokens: 100_000 })
-    expect(manageHistory(view, { maxTokens: tokens - 10 }).residency.toArray()).toEqual(['full', 'full', 'full', 'compressed', 'compressed', 'full'])
-    expect(manageHistory(view, { maxTokens: 400 }).residency.toArray()).toEqual(['full', 'pointer', 'pointer', 'compressed', 'compressed', 'full'])
+    expect(manageHistory(view, { maxTokens: tokens - 10 }).residency.toArray()).toEqual([
+      'full',
+      'full',
+      'full',
+      'compressed',
+      'compressed',
+      'full',
+    ])
+    expect(manageHistory(view, { maxTokens: 500 }).residency.toArray()).toEqual([
+      'full',
+      'pointer',
+      'pointer',
+      'compressed',
+      'compressed',
+      'full',
+    ])
   })
   it('an active turn that does not fit falls after all else, and what is asked in it last', () => {
-    const view = recordOf([user('Fix the build.'), ...read('a'), assistant('Fixed.'), user('Now the docs.'), ...read('b'), ...read('c'), ...read('d'), assistant('Done.')])
+    const view = recordOf([
+      user('Fix the build.'),
+      ...read('a'),
+      assistant('Fixed.'),
+      user('Now the docs.'),
+      ...read('b'),
+      ...read('c'),
+      ...read('d'),
+      assistant('Done.'),
+    ])
     const managed = (maxTokens: number): readonly string[] => manageHistory(view, { maxTokens }).residency.toArray()
-    expect(managed(1800)).toEqual(['full', 'pointer', 'pointer', 'pointer', 'full', 'compressed', 'compressed', 'compressed', 'compressed', 'full', 'full', 'full'])
-    expect(managed(100)).toEqual(['full', ...Array.from({ length: 3 }, () => 'pointer'), 'full', ...Array.from({ length: 6 }, () => 'pointer'), 'full'])
-    expect(managed(60).at(4)).toBe('pointer')
+    expect(managed(2400)).toEqual([
+      'full',
+      'pointer',
+      'pointer',
+      'pointer',
+      'full',
+      'compressed',
+      'compressed',
+      'compressed',
+      'compressed',
+      'full',
+      'full',
+      'full',
+    ])
+    expect(managed(130)).toEqual([
+      'full',
+      ...Array.from({ length: 3 }, () => 'pointer'),
+      'full',
+      ...Array.from({ length: 6 }, () => 'pointer'),
+      'full',
+    ])
+    expect(managed(80).at(4)).toBe('full') // what the user asks stays readable
   })
   it('of what is to be kept and does not fit, large answers are cut first, oldest first', () => {
-    const view = recordOf([user('Fix the build.'), ...read('a'), marked(user('3 tests fail.'), { mark: 'test_result' }), ...read('b'), assistant('Hm.'), ...read('c'), assistant('So.'), user('And the docs.')])
+    const view = recordOf([
+      user('Fix the build.'),
+      ...read('a'),
+      marked(user('3 tests fail.'), { mark: 'test_result' }),
+      ...read('b'),
+      assistant('Hm.'),
+      ...read('c'),
+      assistant('So.'),
+      user('And the docs.'),
+    ])
     const { retained } = manageHistory(view, { maxTokens: 100_000 })
     const alone = retained.reduce((sum, position) => sum + estimateTokens(view.at(position) as Message), 0)
     const managed = manageHistory(view, { maxTokens: alone - 1 })
-    expect(managed.residency.toArray()).toEqual(['full', 'pointer', 'pointer', 'full', 'compressed', 'compressed', 'full', 'full', 'full', 'full', 'full'])
+    expect(managed.residency.toArray()).toEqual([
+      'full',
+      'pointer',
+      'pointer',
+      'full',
+      'compressed',
+      'compressed',
+      'full',
+      'full',
+      'full',
+      'full',
+      'full',
+    ])
     expect(managed.overBudget).toBe(true)
   })
   it('before any of that is cut, other instructions fall', () => {
     const rules = system(Array.from({ length: 200 }, (_, line) => `Rule ${line}: it must be so.`).join('\n'))
-    const [asked, said] = [assistant(toolCall('a', 'read', {})), marked(toolResult('a', long('a')), { mark: 'feedback' })]
+    const [asked, said] = [
+      assistant(toolCall('a', 'read', {})),
+      marked(toolResult('a', long('a')), { mark: 'feedback' }),
+    ]
     const view = recordOf([user('Fix the build.'), asked, said, rules, ...read('b')])
     const managed = manageHistory(view, { maxTokens: 2 * estimateTokens(said) + 100 })
     expect(managed.residency.toArray()).toEqual(['full', 'compressed', 'compressed', 'structured', 'full', 'full'])
@@ -110,9 +210,29 @@ describe('manageHistory', () => {
     expect(managed.overBudget).toBe(false)
   })
   it('no summary stands for what is to be kept', () => {
-    const view = recordOf([user('Fix the build.'), ...read('a'), marked(user('Do not touch the vendored code.'), { mark: 'feedback' }), ...read('b'), user('And the docs.')])
-    const summary = (from: number, to: number): Note => ({ type: 'summary', from, to, sourceDigest: rangeDigest(view.slice(from, to)), text: 'It was read.' })
-    expect(manageHistory(view, { maxTokens: 1200, notes: [summary(1, 3)] }).residency.toArray()).toEqual(['full', 'pointer', 'pointer', 'full', 'full', 'full', 'full'])
+    const view = recordOf([
+      user('Fix the build.'),
+      ...read('a'),
+      marked(user('Do not touch the vendored code.'), { mark: 'feedback' }),
+      ...read('b'),
+      user('And the docs.'),
+    ])
+    const summary = (from: number, to: number): Note => ({
+      type: 'summary',
+      from,
+      to,
+      sourceDigest: rangeDigest(view.slice(from, to)),
+      text: 'It was read.',
+    })
+    expect(manageHistory(view, { maxTokens: 1200, notes: [summary(1, 3)] }).residency.toArray()).toEqual([
+      'full',
+      'pointer',
+      'pointer',
+      'full',
+      'full',
+      'full',
+      'full',
+    ])
     const managed = manageHistory(view, { maxTokens: 1200, notes: [summary(1, 6)] })
     expect(managed.residency.at(3)).toBe('full')
     expect(managed.overBudget).toBe(false)
@@ -120,12 +240,21 @@ describe('manageHistory', () => {
   it('what is cut stays marked, and of all its meta nothing else is left', () => {
     const said = { ...toolResult('a', long('a')), meta: { app: 'x', indelible: { mark: 'test_result' } } }
     const calls = assistant(toolCall('a', 'read', {}), toolCall('b', 'read', {}))
-    const managed = manageHistory(recordOf([user('Fix the build.'), calls, said, toolResult('b', long('b')), user('And the docs.')]), { maxTokens: 1500 })
+    const managed = manageHistory(
+      recordOf([user('Fix the build.'), calls, said, toolResult('b', long('b')), user('And the docs.')]),
+      { maxTokens: 1500 },
+    )
     expect(managed.residency.at(2)).toBe('compressed')
     expect(managed.messages.at(2)?.meta).toEqual({ indelible: { mark: 'test_result' } })
     expect(managed.messages.at(3)).not.toHaveProperty('meta')
-    const late = manageHistory(recordOf([user('Fix the build.'), calls, user('Meanwhile, the docs.'), said]), { maxTokens: 100_000 })
-    expect(late.messages.at(2)).toEqual({ role: 'tool', content: said.content, meta: { indelible: { mark: 'test_result' } } })
+    const late = manageHistory(recordOf([user('Fix the build.'), calls, user('Meanwhile, the docs.'), said]), {
+      maxTokens: 100_000,
+    })
+    expect(late.messages.at(2)).toEqual({
+      role: 'tool',
+      content: said.content,
+      meta: { indelible: { mark: 'test_result' } },
+    })
   })
   it('counts by the estimate that is given, and says what the previous context had too', () => {
     expect(manageHistory(view, { maxTokens: 100_000, estimate: () => 7 }).tokens).toBe(7 * messages.length)
@@ -136,7 +265,12 @@ describe('manageHistory', () => {
   it('cuts no code point in two', () => {
     for (const said of ['🙂', 'a🙂', 'é🙂x'])
       for (const before of ['', '1', '12']) {
-        const view = recordOf([user('Fix the build.'), assistant(toolCall('c', 'read', {})), toolResult('c', before + said.repeat(3000)), user('And the docs.')])
+        const view = recordOf([
+          user('Fix the build.'),
+          assistant(toolCall('c', 'read', {})),
+          toolResult('c', before + said.repeat(3000)),
+          user('And the docs.'),
+        ])
         const managed = manageHistory(view, { maxChars: 1300 })
         expect(managed.residency.at(2)).toBe('compressed')
         expect(JSON.stringify(managed.messages)).not.toContain('\\ud') // as JSON writes half of one
@@ -160,15 +294,22 @@ describe('manageHistory', () => {
     expect(managed.overBudget).toBe(false)
   })
   it('needs a limit', () => {
-    expect(() => manageHistory(view, {} as { maxTokens: number })).toThrow('manageHistory needs a limit: maxTokens or maxChars')
-    expect(() => manageHistory(view, { maxTokens: NaN })).toThrow('maxTokens is NaN; expected a number of tokens: finite, at least 0')
-    expect(() => manageHistory(view, { maxChars: -1 })).toThrow('maxChars is -1; expected a number of characters: finite, at least 0')
+    expect(() => manageHistory(view, {} as { maxTokens: number })).toThrow(
+      'manageHistory needs a limit: maxTokens or maxChars',
+    )
+    expect(() => manageHistory(view, { maxTokens: NaN })).toThrow(
+      'maxTokens is NaN; expected a number of tokens: finite, at least 0',
+    )
+    expect(() => manageHistory(view, { maxChars: -1 })).toThrow(
+      'maxChars is -1; expected a number of characters: finite, at least 0',
+    )
   })
   it('what follows a test result ends at the next message with a mark, in meta or as a page', () => {
     const result = marked(user('2 tests fail.'), { mark: 'test_result' })
     const followed = (message: Message, page?: PageKind, notes: readonly Note[] = []): readonly number[] => {
       const messages = [user('Fix it.'), result, assistant('a'), message, assistant('b'), assistant('c'), user('d')]
-      return manageHistory(recordOf(messages, [undefined, undefined, undefined, page]), { maxTokens: 1000, notes }).retained
+      return manageHistory(recordOf(messages, [undefined, undefined, undefined, page]), { maxTokens: 1000, notes })
+        .retained
     }
     expect(followed(user('m'))).toEqual([0, 1, 2, 3, 4, 5, 6])
     expect(followed(marked(user('m'), { mark: 'feedback' }))).toEqual([0, 1, 2, 3, 6])
@@ -177,25 +318,45 @@ describe('manageHistory', () => {
     expect(followed(user('m'), 'preference')).toEqual([0, 1, 2, 3, 6])
     expect(followed(user('m'), 'plan')).toEqual([0, 1, 2, 3, 4, 5, 6])
     expect(followed(user('m'), undefined, [{ type: 'pin', position: 3 }])).toEqual([0, 1, 2, 3, 6])
-    expect(followed(user('m'), 'constraint', [{ type: 'page', position: 3, kind: 'plan' }])).toEqual([0, 1, 2, 3, 4, 5, 6])
+    expect(followed(user('m'), 'constraint', [{ type: 'page', position: 3, kind: 'plan' }])).toEqual([
+      0, 1, 2, 3, 4, 5, 6,
+    ])
   })
   it('keeps the latest of each of the three kinds, and not those before', () => {
     for (const mark of ['test_result', 'self_review', 'summary'] as const) {
       const said = marked(assistant('said'), { mark })
       const ends = marked(assistant('p'), { mark: 'proposal', id: 'p' })
-      const managed = manageHistory(recordOf([user('Fix it.'), said, assistant('a'), said, assistant('b'), ends, assistant('c'), user('d')]), { maxTokens: 1000 })
+      const managed = manageHistory(
+        recordOf([user('Fix it.'), said, assistant('a'), said, assistant('b'), ends, assistant('c'), user('d')]),
+        { maxTokens: 1000 },
+      )
       expect([mark, managed.retained]).toEqual([mark, [0, 3, 4, 7]])
     }
   })
   it('keeps every page that is a rule or a preference, and every instruction at the beginning', () => {
-    const messages = [system('a'), system('b'), system('c'), assistant('d'), user('Fix it.'), assistant('e'), assistant('f'), system('g'), marked(assistant('h'), { mark: 'proposal', id: 'p' }), user('i')]
-    const managed = manageHistory(recordOf(messages, [undefined, undefined, undefined, undefined, undefined, 'constraint', 'preference']), { maxTokens: 1000, notes: [{ type: 'pin', position: 8 }] })
+    const messages = [
+      system('a'),
+      system('b'),
+      system('c'),
+      assistant('d'),
+      user('Fix it.'),
+      assistant('e'),
+      assistant('f'),
+      system('g'),
+      marked(assistant('h'), { mark: 'proposal', id: 'p' }),
+      user('i'),
+    ]
+    const managed = manageHistory(
+      recordOf(messages, [undefined, undefined, undefined, undefined, undefined, 'constraint', 'preference']),
+      { maxTokens: 1000, notes: [{ type: 'pin', position: 8 }] },
+    )
     expect(managed.retained).toEqual([0, 1, 2, 4, 5, 6, 8, 9])
   })
   it('keeps with a report the nearest proposal of its id before it', () => {
     const proposal = (id: string): Message => marked(assistant(`proposal ${id}`), { mark: 'proposal', id })
     const report = (of: string): Message => marked(user(`report of ${of}`), { mark: 'report', of })
-    const retained = (...messages: Message[]): readonly number[] => manageHistory(recordOf([user('Fix it.'), ...messages, assistant('x'), user('y')]), { maxTokens: 1000 }).retained
+    const retained = (...messages: Message[]): readonly number[] =>
+      manageHistory(recordOf([user('Fix it.'), ...messages, assistant('x'), user('y')]), { maxTokens: 1000 }).retained
     expect(retained(proposal('p'), report('p'), proposal('p'), report('p'))).toEqual([0, 1, 2, 3, 4, 6])
     expect(retained(proposal('p'), proposal('p'), report('p'))).toEqual([0, 2, 3, 5])
     expect(retained(proposal('p'), proposal('q'), report('p'), report('r'))).toEqual([0, 1, 3, 4, 6])
@@ -203,64 +364,124 @@ describe('manageHistory', () => {
   })
   it('keeps calls and their results together', () => {
     const asking = assistant(toolCall('a', 'read', {}), toolCall('b', 'read', {}))
-    const retained = (...messages: Message[]): readonly number[] => manageHistory(recordOf([user('Fix it.'), assistant('hm'), ...messages]), { maxTokens: 1000 }).retained
+    const retained = (...messages: Message[]): readonly number[] =>
+      manageHistory(recordOf([user('Fix it.'), assistant('hm'), ...messages]), { maxTokens: 1000 }).retained
     expect(retained(asking, toolResult('a', '1'), toolResult('b', '2'))).toEqual([0, 2, 3, 4])
-    expect(retained(asking, toolResult('a', '1'), marked(toolResult('b', '2'), { mark: 'feedback' }), assistant('x'), user('y'))).toEqual([0, 2, 3, 4, 6])
-    expect(retained(marked(asking, { mark: 'feedback' }), toolResult('a', '1'), toolResult('b', '2'), assistant('x'), user('y'))).toEqual([0, 2, 3, 4, 6])
-    expect(retained(asking, toolResult('b', '2'), user('meanwhile'), assistant('x'), toolResult('a', 'late'))).toEqual([0, 2, 3, 6])
+    expect(
+      retained(
+        asking,
+        toolResult('a', '1'),
+        marked(toolResult('b', '2'), { mark: 'feedback' }),
+        assistant('x'),
+        user('y'),
+      ),
+    ).toEqual([0, 2, 3, 4, 6])
+    expect(
+      retained(
+        marked(asking, { mark: 'feedback' }),
+        toolResult('a', '1'),
+        toolResult('b', '2'),
+        assistant('x'),
+        user('y'),
+      ),
+    ).toEqual([0, 2, 3, 4, 6])
+    expect(retained(asking, toolResult('b', '2'), user('meanwhile'), assistant('x'), toolResult('a', 'late'))).toEqual([
+      0, 2, 3, 6,
+    ])
     expect(retained(assistant(toolCall('a', 'read', {})))).toEqual([0, 2])
   })
   it('marks can be read from anywhere', () => {
-    const managed = manageHistory(recordOf([user('a'), assistant('b'), user('c'), assistant('d')]), { maxTokens: 100, markOf: ({ content }) => (JSON.stringify(content).includes('"b"') ? { mark: 'feedback' } : undefined) })
+    const managed = manageHistory(recordOf([user('a'), assistant('b'), user('c'), assistant('d')]), {
+      maxTokens: 100,
+      markOf: ({ content }) => (JSON.stringify(content).includes('"b"') ? { mark: 'feedback' } : undefined),
+    })
     expect(managed.retained).toEqual([0, 1, 3])
   })
   it('what is no mark is none', () => {
     const odd = (mark: Json): Message => ({ ...assistant('x'), meta: { indelible: mark } })
-    const managed = manageHistory(recordOf([user('a'), odd({ mark: 'gossip' }), odd('feedback'), odd({ mark: 'report' }), odd(null), assistant('d')]), { maxTokens: 100 })
+    const managed = manageHistory(
+      recordOf([
+        user('a'),
+        odd({ mark: 'gossip' }),
+        odd('feedback'),
+        odd({ mark: 'report' }),
+        odd(null),
+        assistant('d'),
+      ]),
+      { maxTokens: 100 },
+    )
     expect(managed.retained).toEqual([0, 5])
   })
 })
 
-const mark = fc.constantFrom<Mark | undefined>(undefined, undefined, { mark: 'feedback' }, { mark: 'test_result' }, { mark: 'self_review' }, { mark: 'summary' }, { mark: 'report', of: 'p' }, { mark: 'proposal', id: 'p' })
+const mark = fc.constantFrom<Mark | undefined>(
+  undefined,
+  undefined,
+  { mark: 'feedback' },
+  { mark: 'test_result' },
+  { mark: 'self_review' },
+  { mark: 'summary' },
+  { mark: 'report', of: 'p' },
+  { mark: 'proposal', id: 'p' },
+)
 
 interface Case {
   readonly view: View<Message>
   readonly limit: number
-  readonly options: { readonly maxTokens: number; readonly maxChars?: undefined } | { readonly maxChars: number; readonly maxTokens?: undefined }
+  readonly options:
+    | { readonly maxTokens: number; readonly maxChars?: undefined }
+    | { readonly maxChars: number; readonly maxTokens?: undefined }
 }
 
 /** What a message says, counted by hand. */
 const charactersIn = ({ content }: Message): number =>
   content.reduce((sum, part) => {
     if (part.type === 'tool_call') return sum + part.name.length + 1 + part.arguments.length
-    if (part.type === 'tool_result') return sum + part.content.reduce((sum, inner) => sum + (inner.type === 'text' ? inner.text.length : 0), 0)
+    if (part.type === 'tool_result')
+      return sum + part.content.reduce((sum, inner) => sum + (inner.type === 'text' ? inner.text.length : 0), 0)
     if (part.type === 'image') return sum + 'image https://example.com/a.png'.length
     return sum + ('text' in part ? part.text.length : 0)
   }, 0)
 
 /** Marked and tagged records with a limit. */
 const cases = (damaged: boolean): fc.Arbitrary<Case> =>
-  fc.tuple(conversations({ damaged }), tags, fc.array(mark, { maxLength: 40 }), fc.integer({ min: 1, max: 6000 }), fc.boolean()).map(([messages, tags, marks, limit, chars]) => ({
-    view: recordOf(messages.map((message, index) => (marks[index] === undefined ? message : marked(message, marks[index]))), tags),
-    limit: chars ? 5 * limit : limit,
-    options: chars ? { maxChars: 5 * limit } : { maxTokens: limit },
-  }))
+  fc
+    .tuple(
+      conversations({ damaged }),
+      tags,
+      fc.array(mark, { maxLength: 40 }),
+      fc.integer({ min: 1, max: 6000 }),
+      fc.boolean(),
+    )
+    .map(([messages, tags, marks, limit, chars]) => ({
+      view: recordOf(
+        messages.map((message, index) => (marks[index] === undefined ? message : marked(message, marks[index]))),
+        tags,
+      ),
+      limit: chars ? 5 * limit : limit,
+      options: chars ? { maxChars: 5 * limit } : { maxTokens: limit },
+    }))
 
 it('what is kept is whole unless it is over budget, and over budget only where it would not fit', () => {
   fc.assert(
     fc.property(cases(false), ({ view, limit, options }) => {
       const managed = manageHistory(view, options)
       const retained = new Set(managed.retained)
-      for (const { position, answer } of pairCalls(view)) if (answer !== undefined) expect(retained.has(answer.position)).toBe(retained.has(position))
-      if (!managed.overBudget) for (const position of retained) expect([position, managed.residency.at(position)]).toEqual([position, 'full'])
+      for (const { position, answer } of pairCalls(view))
+        if (answer !== undefined) expect(retained.has(answer.position)).toBe(retained.has(position))
+      if (!managed.overBudget)
+        for (const position of retained) expect([position, managed.residency.at(position)]).toEqual([position, 'full'])
 
-      const sizeOf = (position: number): number => (options.maxChars === undefined ? estimateTokens : charactersIn)(view.at(position) as Message)
-      if (managed.epoch === 0) expect(managed.tokens).toBe([...view].reduce((sum, _, position) => sum + sizeOf(position), 0))
+      const sizeOf = (position: number): number =>
+        (options.maxChars === undefined ? estimateTokens : charactersIn)(view.at(position) as Message)
+      if (managed.epoch === 0)
+        expect(managed.tokens).toBe([...view].reduce((sum, _, position) => sum + sizeOf(position), 0))
       const alone = managed.retained.reduce((sum, position) => sum + sizeOf(position), 0)
       if (alone > limit) expect(managed.overBudget).toBe(true)
       // More than the least of all else: a marker between any two, and each other instruction.
       const instructions = [...view.pages].map((kind, position) => kind === 'bootstrap' && !retained.has(position))
-      const isOfCall = (position: number): boolean => view.at(position)?.content.some(({ type }) => type === 'tool_call' || type === 'tool_result') === true
+      const isOfCall = (position: number): boolean =>
+        view.at(position)?.content.some(({ type }) => type === 'tool_call' || type === 'tool_result') === true
       if (instructions.some((is, position) => is && isOfCall(position))) return
       const marker = options.maxChars === undefined ? 60 : 250
       const others = instructions.reduce((sum, is, position) => sum + (is ? sizeOf(position) + marker : 0), 0)
@@ -291,9 +512,17 @@ it('managing what was managed changes nothing where it fitted, and finds every m
       const managed = manageHistory(view, within)
       const saved = JSON.parse(JSON.stringify(managed.messages)) as readonly Message[]
       for (const [index, source] of [...managed.sources].entries()) {
-        if (source.type === 'summary' || source.type === 'synthetic' || (source.type === 'representation' && source.level === 'pointer')) continue
+        if (
+          source.type === 'summary' ||
+          source.type === 'synthetic' ||
+          (source.type === 'representation' && source.level === 'pointer')
+        )
+          continue
         const position = source.type === 'clone' ? source.position : source.from
-        expect([position, saved[index]?.meta?.['indelible']]).toEqual([position, view.at(position)?.meta?.['indelible']])
+        expect([position, saved[index]?.meta?.['indelible']]).toEqual([
+          position,
+          view.at(position)?.meta?.['indelible'],
+        ])
       }
       if (managed.tokens > limit) return
       cut += managed.epoch
@@ -310,6 +539,9 @@ it('managing what was managed changes nothing where it fitted, and finds every m
 
 it('a mark is added to what a message says of itself, and changes nothing else', () => {
   const message: Message = { ...user('x'), meta: { indelible: { callId: 'c' }, mine: 1 } }
-  expect(marked(message, { mark: 'report', of: 'p' })).toEqual({ ...user('x'), meta: { indelible: { callId: 'c', mark: 'report', of: 'p' }, mine: 1 } })
+  expect(marked(message, { mark: 'report', of: 'p' })).toEqual({
+    ...user('x'),
+    meta: { indelible: { callId: 'c', mark: 'report', of: 'p' }, mine: 1 },
+  })
   expect(message.meta).toEqual({ indelible: { callId: 'c' }, mine: 1 })
 })

@@ -3,7 +3,16 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect } from 'vitest'
 import { createHistory, type Message, type View } from 'indelible'
 import { readTranscript } from 'indelible/transcript'
-import { deriveContext, incremental, paged, replay, reset, window, type DerivedContext, type Replay } from 'indelible/context'
+import {
+  deriveContext,
+  incremental,
+  paged,
+  replay,
+  reset,
+  window,
+  type DerivedContext,
+  type Replay,
+} from 'indelible/context'
 import { itShared, readShared } from '../shared.ts'
 import { expectLawful } from './conversations.ts'
 
@@ -29,29 +38,52 @@ itShared('a context before each answer of a long coding session keeps every law'
 
 const isFaultless = ({ faults }: Replay): boolean => Object.values(faults).every((count) => count === 0)
 
-itShared('paged on a long coding session: no faults, and what a prompt cache holds', () => {
-  const view = session('transcripts/coding-agent.pi-session.jsonl')
-  const at32 = replay(view, { budget: 32_000 })
-  expect(at32).toMatchObject({ calls: 453, unfit: 0 })
-  expect(isFaultless(at32)).toBe(true)
-  expect(at32.cacheable).toBeGreaterThanOrEqual(0.97)
-  expect(at32.cost).toBeLessThanOrEqual(0.2 * replay(view, { budget: 32_000, policy: window }).cost)
-  const at16 = replay(view, { budget: 16_000 })
-  expect(at16).toMatchObject({ calls: 453, unfit: 0 })
-  expect(isFaultless(at16)).toBe(true)
-  expect(at16.cacheable).toBeGreaterThanOrEqual(0.95)
-}, 60_000)
+itShared(
+  'paged on a long coding session: no faults, and what a prompt cache holds',
+  () => {
+    const view = session('transcripts/coding-agent.pi-session.jsonl')
+    const at32 = replay(view, { budget: 32_000 })
+    expect(at32).toMatchObject({ calls: 453, unfit: 0 })
+    expect(isFaultless(at32)).toBe(true)
+    expect(at32.cacheable).toBeGreaterThanOrEqual(0.97)
+    expect(at32.cost).toBeLessThanOrEqual(0.2 * replay(view, { budget: 32_000, policy: window }).cost)
+    const at16 = replay(view, { budget: 16_000 })
+    expect(at16).toMatchObject({ calls: 453, unfit: 0 })
+    expect(isFaultless(at16)).toBe(true)
+    // Less is read from the cache than with compactions at the budget only, and less is paid in all.
+    expect(at16.cacheable).toBeGreaterThanOrEqual(0.94)
+  },
+  60_000,
+)
 
-itShared('no faults in any run of the customer-service file, with any policy, at any budget', () => {
-  for (let pick = 0; pick < 50; pick++) {
-    const view = session('transcripts/tau-airline-gpt-4o.openai-chat.json', pick)
-    for (const budget of [600, 1000, 2000, 4000])
-      for (const policy of [paged, reset, incremental, window]) expect([pick, budget, policy.name, isFaultless(replay(view, { budget, policy }))]).toEqual([pick, budget, policy.name, true])
-  }
-}, 60_000)
+itShared(
+  'no faults in runs of the customer-service file (all of them with INDELIBLE_SOAK), with any policy, at any budget',
+  () => {
+    for (let pick = 0; pick < 50; pick += process.env['INDELIBLE_SOAK'] === undefined ? 4 : 1) {
+      const view = session('transcripts/tau-airline-gpt-4o.openai-chat.json', pick)
+      for (const budget of [600, 1000, 2000, 4000])
+        for (const policy of [paged, reset, incremental, window])
+          expect([pick, budget, policy.name, isFaultless(replay(view, { budget, policy }))]).toEqual([
+            pick,
+            budget,
+            policy.name,
+            true,
+          ])
+    }
+  },
+  60_000,
+)
 
-itShared.each(['function-calling-simple', 'marshmallow-function-calling', 'marshmallow-text'])('no faults in the SWE-agent run %s', (name) => {
-  const view = session(`transcripts/swe-${name}.swe-agent.json`)
-  for (const budget of [1000, 2000, 4000, 8000, 16_000])
-    for (const policy of [paged, reset, incremental, window]) expect([budget, policy.name, isFaultless(replay(view, { budget, policy }))]).toEqual([budget, policy.name, true])
-})
+itShared.each(['function-calling-simple', 'marshmallow-function-calling', 'marshmallow-text'])(
+  'no faults in the SWE-agent run %s',
+  (name) => {
+    const view = session(`transcripts/swe-${name}.swe-agent.json`)
+    for (const budget of [1000, 2000, 4000, 8000, 16_000])
+      for (const policy of [paged, reset, incremental, window])
+        expect([budget, policy.name, isFaultless(replay(view, { budget, policy }))]).toEqual([
+          budget,
+          policy.name,
+          true,
+        ])
+  },
+)

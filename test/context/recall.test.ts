@@ -1,8 +1,17 @@
 /** Recall: what a context only points at, given back by position, by search, and to a model as a tool. */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { assistant, createHistory, system, toolCall, toolResult, user, type Message } from 'indelible'
-import { lexicalSearch, recall, recallFaultText, recallTool, type RecallFault } from 'indelible/context'
+import { faultMessage, assistant, createHistory, system, toolCall, toolResult, user, type Message } from 'indelible'
+import {
+  fusedSearch,
+  lexicalSearch,
+  recall,
+  recallAsync,
+  recallTool,
+  type Embed,
+  type RecallFault,
+} from 'indelible/context'
+import { languages } from './languages.ts'
 
 const longAnswer = `const days = 365\n${'// filler\n'.repeat(3000)}export const leapYear = (year: number) => year % 4 === 0 🙂`
 const history = createHistory<Message>({
@@ -23,17 +32,30 @@ const faultOf = (recalled: ReturnType<typeof recall>): RecallFault => {
 
 describe('recall', () => {
   it('by position gives the recorded entry', () => {
-    expect(recall(view, { position: 1 })).toMatchObject({ right: [{ position: 1, page: 'conversation', message: user('The billing period is wrong in leap years.') }] })
+    expect(recall(view, { position: 1 })).toMatchObject({
+      right: [{ position: 1, page: 'conversation', message: user('The billing period is wrong in leap years.') }],
+    })
   })
   it('by query gives the best matches, with the words that were met', () => {
     const recalled = recall(view, { query: 'billing period' })
-    expect(recalled).toMatchObject({ right: [{ position: 1 }, { position: 2 }] })
-    expect(recalled).toMatchObject({ right: [{ words: expect.arrayContaining(['billing', 'period']) as string[] }, {}] })
+    expect(recalled).toMatchObject({
+      right: [
+        { position: 2, words: ['billing', 'period'] },
+        { position: 1, words: ['billing', 'period'] },
+        { position: 3, words: [] }, // what stands between them and says neither
+      ],
+    })
   })
   it('finds prefixes and near misses, and what stands in arguments and answers', () => {
-    expect(recall(view, { query: 'bill' })).toMatchObject({ right: [{ position: 1 }, { position: 2 }] })
-    expect(recall(view, { query: 'biling' })).toMatchObject({ right: [{ position: 1 }, { position: 2 }] })
-    expect(recall(view, { query: 'leapYear' })).toMatchObject({ right: [{ position: 3 }] })
+    const positions = (query: string): readonly number[] => {
+      const recalled = recall(view, { query })
+      return isLeft(recalled) ? [] : recalled.right.map(({ position }) => position).toSorted()
+    }
+    expect(positions('bill')).toEqual([1, 2])
+    expect(positions('biling')).toEqual([1, 2])
+    expect(positions('pariod')).toEqual([1, 2])
+    expect(positions('leap')).toEqual([1, 3])
+    expect(recall(view, { query: 'leapYear' })).toMatchObject({ right: [{ position: 3 }, { position: 1 }] })
   })
   it('no match, denied and a search that fails are faults of their own', () => {
     expect(faultOf(recall(view, { position: 99 }))).toEqual({ _tag: 'NoMatch', request: { position: 99 }, length: 5 })
@@ -41,14 +63,29 @@ describe('recall', () => {
     expect(faultOf(recall(view, { position: 1.5 }))._tag).toBe('NoMatch')
     expect(faultOf(recall(view, { query: 'zebra' }))._tag).toBe('NoMatch')
     const allow = (_: number, page: string): boolean => page !== 'conversation'
-    expect(faultOf(recall(view, { position: 1 }, { allow }))).toEqual({ _tag: 'Denied', request: { position: 1 }, positions: [1] })
-    const broken = { search: (): never => { throw new Error('index is gone') } }
-    expect(faultOf(recall(view, { query: 'x' }, { search: broken }))).toMatchObject({ _tag: 'SearchFailed', cause: new Error('index is gone') })
-    expect([{ position: 99 }, { query: 'zebra' }].map((request) => recallFaultText(faultOf(recall(view, request))))).toEqual([
+    expect(faultOf(recall(view, { position: 1 }, { allow }))).toEqual({
+      _tag: 'Denied',
+      request: { position: 1 },
+      positions: [1],
+    })
+    const broken = {
+      search: (): never => {
+        throw new Error('index is gone')
+      },
+    }
+    expect(faultOf(recall(view, { query: 'x' }, { search: broken }))).toMatchObject({
+      _tag: 'SearchFailed',
+      cause: new Error('index is gone'),
+    })
+    expect(
+      [{ position: 99 }, { query: 'zebra' }].map((request) => faultMessage(faultOf(recall(view, request)))),
+    ).toEqual([
       'there is no position 99: the record has 5 entries, from position 0',
       'nothing in the record matches "zebra"; try other words, or a position that a marker names',
     ])
-    expect(recallFaultText(faultOf(recall(view, { query: 'x' }, { search: broken })))).toBe('the search for "x" failed: index is gone; a position can still be recalled')
+    expect(faultMessage(faultOf(recall(view, { query: 'x' }, { search: broken })))).toBe(
+      'the search for "x" failed: index is gone; a position can still be recalled',
+    )
   })
   it('a kept search reads only what is new, and knows another record when it sees one', () => {
     const search = lexicalSearch()
@@ -62,11 +99,232 @@ describe('recall', () => {
   })
 })
 
+describe('what stands around an answer', () => {
+  const said = ['zero', 'one', 'two apples', 'three apples', 'four', 'five', 'six apples'].map((one) => user(one))
+  const fruit = createHistory<Message>({ from: said }).view()
+  const answers = (options: Parameters<typeof recall>[2]): readonly (readonly [number, readonly number[]])[] => {
+    const recalled = recall(fruit, { query: 'apples' }, options)
+    if (isLeft(recalled)) throw new Error(recalled.left._tag)
+    return recalled.right
+      .map(({ position, around = [] }) => [position, around.map((one) => one.position)] as const)
+      .toSorted(([a], [b]) => a - b)
+  }
+
+  it('comes with it, each message once', () => {
+    expect(answers({})).toEqual([
+      [2, [1]],
+      [3, [4]],
+      [6, [5]],
+    ])
+    expect(answers({ around: 0 })).toEqual([
+      [2, []],
+      [3, []],
+      [6, []],
+    ])
+    expect(
+      answers({ around: 9 })
+        .flatMap(([position, around]) => [[position], around].flat())
+        .toSorted(),
+    ).toEqual([0, 1, 2, 3, 4, 5, 6])
+  })
+  it('only as far as it may be given out', () => {
+    expect(answers({ allow: (position) => position !== 4 && position !== 1 && position !== 2 })).toEqual([
+      [3, []],
+      [6, [5]],
+    ])
+  })
+  it('is nothing for a position', () => {
+    const recalled = recall(fruit, { position: 3 })
+    expect(recalled).toEqual({ _tag: 'Right', right: [{ position: 3, page: 'conversation', message: said[3] }] })
+  })
+})
+
+describe('search by words and by meaning', () => {
+  const meanings = [/car|automobile|drive/, /ship|boat|sail/, /food|dinner|lunch|eat/, /money|price|pay|invoice/]
+  const asked: string[][] = []
+  const embed: Embed = async (texts) => {
+    asked.push([...texts])
+    await new Promise((done) => setTimeout(done, 1))
+    return texts.map((one) => meanings.map((meaning) => (meaning.test(one.toLowerCase()) ? 1 : 0)))
+  }
+  const said = ['I bought an automobile.', 'We sail on Sunday.', 'Lunch was late.', 'The invoice is due.', 'Fine.']
+  const growing = createHistory<Message>({ from: said.map((one) => user(one)) })
+  const search = fusedSearch({ embed, batch: 2 })
+  const positions = async (query: string): Promise<readonly number[]> => {
+    const recalled = await recallAsync(growing.view(), { query }, { search })()
+    return isLeft(recalled) ? [] : recalled.right.map(({ position }) => position)
+  }
+
+  it('finds what shares no word with the query, and embeds each message once', async () => {
+    expect(await Promise.all(['which car?', 'who pays?', 'the boat'].map(positions))).toEqual([[0], [3], [1]])
+    expect(recall(growing.view(), { query: 'which car?' })).toMatchObject({ left: { _tag: 'NoMatch' } })
+    expect(asked).toEqual([
+      said.slice(0, 2),
+      said.slice(2, 4),
+      said.slice(4),
+      ['which car?'],
+      ['who pays?'],
+      ['the boat'],
+    ])
+    growing.append(user('The price of the ship.'))
+    asked.length = 0
+    expect(await positions('invoice for the boat')).toEqual([3, 5, 1])
+    expect(asked).toEqual([['The price of the ship.'], ['invoice for the boat']])
+    const fork = createHistory<Message>({ from: [user('We eat.')] }).view()
+    expect(await recallAsync(fork, { query: 'dinner' }, { search })()).toMatchObject({ right: [{ position: 0 }] })
+  })
+  it('a host that fails is a fault, and what was embedded before stays', async () => {
+    let down = true
+    const texts: string[] = []
+    const flaky = fusedSearch({
+      batch: 2,
+      embed: async (given) => {
+        texts.push(...given)
+        if (down && texts.length > 2) throw new Error('no connection')
+        return embed(given)
+      },
+    })
+    expect(await recallAsync(growing.view(), { query: 'car' }, { search: flaky })()).toMatchObject({
+      left: { _tag: 'SearchFailed', cause: new Error('no connection') },
+    })
+    down = false
+    texts.length = 0
+    expect(await recallAsync(growing.view(), { query: 'car' }, { search: flaky })()).toMatchObject({
+      right: [{ position: 0 }],
+    })
+    expect(texts).toEqual([...said.slice(2), 'The price of the ship.', 'car'])
+    for (const [wrong, reason] of [
+      [async () => [], 'embed gave 0 vectors for 6 texts; expected one for each'],
+      [
+        async (given: readonly string[]) => given.map((one) => Array.from(one, () => 1)),
+        /vectors of \d+ and of 3 numbers/,
+      ],
+    ] as const) {
+      const recalled = await recallAsync(growing.view(), { query: 'car' }, { search: fusedSearch({ embed: wrong }) })()
+      if (!isLeft(recalled)) throw new Error('it was found')
+      expect(faultMessage(recalled.left)).toMatch(reason)
+    }
+  })
+  it('is a tool, too', async () => {
+    const tool = recallTool(() => growing.view(), { search })
+    expect(await tool.run({ query: 'car' })).toMatch(/^\[0\] user, conversation\nI bought an automobile\./)
+    expect(await tool.run({ position: 2 })).toBe('[2] user, conversation\nLunch was late.')
+    await expect(tool.run({ position: 99 })).rejects.toThrow('there is no position 99')
+  })
+})
+
+describe('lexical search', () => {
+  const positionsIn = (messages: readonly Message[], query: string, limit = 5): readonly number[] =>
+    lexicalSearch()
+      .search(createHistory<Message>({ from: messages }).view(), query, limit)
+      .map(({ position }) => position)
+  const others = ['The weather is fine.', 'Lunch is at noon.', 'Parking costs two coins.', 'The lamp is green.'].map(
+    (said) => user(said),
+  )
+
+  it('finds other forms of a word, and leaves out what only says how it is asked', () => {
+    const said = [...others, user('Melanie was painting sunrises with her studies.'), ...others]
+    for (const query of ['Which sunrise did Melanie paint?', 'study', 'painted', 'What did Melanie paint?'])
+      expect([query, positionsIn(said, query)[0]]).toEqual([query, 4])
+    expect(positionsIn(said, 'what did she do?')).toEqual([])
+    expect(positionsIn(said, 'with her')[0]).toBe(4) // there is nothing else to go by
+  })
+  it('finds the answer beside its question, though it has none of the words', () => {
+    const said = [
+      ...others,
+      user('Where did Caroline spend her summer vacation?'),
+      assistant('Mostly in Norway, hiking from hut to hut near the fjords and reading.'),
+      ...others,
+      user('Caroline called.'),
+    ]
+    expect(positionsIn(said, 'Caroline summer vacation', 2)).toEqual([5, 4])
+  })
+  it('knows identifiers by their parts, and who spoke by the name', () => {
+    const said = [...others, assistant('I changed parseInvoiceDate.'), { ...user('I like tea.'), name: 'Anna' }]
+    expect(positionsIn(said, 'parseInvoiceDate')).toEqual([4])
+    expect(positionsIn(said, 'invoice date')[0]).toBe(4)
+    expect(positionsIn(said, 'what does Anna like')[0]).toBe(5)
+  })
+  it('is no worse than a plain search in any language, and better without spaces', () => {
+    // In turn, so that no two neighbours speak the same language.
+    const said = [0, 1, 2, 3].flatMap((index) => Object.values(languages).map((language) => language.said[index] ?? ''))
+    const view = createHistory<Message>({ from: said.map((one) => user(one)) }).view()
+    const search = lexicalSearch()
+    const missed = Object.values(languages).flatMap((language) =>
+      language.asked.flatMap(([query, index]) => {
+        const found = search.search(view, query, 5).map(({ position }) => said[position])
+        return found.includes(language.said[index]) ? [] : [query]
+      }),
+    )
+    expect(missed).toEqual(['猫が寝る場所']) // minisearch with its defaults misses 13 of the 51
+  })
+  it('does not depend on what was asked or seen before', () => {
+    const growing = createHistory<Message>()
+    const kept = lexicalSearch()
+    const said = [0, 1, 2, 3].flatMap((index) => Object.values(languages).map((language) => language.said[index] ?? ''))
+    for (const one of said) {
+      growing.append(user(one))
+      kept.search(growing.view(), 'server update Katze', 5)
+    }
+    for (const length of [said.length, 20, 3])
+      for (const query of ['server update', 'Rechnung März', '服务器', 'kissa'])
+        expect(kept.search(growing.view().slice(0, length), query, 5)).toEqual(
+          lexicalSearch().search(growing.view().slice(0, length), query, 5),
+        )
+  })
+})
+
+describe('a query of any size', () => {
+  /** Words that share beginnings, and near misses of each other: what prefixes and fuzzy search have most work with. */
+  const word = (index: number): string =>
+    `${['config', 'contain', 'compare', 'process'][index % 4]}${index.toString(36)}`
+  const record = createHistory<Message>({
+    from: Array.from({ length: 2000 }, (_, index) =>
+      user(Array.from({ length: 20 }, (_, at) => word((index * 20 + at) % 9973)).join(' ')),
+    ),
+  }).view()
+  const search = lexicalSearch()
+  /** Milliseconds of the processor, whatever else the machine does. */
+  const fastest = (query: string): number => {
+    let best = Infinity
+    for (let round = 0; round < 10; round++) {
+      const from = process.cpuUsage()
+      search.search(record, query, 5)
+      const { user: spent, system: beside } = process.cpuUsage(from)
+      best = Math.min(best, (spent + beside) / 1000)
+    }
+    return best
+  }
+  const plain = 'where is the configuration of the process that compares containers?'
+  search.search(record, plain, 5)
+
+  it.each([
+    ['one word of 30,000 letters', 'a'.repeat(30_000)],
+    ['one word of 200,000 letters', 'z'.repeat(200_000)],
+    ['one word of 3,000,000 letters', 'con'.repeat(1_000_000)],
+    ['5,000 words', Array.from({ length: 5000 }, (_, index) => word(index)).join(' ')],
+    ['words of three letters', 'con com pro cnf '.repeat(20_000)],
+    ['near misses of many words', Array.from({ length: 3000 }, (_, index) => `x${word(index)}y`).join(' ')],
+    ['words of 60 letters', Array.from({ length: 300 }, (_, index) => word(index).repeat(10)).join(' ')],
+    ['no spaces, no letters', '\uffff\u202e\u0000-/'.repeat(100_000)],
+    ['a language without spaces', '請求期間'.repeat(50_000)],
+  ])('costs at most 10 ms more than a plain one: %s', (_, query) => {
+    expect(fastest(query) - fastest(plain)).toBeLessThan(10)
+  })
+  it('still finds a word that is longer than what is compared of it', () => {
+    const long = createHistory<Message>({ from: [user('Hello.'), user(`The key is ${'k'.repeat(5000)}.`)] }).view()
+    expect(recall(long, { query: 'k'.repeat(5000) })).toMatchObject({ right: [{ position: 1 }] })
+  })
+})
+
 describe('recallTool', () => {
   const tool = recallTool(() => history.view(), { maxCharacters: 1000 })
 
   it('describes itself as a tool', () => {
-    expect(tool).toMatchObject({ name: 'recall', parameters: { type: 'object', properties: { position: { type: 'integer' }, query: { type: 'string' } } } })
+    expect(tool).toMatchObject({
+      name: 'recall',
+      parameters: { type: 'object', properties: { position: { type: 'integer' }, query: { type: 'string' } } },
+    })
   })
   it('gives an entry back by the position that a marker names', () => {
     expect(tool.run({ position: 1 })).toBe('[1] user, conversation\nThe billing period is wrong in leap years.')
@@ -92,9 +350,14 @@ describe('recallTool', () => {
     const fresh = recallTool(() => growing.view())
     expect(() => fresh.run({ query: 'parrot' })).toThrow('nothing in the record matches "parrot"')
     growing.append(user('Feed the parrot.'))
-    expect(fresh.run({ query: 'parrot' })).toBe('[5] user, conversation\nFeed the parrot.')
+    expect(fresh.run({ query: 'parrot' })).toBe(
+      '[5] user, conversation\nFeed the parrot.\nbefore it [4] assistant: Found it.',
+    )
   })
-  it.each([null, {}, { position: -1 }, { position: '1' }, { query: ' ' }, 'x', { position: 1, offset: -1 }])('refuses %j', (input) => {
-    expect(() => tool.run(input)).toThrow('give a position (0, 1, 2 …) or a query (words to search for)')
-  })
+  it.each([null, {}, { position: -1 }, { position: '1' }, { query: ' ' }, 'x', { position: 1, offset: -1 }])(
+    'refuses %j',
+    (input) => {
+      expect(() => tool.run(input)).toThrow('give a position (0, 1, 2 …) or a query (words to search for)')
+    },
+  )
 })

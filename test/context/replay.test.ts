@@ -1,41 +1,83 @@
 /** The judge: what it measures, and that it finds each fault where there is one. */
 import { describe, expect, it } from 'vitest'
 import { assistant, system, toolCall, toolResult, user, type Message, type PageKind, type Settled } from 'indelible'
-import { estimateTokens, incremental, oracle, paged, replay, reset, window, type ContextSource, type DerivedContext } from 'indelible/context'
+import {
+  estimateTokens,
+  incremental,
+  oracle,
+  paged,
+  replay,
+  reset,
+  window,
+  type ContextSource,
+  type DerivedContext,
+} from 'indelible/context'
 import { faultsOf, shownIn } from '../../src/context/judge.ts'
 import { spanOf, type Span } from '../../src/context/span.ts'
 import { conversation } from '../messages.ts'
 import { recordOf } from './conversations.ts'
 
 describe('the judge finds', () => {
-  const record = [system('You fix bugs.'), user('Never push.'), user('Fix it.'), assistant(toolCall('c1', 'run', '{}')), toolResult('c1', 'ok')]
+  const record = [
+    system('You fix bugs.'),
+    user('Never push.'),
+    user('Fix it.'),
+    assistant(toolCall('c1', 'run', '{}')),
+    toolResult('c1', 'ok'),
+  ]
   const view = recordOf(record, [undefined, 'constraint'])
   const kindOf = (position: number): PageKind => view.pages.at(position) as PageKind
 
   /** A context as somebody might make one up: messages with the sources that they claim. */
   const judged = (items: readonly (readonly [Message, ContextSource])[], budget = 1000) => {
     const messages = spanOf(items.length, (index) => items[index]?.[0] as Message) as Settled<Span<Message>>
-    const context = { messages, sources: spanOf(items.length, (index) => items[index]?.[1] as ContextSource), budget } as DerivedContext
+    const context = {
+      messages,
+      sources: spanOf(items.length, (index) => items[index]?.[1] as ContextSource),
+      budget,
+    } as DerivedContext
     return faultsOf(context, shownIn(context, view), kindOf, estimateTokens)
   }
-  const clone = (position: number): readonly [Message, ContextSource] => [view.at(position) as Message, { type: 'clone', position }]
+  const clone = (position: number): readonly [Message, ContextSource] => [
+    view.at(position) as Message,
+    { type: 'clone', position },
+  ]
   const none = { bootstrapMissing: 0, pinnedMissing: 0, pairingViolated: 0, overBudget: 0, silentLoss: 0 }
-  const marker = (from: number, to: number, text: string): readonly [Message, ContextSource] => [user(text), { type: 'representation', level: 'pointer', from, to }]
+  const marker = (from: number, to: number, text: string): readonly [Message, ContextSource] => [
+    user(text),
+    { type: 'representation', level: 'pointer', from, to },
+  ]
 
   it('nothing, where all is there', () => {
     expect(judged([0, 1, 2, 3, 4].map(clone))).toEqual(none)
-    expect(judged([clone(0), clone(1), marker(2, 5, '[2–4 are not shown: recall {"position": 2} gives one back]')])).toEqual(none)
+    expect(
+      judged([clone(0), clone(1), marker(2, 5, '[2–4 are not shown: recall {"position": 2} gives one back]')]),
+    ).toEqual(none)
   })
   it('missing instructions, and missing rules', () => {
     expect(judged([1, 2, 3, 4].map(clone))).toEqual({ ...none, bootstrapMissing: 1, silentLoss: 1 })
     expect(judged([0, 2, 3, 4].map(clone))).toEqual({ ...none, pinnedMissing: 1, silentLoss: 1 })
-    expect(judged([marker(0, 2, '[0–1 are not shown: recall {"position": 0} gives one back]'), clone(2), clone(3), clone(4)])).toEqual({ ...none, bootstrapMissing: 1, pinnedMissing: 1, silentLoss: 2 })
+    expect(
+      judged([
+        marker(0, 2, '[0–1 are not shown: recall {"position": 0} gives one back]'),
+        clone(2),
+        clone(3),
+        clone(4),
+      ]),
+    ).toEqual({ ...none, bootstrapMissing: 1, pinnedMissing: 1, silentLoss: 2 })
   })
   it('what was lost without a word, whatever is claimed', () => {
     expect(judged([0, 1].map(clone))).toEqual({ ...none, silentLoss: 3 })
-    expect(judged([clone(0), clone(1), marker(2, 5, '[earlier messages left out]')])).toEqual({ ...none, silentLoss: 3 })
-    expect(judged([clone(0), clone(1), marker(2, 5, '[2–3 are not shown: recall {"position": 2} gives one back]')])).toEqual({ ...none, silentLoss: 3 })
-    expect(judged([clone(0), clone(1), [user('Fix that.'), { type: 'clone', position: 2 }], clone(3), clone(4)])).toEqual({ ...none, silentLoss: 1 })
+    expect(judged([clone(0), clone(1), marker(2, 5, '[earlier messages left out]')])).toEqual({
+      ...none,
+      silentLoss: 3,
+    })
+    expect(
+      judged([clone(0), clone(1), marker(2, 5, '[2–3 are not shown: recall {"position": 2} gives one back]')]),
+    ).toEqual({ ...none, silentLoss: 3 })
+    expect(
+      judged([clone(0), clone(1), [user('Fix that.'), { type: 'clone', position: 2 }], clone(3), clone(4)]),
+    ).toEqual({ ...none, silentLoss: 1 })
   })
   it('an orphaned result, and a call without one', () => {
     expect(judged([0, 1, 2, 4].map(clone))).toMatchObject({ pairingViolated: 1 })
@@ -79,8 +121,18 @@ describe('replay', () => {
       toolResult(id, Array.from({ length: 60 }, (_, line) => `${name} has a line ${line}`).join('\n')),
     ]
     const others = Array.from({ length: 20 }, (_, index) => read(`other${index}`, `o${index}`)).flat()
-    const view = recordOf([user('Read the file.'), ...read('a.ts', 'c1'), ...others, assistant('Read.'), user('Read it again.'), ...read('a.ts', 'c2'), assistant('Done.')])
-    const reports = [paged, reset, incremental, window, oracle()].map((policy) => replay(view, { policy, budget: 2000 }))
+    const view = recordOf([
+      user('Read the file.'),
+      ...read('a.ts', 'c1'),
+      ...others,
+      assistant('Read.'),
+      user('Read it again.'),
+      ...read('a.ts', 'c2'),
+      assistant('Done.'),
+    ])
+    const reports = [paged, reset, incremental, window, oracle()].map((policy) =>
+      replay(view, { policy, budget: 2000 }),
+    )
     for (const report of reports) {
       expect(report.repeats).toBe(1)
       expect(report.faults.refetch).toBe(0)

@@ -1,30 +1,59 @@
 /** Tokens, budgets, shortened text: what a representation is made of. */
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { assistant, image, reasoning, system, toolCall, toolResult, user, type Message, type ToolResultPart } from 'indelible'
+import {
+  assistant,
+  image,
+  reasoning,
+  system,
+  toolCall,
+  toolResult,
+  user,
+  type Message,
+  type ToolResultPart,
+} from 'indelible'
 import { estimateTokens, represent, structuredResult, usableTokens } from 'indelible/context'
-import { beginning, elidedCharacters, foldedEnds, foldText, headAndTail, outline, shortArguments, slicedAt } from '../../src/context/shorten.ts'
+import {
+  beginning,
+  elidedCharacters,
+  foldedEnds,
+  foldText,
+  headAndTail,
+  outline,
+  shortArguments,
+  slicedAt,
+} from '../../src/context/shorten.ts'
 import { isSubstantive } from '../../src/context/substantive.ts'
 import { textTokens } from '../../src/context/tokens.ts'
 
 const wellFormed = (text: string): boolean => text.isWellFormed()
-const anyText = fc.oneof(fc.string({ unit: 'binary', maxLength: 400 }), fc.string({ unit: fc.constantFrom('🙂', 'a', ' ', '\n', 'é', '。'), maxLength: 3000 }))
+const anyText = fc.oneof(
+  fc.string({ unit: 'binary', maxLength: 400 }),
+  fc.string({ unit: fc.constantFrom('🙂', 'a', ' ', '\n', 'é', '。'), maxLength: 3000 }),
+)
 
 describe('estimated tokens', () => {
-  it('a word counts 1, and 3/8 more for each byte past the fifth', () => {
-    expect([textTokens(''), textTokens('a'), textTokens('word'), textTokens('twelve chars')]).toEqual([0, 1, 1, 3])
-    expect(textTokens('x'.repeat(805))).toBe(301)
+  it('a word counts about 1, and letters past the fifth a part of one more', () => {
+    expect([textTokens(''), textTokens('word'), textTokens('four common small words')]).toEqual([0, 2, 5])
+    expect(textTokens('x'.repeat(800))).toBe(481)
   })
-  it('white space counts only where there is much of it', () => {
-    expect([textTokens('a b'), textTokens('a  \n  b'), textTokens(' '.repeat(16))]).toEqual([2, 2, 0])
-    expect(textTokens(' '.repeat(1600))).toBe(100)
-    expect(textTokens(`${' '.repeat(1600)}a`)).toBe(101)
+  it('digits count in groups of three, and the space before them', () => {
+    expect([textTokens('123'), textTokens('1234567'), textTokens('a 1 2 3')]).toEqual([2, 4, 8])
   })
-  it('a character outside ASCII counts half of its bytes', () => {
-    expect([textTokens('é'.repeat(100)), textTokens('字'.repeat(100)), textTokens('🙂'.repeat(100))]).toEqual([37, 56, 75])
+  it('single white space counts nothing, more of it does, and line ends do', () => {
+    expect([textTokens(' '), textTokens(' '.repeat(1600)), textTokens('\n\n')]).toEqual([0, 128, 1])
   })
-  it('a message counts 4 more, an image 1,500', () => {
-    expect([estimateTokens(user('')), estimateTokens(user('word')), estimateTokens(user(image({ type: 'url', url: 'x' })))]).toEqual([4, 5, 1504])
+  it('a character outside ASCII counts by its script', () => {
+    expect([textTokens('é'.repeat(100)), textTokens('字'.repeat(100)), textTokens('🙂'.repeat(100))]).toEqual([
+      34, 76, 300,
+    ])
+  })
+  it('a message counts 4 more, an image whose size is not known 1,600', () => {
+    expect([
+      estimateTokens(user('')),
+      estimateTokens(user('word')),
+      estimateTokens(user(image({ type: 'url', url: 'x' }))),
+    ]).toEqual([4, 6, 1604])
   })
   it('more text never counts less', () => {
     fc.assert(fc.property(anyText, anyText, (a, b) => textTokens(a + b) >= textTokens(a)))
@@ -46,28 +75,46 @@ describe('budgets', () => {
 
 describe('shorter text', () => {
   it('folds white space, blank lines and repeated lines, and keeps indentation', () => {
-    expect(foldText('a  b \t c  \r\n\r\n\r\n    indented\nsame\nsame\nsame\nend')).toBe('a b c\n\n    indented\nsame [×3]\nend')
+    expect(foldText('a  b \t c  \r\n\r\n\r\n    indented\nsame\nsame\nsame\nend')).toBe(
+      'a b c\n\n    indented\nsame [×3]\nend',
+    )
   })
   it('keeps head and tail, and names what it left out', () => {
     const short = headAndTail('abcdefghij'.repeat(10), 30, elidedCharacters)
     expect(short).toBe('abcdefghijabcdefghij\n[… 70 of 100 characters left out …]\nabcdefghij')
   })
   it('folds only the ends of a long text: its cost is that of what is kept', () => {
-    expect(foldedEnds(`a  b\n${'x'.repeat(5000)}\n\n\n\nend`, 30, elidedCharacters)).toBe('a b\nxxxxxxxxxxxxxxxx\n[… 4,982 of 5,012 characters left out …]\nxxxxx\n\nend')
+    expect(foldedEnds(`a  b\n${'x'.repeat(5000)}\n\n\n\nend`, 30, elidedCharacters)).toBe(
+      'a b\nxxxxxxxxxxxxxxxx\n[… 4,982 of 5,012 characters left out …]\nxxxxx\n\nend',
+    )
   })
   it('never cuts a code point in two', () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 1, max: 300 }), (text, limit) => {
         fc.pre(wellFormed(text))
-        for (const short of [foldText(text), headAndTail(text, limit, elidedCharacters), foldedEnds(text, limit, elidedCharacters), slicedAt(text, limit >> 1, limit), beginning(text, limit), outline(text, limit, elidedCharacters), shortArguments(JSON.stringify({ text }), limit)])
+        for (const short of [
+          foldText(text),
+          headAndTail(text, limit, elidedCharacters),
+          foldedEnds(text, limit, elidedCharacters),
+          slicedAt(text, limit >> 1, limit),
+          beginning(text, limit),
+          outline(text, limit, elidedCharacters),
+          shortArguments(JSON.stringify({ text }), limit),
+        ])
           expect(wellFormed(short)).toBe(true)
       }),
     )
   })
   it('an outline keeps the first line, headings, rules, and the first sentence of each paragraph', () => {
     const filler = 'This sentence is here to take room and says nothing else. '.repeat(8)
-    const short = outline(`You fix bugs.\n\n# Style\n${filler}\nYou must never push to main.\n\n${filler}`, 300, elidedCharacters)
-    expect(short).toMatch(/^You fix bugs\.\n# Style\nYou must never push to main\.\nThis sentence is here to take room and says nothing else\.\n\[… [\d,]+ of [\d,]+ characters left out …\]$/)
+    const short = outline(
+      `You fix bugs.\n\n# Style\n${filler}\nYou must never push to main.\n\n${filler}`,
+      300,
+      elidedCharacters,
+    )
+    expect(short).toMatch(
+      /^You fix bugs\.\n# Style\nYou must never push to main\.\nThis sentence is here to take room and says nothing else\.\n\[… [\d,]+ of [\d,]+ characters left out …\]$/,
+    )
   })
   it('shortened arguments stay JSON, and an object stays one', () => {
     const json = fc.dictionary(fc.string(), fc.jsonValue({ maxDepth: 6 }), { maxKeys: 30, noNullPrototype: true })
@@ -85,27 +132,51 @@ describe('shorter text', () => {
 
 describe('representations', () => {
   const recorded = { position: 7, kind: 'evidence' } as const
-  const answer = (said: string, isError = false): Message => toolResult('c1', said, { name: 'run', ...(isError && { isError }) })
+  const answer = (said: string, isError = false): Message =>
+    toolResult('c1', said, { name: 'run', ...(isError && { isError }) })
   const partOf = (message: Message): ToolResultPart => message.content[0] as ToolResultPart
-  const saidBy = (message: Message): string => partOf(message).content.map((part) => (part.type === 'text' ? part.text : part.type)).join()
+  const saidBy = (message: Message): string =>
+    partOf(message)
+      .content.map((part) => (part.type === 'text' ? part.text : part.type))
+      .join()
 
   it('at full a message is itself', () => {
     const message = assistant(reasoning('why'), 'x')
     expect(represent(message, 'full', recorded)).toBe(message)
   })
   it('keeps role, name, calls and the ids that pair them; leaves out reasoning, ids and meta', () => {
-    const message: Message = { role: 'assistant', id: 'msg_1', name: 'agent', meta: { a: 1 }, content: [reasoning('why', { signature: 's' }), { type: 'text', text: 'Looking.', meta: { b: 2 } }, toolCall('c1', 'run', '{}')] }
+    const message: Message = {
+      role: 'assistant',
+      id: 'msg_1',
+      name: 'agent',
+      meta: { a: 1 },
+      content: [
+        reasoning('why', { signature: 's' }),
+        { type: 'text', text: 'Looking.', meta: { b: 2 } },
+        toolCall('c1', 'run', '{}'),
+      ],
+    }
     for (const level of ['compressed', 'structured'] as const)
-      expect(represent(message, level, recorded)).toEqual({ role: 'assistant', name: 'agent', content: [{ type: 'text', text: 'Looking.' }, toolCall('c1', 'run', '{}')] })
+      expect(represent(message, level, recorded)).toEqual({
+        role: 'assistant',
+        name: 'agent',
+        content: [{ type: 'text', text: 'Looking.' }, toolCall('c1', 'run', '{}')],
+      })
   })
   it('says so where only reasoning was', () => {
-    expect(represent(assistant(reasoning('why')), 'compressed', recorded)).toEqual(assistant('[position 7: reasoning left out]'))
+    expect(represent(assistant(reasoning('why')), 'compressed', recorded)).toEqual(
+      assistant('[position 7: reasoning left out]'),
+    )
   })
   it('compressed: head and tail of an answer, with the size and the way back', () => {
-    expect(saidBy(represent(answer('line\n'.repeat(3) + 'x'.repeat(5000)), 'compressed', recorded))).toMatch(/^line \[×3\]\nx+\n\[… 4,\d+ of 5,\d+ characters left out; recall \{"position": 7\} …\]\nx+$/)
+    expect(saidBy(represent(answer('line\n'.repeat(3) + 'x'.repeat(5000)), 'compressed', recorded))).toMatch(
+      /^line \[×3\]\nx+\n\[… 4,\d+ of 5,\d+ characters left out; recall \{"position": 7\} …\]\nx+$/,
+    )
   })
   it('compressed: a reference to where the same answer stands', () => {
-    expect(saidBy(represent(answer('x'.repeat(500)), 'compressed', { ...recorded, sameAs: () => 3 }))).toBe('[same result as position 3]')
+    expect(saidBy(represent(answer('x'.repeat(500)), 'compressed', { ...recorded, sameAs: () => 3 }))).toBe(
+      '[same result as position 3]',
+    )
   })
   it('structured: tool, status, size, first error line, files', () => {
     const said = `Compiling src/a.ts and src/b.ts\n${'ok\n'.repeat(200)}src/b.ts:12: error: no such module\nfatal: stop`
@@ -124,26 +195,44 @@ describe('representations', () => {
   })
   it('an image becomes a line that says what it was', () => {
     const message = user(image({ type: 'base64', mediaType: 'image/png', data: 'A'.repeat(4000) }))
-    expect(represent(message, 'structured', { position: 2, kind: 'conversation' })).toEqual(user('[image image/png, 3,000 bytes; recall {"position": 2}]'))
+    expect(represent(message, 'structured', { position: 2, kind: 'conversation' })).toEqual(
+      user('[image image/png, 3,000 bytes; recall {"position": 2}]'),
+    )
   })
   it('a rule keeps more of its text than talk does', () => {
     const rules = `${'Never touch the vendored code. '.repeat(30)}`
-    const length = (kind: 'constraint' | 'conversation'): number => JSON.stringify(represent(system(rules), 'structured', { position: 0, kind })).length
+    const length = (kind: 'constraint' | 'conversation'): number =>
+      JSON.stringify(represent(system(rules), 'structured', { position: 0, kind })).length
     expect(length('constraint')).toBeGreaterThan(2 * length('conversation'))
   })
   it('is frozen', () => {
     const shown = represent(answer('x'.repeat(5000)), 'compressed', recorded)
-    for (const value of [shown, shown.content, shown.content[0], partOf(shown).content, partOf(shown).content[0]]) expect(Object.isFrozen(value)).toBe(true)
+    for (const value of [shown, shown.content, shown.content[0], partOf(shown).content, partOf(shown).content[0]])
+      expect(Object.isFrozen(value)).toBe(true)
   })
 })
 
 describe('which user messages begin a turn', () => {
-  it.each(['continue', 'OK', 'ok, go on', 'Yes please.', 'go ahead!', 'y', 'keep going…', 'Thanks, continue', '继续', ''])('not %j', (said) => {
+  it.each([
+    'continue',
+    'OK',
+    'ok, go on',
+    'Yes please.',
+    'go ahead!',
+    'y',
+    'keep going…',
+    'Thanks, continue',
+    '继续',
+    '',
+  ])('not %j', (said) => {
     expect(isSubstantive(user(said))).toBe(false)
   })
-  it.each(['fix the build', 'ok, now fix the other test', 'continue with the docs', 'yes, but use tabs', 'no'])('but %j', (said) => {
-    expect(isSubstantive(user(said))).toBe(true)
-  })
+  it.each(['fix the build', 'ok, now fix the other test', 'continue with the docs', 'yes, but use tabs', 'no'])(
+    'but %j',
+    (said) => {
+      expect(isSubstantive(user(said))).toBe(true)
+    },
+  )
   it('a picture does; results of tools and other roles do not', () => {
     expect(isSubstantive(user(image({ type: 'url', url: 'x' })))).toBe(true)
     expect(isSubstantive(toolResult('c', 'fix the build'))).toBe(false)

@@ -1,9 +1,14 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { applyDelta, createHistory, faultMessage, user, type History, type HistoryDelta, type HistoryFault, type Message } from 'indelible'
+import { applyDelta, createHistory, faultMessage, user, type History, type HistoryDelta, type Message } from 'indelible'
+import { type HistoryFault } from 'indelible/history'
 import { conversation } from '../messages.ts'
 
-const delta = (expectedLen: number, ...append: readonly Message[]): HistoryDelta<Message> => ({ id: `d${expectedLen}`, expectedLen, append })
+const delta = (expectedLen: number, ...append: readonly Message[]): HistoryDelta<Message> => ({
+  id: `d${expectedLen}`,
+  expectedLen,
+  append,
+})
 
 const faultOf = (history: History<Message>, given: unknown): HistoryFault => {
   const answer = applyDelta(history, given as HistoryDelta<Message>)
@@ -30,7 +35,9 @@ describe('applyDelta', () => {
   })
   it('takes messages that are equal as JSON for the same', () => {
     const history = createHistory<Message>({ from: [{ role: 'user', content: [], meta: { a: { x: 1, y: 2 } } }] })
-    expect(applyDelta(history, delta(0, { meta: { a: { y: 2, x: 1 } }, content: [], role: 'user' }))).toEqual(right('duplicate'))
+    expect(applyDelta(history, delta(0, { meta: { a: { y: 2, x: 1 } }, content: [], role: 'user' }))).toEqual(
+      right('duplicate'),
+    )
   })
   it('an empty delta changes nothing', () => {
     const history = createHistory<Message>({ from: conversation() })

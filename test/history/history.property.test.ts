@@ -2,7 +2,20 @@
 import * as fc from 'fast-check'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { applyDelta, classify, createHistory, decodeMessage, pageKinds, restoreHistory, type History, type Message, type PageKind, type Part, type View } from 'indelible'
+import {
+  applyDelta,
+  classify,
+  createHistory,
+  decodeMessage,
+  restoreHistory,
+  type History,
+  type Message,
+  type PageKind,
+  type Part,
+  type View,
+} from 'indelible'
+import { without } from 'indelible/history'
+import { pageKinds } from 'indelible/pages'
 
 // Through JSON text, which has no -0.
 const json = fc.jsonValue({ maxDepth: 3 }).map((value) => JSON.parse(JSON.stringify(value)) as unknown)
@@ -12,7 +25,11 @@ const resultPart = fc.record({ type: fc.constant('text' as const), text })
 const part: fc.Arbitrary<Part> = fc.oneof(
   resultPart,
   fc.record({ type: fc.constant('tool_call' as const), id: text, name: text, arguments: text }),
-  fc.record({ type: fc.constant('tool_result' as const), callId: text, content: fc.array(resultPart, { maxLength: 2 }) }),
+  fc.record({
+    type: fc.constant('tool_result' as const),
+    callId: text,
+    content: fc.array(resultPart, { maxLength: 2 }),
+  }),
   fc.record({ type: fc.constant('provider' as const), provider: text, raw: json as fc.Arbitrary<null> }),
 )
 const message: fc.Arbitrary<Message> = fc.record(
@@ -63,37 +80,47 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     world.model.pages.push(page ?? classify(message))
     ;(mine.content as Part[]).push({ type: 'text', text: 'changed after the append' })
   }),
-  fc.constantFrom<unknown>({ a: undefined }, [() => 1], NaN, new Date(0), { content: [{ b: 1n }] }).map((bad): Step => (world) => {
-    expect(() => world.history.append(bad as Message)).toThrow(TypeError)
-  }),
+  fc
+    .constantFrom<unknown>({ a: [undefined] }, [() => 1], NaN, new Date(0), { content: [{ b: 1n }] })
+    .map((bad): Step => (world) => {
+      expect(() => world.history.append(bad as Message)).toThrow(TypeError)
+    }),
   fc.constant<Step>((world) => promise(world, world.history.view())),
-  fc.tuple(fc.integer({ min: -12, max: 12 }), fc.option(fc.integer({ min: -12, max: 12 }), { nil: undefined })).map(([from, to]): Step => (world) => {
-    const { messages, pages } = world.model
-    world.promises.push({
-      view: world.history.view().slice(from, to),
-      messages: structuredClone(messages.slice(from, to)),
-      pages: pages.slice(from, to),
-    })
-  }),
-  fc.tuple(fc.array(message, { maxLength: 3 }), fc.integer({ min: -2, max: 1 })).map(([append, offset]): Step => (world) => {
-    const { messages, pages } = world.model
-    const expectedLen = Math.max(0, messages.length + offset)
-    const answer = applyDelta(world.history, { id: 'd', expectedLen, append: structuredClone(append) })
-    const there = messages.slice(expectedLen, expectedLen + append.length)
-    if (expectedLen === messages.length) {
-      expect(answer).toEqual({ _tag: 'Right', right: 'applied' })
-      messages.push(...structuredClone(append))
-      pages.push(...append.map((each) => classify(each)))
-      expect(applyDelta(world.history, { id: 'd', expectedLen, append })).toEqual({
-        _tag: 'Right',
-        right: append.length === 0 ? 'applied' : 'duplicate',
+  fc
+    .tuple(fc.integer({ min: -12, max: 12 }), fc.option(fc.integer({ min: -12, max: 12 }), { nil: undefined }))
+    .map(([from, to]): Step => (world) => {
+      const { messages, pages } = world.model
+      world.promises.push({
+        view: world.history.view().slice(from, to),
+        messages: structuredClone(messages.slice(from, to)),
+        pages: pages.slice(from, to),
       })
-    } else if (expectedLen < messages.length && equal(there, append)) expect(answer).toEqual({ _tag: 'Right', right: 'duplicate' })
-    else expect(answer._tag).toBe('Left')
-  }),
+    }),
+  fc
+    .tuple(fc.array(message, { maxLength: 3 }), fc.integer({ min: -2, max: 1 }))
+    .map(([append, offset]): Step => (world) => {
+      const { messages, pages } = world.model
+      const expectedLen = Math.max(0, messages.length + offset)
+      const answer = applyDelta(world.history, { id: 'd', expectedLen, append: structuredClone(append) })
+      const there = messages.slice(expectedLen, expectedLen + append.length)
+      if (expectedLen === messages.length) {
+        expect(answer).toEqual({ _tag: 'Right', right: 'applied' })
+        messages.push(...structuredClone(append))
+        pages.push(...append.map((each) => classify(each)))
+        expect(applyDelta(world.history, { id: 'd', expectedLen, append })).toEqual({
+          _tag: 'Right',
+          right: append.length === 0 ? 'applied' : 'duplicate',
+        })
+      } else if (expectedLen < messages.length && equal(there, append))
+        expect(answer).toEqual({ _tag: 'Right', right: 'duplicate' })
+      else expect(answer._tag).toBe('Left')
+    }),
   fc.nat({ max: 3 }).map((missing): Step => (world) => {
     const view = world.history.view()
-    const saved = JSON.parse(JSON.stringify({ messages: view, pages: view.pages })) as { messages: unknown[]; pages: unknown[] }
+    const saved = JSON.parse(JSON.stringify({ messages: view, pages: view.pages })) as {
+      messages: unknown[]
+      pages: unknown[]
+    }
     const kept = Math.max(0, saved.pages.length - missing)
     const answer = restoreHistory<Message>({ ...saved, pages: saved.pages.slice(0, kept) }, decodeMessage)
     if (!isRight(answer)) throw new Error(JSON.stringify(answer.left))
@@ -153,6 +180,55 @@ it('what is recorded is equal to what was given, for any JSON', () => {
       expect(view.toArray()).toEqual(values)
       expect(JSON.stringify(view)).toBe(JSON.stringify(values))
     }),
+  )
+})
+
+it('what a view leaves out and what is sliced are what an array leaves out and slices, with their positions', () => {
+  const bound = fc.option(fc.integer({ min: -15, max: 15 }), { nil: undefined })
+  const range = fc.tuple(fc.nat(14), fc.nat(5)).map(([from, count]) => ({ from, to: from + count }))
+  const step = fc.oneof(
+    fc.tuple(bound, bound).map(([from, to]) => ({ from, to })),
+    fc.array(range, { maxLength: 3 }).map((ranges) => ({ ranges })),
+  )
+  fc.assert(
+    fc.property(fc.nat({ max: 12 }), fc.array(step, { maxLength: 6 }), fc.nat(3), (length, steps, more) => {
+      const history = createHistory<number>({ from: Array.from({ length }, (_, index) => index) })
+      for (let position = 0; position < length; position++)
+        if (position % 3 === 0) history.append(position + length, 'plan')
+      const kept: View<number>[] = []
+      let view = history.view()
+      let array = view.toArray().map((value, position) => ({ value, position, page: view.pages.at(position) }))
+      const check = (): void => {
+        expect(view.toArray()).toEqual(array.map(({ value }) => value))
+        expect([...view]).toEqual(array.map(({ value }) => value))
+        expect(view.pages.toArray()).toEqual(array.map(({ page }) => page))
+        expect(view.length).toBe(array.length)
+        expect(createHistory({ from: view }).view().toArray()).toEqual(view.toArray())
+        for (let index = -2; index < array.length; index++) {
+          expect(view.at(index)).toBe(array.at(index)?.value)
+          expect(view.positionAt(index)).toBe(array.at(index)?.position)
+        }
+        for (let position = -1; position < 30; position++)
+          expect(view.before(position)).toBe(array.filter((one) => one.position < position).length)
+      }
+      check()
+      for (const step of steps) {
+        kept.push(view)
+        if ('ranges' in step) {
+          view = without(view, step.ranges)
+          array = array.filter(({ position }) => step.ranges.every(({ from, to }) => position < from || position >= to))
+        } else {
+          view = view.slice(step.from, step.to)
+          array = array.slice(step.from, step.to)
+        }
+        check()
+      }
+      const before = kept.map((one) => one.toArray())
+      for (let count = 0; count < more; count++) history.append(-1)
+      check()
+      expect(kept.map((one) => one.toArray())).toEqual(before)
+    }),
+    { numRuns: 500 },
   )
 })
 

@@ -14,12 +14,12 @@ import {
   type Json,
   type Message,
   type PageKind,
-  type Pages,
   type Part,
   type Position,
   type Sequence,
   type View,
 } from 'indelible'
+import { type Pages } from 'indelible/pages'
 
 interface Loose {
   text: string
@@ -41,6 +41,7 @@ describe('what infers', () => {
     expectTypeOf<Message>().toExtend<Parameters<typeof history.append>[0]>()
     expectTypeOf(history.append).parameter(1).toEqualTypeOf<PageKind | undefined>()
     expectTypeOf(history.append(user('hi'))).toEqualTypeOf<Position>()
+    expectTypeOf(history.view().positionAt(0)).toEqualTypeOf<Position | undefined>()
   })
   it('a position is a number', () => {
     expectTypeOf<Position>().toExtend<number>()
@@ -79,8 +80,12 @@ describe('what infers', () => {
     if (restored._tag === 'Right') expectTypeOf(restored.right.history).toEqualTypeOf<History<Message>>()
   })
   it('a view of a narrower message is a view of the wider one, a history is not', () => {
-    interface Wide { readonly a: string }
-    interface Narrow extends Wide { readonly b: string }
+    interface Wide {
+      readonly a: string
+    }
+    interface Narrow extends Wide {
+      readonly b: string
+    }
     expectTypeOf<View<Narrow>>().toExtend<View<Wide>>()
     expectTypeOf<History<Narrow>>().not.toExtend<History<Wide>>()
     expectTypeOf<History<Wide>>().not.toExtend<History<Narrow>>()

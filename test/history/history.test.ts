@@ -1,6 +1,7 @@
 import { produce, current } from 'immer'
 import { describe, expect, it } from 'vitest'
-import { createHistory, pageKinds, user, type History, type Message, type PageKind } from 'indelible'
+import { createHistory, user, type History, type Message, type PageKind } from 'indelible'
+import { pageKinds } from 'indelible/pages'
 import { conversation } from '../messages.ts'
 
 describe('append', () => {
@@ -14,7 +15,13 @@ describe('append', () => {
     history.append(user('use tabs'), 'preference')
     for (const message of conversation()) history.append(message)
     expect(history.view().pages.toArray()).toEqual([
-      'preference', 'bootstrap', 'conversation', 'conversation', 'evidence', 'evidence', 'conversation',
+      'preference',
+      'bootstrap',
+      'conversation',
+      'conversation',
+      'evidence',
+      'evidence',
+      'conversation',
     ])
   })
   it.each(pageKinds)('takes the tag %s', (kind) => {
@@ -117,7 +124,12 @@ describe('a view', () => {
   it('of nothing is empty', () => {
     const view = createHistory<Message>().view()
     expect([view.length, view.pages.length, [...view].length, view.slice().length, view.at(0), view.at(-1)]).toEqual([
-      0, 0, 0, 0, undefined, undefined,
+      0,
+      0,
+      0,
+      0,
+      undefined,
+      undefined,
     ])
   })
 })
@@ -137,7 +149,11 @@ describe('createHistory', () => {
   })
   it('from a range starts with the range', () => {
     const history = createHistory<Message>({ from: conversation() })
-    expect(createHistory({ from: history.view().slice(2, -1) }).view().toArray()).toEqual(conversation().slice(2, -1))
+    expect(
+      createHistory({ from: history.view().slice(2, -1) })
+        .view()
+        .toArray(),
+    ).toEqual(conversation().slice(2, -1))
   })
   it('from any iterable', () => {
     const generate = function* () {
@@ -147,11 +163,12 @@ describe('createHistory', () => {
       expect(createHistory<Message>({ from }).view().toArray()).toEqual(conversation())
   })
   it('names the position and the path of what cannot be recorded', () => {
-    const from = [user('a'), { role: 'user', content: [{ type: 'text', text: undefined }] }] as unknown as Message[]
-    expect(() => createHistory<Message>({ from })).toThrow('[1].content[0].text is undefined')
+    const from = [user('a'), { role: 'user', content: [{ type: 'text', text: 1n }] }] as unknown as Message[]
+    expect(() => createHistory<Message>({ from })).toThrow('[1].content[0].text is a bigint')
   })
   it('uses the classification it was given', () => {
-    const classify = (message: { readonly important: boolean }): PageKind => (message.important ? 'constraint' : 'conversation')
+    const classify = (message: { readonly important: boolean }): PageKind =>
+      message.important ? 'constraint' : 'conversation'
     const history: History<{ important: boolean }> = createHistory({ classify })
     history.append({ important: true })
     history.append({ important: false })

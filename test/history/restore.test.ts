@@ -1,6 +1,7 @@
 import { isLeft, left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { createHistory, decodeMessage, faultMessage, restoreHistory, user, type HistoryFault, type Message } from 'indelible'
+import { createHistory, decodeMessage, faultMessage, restoreHistory, user, type Message } from 'indelible'
+import { type HistoryFault } from 'indelible/history'
 import { conversation, everyPart } from '../messages.ts'
 
 const restored = (saved: { readonly messages: unknown; readonly pages?: unknown }) => {
@@ -34,19 +35,32 @@ describe('restoreHistory', () => {
     const view = tagged().view()
     const { history, classifiedFrom } = restored({ messages: view.toArray(), pages: view.pages.toArray().slice(0, 3) })
     expect(history.view().pages.toArray()).toEqual([
-      'constraint', 'constraint', 'constraint', 'evidence', 'evidence', 'conversation', 'evidence',
+      'constraint',
+      'constraint',
+      'constraint',
+      'evidence',
+      'evidence',
+      'conversation',
+      'evidence',
     ])
     expect(classifiedFrom).toBe(3)
   })
   it('classifies everything when there is no sidecar', () => {
     const { history, classifiedFrom } = restored({ messages: conversation() })
     expect(history.view().pages.toArray()).toEqual([
-      'bootstrap', 'conversation', 'conversation', 'evidence', 'evidence', 'conversation',
+      'bootstrap',
+      'conversation',
+      'conversation',
+      'evidence',
+      'evidence',
+      'conversation',
     ])
     expect(classifiedFrom).toBe(0)
   })
   it('uses the classification it was given, for what lacks a tag and for what is appended later', () => {
-    const answer = restoreHistory({ messages: conversation(), pages: ['plan'] }, decodeMessage, { classify: () => 'preference' })
+    const answer = restoreHistory({ messages: conversation(), pages: ['plan'] }, decodeMessage, {
+      classify: () => 'preference',
+    })
     if (isLeft(answer)) throw new Error(faultMessage(answer.left))
     const { history } = answer.right
     history.append(user('x'))
@@ -72,7 +86,13 @@ describe('restoreHistory', () => {
     expect(fault).toEqual({ _tag: 'TooManyPages', position: 1, messages: 1, pages: 3 })
     expect(faultMessage(fault)).toMatch(/3 page kinds for 1 messages: those from position 1 on/)
   })
-  it.each([['gossip', '"gossip"'], [1, 'number'], [null, 'null'], [undefined, 'undefined'], [{}, 'object']])('refuses %j as a kind, and names its position', (kind, found) => {
+  it.each([
+    ['gossip', '"gossip"'],
+    [1, 'number'],
+    [null, 'null'],
+    [undefined, 'undefined'],
+    [{}, 'object'],
+  ])('refuses %j as a kind, and names its position', (kind, found) => {
     const fault = faultOf({ messages: [user('a'), user('b')], pages: ['plan', kind] })
     expect(fault).toMatchObject({ _tag: 'UnknownPage', position: 1 })
     expect(faultMessage(fault)).toMatch(found)
@@ -80,7 +100,9 @@ describe('restoreHistory', () => {
   it('refuses a message that does not decode, and names its position and path', () => {
     const fault = faultOf({ messages: [user('a'), { role: 'user', content: 'text' }] })
     expect(fault).toMatchObject({ _tag: 'UndecodableMessage', position: 1 })
-    expect(faultMessage(fault)).toMatch(/position 1 could not be decoded: content should be an array of parts, found "text"/)
+    expect(faultMessage(fault)).toMatch(
+      /position 1 could not be decoded: content should be an array of parts, found "text"/,
+    )
   })
   it('refuses what a decoder lets through and cannot be recorded', () => {
     const answer = restoreHistory({ messages: [new Date(0)] }, right)

@@ -28,7 +28,7 @@ describe('what cannot be recorded throws a TypeError that names the path', () =>
     ['a method', { toJSON() {} }, 'toJSON is a function'],
     ['a symbol', { a: { b: Symbol('s') } }, 'a.b is a symbol'],
     ['a symbol as a key', { a: { [Symbol('s')]: 1 } }, 'a has a symbol as a key'],
-    ['undefined', { a: [{ b: undefined }] }, 'a[0].b is undefined'],
+    ['undefined in an array in an object', { a: [{ b: 1 }, undefined] }, 'a[1] is undefined'],
     ['undefined in an array', [undefined], '[0] is undefined'],
     ['undefined itself', undefined, 'the value is undefined'],
     ['a bigint', { n: 1n }, 'n is a bigint'],
@@ -50,13 +50,41 @@ describe('what cannot be recorded throws a TypeError that names the path', () =>
     ['a cycle', cyclic(), 'list[0] contains itself'],
     ['a sparse array', { a: [1, , 3] }, 'a[1] is missing (the array is sparse)'],
     ['an empty slot at the end', { a: new Array(1) }, 'a[0] is missing (the array is sparse)'],
-    ['an accessor', { get a() { return 1 } }, 'a is an accessor'],
-    ['a setter', { set a(_: number) {} }, 'a is undefined'],
+    [
+      'an accessor',
+      {
+        get a() {
+          return 1
+        },
+      },
+      'a is an accessor',
+    ],
+    ['a setter', { set a(_: number) {} }, 'a is an accessor'],
     ['an accessor in an array', { withGetter }, 'withGetter[0] is an accessor'],
-    ['a hidden property', Object.defineProperty({}, 'a', { value: 1 }), 'the value has a property that is not enumerable'],
-    ['an array with other properties', Object.assign([1], { extra: 1 }), 'the value is an array with properties that are not elements'],
-    ['an array with a symbol', Object.assign([1], { [Symbol('s')]: 1 }), 'the value is an array with properties that are not elements'],
-    ['a class whose name is no text', { m: new (class { static readonly name: unknown = Symbol('s') })() }, 'm is an object with a prototype of its own'],
+    [
+      'a hidden property',
+      Object.defineProperty({}, 'a', { value: 1 }),
+      'the value has a property that is not enumerable',
+    ],
+    [
+      'an array with other properties',
+      Object.assign([1], { extra: 1 }),
+      'the value is an array with properties that are not elements',
+    ],
+    [
+      'an array with a symbol',
+      Object.assign([1], { [Symbol('s')]: 1 }),
+      'the value is an array with properties that are not elements',
+    ],
+    [
+      'a class whose name is no text',
+      {
+        m: new (class {
+          static readonly name: unknown = Symbol('s')
+        })(),
+      },
+      'm is an object with a prototype of its own',
+    ],
     ['a lone surrogate', { s: 'a\ud83d' }, 's is a string with a lone surrogate'],
     ['a lone surrogate in a key', { a: { '\udc00': 1 } }, 'a["\\udc00"] is a key with a lone surrogate'],
     ['1,001 nested arrays', nested(1001, (inner) => [inner]), 'is nested deeper than 1000 levels'],
@@ -86,7 +114,14 @@ describe('what cannot be recorded throws a TypeError that names the path', () =>
   })
   it('a trap that throws passes its own error through, and nothing is recorded', () => {
     const history = createHistory<unknown>()
-    const hostile = new Proxy({}, { ownKeys: () => { throw new RangeError('mine') } })
+    const hostile = new Proxy(
+      {},
+      {
+        ownKeys: () => {
+          throw new RangeError('mine')
+        },
+      },
+    )
     expect(() => history.append({ hostile })).toThrow('mine')
     expect(history.len).toBe(0)
   })
@@ -143,12 +178,23 @@ describe('what is plain JSON data is recorded as it is', () => {
     expect(copy).toEqual({ bare: { a: 1 }, foreign: { list: [1, { a: 2 }] }, frozen: { inner: [1] } })
     expect(Object.isFrozen(copy.frozen.inner)).toBe(true)
   })
+  it('a property that is undefined is left out, as JSON does it', () => {
+    const given = { a: 1, b: undefined, c: [{ d: undefined }], ['__proto__']: undefined }
+    const copy = snapshot(given)
+    expect(JSON.stringify(copy)).toBe(JSON.stringify(given))
+    expect(copy).toStrictEqual({ a: 1, c: [{}] })
+    expect(Object.keys(given)).toEqual(['a', 'b', 'c', '__proto__'])
+  })
   it('-0 is recorded as 0, as JSON text has it', () => {
     expect(Object.is(snapshot({ n: -0 }).n, 0)).toBe(true)
   })
   it('the input is neither frozen nor changed', () => {
     const value = { a: [{ b: 1 }] }
     snapshot(value)
-    expect([Object.isFrozen(value), Object.isFrozen(value.a), Object.isFrozen(value.a[0])]).toEqual([false, false, false])
+    expect([Object.isFrozen(value), Object.isFrozen(value.a), Object.isFrozen(value.a[0])]).toEqual([
+      false,
+      false,
+      false,
+    ])
   })
 })

@@ -39,9 +39,17 @@ describe('parseJson names the place of the first error', () => {
   ])('%j', (text, expected) => expect(problem(text)).toContain(expected))
 
   it('is of one mind with JSON.parse about every text, damaged in any place', () => {
-    const damaged = fc.tuple(fc.json(), fc.nat(), fc.nat({ max: 2 }), fc.constantFrom('', ',', '"', '}', ']', '{', ':', '\\', 'x', '0', '-', '.', 'e', '\n', ' ')).map(
-      ([text, at, removed, added]) => text.slice(0, at % (text.length + 1)) + added + text.slice((at % (text.length + 1)) + removed),
-    )
+    const damaged = fc
+      .tuple(
+        fc.json(),
+        fc.nat(),
+        fc.nat({ max: 2 }),
+        fc.constantFrom('', ',', '"', '}', ']', '{', ':', '\\', 'x', '0', '-', '.', 'e', '\n', ' '),
+      )
+      .map(
+        ([text, at, removed, added]) =>
+          text.slice(0, at % (text.length + 1)) + added + text.slice((at % (text.length + 1)) + removed),
+      )
     fc.assert(
       fc.property(fc.oneof(damaged, fc.string({ unit: fc.constantFrom(...'[]{},:"\\ntrue01-.eE \n') })), (text) => {
         const answer = parseJson(text)
@@ -54,5 +62,6 @@ describe('parseJson names the place of the first error', () => {
       { numRuns: 3000 },
     )
   })
-  it('reads nesting of any depth without recursion', () => expect(problem(`${'['.repeat(1_000_000)}x`)).toBe('1:1000001 expected a value, found "x"'))
+  it('reads nesting of any depth without recursion', () =>
+    expect(problem(`${'['.repeat(1_000_000)}x`)).toBe('1:1000001 expected a value, found "x"'))
 })

@@ -13,10 +13,13 @@ const said = (input: unknown): string => {
 const part = (content: unknown) => ({ role: 'user', content: [content] })
 
 describe('decodeMessage', () => {
-  it.each([...conversation(), everyPart].map((message, index) => [index, message]))('takes message %i as it is', (_index, message) => {
-    expect(decodeMessage(message)).toEqual(right(message))
-    expect(decodeMessage(JSON.parse(JSON.stringify(message)))).toEqual(right(message))
-  })
+  it.each([...conversation(), everyPart].map((message, index) => [index, message]))(
+    'takes message %i as it is',
+    (_index, message) => {
+      expect(decodeMessage(message)).toEqual(right(message))
+      expect(decodeMessage(JSON.parse(JSON.stringify(message)))).toEqual(right(message))
+    },
+  )
   it('gives a frozen copy that shares nothing with its input', () => {
     const input = { role: 'user', content: [{ type: 'text', text: 'a' }] }
     const answer = decodeMessage(input)
@@ -33,39 +36,93 @@ describe('decodeMessage', () => {
     [{ role: 'robot', content: [] }, 'role should be one of system, developer, user, assistant, tool, found "robot"'],
     [{ role: 'user' }, 'content should be an array of parts, found nothing'],
     [{ role: 'user', content: 'hi' }, 'content should be an array of parts, found "hi"'],
-    [{ role: 'user', content: [], colour: 1 }, 'colour should be one of the fields role, content, id, name, meta, found a field that is not known'],
+    [
+      { role: 'user', content: [], colour: 1 },
+      'colour should be one of the fields role, content, id, name, meta, found a field that is not known',
+    ],
     [{ role: 'user', content: [], id: 7 }, 'id should be a string, found 7'],
     [{ role: 'user', content: [], name: null }, 'name should be a string, found null'],
     [{ role: 'user', content: [], meta: [] }, 'meta should be an object with one member per namespace, found an array'],
     [part('hi'), 'content[0] should be a part object, found "hi"'],
-    [part({}), 'content[0].type should be one of text, image, file, provider, tool_call, tool_result, reasoning, refusal, found nothing'],
-    [part({ type: 'video' }), 'content[0].type should be one of text, image, file, provider, tool_call, tool_result, reasoning, refusal, found "video"'],
+    [
+      part({}),
+      'content[0].type should be one of text, image, file, provider, tool_call, tool_result, reasoning, refusal, found nothing',
+    ],
+    [
+      part({ type: 'video' }),
+      'content[0].type should be one of text, image, file, provider, tool_call, tool_result, reasoning, refusal, found "video"',
+    ],
     [part({ type: 'constructor' }), 'found "constructor"'],
     [part({ type: 'text' }), 'content[0].text should be a string, found nothing'],
     [part({ type: 'text', text: 1 }), 'content[0].text should be a string, found 1'],
     [part({ type: 'text', text: '', 'a b': 1 }), 'content[0]["a b"] should be one of the fields type, text, meta'],
-    [part({ type: 'image', source: { type: 'path' } }), 'content[0].source.type should be one of url, base64, block, found "path"'],
-    [part({ type: 'image', source: { type: 'base64', data: '' } }), 'content[0].source.mediaType should be a string, found nothing'],
-    [part({ type: 'file', source: { type: 'block', id: 'A'.repeat(64) } }), 'content[0].source.id should be 64 lowercase hexadecimal digits'],
-    [part({ type: 'tool_call', id: '', name: '', arguments: {} }), 'content[0].arguments should be a string, found an object'],
-    [part({ type: 'tool_result', callId: '', content: [{ type: 'tool_call' }] }), 'content[0].content[0].type should be one of text, image, file, provider, found "tool_call"'],
-    [part({ type: 'tool_result', callId: '', content: [], isError: 'yes' }), 'content[0].isError should be true or false, found "yes"'],
+    [
+      part({ type: 'image', source: { type: 'path' } }),
+      'content[0].source.type should be one of url, base64, block, found "path"',
+    ],
+    [
+      part({ type: 'image', source: { type: 'base64', data: '' } }),
+      'content[0].source.mediaType should be a string, found nothing',
+    ],
+    [
+      part({ type: 'file', source: { type: 'block', id: 'A'.repeat(64) } }),
+      'content[0].source.id should be 64 lowercase hexadecimal digits',
+    ],
+    [
+      part({ type: 'tool_call', id: '', name: '', arguments: {} }),
+      'content[0].arguments should be a string, found an object',
+    ],
+    [
+      part({ type: 'tool_result', callId: '', content: [{ type: 'tool_call' }] }),
+      'content[0].content[0].type should be one of text, image, file, provider, found "tool_call"',
+    ],
+    [
+      part({ type: 'tool_result', callId: '', content: [], isError: 'yes' }),
+      'content[0].isError should be true or false, found "yes"',
+    ],
     [part({ type: 'reasoning', text: '', summary: ['', 1] }), 'content[0].summary[1] should be a string, found 1'],
     [part({ type: 'provider', provider: 'x' }), 'content[0].raw should be a value, found nothing'],
-    [part({ type: 'text', text: undefined }), 'content[0].text is undefined; a message is plain JSON data'],
+    [part({ type: 'text', text: undefined }), 'content[0].text should be a string, found nothing'],
     [{ role: 'user', content: [], meta: { a: () => 1 } }, 'meta.a is a function; a message is plain JSON data'],
     [new Date(0), 'the message is an instance of Date'],
     [{ role: 'x'.repeat(1000), content: [] }, '… (1002 characters)'],
   ])('refuses %j', (input, message) => expect(said(input)).toContain(message))
 
   it('never throws, whatever it is given', () => {
-    fc.assert(fc.property(fc.anything({ withBigInt: true, withDate: true, withMap: true, withNullPrototype: true, withSparseArray: true, withTypedArray: true, withObjectString: true }), (input) => {
-      const answer = decodeMessage(input)
-      if (isLeft(answer)) expect(faultMessage(answer.left).length).toBeGreaterThan(10)
-    }))
-    const hostile = new Proxy({}, { getPrototypeOf: () => { throw new RangeError('mine') } })
+    fc.assert(
+      fc.property(
+        fc.anything({
+          withBigInt: true,
+          withDate: true,
+          withMap: true,
+          withNullPrototype: true,
+          withSparseArray: true,
+          withTypedArray: true,
+          withObjectString: true,
+        }),
+        (input) => {
+          const answer = decodeMessage(input)
+          if (isLeft(answer)) expect(faultMessage(answer.left).length).toBeGreaterThan(10)
+        },
+      ),
+    )
+    const hostile = new Proxy(
+      {},
+      {
+        getPrototypeOf: () => {
+          throw new RangeError('mine')
+        },
+      },
+    )
     expect(said(hostile)).toContain('could not be read')
-    const nameless = new Proxy({}, { ownKeys: () => { throw Object.create(null) as Error } })
+    const nameless = new Proxy(
+      {},
+      {
+        ownKeys: () => {
+          throw Object.create(null) as Error
+        },
+      },
+    )
     expect(said(nameless)).toContain('could not be read')
     const revoked = Proxy.revocable({}, {})
     revoked.revoke()
@@ -77,7 +134,12 @@ describe('decodeMessage', () => {
         role: fc.constantFrom('user', 'tool', 'x', 1),
         content: fc.array(
           fc.record(
-            { type: fc.constantFrom('text', 'tool_result', 'reasoning', 'x'), text: fc.constantFrom('a', 1, null), callId: fc.string(), content: fc.constantFrom([], [{ type: 'text', text: 'a' }], [{}], 'a') },
+            {
+              type: fc.constantFrom('text', 'tool_result', 'reasoning', 'x'),
+              text: fc.constantFrom('a', 1, null),
+              callId: fc.string(),
+              content: fc.constantFrom([], [{ type: 'text', text: 'a' }], [{}], 'a'),
+            },
             { requiredKeys: ['type'] },
           ),
         ),
@@ -85,10 +147,12 @@ describe('decodeMessage', () => {
       },
       { requiredKeys: [] },
     )
-    fc.assert(fc.property(near, (input) => {
-      const answer = decodeMessage(input)
-      if (isRight(answer)) expect(answer.right).toEqual(input)
-      else expect(answer.left.path.length).toBeGreaterThan(0)
-    }))
+    fc.assert(
+      fc.property(near, (input) => {
+        const answer = decodeMessage(input)
+        if (isRight(answer)) expect(answer.right).toEqual(input)
+        else expect(answer.left.path.length).toBeGreaterThan(0)
+      }),
+    )
   })
 })

@@ -1,5 +1,31 @@
 import { describe, expect, it } from 'vitest'
-import { assistant, developer, file, image, isBlockId, isReasoning, isRole, isText, isToolCall, isToolResult, provider, reasoning, refusal, roles, system, text, textOf, toolCall, toolCallsOf, toolResult, toolResultPart, toolResultsOf, user } from 'indelible'
+import {
+  assistant,
+  developer,
+  file,
+  image,
+  reasoning,
+  system,
+  text,
+  textOf,
+  toolCall,
+  toolCallsOf,
+  toolResult,
+  user,
+} from 'indelible'
+import { isBlockId } from 'indelible/proof'
+import {
+  isReasoning,
+  isRole,
+  isText,
+  isToolCall,
+  isToolResult,
+  provider,
+  refusal,
+  roles,
+  toolResultPart,
+  toolResultsOf,
+} from 'indelible/message'
 import { everyPart } from '../messages.ts'
 
 describe('constructors', () => {
@@ -7,7 +33,13 @@ describe('constructors', () => {
     expect([system('a'), developer('b'), user('c', 'd'), assistant()]).toEqual([
       { role: 'system', content: [{ type: 'text', text: 'a' }] },
       { role: 'developer', content: [{ type: 'text', text: 'b' }] },
-      { role: 'user', content: [{ type: 'text', text: 'c' }, { type: 'text', text: 'd' }] },
+      {
+        role: 'user',
+        content: [
+          { type: 'text', text: 'c' },
+          { type: 'text', text: 'd' },
+        ],
+      },
       { role: 'assistant', content: [] },
     ])
   })
@@ -16,14 +48,31 @@ describe('constructors', () => {
     expect(toolCall('c', 'f', { a: 1 }).arguments).toBe('{"a":1}')
   })
   it('make results of text or parts', () => {
-    expect(toolResult('c', 'done')).toEqual({ role: 'tool', content: [{ type: 'tool_result', callId: 'c', content: [{ type: 'text', text: 'done' }] }] })
+    expect(toolResult('c', 'done')).toEqual({
+      role: 'tool',
+      content: [{ type: 'tool_result', callId: 'c', content: [{ type: 'text', text: 'done' }] }],
+    })
     expect(toolResult('c', [image({ type: 'url', url: 'u' })], { name: 'shot', isError: false }).content).toEqual([
-      { type: 'tool_result', callId: 'c', content: [{ type: 'image', source: { type: 'url', url: 'u' } }], name: 'shot', isError: false },
+      {
+        type: 'tool_result',
+        callId: 'c',
+        content: [{ type: 'image', source: { type: 'url', url: 'u' } }],
+        name: 'shot',
+        isError: false,
+      },
     ])
     expect({ role: 'tool', content: [toolResultPart('a', 'x'), toolResultPart('b', 'y')] }.content.length).toBe(2)
   })
   it('make the other parts', () => {
-    expect([text('t'), refusal('no'), reasoning('r'), reasoning('r', { signature: 's' }), provider('p', [1]), file({ type: 'url', url: 'u' }), file({ type: 'url', url: 'u' }, { name: 'n' })]).toEqual([
+    expect([
+      text('t'),
+      refusal('no'),
+      reasoning('r'),
+      reasoning('r', { signature: 's' }),
+      provider('p', [1]),
+      file({ type: 'url', url: 'u' }),
+      file({ type: 'url', url: 'u' }, { name: 'n' }),
+    ]).toEqual([
       { type: 'text', text: 't' },
       { type: 'refusal', text: 'no' },
       { type: 'reasoning', text: 'r' },
@@ -43,18 +92,34 @@ describe('constructors', () => {
 
 describe('questions', () => {
   it('tell parts apart', () => {
-    const count = (guard: (part: (typeof everyPart.content)[number]) => boolean) => everyPart.content.filter(guard).length
+    const count = (guard: (part: (typeof everyPart.content)[number]) => boolean) =>
+      everyPart.content.filter(guard).length
     expect([isText, isToolCall, isToolResult, isReasoning].map(count)).toEqual([1, 1, 1, 1])
   })
   it('tell roles', () => {
     expect(roles.every(isRole)).toBe(true)
-    expect([isRole('function'), isRole(null), isRole('constructor'), Object.isFrozen(roles)]).toEqual([false, false, false, true])
+    expect([isRole('function'), isRole(null), isRole('constructor'), Object.isFrozen(roles)]).toEqual([
+      false,
+      false,
+      false,
+      true,
+    ])
   })
   it('tell block ids', () => {
-    expect([isBlockId('0a'.repeat(32)), isBlockId('0A'.repeat(32)), isBlockId('0a'.repeat(31)), isBlockId(`${'0a'.repeat(32)}\n`), isBlockId(1)]).toEqual([true, false, false, false, false])
+    expect([
+      isBlockId('0a'.repeat(32)),
+      isBlockId('0A'.repeat(32)),
+      isBlockId('0a'.repeat(31)),
+      isBlockId(`${'0a'.repeat(32)}\n`),
+      isBlockId(1),
+    ]).toEqual([true, false, false, false, false])
   })
   it('gather text, calls and results', () => {
     const message = assistant('a', toolCall('c1', 'f', ''), 'b', toolCall('c2', 'g', ''))
-    expect([textOf(message), toolCallsOf(message).map(({ id }) => id), toolResultsOf(toolResult('c1', '')).length]).toEqual(['ab', ['c1', 'c2'], 1])
+    expect([
+      textOf(message),
+      toolCallsOf(message).map(({ id }) => id),
+      toolResultsOf(toolResult('c1', '')).length,
+    ]).toEqual(['ab', ['c1', 'c2'], 1])
   })
 })

@@ -1,7 +1,22 @@
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { assistant, createHistory, faultMessage, interruptedResults, mend, openCalls, readTranscript, settle, text, toolCall, toolResult, toolResultPart, toolResultsOf, user, type Message, type PairingProblem } from 'indelible'
+import {
+  assistant,
+  createHistory,
+  faultMessage,
+  interruptedResults,
+  mend,
+  openCalls,
+  readTranscript,
+  settle,
+  text,
+  toolCall,
+  toolResult,
+  user,
+  type Message,
+} from 'indelible'
+import { toolResultPart, toolResultsOf, type PairingProblem } from 'indelible/message'
 import { conversation } from '../messages.ts'
 import { itShared, readShared } from '../shared.ts'
 
@@ -10,17 +25,38 @@ const problems = (messages: readonly Message[]): readonly PairingProblem[] => {
   const answer = settle(messages)
   return isLeft(answer) ? answer.left.problems : []
 }
-const tags = (messages: readonly Message[]) => problems(messages).map(({ _tag, id, position, part }) => `${_tag} ${id} ${position}.${part}`)
+const tags = (messages: readonly Message[]) =>
+  problems(messages).map(({ _tag, id, position, part }) => `${_tag} ${id} ${position}.${part}`)
 
 describe('settle', () => {
   it.each<readonly [string, readonly Message[]]>([
     ['nothing', []],
     ['a conversation without calls', [user('a'), assistant('b')]],
     ['results of parallel calls, one message each', conversation()],
-    ['results in another order than the calls', [assistant(call('a'), call('b')), toolResult('b', ''), toolResult('a', '')]],
-    ['all results in one message, as Anthropic has them', [assistant(call('a'), call('b')), { role: 'user', content: [toolResultPart('a', ''), toolResultPart('b', ''), text('go on')] }]],
-    ['a result in the message of its call, as provider-run tools have it', [{ role: 'assistant', content: [call('a'), toolResultPart('a', ''), text('so'), call('b'), toolResultPart('b', '')] }]],
-    ['text between the calls of one message', [assistant('x', call('a'), 'y', call('b'), 'z'), toolResult('a', ''), toolResult('b', '')]],
+    [
+      'results in another order than the calls',
+      [assistant(call('a'), call('b')), toolResult('b', ''), toolResult('a', '')],
+    ],
+    [
+      'all results in one message, as Anthropic has them',
+      [
+        assistant(call('a'), call('b')),
+        { role: 'user', content: [toolResultPart('a', ''), toolResultPart('b', ''), text('go on')] },
+      ],
+    ],
+    [
+      'a result in the message of its call, as provider-run tools have it',
+      [
+        {
+          role: 'assistant',
+          content: [call('a'), toolResultPart('a', ''), text('so'), call('b'), toolResultPart('b', '')],
+        },
+      ],
+    ],
+    [
+      'text between the calls of one message',
+      [assistant('x', call('a'), 'y', call('b'), 'z'), toolResult('a', ''), toolResult('b', '')],
+    ],
   ])('takes %s as it is', (_name, messages) => {
     expect(settle(messages)).toEqual({ _tag: 'Right', right: messages })
     expect(isRight(settle(messages)) && mend(messages).messages).toBe(messages)
@@ -28,16 +64,52 @@ describe('settle', () => {
   })
   it.each<readonly [string, readonly Message[], readonly string[]]>([
     ['an unanswered call', [assistant(call('a')), user('x')], ['UnansweredCall a 0.0']],
-    ['an unanswered call at the end', [user('x'), assistant('y', call('a'), call('b')), toolResult('a', '')], ['UnansweredCall b 1.2']],
+    [
+      'an unanswered call at the end',
+      [user('x'), assistant('y', call('a'), call('b')), toolResult('a', '')],
+      ['UnansweredCall b 1.2'],
+    ],
     ['an orphan result', [user('x'), toolResult('a', '')], ['OrphanResult a 1.0']],
-    ['a duplicate result', [assistant(call('a')), toolResult('a', '1'), toolResult('a', '2')], ['DuplicateResult a 2.0']],
-    ['a duplicate call id', [assistant(call('a')), toolResult('a', ''), assistant(call('a')), toolResult('a', '')], ['DuplicateCallId a 2.0']],
-    ['a duplicate call id in one message', [assistant(call('a'), call('a')), toolResult('a', '')], ['UnansweredCall a 0.0', 'DuplicateCallId a 0.1']],
-    ['a result before its call', [toolResult('a', ''), assistant(call('a'))], ['ResultBeforeCall a 0.0', 'UnansweredCall a 1.0']],
-    ['a result after somebody else spoke', [assistant(call('a')), user('x'), toolResult('a', '')], ['ResultNotAdjacent a 2.0']],
-    ['a result after text in its own message', [assistant(call('a')), { role: 'user', content: [text('x'), toolResultPart('a', '')] }], ['ResultNotAdjacent a 1.1']],
-    ['a result after an empty message', [assistant(call('a')), user(), toolResult('a', '')], ['ResultNotAdjacent a 2.0']],
-    ['calls in two messages and then their results', [assistant(call('a')), assistant(call('b')), toolResult('a', ''), toolResult('b', '')], ['ResultNotAdjacent a 2.0']],
+    [
+      'a duplicate result',
+      [assistant(call('a')), toolResult('a', '1'), toolResult('a', '2')],
+      ['DuplicateResult a 2.0'],
+    ],
+    [
+      'a duplicate call id',
+      [assistant(call('a')), toolResult('a', ''), assistant(call('a')), toolResult('a', '')],
+      ['DuplicateCallId a 2.0'],
+    ],
+    [
+      'a duplicate call id in one message',
+      [assistant(call('a'), call('a')), toolResult('a', '')],
+      ['UnansweredCall a 0.0', 'DuplicateCallId a 0.1'],
+    ],
+    [
+      'a result before its call',
+      [toolResult('a', ''), assistant(call('a'))],
+      ['ResultBeforeCall a 0.0', 'UnansweredCall a 1.0'],
+    ],
+    [
+      'a result after somebody else spoke',
+      [assistant(call('a')), user('x'), toolResult('a', '')],
+      ['ResultNotAdjacent a 2.0'],
+    ],
+    [
+      'a result after text in its own message',
+      [assistant(call('a')), { role: 'user', content: [text('x'), toolResultPart('a', '')] }],
+      ['ResultNotAdjacent a 1.1'],
+    ],
+    [
+      'a result after an empty message',
+      [assistant(call('a')), user(), toolResult('a', '')],
+      ['ResultNotAdjacent a 2.0'],
+    ],
+    [
+      'calls in two messages and then their results',
+      [assistant(call('a')), assistant(call('b')), toolResult('a', ''), toolResult('b', '')],
+      ['ResultNotAdjacent a 2.0'],
+    ],
   ])('names %s', (_name, messages, expected) => {
     expect(tags(messages)).toEqual(expected)
   })
@@ -52,8 +124,15 @@ describe('settle', () => {
 describe('mend', () => {
   it('answers what nobody answered with an error result', () => {
     const { messages, repairs } = mend([assistant(call('a'), call('b')), toolResult('b', 'ok'), user('x')])
-    expect([...messages]).toEqual([assistant(call('a'), call('b')), toolResult('a', 'No result was recorded for this call.', { isError: true }), toolResult('b', 'ok'), user('x')])
-    expect(repairs).toEqual([{ problem: { _tag: 'UnansweredCall', id: 'a', position: 0, part: 0 }, done: 'inserted an error result' }])
+    expect([...messages]).toEqual([
+      assistant(call('a'), call('b')),
+      toolResult('a', 'No result was recorded for this call.', { isError: true }),
+      toolResult('b', 'ok'),
+      user('x'),
+    ])
+    expect(repairs).toEqual([
+      { problem: { _tag: 'UnansweredCall', id: 'a', position: 0, part: 0 }, done: 'inserted an error result' },
+    ])
   })
   it('moves a late result to its call, and loses nothing of it', () => {
     const late = toolResult('a', 'late', { name: 'f' })
@@ -64,8 +143,20 @@ describe('mend', () => {
     expect([...mend([mixed, toolResult('gone', '')]).messages]).toEqual([{ role: 'user', content: [text('but this')] }])
   })
   it('gives a call with a used id an id of its own, also its result', () => {
-    const { messages } = mend([assistant(call('a')), toolResult('a', '1'), assistant(call('a'), call('a_2')), toolResult('a', '2'), toolResult('a_2', '3')])
-    expect([...messages]).toEqual([assistant(call('a')), toolResult('a', '1'), assistant(call('a_3'), call('a_2')), toolResult('a_3', '2'), toolResult('a_2', '3')])
+    const { messages } = mend([
+      assistant(call('a')),
+      toolResult('a', '1'),
+      assistant(call('a'), call('a_2')),
+      toolResult('a', '2'),
+      toolResult('a_2', '3'),
+    ])
+    expect([...messages]).toEqual([
+      assistant(call('a')),
+      toolResult('a', '1'),
+      assistant(call('a_3'), call('a_2')),
+      toolResult('a_3', '2'),
+      toolResult('a_2', '3'),
+    ])
   })
   it('leaves the record as it was found', () => {
     const history = createHistory<Message>({ from: [assistant(call('a')), user('x')] })
@@ -74,35 +165,52 @@ describe('mend', () => {
     expect(JSON.stringify(history.view())).toBe(before)
   })
   it('interrupted results, appended, settle a record that ends in open calls', () => {
-    const history = createHistory<Message>({ from: [user('x'), assistant(call('a'), call('b')), toolResult('b', 'ok')] })
+    const history = createHistory<Message>({
+      from: [user('x'), assistant(call('a'), call('b')), toolResult('b', 'ok')],
+    })
     for (const message of interruptedResults(openCalls(history.view()), 'interrupted')) history.append(message)
     expect(isRight(settle(history.view()))).toBe(true)
     expect(history.view().at(-1)).toEqual(toolResult('a', 'interrupted', { name: 'f', isError: true }))
   })
   it('settles any conversation, keeps everything that was said, and changes nothing the second time', () => {
     const id = fc.constantFrom('a', 'b', 'c', 'd', '__proto__')
-    const part = fc.oneof(id.map(call), id.map((each) => toolResultPart(each, `to ${each}`)), fc.string().map(text))
-    const message = fc.record({ role: fc.constantFrom('user' as const, 'assistant' as const, 'tool' as const), content: fc.array(part, { maxLength: 4 }) })
+    const part = fc.oneof(
+      id.map(call),
+      id.map((each) => toolResultPart(each, `to ${each}`)),
+      fc.string().map(text),
+    )
+    const message = fc.record({
+      role: fc.constantFrom('user' as const, 'assistant' as const, 'tool' as const),
+      content: fc.array(part, { maxLength: 4 }),
+    })
     fc.assert(
       fc.property(fc.array(message, { maxLength: 12 }), (messages) => {
         const { messages: mended, repairs } = mend(messages)
         expect(problems([...mended])).toEqual([])
         expect(mend(mended).messages).toBe(mended)
         expect(repairs.map(({ problem }) => problem)).toEqual(problems(messages))
-        const said = (of: Iterable<Message>) => [...of].flatMap(({ content }) => content.filter(({ type }) => type === 'text'))
+        const said = (of: Iterable<Message>) =>
+          [...of].flatMap(({ content }) => content.filter(({ type }) => type === 'text'))
         expect(said(mended)).toEqual(said(messages))
-        const calls = (of: Iterable<Message>) => [...of].flatMap(({ content }) => content.filter(({ type }) => type === 'tool_call')).length
+        const calls = (of: Iterable<Message>) =>
+          [...of].flatMap(({ content }) => content.filter(({ type }) => type === 'tool_call')).length
         expect(calls(mended)).toBe(calls(messages))
         const results = [...mended].flatMap(toolResultsOf)
         expect(results.length).toBe(calls(messages))
-        expect(results.filter(({ isError }) => isError).length).toBe(problems(messages).filter(({ _tag }) => _tag === 'UnansweredCall').length)
+        expect(results.filter(({ isError }) => isError).length).toBe(
+          problems(messages).filter(({ _tag }) => _tag === 'UnansweredCall').length,
+        )
       }),
       { numRuns: 500 },
     )
   })
   it('100,000 messages with 10,000 parallel calls are one pass', () => {
     const many = Array.from({ length: 10_000 }, (_, index) => call(`c${index}`))
-    const messages = [assistant(...many), ...many.slice(1).map(({ id }) => toolResult(id, '')), ...Array.from({ length: 90_000 }, () => user('x'))]
+    const messages = [
+      assistant(...many),
+      ...many.slice(1).map(({ id }) => toolResult(id, '')),
+      ...Array.from({ length: 90_000 }, () => user('x')),
+    ]
     expect(problems(messages).length).toBe(1)
     expect(mend(messages).messages.length).toBe(messages.length + 1)
   })
@@ -114,7 +222,9 @@ describe('on real transcripts', () => {
     if (isLeft(transcript)) throw new Error(faultMessage(transcript.left))
     const found = problems(transcript.right.messages)
     expect(found.map(({ _tag, position }) => [_tag, position])).toEqual([
-      ...Array.from({ length: 16 }, () => ['UnansweredCall', 30]), ['UnansweredCall', 216], ['UnansweredCall', 737],
+      ...Array.from({ length: 16 }, () => ['UnansweredCall', 30]),
+      ['UnansweredCall', 216],
+      ['UnansweredCall', 737],
     ])
     expect(problems([...mend(transcript.right.messages).messages])).toEqual([])
   })
@@ -132,5 +242,58 @@ describe('on real transcripts', () => {
     }
     expect([...new Set(found)]).toEqual(['DuplicateCallId'])
     expect([found.length, damaged]).toEqual([17, 11])
+  })
+})
+
+describe('mended messages share what they do not change', () => {
+  /** Every object that a value is made of. */
+  const objectsOf = (value: unknown, found: Set<unknown> = new Set()): Set<unknown> => {
+    if (typeof value !== 'object' || value === null || found.has(value)) return found
+    found.add(value)
+    for (const inner of Object.values(value)) objectsOf(inner, found)
+    return found
+  }
+  it('of a damaged record, only the changed parts and what holds them are new', () => {
+    const history = createHistory<Message>()
+    for (let turn = 0; turn < 100; turn++) {
+      history.append({
+        role: 'assistant',
+        content: [text(`turn ${turn}`), call('c'), call(`d${turn}`), text('and')],
+        meta: { app: { list: [1, { deep: [2] }] } },
+      })
+      history.append(toolResult('c', 'one'))
+      history.append(toolResult(`d${turn}`, 'two'))
+    }
+    const recorded = objectsOf(history.view().toArray())
+    const { messages, repairs } = mend(history.view())
+    expect(repairs).toHaveLength(99)
+    expect(isRight(settle(messages))).toBe(true)
+    const mended = objectsOf(messages)
+    const fresh = [...mended].filter((value) => !recorded.has(value))
+    // Of 99 turns: the message, its content and one call; the result's message, content and part. And the list itself.
+    expect(fresh).toHaveLength(99 * 6 + 1)
+    expect(fresh.every((value) => Object.isFrozen(value))).toBe(true)
+    expect(mended.size).toBeGreaterThan(2000)
+    for (let position = 0; position < 300; position += 3) {
+      const [before, after] = [history.view().at(position), messages.at(position)]
+      expect(after?.meta).toBe(before?.meta)
+      expect(after?.content[0]).toBe(before?.content[0])
+      expect(after?.content[3]).toBe(before?.content[3])
+    }
+  })
+  it('and freeze nothing of a conversation that was never recorded', () => {
+    const part = { type: 'text' as const, text: 'mine', meta: { app: {} } }
+    const mine: Message[] = [
+      {
+        role: 'assistant',
+        content: [part, toolCall('c', 'f', '{}'), toolCall('c', 'f', '{}')],
+        meta: { app: { a: 1 } },
+      },
+    ]
+    const { messages } = mend(mine)
+    expect(messages.at(0)?.content[0]).toBe(part)
+    expect([part, part.meta, mine[0], mine[0]?.content, mine[0]?.meta].map((value) => Object.isFrozen(value))).toEqual(
+      Array.from({ length: 5 }, () => false),
+    )
   })
 })

@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createHistory, decodeNote, faultMessage, foldPages, rangeDigest, type Message, type Note } from 'indelible'
+import { createHistory, faultMessage, type Message } from 'indelible'
+import { decodeNote, foldPages, rangeDigest, type Note } from 'indelible/notes'
 import { conversation } from '../messages.ts'
 
 const digest = 'ab'.repeat(32)
@@ -11,7 +12,14 @@ const notes: readonly Note[] = [
   { type: 'pin', position: 0 },
   { type: 'unpin', position: 0 },
   { type: 'summary', from: 0, to: 4, sourceDigest: digest, text: 'They talked.', model: 'm', promptDigest: digest },
-  { type: 'receipt', len: 6, contextDigest: digest, model: 'm', parameters: { temperature: 0 }, usage: { input: 10, output: 2, cacheRead: 8 } },
+  {
+    type: 'receipt',
+    len: 6,
+    contextDigest: digest,
+    model: 'm',
+    parameters: { temperature: 0 },
+    usage: { input: 10, output: 2, cacheRead: 8 },
+  },
   { type: 'tool_started', callId: 'c1', name: 'run' },
   { type: 'application', namespace: 'com.example', content: [1, null] },
 ]
@@ -32,14 +40,26 @@ describe('decodeNote', () => {
   it('refuses what is none, and names the place', () => {
     expect(said(null)).toBe('not a note: it should be an object')
     expect(said({ type: 'toString' })).toMatch(/^not a note: type should be one of page, pin, unpin, summary/)
-    expect(said({ type: 'page', position: -1, kind: 'plan' })).toBe('not a note: position should be a position (0, 1, 2, …)')
-    expect(said({ type: 'page', position: 1, kind: 'rule' })).toMatch(/^not a note: kind should be one of bootstrap, constraint/)
+    expect(said({ type: 'page', position: -1, kind: 'plan' })).toBe(
+      'not a note: position should be a position (0, 1, 2, …)',
+    )
+    expect(said({ type: 'page', position: 1, kind: 'rule' })).toMatch(
+      /^not a note: kind should be one of bootstrap, constraint/,
+    )
     expect(said({ type: 'pin', position: 1, by: 'me' })).toBe('not a note: by should be one of the fields position')
     expect(said({ ...notes[3], to: 0 })).toBe('not a note: to should be greater than `from`')
-    expect(said({ ...notes[3], sourceDigest: 'AB' })).toBe('not a note: sourceDigest should be 64 lowercase hexadecimal digits')
-    expect(said({ ...notes[4], usage: { input: 1 } })).toMatch(/^not a note: usage should be an object with input, output/)
-    expect(said({ type: 'application', namespace: '', content: 1 })).toMatch(/namespace should be a string that is not empty/)
-    expect(said({ type: 'application', namespace: 'a', content: new Date() })).toMatch(/content should be plain JSON data/)
+    expect(said({ ...notes[3], sourceDigest: 'AB' })).toBe(
+      'not a note: sourceDigest should be 64 lowercase hexadecimal digits',
+    )
+    expect(said({ ...notes[4], usage: { input: 1 } })).toMatch(
+      /^not a note: usage should be an object with input, output/,
+    )
+    expect(said({ type: 'application', namespace: '', content: 1 })).toMatch(
+      /namespace should be a string that is not empty/,
+    )
+    expect(said({ type: 'application', namespace: 'a', content: new Date() })).toMatch(
+      /content should be plain JSON data/,
+    )
   })
   it('never throws', () => {
     fc.assert(fc.property(fc.anything(), (value) => void decodeNote(value)))
@@ -60,14 +80,24 @@ describe('foldPages', () => {
         { type: 'unpin', position: 4 },
         { type: 'tool_started', callId: 'c', name: 'n' },
       ]),
-    ).toEqual(new Map([[1, 'constraint'], [2, 'evidence'], [3, 'preference'], [4, undefined]]))
+    ).toEqual(
+      new Map([
+        [1, 'constraint'],
+        [2, 'evidence'],
+        [3, 'preference'],
+        [4, undefined],
+      ]),
+    )
   })
 })
 
 describe('rangeDigest', () => {
   it('is the SHA-256 of the entries as JSON lines, so a slice and a copy of it agree', () => {
     const view = createHistory<Message>({ from: conversation() }).view().slice(1, 3)
-    const lines = view.toArray().map((message) => `${JSON.stringify(message)}\n`).join('')
+    const lines = view
+      .toArray()
+      .map((message) => `${JSON.stringify(message)}\n`)
+      .join('')
     expect(rangeDigest(view)).toBe(createHash('sha256').update(lines).digest('hex'))
     expect(rangeDigest(view.toArray().concat())).toBe(rangeDigest(view))
   })

@@ -1,18 +1,28 @@
 import { describe, expect, it } from 'vitest'
-import { classify, classifyAll, createHistory, degradationPath, isPageKind, isResidencyLevel, minFidelity, pageKinds, residencyLevels, type Message } from 'indelible'
+import { classify, createHistory, degradationPath, minFidelity, type Message } from 'indelible'
+import { classifyAll, isPageKind, isResidencyLevel, pageKinds, residencyLevels } from 'indelible/pages'
 import { createSidecar } from '../../src/pages/index.ts'
 import { conversation } from '../messages.ts'
 
 describe('page kinds and residency', () => {
   it('minimum fidelity is structured for bootstrap and constraint, pointer for the others', () => {
     expect(Object.fromEntries(pageKinds.map((kind) => [kind, minFidelity(kind)]))).toEqual({
-      bootstrap: 'structured', constraint: 'structured', plan: 'pointer', preference: 'pointer', evidence: 'pointer', conversation: 'pointer',
+      bootstrap: 'structured',
+      constraint: 'structured',
+      plan: 'pointer',
+      preference: 'pointer',
+      evidence: 'pointer',
+      conversation: 'pointer',
     })
   })
   it('degradation goes from full to the minimum', () => {
     expect(pageKinds.map((kind) => degradationPath(kind).join(' '))).toEqual([
-      'full structured', 'full structured', 'full structured pointer',
-      'full compressed structured pointer', 'full compressed structured pointer', 'full compressed structured pointer',
+      'full structured',
+      'full structured',
+      'full structured pointer',
+      'full compressed structured pointer',
+      'full compressed structured pointer',
+      'full compressed structured pointer',
     ])
     for (const kind of pageKinds) {
       expect(degradationPath(kind).at(-1)).toBe(minFidelity(kind))
@@ -22,9 +32,11 @@ describe('page kinds and residency', () => {
   })
   it('names are told from what is none', () => {
     expect([...pageKinds, ...residencyLevels].map((name) => [isPageKind(name), isResidencyLevel(name)])).toEqual([
-      ...pageKinds.map(() => [true, false]), ...residencyLevels.map(() => [false, true]),
+      ...pageKinds.map(() => [true, false]),
+      ...residencyLevels.map(() => [false, true]),
     ])
-    for (const other of ['', 'Plan', 'constructor', 0, null, undefined, {}]) expect([isPageKind(other), isResidencyLevel(other)]).toEqual([false, false])
+    for (const other of ['', 'Plan', 'constructor', 0, null, undefined, {}])
+      expect([isPageKind(other), isResidencyLevel(other)]).toEqual([false, false])
   })
 })
 
@@ -47,7 +59,8 @@ describe('classify', () => {
   ])('%j is %s', (message, kind) => expect(classify(message)).toBe(kind))
   it('never guesses constraint, plan or preference', () => {
     for (const text of ['constraint', 'plan', 'preference', 'IMPORTANT: always', 'I prefer tabs'])
-      for (const role of ['user', 'assistant']) expect(classify({ role, content: [{ type: 'text', text }] })).toBe('conversation')
+      for (const role of ['user', 'assistant'])
+        expect(classify({ role, content: [{ type: 'text', text }] })).toBe('conversation')
   })
   it('classifyAll gives one kind for each message, frozen', () => {
     const kinds = classifyAll(createHistory<Message>({ from: conversation() }).view())
@@ -72,7 +85,14 @@ describe('the sidecar', () => {
   it('slices by the rules of arrays', () => {
     const sidecar = createSidecar()
     for (const kind of pageKinds) sidecar.append(kind)
-    for (const [from, to] of [[0, 2], [-2, undefined], [undefined, -4], [4, 2], [-99, 99], [1.9, 3.9]] as const)
+    for (const [from, to] of [
+      [0, 2],
+      [-2, undefined],
+      [undefined, -4],
+      [4, 2],
+      [-99, 99],
+      [1.9, 3.9],
+    ] as const)
       expect(sidecar.view(from, to).toArray()).toEqual(pageKinds.slice(from, to))
   })
 })

@@ -1,13 +1,27 @@
 import { createHash } from 'node:crypto'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { appendLeaf, consistencyProof, emptyRange, emptyRoot, inclusionProof, leafHash, nodeHash, peakEnds, rootOf, treeRoot, verifyConsistency, verifyInclusion } from 'indelible/proof'
+import {
+  appendLeaf,
+  consistencyProof,
+  emptyRange,
+  emptyRoot,
+  inclusionProof,
+  leafHash,
+  nodeHash,
+  peakEnds,
+  rootOf,
+  treeRoot,
+  verifyConsistency,
+  verifyInclusion,
+} from 'indelible/proof'
 import { itShared, readShared } from '../shared.ts'
 
 const sha256 = (bytes: Uint8Array): Uint8Array => new Uint8Array(createHash('sha256').update(bytes).digest())
 const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
 const bytes = (base64: string): Uint8Array => new Uint8Array(Buffer.from(base64, 'base64'))
-const leaves = (count: number): Uint8Array[] => Array.from({ length: count }, (_, index) => leafHash(Buffer.from(`leaf ${index}`), sha256))
+const leaves = (count: number): Uint8Array[] =>
+  Array.from({ length: count }, (_, index) => leafHash(Buffer.from(`leaf ${index}`), sha256))
 
 /** RFC 6962, word for word: slow, and plainly right. */
 const split = (size: number): number => 2 ** Math.ceil(Math.log2(size) - 1)
@@ -20,12 +34,16 @@ const naiveRoot = (d: readonly Uint8Array[]): Uint8Array => {
 const naivePath = (m: number, d: readonly Uint8Array[]): Uint8Array[] => {
   if (d.length === 1) return []
   const k = split(d.length)
-  return m < k ? [...naivePath(m, d.slice(0, k)), naiveRoot(d.slice(k))] : [...naivePath(m - k, d.slice(k)), naiveRoot(d.slice(0, k))]
+  return m < k
+    ? [...naivePath(m, d.slice(0, k)), naiveRoot(d.slice(k))]
+    : [...naivePath(m - k, d.slice(k)), naiveRoot(d.slice(0, k))]
 }
 const naiveProof = (m: number, d: readonly Uint8Array[], whole = true): Uint8Array[] => {
   if (m === d.length) return whole ? [] : [naiveRoot(d)]
   const k = split(d.length)
-  return m <= k ? [...naiveProof(m, d.slice(0, k), whole), naiveRoot(d.slice(k))] : [...naiveProof(m - k, d.slice(k), false), naiveRoot(d.slice(0, k))]
+  return m <= k
+    ? [...naiveProof(m, d.slice(0, k), whole), naiveRoot(d.slice(k))]
+    : [...naiveProof(m - k, d.slice(k), false), naiveRoot(d.slice(0, k))]
 }
 
 interface InclusionCase {
@@ -53,7 +71,13 @@ describe('the published cases', () => {
     const cases = JSON.parse(readShared('rfc6962/inclusion.json')) as readonly InclusionCase[]
     expect(cases.length).toBe(74)
     for (const { case: name, leafIdx, treeSize, root, leafHash, proof, wantErr } of cases) {
-      const good = verifyInclusion({ position: leafIdx, size: treeSize, leaf: bytes(leafHash), proof: (proof ?? []).map(bytes), root: bytes(root) })
+      const good = verifyInclusion({
+        position: leafIdx,
+        size: treeSize,
+        leaf: bytes(leafHash),
+        proof: (proof ?? []).map(bytes),
+        root: bytes(root),
+      })
       expect([name, good]).toEqual([name, !wantErr])
     }
   })
@@ -61,14 +85,29 @@ describe('the published cases', () => {
     const cases = JSON.parse(readShared('rfc6962/consistency.json')) as readonly ConsistencyCase[]
     expect(cases.length).toBe(73)
     for (const { case: name, size1, size2, root1, root2, proof, wantErr } of cases) {
-      const good = verifyConsistency({ oldSize: size1, size: size2, oldRoot: bytes(root1), root: bytes(root2), proof: (proof ?? []).map(bytes) })
+      const good = verifyConsistency({
+        oldSize: size1,
+        size: size2,
+        oldRoot: bytes(root1),
+        root: bytes(root2),
+        proof: (proof ?? []).map(bytes),
+      })
       expect([name, good]).toEqual([name, !wantErr])
     }
   })
   it('the hashes of the empty tree, of an empty leaf and of a tree known from Certificate Transparency', () => {
     expect(hex(emptyRoot())).toBe('e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855')
     expect(hex(leafHash(new Uint8Array(0)))).toBe('6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d')
-    const contents = ['', '00', '10', '2021', '3031', '40414243', '5051525354555657', '606162636465666768696a6b6c6d6e6f']
+    const contents = [
+      '',
+      '00',
+      '10',
+      '2021',
+      '3031',
+      '40414243',
+      '5051525354555657',
+      '606162636465666768696a6b6c6d6e6f',
+    ]
     const tree = contents.map((content) => leafHash(new Uint8Array(Buffer.from(content, 'hex'))))
     expect(hex(treeRoot(tree))).toBe('5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328')
   })
@@ -98,7 +137,12 @@ describe('trees of every size, beside the definition', () => {
   it('a range does not change when it is appended to', () => {
     const range = appendLeaf(emptyRange, all[0] as Uint8Array, sha256)
     appendLeaf(range, all[1] as Uint8Array, sha256)
-    expect([range.size, range.peaks.length, Object.isFrozen(range), Object.isFrozen(range.peaks)]).toEqual([1, 1, true, true])
+    expect([range.size, range.peaks.length, Object.isFrozen(range), Object.isFrozen(range.peaks)]).toEqual([
+      1,
+      1,
+      true,
+      true,
+    ])
     expect(() => (range.peaks as Uint8Array[]).pop()).toThrow(TypeError)
   })
   it('an append costs one hash on average', () => {
@@ -114,7 +158,9 @@ describe('trees of every size, beside the definition', () => {
       for (let position = 0; position < size; position++) {
         const proof = inclusionProof(position, tree, sha256)
         expect(proof.map(hex)).toEqual(naivePath(position, tree).map(hex))
-        expect(verifyInclusion({ position, size, leaf: tree[position] as Uint8Array, proof, root: naiveRoot(tree) }, sha256)).toBe(true)
+        expect(
+          verifyInclusion({ position, size, leaf: tree[position] as Uint8Array, proof, root: naiveRoot(tree) }, sha256),
+        ).toBe(true)
       }
     }
   })
@@ -133,14 +179,23 @@ describe('trees of every size, beside the definition', () => {
     expect(() => inclusionProof(3, all.slice(0, 3))).toThrow(new RangeError('there is no leaf at position 3 of 3'))
     expect(() => inclusionProof(-1, all)).toThrow(RangeError)
     expect(() => inclusionProof(0.5, all)).toThrow(RangeError)
-    expect(() => consistencyProof(0, all.slice(0, 3))).toThrow(new RangeError('an older tree has from 1 to 3 leaves, not 0'))
+    expect(() => consistencyProof(0, all.slice(0, 3))).toThrow(
+      new RangeError('an older tree has from 1 to 3 leaves, not 0'),
+    )
     expect(() => consistencyProof(4, all.slice(0, 3))).toThrow(RangeError)
   })
 })
 
 describe('a proof of something else never verifies', () => {
-  const flip = (hash: Uint8Array, bit: number): Uint8Array => hash.map((byte, index) => (index === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte))
-  const arbitrary = fc.record({ size: fc.integer({ min: 1, max: 60 }), a: fc.nat(), b: fc.nat(), bit: fc.nat({ max: 255 }), at: fc.nat() })
+  const flip = (hash: Uint8Array, bit: number): Uint8Array =>
+    hash.map((byte, index) => (index === bit >> 3 ? byte ^ (1 << (bit & 7)) : byte))
+  const arbitrary = fc.record({
+    size: fc.integer({ min: 1, max: 60 }),
+    a: fc.nat(),
+    b: fc.nat(),
+    bit: fc.nat({ max: 255 }),
+    at: fc.nat(),
+  })
 
   it('inclusion: another position, size, leaf, root, or a changed proof', () => {
     fc.assert(
@@ -158,7 +213,12 @@ describe('a proof of something else never verifies', () => {
           { ...claim, size: 2 * size + 1 },
           { ...claim, proof: [...proof, claim.root] },
           { ...claim, proof: [claim.root, ...proof] },
-          ...(proof.length === 0 ? [] : [{ ...claim, proof: proof.slice(1) }, { ...claim, proof: proof.map((hash, index) => (index === at % proof.length ? flip(hash, bit) : hash)) }]),
+          ...(proof.length === 0
+            ? []
+            : [
+                { ...claim, proof: proof.slice(1) },
+                { ...claim, proof: proof.map((hash, index) => (index === at % proof.length ? flip(hash, bit) : hash)) },
+              ]),
         ]
         expect(verifyInclusion(claim, sha256)).toBe(true)
         for (const claimed of wrong) expect(verifyInclusion(claimed, sha256)).toBe(false)
@@ -180,7 +240,12 @@ describe('a proof of something else never verifies', () => {
           { ...claim, oldSize: 0 },
           { ...claim, proof: [...proof, claim.root] },
           { ...claim, root: naiveRoot(rewritten), proof: consistencyProof(oldSize, rewritten, sha256) },
-          ...(proof.length === 0 ? [] : [{ ...claim, proof: proof.slice(1) }, { ...claim, proof: proof.map((hash, index) => (index === at % proof.length ? flip(hash, bit) : hash)) }]),
+          ...(proof.length === 0
+            ? []
+            : [
+                { ...claim, proof: proof.slice(1) },
+                { ...claim, proof: proof.map((hash, index) => (index === at % proof.length ? flip(hash, bit) : hash)) },
+              ]),
         ]
         expect(verifyConsistency(claim, sha256)).toBe(true)
         for (const claimed of wrong) expect(verifyConsistency(claimed, sha256)).toBe(false)

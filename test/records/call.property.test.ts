@@ -37,16 +37,29 @@ const turns = async (count: number): Promise<void> => {
   for (let turn = 0; turn < count; turn++) await undefined
 }
 
-it.each([['parents are given', false], ['the log has a scope', true]])('n calls are n records: %s', async (_name, scoped) => {
+it.each([
+  ['parents are given', false],
+  ['the log has a scope', true],
+])('n calls are n records: %s', async (_name, scoped) => {
   await fc.assert(
     fc.asyncProperty(fc.array(tree, { minLength: 1, maxLength: 4 }), async (trees) => {
       const log = createCallLog(scoped ? { scope: new AsyncLocalStorage<CallContext>() } : {})
-      const make = async (trees: readonly Tree[], parent: CallContext | undefined, path: string, parallel: boolean): Promise<void> => {
+      const make = async (
+        trees: readonly Tree[],
+        parent: CallContext | undefined,
+        path: string,
+        parallel: boolean,
+      ): Promise<void> => {
         const all: Promise<unknown>[] = []
         for (const [index, each] of trees.entries()) {
           const name = `${path}/${index}`
           const stop = new AbortController()
-          const call = { methodName: name, callId: name, signal: stop.signal, ...(!scoped && parent !== undefined && { parent }) }
+          const call = {
+            methodName: name,
+            callId: name,
+            signal: stop.signal,
+            ...(!scoped && parent !== undefined && { parent }),
+          }
           const done = recordCall(log, call, async (context) => {
             await turns(each.turns)
             await make(each.inner, context, name, each.parallel)
@@ -62,11 +75,19 @@ it.each([['parents are given', false], ['the log has a scope', true]])('n calls 
       const expected = expectedOf(trees, undefined, 0)
       const records: readonly CallRecord[] = log.view().toArray()
       expect(records.length).toBe(expected.length)
-      expect(records.map(({ callId, parentCallId, depth, outcomeSummary }) => ({ name: callId, parent: parentCallId, depth, ok: outcomeSummary.ok })).toSorted((a, b) => (a.name < b.name ? -1 : 1))).toEqual(
-        expected.toSorted((a, b) => (a.name < b.name ? -1 : 1)),
-      )
+      expect(
+        records
+          .map(({ callId, parentCallId, depth, outcomeSummary }) => ({
+            name: callId,
+            parent: parentCallId,
+            depth,
+            ok: outcomeSummary.ok,
+          }))
+          .toSorted((a, b) => (a.name < b.name ? -1 : 1)),
+      ).toEqual(expected.toSorted((a, b) => (a.name < b.name ? -1 : 1)))
       // A call ends after those in it.
-      for (const [position, { callId }] of records.entries()) for (const inner of records.slice(position)) expect(inner.parentCallId === callId).toBe(false)
+      for (const [position, { callId }] of records.entries())
+        for (const inner of records.slice(position)) expect(inner.parentCallId === callId).toBe(false)
     }),
     { numRuns: 150 },
   )

@@ -1,10 +1,11 @@
+import { faultMessage } from 'indelible'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { contentFaultText, createCallLog, createContentStore, recordCall, type ContentStore } from 'indelible/records'
+import { createCallLog, createContentStore, recordCall, type ContentStore } from 'indelible/records'
 
 const put = (store: ContentStore, value: unknown): string => {
   const ref = store.put(value)
-  if (!isRight(ref)) throw new Error(contentFaultText(ref.left))
+  if (!isRight(ref)) throw new Error(faultMessage(ref.left))
   return ref.right
 }
 const has = (store: ContentStore, ref: string): boolean => isRight(store.get(ref))
@@ -52,11 +53,15 @@ describe('the content store', () => {
     const store = createContentStore({ entries: 1, id: 's1' })
     const gone = put(store, 1)
     put(store, 2)
-    expect(store.get(gone)).toEqual({ _tag: 'Left', left: { _tag: 'ContentMiss', ref: 'content:s1:0', reason: 'removed' } })
-    for (const ref of ['content:s1:2', 'content:s1:', 'content:s1:-1', 'content:s2:0', 'nonsense', '']) expect(store.get(ref)).toMatchObject({ left: { reason: 'unknown' } })
-    expect(contentFaultText({ _tag: 'ContentMiss', ref: 'r', reason: 'removed' })).toMatch(/no longer here/)
-    expect(contentFaultText({ _tag: 'ContentMiss', ref: 'r', reason: 'unknown' })).toMatch(/never in this store/)
-    expect(contentFaultText({ _tag: 'ContentTooLarge', limit: 5 })).toMatch(/more than the 5 bytes/)
+    expect(store.get(gone)).toEqual({
+      _tag: 'Left',
+      left: { _tag: 'ContentMiss', ref: 'content:s1:0', reason: 'removed' },
+    })
+    for (const ref of ['content:s1:2', 'content:s1:', 'content:s1:-1', 'content:s2:0', 'nonsense', ''])
+      expect(store.get(ref)).toMatchObject({ left: { reason: 'unknown' } })
+    expect(faultMessage({ _tag: 'ContentMiss', ref: 'r', reason: 'removed' })).toMatch(/no longer here/)
+    expect(faultMessage({ _tag: 'ContentMiss', ref: 'r', reason: 'unknown' })).toMatch(/never in this store/)
+    expect(faultMessage({ _tag: 'ContentTooLarge', limit: 5 })).toMatch(/more than the 5 bytes/)
   })
 })
 
@@ -66,7 +71,9 @@ describe('records with content', () => {
     const log = createCallLog({ content })
     await recordCall(log, { methodName: 'f' }, () => ({ answer: 42 }))
     await recordCall(log, { methodName: 'g' }, () => 'x'.repeat(1000))
-    await recordCall(log, { methodName: 'h' }, () => { throw new Error('no') }).catch(() => undefined)
+    await recordCall(log, { methodName: 'h' }, () => {
+      throw new Error('no')
+    }).catch(() => undefined)
     const [first, second, third] = log.view().toArray()
     expect(content.get(first?.contentRef ?? '')).toMatchObject({ right: { answer: 42 } })
     expect([second?.contentRef, second?.['contentFault']]).toEqual([undefined, 'ContentTooLarge'])

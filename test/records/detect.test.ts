@@ -49,7 +49,9 @@ describe('the patterns', () => {
   ])('%s: %s', (code, expected) => expect(used(code)).toBe(expected))
 
   it('chains give every step, in a stable order', () => {
-    expect(used('const n = conversationHistory.filter(a).map(b).sort().slice(0, 3).length')).toBe('filter map slice count sort')
+    expect(used('const n = conversationHistory.filter(a).map(b).sort().slice(0, 3).length')).toBe(
+      'filter map slice count sort',
+    )
   })
   it('one of its records is not the history any more', () => {
     expect(used('conversationHistory.find(f).args.map(g)')).toBe('find')
@@ -85,8 +87,91 @@ describe('names are followed', () => {
     ['const ids = new Set(conversationHistory); ids.size', 'count'],
     ['class A { run() { const h = this.context.conversationHistory; return h.filter(f) } }', 'filter'],
     ['({ conversationHistory: h } = context); h.filter(f); var h', 'filter'],
-    ['const f = function loop(list) { return list.length ? loop(list.slice(1)) : 0 }; f(conversationHistory)', 'slice count'],
+    [
+      'const f = function loop(list) { return list.length ? loop(list.slice(1)) : 0 }; f(conversationHistory)',
+      'slice count',
+    ],
   ])('%s: %s', (code, expected) => expect(used(code)).toBe(expected))
+})
+
+describe('values are followed', () => {
+  it.each([
+    [
+      'function Agent(ctx) { this.h = ctx.conversationHistory }\nAgent.prototype.bad = function () { return this.h.filter(f) }\nnew Agent(context).bad()',
+      'filter',
+    ],
+    ['new Promise((resolve) => resolve(context.conversationHistory)).then((h) => h.map(f))', 'map'],
+    [
+      'const p = new Promise((r) => setTimeout(() => r(context.conversationHistory), 5)); const h = await p; h.length',
+      'count',
+    ],
+    ['const m = new Map(); m.set("h", context.conversationHistory); m.get("h").slice(1)', 'slice'],
+    [
+      'const cache = {}; const get = (k) => cache[k] ?? (cache[k] = context[k]); get("conversationHistory").sort()',
+      'sort write',
+    ],
+    ['enum K { H = "conversationHistory" } context[K.H].filter(f)', 'filter'],
+    ['const k = `conversation_${"history"}`; context[k].map(f)', 'map'],
+    ['let key = "conversation"; key += "History"; context[key].find(f)', 'find'],
+    ['for (const key of ["conversationHistory", "memory"]) console.log(context[key].length)', 'count'],
+    ['class A extends B { m() { return super.conversationHistory.map(f) } }', 'map'],
+    [
+      'class Base { constructor(c) { this.h = c.conversationHistory } } class Sub extends Base { run() { return this.h.filter(f) } } new Sub(context).run()',
+      'filter',
+    ],
+    ['export default async function handler({ context }) { return JSON.stringify(context) }', 'read'],
+    ['const { conversationHistory, ...rest } = context; JSON.stringify(rest)', 'read'],
+    ['function f({ h } = { h: context.conversationHistory }) { return h.filter(g) } f()', 'filter'],
+    [
+      'const compose = (f, g) => (x) => g(f(x)); compose((c) => c.conversationHistory, (h) => h.map(k))(context)',
+      'map',
+    ],
+    ['[1,2].forEach(() => context.conversationHistory.push(1))', 'write'],
+    ['const obj = { conversationHistory: context.conversationHistory }; obj.conversationHistory.filter(f)', 'filter'],
+    [
+      'const steps = [(h) => h.filter(f), (h) => h.map(g)]; steps.reduce((h, step) => step(h), context.conversationHistory)',
+      'filter map',
+    ],
+    [
+      'const api = { async history() { return context.conversationHistory }, async bad() { return (await this.history()).filter(f) } }; api.bad()',
+      'filter',
+    ],
+    ['const h = Object.freeze([...context.conversationHistory]); h.at(-1)', 'last'],
+    ['const get = () => { try { return context.conversationHistory } catch { return [] } }; get().some(f)', 'find'],
+    ['const fns = { bad: (h) => h.filter(f) }; fns.bad(context.conversationHistory)', 'filter'],
+    ['function visit(i) { if (i < context.conversationHistory.length) visit(i + 1) } visit(0)', 'count'],
+    ['const [h] = [context.conversationHistory]; h.map(f)', 'map'],
+    ['const w = new WeakRef(context.conversationHistory); w.deref().filter(f)', 'read'],
+    ['(function (conversationHistory) { return conversationHistory.map(f) })(["x"])', 'no'],
+    ['const o = { conversationHistory() { return 1 } }; o.conversationHistory()', 'no'],
+    ['import { settings } from "./s"; const conversationHistory = settings.max; conversationHistory.length', 'no'],
+    ['const chat = new ChatWindow(); chat.conversationHistory.length', 'no'],
+    ['const { conversationHistory } = { conversationHistory: [1] }; conversationHistory.map(f)', 'no'],
+    ['for (const conversationHistory of ["a", "b"]) conversationHistory.slice(1)', 'no'],
+    ['try { f() } catch (conversationHistory) { conversationHistory.map(g) }', 'no'],
+    ['const f = (conversationHistory = []) => conversationHistory.length; f()', 'no'],
+    ['localStorage.conversationHistory = "x"', 'no'],
+    ['const a = { b: { conversationHistory: 3 } }; a.b.conversationHistory.toFixed()', 'no'],
+    ['const context = { user: "x" }; JSON.stringify(context)', 'no'],
+    ['const ctx = canvas.getContext("2d"); JSON.stringify(ctx)', 'no'],
+    ['let of = (conversationHistory) => conversationHistory.length; let y = of(rows)', 'no'],
+    ['function* g() { yield* context.conversationHistory } for (const r of g()) use(r)', 'iterate'],
+    [
+      'const grouped = Map.groupBy(context.conversationHistory.values(), (r) => r.speaker); grouped.get("user").length',
+      'group iterate',
+    ],
+    [
+      'const h = context.conversationHistory; h.reduce((acc, r) => { acc[r.methodName] ??= []; acc[r.methodName].push(r); return acc }, {})',
+      'reduce',
+    ],
+    ['const out = []; for (const r of context.conversationHistory) out.push(r); out.sort(); out.length', 'iterate'],
+    ['const s = JSON.stringify({ context }); s.length', 'read'],
+    ['with_history(conversationHistory => conversationHistory.filter(f))', 'filter'],
+  ])('%s: %s', (code, expected) => expect(used(code)).toBe(expected))
+  it('an object that has the history has the name it is given', () => {
+    expect(detectHistoryUse('JSON.stringify(state)', { holders: ['state'] }).detected).toBe(true)
+    expect(detectHistoryUse('JSON.stringify(context)', { holders: ['state'] }).detected).toBe(false)
+  })
 })
 
 describe('TypeScript and JSX', () => {
@@ -98,8 +183,14 @@ describe('TypeScript and JSX', () => {
     ['type History = typeof conversationHistory; interface X { conversationHistory: CallRecord[] }', 'no'],
     ['enum Size { All = conversationHistory.length }', 'count'],
     ['namespace N { export const n = conversationHistory.map(f) }', 'map'],
-    ['@tool() class A { constructor(private readonly conversationHistory: CallRecord[]) { super() } run() { return this.conversationHistory.filter(f) } }', 'scanned: filter'],
-    ['class A extends B { constructor(private readonly conversationHistory: CallRecord[]) { super(); conversationHistory.filter(f) } }', 'filter'],
+    [
+      '@tool() class A { constructor(private readonly conversationHistory: CallRecord[]) { super() } run() { return this.conversationHistory.filter(f) } }',
+      'scanned: filter',
+    ],
+    [
+      'class A extends B { constructor(private readonly conversationHistory: CallRecord[]) { super(); conversationHistory.filter(f) } }',
+      'filter',
+    ],
     ['const view = <ul>{conversationHistory.map((r) => <li>{r.methodName}</li>)}</ul>', 'map'],
     ['using h = open(context.conversationHistory); for await (const r of h) use(r)', 'read'],
     ['const first = conversationHistory.filter<Ok>(isOk)', 'filter'],
@@ -143,13 +234,32 @@ describe('code that does not parse', () => {
     ['{ conversationHistory: [] } }', 'scanned: no'],
     ['conversationHistory.push(1) }', 'scanned: write'],
     ['items.filter(f) }', 'scanned: no'],
+    ['for i in range(3): # conversationHistory', 'scanned: no'],
+    ['#!/bin/sh\n# conversationHistory.map(f), it said\necho "hi', 'scanned: no'],
+    ['x = 1 -- conversationHistory[1]\nlocal y = {', 'scanned: no'],
+    ['; conversationHistory.map(f)\n(define x', 'scanned: no'],
+    ['class A { #conversationHistory = conversationHistory.map(f) } }', 'scanned: map'],
   ])('%s: %s', (code, expected) => expect(used(code)).toBe(expected))
   it('says why', () => {
     const use = detectHistoryUse('const a = ;\nconversationHistory.map(f)')
-    expect(use).toMatchObject({ method: 'scanned', problem: 'Unexpected token (1:10)', evidence: [{ line: 2, patterns: ['map'] }] })
+    expect(use).toMatchObject({
+      method: 'scanned',
+      problem: 'Unexpected token (1:10)',
+      evidence: [{ line: 2, patterns: ['map'] }],
+    })
   })
   it('is never too deep, long or odd', () => {
-    for (const code of ['('.repeat(200_000), `${'['.repeat(50_000)}conversationHistory.map(f)${']'.repeat(50_000)}`, '"'.repeat(10_001), '/*', '`${', 'a.'.repeat(100_000), '\ud800', '\0', 'conversationHistory.'])
+    for (const code of [
+      '('.repeat(200_000),
+      `${'['.repeat(50_000)}conversationHistory.map(f)${']'.repeat(50_000)}`,
+      '"'.repeat(10_001),
+      '/*',
+      '`${',
+      'a.'.repeat(100_000),
+      '\ud800',
+      '\0',
+      'conversationHistory.',
+    ])
       expect(() => detectHistoryUse(code)).not.toThrow()
     expect(used(`${'['.repeat(50_000)}conversationHistory.map(f)${']'.repeat(50_000)}`)).toBe('scanned: map')
     expect(used(`x = ${'a + '.repeat(20_000)}conversationHistory.length`)).toMatch(/count/)
@@ -157,7 +267,12 @@ describe('code that does not parse', () => {
 })
 
 describe('the answer', () => {
-  const code = ['const rows = context.conversationHistory // all of them', '', '  const bad = rows.filter((r) => !r.outcomeSummary.ok).map((r) => r.errorType)', `return bad.length${' '.repeat(200)}`].join('\r\n')
+  const code = [
+    'const rows = context.conversationHistory // all of them',
+    '',
+    '  const bad = rows.filter((r) => !r.outcomeSummary.ok).map((r) => r.errorType)',
+    `return bad.length${' '.repeat(200)}`,
+  ].join('\r\n')
   it('names the lines', () => {
     const use: HistoryUse = detectHistoryUse(code)
     expect(use).toEqual({
@@ -166,7 +281,11 @@ describe('the answer', () => {
       method: 'parsed',
       evidence: [
         { line: 1, patterns: [], text: 'const rows = context.conversationHistory // all of them' },
-        { line: 3, patterns: ['filter', 'map'], text: 'const bad = rows.filter((r) => !r.outcomeSummary.ok).map((r) => r.errorType)' },
+        {
+          line: 3,
+          patterns: ['filter', 'map'],
+          text: 'const bad = rows.filter((r) => !r.outcomeSummary.ok).map((r) => r.errorType)',
+        },
         { line: 4, patterns: ['count'], text: 'return bad.length' },
       ],
     })
@@ -178,9 +297,23 @@ describe('the answer', () => {
     expect(many.evidence[0]?.text.length).toBe(160)
   })
   it('looks for other names, where they are given', () => {
-    expect(detectHistoryUse('history.map(f); conversationHistory.filter(f)', { names: ['history'] }).patterns).toEqual(['map'])
+    expect(detectHistoryUse('history.map(f); conversationHistory.filter(f)', { names: ['history'] }).patterns).toEqual([
+      'map',
+    ])
   })
   it('has tags that stay what they are', () => {
-    expect(historyPatterns).toEqual(['filter', 'map', 'slice', 'count', 'group', 'find', 'iterate', 'sort', 'reduce', 'last', 'write'])
+    expect(historyPatterns).toEqual([
+      'filter',
+      'map',
+      'slice',
+      'count',
+      'group',
+      'find',
+      'iterate',
+      'sort',
+      'reduce',
+      'last',
+      'write',
+    ])
   })
 })

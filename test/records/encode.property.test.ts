@@ -17,9 +17,17 @@ const anything = fc.anything({
   withTypedArray: true,
   withUnicodeString: false, // half characters too
 })
-const long = fc.oneof(anything, fc.array(anything, { minLength: 20, maxLength: 60 }), fc.string({ unit: 'binary', minLength: 30, maxLength: 900 }))
+const long = fc.oneof(
+  anything,
+  fc.array(anything, { minLength: 20, maxLength: 60 }),
+  fc.string({ unit: 'binary', minLength: 30, maxLength: 900 }),
+)
 const limits: fc.Arbitrary<EncodeLimits> = fc.record(
-  { depth: fc.integer({ min: 1, max: 6 }), string: fc.integer({ min: 32, max: 120 }), size: fc.integer({ min: 256, max: 1200 }) },
+  {
+    depth: fc.integer({ min: 1, max: 6 }),
+    string: fc.integer({ min: 32, max: 120 }),
+    size: fc.integer({ min: 256, max: 1200 }),
+  },
   { requiredKeys: [] },
 )
 
@@ -37,14 +45,21 @@ it('is total, JSON-stable, idempotent and within its limits', () => {
     fc.property(long, limits, (value, limits) => {
       const once = encodeValue(value, { limits })
       expect(JSON.parse(JSON.stringify(once.value))).toEqual(once.value)
-      expect(createHistory<unknown>({ from: [once.value] }).view().at(0)).toEqual(once.value)
+      expect(
+        createHistory<unknown>({ from: [once.value] })
+          .view()
+          .at(0),
+      ).toEqual(once.value)
       expect(encodeValue(once.value, { limits })).toEqual({ value: once.value, cut: false })
       expect(depthOf(once.value)).toBeLessThanOrEqual(limits.depth ?? 16)
       for (const text of stringsOf(once.value)) {
         expect(text.length).toBeLessThanOrEqual(limits.string ?? 10_000)
         expect(text.isWellFormed()).toBe(true)
       }
-      const escapes = stringsOf(once.value).reduce((sum, text) => sum + JSON.stringify(text).length - text.length - 2, 0)
+      const escapes = stringsOf(once.value).reduce(
+        (sum, text) => sum + JSON.stringify(text).length - text.length - 2,
+        0,
+      )
       expect(JSON.stringify(once.value).length - escapes).toBeLessThanOrEqual(limits.size ?? 100_000)
     }),
     { numRuns: 2000 },
@@ -64,7 +79,14 @@ it('no secret gets past a redactor that refuses its text', () => {
   fc.assert(
     fc.property(anything, fc.constantFrom('s3cr3t', 'token-9'), (value, secret) => {
       const redact = (given: unknown): unknown => (typeof given === 'string' && given.includes(secret) ? '***' : given)
-      const hidden = [value, { deep: new Map([['k', [secret, new Set([`x${secret}`])]]]), error: new Error(secret, { cause: secret }), json: { toJSON: () => ({ secret }) } }]
+      const hidden = [
+        value,
+        {
+          deep: new Map([['k', [secret, new Set([`x${secret}`])]]]),
+          error: new Error(secret, { cause: secret }),
+          json: { toJSON: () => ({ secret }) },
+        },
+      ]
       expect(JSON.stringify(encodeValue(hidden, { redact }).value)).not.toContain(secret)
     }),
   )

@@ -2,7 +2,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, expectTypeOf, it } from 'vitest'
-import type { History, Json, JsonArray, View } from 'indelible'
+import type { History, Json, View } from 'indelible'
+import type { JsonArray } from 'indelible/message'
 import {
   createCallLog,
   createContentStore,
@@ -23,7 +24,9 @@ declare const record: CallRecord
 describe('a log of calls', () => {
   it('is a history of call records', () => {
     expectTypeOf(createCallLog()).toEqualTypeOf<History<CallRecord>>()
-    expectTypeOf(createCallLog({ from: view, scope: new AsyncLocalStorage<CallContext>(), content: createContentStore() })).toEqualTypeOf<History<CallRecord>>()
+    expectTypeOf(
+      createCallLog({ from: view, scope: new AsyncLocalStorage<CallContext>(), content: createContentStore() }),
+    ).toEqualTypeOf<History<CallRecord>>()
   })
   it('takes records with fields of an application’s own', () => {
     log.append({ ...record, cost: 0.1, tags: ['a'], outcomeSummary: { ...record.outcomeSummary, source: 'db' } })
@@ -53,16 +56,24 @@ describe('a log of calls', () => {
 describe('recordCall', () => {
   it('gives what the body gives', () => {
     expectTypeOf(recordCall(log, { methodName: 'f' }, () => 1)).toEqualTypeOf<Promise<number>>()
-    expectTypeOf(recordCall(log, { methodName: 'f', args: [new Map()] }, async () => 'x')).toEqualTypeOf<Promise<string>>()
+    expectTypeOf(recordCall(log, { methodName: 'f', args: [new Map()] }, async () => 'x')).toEqualTypeOf<
+      Promise<string>
+    >()
     void recordCall(log, { methodName: 'f' }, (context) => {
       expectTypeOf(context).toEqualTypeOf<CallContext>()
-      return context.recordCall({ methodName: 'g' }, () => true).then((value) => expectTypeOf(value).toEqualTypeOf<boolean>())
+      return context
+        .recordCall({ methodName: 'g' }, () => true)
+        .then((value) => expectTypeOf(value).toEqualTypeOf<boolean>())
     })
   })
   it('takes an AbortSignal, and a summary of the value’s own type', () => {
     void recordCall(
       log,
-      { methodName: 'f', signal: AbortSignal.timeout(1), summarize: (value: Either<Error, number>) => ({ ok: value._tag === 'Right' }) },
+      {
+        methodName: 'f',
+        signal: AbortSignal.timeout(1),
+        summarize: (value: Either<Error, number>) => ({ ok: value._tag === 'Right' }),
+      },
       (): Either<Error, number> => ({ _tag: 'Right', right: 1 }),
     )
     // @ts-expect-error the body gives another type

@@ -1,34 +1,31 @@
 /** Stored files that messages name as their sources: part of a ref, brought along, and never silently left behind. */
+import { storeTask, blockCache, cachedBlocks, keyValueBlocks, type BlockStore } from 'indelible/store'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
+import { copySession, describeSession } from 'indelible/session'
 import {
-  blockCache,
-  cachedBlocks,
-  copySession,
   createPendingHistory,
   createRefHistory,
-  createSession,
-  describeSession,
-  file,
   hydrate,
   hydratePartial,
-  image,
-  importTranscript,
-  keyValueBlocks,
-  memoryStore,
-  openSession,
   parseHistoryJson,
   persist,
+  type MessageRef,
+} from 'indelible/refs'
+import {
+  createSession,
+  file,
+  image,
+  importTranscript,
+  memoryStore,
+  openSession,
   readTranscript,
   user,
   verifySession,
   exportSession,
-  type BlockId,
-  type BlockStore,
   type Message,
-  type MessageRef,
 } from 'indelible'
-import { blockIdOf } from 'indelible/store'
+import { blockIdOf, type BlockId } from 'indelible/proof'
 import { exportLines } from 'indelible/transcript'
 import { fault, ok } from '../answers.ts'
 import { attachment, attachmentId } from '../messages.ts'
@@ -46,8 +43,15 @@ const asked = (inner: BlockStore = memoryStore()) => {
 }
 
 const named = image({ type: 'block', id: attachmentId, mediaType: 'image/png' })
-const asking: Message = user('What is in this?', file({ type: 'block', id: attachmentId, mediaType: 'application/pdf' }), named)
-const answering: Message = { role: 'tool', content: [{ type: 'tool_result', callId: 'c', content: [{ type: 'text', text: 'long '.repeat(1000) }, named] }] }
+const asking: Message = user(
+  'What is in this?',
+  file({ type: 'block', id: attachmentId, mediaType: 'application/pdf' }),
+  named,
+)
+const answering: Message = {
+  role: 'tool',
+  content: [{ type: 'tool_result', callId: 'c', content: [{ type: 'text', text: 'long '.repeat(1000) }, named] }],
+}
 const both = [asking, answering]
 
 describe('a ref', () => {
@@ -56,28 +60,46 @@ describe('a ref', () => {
     await ok(store.putBlocks([attachment]))
     const stored = await ok(persist(store, createPendingHistory({ from: [...both, user('none')] })))
     const refs = stored.refHistory().refs()
-    expect(refs.map(({ blockIds, attached }) => [blockIds.length, blockIds.indexOf(attachmentId), attached])).toEqual([[2, 1, 1], [3, 2, 1], [1, -1, undefined]])
+    expect(refs.map(({ blockIds, attached }) => [blockIds.length, blockIds.indexOf(attachmentId), attached])).toEqual([
+      [2, 1, 1],
+      [3, 2, 1],
+      [1, -1, undefined],
+    ])
     const parsed = parseHistoryJson(JSON.stringify(stored))
     expect(!isLeft(parsed) && parsed.right.kind === 'refs' && parsed.right.history.refs()).toEqual(refs)
-    const others = parseHistoryJson({ type: 'llm2', refs: refs.map(({ blockIds, role }) => ({ blockKeys: blockIds, role })) })
+    const others = parseHistoryJson({
+      type: 'llm2',
+      refs: refs.map(({ blockIds, role }) => ({ blockKeys: blockIds, role })),
+    })
     if (isLeft(others) || others.right.kind !== 'refs') throw new Error('not read')
     expect((await ok(hydrate(store, others.right.history))).view().toArray()).toEqual([...both, user('none')])
   })
   it('can name attachments only, and never too many', () => {
     const [a, b] = ['a', 'b'].map((digit) => digit.repeat(64)) as [BlockId, BlockId]
     const refs = createRefHistory()
-    for (const attached of [-1, 0.5, 2, 3, NaN, '1', null]) expect(() => refs.append({ blockIds: [a, b], role: 'user', attached } as MessageRef)).toThrow('attached should be how many of the blocks')
+    for (const attached of [-1, 0.5, 2, 3, NaN, '1', null])
+      expect(() => refs.append({ blockIds: [a, b], role: 'user', attached } as MessageRef)).toThrow(
+        'attached should be how many of the blocks',
+      )
     refs.append({ blockIds: [a, b], role: 'user', attached: 0 })
     expect(refs.refs()).toEqual([{ blockIds: [a, b], role: 'user' }])
   })
   it('that does not name the attachments of its message is not its ref', async () => {
     const store = memoryStore()
     await ok(store.putBlocks([attachment]))
-    const [ref] = (await ok(persist(store, createPendingHistory({ from: [asking] })))).refHistory().refs() as [MessageRef]
+    const [ref] = (await ok(persist(store, createPendingHistory({ from: [asking] })))).refHistory().refs() as [
+      MessageRef,
+    ]
     const without = createRefHistory({ from: [{ blockIds: ref.blockIds.slice(0, 1), role: 'user' }] })
-    expect((await fault('MalformedBlock', hydrate(store, without))).reason).toContain('speaks of a block that the ref does not name')
-    const [long] = (await ok(persist(store, createPendingHistory({ from: [user('long '.repeat(1000))] })))).refHistory().refs() as [MessageRef]
-    expect((await fault('MalformedBlock', hydrate(store, createRefHistory({ from: [{ ...long, attached: 1 }] })))).reason).toContain('speaks of a block that the ref does not name')
+    expect((await fault('MalformedBlock', hydrate(store, without))).reason).toContain(
+      'speaks of a block that the ref does not name',
+    )
+    const [long] = (await ok(persist(store, createPendingHistory({ from: [user('long '.repeat(1000))] }))))
+      .refHistory()
+      .refs() as [MessageRef]
+    expect(
+      (await fault('MalformedBlock', hydrate(store, createRefHistory({ from: [{ ...long, attached: 1 }] })))).reason,
+    ).toContain('speaks of a block that the ref does not name')
   })
 })
 
@@ -100,7 +122,12 @@ describe('persist', () => {
     const store = memoryStore()
     const text = 'a long text, '.repeat(500)
     const id = blockIdOf(new TextEncoder().encode(text), store.hash)
-    const stored = await ok(persist(store, createPendingHistory({ from: [user(file({ type: 'block', id, mediaType: 'text/plain' })), user(text)] })))
+    const stored = await ok(
+      persist(
+        store,
+        createPendingHistory({ from: [user(file({ type: 'block', id, mediaType: 'text/plain' })), user(text)] }),
+      ),
+    )
     expect((await ok(hydrate(store, stored.refHistory()))).len).toBe(2)
   })
   it('brings them along from the store that the history is of', async () => {
@@ -143,7 +170,9 @@ describe('hydrate', () => {
     map.delete(`indelible/default/${attachmentId}`)
     expect((await fault('MissingBlock', hydrate(store, refs))).ids).toEqual([attachmentId])
     const partial = await ok(hydratePartial(store, refs))
-    expect(partial.missing).toEqual([0, 1].map((position) => ({ position, ids: [attachmentId], reason: 'it is not in the store' })))
+    expect(partial.missing).toEqual(
+      [0, 1].map((position) => ({ position, ids: [attachmentId], reason: 'it is not in the store' })),
+    )
     expect(partial.view().at(2)).toEqual(user('none'))
   })
 })
@@ -156,7 +185,13 @@ describe('a session', () => {
     expect(session.len).toBe(0)
     // The rows of another log are all that keeps it.
     const log = await ok(store.create({ id: 'log' }))
-    await ok(store.append('log', { expected: log.head, rows: [{ kind: 'entry', body: '', blocks: [attachmentId] }], blocks: [attachment] }))
+    await ok(
+      store.append('log', {
+        expected: log.head,
+        rows: [{ kind: 'entry', body: '', blocks: [attachmentId] }],
+        blocks: [attachment],
+      }),
+    )
     await ok(session.append(both))
     await ok(store.remove('log'))
     expect(await ok(store.hasBlocks([attachmentId]))).toEqual([true])
@@ -187,7 +222,14 @@ describe('a session', () => {
     await ok(inner.putBlocks([attachment]))
     const session = await ok(createSession(inner, { id: 's' }))
     await ok(session.append([user('a'), asking]))
-    const store = { ...inner, getBlocks: (ids: readonly BlockId[]) => async () => ({ _tag: 'Right' as const, right: ids.map(() => undefined) }) }
-    expect(await fault('DamagedLog', verifySession(store, 's'))).toMatchObject({ position: 1, reason: `block ${attachmentId} is missing` })
+    const store = {
+      ...inner,
+      getBlocks: (ids: readonly BlockId[]) =>
+        storeTask(async () => ({ _tag: 'Right' as const, right: ids.map(() => undefined) })),
+    }
+    expect(await fault('DamagedLog', verifySession(store, 's'))).toMatchObject({
+      position: 1,
+      reason: `block ${attachmentId} is missing`,
+    })
   })
 })

@@ -1,6 +1,5 @@
 /** What infers, and the typestate: each wrong order does not compile. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { describe, expectTypeOf, it } from 'vitest'
 import {
   createPendingHistory,
@@ -9,23 +8,18 @@ import {
   hydratePartial,
   parseHistoryJson,
   persist,
-  user,
-  type BlockId,
-  type BlockStore,
-  type History,
-  type Message,
   type MessageRef,
   type ParsedHistory,
   type PartialHistory,
   type PendingHistory,
-  type Position,
   type RefHistory,
   type RefHistoryJson,
   type RefsFault,
   type StoredHistory,
-  type StoreFault,
-  type View,
-} from 'indelible'
+} from 'indelible/refs'
+import { user, type Task, type History, type Message, type Position, type View } from 'indelible'
+import { type BlockId } from 'indelible/proof'
+import { type BlockStore, type StoreFault } from 'indelible/store'
 
 declare const store: BlockStore
 declare const refs: RefHistory
@@ -38,9 +32,9 @@ describe('what infers', () => {
   it('each step gives what the next one takes', () => {
     expectTypeOf(createRefHistory()).toEqualTypeOf<RefHistory>()
     expectTypeOf(createPendingHistory()).toEqualTypeOf<PendingHistory>()
-    expectTypeOf(hydrate(store, refs)).toEqualTypeOf<TaskEither<RefsFault | StoreFault, StoredHistory>>()
-    expectTypeOf(hydratePartial(store, refs)).toEqualTypeOf<TaskEither<RefsFault | StoreFault, PartialHistory>>()
-    expectTypeOf(persist(store, pending)).toEqualTypeOf<TaskEither<RefsFault | StoreFault, StoredHistory>>()
+    expectTypeOf(hydrate(store, refs)).toEqualTypeOf<Task<RefsFault | StoreFault, StoredHistory>>()
+    expectTypeOf(hydratePartial(store, refs)).toEqualTypeOf<Task<RefsFault | StoreFault, PartialHistory>>()
+    expectTypeOf(persist(store, pending)).toEqualTypeOf<Task<RefsFault | StoreFault, StoredHistory>>()
     expectTypeOf(stored.extend()).toEqualTypeOf<PendingHistory>()
     expectTypeOf(stored.refHistory()).toEqualTypeOf<RefHistory>()
     expectTypeOf(stored.toJSON()).toEqualTypeOf<RefHistoryJson>()
@@ -87,7 +81,13 @@ describe('what does not compile', () => {
     // @ts-expect-error parseHistoryJson reads JSON
     declined(() => hydrate(store, { type: 'indelible.refs', version: 1, scope: 'default', refs: [] }))
     // @ts-expect-error a literal is no reference history
-    declined((): RefHistory => ({ scope: 'default', len: 0, append: refs.append, refs: refs.refs, toJSON: refs.toJSON }))
+    declined((): RefHistory => ({
+      scope: 'default',
+      len: 0,
+      append: refs.append,
+      refs: refs.refs,
+      toJSON: refs.toJSON,
+    }))
     // @ts-expect-error a history of messages is not one of refs
     declined((): RefHistory => ({}) as History<Message>)
   })

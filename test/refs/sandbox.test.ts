@@ -9,7 +9,13 @@ let code: string
 
 beforeAll(async () => {
   const entry = join(root, 'src/refs/index.ts')
-  const built = await build({ configFile: false, logLevel: 'silent', root, define: { 'process.env.NODE_ENV': '"production"' }, build: { write: false, minify: false, lib: { entry, formats: ['iife'], name: 'refs' } } })
+  const built = await build({
+    configFile: false,
+    logLevel: 'silent',
+    root,
+    define: { 'process.env.NODE_ENV': '"production"' },
+    build: { write: false, minify: false, lib: { entry, formats: ['iife'], name: 'refs' } },
+  })
   const [output] = Array.isArray(built) ? built : [built]
   const chunk = output !== undefined && 'output' in output ? output.output[0] : undefined
   code = chunk?.type === 'chunk' ? chunk.code : ''
@@ -44,7 +50,13 @@ const once = (): string => {
 it('runs with no clock, no randomness, no timers and no I/O', () => {
   const [history, again, read] = JSON.parse(once()) as readonly [{ refs: unknown[] }, { refs: unknown[] }, unknown]
   expect([history.refs.length, again.refs.length]).toEqual([2, 3])
-  expect(read).toEqual([['refs', 3], ['messages', 0], ['messages', 1], ['keyed', 1], { _tag: 'NewerRefs', found: 9, supported: 1 }])
+  expect(read).toEqual([
+    ['refs', 3],
+    ['messages', 0],
+    ['messages', 1],
+    ['keyed', 1],
+    { _tag: 'NewerRefs', found: 9, supported: 1 },
+  ])
 })
 
 it('gives the same, byte for byte, when it is replayed', () => {

@@ -1,12 +1,17 @@
 /** Reading saved histories, in tests. */
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect } from 'vitest'
-import { faultMessage, parseHistoryJson, type BlockId, type ParsedHistory } from 'indelible'
+import { faultMessage } from 'indelible'
+import { parseHistoryJson, type ParsedHistory } from 'indelible/refs'
+import { type BlockId } from 'indelible/proof'
 
 export const id = (digit: string): BlockId => digit.repeat(64) as BlockId
 
 /** What it is read as, which must be of this kind. */
-export const read = <Kind extends ParsedHistory['kind']>(kind: Kind, saved: unknown): Extract<ParsedHistory, { kind: Kind }> => {
+export const read = <Kind extends ParsedHistory['kind']>(
+  kind: Kind,
+  saved: unknown,
+): Extract<ParsedHistory, { kind: Kind }> => {
   const parsed = parseHistoryJson(saved)
   if (isLeft(parsed)) throw new Error(faultMessage(parsed.left))
   expect(parsed.right.kind).toBe(kind)

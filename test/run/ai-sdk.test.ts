@@ -3,16 +3,28 @@ import { simulateReadableStream } from 'ai'
 import { MockLanguageModelV4 } from 'ai/test'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { createHistory, settle, user, type Message, type Settled, type View } from 'indelible'
-import { run, runFaultText, runToEnd, tool, type Model } from 'indelible/run'
+import { faultMessage, createHistory, settle, user, type Message, type Settled, type View } from 'indelible'
+import { run, tool, type Model } from 'indelible/run'
 import { aiSdkModel } from 'indelible/run/ai-sdk'
 import { modelContract, type ModelScene } from 'indelible/testing'
 
-type Streamed = Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never
+type Streamed =
+  Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never
 
-const usage = { inputTokens: { total: 9, noCache: 1, cacheRead: 8, cacheWrite: undefined }, outputTokens: { total: 4, text: 4, reasoning: undefined } }
-const finish = (unified: 'stop' | 'tool-calls' | 'length'): Streamed => ({ type: 'finish', usage, finishReason: { unified, raw: unified } })
-const text = (...pieces: readonly string[]): readonly Streamed[] => [{ type: 'text-start', id: 't' }, ...pieces.map((delta): Streamed => ({ type: 'text-delta', id: 't', delta })), { type: 'text-end', id: 't' }]
+const usage = {
+  inputTokens: { total: 9, noCache: 1, cacheRead: 8, cacheWrite: undefined },
+  outputTokens: { total: 4, text: 4, reasoning: undefined },
+}
+const finish = (unified: 'stop' | 'tool-calls' | 'length'): Streamed => ({
+  type: 'finish',
+  usage,
+  finishReason: { unified, raw: unified },
+})
+const text = (...pieces: readonly string[]): readonly Streamed[] => [
+  { type: 'text-start', id: 't' },
+  ...pieces.map((delta): Streamed => ({ type: 'text-delta', id: 't', delta })),
+  { type: 'text-end', id: 't' },
+]
 const call = (id: string, ...pieces: readonly string[]): readonly Streamed[] => [
   { type: 'tool-input-start', id, toolName: 'read' },
   ...pieces.map((delta): Streamed => ({ type: 'tool-input-delta', id, delta })),
@@ -29,7 +41,13 @@ const speaking = (...answers: readonly (readonly Streamed[])[]): MockLanguageMod
   let next = 0
   return new MockLanguageModelV4({
     modelId: 'm',
-    doStream: async () => ({ stream: simulateReadableStream({ chunks: [{ type: 'stream-start', warnings: [] }, ...(answers[next++] ?? [])], chunkDelayInMs: 0, initialDelayInMs: 0 }) }),
+    doStream: async () => ({
+      stream: simulateReadableStream({
+        chunks: [{ type: 'stream-start', warnings: [] }, ...(answers[next++] ?? [])],
+        chunkDelayInMs: 0,
+        initialDelayInMs: 0,
+      }),
+    }),
   })
 }
 
@@ -41,7 +59,16 @@ const scenes = async (scene: ModelScene): Promise<{ readonly model: Model }> => 
   if (scene === 'hangs')
     return {
       model: aiSdkModel(
-        new MockLanguageModelV4({ doStream: async () => ({ stream: new ReadableStream<Streamed>({ start: (controller) => text('Hello, ').slice(0, 2).forEach((part) => controller.enqueue(part)) }) }) }),
+        new MockLanguageModelV4({
+          doStream: async () => ({
+            stream: new ReadableStream<Streamed>({
+              start: (controller) =>
+                text('Hello, ')
+                  .slice(0, 2)
+                  .forEach((part) => controller.enqueue(part)),
+            }),
+          }),
+        }),
       ),
     }
   const said = scene === 'calls' ? calls : scene === 'cut' ? hello.slice(0, 3) : hello
@@ -54,15 +81,24 @@ const start = (): Settled<View<Message>> => {
   return found.right
 }
 
-const read = tool({ name: 'read', parameters: { type: 'object', properties: { path: { type: 'string' } } }, run: (input) => JSON.stringify(input) })
+const read = tool({
+  name: 'read',
+  parameters: { type: 'object', properties: { path: { type: 'string' } } },
+  run: (input) => JSON.stringify(input),
+})
 
 describe('the AI SDK', () => {
   for (const { name, run: work } of modelContract('ai sdk', scenes)) it(name, work)
 
   it('streams, runs tools, and gives the model of the SDK what it said back, signature included', async () => {
     const inner = speaking([...reasoning, ...calls], hello)
-    const ended = await runToEnd({ model: aiSdkModel(inner), view: start(), tools: [read], parameters: { temperature: 0.5 } })
-    if (isLeft(ended)) throw new Error(runFaultText(ended.left))
+    const ended = await run({
+      model: aiSdkModel(inner),
+      view: start(),
+      tools: [read],
+      parameters: { temperature: 0.5 },
+    }).result()()
+    if (isLeft(ended)) throw new Error(faultMessage(ended.left))
     expect(ended.right).toMatchObject({ stopReason: 'end_turn', usage: { input: 18, output: 8, cacheRead: 16 } })
     expect(ended.right.messages[1]?.content).toMatchObject([
       { type: 'reasoning', text: 'Look first.' },
@@ -76,25 +112,49 @@ describe('the AI SDK', () => {
       tools: [{ name: 'read', inputSchema: { type: 'object' } }],
       prompt: [
         { role: 'user' },
-        { role: 'assistant', content: [{ type: 'reasoning', text: 'Look first.', providerOptions: { anthropic: { signature: 'sig' } } }, { type: 'text' }, { type: 'tool-call', toolCallId: 'c1', input: { path: 'a' } }, { type: 'tool-call', input: {} }] },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'reasoning', text: 'Look first.', providerOptions: { anthropic: { signature: 'sig' } } },
+            { type: 'text' },
+            { type: 'tool-call', toolCallId: 'c1', input: { path: 'a' } },
+            { type: 'tool-call', input: {} },
+          ],
+        },
         { role: 'tool', content: [{ toolCallId: 'c1', toolName: 'read' }, { toolCallId: 'c2' }] },
       ],
     })
   })
 
   it('runs the tools itself, also where the SDK finds the arguments wrong', async () => {
-    const ended = await runToEnd({ model: aiSdkModel(speaking([...call('c1', '{"path": '), finish('tool-calls')], hello)), view: start(), tools: [read] })
-    if (isLeft(ended)) throw new Error(runFaultText(ended.left))
-    expect(ended.right.messages.slice(1, 3)).toMatchObject([{ content: [{ arguments: '{"path": ' }] }, { content: [{ isError: true, content: [{ text: expect.stringMatching(/^The arguments are not valid JSON/) as unknown }] }] }])
+    const ended = await run({
+      model: aiSdkModel(speaking([...call('c1', '{"path": '), finish('tool-calls')], hello)),
+      view: start(),
+      tools: [read],
+    }).result()()
+    if (isLeft(ended)) throw new Error(faultMessage(ended.left))
+    expect(ended.right.messages.slice(1, 3)).toMatchObject([
+      { content: [{ arguments: '{"path": ' }] },
+      {
+        content: [
+          { isError: true, content: [{ text: expect.stringMatching(/^The arguments are not valid JSON/) as unknown }] },
+        ],
+      },
+    ])
     expect(ended.right.stopReason).toBe('end_turn')
   })
 
   it('an error in the stream is a fault; an interrupt keeps what was said', async () => {
-    const failed = await runToEnd({ model: aiSdkModel(speaking([...text('so').slice(0, 2), { type: 'error', error: new Error('overloaded') }])), view: start() })
-    expect(isLeft(failed) && runFaultText(failed.left)).toContain('overloaded')
+    const failed = await run({
+      model: aiSdkModel(speaking([...text('so').slice(0, 2), { type: 'error', error: new Error('overloaded') }])),
+      view: start(),
+    }).result()()
+    expect(isLeft(failed) && faultMessage(failed.left)).toContain('overloaded')
     const stream = run({ model: (await scenes('hangs')).model, view: start() })
-    for await (const event of stream) if (event.type === 'model_event' && event.event.type === 'text_delta') stream.interrupt({ behavior: 'savePartial' })
-    const ended = await stream.result()
+    for await (const event of stream)
+      if (event.type === 'model_event' && event.event.type === 'text_delta')
+        stream.interrupt({ behavior: 'savePartial' })
+    const ended = await stream.result()()
     expect(isRight(ended) && ended.right.messages[1]?.content).toEqual([{ type: 'text', text: 'Hello, ' }])
   })
 })

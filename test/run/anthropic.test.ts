@@ -2,9 +2,21 @@ import { Anthropic } from '@anthropic-ai/sdk'
 import { readdirSync } from 'node:fs'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { afterEach, describe, expect, it } from 'vitest'
-import { assistant, createHistory, settle, system, textOf, toolCall, user, type Message, type Settled, type View } from 'indelible'
-import { decodeResponse } from 'indelible/message/anthropic'
-import { run, runFaultText, runToEnd, tool, type ModelEvent, type RunOptions } from 'indelible/run'
+import {
+  faultMessage,
+  assistant,
+  createHistory,
+  settle,
+  system,
+  textOf,
+  toolCall,
+  user,
+  type Message,
+  type Settled,
+  type View,
+} from 'indelible'
+import { decodeResponse } from 'indelible/codecs/anthropic'
+import { run, tool, type ModelEvent, type RunOptions } from 'indelible/run'
 import { anthropicModel, type AnthropicOptions } from 'indelible/run/anthropic'
 import { itShared, readShared, shared } from '../shared.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from './provider-server.ts'
@@ -16,7 +28,10 @@ const client = async (reply: (request: Request) => Reply): Promise<Anthropic> =>
   server = await providerServer(reply)
   return new Anthropic({ apiKey: 'k', baseURL: server.url, maxRetries: 0, logLevel: 'off' })
 }
-const model = async (reply: (request: Request) => Reply, options: Partial<AnthropicOptions> = {}): Promise<ReturnType<typeof anthropicModel>> => anthropicModel(await client(reply), { model: 'claude-x', ...options })
+const model = async (
+  reply: (request: Request) => Reply,
+  options: Partial<AnthropicOptions> = {},
+): Promise<ReturnType<typeof anthropicModel>> => anthropicModel(await client(reply), { model: 'claude-x', ...options })
 
 const view = (messages: readonly Message[]): Settled<View<Message>> => {
   const found = settle(createHistory<Message>({ from: messages }).view())
@@ -24,47 +39,109 @@ const view = (messages: readonly Message[]): Settled<View<Message>> => {
   return found.right
 }
 
-const start = { type: 'message_start', message: { id: 'msg_1', type: 'message', role: 'assistant', model: 'claude-x-1', content: [], stop_reason: null, usage: { input_tokens: 3, cache_read_input_tokens: 90, cache_creation_input_tokens: 7, output_tokens: 1 } } }
+const start = {
+  type: 'message_start',
+  message: {
+    id: 'msg_1',
+    type: 'message',
+    role: 'assistant',
+    model: 'claude-x-1',
+    content: [],
+    stop_reason: null,
+    usage: { input_tokens: 3, cache_read_input_tokens: 90, cache_creation_input_tokens: 7, output_tokens: 1 },
+  },
+}
 const block = (index: number, content: object, ...deltas: readonly object[]): readonly object[] => [
   { type: 'content_block_start', index, content_block: content },
   ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
   { type: 'content_block_stop', index },
 ]
-const stop = (reason: string): readonly object[] => [{ type: 'message_delta', delta: { stop_reason: reason, stop_sequence: null }, usage: { output_tokens: 12 } }, { type: 'message_stop' }]
+const stop = (reason: string): readonly object[] => [
+  { type: 'message_delta', delta: { stop_reason: reason, stop_sequence: null }, usage: { output_tokens: 12 } },
+  { type: 'message_stop' },
+]
 const lines = (...events: readonly object[]): readonly string[] => events.map((event) => JSON.stringify(event))
 
 const calling = lines(
   start,
   { type: 'ping' },
-  ...block(0, { type: 'thinking', thinking: '', signature: '' }, { type: 'thinking_delta', thinking: 'Look ' }, { type: 'thinking_delta', thinking: 'first.' }, { type: 'signature_delta', signature: 'c2ln' }),
-  ...block(1, { type: 'text', text: '' }, { type: 'text_delta', text: 'Let me ' }, { type: 'text_delta', text: 'see. 🙂' }),
-  ...block(2, { type: 'tool_use', id: 'toolu_1', name: 'read', input: {} }, { type: 'input_json_delta', partial_json: '' }, { type: 'input_json_delta', partial_json: '{"path"' }, { type: 'input_json_delta', partial_json: ':"a"}' }),
+  ...block(
+    0,
+    { type: 'thinking', thinking: '', signature: '' },
+    { type: 'thinking_delta', thinking: 'Look ' },
+    { type: 'thinking_delta', thinking: 'first.' },
+    { type: 'signature_delta', signature: 'c2ln' },
+  ),
+  ...block(
+    1,
+    { type: 'text', text: '' },
+    { type: 'text_delta', text: 'Let me ' },
+    { type: 'text_delta', text: 'see. 🙂' },
+  ),
+  ...block(
+    2,
+    { type: 'tool_use', id: 'toolu_1', name: 'read', input: {} },
+    { type: 'input_json_delta', partial_json: '' },
+    { type: 'input_json_delta', partial_json: '{"path"' },
+    { type: 'input_json_delta', partial_json: ':"a"}' },
+  ),
   ...block(3, { type: 'tool_use', id: 'toolu_2', name: 'read', input: {} }),
   ...stop('tool_use'),
 )
-const saying = lines(start, ...block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'Done.' }), ...stop('end_turn'))
+const saying = lines(
+  start,
+  ...block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'Done.' }),
+  ...stop('end_turn'),
+)
 
-const read = tool({ name: 'read', description: 'Read.', parameters: { properties: { path: { type: 'string' } } }, run: (input) => JSON.stringify(input) })
+const read = tool({
+  name: 'read',
+  description: 'Read.',
+  parameters: { properties: { path: { type: 'string' } } },
+  run: (input) => JSON.stringify(input),
+})
 
 const end = async (options: Omit<RunOptions, 'view'>): Promise<string> => {
-  const ended = await runToEnd({ view: view([user('u')]), ...options })
-  return isLeft(ended) ? runFaultText(ended.left) : ended.right.stopReason
+  const ended = await run({ view: view([user('u')]), ...options }).result()()
+  return isLeft(ended) ? faultMessage(ended.left) : ended.right.stopReason
 }
 
 describe('anthropic', () => {
   it('streams an answer, sends results together, and marks where the cache is to be written', async () => {
     const replies = [calling, saying]
-    const stream = run({ model: await model(() => ({ events: replies.shift() ?? [], pieces: 13 })), view: view([system('s'), user('u')]), tools: [read], parameters: { max_tokens: 100, tools: [{ type: 'web_search_20250305', name: 'web_search' }] } })
+    const stream = run({
+      model: await model(() => ({ events: replies.shift() ?? [], pieces: 13 })),
+      view: view([system('s'), user('u')]),
+      tools: [read],
+      parameters: { max_tokens: 100, tools: [{ type: 'web_search_20250305', name: 'web_search' }] },
+    })
     const told: ModelEvent[] = []
     for await (const event of stream) if (event.type === 'model_event') told.push(event.event)
-    const ended = await stream.result()
-    if (isLeft(ended)) throw new Error(runFaultText(ended.left))
+    const ended = await stream.result()()
+    if (isLeft(ended)) throw new Error(faultMessage(ended.left))
     expect(ended.right.messages.slice(2)).toMatchObject([
-      { role: 'assistant', content: [{ type: 'reasoning', text: 'Look first.', signature: 'c2ln' }, { type: 'text', text: 'Let me see. 🙂' }, toolCall('toolu_1', 'read', '{"path":"a"}'), toolCall('toolu_2', 'read', '{}')] },
-      { role: 'tool', content: [{ callId: 'toolu_1', content: [{ text: '{"path":"a"}' }] }, { callId: 'toolu_2', content: [{ text: '{}' }] }] },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'reasoning', text: 'Look first.', signature: 'c2ln' },
+          { type: 'text', text: 'Let me see. 🙂' },
+          toolCall('toolu_1', 'read', '{"path":"a"}'),
+          toolCall('toolu_2', 'read', '{}'),
+        ],
+      },
+      {
+        role: 'tool',
+        content: [
+          { callId: 'toolu_1', content: [{ text: '{"path":"a"}' }] },
+          { callId: 'toolu_2', content: [{ text: '{}' }] },
+        ],
+      },
       assistant('Done.'),
     ])
-    expect(ended.right).toMatchObject({ stopReason: 'end_turn', usage: { input: 200, output: 24, cacheRead: 180, cacheWrite: 14 } })
+    expect(ended.right).toMatchObject({
+      stopReason: 'end_turn',
+      usage: { input: 200, output: 24, cacheRead: 180, cacheWrite: 14 },
+    })
     expect(told.map((event) => `${event.type} ${'index' in event ? event.index : ''} ${'text' in event ? event.text : ''}`.trim())).toEqual([
       'block_start 0', 'reasoning_delta 0 Look', 'reasoning_delta 0 first.', 'signature_delta 0 c2ln', 'block_end 0',
       'block_start 1', 'text_delta 1 Let me', 'text_delta 1 see. 🙂', 'block_end 1',
@@ -73,21 +150,51 @@ describe('anthropic', () => {
       'block_start 0', 'text_delta 0 Done.', 'block_end 0', 'finish',
     ]) // prettier-ignore
     const cache_control = { type: 'ephemeral' }
-    expect(server?.requests[0]?.body).toMatchObject({ max_tokens: 100, system: [{ type: 'text', text: 's', cache_control }], messages: [{ role: 'user', content: [{ type: 'text', text: 'u', cache_control }] }] })
+    expect(server?.requests[0]?.body).toMatchObject({
+      max_tokens: 100,
+      system: [{ type: 'text', text: 's', cache_control }],
+      messages: [{ role: 'user', content: [{ type: 'text', text: 'u', cache_control }] }],
+    })
     expect(server?.requests[1]?.body).toMatchObject({
       tools: [{ name: 'web_search' }, { name: 'read', description: 'Read.', input_schema: { type: 'object' } }],
       messages: [
         { role: 'user', content: [{ text: 'u', cache_control }] },
-        { role: 'assistant', content: [{ type: 'thinking', thinking: 'Look first.', signature: 'c2ln' }, { type: 'text' }, { type: 'tool_use', input: { path: 'a' } }, { type: 'tool_use', input: {} }] },
-        { role: 'user', content: [{ type: 'tool_result', tool_use_id: 'toolu_1' }, { type: 'tool_result', tool_use_id: 'toolu_2', cache_control }] },
+        {
+          role: 'assistant',
+          content: [
+            { type: 'thinking', thinking: 'Look first.', signature: 'c2ln' },
+            { type: 'text' },
+            { type: 'tool_use', input: { path: 'a' } },
+            { type: 'tool_use', input: {} },
+          ],
+        },
+        {
+          role: 'user',
+          content: [
+            { type: 'tool_result', tool_use_id: 'toolu_1' },
+            { type: 'tool_result', tool_use_id: 'toolu_2', cache_control },
+          ],
+        },
       ],
     })
     expect(JSON.stringify(ended.right.messages)).not.toContain('cache_control')
   })
 
   it('leaves marks of the record as they are, and places none where none are wanted', async () => {
-    const own: Message = { role: 'user', content: [{ type: 'text', text: 'u', meta: { anthropic: { fields: { cache_control: { type: 'ephemeral', ttl: '1h' } } } } }, { type: 'text', text: 'v' }] }
-    expect(await end({ model: await model(() => ({ events: saying })), view: view([own]) } as RunOptions)).toBe('end_turn')
+    const own: Message = {
+      role: 'user',
+      content: [
+        {
+          type: 'text',
+          text: 'u',
+          meta: { anthropic: { fields: { cache_control: { type: 'ephemeral', ttl: '1h' } } } },
+        },
+        { type: 'text', text: 'v' },
+      ],
+    }
+    expect(await end({ model: await model(() => ({ events: saying })), view: view([own]) } as RunOptions)).toBe(
+      'end_turn',
+    )
     expect(JSON.stringify(server?.requests[0]?.body).match(/cache_control/g)).toHaveLength(1)
     await server?.close()
     expect(await end({ model: await model(() => ({ events: saying }), { cache: false }) })).toBe('end_turn')
@@ -95,54 +202,123 @@ describe('anthropic', () => {
   })
 
   it('a call that is cut off at the limit is left out, a pause is gone on from, a refusal is an end', async () => {
-    const cut = lines(start, ...block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'so' }), ...block(1, { type: 'tool_use', id: 't', name: 'read', input: {} }, { type: 'input_json_delta', partial_json: '{"pa' }), ...stop('max_tokens'))
-    const limited = await runToEnd({ model: await model(() => ({ events: cut })), view: view([user('u')]), tools: [read] })
-    expect(isRight(limited) && [limited.right.stopReason, limited.right.messages[1]?.content]).toMatchObject(['max_tokens', [{ type: 'text', text: 'so' }]])
+    const cut = lines(
+      start,
+      ...block(0, { type: 'text', text: '' }, { type: 'text_delta', text: 'so' }),
+      ...block(
+        1,
+        { type: 'tool_use', id: 't', name: 'read', input: {} },
+        { type: 'input_json_delta', partial_json: '{"pa' },
+      ),
+      ...stop('max_tokens'),
+    )
+    const limited = await run({
+      model: await model(() => ({ events: cut })),
+      view: view([user('u')]),
+      tools: [read],
+    }).result()()
+    expect(isRight(limited) && [limited.right.stopReason, limited.right.messages[1]?.content]).toMatchObject([
+      'max_tokens',
+      [{ type: 'text', text: 'so' }],
+    ])
     await server?.close()
-    const replies = [lines(start, ...block(0, { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} }, { type: 'input_json_delta', partial_json: '{"query":"x"}' }), ...stop('pause_turn')), saying]
-    const paused = await runToEnd({ model: await model(() => ({ events: replies.shift() ?? [] })), view: view([user('u')]) })
-    expect(isRight(paused) && paused.right.messages.slice(1).map(({ content }) => content[0])).toMatchObject([{ type: 'provider', raw: { type: 'server_tool_use', input: { query: 'x' } } }, { type: 'text' }])
+    const replies = [
+      lines(
+        start,
+        ...block(
+          0,
+          { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} },
+          { type: 'input_json_delta', partial_json: '{"query":"x"}' },
+        ),
+        ...stop('pause_turn'),
+      ),
+      saying,
+    ]
+    const paused = await run({
+      model: await model(() => ({ events: replies.shift() ?? [] })),
+      view: view([user('u')]),
+    }).result()()
+    expect(isRight(paused) && paused.right.messages.slice(1).map(({ content }) => content[0])).toMatchObject([
+      { type: 'provider', raw: { type: 'server_tool_use', input: { query: 'x' } } },
+      { type: 'text' },
+    ])
     await server?.close()
     expect(await end({ model: await model(() => ({ events: lines(start, ...stop('refusal')) })) })).toBe('end_turn')
   })
 
   it('an error in the stream, a block from nowhere and an early end are faults', async () => {
     const said: string[] = []
-    for (const last of [{ type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } }, { type: 'content_block_delta', index: 7, delta: { type: 'text_delta', text: 'x' } }, { type: 'ping' }]) {
+    for (const last of [
+      { type: 'error', error: { type: 'overloaded_error', message: 'Overloaded' } },
+      { type: 'content_block_delta', index: 7, delta: { type: 'text_delta', text: 'x' } },
+      { type: 'ping' },
+    ]) {
       said.push(await end({ model: await model(() => ({ events: [...calling.slice(0, 10), ...lines(last)] })) }))
       await server?.close()
     }
-    expect(said).toEqual([expect.stringContaining('Overloaded'), expect.stringContaining('a block that never began (7)'), expect.stringContaining('ended before it was whole')])
+    expect(said).toEqual([
+      expect.stringContaining('Overloaded'),
+      expect.stringContaining('a block that never began (7)'),
+      expect.stringContaining('ended before it was whole'),
+    ])
   })
 
   it('an interrupt keeps the thinking that was whole and the text so far', async () => {
-    const stream = run({ model: await model(() => ({ events: calling, pieces: 150, pause: 2 })), view: view([user('u')]) })
-    for await (const event of stream) if (event.type === 'model_event' && event.event.type === 'text_delta') stream.interrupt({ behavior: 'savePartial' })
-    const ended = await stream.result()
+    const stream = run({
+      model: await model(() => ({ events: calling, pieces: 150, pause: 2 })),
+      view: view([user('u')]),
+    })
+    for await (const event of stream)
+      if (event.type === 'model_event' && event.event.type === 'text_delta')
+        stream.interrupt({ behavior: 'savePartial' })
+    const ended = await stream.result()()
     const partial = isRight(ended) ? ended.right.messages[1] : undefined
     expect([partial?.content[0]?.type, partial === undefined ? '' : textOf(partial)]).toEqual(['reasoning', 'Let me '])
   })
 
-  itShared('decodes every recorded stream to what the provider\'s own client makes of it', async () => {
+  itShared("decodes every recorded stream to what the provider's own client makes of it", async () => {
     const names = readdirSync(shared('wire/anthropic-messages')).filter((name) => name.endsWith('.chunks.txt'))
     expect(names.length).toBeGreaterThan(20)
     for (const name of names) {
-      const all = readShared(`wire/anthropic-messages/${name}`).split('\n').filter((line) => line.trim() !== '')
+      const all = readShared(`wire/anthropic-messages/${name}`)
+        .split('\n')
+        .filter((line) => line.trim() !== '')
       const events = all.slice(0, all.findIndex((line) => line.includes('"message_stop"')) + 1) // some hold two answers
       const connected = await client(() => ({ events, pieces: 4096 }))
-      const ended = await runToEnd({ model: anthropicModel(connected, { model: 'claude-x' }), view: view([user('u')]), limits: { maxSteps: 1 } })
-      if (isLeft(ended)) throw new Error(`${name}: ${runFaultText(ended.left)}`)
+      const ended = await run({
+        model: anthropicModel(connected, { model: 'claude-x' }),
+        view: view([user('u')]),
+        limits: { maxSteps: 1 },
+      }).result()()
+      if (isLeft(ended)) throw new Error(`${name}: ${faultMessage(ended.left)}`)
       // The beta client: the other one knows no input but that of `tool_use` and `server_tool_use`. It refuses a second
       // `message_start`; ours takes the answer that it begins.
       if (!name.includes('message-start')) {
-        const final = await connected.beta.messages.stream({ model: 'claude-x', max_tokens: 1, messages: [{ role: 'user', content: 'u' }] }).finalMessage()
-        const judged = decodeResponse({ role: 'assistant', content: JSON.parse(JSON.stringify(final.content)) as unknown })
-        expect([name, isRight(judged) && judged.right.messages[0]?.content]).toEqual([name, ended.right.response?.content])
+        const final = await connected.beta.messages
+          .stream({ model: 'claude-x', max_tokens: 1, messages: [{ role: 'user', content: 'u' }] })
+          .finalMessage()
+        const judged = decodeResponse({
+          role: 'assistant',
+          content: JSON.parse(JSON.stringify(final.content)) as unknown,
+        })
+        expect([name, isRight(judged) && judged.right.messages[0]?.content]).toEqual([
+          name,
+          ended.right.response?.content,
+        ])
       }
       await server?.close()
     }
-    const spliced = readShared('wire/anthropic-messages/spliced-message-start.chunks.txt').split('\n').filter((line) => line.trim() !== '')
-    const ended = await runToEnd({ model: await model(() => ({ events: spliced })), view: view([user('u')]), limits: { maxSteps: 1 } })
-    expect(isRight(ended) && ended.right.response?.content).toMatchObject([{ type: 'reasoning', signature: 'sig-second' }, { type: 'tool_call', id: 'toolu_second', arguments: '{"value":"Sparkle Day"}' }])
+    const spliced = readShared('wire/anthropic-messages/spliced-message-start.chunks.txt')
+      .split('\n')
+      .filter((line) => line.trim() !== '')
+    const ended = await run({
+      model: await model(() => ({ events: spliced })),
+      view: view([user('u')]),
+      limits: { maxSteps: 1 },
+    }).result()()
+    expect(isRight(ended) && ended.right.response?.content).toMatchObject([
+      { type: 'reasoning', signature: 'sig-second' },
+      { type: 'tool_call', id: 'toolu_second', arguments: '{"value":"Sparkle Day"}' },
+    ])
   })
 })

@@ -16,25 +16,57 @@ interface Words {
 }
 
 const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 }
-const chunk = (delta: object, finish_reason: string | null = null): object => ({ id: 'x', object: 'chat.completion.chunk', created: 1, model: 'm', choices: [{ index: 0, delta, finish_reason }], ...(finish_reason !== null && { usage }) })
+const chunk = (delta: object, finish_reason: string | null = null): object => ({
+  id: 'x',
+  object: 'chat.completion.chunk',
+  created: 1,
+  model: 'm',
+  choices: [{ index: 0, delta, finish_reason }],
+  ...(finish_reason !== null && { usage }),
+})
 const chat: Words = {
   text: [chunk({ role: 'assistant', content: 'Hello, ' }), chunk({ content: 'world.' }), chunk({}, 'stop')],
   calls: [
     chunk({ role: 'assistant', content: 'Reading.' }),
-    chunk({ tool_calls: [{ index: 0, id: 'c1', type: 'function', function: { name: 'read', arguments: '{"path":' } }] }),
+    chunk({
+      tool_calls: [{ index: 0, id: 'c1', type: 'function', function: { name: 'read', arguments: '{"path":' } }],
+    }),
     chunk({ tool_calls: [{ index: 0, function: { arguments: '"a"}' } }] }),
     chunk({ tool_calls: [{ index: 1, id: 'c2', type: 'function', function: { name: 'read', arguments: '{}' } }] }),
     chunk({}, 'tool_calls'),
   ],
 }
 
-const said = (text: string): object => ({ id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text, annotations: [] }] })
-const called = (id: string, args: string): object => ({ id: `fc_${id}`, type: 'function_call', call_id: id, name: 'read', arguments: args, status: 'completed' })
+const said = (text: string): object => ({
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
+  content: [{ type: 'output_text', text, annotations: [] }],
+})
+const called = (id: string, args: string): object => ({
+  id: `fc_${id}`,
+  type: 'function_call',
+  call_id: id,
+  name: 'read',
+  arguments: args,
+  status: 'completed',
+})
 const saying = (...pieces: readonly string[]): readonly object[] => [
   { type: 'response.output_item.added', output_index: 0, item: { ...said(''), content: [], status: 'in_progress' } },
-  { type: 'response.content_part.added', output_index: 0, content_index: 0, part: { type: 'output_text', text: '', annotations: [] } },
+  {
+    type: 'response.content_part.added',
+    output_index: 0,
+    content_index: 0,
+    part: { type: 'output_text', text: '', annotations: [] },
+  },
   ...pieces.map((delta) => ({ type: 'response.output_text.delta', output_index: 0, content_index: 0, delta })),
-  { type: 'response.content_part.done', output_index: 0, content_index: 0, part: { type: 'output_text', text: pieces.join(''), annotations: [] } },
+  {
+    type: 'response.content_part.done',
+    output_index: 0,
+    content_index: 0,
+    part: { type: 'output_text', text: pieces.join(''), annotations: [] },
+  },
   { type: 'response.output_item.done', output_index: 0, item: said(pieces.join('')) },
 ]
 const calling = (output_index: number, id: string, args: string): readonly object[] => [
@@ -42,21 +74,49 @@ const calling = (output_index: number, id: string, args: string): readonly objec
   { type: 'response.function_call_arguments.delta', output_index, delta: args },
   { type: 'response.output_item.done', output_index, item: called(id, args) },
 ]
-const completed = (...output: readonly object[]): object => ({ type: 'response.completed', response: { id: 'r', status: 'completed', model: 'm', output, usage: { input_tokens: 1, output_tokens: 1 } } })
+const completed = (...output: readonly object[]): object => ({
+  type: 'response.completed',
+  response: { id: 'r', status: 'completed', model: 'm', output, usage: { input_tokens: 1, output_tokens: 1 } },
+})
 const responses: Words = {
   text: [...saying('Hello, ', 'world.'), completed(said('Hello, world.'))],
-  calls: [...saying('Reading.'), ...calling(1, 'c1', '{"path":"a"}'), ...calling(2, 'c2', '{}'), completed(said('Reading.'), called('c1', '{"path":"a"}'), called('c2', '{}'))],
+  calls: [
+    ...saying('Reading.'),
+    ...calling(1, 'c1', '{"path":"a"}'),
+    ...calling(2, 'c2', '{}'),
+    completed(said('Reading.'), called('c1', '{"path":"a"}'), called('c2', '{}')),
+  ],
 }
 
-const start = { type: 'message_start', message: { id: 'msg', type: 'message', role: 'assistant', model: 'm', content: [], stop_reason: null, usage: { input_tokens: 1, output_tokens: 1 } } }
+const start = {
+  type: 'message_start',
+  message: {
+    id: 'msg',
+    type: 'message',
+    role: 'assistant',
+    model: 'm',
+    content: [],
+    stop_reason: null,
+    usage: { input_tokens: 1, output_tokens: 1 },
+  },
+}
 const block = (index: number, content: object, ...deltas: readonly object[]): readonly object[] => [
   { type: 'content_block_start', index, content_block: content },
   ...deltas.map((delta) => ({ type: 'content_block_delta', index, delta })),
   { type: 'content_block_stop', index },
 ]
-const text = (...pieces: readonly string[]): readonly object[] => block(0, { type: 'text', text: '' }, ...pieces.map((piece) => ({ type: 'text_delta', text: piece })))
-const use = (index: number, id: string, ...pieces: readonly string[]): readonly object[] => block(index, { type: 'tool_use', id, name: 'read', input: {} }, ...pieces.map((partial_json) => ({ type: 'input_json_delta', partial_json })))
-const stop = (stop_reason: string): readonly object[] => [{ type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 2 } }, { type: 'message_stop' }]
+const text = (...pieces: readonly string[]): readonly object[] =>
+  block(0, { type: 'text', text: '' }, ...pieces.map((piece) => ({ type: 'text_delta', text: piece })))
+const use = (index: number, id: string, ...pieces: readonly string[]): readonly object[] =>
+  block(
+    index,
+    { type: 'tool_use', id, name: 'read', input: {} },
+    ...pieces.map((partial_json) => ({ type: 'input_json_delta', partial_json })),
+  )
+const stop = (stop_reason: string): readonly object[] => [
+  { type: 'message_delta', delta: { stop_reason, stop_sequence: null }, usage: { output_tokens: 2 } },
+  { type: 'message_stop' },
+]
 const messages: Words = {
   text: [start, ...text('Hello, ', 'world.'), ...stop('end_turn')],
   calls: [start, ...text('Reading.'), ...use(1, 'c1', '{"path":', '"a"}'), ...use(2, 'c2'), ...stop('tool_use')],
@@ -99,9 +159,20 @@ const scripted = async (scene: ModelScene): Promise<ModelPlace> => {
 
 describe('the model contract', () => {
   const suites = [
-    modelContract('openai chat', withProvider(chat, (url) => openaiChatModel(new OpenAI({ ...quiet, baseURL: `${url}/v1` }), { model: 'm' }))),
-    modelContract('openai responses', withProvider(responses, (url) => openaiResponsesModel(new OpenAI({ ...quiet, baseURL: `${url}/v1` }), { model: 'm' }))),
-    modelContract('anthropic', withProvider(messages, (url) => anthropicModel(new Anthropic({ ...quiet, baseURL: url }), { model: 'm' }))),
+    modelContract(
+      'openai chat',
+      withProvider(chat, (url) => openaiChatModel(new OpenAI({ ...quiet, baseURL: `${url}/v1` }), { model: 'm' })),
+    ),
+    modelContract(
+      'openai responses',
+      withProvider(responses, (url) =>
+        openaiResponsesModel(new OpenAI({ ...quiet, baseURL: `${url}/v1` }), { model: 'm' }),
+      ),
+    ),
+    modelContract(
+      'anthropic',
+      withProvider(messages, (url) => anthropicModel(new Anthropic({ ...quiet, baseURL: url }), { model: 'm' })),
+    ),
     modelContract('scripted', scripted).filter(({ name }) => !name.includes('hangs')),
   ]
   for (const { name, run } of suites.flat()) it(name, run)
@@ -115,7 +186,8 @@ describe('the model contract', () => {
       },
     }
     const failed: string[] = []
-    for (const { name, run } of modelContract('wrong', async () => ({ model: wrong }))) await run().catch(() => failed.push(name.slice(7)))
+    for (const { name, run } of modelContract('wrong', async () => ({ model: wrong })))
+      await run().catch(() => failed.push(name.slice(7)))
     // It has no calls, so it also has none whose results it would refuse.
     const all = modelContract('wrong', async () => ({ model: wrong })).map(({ name }) => name.slice(7))
     expect(failed).toEqual(all.filter((title) => title !== 'an answer with its results goes back into a request'))

@@ -1,6 +1,7 @@
+import { faultMessage } from 'indelible'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { modelFor, runFaultText, scriptedModel, type ModelConfig, type ModelRegistry } from 'indelible/run'
+import { modelFor, scriptedModel, type ModelConfig, type ModelRegistry } from 'indelible/run'
 import { anthropicCompatibleProvider, anthropicProvider } from 'indelible/run/anthropic'
 import { openaiCompatibleProvider, openaiProvider, openaiResponsesCompatibleProvider } from 'indelible/run/openai'
 
@@ -13,7 +14,7 @@ const registry: ModelRegistry = {
 
 const said = (config: ModelConfig, from: ModelRegistry = registry): string => {
   const found = modelFor(config, from)
-  return isLeft(found) ? `${found.left._tag}: ${runFaultText(found.left)}` : found.right.name
+  return isLeft(found) ? `${found.left._tag}: ${faultMessage(found.left)}` : found.right.name
 }
 
 describe('modelFor', () => {
@@ -21,15 +22,30 @@ describe('modelFor', () => {
     expect(said({ name: 'claude-opus-5' })).toBe('claude-opus-5')
     expect(said({ name: 'qwen3', type: 'openai_compatible' })).toBe('qwen3')
     expect(said({ name: 'x', type: 'openai_responses_compatible' })).toBe('x')
-    expect(said({ name: 'x', type: 'anthropic_compatible' }, { anthropic_compatible: anthropicCompatibleProvider({ apiKey: '', baseURL: 'http://127.0.0.1:1' }) })).toBe('x')
+    expect(
+      said(
+        { name: 'x', type: 'anthropic_compatible' },
+        { anthropic_compatible: anthropicCompatibleProvider({ apiKey: '', baseURL: 'http://127.0.0.1:1' }) },
+      ),
+    ).toBe('x')
     expect(said({ name: 'gpt-5' }, { openai: { apiKey: 'k', model: () => scriptedModel([]) } })).toBe('scripted')
   })
   it('has four faults, each with what to do', () => {
-    expect(said({})).toBe('UnspecifiedModel: no model was named; name one of a configured provider: openai, openai_compatible, openai_responses_compatible, anthropic')
-    expect(said({ name: '' }, {})).toBe('UnspecifiedModel: no model was named; configure a provider and name one of its models')
-    expect(said({ name: 'qwen3' })).toBe('UnknownModelType: whose model "qwen3" is can\'t be told by its name; say its type: openai, openai_compatible, openai_responses_compatible, anthropic, anthropic_compatible')
-    expect(said({ name: 'x', type: 'toString' })).toMatch(/^UnknownModelType: there is no model type "toString"; expected one of openai,/)
-    expect(said({ name: 'x', type: 'anthropic_compatible' })).toBe('UnconfiguredModel: x needs the provider anthropic_compatible, which is not configured (configured: openai, openai_compatible, openai_responses_compatible, anthropic); add it to the registry')
+    expect(said({})).toBe(
+      'UnspecifiedModel: no model was named; name one of a configured provider: openai, openai_compatible, openai_responses_compatible, anthropic',
+    )
+    expect(said({ name: '' }, {})).toBe(
+      'UnspecifiedModel: no model was named; configure a provider and name one of its models',
+    )
+    expect(said({ name: 'qwen3' })).toBe(
+      'UnknownModelType: whose model "qwen3" is can\'t be told by its name; say its type: openai, openai_compatible, openai_responses_compatible, anthropic, anthropic_compatible',
+    )
+    expect(said({ name: 'x', type: 'toString' })).toMatch(
+      /^UnknownModelType: there is no model type "toString"; expected one of openai,/,
+    )
+    expect(said({ name: 'x', type: 'anthropic_compatible' })).toBe(
+      'UnconfiguredModel: x needs the provider anthropic_compatible, which is not configured (configured: openai, openai_compatible, openai_responses_compatible, anthropic); add it to the registry',
+    )
     expect(said({ name: 'gpt-5' })).toBe('MissingKey: gpt-5 needs a key of openai; set OPENAI_API_KEY')
   })
 })

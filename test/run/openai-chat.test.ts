@@ -1,9 +1,24 @@
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { OpenAI } from 'openai'
 import { afterEach, describe, expect, it } from 'vitest'
-import { assistant, createHistory, mend, settle, system, textOf, toolCall, toolCallsOf, toolResult, user, type Message, type Settled, type View } from 'indelible'
-import { openaiChat } from 'indelible/message/openai-chat'
-import { run, runFaultText, runToEnd, tool, type ModelEvent } from 'indelible/run'
+import {
+  faultMessage,
+  assistant,
+  createHistory,
+  mend,
+  settle,
+  system,
+  textOf,
+  toolCall,
+  toolCallsOf,
+  toolResult,
+  user,
+  type Message,
+  type Settled,
+  type View,
+} from 'indelible'
+import { openaiChat } from 'indelible/codecs/openai-chat'
+import { run, tool, type ModelEvent } from 'indelible/run'
 import { openaiChatModel } from 'indelible/run/openai'
 import { itShared, readShared } from '../shared.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from './provider-server.ts'
@@ -11,9 +26,15 @@ import { providerServer, type ProviderServer, type Reply, type Request } from '.
 let server: ProviderServer | undefined
 afterEach(() => server?.close())
 
-const model = async (reply: (request: Request) => Reply, options: { readonly maxRetries?: number } = {}): Promise<ReturnType<typeof openaiChatModel>> => {
+const model = async (
+  reply: (request: Request) => Reply,
+  options: { readonly maxRetries?: number } = {},
+): Promise<ReturnType<typeof openaiChatModel>> => {
   server = await providerServer(reply)
-  return openaiChatModel(new OpenAI({ apiKey: 'k', baseURL: `${server.url}/v1`, maxRetries: options.maxRetries ?? 0, logLevel: 'off' }), { model: 'gpt-x' })
+  return openaiChatModel(
+    new OpenAI({ apiKey: 'k', baseURL: `${server.url}/v1`, maxRetries: options.maxRetries ?? 0, logLevel: 'off' }),
+    { model: 'gpt-x' },
+  )
 }
 
 const view = (messages: readonly Message[]): Settled<View<Message>> => {
@@ -22,8 +43,22 @@ const view = (messages: readonly Message[]): Settled<View<Message>> => {
   return found.right
 }
 
-const chunk = (delta: unknown, reason: string | null = null): string => JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'gpt-x-1', choices: [{ index: 0, delta, finish_reason: reason }] })
-const usage = JSON.stringify({ id: 'c', object: 'chat.completion.chunk', created: 1, model: 'gpt-x-1', choices: [], usage: { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13, prompt_tokens_details: { cached_tokens: 8 } } })
+const chunk = (delta: unknown, reason: string | null = null): string =>
+  JSON.stringify({
+    id: 'c',
+    object: 'chat.completion.chunk',
+    created: 1,
+    model: 'gpt-x-1',
+    choices: [{ index: 0, delta, finish_reason: reason }],
+  })
+const usage = JSON.stringify({
+  id: 'c',
+  object: 'chat.completion.chunk',
+  created: 1,
+  model: 'gpt-x-1',
+  choices: [],
+  usage: { prompt_tokens: 9, completion_tokens: 4, total_tokens: 13, prompt_tokens_details: { cached_tokens: 8 } },
+})
 
 /** Two calls at once after a word and some reasoning. */
 const calling = [
@@ -41,17 +76,27 @@ const calling = [
 ]
 const saying = [chunk({ role: 'assistant', content: 'Done' }), chunk({ content: '.' }), chunk({}, 'stop'), usage]
 
-const read = tool({ name: 'read', description: 'Read a file.', parameters: { type: 'object' }, run: (input) => `read ${JSON.stringify(input)}` })
+const read = tool({
+  name: 'read',
+  description: 'Read a file.',
+  parameters: { type: 'object' },
+  run: (input) => `read ${JSON.stringify(input)}`,
+})
 
 describe('openai chat', () => {
   it('streams an answer, runs its tools, and sends what the record has in its terms', async () => {
     const replies = [calling, saying]
     const chat = await model(() => ({ events: replies.shift() ?? [], pieces: 7 }))
-    const stream = run({ model: chat, view: view([system('s'), user('u')]), tools: [read], parameters: { temperature: 0 } })
+    const stream = run({
+      model: chat,
+      view: view([system('s'), user('u')]),
+      tools: [read],
+      parameters: { temperature: 0 },
+    })
     const events: ModelEvent[] = []
     for await (const event of stream) if (event.type === 'model_event') events.push(event.event)
-    const ended = await stream.result()
-    if (isLeft(ended)) throw new Error(runFaultText(ended.left))
+    const ended = await stream.result()()
+    if (isLeft(ended)) throw new Error(faultMessage(ended.left))
     expect(ended.right).toMatchObject({ stopReason: 'end_turn', usage: { input: 18, output: 8, cacheRead: 16 } })
     expect(ended.right.steps[0]?.response.model).toBe('gpt-x-1')
     expect(ended.right.messages.slice(2)).toEqual([
@@ -79,7 +124,9 @@ describe('openai chat', () => {
       model: 'gpt-x',
       temperature: 0,
       stream: true,
-      tools: [{ type: 'function', function: { name: 'read', description: 'Read a file.', parameters: { type: 'object' } } }],
+      tools: [
+        { type: 'function', function: { name: 'read', description: 'Read a file.', parameters: { type: 'object' } } },
+      ],
     })
     const encoded = openaiChat.encode(view(ended.right.messages.slice(0, -1)))
     expect(isRight(encoded) && encoded.right.wire).toEqual(server?.requests[1]?.body['messages'])
@@ -91,9 +138,12 @@ describe('openai chat', () => {
       [chunk({ content: 'so' }), chunk({}, 'length')],
     ]
     const chat = await model(() => ({ events: replies.shift() ?? [] }))
-    const refused = await runToEnd({ model: chat, view: view([user('u')]) })
-    expect(isRight(refused) && refused.right.steps[0]?.response).toMatchObject({ reason: 'refusal', message: { content: [{ type: 'refusal', text: 'I will not.' }] } })
-    const cut = await runToEnd({ model: chat, view: view([user('u')]) })
+    const refused = await run({ model: chat, view: view([user('u')]) }).result()()
+    expect(isRight(refused) && refused.right.steps[0]?.response).toMatchObject({
+      reason: 'refusal',
+      message: { content: [{ type: 'refusal', text: 'I will not.' }] },
+    })
+    const cut = await run({ model: chat, view: view([user('u')]) }).result()()
     expect(isRight(cut) && cut.right.stopReason).toBe('max_tokens')
   })
 
@@ -107,7 +157,12 @@ describe('openai chat', () => {
     const outcomes = new Set<string>()
     for (cutAfter of [...boundaries, ...boundaries, ...anywhere]) {
       broken = !broken
-      const ended = await runToEnd({ model: chat, view: view([user('u')]), tools: [read], limits: { maxSteps: 1 } })
+      const ended = await run({
+        model: chat,
+        view: view([user('u')]),
+        tools: [read],
+        limits: { maxSteps: 1 },
+      }).result()()
       outcomes.add(isLeft(ended) ? ended.left._tag : 'whole')
       const { messages } = isLeft(ended) ? ended.left.partial : ended.right
       expect([1, 4]).toContain(messages.length)
@@ -118,41 +173,77 @@ describe('openai chat', () => {
   })
 
   it('a request that is refused is a fault with its status; one too many is tried again by the rules of the client', async () => {
-    const refused = await runToEnd({ model: await model(() => ({ status: 400, body: { error: { message: 'no such parameter', type: 'invalid_request_error' } } })), view: view([user('u')]) })
-    expect(isLeft(refused) && runFaultText(refused.left)).toBe('step 0: gpt-x failed with HTTP 400: 400 no such parameter')
+    const refused = await run({
+      model: await model(() => ({
+        status: 400,
+        body: { error: { message: 'no such parameter', type: 'invalid_request_error' } },
+      })),
+      view: view([user('u')]),
+    }).result()()
+    expect(isLeft(refused) && faultMessage(refused.left)).toBe(
+      'step 0: gpt-x failed with HTTP 400: 400 no such parameter',
+    )
     await server?.close()
-    const replies: Reply[] = [{ status: 429, headers: { 'retry-after-ms': '10' }, body: { error: { message: 'slow down' } } }, { events: saying }]
-    const again = await runToEnd({ model: await model(() => replies.shift() ?? {}, { maxRetries: 2 }), view: view([user('u')]) })
+    const replies: Reply[] = [
+      { status: 429, headers: { 'retry-after-ms': '10' }, body: { error: { message: 'slow down' } } },
+      { events: saying },
+    ]
+    const again = await run({
+      model: await model(() => replies.shift() ?? {}, { maxRetries: 2 }),
+      view: view([user('u')]),
+    }).result()()
     expect(isRight(again) && textOf(again.right.messages[1] as Message)).toBe('Done.')
     expect(server?.requests.length).toBe(2)
   })
 
-  it('a slow loris ends at the step\'s limit, an interrupt keeps what was said', async () => {
+  it("a slow loris ends at the step's limit, an interrupt keeps what was said", async () => {
     const chat = await model(() => ({ events: calling, pieces: 3, pause: 20 }))
-    const slow = await runToEnd({ model: chat, view: view([user('u')]), limits: { stepTimeout: 50 } })
+    const slow = await run({ model: chat, view: view([user('u')]), limits: { stepTimeout: 50 } }).result()()
     expect(isRight(slow) && slow.right.stopReason).toBe('timeout')
     await server?.close()
-    const stream = run({ model: await model(() => ({ events: calling, pieces: 80, pause: 2 })), view: view([user('u')]) })
-    for await (const event of stream) if (event.type === 'model_event' && event.event.type === 'text_delta') stream.interrupt({ behavior: 'saveMarked' })
-    const ended = await stream.result()
-    expect(isRight(ended) && ended.right.messages.slice(1).map((message) => textOf(message))).toEqual(['Let me [interrupted]'])
+    const stream = run({
+      model: await model(() => ({ events: calling, pieces: 80, pause: 2 })),
+      view: view([user('u')]),
+    })
+    for await (const event of stream)
+      if (event.type === 'model_event' && event.event.type === 'text_delta')
+        stream.interrupt({ behavior: 'saveMarked' })
+    const ended = await stream.result()()
+    expect(isRight(ended) && ended.right.messages.slice(1).map((message) => textOf(message))).toEqual([
+      'Let me [interrupted]',
+    ])
   })
 
   it('tells what of the record it can not say', async () => {
     const losses: string[] = []
     server = await providerServer(() => ({ events: saying }))
-    const chat = openaiChatModel(new OpenAI({ apiKey: 'k', baseURL: `${server.url}/v1` }), { model: 'm', name: 'named', onLosses: (found) => losses.push(...found.map(({ reason }) => reason)) })
+    const chat = openaiChatModel(new OpenAI({ apiKey: 'k', baseURL: `${server.url}/v1` }), {
+      model: 'm',
+      name: 'named',
+      onLosses: (found) => losses.push(...found.map(({ reason }) => reason)),
+    })
     const { messages } = mend([assistant(toolCall('c', 'f', '{}')), user('u')])
-    expect(isRight(await runToEnd({ model: chat, view: messages }))).toBe(true)
+    expect(isRight(await run({ model: chat, view: messages }).result()())).toBe(true)
     expect([chat.name, losses]).toEqual(['named', ['chat has no mark for a result that is an error; the text tells']])
   })
 
   itShared('decodes recorded streams to the message that was sent', async () => {
     for (const name of ['openai-text', 'azure-model-router.1']) {
-      const events = readShared(`wire/openai-chat/${name}.chunks.txt`).split('\n').filter((line) => line.trim() !== '')
-      const text = events.map((event) => (JSON.parse(event) as { readonly choices: { readonly delta?: { readonly content?: string } }[] }).choices[0]?.delta?.content ?? '').join('')
-      const ended = await runToEnd({ model: await model(() => ({ events, pieces: 1000 })), view: view([user('u')]) })
-      if (isLeft(ended)) throw new Error(runFaultText(ended.left))
+      const events = readShared(`wire/openai-chat/${name}.chunks.txt`)
+        .split('\n')
+        .filter((line) => line.trim() !== '')
+      const text = events
+        .map(
+          (event) =>
+            (JSON.parse(event) as { readonly choices: { readonly delta?: { readonly content?: string } }[] }).choices[0]
+              ?.delta?.content ?? '',
+        )
+        .join('')
+      const ended = await run({
+        model: await model(() => ({ events, pieces: 1000 })),
+        view: view([user('u')]),
+      }).result()()
+      if (isLeft(ended)) throw new Error(faultMessage(ended.left))
       expect(ended.right.messages[1]).toEqual(assistant(text))
       expect(ended.right.messages.flatMap((message) => toolCallsOf(message))).toEqual([])
       await server?.close()

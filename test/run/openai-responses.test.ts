@@ -2,9 +2,19 @@ import { readdirSync } from 'node:fs'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { OpenAI } from 'openai'
 import { afterEach, describe, expect, it } from 'vitest'
-import { createHistory, settle, textOf, toolResult, user, type Message, type Settled, type View } from 'indelible'
-import { openaiResponses } from 'indelible/message/openai-responses'
-import { run, runFaultText, runToEnd, tool, type ModelEvent, type RunOptions } from 'indelible/run'
+import {
+  faultMessage,
+  createHistory,
+  settle,
+  textOf,
+  toolResult,
+  user,
+  type Message,
+  type Settled,
+  type View,
+} from 'indelible'
+import { openaiResponses } from 'indelible/codecs/openai-responses'
+import { run, tool, type ModelEvent, type RunOptions } from 'indelible/run'
 import { openaiResponsesModel } from 'indelible/run/openai'
 import { itShared, readShared, shared } from '../shared.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from './provider-server.ts'
@@ -14,7 +24,10 @@ afterEach(() => server?.close())
 
 const model = async (reply: (request: Request) => Reply): Promise<ReturnType<typeof openaiResponsesModel>> => {
   server = await providerServer(reply)
-  return openaiResponsesModel(new OpenAI({ apiKey: 'k', baseURL: `${server.url}/v1`, maxRetries: 0, logLevel: 'off' }), { model: 'gpt-x' })
+  return openaiResponsesModel(
+    new OpenAI({ apiKey: 'k', baseURL: `${server.url}/v1`, maxRetries: 0, logLevel: 'off' }),
+    { model: 'gpt-x' },
+  )
 }
 
 const view = (messages: readonly Message[]): Settled<View<Message>> => {
@@ -23,26 +36,65 @@ const view = (messages: readonly Message[]): Settled<View<Message>> => {
   return found.right
 }
 
-const reasoning = { id: 'rs_1', type: 'reasoning', summary: [{ type: 'summary_text', text: 'Look first.' }], encrypted_content: 'enc' }
-const message = { id: 'msg_1', type: 'message', role: 'assistant', status: 'completed', content: [{ type: 'output_text', text: 'Let me see. 🙂', annotations: [] }] }
-const call = { id: 'fc_1', type: 'function_call', call_id: 'call_1', name: 'read', arguments: '{"path":"a"}', status: 'completed' }
+const reasoning = {
+  id: 'rs_1',
+  type: 'reasoning',
+  summary: [{ type: 'summary_text', text: 'Look first.' }],
+  encrypted_content: 'enc',
+}
+const message = {
+  id: 'msg_1',
+  type: 'message',
+  role: 'assistant',
+  status: 'completed',
+  content: [{ type: 'output_text', text: 'Let me see. 🙂', annotations: [] }],
+}
+const call = {
+  id: 'fc_1',
+  type: 'function_call',
+  call_id: 'call_1',
+  name: 'read',
+  arguments: '{"path":"a"}',
+  status: 'completed',
+}
 const search = { id: 'ws_1', type: 'web_search_call', status: 'completed', action: { type: 'search', query: 'x' } }
 const output = [reasoning, search, message, call]
 
-const response = (items: readonly unknown[], others: object = {}): object => ({ id: 'resp_1', object: 'response', status: 'completed', model: 'gpt-x-1', output: items, usage: { input_tokens: 9, output_tokens: 4, input_tokens_details: { cached_tokens: 8 } }, ...others })
-const events = (...said: readonly object[]): readonly string[] => said.map((event, index) => JSON.stringify({ sequence_number: index, ...event }))
+const response = (items: readonly unknown[], others: object = {}): object => ({
+  id: 'resp_1',
+  object: 'response',
+  status: 'completed',
+  model: 'gpt-x-1',
+  output: items,
+  usage: { input_tokens: 9, output_tokens: 4, input_tokens_details: { cached_tokens: 8 } },
+  ...others,
+})
+const events = (...said: readonly object[]): readonly string[] =>
+  said.map((event, index) => JSON.stringify({ sequence_number: index, ...event }))
 
 const calling = events(
   { type: 'response.created', response: response([], { status: 'in_progress' }) },
   { type: 'response.output_item.added', output_index: 0, item: { ...reasoning, summary: [], encrypted_content: null } },
   { type: 'response.reasoning_summary_text.delta', output_index: 0, item_id: 'rs_1', summary_index: 0, delta: 'Look ' },
-  { type: 'response.reasoning_summary_text.delta', output_index: 0, item_id: 'rs_1', summary_index: 0, delta: 'first.' },
+  {
+    type: 'response.reasoning_summary_text.delta',
+    output_index: 0,
+    item_id: 'rs_1',
+    summary_index: 0,
+    delta: 'first.',
+  },
   { type: 'response.output_item.done', output_index: 0, item: reasoning },
   { type: 'response.output_item.added', output_index: 1, item: { ...search, status: 'in_progress' } },
   { type: 'response.web_search_call.searching', output_index: 1, item_id: 'ws_1' },
   { type: 'response.output_item.done', output_index: 1, item: search },
   { type: 'response.output_item.added', output_index: 2, item: { ...message, content: [], status: 'in_progress' } },
-  { type: 'response.content_part.added', output_index: 2, content_index: 0, item_id: 'msg_1', part: { type: 'output_text', text: '', annotations: [] } },
+  {
+    type: 'response.content_part.added',
+    output_index: 2,
+    content_index: 0,
+    item_id: 'msg_1',
+    part: { type: 'output_text', text: '', annotations: [] },
+  },
   { type: 'response.output_text.delta', output_index: 2, content_index: 0, item_id: 'msg_1', delta: 'Let me ' },
   { type: 'response.output_text.delta', output_index: 2, content_index: 0, item_id: 'msg_1', delta: 'see. 🙂' },
   { type: 'response.content_part.done', output_index: 2, content_index: 0, item_id: 'msg_1', part: message.content[0] },
@@ -64,19 +116,28 @@ const decoded = (wire: unknown): readonly Message[] => {
 }
 
 const end = async (options: Omit<RunOptions, 'view'>): Promise<string> => {
-  const ended = await runToEnd({ view: view([user('u')]), ...options })
-  return isLeft(ended) ? runFaultText(ended.left) : ended.right.stopReason
+  const ended = await run({ view: view([user('u')]), ...options }).result()()
+  return isLeft(ended) ? faultMessage(ended.left) : ended.right.stopReason
 }
 
 describe('openai responses', () => {
   it('streams an answer, and sends reasoning, hosted items and results back as they were', async () => {
     const replies = [calling, saying]
-    const stream = run({ model: await model(() => ({ events: replies.shift() ?? [], pieces: 11 })), view: view([user('u')]), tools: [read], parameters: { tools: [{ type: 'web_search' }] } })
+    const stream = run({
+      model: await model(() => ({ events: replies.shift() ?? [], pieces: 11 })),
+      view: view([user('u')]),
+      tools: [read],
+      parameters: { tools: [{ type: 'web_search' }] },
+    })
     const told: ModelEvent[] = []
     for await (const event of stream) if (event.type === 'model_event') told.push(event.event)
-    const ended = await stream.result()
-    if (isLeft(ended)) throw new Error(runFaultText(ended.left))
-    expect(ended.right.messages.slice(1)).toEqual([...decoded(output), toolResult('call_1', 'what it says', { name: 'read' }), ...decoded([answer])])
+    const ended = await stream.result()()
+    if (isLeft(ended)) throw new Error(faultMessage(ended.left))
+    expect(ended.right.messages.slice(1)).toEqual([
+      ...decoded(output),
+      toolResult('call_1', 'what it says', { name: 'read' }),
+      ...decoded([answer]),
+    ])
     expect(ended.right).toMatchObject({ stopReason: 'end_turn', usage: { input: 18, output: 8, cacheRead: 16 } })
     expect(told.map((event) => `${event.type} ${'index' in event ? event.index : ''} ${'text' in event ? event.text : ''}`.trim())).toEqual([
       'block_start 0', 'reasoning_delta 0 Look', 'reasoning_delta 0 first.', 'block_end 0',
@@ -89,16 +150,31 @@ describe('openai responses', () => {
       store: false,
       include: ['reasoning.encrypted_content'],
       tools: [{ type: 'web_search' }, { type: 'function', name: 'read' }],
-      input: [{ role: 'user', content: 'u' }, ...output, { type: 'function_call_output', call_id: 'call_1', output: 'what it says' }],
+      input: [
+        { role: 'user', content: 'u' },
+        ...output,
+        { type: 'function_call_output', call_id: 'call_1', output: 'what it says' },
+      ],
     })
   })
 
   it('takes the items one by one where the end has none, and knows an answer at its limit', async () => {
-    const without = calling.map((event) => (event.includes('response.completed') ? JSON.stringify({ type: 'response.completed', response: response([]) }) : event))
-    const ended = await runToEnd({ model: await model(() => ({ events: without })), view: view([user('u')]), limits: { maxSteps: 1 } })
+    const without = calling.map((event) =>
+      event.includes('response.completed')
+        ? JSON.stringify({ type: 'response.completed', response: response([]) })
+        : event,
+    )
+    const ended = await run({
+      model: await model(() => ({ events: without })),
+      view: view([user('u')]),
+      limits: { maxSteps: 1 },
+    }).result()()
     expect(isRight(ended) && ended.right.messages[1]).toEqual(decoded(output)[0])
     await server?.close()
-    const cut = events({ type: 'response.incomplete', response: response([message], { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }) })
+    const cut = events({
+      type: 'response.incomplete',
+      response: response([message], { status: 'incomplete', incomplete_details: { reason: 'max_output_tokens' } }),
+    })
     expect(await end({ model: await model(() => ({ events: cut })) })).toBe('max_tokens')
   })
 
@@ -107,7 +183,10 @@ describe('openai responses', () => {
     for (const last of [
       { type: 'error', code: 'x', message: 'overloaded', param: null },
       { type: 'error', error: { type: 'insufficient_quota', message: 'no quota' } },
-      { type: 'response.failed', response: response([], { status: 'failed', error: { code: 'server_error', message: 'broke' } }) },
+      {
+        type: 'response.failed',
+        response: response([], { status: 'failed', error: { code: 'server_error', message: 'broke' } }),
+      },
       { type: 'response.output_text.delta', output_index: 9, content_index: 0, delta: 'x' },
       { type: 'response.in_progress' },
     ]) {
@@ -124,33 +203,59 @@ describe('openai responses', () => {
   })
 
   it('an interrupt keeps whole blocks and the text so far', async () => {
-    const stream = run({ model: await model(() => ({ events: calling, pieces: 200, pause: 2 })), view: view([user('u')]) })
-    for await (const event of stream) if (event.type === 'model_event' && event.event.type === 'text_delta') stream.interrupt({ behavior: 'savePartial' })
-    const ended = await stream.result()
+    const stream = run({
+      model: await model(() => ({ events: calling, pieces: 200, pause: 2 })),
+      view: view([user('u')]),
+    })
+    for await (const event of stream)
+      if (event.type === 'model_event' && event.event.type === 'text_delta')
+        stream.interrupt({ behavior: 'savePartial' })
+    const ended = await stream.result()()
     const partial = isRight(ended) ? ended.right.messages[1] : undefined
     expect(partial?.content.map(({ type }) => type)).toEqual(['reasoning', 'provider', 'text'])
     expect(partial === undefined ? '' : textOf(partial)).toBe('Let me ')
   })
 
-  itShared('decodes every recorded stream to the response that it ends with, and sends that back as it was', async () => {
-    const names = readdirSync(shared('wire/openai-responses')).filter((name) => name.endsWith('.chunks.txt'))
-    expect(names.length).toBeGreaterThan(15)
-    for (const name of names) {
-      const lines = readShared(`wire/openai-responses/${name}`).split('\n').filter((line) => line.trim() !== '')
-      const last = lines.map((line) => parsed(line) as { readonly type: string; readonly response?: { readonly id: string; readonly output: readonly unknown[] } }).find(({ type }) => type === 'response.completed')
-      const ended = await runToEnd({ model: await model(() => ({ events: lines, pieces: 4096 })), view: view([user('u')]), limits: { maxSteps: 1 } })
-      await server?.close()
-      if (last?.response === undefined || lines.some((line) => (parsed(line) as { readonly type: string }).type === 'broken')) {
-        expect([name, isLeft(ended) && ended.left._tag]).toEqual([name, 'ModelFailed'])
-        continue
+  itShared(
+    'decodes every recorded stream to the response that it ends with, and sends that back as it was',
+    async () => {
+      const names = readdirSync(shared('wire/openai-responses')).filter((name) => name.endsWith('.chunks.txt'))
+      expect(names.length).toBeGreaterThan(15)
+      for (const name of names) {
+        const lines = readShared(`wire/openai-responses/${name}`)
+          .split('\n')
+          .filter((line) => line.trim() !== '')
+        const last = lines
+          .map(
+            (line) =>
+              parsed(line) as {
+                readonly type: string
+                readonly response?: { readonly id: string; readonly output: readonly unknown[] }
+              },
+          )
+          .find(({ type }) => type === 'response.completed')
+        const ended = await run({
+          model: await model(() => ({ events: lines, pieces: 4096 })),
+          view: view([user('u')]),
+          limits: { maxSteps: 1 },
+        }).result()()
+        await server?.close()
+        if (
+          last?.response === undefined ||
+          lines.some((line) => (parsed(line) as { readonly type: string }).type === 'broken')
+        ) {
+          expect([name, isLeft(ended) && ended.left._tag]).toEqual([name, 'ModelFailed'])
+          continue
+        }
+        const said = isRight(ended) ? ended.right.response : undefined
+        const expected = decoded(last.response.output)
+        expect([name, said?.content]).toEqual([name, expected.flatMap(({ content }) => content)])
+        const encoded = openaiResponses.encode(view(isRight(ended) ? ended.right.messages.slice(1) : []))
+        if (isRight(encoded))
+          expect(encoded.right.wire.slice(0, last.response.output.length)).toEqual(last.response.output)
       }
-      const said = isRight(ended) ? ended.right.response : undefined
-      const expected = decoded(last.response.output)
-      expect([name, said?.content]).toEqual([name, expected.flatMap(({ content }) => content)])
-      const encoded = openaiResponses.encode(view(isRight(ended) ? ended.right.messages.slice(1) : []))
-      if (isRight(encoded)) expect(encoded.right.wire.slice(0, last.response.output.length)).toEqual(last.response.output)
-    }
-  })
+    },
+  )
 })
 
 /** One of the recordings has a line that is not JSON: the client can't read it, and that is a fault too. */

@@ -40,9 +40,23 @@ export const providerServer = async (reply: (request: Request) => Reply): Promis
   const server = createServer(async (incoming, response) => {
     let text = ''
     for await (const chunk of incoming) text += String(chunk)
-    const request: Request = { path: incoming.url ?? '', headers: incoming.headers, body: JSON.parse(text) as Request['body'] }
+    const request: Request = {
+      path: incoming.url ?? '',
+      headers: incoming.headers,
+      body: JSON.parse(text) as Request['body'],
+    }
     requests.push(request)
-    const { status = 200, headers = {}, body, events, cutAfter = Infinity, broken = true, hang = false, pieces = Infinity, pause = 0 } = reply(request)
+    const {
+      status = 200,
+      headers = {},
+      body,
+      events,
+      cutAfter = Infinity,
+      broken = true,
+      hang = false,
+      pieces = Infinity,
+      pause = 0,
+    } = reply(request)
     if (events === undefined) {
       response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
       return
@@ -73,6 +87,9 @@ export const providerServer = async (reply: (request: Request) => Reply): Promis
 
 /** Events as the providers frame them: Chat Completions ends with a line of its own, the others name each event. */
 const eventStream = (events: readonly string[], path: string, open: boolean): string => {
-  if (path.endsWith('/chat/completions')) return [...events, ...(open ? [] : ['[DONE]'])].map((event) => `data: ${event}\n\n`).join('')
-  return events.map((event) => `event: ${/"type":\s*"([^"]+)"/.exec(event)?.[1] ?? 'message'}\ndata: ${event}\n\n`).join('')
+  if (path.endsWith('/chat/completions'))
+    return [...events, ...(open ? [] : ['[DONE]'])].map((event) => `data: ${event}\n\n`).join('')
+  return events
+    .map((event) => `event: ${/"type":\s*"([^"]+)"/.exec(event)?.[1] ?? 'message'}\ndata: ${event}\n\n`)
+    .join('')
 }

@@ -2,7 +2,18 @@
 import * as fc from 'fast-check'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { assistant, createHistory, settle, text, toolCall, user, type Message, type Part, type Settled, type View } from 'indelible'
+import {
+  assistant,
+  createHistory,
+  settle,
+  text,
+  toolCall,
+  user,
+  type Message,
+  type Part,
+  type Settled,
+  type View,
+} from 'indelible'
 import { run, scriptedModel, strictHistoryHandler, tool, type InterruptBehavior, type RunEvent } from 'indelible/run'
 
 const tools = [
@@ -14,13 +25,25 @@ const tools = [
 
 const part = fc.oneof(
   fc.constantFrom('a', 'some words here', '').map((said): Part => text(said)),
-  fc.record({ id: fc.constantFrom('c1', 'c2', 'c3'), name: fc.constantFrom('good', 'late', 'never', 'throws', 'unknown'), args: fc.constantFrom('{}', '', '{"a"') }).map(({ id, name, args }): Part => toolCall(id, name, args)),
+  fc
+    .record({
+      id: fc.constantFrom('c1', 'c2', 'c3'),
+      name: fc.constantFrom('good', 'late', 'never', 'throws', 'unknown'),
+      args: fc.constantFrom('{}', '', '{"a"'),
+    })
+    .map(({ id, name, args }): Part => toolCall(id, name, args)),
 )
-const answer = fc.uniqueArray(part, { maxLength: 4, selector: (made) => (made.type === 'tool_call' ? made.id : made) }).map((parts) => assistant(...parts))
+const answer = fc
+  .uniqueArray(part, { maxLength: 4, selector: (made) => (made.type === 'tool_call' ? made.id : made) })
+  .map((parts) => assistant(...parts))
 
 type Deed = 'interrupt' | 'inject' | 'cancel'
 const deeds = fc.array(
-  fc.record({ at: fc.nat({ max: 60 }), deed: fc.constantFrom<Deed>('interrupt', 'inject', 'inject', 'inject', 'cancel'), behavior: fc.constantFrom<InterruptBehavior>('discard', 'savePartial', 'saveMarked') }),
+  fc.record({
+    at: fc.nat({ max: 60 }),
+    deed: fc.constantFrom<Deed>('interrupt', 'inject', 'inject', 'inject', 'cancel'),
+    behavior: fc.constantFrom<InterruptBehavior>('discard', 'savePartial', 'saveMarked'),
+  }),
   { maxLength: 4 },
 )
 
@@ -29,27 +52,41 @@ it('view + deltas = result.messages, settled, in order, with one end, whatever h
     fc.asyncProperty(
       fc.array(answer, { maxLength: 5 }),
       deeds,
-      fc.record({ maxSteps: fc.integer({ min: 0, max: 6 }), maxToolCalls: fc.constantFrom(2, Infinity), timeout: fc.constantFrom(8, Infinity, Infinity) }),
+      fc.record({
+        maxSteps: fc.integer({ min: 0, max: 6 }),
+        maxToolCalls: fc.constantFrom(2, Infinity),
+        timeout: fc.constantFrom(8, Infinity, Infinity),
+      }),
       fc.constantFrom('together' as const, 'perCall' as const),
       fc.integer({ min: 1, max: 3 }),
       fc.constantFrom(2, 256),
       async (lines, todo, limits, results, toolConcurrency, buffer) => {
-        const view = settle(createHistory<Message>({ from: [user('hi')] }).view()) as { readonly right: Settled<View<Message>> }
-        const stream = run({ model: scriptedModel([...lines, ...lines], { results }), view: view.right, tools, limits, toolConcurrency, buffer })
+        const view = settle(createHistory<Message>({ from: [user('hi')] }).view()) as {
+          readonly right: Settled<View<Message>>
+        }
+        const stream = run({
+          model: scriptedModel([...lines, ...lines], { results }),
+          view: view.right,
+          tools,
+          limits,
+          toolConcurrency,
+          buffer,
+        })
         const events: RunEvent[] = []
         const history = createHistory<Message>({ from: view.right })
         const apply = strictHistoryHandler(history)
         for await (const event of stream) {
           events.push(event)
           expect(isRight(apply(event))).toBe(true)
-          if (event.type === 'history_delta' || event.type === 'run_complete') expect(isRight(settle(history.view()))).toBe(true)
+          if (event.type === 'history_delta' || event.type === 'run_complete')
+            expect(isRight(settle(history.view()))).toBe(true)
           for (const { at, deed, behavior } of todo) {
             if (at !== event.seq) continue
             if (deed === 'cancel') stream.cancel()
             else stream.interrupt({ behavior, ...(deed === 'inject' && { message: `instead ${at}` }) })
           }
         }
-        const ended = await stream.result()
+        const ended = await stream.result()()
         const result = isRight(ended) ? ended.right : ended.left.partial
         expect(history.view().toArray()).toEqual(result.messages)
         expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index))
@@ -57,7 +94,11 @@ it('view + deltas = result.messages, settled, in order, with one end, whatever h
         for (const [index, event] of events.entries()) {
           if (event.type !== 'step_complete') continue
           const next = events.slice(index + 1).find(({ type }) => type !== 'interrupted')
-          expect([next?.type, 'step' in (next ?? {}) && (next as { step: number }).step]).toEqual(event.response.message.content.length === 0 ? [expect.any(String), expect.anything()] : ['history_delta', event.step])
+          expect([next?.type, 'step' in (next ?? {}) && (next as { step: number }).step]).toEqual(
+            event.response.message.content.length === 0
+              ? [expect.any(String), expect.anything()]
+              : ['history_delta', event.step],
+          )
         }
         expect(stream.interrupt({ message: 'late' })).toBe(false)
       },

@@ -1,8 +1,39 @@
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { z } from 'zod'
-import { assistant, createHistory, reasoning, settle, system, textOf, toolCall, toolCallsOf, toolResult, toolResultsOf, user, type Message, type Settled, type View } from 'indelible'
-import { historyAccumulator, historyHandler, run, runFaultText, runToEnd, scriptedModel, strictHistoryHandler, tool, toolOutput, type Line, type Model, type ModelEvent, type RunEvent, type RunOptions, type RunResult, type RunStream } from 'indelible/run'
+import {
+  faultMessage,
+  assistant,
+  createHistory,
+  reasoning,
+  settle,
+  system,
+  textOf,
+  toolCall,
+  toolCallsOf,
+  toolResult,
+  user,
+  type Message,
+  type Settled,
+  type View,
+} from 'indelible'
+import { toolResultsOf } from 'indelible/message'
+import {
+  historyAccumulator,
+  historyHandler,
+  run,
+  scriptedModel,
+  strictHistoryHandler,
+  tool,
+  toolOutput,
+  type Line,
+  type Model,
+  type ModelEvent,
+  type RunEvent,
+  type RunOptions,
+  type RunResult,
+  type RunStream,
+} from 'indelible/run'
 
 export const settled = (...messages: readonly Message[]): Settled<View<Message>> => {
   const found = settle(createHistory<Message>({ from: messages }).view())
@@ -25,7 +56,10 @@ const collect = async (stream: RunStream): Promise<RunEvent[]> => {
 }
 
 /** A run to its end, with the laws of every run checked. */
-const all = async (options: Omit<RunOptions, 'view'> & { readonly view?: RunOptions['view'] }, during?: (event: RunEvent, stream: RunStream) => void): Promise<{ readonly events: RunEvent[]; readonly result: RunResult }> => {
+const all = async (
+  options: Omit<RunOptions, 'view'> & { readonly view?: RunOptions['view'] },
+  during?: (event: RunEvent, stream: RunStream) => void,
+): Promise<{ readonly events: RunEvent[]; readonly result: RunResult }> => {
   const view = options.view ?? start
   const stream = run({ view, ...options })
   const events: RunEvent[] = []
@@ -33,7 +67,7 @@ const all = async (options: Omit<RunOptions, 'view'> & { readonly view?: RunOpti
     events.push(event)
     during?.(event, stream)
   }
-  const ended = await stream.result()
+  const ended = await stream.result()()
   const result = isRight(ended) ? ended.right : ended.left.partial
   expect(events.map(({ seq }) => seq)).toEqual(events.map((_, index) => index))
   expect(events.filter(({ type }) => type === 'run_complete')).toEqual([events.at(-1)])
@@ -46,13 +80,20 @@ const all = async (options: Omit<RunOptions, 'view'> & { readonly view?: RunOpti
   return { events, result }
 }
 
-const types = (events: readonly RunEvent[]): string[] => events.filter(({ type }) => type !== 'model_event').map(({ type }) => type)
-const lastResults = (result: RunResult): string[] => result.messages.flatMap((message) => toolResultsOf(message)).map(({ content: [part] }) => (part?.type === 'text' ? part.text : ''))
+const types = (events: readonly RunEvent[]): string[] =>
+  events.filter(({ type }) => type !== 'model_event').map(({ type }) => type)
+const lastResults = (result: RunResult): string[] =>
+  result.messages
+    .flatMap((message) => toolResultsOf(message))
+    .map(({ content: [part] }) => (part?.type === 'text' ? part.text : ''))
 
 describe('run', () => {
   it('answers, runs tools, and says what the record is to be extended by', async () => {
     const { events, result } = await all({
-      model: scriptedModel([assistant('Adding.', toolCall('c1', 'add', { a: 1, b: 2 }), toolCall('c2', 'add', { a: 3, b: 4 })), assistant('3 and 7.')]),
+      model: scriptedModel([
+        assistant('Adding.', toolCall('c1', 'add', { a: 1, b: 2 }), toolCall('c2', 'add', { a: 3, b: 4 })),
+        assistant('3 and 7.'),
+      ]),
       tools: [add],
       id: 'r',
       toolConcurrency: 1,
@@ -61,16 +102,33 @@ describe('run', () => {
       'step_start', 'tool_call_start', 'tool_result', 'tool_call_start', 'tool_result', 'step_complete', 'history_delta',
       'step_start', 'step_complete', 'history_delta', 'run_complete',
     ]) // prettier-ignore
-    expect(events.flatMap((event) => (event.type === 'history_delta' ? [[event.id, event.expectedLen, event.append.length]] : []))).toEqual([['r:0', 2, 3], ['r:1', 5, 1]])
+    expect(
+      events.flatMap((event) =>
+        event.type === 'history_delta' ? [[event.id, event.expectedLen, event.append.length]] : [],
+      ),
+    ).toEqual([
+      ['r:0', 2, 3],
+      ['r:1', 5, 1],
+    ])
     expect(lastResults(result)).toEqual(['3', '7'])
-    expect(result).toMatchObject({ stopReason: 'end_turn', counts: { steps: 2, toolCalls: 2, interrupts: 0 }, usage: { input: 3 + 4 } })
+    expect(result).toMatchObject({
+      stopReason: 'end_turn',
+      counts: { steps: 2, toolCalls: 2, interrupts: 0 },
+      usage: { input: 3 + 4 },
+    })
     expect(result.response).toEqual(assistant('3 and 7.'))
     expect(result.messages.slice(0, 2)).toEqual([...start])
     expect(start.length).toBe(2)
   })
 
   it('puts the results of a step in one message, where the model has them so', async () => {
-    const { result } = await all({ model: scriptedModel([assistant(toolCall('c1', 'add', { a: 1, b: 2 }), toolCall('c2', 'nope', '{}')), assistant('ok')], { results: 'together' }), tools: [add] })
+    const { result } = await all({
+      model: scriptedModel(
+        [assistant(toolCall('c1', 'add', { a: 1, b: 2 }), toolCall('c2', 'nope', '{}')), assistant('ok')],
+        { results: 'together' },
+      ),
+      tools: [add],
+    })
     expect(result.messages.map((message) => toolResultsOf(message).length)).toEqual([0, 0, 0, 2, 0])
   })
 
@@ -79,24 +137,59 @@ describe('run', () => {
     cyclic.self = cyclic
     const tools = [
       add,
-      tool({ name: 'throws', parameters: {}, run: () => { throw new Error('disk full') } }),
+      tool({
+        name: 'throws',
+        parameters: {},
+        run: () => {
+          throw new Error('disk full')
+        },
+      }),
       tool({ name: 'slow', parameters: {}, timeout: 5, run: () => new Promise(() => undefined) }),
       tool({ name: 'cyclic', parameters: {}, run: () => cyclic }),
       tool({ name: 'half', parameters: {}, run: () => 'cut \ud83d' }),
       tool({ name: 'nothing', parameters: {}, run: () => undefined }),
-      tool({ name: 'parts', parameters: {}, run: () => toolOutput([{ type: 'image', source: { type: 'url', url: 'u' } }]) }),
+      tool({
+        name: 'parts',
+        parameters: {},
+        run: () => toolOutput([{ type: 'image', source: { type: 'url', url: 'u' } }]),
+      }),
       tool({ name: 'declines', parameters: {}, run: () => toolOutput('not today', { isError: true }) }),
       tool({ name: 'wrong', parameters: {}, run: () => toolOutput([{ type: 'text' } as never]) }),
-      tool({ name: 'proxy', parameters: {}, schema: { '~standard': { version: 1, vendor: 'x', validate: () => { throw new Error('no') } } }, run: () => 1 }),
+      tool({
+        name: 'proxy',
+        parameters: {},
+        schema: {
+          '~standard': {
+            version: 1,
+            vendor: 'x',
+            validate: () => {
+              throw new Error('no')
+            },
+          },
+        },
+        run: () => 1,
+      }),
     ]
     const names = ['slow', 'throws', 'cyclic', 'half', 'nothing', 'parts', 'declines', 'wrong', 'proxy', 'unknown']
-    const calls = [toolCall('a', 'add', '{"a": 1'), toolCall('b', 'add', { a: 'x', b: 1 }), ...names.map((name) => toolCall(name, name, ''))]
+    const calls = [
+      toolCall('a', 'add', '{"a": 1'),
+      toolCall('b', 'add', { a: 'x', b: 1 }),
+      ...names.map((name) => toolCall(name, name, '')),
+    ]
     const { result } = await all({ model: scriptedModel([assistant(...calls), assistant('done')]), tools })
     const results = result.steps[0]?.results ?? []
     expect(results.map(({ callId }) => callId)).toEqual(calls.map(({ id }) => id))
-    expect(results.map(({ isError = false, content: [part] }) => [isError, part?.type === 'text' ? part.text : part?.type])).toEqual([
-      [true, 'The arguments are not valid JSON: line 1, column 8: expected , or }, found the end. The tool was not run.'],
-      [true, expect.stringMatching(/^The arguments are not what the tool takes: a: .*number.*\. The tool was not run\.$/)],
+    expect(
+      results.map(({ isError = false, content: [part] }) => [isError, part?.type === 'text' ? part.text : part?.type]),
+    ).toEqual([
+      [
+        true,
+        'The arguments are not valid JSON: line 1, column 8: expected , or }, found the end. The tool was not run.',
+      ],
+      [
+        true,
+        expect.stringMatching(/^The arguments are not what the tool takes: a: .*number.*\. The tool was not run\.$/),
+      ],
       [true, 'The tool was given up after 5 ms.'],
       [true, 'The tool failed: disk full'],
       [true, expect.stringMatching(/^The tool failed: its output can't be written as JSON: .*circular/)],
@@ -106,7 +199,10 @@ describe('run', () => {
       [true, 'not today'],
       [true, "The tool's output can't be recorded."],
       [true, 'The arguments could not be checked: no. The tool was not run.'],
-      [true, 'There is no tool "unknown". The tools are: add, throws, slow, cyclic, half, nothing, parts, declines, wrong, proxy.'],
+      [
+        true,
+        'There is no tool "unknown". The tools are: add, throws, slow, cyclic, half, nothing, parts, declines, wrong, proxy.',
+      ],
     ])
   })
 
@@ -114,28 +210,55 @@ describe('run', () => {
     const most = async (toolConcurrency: number, alone: boolean): Promise<number> => {
       let running = 0
       let peak = 0
-      const wait = tool({ name: 'wait', parameters: {}, alone, run: async () => {
-        peak = Math.max(peak, ++running)
-        await new Promise((resolve) => setTimeout(resolve, 2))
-        running -= 1
-      } })
-      await all({ model: scriptedModel([assistant(...['a', 'b', 'c', 'd', 'e'].map((id) => toolCall(id, 'wait', '{}'))), assistant('done')]), tools: [wait], toolConcurrency })
+      const wait = tool({
+        name: 'wait',
+        parameters: {},
+        alone,
+        run: async () => {
+          peak = Math.max(peak, ++running)
+          await new Promise((resolve) => setTimeout(resolve, 2))
+          running -= 1
+        },
+      })
+      await all({
+        model: scriptedModel([
+          assistant(...['a', 'b', 'c', 'd', 'e'].map((id) => toolCall(id, 'wait', '{}'))),
+          assistant('done'),
+        ]),
+        tools: [wait],
+        toolConcurrency,
+      })
       return peak
     }
-    expect([await most(8, false), await most(2, false), await most(1, false), await most(8, true)]).toEqual([5, 2, 1, 1])
+    expect([await most(8, false), await most(2, false), await most(1, false), await most(8, true)]).toEqual([
+      5, 2, 1, 1,
+    ])
   })
 
   it('gives calls ids of their own, where a model numbers them anew in each answer', async () => {
     const call = assistant(toolCall('call_0', 'add', { a: 1, b: 1 }))
     const { result } = await all({ model: scriptedModel([call, call, assistant('ok')]), tools: [add] })
     const calls = result.messages.flatMap((message) => toolCallsOf(message))
-    expect(calls.map(({ id, meta }) => [id, meta])).toEqual([['call_0', undefined], ['call_0_2', { indelible: { callId: 'call_0' } }]])
+    expect(calls.map(({ id, meta }) => [id, meta])).toEqual([
+      ['call_0', undefined],
+      ['call_0_2', { indelible: { callId: 'call_0' } }],
+    ])
   })
 
   it.each<[string, Partial<RunOptions>, string, RegExp]>([
     ['max_steps', { limits: { maxSteps: 2 } }, 'max_steps', /^2$/],
-    ['max_tool_calls', { limits: { maxToolCalls: 1 } }, 'max_tool_calls', /^Not run: the limit of 1 tool call for this run is reached\.$/],
-    ['max_tokens', { limits: { maxTokens: 7 } }, 'max_tokens', /^Not run: the limit of 7 tokens for this run is reached\.$/],
+    [
+      'max_tool_calls',
+      { limits: { maxToolCalls: 1 } },
+      'max_tool_calls',
+      /^Not run: the limit of 1 tool call for this run is reached\.$/,
+    ],
+    [
+      'max_tokens',
+      { limits: { maxTokens: 7 } },
+      'max_tokens',
+      /^Not run: the limit of 7 tokens for this run is reached\.$/,
+    ],
     ['stopWhen', { limits: { stopWhen: ({ steps }) => steps.length === 2 } }, 'custom', /^2$/],
   ])('ends at %s with a settled record', async (_name, options, reason, last) => {
     let count = 0
@@ -149,22 +272,39 @@ describe('run', () => {
     const model: Model = {
       name: 'm',
       async *stream() {
-        yield { type: 'finish', message: assistant('so', toolCall('a', 'add', '{}'), toolCall('b', 'add', '{"a": ')), reason: 'max_tokens', usage: { input: 1, output: 1 } }
+        yield {
+          type: 'finish',
+          message: assistant('so', toolCall('a', 'add', '{}'), toolCall('b', 'add', '{"a": ')),
+          reason: 'max_tokens',
+          usage: { input: 1, output: 1 },
+        }
       },
     }
     const { result } = await all({ model, tools: [add] })
     expect(result.stopReason).toBe('max_tokens')
-    expect(result.messages.slice(2)).toMatchObject([assistant('so', toolCall('a', 'add', '{}')), { role: 'tool', content: [{ callId: 'a', isError: true }] }])
+    expect(result.messages.slice(2)).toMatchObject([
+      assistant('so', toolCall('a', 'add', '{}')),
+      { role: 'tool', content: [{ callId: 'a', isError: true }] },
+    ])
   })
 
   it('ends a run and a step that take too long', async () => {
     const slow = tool({ name: 'slow', parameters: {}, run: () => new Promise(() => undefined) })
     for (const limits of [{ timeout: 30 }, { stepTimeout: 30 }]) {
-      const { result } = await all({ model: scriptedModel([assistant(toolCall('a', 'slow', '{}'))]), tools: [slow], limits })
+      const { result } = await all({
+        model: scriptedModel([assistant(toolCall('a', 'slow', '{}'))]),
+        tools: [slow],
+        limits,
+      })
       expect(result.stopReason).toBe('timeout')
       expect(lastResults(result)[0]).toMatch(/^The (run|step)'s limit of 30 ms was reached\.$/)
     }
-    const hangs: Model = { name: 'm', stream: () => ({ [Symbol.asyncIterator]: () => ({ next: () => new Promise<IteratorResult<ModelEvent>>(() => undefined) }) }) }
+    const hangs: Model = {
+      name: 'm',
+      stream: () => ({
+        [Symbol.asyncIterator]: () => ({ next: () => new Promise<IteratorResult<ModelEvent>>(() => undefined) }),
+      }),
+    }
     const { events, result } = await all({ model: hangs, limits: { stepTimeout: 10 } })
     expect([result.stopReason, types(events)]).toEqual(['timeout', ['step_start', 'interrupted', 'run_complete']])
   })
@@ -172,79 +312,172 @@ describe('run', () => {
   it('sends a derived context, and tells how much of it is as before', async () => {
     const seen: number[][] = []
     const watched = scriptedModel([
-      ({ messages, stablePrefix }) => (seen.push([messages.length, stablePrefix]), assistant(toolCall('a', 'add', '{}'))),
+      ({ messages, stablePrefix }) => (
+        seen.push([messages.length, stablePrefix]),
+        assistant(toolCall('a', 'add', '{}'))
+      ),
       ({ messages, stablePrefix }) => (seen.push([messages.length, stablePrefix]), assistant('ok')),
     ])
     await all({ model: watched, tools: [add] })
-    expect(seen).toEqual([[2, 0], [4, 2]])
+    expect(seen).toEqual([
+      [2, 0],
+      [4, 2],
+    ])
     seen.length = 0
-    const again = scriptedModel([({ messages, stablePrefix }) => (seen.push([messages.length, stablePrefix]), assistant('ok'))])
+    const again = scriptedModel([
+      ({ messages, stablePrefix }) => (seen.push([messages.length, stablePrefix]), assistant('ok')),
+    ])
     await all({ model: again, context: (view) => right({ messages: settled(...view.slice(-1)), stablePrefix: 1 }) })
     expect(seen).toEqual([[1, 1]])
   })
 })
 
 describe('interrupts', () => {
-  const talk = assistant(reasoning('hm', { signature: 's' }), 'one two three four five six', toolCall('c', 'add', { a: 1, b: 2 }))
-  const at = (count: number) => (event: RunEvent): boolean => event.type === 'model_event' && event.event.type === 'text_delta' && event.event.text === ` ${['one', 'two', 'three', 'four'][count]}`
+  const talk = assistant(
+    reasoning('hm', { signature: 's' }),
+    'one two three four five six',
+    toolCall('c', 'add', { a: 1, b: 2 }),
+  )
+  const at =
+    (count: number) =>
+    (event: RunEvent): boolean =>
+      event.type === 'model_event' &&
+      event.event.type === 'text_delta' &&
+      event.event.text === ` ${['one', 'two', 'three', 'four'][count]}`
 
   it('discards, saves or marks what was said, and goes on with what the user says instead', async () => {
     const kept: Record<string, unknown> = {}
     for (const behavior of ['discard', 'savePartial', 'saveMarked'] as const) {
-      const { events, result } = await all({ model: scriptedModel([talk, assistant('fine')]), tools: [add] }, (event, stream) => {
-        if (at(2)(event)) expect(stream.interrupt({ behavior, message: 'stop, do this' })).toBe(true)
-      })
+      const { events, result } = await all(
+        { model: scriptedModel([talk, assistant('fine')]), tools: [add] },
+        (event, stream) => {
+          if (at(2)(event)) expect(stream.interrupt({ behavior, message: 'stop, do this' })).toBe(true)
+        },
+      )
       expect(result.stopReason).toBe('end_turn')
       expect(result.counts).toEqual({ steps: 1, toolCalls: 0, interrupts: 1 })
-      expect(events.find(({ type }) => type === 'interrupted')).toMatchObject({ behavior, partialText: 'one two three' })
+      expect(events.find(({ type }) => type === 'interrupted')).toMatchObject({
+        behavior,
+        partialText: 'one two three',
+      })
       kept[behavior] = result.messages.slice(2).map((message) => [message.role, textOf(message)])
     }
     expect(kept).toEqual({
-      discard: [['user', 'stop, do this'], ['assistant', 'fine']],
-      savePartial: [['assistant', 'one two three'], ['user', 'stop, do this'], ['assistant', 'fine']],
-      saveMarked: [['assistant', 'one two three [interrupted]'], ['user', 'stop, do this'], ['assistant', 'fine']],
+      discard: [
+        ['user', 'stop, do this'],
+        ['assistant', 'fine'],
+      ],
+      savePartial: [
+        ['assistant', 'one two three'],
+        ['user', 'stop, do this'],
+        ['assistant', 'fine'],
+      ],
+      saveMarked: [
+        ['assistant', 'one two three [interrupted]'],
+        ['user', 'stop, do this'],
+        ['assistant', 'fine'],
+      ],
     })
   })
 
   it('ends the run where the user says nothing instead', async () => {
-    const { result } = await all({ model: scriptedModel([talk]) }, (event, stream) => void (at(1)(event) && stream.interrupt()))
+    const { result } = await all(
+      { model: scriptedModel([talk]) },
+      (event, stream) => void (at(1)(event) && stream.interrupt()),
+    )
     expect(result.stopReason).toBe('cancelled')
     expect(result.messages.at(-1)).toMatchObject({ meta: { indelible: { interrupted: true } } })
   })
 
   it('keeps a call that was whole, with a result that says it was not run', async () => {
-    const { result } = await all({ model: scriptedModel([assistant(toolCall('c', 'add', '{"a": 1}'), 'and then')]), tools: [add] }, (event, stream) => {
-      if (event.type === 'model_event' && event.event.type === 'text_delta') stream.interrupt({ behavior: 'savePartial' })
-    })
+    const { result } = await all(
+      { model: scriptedModel([assistant(toolCall('c', 'add', '{"a": 1}'), 'and then')]), tools: [add] },
+      (event, stream) => {
+        if (event.type === 'model_event' && event.event.type === 'text_delta')
+          stream.interrupt({ behavior: 'savePartial' })
+      },
+    )
     expect(lastResults(result)).toEqual(['Not run. Interrupted by the user before it was finished.'])
-    const { result: cut } = await all({ model: scriptedModel([assistant('x', toolCall('c', 'add', '{"a": 1}'))]), tools: [add] }, (event, stream) => {
-      if (event.type === 'model_event' && event.event.type === 'arguments_delta') stream.interrupt({ behavior: 'savePartial' })
-    })
+    const { result: cut } = await all(
+      { model: scriptedModel([assistant('x', toolCall('c', 'add', '{"a": 1}'))]), tools: [add] },
+      (event, stream) => {
+        if (event.type === 'model_event' && event.event.type === 'arguments_delta')
+          stream.interrupt({ behavior: 'savePartial' })
+      },
+    )
     expect(cut.messages.slice(2)).toEqual([assistant('x')])
   })
 
   it('while tools run: what finished stays, the rest is told as interrupted, whatever the behavior', async () => {
     const quick = tool({ name: 'quick', parameters: {}, run: () => 'done' })
     let aborted = false
-    const slow = tool({ name: 'slow', parameters: {}, run: (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => { aborted = true; reject(new Error('gone')) })) })
-    const { events, result } = await all({ model: scriptedModel([assistant(toolCall('a', 'slow', '{}'), toolCall('b', 'quick', '{}')), assistant('ok')]), tools: [quick, slow] }, (event, stream) => {
-      if (event.type === 'tool_result') stream.interrupt({ behavior: 'discard', message: 'enough' })
+    const slow = tool({
+      name: 'slow',
+      parameters: {},
+      run: (_, { signal }) =>
+        new Promise((_resolve, reject) =>
+          signal.addEventListener('abort', () => {
+            aborted = true
+            reject(new Error('gone'))
+          }),
+        ),
     })
+    const { events, result } = await all(
+      {
+        model: scriptedModel([assistant(toolCall('a', 'slow', '{}'), toolCall('b', 'quick', '{}')), assistant('ok')]),
+        tools: [quick, slow],
+      },
+      (event, stream) => {
+        if (event.type === 'tool_result') stream.interrupt({ behavior: 'discard', message: 'enough' })
+      },
+    )
     expect(aborted).toBe(true)
     expect(lastResults(result)).toEqual(['Interrupted by the user before it was finished.', 'done'])
-    expect(types(events).slice(-8)).toEqual(['tool_result', 'step_complete', 'interrupted', 'history_delta', 'step_start', 'step_complete', 'history_delta', 'run_complete'])
+    expect(types(events).slice(-8)).toEqual([
+      'tool_result',
+      'step_complete',
+      'interrupted',
+      'history_delta',
+      'step_start',
+      'step_complete',
+      'history_delta',
+      'run_complete',
+    ])
   })
 
   it('a call that waited for its turn is said not to have run, one that ran to have been cut', async () => {
-    const slow = tool({ name: 'slow', parameters: {}, run: (_, { signal }) => new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('gone')))) })
-    const { result } = await all({ model: scriptedModel([assistant(toolCall('a', 'slow', '{}'), toolCall('b', 'slow', '{}'))]), tools: [slow], toolConcurrency: 1 }, (event, stream) => void (event.type === 'tool_call_start' && setTimeout(() => stream.interrupt(), 5)))
-    expect(lastResults(result)).toEqual(['Interrupted by the user before it was finished.', 'Not run. Interrupted by the user before it was finished.'])
+    const slow = tool({
+      name: 'slow',
+      parameters: {},
+      run: (_, { signal }) =>
+        new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('gone')))),
+    })
+    const { result } = await all(
+      {
+        model: scriptedModel([assistant(toolCall('a', 'slow', '{}'), toolCall('b', 'slow', '{}'))]),
+        tools: [slow],
+        toolConcurrency: 1,
+      },
+      (event, stream) => void (event.type === 'tool_call_start' && setTimeout(() => stream.interrupt(), 5)),
+    )
+    expect(lastResults(result)).toEqual([
+      'Interrupted by the user before it was finished.',
+      'Not run. Interrupted by the user before it was finished.',
+    ])
   })
 
   it('takes what a user says and nothing else: what is none cuts nothing and is recorded nowhere', async () => {
-    const bad: readonly unknown[] = [toolResult('zzz', 'late'), assistant(toolCall('x', 'add', '{}')), system('obey'), 5, { role: 'user', content: [{ type: 'text', text: 5 }] }, '']
+    const bad: readonly unknown[] = [
+      toolResult('zzz', 'late'),
+      assistant(toolCall('x', 'add', '{}')),
+      system('obey'),
+      5,
+      { role: 'user', content: [{ type: 'text', text: 5 }] },
+      '',
+    ]
     const { result } = await all({ model: scriptedModel([assistant('one two three')]) }, (event, stream) => {
-      if (event.type === 'model_event') for (const message of bad) expect(() => stream.interrupt({ message: message as string })).toThrow(/^interrupt/)
+      if (event.type === 'model_event')
+        for (const message of bad) expect(() => stream.interrupt({ message: message as string })).toThrow(/^interrupt/)
     })
     expect(result.messages.at(-1)).toEqual(assistant('one two three'))
     expect(result.counts.interrupts).toBe(0)
@@ -253,13 +486,19 @@ describe('interrupts', () => {
   it('between steps, and at the last moment', async () => {
     for (const when of ['history_delta', 'step_complete', 'step_start'] as const) {
       let done = false
-      const { result } = await all({ model: scriptedModel([assistant('a'), assistant('b'), assistant('c')]) }, (event, stream) => {
-        if (event.type === when && !done) {
-          done = true
-          expect(stream.interrupt({ message: 'more' })).toBe(true)
-        }
-      })
-      expect(result.messages.filter(({ role }) => role === 'user').map((message) => textOf(message))).toEqual(['hello', 'more'])
+      const { result } = await all(
+        { model: scriptedModel([assistant('a'), assistant('b'), assistant('c')]) },
+        (event, stream) => {
+          if (event.type === when && !done) {
+            done = true
+            expect(stream.interrupt({ message: 'more' })).toBe(true)
+          }
+        },
+      )
+      expect(result.messages.filter(({ role }) => role === 'user').map((message) => textOf(message))).toEqual([
+        'hello',
+        'more',
+      ])
       expect(result.stopReason).toBe('end_turn')
     }
   })
@@ -267,11 +506,19 @@ describe('interrupts', () => {
 
 describe('what a handler refuses', () => {
   it('reaches the readers but for a delta, and the end does always', async () => {
-    for (const [type, last] of [['step_complete', 'step_complete'], ['history_delta', 'step_complete'], ['run_complete', 'history_delta']] as const) {
-      const stream = run({ model: scriptedModel([assistant('x')]), view: start, handlers: [(event) => (event.type === type ? left('no') : undefined)] })
+    for (const [type, last] of [
+      ['step_complete', 'step_complete'],
+      ['history_delta', 'step_complete'],
+      ['run_complete', 'history_delta'],
+    ] as const) {
+      const stream = run({
+        model: scriptedModel([assistant('x')]),
+        view: start,
+        handlers: [(event) => (event.type === type ? left('no') : undefined)],
+      })
       const events = await collect(stream)
       expect(types(events).slice(-2)).toEqual([last, 'run_complete'])
-      expect(await stream.result()).toMatchObject({ left: { _tag: 'HandlerFailed', event: type } })
+      expect(await stream.result()()).toMatchObject({ left: { _tag: 'HandlerFailed', event: type } })
       const gap = type === 'history_delta' ? 1 : 0
       expect(events.at(-1)?.seq).toBe(events.length - 1 + gap)
     }
@@ -286,15 +533,23 @@ it('events are read once: a second loop is told so', async () => {
 })
 
 it('two tools of one name are refused', () => {
-  expect(() => run({ model: scriptedModel([]), view: start, tools: [add, tool({ name: 'add', parameters: {}, run: () => 1 })] })).toThrow('two tools called "add"')
+  expect(() =>
+    run({ model: scriptedModel([]), view: start, tools: [add, tool({ name: 'add', parameters: {}, run: () => 1 })] }),
+  ).toThrow('two tools called "add"')
 })
 
 it('what a model had said when its client failed is told', async () => {
-  const model: Model = { name: 'm', stream: async function* (request, signal) {
-    for await (const event of scriptedModel([assistant('one two three')]).stream(request, signal)) if (event.type === 'block_end') throw new Error('terminated')
-    else yield event
-  } }
-  expect(await runToEnd({ model, view: start })).toMatchObject({ left: { _tag: 'ModelFailed', partialText: 'one two three' } })
+  const model: Model = {
+    name: 'm',
+    stream: async function* (request, signal) {
+      for await (const event of scriptedModel([assistant('one two three')]).stream(request, signal))
+        if (event.type === 'block_end') throw new Error('terminated')
+        else yield event
+    },
+  }
+  expect(await run({ model, view: start }).result()()).toMatchObject({
+    left: { _tag: 'ModelFailed', partialText: 'one two three' },
+  })
 })
 
 describe('the end', () => {
@@ -302,27 +557,42 @@ describe('the end', () => {
     const endless = (): Model => scriptedModel([assistant('one two three four')], { pause: 5 })
     const stream = run({ model: endless(), view: start })
     expect([stream.cancel(), stream.cancel()]).toEqual([true, false])
-    expect(await stream.result()).toMatchObject({ right: { stopReason: 'cancelled', messages: [...start] } })
+    expect(await stream.result()()).toMatchObject({ right: { stopReason: 'cancelled', messages: [...start] } })
     expect(stream.cancel()).toBe(false)
     expect(types(await collect(stream))).toEqual(['interrupted', 'run_complete'])
 
     const controller = new AbortController()
     const signalled = run({ model: endless(), view: start, signal: controller.signal })
     setTimeout(() => controller.abort(), 7)
-    expect(await signalled.result()).toMatchObject({ right: { stopReason: 'cancelled' } })
-    expect(await runToEnd({ model: endless(), view: start, signal: AbortSignal.abort() })).toMatchObject({ right: { stopReason: 'cancelled' } })
+    expect(await signalled.result()()).toMatchObject({ right: { stopReason: 'cancelled' } })
+    expect(await run({ model: endless(), view: start, signal: AbortSignal.abort() }).result()()).toMatchObject({
+      right: { stopReason: 'cancelled' },
+    })
   })
   it('comes when the reader leaves', async () => {
     const stream = run({ model: scriptedModel([assistant('one two three')]), view: start })
     for await (const event of stream) if (event.type === 'model_event') break
-    expect(await stream.result()).toMatchObject({ right: { stopReason: 'cancelled' } })
+    expect(await stream.result()()).toMatchObject({ right: { stopReason: 'cancelled' } })
   })
   it('without a reader, only model events are left out', async () => {
-    const long = assistant(Array.from({ length: 600 }, (_, index) => `w${index}`).join(' '), toolCall('a', 'add', { a: 1, b: 1 }))
+    const long = assistant(
+      Array.from({ length: 600 }, (_, index) => `w${index}`).join(' '),
+      toolCall('a', 'add', { a: 1, b: 1 }),
+    )
     const stream = run({ model: scriptedModel([long, assistant('ok')]), view: start, tools: [add], buffer: 10 })
-    await stream.result()
+    await stream.result()()
     const events = await collect(stream)
-    expect(types(events)).toEqual(['step_start', 'tool_call_start', 'tool_result', 'step_complete', 'history_delta', 'step_start', 'step_complete', 'history_delta', 'run_complete'])
+    expect(types(events)).toEqual([
+      'step_start',
+      'tool_call_start',
+      'tool_result',
+      'step_complete',
+      'history_delta',
+      'step_start',
+      'step_complete',
+      'history_delta',
+      'run_complete',
+    ])
     expect(events.length).toBeLessThan(20)
   })
   it('a slow reader holds the run up, and misses nothing', async () => {
@@ -347,23 +617,41 @@ describe('the end', () => {
 
 describe('what goes wrong', () => {
   const said = async (options: Partial<RunOptions> & Pick<RunOptions, 'model'>): Promise<string> => {
-    const ended = await runToEnd({ view: start, ...options })
-    return isLeft(ended) ? `${ended.left.partial.stopReason}: ${runFaultText(ended.left)}` : ended.right.stopReason
+    const ended = await run({ view: start, ...options }).result()()
+    return isLeft(ended) ? `${ended.left.partial.stopReason}: ${faultMessage(ended.left)}` : ended.right.stopReason
   }
   const stream = (...events: readonly ModelEvent[]): Model => ({ name: 'm', async *stream() { yield* events } }) // prettier-ignore
   const usage = { input: 0, output: 0 }
 
   it('is a fault with a sentence, the run so far, and a terminal event', async () => {
-    expect(await said({ model: scriptedModel([]) })).toBe('error: step 0: scripted failed: scripted: the script has no more lines')
+    expect(await said({ model: scriptedModel([]) })).toBe(
+      'error: step 0: scripted failed: scripted: the script has no more lines',
+    )
     expect(await said({ model: { name: 'm', stream: () => { throw Object.assign(new Error('overloaded'), { status: 529 }) } } })).toBe('error: step 0: m failed with HTTP 529: overloaded') // prettier-ignore
-    expect(await said({ model: stream({ type: 'text_delta', index: 0, block: 'text', text: 'half' }) })).toBe('error: step 0: the answer of m ended before it was whole (after 4 characters); nothing of it was recorded')
-    expect(await said({ model: stream({ type: 'finish', message: user('x'), reason: 'end_turn', usage }) })).toBe("error: step 0: the answer of m can't be recorded: its role is user")
-    expect(await said({ model: stream({ type: 'finish', message: assistant('\ud83d'), reason: 'end_turn', usage }) })).toMatch(/can't be recorded: content\[0\]\.text is a string with a lone surrogate/)
-    expect(await said({ model: scriptedModel([assistant('a')]), context: () => left({ _tag: 'MinimumDoesNotFit' }) })).toBe('error: step 0: no context could be derived: MinimumDoesNotFit')
+    expect(await said({ model: stream({ type: 'text_delta', index: 0, block: 'text', text: 'half' }) })).toBe(
+      'error: step 0: the answer of m ended before it was whole (after 4 characters); nothing of it was recorded',
+    )
+    expect(await said({ model: stream({ type: 'finish', message: user('x'), reason: 'end_turn', usage }) })).toBe(
+      "error: step 0: the answer of m can't be recorded: its role is user",
+    )
+    expect(
+      await said({ model: stream({ type: 'finish', message: assistant('\ud83d'), reason: 'end_turn', usage }) }),
+    ).toMatch(/can't be recorded: content\[0\]\.text is a string with a lone surrogate/)
+    expect(
+      await said({ model: scriptedModel([assistant('a')]), context: () => left({ _tag: 'MinimumDoesNotFit' }) }),
+    ).toBe('error: step 0: no context could be derived: MinimumDoesNotFit')
     expect(await said({ model: scriptedModel([assistant('a')]), context: () => { throw new Error('bug') } })).toBe('error: step 0: no context could be derived: bug') // prettier-ignore
-    expect(await said({ model: scriptedModel([assistant('a')]), handlers: [(event) => (event.type === 'history_delta' ? left('full') : undefined)] })).toBe('error: step 0: a handler refused the event history_delta: full')
+    expect(
+      await said({
+        model: scriptedModel([assistant('a')]),
+        handlers: [(event) => (event.type === 'history_delta' ? left('full') : undefined)],
+      }),
+    ).toBe('error: step 0: a handler refused the event history_delta: full')
     expect(await said({ model: scriptedModel([assistant('a')]), handlers: [async () => { throw new Error('gone') }] })).toBe('error: step 0: a handler refused the event step_start: gone') // prettier-ignore
-    const { events, result } = await all({ model: scriptedModel([assistant('a', toolCall('c', 'add', '{}'))]), tools: [add] })
+    const { events, result } = await all({
+      model: scriptedModel([assistant('a', toolCall('c', 'add', '{}'))]),
+      tools: [add],
+    })
     expect(events.at(-1)).toMatchObject({ type: 'run_complete', result: { stopReason: 'error' } })
     expect(result.messages.length).toBe(4)
   })
@@ -372,13 +660,26 @@ describe('what goes wrong', () => {
     expect([result.stopReason, result.messages.length]).toEqual(['end_turn', 2])
   })
   it('a tool that can not say its parameters is refused when it is made', () => {
-    expect(() => tool({ name: 't', schema: { '~standard': { version: 1, vendor: 'x', validate: (value: unknown) => ({ value }) } }, run: () => 1 })).toThrow('tool "t": give its parameters as JSON Schema; its schema has no way to say them')
+    expect(() =>
+      tool({
+        name: 't',
+        schema: { '~standard': { version: 1, vendor: 'x', validate: (value: unknown) => ({ value }) } },
+        run: () => 1,
+      }),
+    ).toThrow('tool "t": give its parameters as JSON Schema; its schema has no way to say them')
     expect(add.parameters).toMatchObject({ type: 'object', required: ['a', 'b'] })
   })
 })
 
 describe('handlers', () => {
-  const delta = (id: string, expectedLen: number, ...append: readonly Message[]): RunEvent => ({ type: 'history_delta', seq: 0, step: 0, id, expectedLen, append })
+  const delta = (id: string, expectedLen: number, ...append: readonly Message[]): RunEvent => ({
+    type: 'history_delta',
+    seq: 0,
+    step: 0,
+    id,
+    expectedLen,
+    append,
+  })
 
   it('append deltas, each once, and nothing else', () => {
     const history = createHistory<Message>()
@@ -399,15 +700,18 @@ describe('handlers', () => {
   })
   it('the accumulator collects what a run added', async () => {
     const collected = historyAccumulator()
-    const ended = await runToEnd({ model: scriptedModel([assistant('a')]), view: start, handlers: [collected] })
+    const ended = await run({ model: scriptedModel([assistant('a')]), view: start, handlers: [collected] }).result()()
     expect(collected.messages()).toEqual([assistant('a')])
     expect(isRight(ended) && ended.right.messages).toEqual([...start, assistant('a')])
   })
   it('are done before the next step begins', async () => {
     const log: string[] = []
     let count = 0
-    const model = scriptedModel([() => (log.push('asked'), assistant(toolCall(`c${count++}`, 'add', '{}'))), () => (log.push('asked'), assistant('ok'))])
-    await runToEnd({
+    const model = scriptedModel([
+      () => (log.push('asked'), assistant(toolCall(`c${count++}`, 'add', '{}'))),
+      () => (log.push('asked'), assistant('ok')),
+    ])
+    await run({
       model,
       view: start,
       handlers: [
@@ -417,7 +721,15 @@ describe('handlers', () => {
           log.push('durable')
         },
       ],
-    })
+    }).result()()
     expect(log).toEqual(['asked', 'durable', 'asked', 'durable'])
   })
+})
+
+it('a view that is not settled is refused before anything is sent, naming what is wrong with it', async () => {
+  const open = createHistory<Message>({ from: [assistant(toolCall('c1', 'add', '{}'))] }).view()
+  const ended = await run({ model: scriptedModel([]), view: open as unknown as RunOptions['view'] }).result()()
+  expect(isRight(ended) || faultMessage(ended.left)).toBe(
+    'step 0: nothing was sent: the conversation is not settled: the call "c1" at position 0 has no result; mend() derives one that is',
+  )
 })

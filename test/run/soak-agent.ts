@@ -4,7 +4,15 @@ import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { OpenAI } from 'openai'
 import { openCalls, settle, user, type Settled, type Message } from '../../src/index.ts'
 import type { View } from '../../src/history/index.ts'
-import { run, sessionHandler, tool, type Model, type Tool, type RunHandler, type RunStream } from '../../src/run/index.ts'
+import {
+  run,
+  sessionHandler,
+  tool,
+  type Model,
+  type Tool,
+  type RunHandler,
+  type RunStream,
+} from '../../src/run/index.ts'
 import { anthropicModel } from '../../src/run/anthropic/index.ts'
 import { openaiChatModel, openaiResponsesModel } from '../../src/run/openai/index.ts'
 import { createSession, openSession, type Session } from '../../src/session/index.ts'
@@ -28,7 +36,8 @@ export const modelOf = (provider: Provider, url: string): Model => {
   return provider === 'chat' ? openaiChatModel(client, { model: 'm' }) : openaiResponsesModel(client, { model: 'm' })
 }
 
-const later = <T>(milliseconds: number, value: T): Promise<T> => new Promise((resolve) => setTimeout(() => resolve(value), milliseconds))
+const later = <T>(milliseconds: number, value: T): Promise<T> =>
+  new Promise((resolve) => setTimeout(() => resolve(value), milliseconds))
 
 export const tools: readonly Tool[] = [
   tool({ name: 'quick', parameters: { type: 'object' }, run: () => 'done' }),
@@ -51,9 +60,20 @@ export const ready = async (store: Store, id: string): Promise<Session> => {
   return session
 }
 
-export const turn = async (session: Session, model: Model, said: string, handlers: readonly RunHandler[] = []): Promise<RunStream> => {
+export const turn = async (
+  session: Session,
+  model: Model,
+  said: string,
+  handlers: readonly RunHandler[] = [],
+): Promise<RunStream> => {
   await done(session.append(user(said)))
-  return run({ model, view: settledView(session), tools, handlers: [sessionHandler(session), ...handlers], limits: { maxSteps: 6 } })
+  return run({
+    model,
+    view: settledView(session),
+    tools,
+    handlers: [sessionHandler(session), ...handlers],
+    limits: { maxSteps: 6 },
+  })
 }
 
 if (import.meta.main) {
@@ -64,5 +84,5 @@ if (import.meta.main) {
   const acknowledge: RunHandler = (event) => {
     if (event.type === 'history_delta') process.stdout.write(`${session.len}\n`)
   }
-  for (let count = 0; ; count++) await (await turn(session, model, `turn ${count}`, [acknowledge])).result()
+  for (let count = 0; ; count++) await (await turn(session, model, `turn ${count}`, [acknowledge])).result()()
 }

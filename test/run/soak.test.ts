@@ -12,8 +12,9 @@ import { settle, toolCallsOf } from 'indelible'
 import { verifySession } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { judgeChat, judgeResponses } from '../message/judges/openai.ts'
-import { refusal } from '../message/judges/anthropic.ts'
+import { root } from '../../scripts/run.ts'
+import { judgeChat, judgeResponses } from '../codecs/judges/openai.ts'
+import { refusal } from '../codecs/judges/anthropic.ts'
 import { providerServer, type Reply } from './provider-server.ts'
 import { done, modelOf, providers, ready, turn, type Provider } from './soak-agent.ts'
 import { anthropicEvents, chatEvents, responsesEvents, type Answer } from './wire.ts'
@@ -31,10 +32,17 @@ const random = (seed: number): ((below: number) => number) => {
   }
 }
 
-const judges: { readonly [name in Provider]: (body: unknown) => unknown } = { anthropic: refusal, chat: judgeChat, responses: judgeResponses }
+const judges: { readonly [name in Provider]: (body: unknown) => unknown } = {
+  anthropic: refusal,
+  chat: judgeChat,
+  responses: judgeResponses,
+}
 const events = { anthropic: anthropicEvents, chat: chatEvents, responses: responsesEvents }
 
-const playing = async (provider: Provider, pick: (below: number) => number): Promise<{ readonly url: string; readonly refused: string[]; readonly close: () => Promise<void> }> => {
+const playing = async (
+  provider: Provider,
+  pick: (below: number) => number,
+): Promise<{ readonly url: string; readonly refused: string[]; readonly close: () => Promise<void> }> => {
   const refused: string[] = []
   let ids = 0
   const answer = (): Answer => {
@@ -43,7 +51,8 @@ const playing = async (provider: Provider, pick: (below: number) => number): Pro
       name: ['quick', 'slow', 'fails', 'hangs', 'unknown'][pick(5)] ?? 'quick',
       args: ['{}', '{"a": [1, "🙂"]}', '{"a": 1'][pick(8) < 7 ? pick(2) : 2] ?? '{}',
     })).filter(({ id }, index, all) => all.findIndex((call) => call.id === id) === index)
-    const text = ['', 'Let me see. ', 'I say something of some length, so that there is time to interrupt it. 🙂🙂'][pick(3)] ?? ''
+    const text =
+      ['', 'Let me see. ', 'I say something of some length, so that there is time to interrupt it. 🙂🙂'][pick(3)] ?? ''
     return { text: text === '' && calls.length === 0 ? 'Done.' : text, calls }
   }
   const server = await providerServer(({ body }): Reply => {
@@ -70,7 +79,11 @@ const playing = async (provider: Provider, pick: (below: number) => number): Pro
 const checked = async (store: Store, id: string): Promise<number> => {
   const session = await ready(store, id)
   expect(isRight(settle(session.view()))).toBe(true)
-  const ids = session.view().toArray().flatMap((message) => toolCallsOf(message)).map((call) => call.id)
+  const ids = session
+    .view()
+    .toArray()
+    .flatMap((message) => toolCallsOf(message))
+    .map((call) => call.id)
   expect(new Set(ids).size).toBe(ids.length)
   expect(isRight(await verifySession(store, id)())).toBe(true)
   return session.len
@@ -92,11 +105,15 @@ it(`${runs} random runs: no request refused, nothing lost, nothing doubled`, asy
       let told = 0
       for await (const event of stream) {
         told += 1
-        if (told === at && deed === 1) stream.interrupt({ behavior: (['discard', 'savePartial', 'saveMarked'] as const)[pick(3)] ?? 'discard', ...(pick(2) === 0 && { message: 'instead' }) })
+        if (told === at && deed === 1)
+          stream.interrupt({
+            behavior: (['discard', 'savePartial', 'saveMarked'] as const)[pick(3)] ?? 'discard',
+            ...(pick(2) === 0 && { message: 'instead' }),
+          })
         if (told === at && deed === 2) stream.cancel()
         if (event.type === 'run_complete') expect(event.result.messages).toEqual(session.view().toArray())
       }
-      const ended = await stream.result()
+      const ended = await stream.result()()
       const outcome = isLeft(ended) ? ended.left._tag : ended.right.stopReason
       outcomes.set(outcome, (outcomes.get(outcome) ?? 0) + 1)
       await done(session.close())
@@ -106,19 +123,22 @@ it(`${runs} random runs: no request refused, nothing lost, nothing doubled`, asy
     await close()
   }
   // Each way to end has been gone.
-  for (const outcome of ['end_turn', 'cancelled', 'ModelFailed', 'max_steps']) expect([outcome, (outcomes.get(outcome) ?? 0) > 0]).toEqual([outcome, true])
+  for (const outcome of ['end_turn', 'cancelled', 'ModelFailed', 'max_steps'])
+    expect([outcome, (outcomes.get(outcome) ?? 0) > 0]).toEqual([outcome, true])
   await done(store.close())
 }, 600_000)
 
 it('processes that are killed while they run: what was acknowledged is there, once, and the next one goes on', async () => {
   const path = join(folder, 'killed.db')
   const pick = random(7)
-  const child = new URL('soak-agent.ts', import.meta.url).pathname
+  const child = join(root, 'test/run/soak-agent.ts')
   for (const provider of providers) {
     const { url, refused, close } = await playing(provider, pick)
     let acknowledged = 0
     for (let round = 0; round < Math.max(3, runs / 200); round++) {
-      const killed = spawn(process.execPath, [child, path, provider, provider, url], { stdio: ['ignore', 'pipe', 'inherit'] })
+      const killed = spawn(process.execPath, [child, path, provider, provider, url], {
+        stdio: ['ignore', 'pipe', 'inherit'],
+      })
       const ended = new Promise((resolve) => killed.on('exit', resolve))
       const giveUp = setTimeout(() => killed.kill('SIGKILL'), 20_000)
       let heard = 0

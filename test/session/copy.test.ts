@@ -1,8 +1,20 @@
 /** Copies of sessions in another store: whole, gone on with, and refused. */
+import { storeTask } from 'indelible/store'
 import { join } from 'node:path'
 import { left } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { copySession, createSession, describeSession, importTranscript, listSessions, memoryStore, openSession, readTranscript, user, verifySession, type Store } from 'indelible'
+import { copySession, describeSession } from 'indelible/session'
+import {
+  createSession,
+  importTranscript,
+  listSessions,
+  memoryStore,
+  openSession,
+  readTranscript,
+  user,
+  verifySession,
+  type Store,
+} from 'indelible'
 import { root } from '../../scripts/run.ts'
 import { fault, ok } from '../answers.ts'
 import { folder, indelible } from '../cli/indelible.ts'
@@ -10,7 +22,8 @@ import { folder, indelible } from '../cli/indelible.ts'
 /** A session with messages, one of them long enough to be a block, and notes. */
 const filled = async (store: Store, id: string): Promise<void> => {
   const session = await ok(createSession(store, { id, metadata: { title: 'to be copied' } }))
-  for (let number = 0; number < 30; number++) await ok(session.append(user(`message ${number} ${number % 10 === 0 ? 'long '.repeat(2000) : ''}`)))
+  for (let number = 0; number < 30; number++)
+    await ok(session.append(user(`message ${number} ${number % 10 === 0 ? 'long '.repeat(2000) : ''}`)))
   await ok(session.pin(3))
   await ok(session.append(user('after the note')))
 }
@@ -19,7 +32,11 @@ it('a copy has the same head, metadata and pages, and again changes nothing', as
   const [from, to] = [memoryStore(), memoryStore()]
   await filled(from, 's')
   const info = await ok(copySession(from, to, 's'))
-  expect(info).toMatchObject({ len: 31, head: (await ok(describeSession(from, 's'))).head, metadata: { title: 'to be copied' } })
+  expect(info).toMatchObject({
+    len: 31,
+    head: (await ok(describeSession(from, 's'))).head,
+    metadata: { title: 'to be copied' },
+  })
   const [original, copied] = [await ok(openSession(from, 's')), await ok(openSession(to, 's'))]
   expect(copied.view().toArray()).toEqual(original.view().toArray())
   expect([...copied.view().pages]).toEqual([...original.view().pages])
@@ -66,7 +83,11 @@ it('a copy that has grown past the record is left as it is, and what it has more
   const copied = await ok(openSession(to, 's'))
   await ok(copied.append([user('one more'), user('and one')]))
   const conflict = await fault('Conflict', copySession(from, to, 's'))
-  expect(conflict).toMatchObject({ expected: head, actual: copied.head(), missed: [{ position: head.size }, { position: head.size + 1 }] })
+  expect(conflict).toMatchObject({
+    expected: head,
+    actual: copied.head(),
+    missed: [{ position: head.size }, { position: head.size + 1 }],
+  })
   expect((await ok(describeSession(to, 's'))).head).toEqual(copied.head())
 })
 
@@ -75,11 +96,23 @@ it('what was broken off is no session: it is not listed, opened or appended to, 
   const session = await ok(createSession(from, { id: 's', metadata: { title: 'long' } }))
   await ok(session.append(Array.from({ length: 2500 }, (_, number) => user(`message ${number}`))))
   let pieces = 0
-  const breaking: Store = { ...to, append: (id, append) => (pieces++ === 0 ? to.append(id, append) : async () => left({ _tag: 'Io', operation: 'append', cause: new Error('pulled') })) }
+  const breaking: Store = {
+    ...to,
+    append: (id, append) =>
+      pieces++ === 0
+        ? to.append(id, append)
+        : storeTask(async () => left({ _tag: 'Io', operation: 'append', cause: new Error('pulled') })),
+  }
   await fault('Io', copySession(from, breaking, 's'))
   expect((await ok(to.info('s'))).head.size).toBe(1000)
   expect((await ok(listSessions(to))).sessions).toEqual([])
-  for (const attempt of [openSession(to, 's'), describeSession(to, 's'), verifySession(to, 's'), copySession(to, memoryStore(), 's')]) await fault('UnfinishedSession', attempt)
+  for (const attempt of [
+    openSession(to, 's'),
+    describeSession(to, 's'),
+    verifySession(to, 's'),
+    copySession(to, memoryStore(), 's'),
+  ])
+    await fault('UnfinishedSession', attempt)
   const rows: number[] = []
   const info = await ok(copySession(from, to, 's', { progress: (stored) => rows.push(stored) }))
   expect(rows).toEqual([2000, 2500])
@@ -109,19 +142,27 @@ it('what a crash has left of an import is made an end of by the next one', async
 
 it('the command copies every session of a store, the oldest first', () => {
   const [from, to] = [join(folder, 'from.db'), join(folder, 'to.db')]
-  for (const id of ['one', 'two']) indelible(['import', join(root, 'examples/coding-agent.json'), '--id', id, '--store', from])
+  for (const id of ['one', 'two'])
+    indelible(['import', join(root, 'examples/coding-agent.json'), '--id', id, '--store', from])
   const copied = indelible(['copy', '--from', from, '--to', to])
   expect(copied.status).toBe(0)
   expect(copied.lines.map((line) => line.split(':')[0])).toEqual(['one', 'two', ''])
-  expect(indelible(['copy', '--from', from, '--to', to]).stdout).toBe(copied.stdout.replaceAll(/(?=\n)/g, ', was there already'))
+  expect(indelible(['copy', '--from', from, '--to', to]).stdout).toBe(
+    copied.stdout.replaceAll(/(?=\n)/g, ', was there already'),
+  )
   expect(indelible(['head', 'two', '--store', to]).stdout).toBe(indelible(['head', 'two', '--store', from]).stdout)
   indelible(['append', 'one', 'hello', '--store', to])
   indelible(['append', 'two', 'hello', '--store', from])
   const both = indelible(['copy', 'none', 'one', 'two', '--from', from, '--to', to])
   expect(both.lines[0]).toMatch(/^two: 20 messages, head 20:/)
-  expect([both.status, both.stderr]).toEqual([1, 'none: there is no such session in the store to read\none: the copy has grown since: 20 rows, and 19 in the store to read; it was left as it is\nindelible: 2 sessions of 3 were not copied\n'])
+  expect([both.status, both.stderr]).toEqual([
+    1,
+    'none: there is no such session in the store to read\none: the copy has grown since: 20 rows, and 19 in the store to read; it was left as it is\nindelible: 2 sessions of 3 were not copied\n',
+  ])
   indelible(['append', 'one', 'other', '--store', from])
-  expect(indelible(['copy', 'one', '--from', from, '--to', to]).stderr).toMatch(/^one: there is another record of this id there, of 20 rows; it was left as it is/)
+  expect(indelible(['copy', 'one', '--from', from, '--to', to]).stderr).toMatch(
+    /^one: there is another record of this id there, of 20 rows; it was left as it is/,
+  )
   expect(indelible(['copy', '--from', from]).status).toBe(2)
   expect(indelible(['copy', '--from', from, '--to', from]).status).toBe(2)
   expect(indelible(['copy', '--from', `${from}x`, '--to', to]).status).toBe(1)

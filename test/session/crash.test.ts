@@ -9,13 +9,13 @@ import { createSession, openSession, user, verifySession, type Message, type Ses
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
 import { ok } from '../answers.ts'
-import { batchOf } from './batches.ts'
+import { batchOf, editOf } from './batches.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-crash-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** More by flag: INDELIBLE_KILLS=5000 npx vitest run test/session/crash.test.ts */
-const kills = Number(process.env['INDELIBLE_KILLS'] ?? 200)
+const kills = Number(process.env['INDELIBLE_KILLS'] ?? 60)
 const lanes = 4
 
 const opened = async (path: string): Promise<{ store: Store; session: Session }> => {
@@ -24,19 +24,22 @@ const opened = async (path: string): Promise<{ store: Store; session: Session }>
 }
 
 /** Start a process that appends, and kill it. Gives the batches that it has acknowledged. */
-const killed = (path: string, round: string): Promise<readonly number[]> =>
+const killed = (path: string, round: string, mode = 'append'): Promise<readonly number[]> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [join(root, 'test/session/writer-process.ts'), 'append', path, 's', round], {
+    const child = spawn(process.execPath, [join(root, 'test/session/writer-process.ts'), mode, path, 's', round], {
       stdio: ['ignore', 'pipe', 'pipe'],
       env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
     })
     const acknowledged: number[] = []
     let said = ''
-    // Most die while they write; some before they have opened the session.
-    const early = Math.random() < 0.05 ? setTimeout(() => child.kill('SIGKILL'), Math.random() * 150) : undefined
+    const killSoon = (within: number): void => void setTimeout(() => child.kill('SIGKILL'), Math.random() * within)
+    // Most die while they write, however slow the machine is; some before their first append is acknowledged, and a few
+    // before they have opened the session.
+    const sort = Math.random()
+    const early = sort < 0.05 ? setTimeout(() => child.kill('SIGKILL'), Math.random() * 150) : undefined
     createInterface(child.stdout).on('line', (line) => {
-      if (line === 'ready') setTimeout(() => child.kill('SIGKILL'), Math.random() * 40)
-      else acknowledged.push(Number(line.split(' ')[1]))
+      if (line !== 'ready') acknowledged.push(Number(line.split(' ')[1]))
+      if (line === 'ready' ? sort < 0.2 : acknowledged.length === 1) killSoon(40)
     })
     child.stderr.on('data', (text: Buffer) => (said += text.toString()))
     child.on('close', (_code, signal) => {
@@ -51,7 +54,11 @@ const checkRecord = (messages: readonly unknown[], rounds: ReadonlyMap<string, r
   let at = 0
   for (const [round, acknowledged] of rounds) {
     let batches = 0
-    for (let batch = batchOf(round, 0); at < messages.length && JSON.stringify(messages[at]) === JSON.stringify(batch[0]); batch = batchOf(round, ++batches)) {
+    for (
+      let batch = batchOf(round, 0);
+      at < messages.length && JSON.stringify(messages[at]) === JSON.stringify(batch[0]);
+      batch = batchOf(round, ++batches)
+    ) {
       expect(messages.slice(at, at + batch.length)).toEqual(batch)
       at += batch.length
     }
@@ -63,35 +70,73 @@ const checkRecord = (messages: readonly unknown[], rounds: ReadonlyMap<string, r
 
 const after = (round: string): Message => user(`after ${round}`)
 
-it(`${kills} processes are killed at random moments: all that was acknowledged is there, in order, once`, async () => {
-  let total = 0
-  const lane = async (number: number): Promise<void> => {
-    const rounds = new Map<string, readonly number[]>()
-    let path = ''
-    for (let kill = number; kill < kills; kill += lanes) {
-      if (rounds.size % 10 === 0) {
-        // A new file now and then: what is checked after each kill is the whole record.
-        rounds.clear()
-        path = join(folder, `killed-${kill}.db`)
-        const store = await ok(sqliteStore({ path }))
-        await ok(createSession(store, { id: 's' }))
+it(
+  `${kills} processes are killed at random moments: all that was acknowledged is there, in order, once`,
+  async () => {
+    let total = 0
+    const lane = async (number: number): Promise<void> => {
+      const rounds = new Map<string, readonly number[]>()
+      let path = ''
+      for (let kill = number; kill < kills; kill += lanes) {
+        if (rounds.size % 10 === 0) {
+          // A new file now and then: what is checked after each kill is the whole record.
+          rounds.clear()
+          path = join(folder, `killed-${kill}.db`)
+          const store = await ok(sqliteStore({ path }))
+          await ok(createSession(store, { id: 's' }))
+          await ok(store.close())
+        }
+        const round = `round ${kill}`
+        const acknowledged = await killed(path, round)
+        total += acknowledged.length
+        rounds.set(round, acknowledged)
+        const { store, session } = await opened(path)
+        const { head } = await ok(verifySession(store, 's'))
+        expect(session.head()).toEqual(head)
+        await ok(session.append(after(round)))
+        checkRecord(session.view().toArray(), rounds)
         await ok(store.close())
       }
-      const round = `round ${kill}`
-      const acknowledged = await killed(path, round)
-      total += acknowledged.length
-      rounds.set(round, acknowledged)
-      const { store, session } = await opened(path)
-      const { head } = await ok(verifySession(store, 's'))
-      expect(session.head()).toEqual(head)
-      await ok(session.append(after(round)))
-      checkRecord(session.view().toArray(), rounds)
-      await ok(store.close())
     }
-  }
-  await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)))
-  expect(total).toBeGreaterThan(kills) // they did get to write
-}, 60_000 + kills * 2000)
+    await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)))
+    expect(total).toBeGreaterThan(kills / 2) // four of five had an acknowledgement before they were killed
+  },
+  60_000 + kills * 2000,
+)
+
+it(
+  `${kills / 10} processes are killed while they pop, rewind, replace and clear: each of these was done whole, or not at all`,
+  async () => {
+    let total = 0
+    const lane = async (number: number): Promise<void> => {
+      const path = join(folder, `edited-${number}.db`)
+      const store = await ok(sqliteStore({ path }))
+      await ok(createSession(store, { id: 's' }))
+      await ok(store.close())
+      let said: readonly Message[] = []
+      let record = 0
+      for (let kill = number; kill < kills / 10; kill += lanes) {
+        const round = `round ${kill}`
+        const acknowledged = await killed(path, round, 'edit')
+        total += acknowledged.length
+        const { store, session } = await opened(path)
+        await ok(verifySession(store, 's'))
+        const found = JSON.stringify(session.conversation())
+        let done = acknowledged.length
+        for (let n = 0; n < done; n++) said = editOf(round, n, said)
+        // The last may have been done and not acknowledged; one that changes nothing leaves no trace.
+        while (JSON.stringify(said) !== found && done <= acknowledged.length) said = editOf(round, done++, said)
+        expect(JSON.stringify(said)).toBe(found)
+        expect(session.len).toBeGreaterThanOrEqual(record) // the record only grows
+        record = session.len
+        await ok(store.close())
+      }
+    }
+    await Promise.all(Array.from({ length: lanes }, (_, number) => lane(number)))
+    expect(total).toBeGreaterThan(kills / 20)
+  },
+  60_000 + kills * 400,
+)
 
 /** How many bytes of a write-ahead log are frames of its current run: those with the salt of its header. */
 const framesEnd = (wal: Buffer): number => {
@@ -109,7 +154,8 @@ it('the power goes at any byte after the last acknowledgement: all of it is ther
   let cuts = 0
   for (let round = 0; round < 9; round++) {
     // Some rounds are long enough that the log is taken over into the file, and begun anew.
-    for (let batch = 0; batch < (round % 4 === 3 ? 250 : 5); batch++) await ok(session.append(batchOf(`r${round}`, batch)))
+    for (let batch = 0; batch < (round % 4 === 3 ? 250 : 5); batch++)
+      await ok(session.append(batchOf(`r${round}`, batch)))
     const acknowledged = session.len
     const before = join(folder, 'before.db')
     for (const end of ['', '-wal']) copyFileSync(path + end, before + end)
@@ -124,7 +170,12 @@ it('the power goes at any byte after the last acknowledgement: all of it is ther
       copyFileSync(before, cutPath)
       // The bytes behind the last that was synced came to the disk in part, or as something else.
       const kept = synced + Math.floor(Math.random() * (whole - synced + 1))
-      writeFileSync(`${cutPath}-wal`, cut % 2 === 0 ? written.subarray(0, kept) : Buffer.concat([written.subarray(0, kept), Buffer.alloc(whole - kept, cut)]))
+      writeFileSync(
+        `${cutPath}-wal`,
+        cut % 2 === 0
+          ? written.subarray(0, kept)
+          : Buffer.concat([written.subarray(0, kept), Buffer.alloc(whole - kept, cut)]),
+      )
       const restarted = await opened(cutPath)
       const found = restarted.session.view().toArray()
       expect(found.length).toBeGreaterThanOrEqual(acknowledged)

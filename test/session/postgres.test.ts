@@ -65,13 +65,56 @@ describe.skipIf(server === undefined)('a session on PostgreSQL', () => {
     const writers = names.map((name) => writer(['rebase', address.href, id, name, String(each)]))
     await Promise.all(writers.map(({ ended }) => ended))
     const texts = (await ok(openSession(store, id))).view().toArray().map(textOf)
-    for (const name of names) expect(texts.filter((text) => text.startsWith(`${name}:`))).toEqual(Array.from({ length: each }, (_, number) => `${name}:${number}`))
+    for (const name of names)
+      expect(texts.filter((text) => text.startsWith(`${name}:`))).toEqual(
+        Array.from({ length: each }, (_, number) => `${name}:${number}`),
+      )
     expect(texts.length).toBe(names.length * each)
     for (const line of writers.flatMap(({ lines }) => lines).filter((found) => found.startsWith('missed '))) {
       const [, from, ...carried] = line.split(' ')
       expect(carried.length).toBeGreaterThan(0)
       expect(carried).toEqual(texts.slice(Number(from), Number(from) + carried.length))
     }
+    await ok(verifySession(store, id))
+  })
+
+  it('of eight writers that rebase without a pause each does its share, and none waits much longer than the others', async () => {
+    const id = 'turns'
+    await ok(createSession(store, { id }))
+    const stores = await Promise.all(
+      Array.from({ length: 8 }, () =>
+        ok(postgresStore({ connectionString: server?.url ?? '', schema, connections: 3 })),
+      ),
+    )
+    const sessions = await Promise.all(stores.map((own) => ok(openSession(own, id))))
+    const append = (writer: number, session: (typeof sessions)[number]) => ok(session.rebase(() => user(`${writer}`)))
+    // Each knows that there are others.
+    for (let round = 0; round < 2; round++)
+      for (const [writer, session] of sessions.entries()) await append(writer, session)
+    const counts = sessions.map(() => 0)
+    const longest = sessions.map(() => 0) // of each round, added up
+    for (let round = 0; round < 3; round++) {
+      let left = 400 // so many appends in a round, however slow the machine is
+      await Promise.all(
+        sessions.map(async (session, writer) => {
+          let wait = 0
+          while (left > 0) {
+            const called = performance.now()
+            await append(writer, session)
+            left -= 1
+            counts[writer] = (counts[writer] ?? 0) + 1
+            wait = Math.max(wait, performance.now() - called)
+          }
+          longest[writer] = (longest[writer] ?? 0) + wait
+        }),
+      )
+    }
+    for (const own of stores) await ok(own.close())
+    const total = counts.reduce((sum, count) => sum + count, 0)
+    const median = longest.toSorted((one, other) => one - other)[3] as number // the fourth of eight
+    expect(Math.min(...counts) * 3, String(counts)).toBeGreaterThan(total / 8)
+    expect(Math.max(...longest), String(longest)).toBeLessThan(3 * median)
+    expect((await ok(openSession(store, id))).len).toBe(16 + total)
     await ok(verifySession(store, id))
   })
 
@@ -84,16 +127,24 @@ describe.skipIf(server === undefined)('a session on PostgreSQL', () => {
       let at = 0
       for (let kill = 0; kill < rounds / 2; kill++) {
         const round = `round ${kill}`
-        const child = writer(['append', address.href, id, round], (line) => {
-          if (line === 'ready') setTimeout(child.kill, 20 + Math.random() * 120)
+        let lines = 0
+        const child = writer(['append', address.href, id, round], () => {
+          // Half of them at once, half once an append was acknowledged, however slow the machine is.
+          if (++lines === (kill % 2) + 1) setTimeout(child.kill, Math.random() * 120)
         })
         expect(await child.ended).toBe('SIGKILL')
-        const acknowledged = child.lines.filter((line) => line.startsWith('ack ')).map((line) => Number(line.split(' ')[1]))
+        const acknowledged = child.lines
+          .filter((line) => line.startsWith('ack '))
+          .map((line) => Number(line.split(' ')[1]))
         total += acknowledged.length
         const session = await settled(id)
         const messages = session.view().toArray()
         let batches = 0
-        for (let batch = batchOf(round, 0); at < messages.length && JSON.stringify(messages[at]) === JSON.stringify(batch[0]); batch = batchOf(round, ++batches)) {
+        for (
+          let batch = batchOf(round, 0);
+          at < messages.length && JSON.stringify(messages[at]) === JSON.stringify(batch[0]);
+          batch = batchOf(round, ++batches)
+        ) {
           expect(messages.slice(at, at + batch.length)).toEqual(batch)
           at += batch.length
         }
@@ -103,12 +154,12 @@ describe.skipIf(server === undefined)('a session on PostgreSQL', () => {
       }
     }
     await Promise.all([0, 1].map(lane))
-    expect(total).toBeGreaterThan(rounds) // they did get to write
+    expect(total).toBeGreaterThanOrEqual(rounds / 2) // they did get to write
   })
 
   /** A statement may still be running on the server after its process was killed: what it does is done when nothing runs. */
   const settled = async (id: string): Promise<Awaited<ReturnType<typeof open>>> => {
-    for (let before = await open(id); ; ) {
+    for (let before = await open(id); ;) {
       await new Promise((resolve) => setTimeout(resolve, 100))
       const now = await open(id)
       if (now.len === before.len) return now
@@ -117,47 +168,58 @@ describe.skipIf(server === undefined)('a session on PostgreSQL', () => {
   }
   const open = (id: string) => ok(openSession(store, id))
 
-  it.skipIf(server?.own === undefined)('the server is killed and started again, twice, while sessions write: what was acknowledged is there, once', async () => {
-    const own = server?.own
-    if (own === undefined) return
-    const acknowledged = new Map<string, number>()
-    const end = new AbortController()
-    let lost = 0
-    const write = async (name: string): Promise<void> => {
-      const id = `outage ${name}`
-      const session = await ok(createSession(store, { id }))
-      for (let number = 0; !end.signal.aborted; ) {
-        const answer = await session.append(user(`${name}:${number}`), { operation: `op ${number}` })()
-        if (!isLeft(answer)) {
-          number += 1
-          acknowledged.set(id, number)
-          continue
+  it.skipIf(server?.own === undefined)(
+    'the server is killed and started again, twice, while sessions write: what was acknowledged is there, once',
+    async () => {
+      const own = server?.own
+      if (own === undefined) return
+      const acknowledged = new Map<string, number>()
+      const end = new AbortController()
+      let lost = 0
+      const write = async (name: string): Promise<void> => {
+        const id = `outage ${name}`
+        const session = await ok(createSession(store, { id }))
+        for (let number = 0; !end.signal.aborted;) {
+          const answer = await session.append(user(`${name}:${number}`), { operation: `op ${number}` })()
+          if (!isLeft(answer)) {
+            number += 1
+            acknowledged.set(id, number)
+            continue
+          }
+          if (answer.left._tag !== 'Io') throw new Error(JSON.stringify(answer.left))
+          lost += 1
+          await new Promise((resolve) => setTimeout(resolve, 20))
         }
-        if (answer.left._tag !== 'Io') throw new Error(JSON.stringify(answer.left))
-        lost += 1
-        await new Promise((resolve) => setTimeout(resolve, 20))
+        await ok(session.append(user('on'), { operation: 'last' }))
       }
-      await ok(session.append(user('on'), { operation: 'last' }))
-    }
-    const names = ['a', 'b', 'c', 'd', 'e', 'f']
-    const writing = Promise.all(names.map(write))
-    for (let outage = 0; outage < 2; outage++) {
-      await new Promise((resolve) => setTimeout(resolve, 400))
-      await own.kill()
-      await new Promise((resolve) => setTimeout(resolve, 100))
-      await own.start()
-    }
-    await new Promise((resolve) => setTimeout(resolve, 300))
-    end.abort()
-    await writing
-    expect(lost).toBeGreaterThan(0)
-    for (const name of names) {
-      const id = `outage ${name}`
-      const count = acknowledged.get(id) ?? 0
-      expect(count).toBeGreaterThan(10)
-      const texts = (await ok(openSession(store, id))).view().toArray().map(textOf)
-      expect(texts).toEqual([...Array.from({ length: count }, (_, number) => `${name}:${number}`), 'on'])
-      await ok(verifySession(store, id))
-    }
-  })
+      const names = ['a', 'b', 'c', 'd', 'e', 'f']
+      const writing = Promise.all(names.map(write))
+      const count = (name: string): number => acknowledged.get(`outage ${name}`) ?? 0
+      /** Each has had so many more acknowledged, however slow the machine is. */
+      const written = async (more: number): Promise<void> => {
+        const wanted = names.map((name) => count(name) + more)
+        while (names.some((name, index) => count(name) < (wanted[index] ?? 0)))
+          await new Promise((resolve) => setTimeout(resolve, 10))
+      }
+      for (let outage = 0; outage < 2; outage++) {
+        await written(5)
+        await new Promise((resolve) => setTimeout(resolve, Math.random() * 200))
+        await own.kill()
+        await new Promise((resolve) => setTimeout(resolve, 100))
+        await own.start()
+      }
+      await written(5)
+      end.abort()
+      await writing
+      expect(lost).toBeGreaterThan(0)
+      for (const name of names) {
+        const id = `outage ${name}`
+        const count = acknowledged.get(id) ?? 0
+        expect(count).toBeGreaterThan(10)
+        const texts = (await ok(openSession(store, id))).view().toArray().map(textOf)
+        expect(texts).toEqual([...Array.from({ length: count }, (_, number) => `${name}:${number}`), 'on'])
+        await ok(verifySession(store, id))
+      }
+    },
+  )
 })

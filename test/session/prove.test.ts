@@ -1,6 +1,7 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { checkProof, createSession, image, memoryStore, openSession, proveEntry, user, type EntryProof, type Session, type Store } from 'indelible'
+import { checkProof, proveEntry, type EntryProof } from 'indelible/session'
+import { createSession, image, memoryStore, openSession, user, type Session, type Store } from 'indelible'
 import { fault, ok } from '../answers.ts'
 
 const recorded = async (len: number): Promise<{ store: Store; session: Session }> => {
@@ -26,13 +27,19 @@ it('proves each message of records of every size, to whoever knows the head', as
 
 it('carries the blocks of the message', async () => {
   const { store, session } = await recorded(4)
-  const message = user('long '.repeat(2000), image({ type: 'base64', data: 'QUJD'.repeat(1000), mediaType: 'image/png' }))
+  const message = user(
+    'long '.repeat(2000),
+    image({ type: 'base64', data: 'QUJD'.repeat(1000), mediaType: 'image/png' }),
+  )
   await ok(session.append(message, { page: 'plan' }))
   const proof = await ok(proveEntry(store, 's', -1))
   const proven = checkProof(proof, session.head())
   expect(isRight(proven) && [proven.right.message, proven.right.page]).toEqual([message, 'plan'])
   const [block] = Object.keys(proof.blocks) as [string]
-  for (const blocks of [{}, { ...proof.blocks, [block]: 'QUJD' }]) expect(checkProof({ ...proof, blocks })).toMatchObject({ left: { _tag: 'BadProof', reason: expect.stringContaining('block') as string } })
+  for (const blocks of [{}, { ...proof.blocks, [block]: 'QUJD' }])
+    expect(checkProof({ ...proof, blocks })).toMatchObject({
+      left: { _tag: 'BadProof', reason: expect.stringContaining('block') as string },
+    })
 })
 
 it('holds for nothing else', async () => {
@@ -51,7 +58,13 @@ it('holds for nothing else', async () => {
     { ...proof, path: proof.path.toReversed() },
     { ...proof, path: [...proof.path, '0'.repeat(64)] },
     { ...proof, path: ['x', ...proof.path.slice(1)] },
-    { ...proof, version: 2 },
+    { ...proof, version: 1 },
+    { ...proof, version: 3 },
+    { ...proof, at: (proof.at as number) + 1 },
+    { ...proof, at: undefined },
+    { ...proof, at: 0.5 },
+    { ...proof, salt: '0'.repeat(32) },
+    { ...proof, salt: '' },
     { ...proof, blocks: null },
     null,
     [],
@@ -60,7 +73,9 @@ it('holds for nothing else', async () => {
   for (const one of changed) expect([one, checkProof(one)]).toMatchObject([one, { left: { _tag: 'BadProof' } }])
   expect(checkProof(proof, older.head())._tag).toBe('Right')
   expect(checkProof(proof, session.head())._tag).toBe('Left')
-  expect(checkProof({ ...proof, session: 'what a session is called is not proven' } satisfies EntryProof)._tag).toBe('Right')
+  expect(checkProof({ ...proof, session: 'what a session is called is not proven' } satisfies EntryProof)._tag).toBe(
+    'Right',
+  )
 })
 
 it('there is no proof of what is not there', async () => {

@@ -5,7 +5,21 @@ import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { afterAll, expect, it } from 'vitest'
-import { createSession, forkSession, memoryStore, openSession, readRange, user, verifySession, type Head, type Message, type PageKind, type Session, type Store, type View } from 'indelible'
+import {
+  createSession,
+  forkSession,
+  memoryStore,
+  openSession,
+  user,
+  verifySession,
+  type Head,
+  type Message,
+  type PageKind,
+  type Session,
+  type Store,
+  type View,
+} from 'indelible'
+import { readRange } from 'indelible/session'
 import { classify, pageKinds } from 'indelible/pages'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { fault, ok } from '../answers.ts'
@@ -30,8 +44,19 @@ type Step = (world: World) => Promise<void>
 
 const message = fc.oneof(
   { weight: 4, arbitrary: fc.string({ unit: 'grapheme', maxLength: 8 }).map((text) => user(text)) },
-  { weight: 1, arbitrary: fc.integer({ min: 4000, max: 4200 }).map((length) => user('long line '.repeat(length / 10).padEnd(length, '.'))) },
-  { weight: 1, arbitrary: fc.constantFrom<Message>({ role: 'system', content: [] }, { role: 'tool', content: [{ type: 'tool_result', callId: 'c', content: [] }] }) },
+  {
+    weight: 1,
+    arbitrary: fc
+      .integer({ min: 4000, max: 4200 })
+      .map((length) => user('long line '.repeat(length / 10).padEnd(length, '.'))),
+  },
+  {
+    weight: 1,
+    arbitrary: fc.constantFrom<Message>(
+      { role: 'system', content: [] },
+      { role: 'tool', content: [{ type: 'tool_result', callId: 'c', content: [] }] },
+    ),
+  },
 )
 const messages = fc.array(message, { minLength: 1, maxLength: 3 })
 const page = fc.option(fc.constantFrom(...pageKinds), { nil: undefined })
@@ -76,7 +101,8 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     const model = modelOf(world, handle.session.id)
     const before = model.operations.get(operation)
     const task = handle.session.append(given, { operation })
-    if (before !== undefined && JSON.stringify(before.messages) === JSON.stringify(given)) expect(await ok(task)).toMatchObject({ from: before.from, to: before.from + given.length })
+    if (before !== undefined && JSON.stringify(before.messages) === JSON.stringify(given))
+      expect(await ok(task)).toMatchObject({ from: before.from, to: before.from + given.length })
     else if (before !== undefined) await fault('OperationMismatch', task)
     else if (handle.known < model.messages.length) await fault('SessionConflict', task)
     else {
@@ -103,7 +129,13 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
     await ok(forkSession(world.store, session.id, { id, at }))
     // The notes that go along are those written before the message at the fork point.
     const tags = model.tags.filter(({ len }) => len <= at)
-    world.models.set(id, { messages: model.messages.slice(0, at), pages: model.pages.slice(0, at), tags, operations: new Map(), heads: [] })
+    world.models.set(id, {
+      messages: model.messages.slice(0, at),
+      pages: model.pages.slice(0, at),
+      tags,
+      operations: new Map(),
+      heads: [],
+    })
     const fork = await ok(openSession(world.store, id))
     world.handles.push({ session: fork, known: fork.len })
   }),
@@ -114,16 +146,23 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   }),
   pick.map((which): Step => async (world) => {
     const { session } = chosen(world.handles, which)
-    world.handles.push({ session: await ok(openSession(world.store, session.id)), known: modelOf(world, session.id).messages.length })
+    world.handles.push({
+      session: await ok(openSession(world.store, session.id)),
+      known: modelOf(world, session.id).messages.length,
+    })
   }),
   pick.map((which): Step => async (world) => {
     const { session } = chosen(world.handles, which)
     world.promises.push({ view: session.view(), messages: structuredClone(session.view().toArray()) as Message[] })
   }),
-  fc.tuple(pick, fc.integer({ min: -8, max: 8 }), fc.integer({ min: -8, max: 8 })).map(([which, from, to]): Step => async (world) => {
-    const { session } = chosen(world.handles, which)
-    expect((await ok(readRange(world.store, session.id, from, to))).view.toArray()).toEqual(modelOf(world, session.id).messages.slice(from, to))
-  }),
+  fc
+    .tuple(pick, fc.integer({ min: -8, max: 8 }), fc.integer({ min: -8, max: 8 }))
+    .map(([which, from, to]): Step => async (world) => {
+      const { session } = chosen(world.handles, which)
+      expect((await ok(readRange(world.store, session.id, from, to))).view.toArray()).toEqual(
+        modelOf(world, session.id).messages.slice(from, to),
+      )
+    }),
 )
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-laws-'))
@@ -133,37 +172,41 @@ let files = 0
 it.each([
   ['memory', 150, async (): Promise<Store> => memoryStore()],
   ['SQLite', 40, () => ok(sqliteStore({ path: join(folder, `${files++}.db`), durability: 'os' }))],
-] as const)('whatever is done, every session is its model, every view stays, every head holds: in %s', async (_name, numRuns, open) => {
-  await fc.assert(
-    fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 25 }), async (done) => {
-      const store = await open()
-      const session = await ok(createSession(store, { id: 'first' }))
-      const world: World = {
-        store,
-        models: new Map([['first', { messages: [], pages: [], tags: [], operations: new Map(), heads: [] }]]),
-        handles: [{ session, known: 0 }],
-        promises: [],
-      }
-      for (const step of done) await step(world)
-      for (const [id, model] of world.models) {
-        const { head } = await ok(verifySession(store, id))
-        for (const older of model.heads) await ok(verifySession(store, id, { head: older }))
-        const again = await ok(openSession(store, id))
-        expect(again.head()).toEqual(head)
-        expect(JSON.stringify(again.view())).toBe(JSON.stringify(model.messages))
-        expect(again.view().pages.toArray()).toEqual(model.pages)
-        const effective = [...model.pages]
-        for (const { position, kind } of model.tags) effective[position] = kind
-        expect(again.pages()).toEqual(effective)
-      }
-      for (const { session } of world.handles) {
-        const { messages } = modelOf(world, session.id)
-        expect(session.view().toArray()).toEqual(messages.slice(0, session.len))
-        expect(session.view().pages.length).toBe(session.len)
-      }
-      for (const { view, messages } of world.promises) expect(view.toArray()).toEqual(messages)
-      await ok(store.close())
-    }),
-    { numRuns },
-  )
-}, 60_000)
+] as const)(
+  'whatever is done, every session is its model, every view stays, every head holds: in %s',
+  async (_name, numRuns, open) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 25 }), async (done) => {
+        const store = await open()
+        const session = await ok(createSession(store, { id: 'first' }))
+        const world: World = {
+          store,
+          models: new Map([['first', { messages: [], pages: [], tags: [], operations: new Map(), heads: [] }]]),
+          handles: [{ session, known: 0 }],
+          promises: [],
+        }
+        for (const step of done) await step(world)
+        for (const [id, model] of world.models) {
+          const { head } = await ok(verifySession(store, id))
+          for (const older of model.heads) await ok(verifySession(store, id, { head: older }))
+          const again = await ok(openSession(store, id))
+          expect(again.head()).toEqual(head)
+          expect(JSON.stringify(again.view())).toBe(JSON.stringify(model.messages))
+          expect(again.view().pages.toArray()).toEqual(model.pages)
+          const effective = [...model.pages]
+          for (const { position, kind } of model.tags) effective[position] = kind
+          expect(again.pages()).toEqual(effective)
+        }
+        for (const { session } of world.handles) {
+          const { messages } = modelOf(world, session.id)
+          expect(session.view().toArray()).toEqual(messages.slice(0, session.len))
+          expect(session.view().pages.length).toBe(session.len)
+        }
+        for (const { view, messages } of world.promises) expect(view.toArray()).toEqual(messages)
+        await ok(store.close())
+      }),
+      { numRuns },
+    )
+  },
+  60_000,
+)

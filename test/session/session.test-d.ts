@@ -1,23 +1,21 @@
 /** What infers, and the typestate: what can't be appended to does not compile. */
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { describe, expectTypeOf, it } from 'vitest'
 import {
   createSession,
   openSession,
   readSession,
   user,
+  type Task,
   type Message,
   type PageKind,
   type ReadonlySession,
-  type Recorded,
   type SealedSession,
   type Session,
-  type SessionFault,
-  type SessionReader,
   type Store,
-  type StoreFault,
   type View,
 } from 'indelible'
+import { type Recorded, type SessionFault, type SessionReader } from 'indelible/session'
+import { type StoreFault } from 'indelible/store'
 
 declare const store: Store
 declare const session: Session
@@ -27,13 +25,15 @@ declare const declined: Session['append']
 
 describe('what infers', () => {
   it('everything asynchronous is a task that can fail', () => {
-    expectTypeOf(createSession(store)).toEqualTypeOf<TaskEither<SessionFault | StoreFault, Session>>()
-    expectTypeOf(openSession(store, 's')).toEqualTypeOf<TaskEither<SessionFault | StoreFault, Session>>()
-    expectTypeOf(session.append(user('x'))).toEqualTypeOf<TaskEither<SessionFault | StoreFault, Recorded>>()
-    expectTypeOf(session.seal()).toEqualTypeOf<TaskEither<SessionFault | StoreFault, SealedSession>>()
+    expectTypeOf(createSession(store)).toEqualTypeOf<Task<SessionFault | StoreFault, Session>>()
+    expectTypeOf(openSession(store, 's')).toEqualTypeOf<Task<SessionFault | StoreFault, Session>>()
+    expectTypeOf(session.append(user('x'))).toEqualTypeOf<Task<SessionFault | StoreFault, Recorded>>()
+    expectTypeOf(session.seal()).toEqualTypeOf<Task<SessionFault | StoreFault, SealedSession>>()
   })
   it('what can be read is there at once', () => {
     expectTypeOf(session.view()).toEqualTypeOf<View<Message>>()
+    expectTypeOf(reading.conversation()).toEqualTypeOf<View<Message>>()
+    expectTypeOf(sealed.at(sealed.head())?.conversation).toEqualTypeOf<View<Message> | undefined>()
     expectTypeOf(session.pages()).toEqualTypeOf<readonly PageKind[]>()
     expectTypeOf(session.append).parameter(0).toExtend<Message | readonly Message[] | object>()
   })
@@ -53,6 +53,8 @@ describe('what does not compile', () => {
     void (() => reading.append(user('x')))
     // @ts-expect-error nor a note
     void (() => reading.pin(0))
+    // @ts-expect-error nor a way to retract
+    void (() => reading.rewind(0))
     // @ts-expect-error nor metadata to change
     void (() => reading.update(() => {}))
     // @ts-expect-error nor an end
@@ -71,8 +73,11 @@ describe('what does not compile', () => {
     const wrong: Session = sealed
     // @ts-expect-error nor is a readonly one
     const wrong2: Session = reading
-    // @ts-expect-error what readSession gives has no append, sealed or not
-    void (async () => readSession(store, 's')().then((answer) => answer._tag === 'Right' && answer.right.append(user('x'))))
+    void (async () => {
+      const answer = await readSession(store, 's')()
+      // @ts-expect-error what readSession gives has no append, sealed or not
+      return answer._tag === 'Right' && answer.right.append(user('x'))
+    })
     void [wrong, wrong2]
   })
   it('a session can not be made up', () => {

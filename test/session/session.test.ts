@@ -3,38 +3,42 @@ import { isRight, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import {
   assistant,
-  createRefHistory,
   createSession,
-  describeSession,
   faultMessage,
   forkSession,
-  hydratePartial,
   image,
-  isPlaceholder,
   listSessions,
   memoryStore,
   openSession,
-  readRange,
   readSession,
   system,
   toolCall,
   toolResult,
-  treeRoot,
   user,
   verifySession,
-  type BlockId,
   type Message,
   type Session,
   type Store,
 } from 'indelible'
-import { rowLeaf } from 'indelible/store'
+import { createRefHistory, hydratePartial } from 'indelible/refs'
+import { describeSession, readRange, type MetadataDraft } from 'indelible/session'
+import { isPlaceholder } from 'indelible/entry'
+import { treeRoot, type BlockId } from 'indelible/proof'
+import { storeTask, rowLeaf } from 'indelible/store'
 import { attachment, conversation, everyPart } from '../messages.ts'
 import { fault, ok } from '../answers.ts'
 
-const started = async (messages: readonly Message[] = [], store: Store = memoryStore()): Promise<{ store: Store; session: Session }> => {
+const started = async (
+  messages: readonly Message[] = [],
+  store: Store = memoryStore(),
+): Promise<{ store: Store; session: Session }> => {
   const session = await ok(createSession(store, { id: 's' }))
   if (messages.length > 0) await ok(session.append(messages))
   return { store, session }
+}
+
+const mustNot = (): never => {
+  throw new Error('this was not to happen')
 }
 
 const texts = (messages: Iterable<unknown>): string[] => [...messages].map((message) => JSON.stringify(message))
@@ -56,15 +60,30 @@ describe('append', () => {
     await ok(there.putBlocks([attachment]))
     const { store } = await started([everyPart, { meta: { z: { b: 1, a: [null] } }, content: [], role: 'user' }], there)
     const again = await ok(openSession(store, 's'))
-    expect(texts(again.view())).toEqual([JSON.stringify(everyPart), '{"meta":{"z":{"b":1,"a":[null]}},"content":[],"role":"user"}'])
+    expect(texts(again.view())).toEqual([
+      JSON.stringify(everyPart),
+      '{"meta":{"z":{"b":1,"a":[null]}},"content":[],"role":"user"}',
+    ])
   })
   it('keeps a tag apart from what was classified', async () => {
     const { store, session } = await started()
-    await ok(session.append([user('never push'), user('hi'), system('x')], { page: ['constraint', undefined, 'preference'] }))
+    await ok(
+      session.append([user('never push'), user('hi'), system('x')], { page: ['constraint', undefined, 'preference'] }),
+    )
     await ok(session.append(user('plan'), { page: 'plan' }))
-    expect((await ok(openSession(store, 's'))).view().pages.toArray()).toEqual(['constraint', 'conversation', 'preference', 'plan'])
+    expect((await ok(openSession(store, 's'))).view().pages.toArray()).toEqual([
+      'constraint',
+      'conversation',
+      'preference',
+      'plan',
+    ])
     const bodies = (await ok(store.read('s'))).map(({ body }) => body.slice(0, 20))
-    expect(bodies).toEqual(['{"tag":"constraint",', '{"page":"conversatio', '{"tag":"preference",', '{"tag":"plan","messa'])
+    expect(bodies).toEqual([
+      '{"tag":"constraint",',
+      '{"page":"conversatio',
+      '{"tag":"preference",',
+      '{"tag":"plan","messa',
+    ])
   })
   it('copies: what the caller changes after the call is not recorded', async () => {
     const { session } = await started()
@@ -81,13 +100,25 @@ describe('append', () => {
     expect(session.len).toBe(0)
   })
   it('refuses a placeholder for content that was not found, however it is appended', async () => {
-    const partial = await ok(hydratePartial(memoryStore(), createRefHistory({ from: [{ blockIds: ['a'.repeat(64) as BlockId], role: 'user' }] })))
+    const partial = await ok(
+      hydratePartial(
+        memoryStore(),
+        createRefHistory({ from: [{ blockIds: ['a'.repeat(64) as BlockId], role: 'user' }] }),
+      ),
+    )
     const placeholder = partial.view().at(0) as Message
     expect(isPlaceholder(placeholder)).toBe(true)
     const { store, session } = await started([user('a')])
     const { head } = session.info()
-    for (const append of [session.append(placeholder), session.append([user('b'), placeholder]), session.append(JSON.parse(JSON.stringify(placeholder)) as Message), session.rebase(() => placeholder)])
-      expect(faultMessage(await fault('InvalidMessage', append))).toContain('a placeholder of content that was not found is never stored')
+    for (const append of [
+      session.append(placeholder),
+      session.append([user('b'), placeholder]),
+      session.append(JSON.parse(JSON.stringify(placeholder)) as Message),
+      session.rebase(() => placeholder),
+    ])
+      expect(faultMessage(await fault('InvalidMessage', append))).toContain(
+        'a placeholder of content that was not found is never stored',
+      )
     expect(isPlaceholder(user('the content of this message is not there'))).toBe(false)
     expect((await ok(store.info('s'))).head).toEqual(head)
     await ok(session.append(user('b')))
@@ -95,20 +126,37 @@ describe('append', () => {
   it('refuses what is no message, naming it, and records none of the others', async () => {
     const { session } = await started()
     const bad = await fault('InvalidMessage', session.append([user('a'), { role: 'king', content: [] } as never]))
-    expect(faultMessage(bad)).toMatch(/^message 1 of those to append is none: role should be one of/)
+    expect(faultMessage(bad)).toMatch(
+      /^message 1 of the append: role should be one of .*, found "king"; nothing was appended$/,
+    )
     expect(session.len).toBe(0)
-    expect(() => session.append(user('a'), { page: 'gossip' as never })()).toThrow('"gossip" is not a page kind')
+    const gossip = await fault('InvalidPage', session.append(user('a'), { page: 'gossip' as never }))
+    expect(faultMessage(gossip)).toMatch(
+      /^the page kind of message 0 of the append is "gossip"; expected one of bootstrap, .*; nothing was appended$/,
+    )
   })
   it('the head is that of the rows', async () => {
     const { store, session } = await started(conversation())
     const rows = await ok(store.read('s'))
-    expect(session.head()).toEqual({ size: 6, root: Buffer.from(treeRoot(rows.map((row) => rowLeaf(row, store.hash)), store.hash)).toString('hex') })
+    expect(session.head()).toEqual({
+      size: 6,
+      root: Buffer.from(
+        treeRoot(
+          rows.map((row) => rowLeaf(row, store.hash)),
+          store.hash,
+        ),
+      ).toString('hex'),
+    })
   })
   it('tasks that are run without waiting keep their order', async () => {
     const { store, session } = await started()
     const answers = await Promise.all(Array.from({ length: 200 }, (_, index) => session.append(user(`m${index}`))()))
-    expect(answers.map((answer) => isRight(answer) && answer.right.from)).toEqual(Array.from({ length: 200 }, (_, index) => index))
-    expect((await ok(openSession(store, 's'))).view().toArray()).toEqual(Array.from({ length: 200 }, (_, index) => user(`m${index}`)))
+    expect(answers.map((answer) => isRight(answer) && answer.right.from)).toEqual(
+      Array.from({ length: 200 }, (_, index) => index),
+    )
+    expect((await ok(openSession(store, 's'))).view().toArray()).toEqual(
+      Array.from({ length: 200 }, (_, index) => user(`m${index}`)),
+    )
   })
 })
 
@@ -134,13 +182,23 @@ describe('large parts', () => {
   it('stay in their row where they are small, or where base64 would not come back the same', async () => {
     const { store, session } = await started()
     const odd = `${'A'.repeat(1998)}B=` // bits beyond the last byte
-    await ok(session.append([user(image({ type: 'base64', data: 'aGk=', mediaType: 'image/png' })), user(odd), user('x'.repeat(4095 - 2) + ' !')]))
+    await ok(
+      session.append([
+        user(image({ type: 'base64', data: 'aGk=', mediaType: 'image/png' })),
+        user(odd),
+        user('x'.repeat(4095 - 2) + ' !'),
+      ]),
+    )
     expect((await ok(store.read('s'))).some(({ body }) => body.includes('"blocks"'))).toBe(false)
     expect((await ok(openSession(store, 's'))).view().at(1)).toEqual(user(odd))
   })
   it('are taken out wherever they stand, also under `__proto__`', async () => {
     const raw = JSON.parse(`{"__proto__":{"a":["${'y '.repeat(3000)}"]},"1":"${'z'.repeat(5000)}","":""}`) as null
-    const message: Message = { role: 'assistant', content: [{ type: 'provider', provider: 'p', raw }], meta: { m: 'w w'.repeat(3000) } }
+    const message: Message = {
+      role: 'assistant',
+      content: [{ type: 'provider', provider: 'p', raw }],
+      meta: { m: 'w w'.repeat(3000) },
+    }
     const { store } = await started([message])
     expect((await ok(store.read('s')))[0]?.body.length).toBeLessThan(700)
     expect(texts((await ok(openSession(store, 's'))).view())).toEqual([JSON.stringify(message)])
@@ -164,8 +222,16 @@ describe('two writers', () => {
     const { store, session } = await started([user('0')])
     const other = await ok(openSession(store, 's'))
     await ok(session.append(user('1')))
-    const answers = await Promise.all([other.append(user('a'))(), other.append(user('b'))(), other.append([user('c'), user('d')])()])
-    expect(answers.map((answer) => (isRight(answer) ? 'stored' : answer.left._tag))).toEqual(['SessionConflict', 'SessionConflict', 'SessionConflict'])
+    const answers = await Promise.all([
+      other.append(user('a'))(),
+      other.append(user('b'))(),
+      other.append([user('c'), user('d')])(),
+    ])
+    expect(answers.map((answer) => (isRight(answer) ? 'stored' : answer.left._tag))).toEqual([
+      'SessionConflict',
+      'SessionConflict',
+      'SessionConflict',
+    ])
     expect(other.view().toArray()).toEqual([user('0'), user('1')])
     await ok(other.append(user('2')))
     expect((await ok(openSession(store, 's'))).view().toArray()).toEqual([user('0'), user('1'), user('2')])
@@ -189,10 +255,37 @@ describe('two writers', () => {
     const done = await ok(other.rebase((view) => (seen.push(view.length), user(`after ${view.length}`))))
     expect([seen, done.from, other.view().at(-1)]).toEqual([[0, 1], 1, user('after 1')])
   })
+  it('after a conflict the store is asked for nothing that the conflict carries', async () => {
+    const { store, session } = await started()
+    let asked = 0
+    const asking: Store = {
+      ...store,
+      info: (id) => ((asked += 1), store.info(id)),
+      read: (id, range) => ((asked += 1), store.read(id, range)),
+      nodes: (id, positions) => ((asked += 1), store.nodes(id, positions)),
+    }
+    const other = await ok(openSession(asking, 's'))
+    await ok(session.append([user('0'), user('1')]))
+    await ok(session.pin(1))
+    asked = 0
+    await fault('SessionConflict', other.append(user('late')))
+    expect([asked, other.head(), other.view().toArray(), other.notes().length]).toEqual([
+      0,
+      session.head(),
+      [user('0'), user('1')],
+      1,
+    ])
+    await ok(other.append(user('2')))
+    await ok(verifySession(store, 's'))
+  })
   it('four handles that rebase at once lose nothing', async () => {
     const { store } = await started()
     const handles = await Promise.all([0, 1, 2, 3].map(() => ok(openSession(store, 's'))))
-    await Promise.all(handles.flatMap((handle, writer) => Array.from({ length: 25 }, (_, n) => ok(handle.rebase(() => user(`${writer}:${n}`))))))
+    await Promise.all(
+      handles.flatMap((handle, writer) =>
+        Array.from({ length: 25 }, (_, n) => ok(handle.rebase(() => user(`${writer}:${n}`)))),
+      ),
+    )
     const all = texts((await ok(openSession(store, 's'))).view())
     expect([all.length, new Set(all).size]).toEqual([100, 100])
   })
@@ -203,7 +296,10 @@ describe('expected lengths and operations', () => {
     const { session } = await started(conversation())
     const late = await fault('SessionConflict', session.append(user('x'), { expectedLen: 4 }))
     expect(late.missed.toArray()).toEqual(conversation().slice(4))
-    expect(await fault('SessionGap', session.append(user('x'), { expectedLen: 7 }))).toMatchObject({ expectedLen: 7, len: 6 })
+    expect(await fault('SessionGap', session.append(user('x'), { expectedLen: 7 }))).toMatchObject({
+      expectedLen: 7,
+      len: 6,
+    })
     expect(await ok(session.append(user('x'), { expectedLen: 6 }))).toMatchObject({ from: 6 })
   })
   it('a length that another writer has reached is looked for', async () => {
@@ -232,7 +328,11 @@ describe('expected lengths and operations', () => {
   it('a retry among others does not disturb them', async () => {
     const { session } = await started()
     await ok(session.append(user('0'), { operation: 'a' }))
-    const answers = await Promise.all([session.append(user('1'))(), session.append(user('0'), { operation: 'a' })(), session.append(user('2'))()])
+    const answers = await Promise.all([
+      session.append(user('1'))(),
+      session.append(user('0'), { operation: 'a' })(),
+      session.append(user('2'))(),
+    ])
     expect(answers.map((answer) => (isRight(answer) ? answer.right.from : answer.left._tag))).toEqual([1, 0, 2])
     expect(session.view().toArray()).toEqual([user('0'), user('1'), user('2')])
   })
@@ -246,13 +346,14 @@ describe('a store that fails', () => {
     const io = left({ _tag: 'Io' as const, operation: 'append', cause: new Error('disk on fire') })
     const store: Store = {
       ...inner,
-      info: (id) => async () => (failing.info === true ? io : inner.info(id)()),
-      append: (id, append) => async () => {
-        const { how } = failing
-        if (how === 'before') return io
-        const answer = await inner.append(id, append)()
-        return how === 'after' ? io : answer
-      },
+      info: (id) => storeTask(async () => (failing.info === true ? io : inner.info(id)())),
+      append: (id, append) =>
+        storeTask(async () => {
+          const { how } = failing
+          if (how === 'before') return io
+          const answer = await inner.append(id, append)()
+          return how === 'after' ? io : answer
+        }),
     }
     return { store, failing }
   }
@@ -296,7 +397,14 @@ describe('notes', () => {
     expect(session.pages()).toEqual(['bootstrap', 'constraint', 'conversation', 'plan', 'evidence', 'conversation'])
     expect(session.pages()).toBe(session.pages())
     expect(session.view()).toBe(before)
-    expect(before.pages.toArray()).toEqual(['bootstrap', 'conversation', 'conversation', 'evidence', 'evidence', 'conversation'])
+    expect(before.pages.toArray()).toEqual([
+      'bootstrap',
+      'conversation',
+      'conversation',
+      'evidence',
+      'evidence',
+      'conversation',
+    ])
     const again = await ok(openSession(store, 's'))
     expect(again.pages()).toEqual(session.pages())
     expect(again.notes().toArray()).toEqual(session.notes().toArray())
@@ -304,20 +412,37 @@ describe('notes', () => {
   })
   it('speak only of what is there', async () => {
     const { session } = await started(conversation())
-    expect((await fault('InvalidNote', session.pin(6))).reason).toBe('it speaks of 7 messages, and there are 6')
-    await fault('InvalidNote', session.note({ type: 'summary', from: 0, to: 2, text: 'x', sourceDigest: '0'.repeat(64) }))
+    const beyond = await fault('InvalidNote', session.pin(6))
+    expect(faultMessage(beyond)).toBe('nothing was written: the note needs 7 messages, and the session has 6')
+    await fault(
+      'InvalidNote',
+      session.note({ type: 'summary', from: 0, to: 2, text: 'x', sourceDigest: '0'.repeat(64) }),
+    )
     await fault('InvalidNote', session.note({ type: 'receipt', len: 9, contextDigest: '0'.repeat(64), model: 'm' }))
     await fault('InvalidNote', session.note({ type: 'seal' } as never))
     await fault('InvalidNote', session.note({ type: 'page', position: 1, kind: 'gossip' as never }))
     expect(session.notes().length).toBe(0)
     await ok(session.summarize({ from: 0, to: 2, text: 'it began' }))
     await ok(session.note(session.notes().at(0) as never))
-    await ok(session.note({ type: 'receipt', len: 6, contextDigest: '0'.repeat(64), model: 'm', usage: { input: 1, output: 2 } }))
+    await ok(
+      session.note({
+        type: 'receipt',
+        len: 6,
+        contextDigest: '0'.repeat(64),
+        model: 'm',
+        usage: { input: 1, output: 2 },
+      }),
+    )
     expect(session.notes().length).toBe(3)
   })
   it('can speak of messages that are on their way', async () => {
     const { session } = await started()
-    const answers = await Promise.all([session.append(user('0'))(), session.pin(0)(), session.append(user('1'))(), session.summarize({ from: 0, to: 2, text: 'x' })()])
+    const answers = await Promise.all([
+      session.append(user('0'))(),
+      session.pin(0)(),
+      session.append(user('1'))(),
+      session.summarize({ from: 0, to: 2, text: 'x' })(),
+    ])
     expect(answers.every(isRight)).toBe(true)
     expect(session.pages()).toEqual(['constraint', 'conversation'])
   })
@@ -325,13 +450,22 @@ describe('notes', () => {
 
 describe('an interrupted turn', () => {
   it('offers error results for what is open, and says which calls may have had effects', async () => {
-    const { store, session } = await started([user('go'), assistant('on it', toolCall('a', 'read', {}), toolCall('b', 'write', {}), toolCall('c', 'run', {}))])
+    const { store, session } = await started([
+      user('go'),
+      assistant('on it', toolCall('a', 'read', {}), toolCall('b', 'write', {}), toolCall('c', 'run', {})),
+    ])
     await ok(session.append(toolResult('a', 'done')))
     await ok(session.note({ type: 'tool_started', callId: 'b', name: 'write' }))
     const again = await ok(openSession(store, 's'))
-    expect(again.openCalls().map(({ id, position }) => [id, position])).toEqual([['b', 1], ['c', 1]])
+    expect(again.openCalls().map(({ id, position }) => [id, position])).toEqual([
+      ['b', 1],
+      ['c', 1],
+    ])
     const results = again.interrupted()
-    expect(texts(results)).toEqual([expect.stringContaining('may have had effects'), expect.stringContaining('before this tool gave a result')])
+    expect(texts(results)).toEqual([
+      expect.stringContaining('may have had effects'),
+      expect.stringContaining('before this tool gave a result'),
+    ])
     await ok(again.append(results))
     expect([again.openCalls(), again.interrupted()]).toEqual([[], []])
     expect(texts((await ok(openSession(store, 's'))).interrupted('x'))).toEqual([])
@@ -342,29 +476,83 @@ describe('an interrupted turn', () => {
   })
 })
 
+describe('a value that is none of those asked for', () => {
+  it('fails its own call, and none of those after it', async () => {
+    const { session } = await started([user('a')])
+    for (const expectedLen of [Symbol('x'), 1n, 'x', { valueOf: mustNot }, NaN] as never[])
+      await fault('SessionGap', session.append(user('x'), { expectedLen }))
+    await session
+      .replaceTail(0, user('x'), { expectedHead: null as never })()
+      .then(mustNot, () => undefined)
+    expect((await ok(session.append(user('b')))).to).toBe(2)
+  })
+})
+
 describe('metadata', () => {
   it('is changed by a recipe, at its version', async () => {
     const store = memoryStore()
     const session = await ok(createSession(store, { id: 's', metadata: { user: 'ada', tags: ['x'] } }))
     const other = await ok(openSession(store, 's'))
-    expect(await ok(session.update((draft) => void (draft['tags'] as string[]).push('y')))).toEqual({ user: 'ada', tags: ['x', 'y'] })
-    const late = await fault('MetadataConflict', other.update((draft) => void (draft['user'] = 'bob')))
+    expect(await ok(session.update((draft) => void (draft['tags'] as string[]).push('y')))).toEqual({
+      user: 'ada',
+      tags: ['x', 'y'],
+    })
+    const late = await fault(
+      'MetadataConflict',
+      other.update((draft) => void (draft['user'] = 'bob')),
+    )
     expect([late.metadata, other.metadata()]).toEqual([session.metadata(), session.metadata()])
     await ok(other.update((draft) => void (draft['user'] = 'bob')))
     expect((await ok(describeSession(store, 's'))).metadata).toEqual({ user: 'bob', tags: ['x', 'y'] })
     expect(() => ((session.metadata() as { user: string }).user = 'eve')).toThrow('read only')
-    await fault('InvalidMeta', session.update((draft) => void (draft['indelible.session'] = 7)))
-    await fault('InvalidMeta', session.update((draft) => void (draft['at'] = new Date() as never)))
+    await fault(
+      'InvalidMeta',
+      session.update((draft) => void (draft['indelible.session'] = 7)),
+    )
+    await fault(
+      'InvalidMeta',
+      session.update((draft) => void (draft['at'] = new Date() as never)),
+    )
     await fault('InvalidMeta', createSession(store, { metadata: { 'indelible.x': 1 } }))
+  })
+  it('is not replaced by what an arrow function happens to give', async () => {
+    for (const recipe of [
+      (draft: MetadataDraft) => (draft['title'] = 'T'), // as it is already: Immer takes the 'T' for the new metadata
+      (draft: MetadataDraft) => delete draft['missing'],
+      () => null as never,
+      () => ['T'] as never,
+      () => new Date() as never,
+    ]) {
+      const session = await ok(createSession(memoryStore(), { id: 's', metadata: { title: 'T' } }))
+      await fault('InvalidMeta', session.update(recipe))
+      expect(session.metadata()).toEqual({ title: 'T' })
+    }
+    for (const metadata of [null, 'abc', ['a'], new Date()] as never[])
+      await fault('InvalidMeta', createSession(memoryStore(), { metadata }))
+    const { session } = await started()
+    expect(await ok(session.update(() => ({ title: 'new' })))).toEqual({ title: 'new' })
   })
   it('of many updates at once each sees the one before it', async () => {
     const { session } = await started()
-    await Promise.all(Array.from({ length: 10 }, () => ok(session.update((draft) => void (draft['n'] = Number(draft['n'] ?? 0) + 1)))))
+    await Promise.all(
+      Array.from({ length: 10 }, () => ok(session.update((draft) => void (draft['n'] = Number(draft['n'] ?? 0) + 1)))),
+    )
     expect(session.metadata()).toEqual({ n: 10 })
   })
-  it('a recipe that throws changes nothing and rejects', async () => {
+  it('a recipe that throws is a fault, and changes nothing', async () => {
     const { session } = await started()
-    await expect(session.update(() => { throw new Error('mine') })()).rejects.toThrow('mine')
+    const mine = new Error('mine')
+    const throwing = session.update(() => {
+      throw mine
+    })
+    expect(await fault('CallbackThrew', throwing)).toMatchObject({ callback: 'update', cause: mine })
+    await expect(async () => await throwing).rejects.toThrow('`update` threw: mine; nothing was changed')
+    await fault(
+      'CallbackThrew',
+      session.rebase(() => {
+        throw mine
+      }),
+    )
     await ok(session.append(user('still works')))
   })
 })
@@ -375,7 +563,15 @@ describe('seal and close', () => {
     const other = await ok(openSession(store, 's'))
     const sealed = await ok(session.seal())
     expect([sealed.state, 'append' in sealed, 'note' in sealed, sealed.len]).toEqual(['sealed', false, false, 6])
-    for (const task of [session.append(user('x')), other.append(user('x')), session.pin(0), other.pin(0), openSession(store, 's'), session.seal()]) await fault('SessionSealed', task)
+    for (const task of [
+      session.append(user('x')),
+      other.append(user('x')),
+      session.pin(0),
+      other.pin(0),
+      openSession(store, 's'),
+      session.seal(),
+    ])
+      await fault('SessionSealed', task)
     const read = await ok(readSession(store, 's'))
     expect([read.state, read.len, read.head()]).toEqual(['sealed', 6, sealed.head()])
     const fork = await ok(forkSession(store, 's', { id: 'f' }))
@@ -387,7 +583,11 @@ describe('seal and close', () => {
   it('what was called before the seal is in, what is called behind it is not', async () => {
     const { session } = await started()
     const answers = await Promise.all([session.append(user('in'))(), session.seal()(), session.append(user('out'))()])
-    expect(answers.map((answer) => ('left' in answer ? answer.left._tag : 'done'))).toEqual(['done', 'done', 'SessionSealed'])
+    expect(answers.map((answer) => ('left' in answer ? answer.left._tag : 'done'))).toEqual([
+      'done',
+      'done',
+      'SessionSealed',
+    ])
     expect(session.len).toBe(1)
   })
   it('close waits for what was called, and then the handle does nothing', async () => {
@@ -395,7 +595,8 @@ describe('seal and close', () => {
     const going = session.append(user('x'))()
     await ok(session.close())
     expect(isRight(await going)).toBe(true)
-    for (const task of [session.append(user('y')), session.refresh(), session.pin(0), session.update(() => {})]) await fault('SessionClosed', task)
+    for (const task of [session.append(user('y')), session.refresh(), session.pin(0), session.update(() => {})])
+      await fault('SessionClosed', task)
     expect((await ok(openSession(store, 's'))).len).toBe(1)
   })
   it('a readonly handle follows its session, and has nothing to write with', async () => {
@@ -441,7 +642,15 @@ describe('reading a part, listing', () => {
       await ok(session.append(message))
       await ok(session.pin(0))
     }
-    for (const [from, to] of [[-5, undefined], [0, 3], [undefined, undefined], [28, 99], [10, 10], [-4, -2], [40, undefined]] as const) {
+    for (const [from, to] of [
+      [-5, undefined],
+      [0, 3],
+      [undefined, undefined],
+      [28, 99],
+      [10, 10],
+      [-4, -2],
+      [40, undefined],
+    ] as const) {
       const range = await ok(readRange(store, 's', from, to))
       const expected = all.slice(from, to)
       expect(range.view.toArray()).toEqual(expected)
@@ -453,7 +662,10 @@ describe('reading a part, listing', () => {
     await ok(store.create({ id: 'a log of something else' }))
     for (const id of ['a', 'b', 'c']) await ok(createSession(store, { id, metadata: { odd: id !== 'b' } }))
     expect((await ok(listSessions(store))).sessions.map(({ id }) => id)).toEqual(['c', 'b', 'a'])
-    expect((await ok(listSessions(store, { where: { odd: true }, limit: 1 })))).toMatchObject({ sessions: [{ id: 'c', len: 0 }], next: expect.any(String) as string })
+    expect(await ok(listSessions(store, { where: { odd: true }, limit: 1 }))).toMatchObject({
+      sessions: [{ id: 'c', len: 0 }],
+      next: expect.any(String) as string,
+    })
     await fault('NotASession', openSession(store, 'a log of something else'))
     await fault('NewerSession', openSession(await withNewer(store), 'newer'))
   })

@@ -1,10 +1,22 @@
-import { readdirSync } from 'node:fs'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { createSession, describeSession, exportSession, image, importTranscript, memoryStore, openSession, readTranscript, user, verifySession, type Store, type Transcript } from 'indelible'
+import {
+  createSession,
+  exportSession,
+  image,
+  importTranscript,
+  memoryStore,
+  openSession,
+  readTranscript,
+  user,
+  verifySession,
+  type Store,
+  type Transcript,
+} from 'indelible'
+import { describeSession } from 'indelible/session'
 import { exportLines } from 'indelible/transcript'
 import { attachment, conversation, everyPart } from '../messages.ts'
-import { itShared, readShared, shared } from '../shared.ts'
+import { itShared, realConversations } from '../shared.ts'
 import { fault, ok } from '../answers.ts'
 
 const transcriptOf = (text: string, pick = 0): Transcript => {
@@ -26,7 +38,12 @@ const exported = async (): Promise<string> => {
   const session = await ok(createSession(store, { id: 'all of it', metadata: { a: [1, { b: null }] } }))
   await ok(session.append(conversation()))
   await ok(session.pin(1))
-  await ok(session.append([everyPart, user('never'), user(image({ type: 'base64', data: 'QUJD'.repeat(1000), mediaType: 'image/png' }))], { page: ['plan', 'constraint', undefined] }))
+  await ok(
+    session.append(
+      [everyPart, user('never'), user(image({ type: 'base64', data: 'QUJD'.repeat(1000), mediaType: 'image/png' }))],
+      { page: ['plan', 'constraint', undefined] },
+    ),
+  )
   await ok(session.summarize({ from: 0, to: 3, text: 'in short' }))
   await ok(session.seal())
   return [...exportLines(await ok(exportSession(store, 'all of it')))].join('')
@@ -52,7 +69,10 @@ describe('export and import', () => {
   })
   it('a placeholder is not imported, and nothing is kept', async () => {
     const store = memoryStore()
-    const lines = (await exported()).replace('"meta":{"com.example":', '"meta":{"indelible":{"missing":["x"]},"com.example":')
+    const lines = (await exported()).replace(
+      '"meta":{"com.example":',
+      '"meta":{"indelible":{"missing":["x"]},"com.example":',
+    )
     const { index, cause } = await fault('InvalidMessage', importTranscript(store, transcriptOf(lines)))
     expect([index, cause.path]).toEqual([6, ['meta', 'indelible', 'missing']])
     await fault('NoSuchLog', describeSession(store, 'all of it'))
@@ -60,15 +80,20 @@ describe('export and import', () => {
   it('a conversation of another format says where it comes from', async () => {
     const store = memoryStore()
     const seen: number[] = []
-    const info = await ok(importTranscript(store, transcriptOf('[{"role":"user","content":"hi"}]'), { id: 'x', progress: (rows) => seen.push(rows) }))
+    const info = await ok(
+      importTranscript(store, transcriptOf('[{"role":"user","content":"hi"}]'), {
+        id: 'x',
+        progress: (rows) => seen.push(rows),
+      }),
+    )
     expect(info).toMatchObject({ id: 'x', len: 1, metadata: { from: { format: 'openai-chat' } } })
     expect(seen).toEqual([1])
     await fault('LogExists', importTranscript(store, transcriptOf('[{"role":"user","content":"hi"}]'), { id: 'x' }))
     expect((await ok(openSession(store, 'x'))).len).toBe(1)
   })
   itShared('real conversations come back message by message, and their exports byte by byte', async () => {
-    for (const name of readdirSync(shared('transcripts')).filter((file) => !file.startsWith('README'))) {
-      const transcript = transcriptOf(readShared(`transcripts/${name}`))
+    for (const [, pick, transcript] of realConversations()) {
+      if (pick > 0) continue
       const store = memoryStore()
       const { id } = await ok(importTranscript(store, transcript))
       const session = await openSession(store, id)()

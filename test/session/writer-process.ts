@@ -5,6 +5,7 @@
  * PATH is that of a SQLite store, or the address of a PostgreSQL server with `?schema=NAME`.
  *
  *     append PATH SESSION ROUND    append batches, some at once, until killed: `ready`, then `ack BATCH FROM TO`
+ *     edit PATH SESSION ROUND      append, pop, rewind, replace and clear until killed: `ready`, then `ack NUMBER`
  *     rebase PATH SESSION NAME N   append N messages beside other writers: `missed FROM TEXT…` for each conflict
  */
 import { writeSync } from 'node:fs'
@@ -12,7 +13,7 @@ import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { faultMessage, openSession, textOf, type Fault, type Session } from '../../src/index.ts'
 import { sqliteStore } from '../../src/store/sqlite/index.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
-import { batchOf, textOfWriter } from './batches.ts'
+import { batchOf, edit, textOfWriter } from './batches.ts'
 
 const say = (line: string): void => void writeSync(1, `${line}\n`)
 
@@ -22,7 +23,9 @@ const right = <T>(answer: Either<Fault, T>): T => {
 }
 
 const [mode, path = '', id = '', name = '', count = '0'] = process.argv.slice(2)
-const opened = path.startsWith('postgres://') ? postgresStore({ connectionString: path, schema: new URL(path).searchParams.get('schema') ?? '' }) : sqliteStore({ path, durability: mode === 'append' ? 'disk' : 'os' })
+const opened = path.startsWith('postgres://')
+  ? postgresStore({ connectionString: path, schema: new URL(path).searchParams.get('schema') ?? '' })
+  : sqliteStore({ path, durability: mode === 'rebase' ? 'os' : 'disk' })
 const store = right(await opened())
 const session: Session = right(await openSession(store, id)())
 say('ready')
@@ -38,12 +41,18 @@ if (mode === 'append') {
     }
   }
   await Promise.all(Array.from({ length: 4 }, keepAppending))
+} else if (mode === 'edit') {
+  for (let number = 0; ; number++) {
+    right(await edit(session, name, number)())
+    say(`ack ${number}`)
+  }
 } else {
-  for (let written = 0; written < Number(count); ) {
+  for (let written = 0; written < Number(count);) {
     const { len } = session
     const answer = await session.append(textOfWriter(name, written))()
     if (!isLeft(answer)) written += 1
-    else if (answer.left._tag === 'SessionConflict') say(`missed ${len} ${[...answer.left.missed].map(textOf).join(' ')}`)
+    else if (answer.left._tag === 'SessionConflict')
+      say(`missed ${len} ${[...answer.left.missed].map(textOf).join(' ')}`)
     else right(answer)
   }
   right(await store.close()())

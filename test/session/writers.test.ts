@@ -16,15 +16,21 @@ const each = 500
 
 const write = (path: string, name: string): Promise<readonly string[]> =>
   new Promise((resolve, reject) => {
-    const child = spawn(process.execPath, [join(root, 'test/session/writer-process.ts'), 'rebase', path, 's', name, String(each)], {
-      stdio: ['ignore', 'pipe', 'pipe'],
-      env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
-    })
+    const child = spawn(
+      process.execPath,
+      [join(root, 'test/session/writer-process.ts'), 'rebase', path, 's', name, String(each)],
+      {
+        stdio: ['ignore', 'pipe', 'pipe'],
+        env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
+      },
+    )
     let out = ''
     let said = ''
     child.stdout.on('data', (text: Buffer) => (out += text.toString()))
     child.stderr.on('data', (text: Buffer) => (said += text.toString()))
-    child.on('close', (code) => (code === 0 ? resolve(out.split('\n').filter((line) => line.startsWith('missed '))) : reject(new Error(said))))
+    child.on('close', (code) =>
+      code === 0 ? resolve(out.split('\n').filter((line) => line.startsWith('missed '))) : reject(new Error(said)),
+    )
   })
 
 it(`nothing of 4 × ${each} appends is lost or doubled, and each conflict carries what was missed`, async () => {
@@ -35,7 +41,10 @@ it(`nothing of 4 × ${each} appends is lost or doubled, and each conflict carrie
   const missed = await Promise.all(names.map((name) => write(path, name)))
   const session = await ok(openSession(store, 's'))
   const texts = session.view().toArray().map(textOf)
-  for (const name of names) expect(texts.filter((text) => text.startsWith(`${name}:`))).toEqual(Array.from({ length: each }, (_, number) => `${name}:${number}`))
+  for (const name of names)
+    expect(texts.filter((text) => text.startsWith(`${name}:`))).toEqual(
+      Array.from({ length: each }, (_, number) => `${name}:${number}`),
+    )
   expect(texts.length).toBe(names.length * each)
   const conflicts = missed.flat()
   for (const line of conflicts) {

@@ -1,8 +1,16 @@
+import { faultMessage } from 'indelible'
 import { DatabaseSync } from 'node:sqlite'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import type { BlockId } from 'indelible'
-import { blockCache, cachedBlocks, keyValueBlocks, memoryStore, storeFaultText, type BlockStore, type KeyValueStore } from 'indelible/store'
+import type { BlockId } from 'indelible/proof'
+import {
+  blockCache,
+  cachedBlocks,
+  keyValueBlocks,
+  memoryStore,
+  type BlockStore,
+  type KeyValueStore,
+} from 'indelible/store'
 import { blockContract, keyValueContract, type KeyValuePlace } from 'indelible/testing'
 import { keyValueMap } from './key-value-map.ts'
 
@@ -80,10 +88,19 @@ class Blocks implements BlockStore {
 }
 
 for (const { name, run } of blockContract('a class', async () => ({ store: new Blocks() }))) it(name, run)
-for (const { name, run } of blockContract('a cache before a class', async () => ({ store: cachedBlocks(new Blocks(), blockCache()) }))) it(name, run)
+for (const { name, run } of blockContract('a cache before a class', async () => ({
+  store: cachedBlocks(new Blocks(), blockCache()),
+})))
+  it(name, run)
 for (const { name, run } of blockContract('memory', async () => ({ store: memoryStore() }))) it(name, run)
-for (const { name, run } of blockContract('a cache', async () => ({ store: cachedBlocks(memoryStore(), blockCache()) }))) it(name, run)
-for (const { name, run } of blockContract('a cache that keeps almost nothing', async () => ({ store: cachedBlocks(memoryStore(), blockCache({ maxBytes: 600 })) }))) it(name, run)
+for (const { name, run } of blockContract('a cache', async () => ({
+  store: cachedBlocks(memoryStore(), blockCache()),
+})))
+  it(name, run)
+for (const { name, run } of blockContract('a cache that keeps almost nothing', async () => ({
+  store: cachedBlocks(memoryStore(), blockCache({ maxBytes: 600 })),
+})))
+  it(name, run)
 
 const bytes = (length: number, seed: number): Uint8Array => new Uint8Array(length).fill(seed)
 
@@ -91,7 +108,13 @@ describe('blocks in a key-value store', () => {
   it('are asked for in chunks, each once', async () => {
     const calls: number[] = []
     const map = keyValueMap()
-    const store = keyValueBlocks({ mget: (keys) => (calls.push(keys.length), map.mget(keys)), mset: (entries) => (calls.push(entries.length), map.mset(entries)) }, { keysPerCall: 4 })
+    const store = keyValueBlocks(
+      {
+        mget: (keys) => (calls.push(keys.length), map.mget(keys)),
+        mset: (entries) => (calls.push(entries.length), map.mset(entries)),
+      },
+      { keysPerCall: 4 },
+    )
     const ids = await store.putBlocks(Array.from({ length: 10 }, (_, index) => bytes(3, index % 9)))()
     expect(calls.splice(0)).toEqual([4, 4, 1])
     expect(isRight(ids) && isRight(await store.getBlocks([...ids.right, ...ids.right])())).toBe(true)
@@ -118,19 +141,38 @@ describe('blocks in a key-value store', () => {
     }
   })
   it('of a store that fails, or gives something else, are a fault that says so', async () => {
-    const said = async (store: Partial<KeyValueStore>, task: (blocks: BlockStore) => Promise<unknown>): Promise<string> => {
+    const said = async (
+      store: Partial<KeyValueStore>,
+      task: (blocks: BlockStore) => Promise<unknown>,
+    ): Promise<string> => {
       const blocks = keyValueBlocks({ ...keyValueMap(), ...store })
       const answer = (await task(blocks)) as { readonly _tag: string; readonly left: never }
-      return answer._tag === 'Left' ? storeFaultText(answer.left) : 'fine'
+      return answer._tag === 'Left' ? faultMessage(answer.left) : 'fine'
     }
     const id = 'ab'.repeat(32) as never
-    expect(await said({ mget: () => Promise.reject(new Error('no route')) }, (blocks) => blocks.getBlocks([id])())).toBe('the store failed to get blocks: no route')
-    expect(await said({ mget: async () => [] }, (blocks) => blocks.hasBlocks([id])())).toBe('the store failed to look for blocks: mget gave 0 values for 1 keys')
-    expect(await said({ mget: async () => ['text' as never] }, (blocks) => blocks.getBlocks([id])())).toBe('the store failed to get blocks: mget gave a value that is string, not bytes')
-    expect(await said({ mset: () => Promise.reject(new Error('full')) }, (blocks) => blocks.putBlocks([bytes(1, 1)])())).toBe('the store failed to put blocks: full')
+    expect(
+      await said({ mget: () => Promise.reject(new Error('no route')) }, (blocks) => blocks.getBlocks([id])()),
+    ).toBe('the store failed to get blocks: no route')
+    expect(await said({ mget: async () => [] }, (blocks) => blocks.hasBlocks([id])())).toBe(
+      'the store failed to look for blocks: mget gave 0 values for 1 keys',
+    )
+    expect(await said({ mget: async () => ['text' as never] }, (blocks) => blocks.getBlocks([id])())).toBe(
+      'the store failed to get blocks: mget gave a value that is string, not bytes',
+    )
+    expect(
+      await said({ mset: () => Promise.reject(new Error('full')) }, (blocks) => blocks.putBlocks([bytes(1, 1)])()),
+    ).toMatch(/^the store failed to put blocks: full; whether it was done is not known: try again/)
   })
   it('need a scope and a prefix that can be one', () => {
-    for (const options of [{ scope: '' }, { scope: '\n' }, { prefix: '' }, { prefix: 'a//b' }, { prefix: '../x' }, { prefix: 'a*' }, { prefix: 'x'.repeat(101) }])
+    for (const options of [
+      { scope: '' },
+      { scope: '\n' },
+      { prefix: '' },
+      { prefix: 'a//b' },
+      { prefix: '../x' },
+      { prefix: 'a*' },
+      { prefix: 'x'.repeat(101) },
+    ])
       expect(() => keyValueBlocks(keyValueMap(), options)).toThrow(/can't be a (?:scope|prefix)/)
   })
 })
@@ -154,7 +196,9 @@ describe('a cache of blocks', () => {
     const cached = cachedBlocks(store, cache)
     await cached.getBlocks(ids.slice(0, 2))()
     await cached.getBlocks([...ids, ...ids])()
-    expect(await cachedBlocks(store, cache).getBlocks(ids)()).toMatchObject({ right: [1, 2, 3].map((seed) => bytes(10, seed)) })
+    expect(await cachedBlocks(store, cache).getBlocks(ids)()).toMatchObject({
+      right: [1, 2, 3].map((seed) => bytes(10, seed)),
+    })
     expect(asked).toEqual([2, 1])
   })
   it('knows what was written through it', async () => {
@@ -164,11 +208,13 @@ describe('a cache of blocks', () => {
     await cached.getBlocks(isRight(put) ? put.right : [])()
     expect(asked).toEqual([])
   })
-  it('gives no scope what is another\'s', async () => {
+  it("gives no scope what is another's", async () => {
     const { scoped } = counting()
     const cache = blockCache()
     const put = await cachedBlocks(scoped('a'), cache).putBlocks([bytes(10, 1)])()
-    expect(await cachedBlocks(scoped('b'), cache).getBlocks(isRight(put) ? put.right : [])()).toMatchObject({ right: [undefined] })
+    expect(await cachedBlocks(scoped('b'), cache).getBlocks(isRight(put) ? put.right : [])()).toMatchObject({
+      right: [undefined],
+    })
   })
   it('holds no more than it may, and what was used last', async () => {
     const { asked, scoped } = counting()

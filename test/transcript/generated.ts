@@ -26,15 +26,48 @@ const entry = (format: string, number: number): object => {
   switch (format) {
     case 'pi-session':
       if (number === 0) return { type: 'session', version: 3, id: 's', timestamp }
-      return { type: 'message', id: uuid(number), parentId: number === 1 ? null : parent, timestamp, message: { role: number % 2 === 0 ? 'assistant' : 'user', content: [{ type: 'text', text }] } }
+      return {
+        type: 'message',
+        id: uuid(number),
+        parentId: number === 1 ? null : parent,
+        timestamp,
+        message: { role: number % 2 === 0 ? 'assistant' : 'user', content: [{ type: 'text', text }] },
+      }
     case 'claude-code': {
-      const envelope = { parentUuid: parent, isSidechain: false, sessionId: 's', version: '2.1.0', uuid: uuid(number), timestamp }
+      const envelope = {
+        parentUuid: parent,
+        isSidechain: false,
+        sessionId: 's',
+        version: '2.1.0',
+        uuid: uuid(number),
+        timestamp,
+      }
       if (number % 2 === 0) return { ...envelope, type: 'user', message: { role: 'user', content: text } }
-      return { ...envelope, type: 'assistant', message: { id: `msg_${number}`, type: 'message', role: 'assistant', model: 'm', content: [{ type: 'text', text }], stop_reason: 'end_turn', usage: { input_tokens: 1, output_tokens: 1 } } }
+      return {
+        ...envelope,
+        type: 'assistant',
+        message: {
+          id: `msg_${number}`,
+          type: 'message',
+          role: 'assistant',
+          model: 'm',
+          content: [{ type: 'text', text }],
+          stop_reason: 'end_turn',
+          usage: { input_tokens: 1, output_tokens: 1 },
+        },
+      }
     }
     case 'codex':
       if (number === 0) return { timestamp, type: 'session_meta', payload: { id: 's', cli_version: '0.150.0' } }
-      return { timestamp, type: 'response_item', payload: { type: 'message', role: number % 2 === 0 ? 'assistant' : 'user', content: [{ type: number % 2 === 0 ? 'output_text' : 'input_text', text }] } }
+      return {
+        timestamp,
+        type: 'response_item',
+        payload: {
+          type: 'message',
+          role: number % 2 === 0 ? 'assistant' : 'user',
+          content: [{ type: number % 2 === 0 ? 'output_text' : 'input_text', text }],
+        },
+      }
     case 'messages':
       return { role: number % 2 === 0 ? 'user' : 'assistant', content: text, ...(number === 1 && { refusal: null }) }
     case 'conversations':

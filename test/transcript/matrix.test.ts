@@ -2,7 +2,20 @@
 import { readdirSync } from 'node:fs'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { codecs, decodeMessage, exportLines, exportOf, faultMessage, mend, readTranscript, settle, type Codec, type Message, type Sequence, type Settled, type Transcript } from 'indelible'
+import { codecs } from 'indelible/codecs'
+import {
+  decodeMessage,
+  faultMessage,
+  mend,
+  readTranscript,
+  settle,
+  type Codec,
+  type Message,
+  type Sequence,
+  type Settled,
+  type Transcript,
+} from 'indelible'
+import { exportLines, exportOf } from 'indelible/transcript'
 import { itShared, readShared, shared } from '../shared.ts'
 import { read } from './reading.ts'
 
@@ -34,38 +47,62 @@ const holds = (transcript: Transcript): void => {
     // What has a sign of its format is found to be in it; what has none, like texts alone, is read with the same roles.
     const found = read(JSON.stringify(wire))
     if (found.format === codec.format) expect(found.messages).toEqual(back.right.messages)
-    else expect([found.format, found.messages.map(({ role }) => role)]).toEqual(['openai-chat', back.right.messages.map(({ role }) => role)])
+    else
+      expect([found.format, found.messages.map(({ role }) => role)]).toEqual([
+        'openai-chat',
+        back.right.messages.map(({ role }) => role),
+      ])
   }
   const exported = [...exportLines(exportOf(transcript))].join('')
   expect([...exportLines(exportOf(read(exported)))].join('')).toBe(exported)
 }
 
 describe('every real file converts to every format', () => {
-  for (const name of ['coding-agent.pi-session.jsonl', 'swe-function-calling-simple.swe-agent.json', 'swe-marshmallow-function-calling.swe-agent.json', 'swe-marshmallow-text.swe-agent.json', 'tau-airline-gpt-4o.openai-chat.json'])
+  for (const name of [
+    'coding-agent.pi-session.jsonl',
+    'swe-function-calling-simple.swe-agent.json',
+    'swe-marshmallow-function-calling.swe-agent.json',
+    'swe-marshmallow-text.swe-agent.json',
+    'tau-airline-gpt-4o.openai-chat.json',
+  ])
     itShared(name, () => conversationsOf(`transcripts/${name}`).forEach(holds), 120_000)
 
   for (const folder of ['anthropic-messages', 'openai-chat', 'openai-responses'])
-    itShared(`wire/${folder}`, () => {
-      let answers = 0
-      for (const name of readdirSync(shared(`wire/${folder}`)).filter((name) => name.endsWith('.json'))) {
-        const text = readShared(`wire/${folder}/${name}`)
-        if ('error' in (JSON.parse(text) as object) && (JSON.parse(text) as { readonly error: unknown }).error !== null) {
-          expect(readTranscript(text)).toMatchObject({ left: { _tag: 'UnknownFormat' } }) // a refusal to answer is no conversation
-          continue
+    itShared(
+      `wire/${folder}`,
+      () => {
+        let answers = 0
+        for (const name of readdirSync(shared(`wire/${folder}`)).filter((name) => name.endsWith('.json'))) {
+          const text = readShared(`wire/${folder}/${name}`)
+          if (
+            'error' in (JSON.parse(text) as object) &&
+            (JSON.parse(text) as { readonly error: unknown }).error !== null
+          ) {
+            expect(readTranscript(text)).toMatchObject({ left: { _tag: 'UnknownFormat' } }) // a refusal to answer is no conversation
+            continue
+          }
+          const transcript = read(text)
+          expect([name, transcript.format, transcript.messages.length]).toEqual([
+            name,
+            folder === 'anthropic-messages' ? 'anthropic' : folder,
+            1,
+          ])
+          expect(transcript.origin.models.length).toBe(1)
+          holds(transcript)
+          answers += 1
         }
-        const transcript = read(text)
-        expect([name, transcript.format, transcript.messages.length]).toEqual([name, folder === 'anthropic-messages' ? 'anthropic' : folder, 1])
-        expect(transcript.origin.models.length).toBe(1)
-        holds(transcript)
-        answers += 1
-      }
-      expect(answers).toBeGreaterThan(0)
-    }, 60_000)
+        expect(answers).toBeGreaterThan(0)
+      },
+      60_000,
+    )
 })
 
 it('a body with an empty list and a full one is the full one', () => {
   const output = [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'a' }] }]
   expect(read(JSON.stringify({ input: [], output, model: 'm' })).messages.length).toBe(1)
-  expect(read(JSON.stringify({ output: [], input: [{ role: 'user', content: [{ type: 'input_text', text: 'a' }] }] })).format).toBe('openai-responses')
+  expect(
+    read(JSON.stringify({ output: [], input: [{ role: 'user', content: [{ type: 'input_text', text: 'a' }] }] }))
+      .format,
+  ).toBe('openai-responses')
   expect(read(JSON.stringify({ messages: [] }))).toMatchObject({ format: 'openai-chat', messages: [] })
 })

@@ -17,4 +17,6 @@ for await (const event of readTranscriptStream(source())) {
   if (event.type === 'end') dropped = event.dropped.length
 }
 const peak = process.resourceUsage().maxRSS / 1024
-process.stdout.write(JSON.stringify({ messages, dropped, peak: Math.round(peak), grown: Math.round(peak - before / 2 ** 20) }))
+process.stdout.write(
+  JSON.stringify({ messages, dropped, peak: Math.round(peak), grown: Math.round(peak - before / 2 ** 20) }),
+)

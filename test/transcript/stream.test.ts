@@ -2,14 +2,26 @@ import { spawn } from 'node:child_process'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { assembleTranscript, exportLines, exportOf, readTranscript, readTranscriptStream, type TranscriptEvent, type TranscriptOptions } from 'indelible'
+import {
+  assembleTranscript,
+  exportLines,
+  exportOf,
+  readTranscriptStream,
+  type TranscriptEvent,
+  type TranscriptOptions,
+} from 'indelible/transcript'
+import { readTranscript } from 'indelible'
 import { root } from '../../scripts/run.ts'
 import { conversation } from '../messages.ts'
 import { itShared, readShared } from '../shared.ts'
 import { lines } from './reading.ts'
 
 /** The events of bytes that come in pieces of these sizes, the last one repeated. */
-const eventsOf = async (text: string, options: TranscriptOptions = {}, sizes: readonly number[] = [1 << 16]): Promise<readonly TranscriptEvent[]> => {
+const eventsOf = async (
+  text: string,
+  options: TranscriptOptions = {},
+  sizes: readonly number[] = [1 << 16],
+): Promise<readonly TranscriptEvent[]> => {
   const bytes = Buffer.from(text)
   const buffer = Buffer.alloc(Math.max(...sizes))
   async function* pieces(): AsyncGenerator<Uint8Array> {
@@ -25,15 +37,37 @@ const eventsOf = async (text: string, options: TranscriptOptions = {}, sizes: re
   return events
 }
 
-const said = (text: string, id: string, parentId: string | null) => ({ type: 'message', id, parentId, timestamp: 't', message: { role: 'user', content: text } })
-const tree = lines([{ type: 'session', version: 3, id: 's', timestamp: 't' }, said('a', '1', null), said('b', '2', '1'), said('c', '3', '2'), { type: 'label', id: '4', parentId: '3', timestamp: 't' }, said('d', '5', '1')])
-const exported = [...exportLines({ id: 's', metadata: {}, rows: conversation().map((message) => ({ message, page: 'plan' })), head: { size: 6 } })].join('')
+const said = (text: string, id: string, parentId: string | null) => ({
+  type: 'message',
+  id,
+  parentId,
+  timestamp: 't',
+  message: { role: 'user', content: text },
+})
+const tree = lines([
+  { type: 'session', version: 3, id: 's', timestamp: 't' },
+  said('a', '1', null),
+  said('b', '2', '1'),
+  said('c', '3', '2'),
+  { type: 'label', id: '4', parentId: '3', timestamp: 't' },
+  said('d', '5', '1'),
+])
+const exported = [
+  ...exportLines({
+    id: 's',
+    metadata: {},
+    rows: conversation().map((message) => ({ message, page: 'plan' })),
+    head: { size: 6 },
+  }),
+].join('')
 const chat = JSON.stringify([{ role: 'user', content: 'hi' }], undefined, 2)
 
 describe('readTranscriptStream', () => {
   it('gives start, the items of the file in its order, and an end that says which of them were dropped', async () => {
     const events = await eventsOf(`${tree.trimEnd()}\n{"cut`)
-    expect(events.map((event) => ('item' in event ? `${event.type} ${event.item} line ${event.line}` : event.type))).toEqual([
+    expect(
+      events.map((event) => ('item' in event ? `${event.type} ${event.item} line ${event.line}` : event.type)),
+    ).toEqual([
       'start',
       'message 0 line 2',
       'message 1 line 3',
@@ -46,17 +80,32 @@ describe('readTranscriptStream', () => {
     expect(events.at(-1)).toMatchObject({ type: 'end', dropped: [[1, 4]], count: 1, pick: 0, origin: { version: '3' } })
   })
   it('ends with the fault, where there is one', async () => {
-    expect(await eventsOf('{"a":\n')).toEqual([{ type: 'fault', fault: { _tag: 'InvalidJson', line: 2, column: 1, expected: 'a value', found: 'the end' } }])
+    expect(await eventsOf('{"a":\n')).toEqual([
+      { type: 'fault', fault: { _tag: 'InvalidJson', line: 2, column: 1, expected: 'a value', found: 'the end' } },
+    ])
     expect(await eventsOf('')).toMatchObject([{ type: 'fault', fault: { _tag: 'InvalidJson' } }])
-    expect(await eventsOf(tree, { pick: 1 })).toMatchObject([...Array.from({ length: 6 }, () => ({})), { type: 'fault', fault: { _tag: 'NoSuchConversation' } }])
-    expect((await eventsOf(`${tree}nope\n${tree}`, { strict: true })).at(-1)).toMatchObject({ type: 'fault', fault: { _tag: 'DamagedLine', line: 7 } })
+    expect(await eventsOf(tree, { pick: 1 })).toMatchObject([
+      ...Array.from({ length: 6 }, () => ({})),
+      { type: 'fault', fault: { _tag: 'NoSuchConversation' } },
+    ])
+    expect((await eventsOf(`${tree}nope\n${tree}`, { strict: true })).at(-1)).toMatchObject({
+      type: 'fault',
+      fault: { _tag: 'DamagedLine', line: 7 },
+    })
   })
   it('says the same as readTranscript, however the bytes are cut', async () => {
     const damaged = tree.split('\n').toSpliced(2, 0, '{"type":"message","x":1,"x":2', '').join('\n')
-    await fc.assert(fc.asyncProperty(fc.constantFrom(tree, exported, chat, damaged, damaged.slice(10), `\ufeff\n\n${tree}`), fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 8 }), async (text, sizes) => {
-      const events = await eventsOf(text, {}, sizes)
-      expect(assembleTranscript(events)).toEqual(readTranscript(text))
-    }), { numRuns: 200 })
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(tree, exported, chat, damaged, damaged.slice(10), `\ufeff\n\n${tree}`),
+        fc.array(fc.integer({ min: 1, max: 200 }), { minLength: 1, maxLength: 8 }),
+        async (text, sizes) => {
+          const events = await eventsOf(text, {}, sizes)
+          expect(assembleTranscript(events)).toEqual(readTranscript(text))
+        },
+      ),
+      { numRuns: 200 },
+    )
   })
   it('stops reading its source when its consumer stops, and throws what the source throws', async () => {
     let closed = false
@@ -78,8 +127,19 @@ describe('readTranscriptStream', () => {
       for await (const event of readTranscriptStream(torn())) void event
     }).rejects.toThrow('the disk is gone')
   })
-  it.each([['pi-session', 128], ['claude-code', 128], ['codex', 96], ['indelible', 96], ['messages', 96], ['conversations', 96]])('reads 64 MB of %s in %i MB', async (format, limit) => {
-    const child = spawn(process.execPath, [`--max-old-space-size=48`, join(root, 'test/transcript/stream-memory.ts'), format, '64'], { stdio: ['ignore', 'pipe', 'inherit'] })
+  it.each([
+    ['pi-session', 128],
+    ['claude-code', 128],
+    ['codex', 96],
+    ['indelible', 96],
+    ['messages', 96],
+    ['conversations', 96],
+  ])('reads 64 MB of %s in %i MB', async (format, limit) => {
+    const child = spawn(
+      process.execPath,
+      [`--max-old-space-size=48`, join(root, 'test/transcript/stream-memory.ts'), format, '64'],
+      { stdio: ['ignore', 'pipe', 'inherit'] },
+    )
     let out = ''
     child.stdout.on('data', (data: Buffer) => (out += data.toString()))
     const code = await new Promise((resolve) => child.on('close', resolve))
@@ -90,11 +150,18 @@ describe('readTranscriptStream', () => {
     expect(grown).toBeLessThan(limit)
   })
   itShared('says the same as readTranscript of real files', async () => {
-    for (const name of ['coding-agent.pi-session.jsonl', 'tau-airline-gpt-4o.openai-chat.json', 'swe-marshmallow-text.swe-agent.json']) {
+    for (const name of [
+      'coding-agent.pi-session.jsonl',
+      'tau-airline-gpt-4o.openai-chat.json',
+      'swe-marshmallow-text.swe-agent.json',
+    ]) {
       const text = readShared(`transcripts/${name}`)
       const transcript = readTranscript(text)
       expect(assembleTranscript(await eventsOf(text))).toEqual(transcript)
-      if (transcript._tag === 'Right') expect(assembleTranscript(await eventsOf([...exportLines(exportOf(transcript.right))].join(''), {}, [4096]))).toMatchObject({ right: { messages: transcript.right.messages } })
+      if (transcript._tag === 'Right')
+        expect(
+          assembleTranscript(await eventsOf([...exportLines(exportOf(transcript.right))].join(''), {}, [4096])),
+        ).toMatchObject({ right: { messages: transcript.right.messages } })
     }
   })
 })

@@ -1,14 +1,27 @@
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { decodeMessage, faultMessage, mend, openCalls, readTranscript, settle } from 'indelible'
+import { decodeMessage, faultMessage, mend, openCalls, readTranscript, settle, textOf } from 'indelible'
 import { itShared, readShared } from '../shared.ts'
 import { lines, read, said } from './reading.ts'
 
 const chat = [
   { role: 'system', content: 'Be brief.' },
-  { role: 'user', name: 'ada', content: [{ type: 'text', text: 'hi' }, { type: 'image_url', image_url: { url: 'u', detail: 'low' } }, { type: 'input_audio', input_audio: {} }] },
-  { role: 'assistant', content: null, refusal: null, tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{ "a": 1}' } }] },
+  {
+    role: 'user',
+    name: 'ada',
+    content: [
+      { type: 'text', text: 'hi' },
+      { type: 'image_url', image_url: { url: 'u', detail: 'low' } },
+      { type: 'input_audio', input_audio: {} },
+    ],
+  },
+  {
+    role: 'assistant',
+    content: null,
+    refusal: null,
+    tool_calls: [{ id: 'c1', type: 'function', function: { name: 'f', arguments: '{ "a": 1}' } }],
+  },
   { role: 'tool', tool_call_id: 'c1', name: 'f', content: 'ok' },
   { role: 'assistant', content: '', refusal: 'no', extra: { kept: true } },
 ]
@@ -17,11 +30,48 @@ const pi = [
   { type: 'session', id: 's', timestamp: 't', cwd: '/' },
   { type: 'message', timestamp: 't', message: { role: 'user', content: [{ type: 'text', text: 'hi' }], timestamp: 1 } },
   { type: 'model_change', timestamp: 't', provider: 'p', modelId: 'm' },
-  { type: 'message', timestamp: 't', message: { role: 'assistant', content: [{ type: 'thinking', thinking: 'hm', thinkingSignature: 's' }, { type: 'toolCall', id: 'c1', name: 'f', arguments: { a: 1 } }], model: 'm' } },
-  { type: 'message', timestamp: 't', message: { role: 'toolResult', toolCallId: 'c1', toolName: 'f', content: [{ type: 'image', data: 'aGk=', mimeType: 'image/png' }], isError: true } },
+  {
+    type: 'message',
+    timestamp: 't',
+    message: {
+      role: 'assistant',
+      content: [
+        { type: 'thinking', thinking: 'hm', thinkingSignature: 's' },
+        { type: 'toolCall', id: 'c1', name: 'f', arguments: { a: 1 } },
+      ],
+      model: 'm',
+    },
+  },
+  {
+    type: 'message',
+    timestamp: 't',
+    message: {
+      role: 'toolResult',
+      toolCallId: 'c1',
+      toolName: 'f',
+      content: [{ type: 'image', data: 'aGk=', mimeType: 'image/png' }],
+      isError: true,
+    },
+  },
 ]
 
 describe('readTranscript', () => {
+  it('takes entries in `messages` for items of OpenAI Responses only if they have roles', () => {
+    const ofAnother = [{ id: '1', type: 'user', content: 'hi' }]
+    expect(readTranscript(JSON.stringify({ sessionId: 's', messages: ofAnother }))).toMatchObject({
+      left: { _tag: 'UnknownFormat' },
+    })
+    const items = [
+      { type: 'message', role: 'user', content: [{ type: 'input_text', text: 'hi' }] },
+      { type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'hello' }] },
+    ]
+    const { format, messages, origin } = read(JSON.stringify({ thread: 't', messages: items }))
+    expect([format, messages.map(textOf), origin.metadata]).toEqual([
+      'openai-responses',
+      read(JSON.stringify(items)).messages.map(textOf),
+      { thread: 't' },
+    ])
+  })
   it('reads an array of OpenAI chat messages, and an object that has one', () => {
     const { format, messages, count } = read(JSON.stringify(chat))
     expect([format, count]).toEqual(['openai-chat', 1])
@@ -32,15 +82,37 @@ describe('readTranscript', () => {
         name: 'ada',
         content: [
           { type: 'text', text: 'hi' },
-          { type: 'image', source: { type: 'url', url: 'u' }, meta: { 'openai-chat': { fields: { image_url: { detail: 'low' } } } } },
+          {
+            type: 'image',
+            source: { type: 'url', url: 'u' },
+            meta: { 'openai-chat': { fields: { image_url: { detail: 'low' } } } },
+          },
           { type: 'provider', provider: 'openai-chat', raw: { type: 'input_audio', input_audio: {} } },
         ],
       },
-      { role: 'assistant', content: [{ type: 'tool_call', id: 'c1', name: 'f', arguments: '{ "a": 1}' }], meta: { 'openai-chat': { fields: { refusal: null } } } },
-      { role: 'tool', content: [{ type: 'tool_result', callId: 'c1', name: 'f', content: [{ type: 'text', text: 'ok' }], meta: { 'openai-chat': { fields: { name: 'f' } } } }] },
       {
         role: 'assistant',
-        content: [{ type: 'text', text: '' }, { type: 'refusal', text: 'no', meta: { 'openai-chat': { as: 'field' } } }],
+        content: [{ type: 'tool_call', id: 'c1', name: 'f', arguments: '{ "a": 1}' }],
+        meta: { 'openai-chat': { fields: { refusal: null } } },
+      },
+      {
+        role: 'tool',
+        content: [
+          {
+            type: 'tool_result',
+            callId: 'c1',
+            name: 'f',
+            content: [{ type: 'text', text: 'ok' }],
+            meta: { 'openai-chat': { fields: { name: 'f' } } },
+          },
+        ],
+      },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: '' },
+          { type: 'refusal', text: 'no', meta: { 'openai-chat': { as: 'field' } } },
+        ],
         meta: { 'openai-chat': { fields: { extra: { kept: true } } } },
       },
     ])
@@ -55,29 +127,68 @@ describe('readTranscript', () => {
   it('reads a SWE-agent trajectory: results by the ids they answer, thoughts kept', () => {
     const history = [
       { role: 'system', content: 's', agent: 'main', message_type: 'system_prompt' },
-      { role: 'assistant', content: 't', thought: 't', action: 'ls', agent: 'main', tool_calls: [{ id: 'c1', type: 'function', function: { name: 'bash', arguments: '{"command":"ls"}' } }], message_type: 'action' },
+      {
+        role: 'assistant',
+        content: 't',
+        thought: 't',
+        action: 'ls',
+        agent: 'main',
+        tool_calls: [{ id: 'c1', type: 'function', function: { name: 'bash', arguments: '{"command":"ls"}' } }],
+        message_type: 'action',
+      },
       { role: 'tool', content: 'a.py', agent: 'main', message_type: 'observation', tool_call_ids: ['c1'] },
     ]
-    const { format, messages, origin } = read(JSON.stringify({ history, trajectory: [{ action: 'ls' }], info: { model_stats: { tokens_sent: 10, tokens_received: 2 } }, environment: 'e' }))
+    const { format, messages, origin } = read(
+      JSON.stringify({
+        history,
+        trajectory: [{ action: 'ls' }],
+        info: { model_stats: { tokens_sent: 10, tokens_received: 2 } },
+        environment: 'e',
+      }),
+    )
     expect(format).toBe('swe-agent')
-    expect(messages[2]?.content).toMatchObject([{ type: 'tool_result', callId: 'c1', content: [{ type: 'text', text: 'a.py' }] }])
-    expect(messages[1]?.meta).toEqual({ 'openai-chat': { fields: { thought: 't', action: 'ls', agent: 'main', message_type: 'action' } } })
-    expect(origin).toEqual({ models: [], usage: { input: 10, output: 2 }, metadata: { info: { model_stats: { tokens_sent: 10, tokens_received: 2 } }, environment: 'e' }, aside: {} })
+    expect(messages[2]?.content).toMatchObject([
+      { type: 'tool_result', callId: 'c1', content: [{ type: 'text', text: 'a.py' }] },
+    ])
+    expect(messages[1]?.meta).toEqual({
+      'openai-chat': { fields: { thought: 't', action: 'ls', agent: 'main', message_type: 'action' } },
+    })
+    expect(origin).toEqual({
+      models: [],
+      usage: { input: 10, output: 2 },
+      metadata: { info: { model_stats: { tokens_sent: 10, tokens_received: 2 } }, environment: 'e' },
+      aside: { 'step of the trajectory': 1 },
+    })
     expect(said(JSON.stringify({ history: [{ role: 'robot' }] }))).toContain('history[0].role should be one of')
   })
   it('reads a pi session, with any line ends and a byte order mark', () => {
     const { format, messages } = read(lines(pi))
     expect(format).toBe('pi-session')
     expect(messages).toEqual([
-      { role: 'user', content: [{ type: 'text', text: 'hi' }], meta: { 'pi-session': { timestamp: 1, entry: { timestamp: 't' } } } },
+      {
+        role: 'user',
+        content: [{ type: 'text', text: 'hi' }],
+        meta: { 'pi-session': { timestamp: 1, entry: { timestamp: 't' } } },
+      },
       {
         role: 'assistant',
-        content: [{ type: 'reasoning', text: 'hm', signature: 's' }, { type: 'tool_call', id: 'c1', name: 'f', arguments: '{"a":1}' }],
+        content: [
+          { type: 'reasoning', text: 'hm', signature: 's' },
+          { type: 'tool_call', id: 'c1', name: 'f', arguments: '{"a":1}' },
+        ],
         meta: { 'pi-session': { model: 'm', entry: { timestamp: 't' } } },
       },
       {
         role: 'tool',
-        content: [{ type: 'tool_result', callId: 'c1', name: 'f', isError: true, content: [{ type: 'image', source: { type: 'base64', data: 'aGk=', mediaType: 'image/png' } }] }],
+        content: [
+          {
+            type: 'tool_result',
+            callId: 'c1',
+            name: 'f',
+            isError: true,
+            content: [{ type: 'image', source: { type: 'base64', data: 'aGk=', mediaType: 'image/png' } }],
+          },
+        ],
         meta: { 'pi-session': { entry: { timestamp: 't' } } },
       },
     ])
@@ -92,12 +203,25 @@ describe('readTranscript', () => {
     ['[\n  {"role": "user"}\n  {}\n]', 'line 3, column 3: not JSON: expected , or ], found "{"'],
     ['<html>', 'line 1, column 1: not JSON: expected a value, found "<"'],
     ['3', 'this is 3, not a conversation; expected messages of OpenAI, Anthropic or the AI SDK'],
+    ['3', 'a session file of pi, Claude Code, Codex, Gemini CLI, opencode or Cursor, or an export of Indelible'],
     ['{}', 'this is an empty object, not a conversation'],
     ['[1]', 'this is an array, not a conversation'],
-    ['[{"role":"user","content":[{"type":"tool_use"}]}]', '[0].content[0].id should be a string, found nothing (read as anthropic)'],
-    ['[{"role":"user","content":"a"},{"role":"robot"}]', '[1].role should be one of system, developer, user, assistant, tool, function, found "robot" (read as openai-chat)'],
-    ['[{"role":"user","content":"a"},{"role":"tool","content":"a"}]', '[1].tool_call_id should be a string, found nothing'],
-    ['[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c"}]}]', '[1].content[0].name should be a string, found nothing (read as anthropic)'],
+    [
+      '[{"role":"user","content":[{"type":"tool_use"}]}]',
+      '[0].content[0].id should be a string, found nothing (read as anthropic)',
+    ],
+    [
+      '[{"role":"user","content":"a"},{"role":"robot"}]',
+      '[1].role should be one of system, developer, user, assistant, tool, function, found "robot" (read as openai-chat)',
+    ],
+    [
+      '[{"role":"user","content":"a"},{"role":"tool","content":"a"}]',
+      '[1].tool_call_id should be a string, found nothing',
+    ],
+    [
+      '[{"role":"user","content":"a"},{"role":"assistant","content":[{"type":"tool_use","id":"c"}]}]',
+      '[1].content[0].name should be a string, found nothing (read as anthropic)',
+    ],
     ['[{"role":"user","content":7}]', '[0].content should be a string, null or an array of parts, found 7'],
     ['{"type":"other"}\n{}', 'this is JSON lines that begin with an object with "type", not a conversation'],
   ])('says what is wrong with %j', (text, message) => expect(said(text)).toContain(message))
@@ -106,10 +230,15 @@ describe('readTranscript', () => {
     const damaged: readonly (readonly [line: string, reason: string])[] = [
       ['{"type":"message"', 'is cut off'],
       ['{"type":"message",}', 'is not JSON at column 19: expected a key in double quotes, found "}"'],
-      ['{"type":"message","message":{"role":"bash"}}', 'message.role should be one of user, assistant, toolResult, bashExecution, custom, hookMessage, branchSummary, found "bash"'],
+      [
+        '{"type":"message","message":{"role":"bash"}}',
+        'message.role should be one of user, assistant, toolResult, bashExecution, custom, hookMessage, branchSummary, found "bash"',
+      ],
       ['{"type":"message"}', 'message should be an object, found nothing'],
-      ['{"type":"invention"}', 'type should be a kind of entry that is known, found "invention"'],
-      ['{}', 'type should be a string, found nothing'],
+      [
+        '{"type":"invention","message":{"role":"user","content":"a"}}',
+        'type should be a kind of line that is known, as it holds a message, found "invention"',
+      ],
       ['17', 'is 17, not an entry'],
       ['\u0000\u0000', 'is not JSON at column 1: expected a value, found "\\u0000"'],
       [`{"type":"custom","data":${'['.repeat(1500)}${']'.repeat(1500)}}`, 'is nested deeper than 1000 levels'],
@@ -129,10 +258,20 @@ describe('readTranscript', () => {
     expect([headless.messages.length, headless.damage.length]).toEqual([3, 1])
   })
   it('never throws, whatever it is given', () => {
-    fc.assert(fc.property(fc.oneof(fc.string(), fc.json(), fc.array(fc.json()).map((values) => values.join('\n'))), (text) => {
-      const answer = readTranscript(text)
-      if (isLeft(answer)) expect(faultMessage(answer.left)).not.toBe('')
-    }), { numRuns: 500 })
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          fc.string(),
+          fc.json(),
+          fc.array(fc.json()).map((values) => values.join('\n')),
+        ),
+        (text) => {
+          const answer = readTranscript(text)
+          if (isLeft(answer)) expect(faultMessage(answer.left)).not.toBe('')
+        },
+      ),
+      { numRuns: 500 },
+    )
   })
 })
 
@@ -153,7 +292,11 @@ describe('on real transcripts', () => {
     expect(messages.length).toBe(914)
     expect(messages.every((message) => isRight(decodeMessage(message)))).toBe(true)
     expect(messages.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_call')).length).toBe(391)
-    expect(openCalls(messages).map(({ position }) => position)).toEqual([...Array.from({ length: 16 }, () => 30), 216, 737])
+    expect(openCalls(messages).map(({ position }) => position)).toEqual([
+      ...Array.from({ length: 16 }, () => 30),
+      216,
+      737,
+    ])
     expect(isRight(settle(messages))).toBe(false)
     const mended = mend(messages)
     expect(isRight(settle(mended.messages))).toBe(true)
@@ -161,7 +304,12 @@ describe('on real transcripts', () => {
   })
   itShared('says where the pi session comes from', () => {
     const { origin, notes, damage, losses } = read(readShared('transcripts/coding-agent.pi-session.jsonl'))
-    expect(origin).toMatchObject({ version: '1', id: 'd703a1a9-1b7b-4fb1-b512-c9738b1fe617', started: '2025-11-20T23:33:50.805Z', metadata: { cwd: '/Users/badlogic/workspaces/pi-mono' } })
+    expect(origin).toMatchObject({
+      version: '1',
+      id: 'd703a1a9-1b7b-4fb1-b512-c9738b1fe617',
+      started: '2025-11-20T23:33:50.805Z',
+      metadata: { cwd: '/Users/badlogic/workspaces/pi-mono' },
+    })
     expect(origin.models[0]).toBe('gpt-5.1-codex')
     expect(origin.usage?.output).toBeGreaterThan(1000)
     expect([notes.length, damage, losses]).toEqual([104, [], []])
@@ -171,7 +319,9 @@ describe('on real transcripts', () => {
     expect([called.format, called.messages.length]).toEqual(['swe-agent', 28])
     // The model gave two of its ids to six calls, which is what the demonstration was recorded with.
     const settled = settle(called.messages)
-    expect(isLeft(settled) && settled.left.problems.map(({ _tag, position }) => [_tag, position])).toEqual([14, 18, 22, 24].map((position) => ['DuplicateCallId', position]))
+    expect(isLeft(settled) && settled.left.problems.map(({ _tag, position }) => [_tag, position])).toEqual(
+      [14, 18, 22, 24].map((position) => ['DuplicateCallId', position]),
+    )
     expect(called.messages.flatMap(({ content }) => content.filter(({ type }) => type === 'tool_call')).length).toBe(13)
     expect(Object.keys(called.origin.metadata)).toEqual(['info', 'replay_config', 'environment'])
     const plain = read(readShared('transcripts/swe-marshmallow-text.swe-agent.json'))

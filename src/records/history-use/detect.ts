@@ -6,29 +6,37 @@ import { tsPlugin } from '@sveltejs/acorn-typescript'
 import { Parser, type Options } from 'acorn'
 import type { Node } from './node.ts'
 import { historyPatterns, type HistoryPattern } from './pattern.ts'
-import { usesIn, type Use } from './syntax.ts'
+import { usesIn } from './syntax.ts'
 import { usesInTokens } from './tokens.ts'
+import type { Use } from './walk.ts'
 
+/** What to look for. */
 export interface HistoryUseOptions {
-  /** What the history is called: a variable, or a property of any object. Default: `conversationHistory`, `conversation_history`. */
+  /** Names of the history: a variable, or a property of an object from outside of the code. Default: `conversationHistory`, `conversation_history`. */
   readonly names?: readonly string[]
+  /** Names of objects that have the history. `JSON.stringify` of one uses the history. Default: `context`. */
+  readonly holders?: readonly string[]
 }
 
+/** How code uses the history. */
 export interface HistoryUse {
+  /** Whether it uses the history at all. */
   readonly detected: boolean
   /** How it is used, each once, in the order of `historyPatterns`. Empty, if it is only read or handed on. */
   readonly patterns: readonly HistoryPattern[]
-  /** The lines that say so, at most 50. */
+  /** The lines that use it, at most 50. */
   readonly evidence: readonly HistoryEvidence[]
-  /** `parsed`: by the syntax of the code. `scanned`: it does not parse, and its words were looked at. */
+  /** `parsed`: the code parses, and its syntax decides. `scanned`: it does not parse, and its words decide. */
   readonly method: 'parsed' | 'scanned'
-  /** Why it does not parse. */
+  /** Why the code does not parse. */
   readonly problem?: string
 }
 
+/** A line that uses the history. */
 export interface HistoryEvidence {
-  /** Counted from 1. */
+  /** The line, from 1. */
   readonly line: number
+  /** How the line uses the history. Empty if it only reads it. */
   readonly patterns: readonly HistoryPattern[]
   /** The line, trimmed, at most 160 characters of it. */
   readonly text: string
@@ -48,17 +56,24 @@ export interface HistoryEvidence {
  * | `write` | an assignment in or to it, `push`, `splice`, `sort` in place |
  *
  * Cost    parsing (bench: records)
+ * @param code the program
+ * @param options the names of the history and of the objects that have it
+ * @returns whether and how the code uses the history, with the lines
  * @example
  * detectHistoryUse('return context.conversationHistory.filter((r) => !r.outcomeSummary.ok).length').patterns
  * // => ['filter', 'count']
  */
 export const detectHistoryUse = (code: string, options: HistoryUseOptions = {}): HistoryUse => {
   const names = new Set(options.names ?? ['conversationHistory', 'conversation_history'])
+  const holders = new Set(options.holders ?? ['context'])
   try {
-    return useOf(code, usesIn(parsed(code), names), { method: 'parsed' })
+    return useOf(code, usesIn(parsed(code), names, holders), { method: 'parsed' })
   } catch (error) {
     // A syntax error; or, in code that is nested very deep, no stack left.
-    return useOf(code, usesInTokens(code, names), { method: 'scanned', problem: error instanceof Error ? error.message : String(error) })
+    return useOf(code, usesInTokens(code, names), {
+      method: 'scanned',
+      problem: error instanceof Error ? error.message : String(error),
+    })
   }
 }
 
@@ -99,7 +114,8 @@ const useOf = (code: string, uses: readonly Use[], how: Pick<HistoryUse, 'method
   })
 }
 
-const inOrder = (found: ReadonlySet<HistoryPattern | undefined>): readonly HistoryPattern[] => Object.freeze(historyPatterns.filter((pattern) => found.has(pattern)))
+const inOrder = (found: ReadonlySet<HistoryPattern | undefined>): readonly HistoryPattern[] =>
+  Object.freeze(historyPatterns.filter((pattern) => found.has(pattern)))
 
 const evidenceOf = (code: string, uses: readonly Use[]): HistoryEvidence[] => {
   const lines = new Map<number, Set<HistoryPattern | undefined>>()
@@ -118,7 +134,15 @@ const evidenceOf = (code: string, uses: readonly Use[]): HistoryEvidence[] => {
   }
   return [...lines].slice(0, 50).map(([line, patterns]) => {
     const start = starts.get(line) ?? 0
-    const text = code.slice(start, start + 2000).split(/\r?\n/, 1)[0]?.trim() ?? ''
-    return Object.freeze({ line, patterns: inOrder(patterns), text: (text.length > 160 ? `${text.slice(0, 159)}…` : text).toWellFormed() })
+    const text =
+      code
+        .slice(start, start + 2000)
+        .split(/\r?\n/, 1)[0]
+        ?.trim() ?? ''
+    return Object.freeze({
+      line,
+      patterns: inOrder(patterns),
+      text: (text.length > 160 ? `${text.slice(0, 159)}…` : text).toWellFormed(),
+    })
   })
 }

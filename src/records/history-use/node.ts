@@ -7,7 +7,10 @@ export interface Node {
 }
 
 export const isNode = (value: unknown): value is Node =>
-  typeof value === 'object' && value !== null && typeof (value as { readonly type?: unknown }).type === 'string' && 'start' in value
+  typeof value === 'object' &&
+  value !== null &&
+  typeof (value as { readonly type?: unknown }).type === 'string' &&
+  'start' in value
 
 export const nodeAt = (node: Node, field: string): Node | undefined => {
   const value = node[field]
@@ -30,4 +33,5 @@ export const textAt = (node: Node, field: string): string | undefined => {
   return typeof value === 'string' ? value : undefined
 }
 
-export const isFunction = ({ type }: Node): boolean => type === 'FunctionDeclaration' || type === 'FunctionExpression' || type === 'ArrowFunctionExpression'
+export const isFunction = ({ type }: Node): boolean =>
+  type === 'FunctionDeclaration' || type === 'FunctionExpression' || type === 'ArrowFunctionExpression'

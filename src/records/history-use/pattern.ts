@@ -1,8 +1,21 @@
 /** How code can read a history: the tags, and which calls they stand for. */
 
 /** Every pattern, in the order in which they are reported. The tags are stable: logs are compared across versions. */
-export const historyPatterns = ['filter', 'map', 'slice', 'count', 'group', 'find', 'iterate', 'sort', 'reduce', 'last', 'write'] as const
+export const historyPatterns = [
+  'filter',
+  'map',
+  'slice',
+  'count',
+  'group',
+  'find',
+  'iterate',
+  'sort',
+  'reduce',
+  'last',
+  'write',
+] as const
 
+/** A way to use the history: one of `historyPatterns`. */
 export type HistoryPattern = (typeof historyPatterns)[number]
 
 /**
@@ -19,7 +32,8 @@ export interface Method {
   readonly changes?: true
 }
 
-const all = (names: string, method: Method): readonly (readonly [string, Method])[] => names.split(' ').map((name) => [name, method] as const)
+const all = (names: string, method: Method): readonly (readonly [string, Method])[] =>
+  names.split(' ').map((name) => [name, method] as const)
 
 /** Methods of arrays, of iterators, of this library's histories and views. */
 export const methods: ReadonlyMap<string, Method> = new Map<string, Method>([

@@ -1,20 +1,6 @@
 /** Scopes: which names are declared where, so that a name is told from another one of the same spelling. */
 import { elementsOf, isFunction, isNode, nodeAt, nodesAt, textAt, type Node } from './node.ts'
-import type { Kind } from './pattern.ts'
-
-export interface Binding {
-  /** What kind of value it has been seen to have. */
-  kind: Kind | undefined
-  /** Whether its value comes from outside: a parameter, an import. */
-  readonly given: boolean
-  /** The functions it has been seen to stand for, each with the scope it was made in. */
-  readonly functions: Map<Node, Scope>
-}
-
-export interface Scope {
-  readonly parent: Scope | undefined
-  readonly bindings: Map<string, Binding>
-}
+import { nothing, type Binding, type Scope } from './value.ts'
 
 /** The binding of a name; undefined if nothing in the code declares it. */
 export const bindingOf = (name: string, scope: Scope): Binding | undefined => {
@@ -32,12 +18,17 @@ export const scopeOf = (node: Node, parent: Scope | undefined, scopes: Map<Node,
   const scope: Scope = { parent, bindings: new Map() }
   scopes.set(node, scope)
   if (isFunction(node)) {
-    for (const parameter of nodesAt(node, 'params')) declare(parameter, true, scope)
-    if (node.type === 'FunctionExpression') declare(nodeAt(node, 'id'), false, scope)
+    for (const parameter of nodesAt(node, 'params')) declare(parameter, node, scope)
+    if (node.type === 'FunctionExpression') declare(nodeAt(node, 'id'), undefined, scope)
     hoist(nodeAt(node, 'body'), scope)
   } else if (node.type === 'Program') hoist(node, scope)
-  else if (node.type === 'CatchClause') declare(nodeAt(node, 'param'), false, scope)
-  for (const statement of [...nodesAt(node, 'body'), ...nodesAt(node, 'cases').flatMap((each) => nodesAt(each, 'consequent')), nodeAt(node, 'init'), nodeAt(node, 'left')])
+  else if (node.type === 'CatchClause') declare(nodeAt(node, 'param'), undefined, scope)
+  for (const statement of [
+    ...nodesAt(node, 'body'),
+    ...nodesAt(node, 'cases').flatMap((each) => nodesAt(each, 'consequent')),
+    nodeAt(node, 'init'),
+    nodeAt(node, 'left'),
+  ])
     declareStatement(statement, scope)
   return scope
 }
@@ -46,12 +37,12 @@ const declareStatement = (given: Node | undefined, scope: Scope): void => {
   const exported = given?.type === 'ExportNamedDeclaration' || given?.type === 'ExportDefaultDeclaration'
   const statement = exported ? nodeAt(given, 'declaration') : given
   if (statement === undefined || statement['declare'] === true) return // `declare` tells of what is outside
-  if (statement.type === 'VariableDeclaration') for (const each of nodesAt(statement, 'declarations')) declare(nodeAt(each, 'id'), false, scope)
-  else if (statement.type === 'FunctionDeclaration') {
-    declare(nodeAt(statement, 'id'), false, scope)
-    scope.bindings.get(textAt(nodeAt(statement, 'id') ?? statement, 'name') ?? '')?.functions.set(statement, scope)
-  } else if (statement.type === 'ClassDeclaration' || statement.type === 'TSEnumDeclaration') declare(nodeAt(statement, 'id'), false, scope)
-  else if (statement.type === 'ImportDeclaration') for (const each of nodesAt(statement, 'specifiers')) declare(nodeAt(each, 'local'), true, scope)
+  if (statement.type === 'VariableDeclaration')
+    for (const each of nodesAt(statement, 'declarations')) declare(nodeAt(each, 'id'), undefined, scope)
+  else if (['FunctionDeclaration', 'ClassDeclaration', 'TSEnumDeclaration'].includes(statement.type))
+    declare(nodeAt(statement, 'id'), undefined, scope)
+  else if (statement.type === 'ImportDeclaration')
+    for (const each of nodesAt(statement, 'specifiers')) declare(nodeAt(each, 'local'), statement, scope)
 }
 
 /** `var` belongs to the function around it, however deep it stands. */
@@ -60,16 +51,17 @@ const hoist = (node: Node | undefined, scope: Scope): void => {
   if (node.type === 'VariableDeclaration' && node['kind'] === 'var') declareStatement(node, scope)
   for (const field of Object.keys(node)) {
     const value = node[field]
-    for (const each of Array.isArray(value) ? (value as readonly unknown[]) : [value]) if (isNode(each) && !isFunction(each)) hoist(each, scope)
+    for (const each of Array.isArray(value) ? (value as readonly unknown[]) : [value])
+      if (isNode(each) && !isFunction(each)) hoist(each, scope)
   }
 }
 
 /** Every name in a pattern. */
-const declare = (pattern: Node | undefined, given: boolean, scope: Scope): void => {
+const declare = (pattern: Node | undefined, given: Node | undefined, scope: Scope): void => {
   switch (pattern?.type) {
     case 'Identifier': {
       const name = textAt(pattern, 'name') ?? ''
-      if (!scope.bindings.has(name)) scope.bindings.set(name, { kind: undefined, given, functions: new Map() })
+      if (!scope.bindings.has(name)) scope.bindings.set(name, { value: nothing, given })
       return
     }
     case 'AssignmentPattern':
@@ -82,7 +74,8 @@ const declare = (pattern: Node | undefined, given: boolean, scope: Scope): void 
       for (const each of elementsOf(pattern)) declare(each, given, scope)
       return
     case 'ObjectPattern':
-      for (const each of nodesAt(pattern, 'properties')) declare(each.type === 'Property' ? nodeAt(each, 'value') : each, given, scope)
+      for (const each of nodesAt(pattern, 'properties'))
+        declare(each.type === 'Property' ? nodeAt(each, 'value') : each, given, scope)
       return
     default:
   }

@@ -3,7 +3,7 @@
  * methods that are called on it there, or on a name that it was given to. A guess, and reported as one.
  */
 import { methods, patternsOf, type HistoryPattern, type Kind } from './pattern.ts'
-import type { Use } from './syntax.ts'
+import type { Use } from './walk.ts'
 
 /** The uses in a text. Cost: one pass for each name. */
 export const usesInTokens = (code: string, names: ReadonlySet<string>): readonly Use[] => {
@@ -16,7 +16,8 @@ export const usesInTokens = (code: string, names: ReadonlySet<string>): readonly
     if (alias !== undefined && !names.has(alias)) aliases.add(alias)
     uses.push({ offset: index, pattern: undefined }, ...chainAfter(text, index, end, 'history'))
   }
-  for (const { index, end } of wordsIn(text, aliases)) if (text[index - 1] !== '.' && !isKey(text, index, end)) uses.push(...chainAfter(text, index, end, 'derived'))
+  for (const { index, end } of wordsIn(text, aliases))
+    if (text[index - 1] !== '.' && !isKey(text, index, end)) uses.push(...chainAfter(text, index, end, 'derived'))
   return uses
 }
 
@@ -26,15 +27,39 @@ interface Word {
 }
 
 function* wordsIn(text: string, words: ReadonlySet<string>): Generator<Word> {
-  for (const { 0: word, index } of text.matchAll(/[\p{ID_Start}$_][\p{ID_Continue}$]*/gu)) if (words.has(word)) yield { index, end: index + word.length }
+  for (const { 0: word, index } of text.matchAll(/[\p{ID_Start}$_][\p{ID_Continue}$]*/gu))
+    if (words.has(word)) yield { index, end: index + word.length }
 }
+
+/** Comments of JavaScript and of what else models write: Python and shells, Ruby, SQL and Lua, Lisp, HTML, OCaml, Haskell. */
+const comments: readonly RegExp[] = [
+  /\/\*[^]*?(?:\*\/|$(?![^]))/,
+  /\/\/[^\n]*/,
+  /"""[^]*?(?:"""|$(?![^]))|'''[^]*?(?:'''|$(?![^]))/,
+  /(?<![^\s])#(?![\p{ID_Start}$_])[^\n]*/u, // `#name` is a field of JavaScript
+  /(?<![^\s])--(?=\s)[^\n]*/,
+  /^=begin\b[^]*?(?:^=end\b|$(?![^]))/,
+  /^[ \t]*;+[ \t][^\n]*/,
+  /<!--[^]*?(?:-->|$(?![^]))/,
+  /\(\*[^]*?(?:\*\)|$(?![^]))/,
+  /\{-\s[^]*?(?:-\}|$(?![^]))/,
+]
+
+const texts = /(["'])((?:\\[^]|(?!\1)[^\\\n])*)\1?|`(?:\\[^]|[^`\\])*`?/
+
+const noCode = new RegExp([...comments, texts].map(({ source }) => source).join('|'), 'gmu')
 
 /** Comments, and strings that are no such name in brackets, as spaces: what stays, stays in its place. */
 const withoutText = (code: string, names: ReadonlySet<string>): string =>
-  code.replace(/\/\*[^]*?(?:\*\/|$)|\/\/[^\n]*|(["'])((?:\\[^]|(?!\1)[^\\\n])*)\1?|`(?:\\[^]|[^`\\])*`?/g, (found: string, quote: string | undefined, content: string | undefined, offset: number) => {
-    if (quote !== undefined && content !== undefined && names.has(content) && code[offset - 1] === '[') return ` ${content} `
+  code.replace(noCode, (found: string, quote: string | undefined, content: string | undefined, offset: number) => {
+    if (quote !== undefined && content !== undefined && names.has(content) && code[offset - 1] === '[')
+      return ` ${content} `
     // What a template computes is code.
-    return found.startsWith('`') ? found.replace(/\$\{([^}]*)\}|[^]/g, (_, computed: string | undefined) => (computed === undefined ? ' ' : `  ${computed} `)) : ' '.repeat(found.length)
+    return found.startsWith('`')
+      ? found.replace(/\$\{([^}]*)\}|[^]/g, (_, computed: string | undefined) =>
+          computed === undefined ? ' ' : `  ${computed} `,
+        )
+      : found.replace(/[^\n]/g, ' ')
   })
 
 /** `{ conversationHistory: … }` */
@@ -42,17 +67,23 @@ const isKey = (text: string, index: number, end: number): boolean =>
   /^\s*:/.test(text.slice(end, end + 20)) && /[{,]\s*$/.test(text.slice(Math.max(0, index - 200), index))
 
 /** `const h = context.conversationHistory` */
-const aliasBefore = (text: string, index: number): string | undefined => /([\p{ID_Start}$_][\p{ID_Continue}$]*)\s*(?::[^=\n]+)?=\s*(?:await\s+)?(?:[\w$]+\s*[.?![]+\s*)*$/u.exec(text.slice(Math.max(0, index - 200), index))?.[1]
+const aliasBefore = (text: string, index: number): string | undefined =>
+  /([\p{ID_Start}$_][\p{ID_Continue}$]*)\s*(?::[^=\n]+)?=\s*(?:await\s+)?(?:[\w$]+\s*[.?![]+\s*)*$/u.exec(
+    text.slice(Math.max(0, index - 200), index),
+  )?.[1]
 
 /** The methods called one after the other on what ends at `from`. */
 const chainAfter = (text: string, start: number, from: number, kind: Kind): readonly Use[] => {
   const uses: Use[] = []
-  const add = (offset: number, ...patterns: readonly HistoryPattern[]): void => void uses.push(...patterns.map((pattern) => ({ offset, pattern })))
+  const add = (offset: number, ...patterns: readonly HistoryPattern[]): void =>
+    void uses.push(...patterns.map((pattern) => ({ offset, pattern })))
   if (/\b(?:of|in)\s+(?:[\w$]+\s*[.?!]+\s*)*$/.test(text.slice(Math.max(0, start - 80), start))) add(start, 'iterate')
   let on: Kind | undefined = kind
   let at = from
   while (on !== undefined) {
-    const step = /^\s*\]?\s*!?\s*(?:\??\.\s*([\p{ID_Start}$_][\p{ID_Continue}$]*)|(?:\?\.)?\[)/u.exec(text.slice(at, at + 200))
+    const step = /^\s*\]?\s*!?\s*(?:\??\.\s*([\p{ID_Start}$_][\p{ID_Continue}$]*)|(?:\?\.)?\[)/u.exec(
+      text.slice(at, at + 200),
+    )
     if (step === null) break
     const [whole, name] = step
     const offset = at + whole.length - (name?.length ?? 1)

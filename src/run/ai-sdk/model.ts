@@ -4,10 +4,11 @@
  * Source  the types of `ai` 7
  */
 import { jsonSchema, streamText, type LanguageModel, type ModelMessage, type TextStreamPart, type ToolSet } from 'ai'
-import { aiModelMessages, type AiModelMessage } from '../../message/ai-sdk/index.ts'
+import { aiModelMessages, type AiModelMessage } from '../../codecs/ai-sdk/index.ts'
 import type { Message, Part } from '../../message/index.ts'
 import { joined, messagesOf, partOf, wireOf, type AdapterOptions } from '../adapter.ts'
-import type { BlockType, FinishReason, Model, ModelEvent, ModelRequest } from '../model.ts'
+import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
+import type { FinishReason } from '../response.ts'
 
 /**
  * A model of the AI SDK. The request's parameters are the settings of `streamText` (`temperature`, `maxOutputTokens`,
@@ -24,10 +25,18 @@ export const aiSdkModel = (model: LanguageModel, options: Partial<AdapterOptions
   })
 }
 
-async function* stream(model: LanguageModel, options: AdapterOptions, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
+async function* stream(
+  model: LanguageModel,
+  options: AdapterOptions,
+  request: ModelRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ModelEvent> {
   // Tools without `execute`: the calls are the loop's to run.
   const tools: ToolSet = Object.fromEntries(
-    request.tools.map(({ name, description, parameters }) => [name, { inputSchema: jsonSchema({ ...parameters }), ...(description !== undefined && { description }) }]),
+    request.tools.map(({ name, description, parameters }) => [
+      name,
+      { inputSchema: jsonSchema({ ...parameters }), ...(description !== undefined && { description }) },
+    ]),
   )
   const answered = streamText({
     ...(request.parameters as object),
@@ -52,7 +61,11 @@ class AiSdkAnswer {
   /** Of a stream that ends early `ai` says that it finished for another reason, which the provider never named. */
   get whole(): boolean {
     const step = this.#step
-    return step !== undefined && step.finishReason !== 'interrupted' && (step.finishReason !== 'other' || step.rawFinishReason !== undefined)
+    return (
+      step !== undefined &&
+      step.finishReason !== 'interrupted' &&
+      (step.finishReason !== 'other' || step.rawFinishReason !== undefined)
+    )
   }
 
   finish(said: readonly unknown[]): ModelEvent {
@@ -64,7 +77,12 @@ class AiSdkAnswer {
       type: 'finish',
       message: this.#withRawArguments(joined(messagesOf(aiModelMessages, own))),
       reason: reasons[finishReason] ?? 'other',
-      usage: { input: usage.inputTokens ?? 0, output: usage.outputTokens ?? 0, ...(cacheRead !== undefined && { cacheRead }), ...(cacheWrite !== undefined && { cacheWrite }) },
+      usage: {
+        input: usage.inputTokens ?? 0,
+        output: usage.outputTokens ?? 0,
+        ...(cacheRead !== undefined && { cacheRead }),
+        ...(cacheWrite !== undefined && { cacheWrite }),
+      },
       model: response.modelId,
     }
   }
@@ -97,19 +115,34 @@ class AiSdkAnswer {
       case 'text-start':
         return yield this.#begin(`text ${part.id}`, 'text')
       case 'text-delta':
-        return yield { type: 'text_delta', index: this.#grow(`text ${part.id}`, part.text), block: 'text', text: part.text }
+        return yield {
+          type: 'text_delta',
+          index: this.#grow(`text ${part.id}`, part.text),
+          block: 'text',
+          text: part.text,
+        }
       case 'text-end':
         return yield this.#end(`text ${part.id}`, 'text', part.providerMetadata)
       case 'reasoning-start':
         return yield this.#begin(`reasoning ${part.id}`, 'reasoning')
       case 'reasoning-delta':
-        return yield { type: 'reasoning_delta', index: this.#grow(`reasoning ${part.id}`, part.text), block: 'reasoning', text: part.text }
+        return yield {
+          type: 'reasoning_delta',
+          index: this.#grow(`reasoning ${part.id}`, part.text),
+          block: 'reasoning',
+          text: part.text,
+        }
       case 'reasoning-end':
         return yield this.#end(`reasoning ${part.id}`, 'reasoning', part.providerMetadata)
       case 'tool-input-start':
         return yield this.#begin(`call ${part.id}`, 'tool_call', { callId: part.id, name: part.toolName })
       case 'tool-input-delta':
-        return yield { type: 'arguments_delta', index: this.#grow(`call ${part.id}`, part.delta), block: 'tool_call', text: part.delta }
+        return yield {
+          type: 'arguments_delta',
+          index: this.#grow(`call ${part.id}`, part.delta),
+          block: 'tool_call',
+          text: part.delta,
+        }
       case 'tool-call':
         return yield* this.#call(part)
       case 'finish-step':
@@ -125,14 +158,39 @@ class AiSdkAnswer {
   #end(key: string, type: 'text' | 'reasoning', providerOptions: unknown): ModelEvent {
     const index = this.#grow(key, '')
     const text = this.#blocks.get(key)?.text ?? ''
-    return { type: 'block_end', index, block: type, part: partOf(aiModelMessages, [{ role: 'assistant', content: [{ type, text, ...(providerOptions !== undefined && { providerOptions }) }] }]) }
+    return {
+      type: 'block_end',
+      index,
+      block: type,
+      part: partOf(aiModelMessages, [
+        { role: 'assistant', content: [{ type, text, ...(providerOptions !== undefined && { providerOptions }) }] },
+      ]),
+    }
   }
 
-  *#call({ toolCallId, toolName, input, providerExecuted, providerMetadata }: Extract<TextStreamPart<ToolSet>, { type: 'tool-call' }>): Generator<ModelEvent> {
+  *#call({
+    toolCallId,
+    toolName,
+    input,
+    providerExecuted,
+    providerMetadata,
+  }: Extract<TextStreamPart<ToolSet>, { type: 'tool-call' }>): Generator<ModelEvent> {
     const key = `call ${toolCallId}`
     if (!this.#blocks.has(key)) yield this.#begin(key, 'tool_call', { callId: toolCallId, name: toolName })
-    const said = { type: 'tool-call', toolCallId, toolName, input: input as unknown, ...(providerExecuted !== undefined && { providerExecuted }), ...(providerMetadata !== undefined && { providerOptions: providerMetadata }) }
-    yield { type: 'block_end', index: this.#grow(key, ''), block: 'tool_call', part: this.#raw(partOf(aiModelMessages, [{ role: 'assistant', content: [said] }])) }
+    const said = {
+      type: 'tool-call',
+      toolCallId,
+      toolName,
+      input: input as unknown,
+      ...(providerExecuted !== undefined && { providerExecuted }),
+      ...(providerMetadata !== undefined && { providerOptions: providerMetadata }),
+    }
+    yield {
+      type: 'block_end',
+      index: this.#grow(key, ''),
+      block: 'tool_call',
+      part: this.#raw(partOf(aiModelMessages, [{ role: 'assistant', content: [said] }])),
+    }
   }
 }
 

@@ -6,7 +6,7 @@
  *
  * Source  Anthropic, prompt caching (2026-11): at most four marks; a block with an empty text, and thinking, take none
  */
-import type { AnthropicConversation } from '../../message/anthropic/index.ts'
+import type { AnthropicConversation } from '../../codecs/anthropic/index.ts'
 
 type Block = { type: string; [field: string]: unknown }
 

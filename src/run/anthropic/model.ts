@@ -6,13 +6,16 @@
 import type { Anthropic } from '@anthropic-ai/sdk'
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages'
 import { isLeft } from 'fp-ts/lib/Either.js'
-import { codecFaultText, type Message, type Part } from '../../message/index.ts'
-import { anthropic, decodeResponse, type AnthropicConversation } from '../../message/anthropic/index.ts'
+import { codecFaultText } from '../../codecs/fault.ts'
+import { type Message, type Part } from '../../message/index.ts'
+import { anthropic, decodeResponse, type AnthropicConversation } from '../../codecs/anthropic/index.ts'
 import type { Usage } from '../../notes/index.ts'
 import type { AdapterOptions } from '../adapter.ts'
-import type { BlockType, FinishReason, Model, ModelEvent, ModelRequest } from '../model.ts'
+import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
+import type { FinishReason } from '../response.ts'
 import { withBreakpoints } from './breakpoints.ts'
 
+/** How Anthropic's models are called. */
 export interface AnthropicOptions extends AdapterOptions {
   /** Tokens of one answer at most: the API wants a number. Default: 8192; `max_tokens` among the parameters goes before. */
   readonly maxTokens?: number
@@ -32,8 +35,17 @@ export const anthropicModel = (client: Anthropic, options: AnthropicOptions): Mo
     stream: (request: ModelRequest, signal: AbortSignal) => stream(client, options, request, signal),
   })
 
-async function* stream(client: Anthropic, options: AnthropicOptions, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
-  const tools = request.tools.map(({ name, description, parameters }) => ({ name, input_schema: { type: 'object', ...parameters }, ...(description !== undefined && { description }) }))
+async function* stream(
+  client: Anthropic,
+  options: AnthropicOptions,
+  request: ModelRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ModelEvent> {
+  const tools = request.tools.map(({ name, description, parameters }) => ({
+    name,
+    input_schema: { type: 'object', ...parameters },
+    ...(description !== undefined && { description }),
+  }))
   const given = request.parameters['tools']
   const body = {
     max_tokens: options.maxTokens ?? 8192,
@@ -41,7 +53,9 @@ async function* stream(client: Anthropic, options: AnthropicOptions, request: Mo
     model: options.model,
     ...wireOf(request, options),
     // Tools of the provider's own (web search …) stand among the parameters; they are sent beside ours.
-    ...((tools.length > 0 || Array.isArray(given)) && { tools: [...(Array.isArray(given) ? (given as readonly unknown[]) : []), ...tools] }),
+    ...((tools.length > 0 || Array.isArray(given)) && {
+      tools: [...(Array.isArray(given) ? (given as readonly unknown[]) : []), ...tools],
+    }),
     stream: true,
   } as unknown as MessageCreateParamsStreaming // `parameters` are the caller's, and the provider checks them
   const answer = new AnthropicAnswer()
@@ -49,7 +63,10 @@ async function* stream(client: Anthropic, options: AnthropicOptions, request: Mo
 }
 
 /** What was read from this format and the API refuses in a request is said in terms that it takes. */
-const wireOf = ({ messages, stablePrefix }: ModelRequest, { onLosses, cache = true }: AnthropicOptions): AnthropicConversation => {
+const wireOf = (
+  { messages, stablePrefix }: ModelRequest,
+  { onLosses, cache = true }: AnthropicOptions,
+): AnthropicConversation => {
   const encoded = anthropic.encode(messages, { exact: false })
   if (isLeft(encoded)) throw new Error(codecFaultText(encoded.left))
   if (encoded.right.losses.length > 0) onLosses?.(encoded.right.losses)
@@ -84,11 +101,17 @@ class AnthropicAnswer {
       case 'content_block_stop': {
         const [part] = this.#message([event.index]).content
         if (part === undefined) throw new Error('the answer has a block without content')
-        return yield { type: 'block_end', index: this.#offset + event.index, block: typeOf(this.#blocks[event.index] ?? {}), part }
+        return yield {
+          type: 'block_end',
+          index: this.#offset + event.index,
+          block: typeOf(this.#blocks[event.index] ?? {}),
+          part,
+        }
       }
       case 'message_delta':
         this.#reason = event.delta.stop_reason ?? this.#reason
-        for (const [field, value] of Object.entries(event.usage)) if (value !== null && value !== undefined) this.#usage[field] = value
+        for (const [field, value] of Object.entries(event.usage))
+          if (value !== null && value !== undefined) this.#usage[field] = value
         return
       case 'message_stop':
         return yield* this.#finish()
@@ -99,7 +122,12 @@ class AnthropicAnswer {
     this.#blocks[index] = { ...block }
     this.#inputs[index] = ''
     const type = typeOf(block)
-    yield { type: 'block_start', index: this.#offset + index, block: type, ...(type === 'tool_call' && { callId: String(block['id']), name: String(block['name']) }) }
+    yield {
+      type: 'block_start',
+      index: this.#offset + index,
+      block: type,
+      ...(type === 'tool_call' && { callId: String(block['id']), name: String(block['name']) }),
+    }
   }
 
   *#delta(at: number, delta: Fresh): Generator<ModelEvent> {
@@ -123,7 +151,10 @@ class AnthropicAnswer {
         return
       }
       case 'citations_delta':
-        block['citations'] = [...((block['citations'] as readonly unknown[] | null | undefined) ?? []), delta['citation']]
+        block['citations'] = [
+          ...((block['citations'] as readonly unknown[] | null | undefined) ?? []),
+          delta['citation'],
+        ]
         return
       default: {
         // A kind of delta that came later: its fields are those of the block.
@@ -193,7 +224,12 @@ const typeOf = ({ type }: Fresh): BlockType => {
 const usageOf = (usage: Fresh): Usage => {
   const count = (field: string): number => (typeof usage[field] === 'number' ? usage[field] : 0)
   const [cacheRead, cacheWrite] = [count('cache_read_input_tokens'), count('cache_creation_input_tokens')]
-  return { input: count('input_tokens') + cacheRead + cacheWrite, output: count('output_tokens'), cacheRead, cacheWrite }
+  return {
+    input: count('input_tokens') + cacheRead + cacheWrite,
+    output: count('output_tokens'),
+    cacheRead,
+    cacheWrite,
+  }
 }
 
 const reasons: { readonly [reason: string]: FinishReason } = {

@@ -6,9 +6,10 @@
  */
 import type { OpenAI } from 'openai'
 import type { ChatCompletionChunk, ChatCompletionCreateParamsStreaming } from 'openai/resources/chat/completions'
-import { openaiChat, type ChatMessage } from '../../message/openai-chat/index.ts'
+import { openaiChat, type ChatMessage } from '../../codecs/openai-chat/index.ts'
 import { messagesOf, partOf, wireOf, type AdapterOptions } from '../adapter.ts'
-import type { BlockType, FinishReason, Model, ModelEvent, ModelRequest } from '../model.ts'
+import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
+import type { FinishReason } from '../response.ts'
 
 /**
  * A model that answers by Chat Completions.
@@ -21,8 +22,16 @@ export const openaiChatModel = (client: OpenAI, options: AdapterOptions): Model 
     stream: (request: ModelRequest, signal: AbortSignal) => stream(client, options, request, signal),
   })
 
-async function* stream(client: OpenAI, options: AdapterOptions, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
-  const tools = request.tools.map(({ name, description, parameters }) => ({ type: 'function' as const, function: { name, parameters, ...(description !== undefined && { description }) } }))
+async function* stream(
+  client: OpenAI,
+  options: AdapterOptions,
+  request: ModelRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ModelEvent> {
+  const tools = request.tools.map(({ name, description, parameters }) => ({
+    type: 'function' as const,
+    function: { name, parameters, ...(description !== undefined && { description }) },
+  }))
   const body = {
     ...request.parameters,
     model: options.model,
@@ -51,7 +60,7 @@ class ChatAnswer {
   #open: string | undefined
   #reason: string | undefined
   #usage: ChatCompletionChunk['usage']
-  #model: string | undefined
+  #model: string | undefined;
 
   *take({ choices, usage, model }: ChatCompletionChunk): Generator<ModelEvent> {
     if (usage !== undefined && usage !== null) this.#usage = usage
@@ -69,7 +78,11 @@ class ChatAnswer {
     yield* this.#close()
     const [message] = messagesOf(openaiChat, [this.#message])
     if (message === undefined) return
-    const { prompt_tokens: input = 0, completion_tokens: output = 0, prompt_tokens_details: details } = this.#usage ?? {}
+    const {
+      prompt_tokens: input = 0,
+      completion_tokens: output = 0,
+      prompt_tokens_details: details,
+    } = this.#usage ?? {}
     yield {
       type: 'finish',
       message,
@@ -88,7 +101,8 @@ class ChatAnswer {
       else {
         const before = message[field]
         message[field] = typeof before === 'string' ? before + value : value
-        if (field === 'content' || field === 'refusal' || field === 'reasoning_content' || field === 'reasoning') yield* this.#text(field, value)
+        if (field === 'content' || field === 'refusal' || field === 'reasoning_content' || field === 'reasoning')
+          yield* this.#text(field, value)
       }
     }
   }
@@ -115,7 +129,12 @@ class ChatAnswer {
     if (text !== '') yield { type: 'arguments_delta', index, block: 'tool_call', text }
   }
 
-  *#begin(key: string, block: BlockType, wire: () => Fresh, named: { readonly callId?: string; readonly name?: string } = {}): Generator<ModelEvent, number> {
+  *#begin(
+    key: string,
+    block: BlockType,
+    wire: () => Fresh,
+    named: { readonly callId?: string; readonly name?: string } = {},
+  ): Generator<ModelEvent, number> {
     const found = this.#blocks.get(key)
     if (found !== undefined) return found.index
     yield* this.#close()
@@ -130,7 +149,8 @@ class ChatAnswer {
   *#close(): Generator<ModelEvent> {
     const open = this.#open === undefined ? undefined : this.#blocks.get(this.#open)
     this.#open = undefined
-    if (open !== undefined) yield { type: 'block_end', index: open.index, block: open.block, part: partOf(openaiChat, [open.wire()]) }
+    if (open !== undefined)
+      yield { type: 'block_end', index: open.index, block: open.block, part: partOf(openaiChat, [open.wire()]) }
   }
 }
 
@@ -139,7 +159,8 @@ const grow = (call: Fresh, piece: Fresh): string => {
   let text = ''
   for (const [field, value] of Object.entries(piece)) {
     if (value === null) continue
-    if ((field === 'function' || field === 'custom') && typeof value === 'object') text += grow((call[field] ??= {}) as Fresh, value as Fresh)
+    if ((field === 'function' || field === 'custom') && typeof value === 'object')
+      text += grow((call[field] ??= {}) as Fresh, value as Fresh)
     else if ((field === 'arguments' || field === 'input') && typeof value === 'string') {
       call[field] = ((call[field] as string | undefined) ?? '') + value
       text += value

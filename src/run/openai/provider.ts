@@ -16,11 +16,21 @@ export interface ProviderOptions extends Omit<ClientOptions, 'apiKey'> {
 export const openaiProvider = (options: ProviderOptions): ModelProvider => provider(options, openaiResponsesModel)
 
 /** A server that speaks Chat Completions. A server that wants no key gets the empty string. */
-export const openaiCompatibleProvider = (options: ProviderOptions & { readonly baseURL: string }): ModelProvider => provider(options, openaiChatModel)
+export const openaiCompatibleProvider = (options: ProviderOptions & { readonly baseURL: string }): ModelProvider =>
+  provider(options, openaiChatModel)
 
 /** A server that speaks Responses. */
-export const openaiResponsesCompatibleProvider = (options: ProviderOptions & { readonly baseURL: string }): ModelProvider => provider(options, openaiResponsesModel)
+export const openaiResponsesCompatibleProvider = (
+  options: ProviderOptions & { readonly baseURL: string },
+): ModelProvider => provider(options, openaiResponsesModel)
 
 /** The client insists on a key; a server that wants none ignores it. */
-const provider = ({ apiKey, keyFrom = 'OPENAI_API_KEY', ...options }: ProviderOptions, modelOf: typeof openaiChatModel): ModelProvider =>
-  Object.freeze({ apiKey, keyFrom, model: (model: string) => modelOf(new OpenAI({ ...options, apiKey: apiKey || 'none' }), { model }) })
+const provider = (
+  { apiKey, keyFrom = 'OPENAI_API_KEY', ...options }: ProviderOptions,
+  modelOf: typeof openaiChatModel,
+): ModelProvider =>
+  Object.freeze({
+    apiKey,
+    keyFrom,
+    model: (model: string) => modelOf(new OpenAI({ ...options, apiKey: apiKey || 'none' }), { model }),
+  })

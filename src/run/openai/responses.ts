@@ -5,11 +5,17 @@
  * Source  OpenAI API reference, Responses streaming (2026-11)
  */
 import type { OpenAI } from 'openai'
-import type { Response, ResponseCreateParamsStreaming, ResponseOutputItem, ResponseStreamEvent } from 'openai/resources/responses/responses'
+import type {
+  Response,
+  ResponseCreateParamsStreaming,
+  ResponseOutputItem,
+  ResponseStreamEvent,
+} from 'openai/resources/responses/responses'
 import { isToolCall, text, type Part } from '../../message/index.ts'
-import { openaiResponses, type ResponsesItem } from '../../message/openai-responses/index.ts'
+import { openaiResponses, type ResponsesItem } from '../../codecs/openai-responses/index.ts'
 import { joined, messagesOf, partOf, wireOf, type AdapterOptions } from '../adapter.ts'
-import type { BlockType, FinishReason, Model, ModelEvent, ModelRequest } from '../model.ts'
+import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
+import type { FinishReason } from '../response.ts'
 
 /**
  * A model that answers by Responses.
@@ -22,8 +28,19 @@ export const openaiResponsesModel = (client: OpenAI, options: AdapterOptions): M
     stream: (request: ModelRequest, signal: AbortSignal) => stream(client, options, request, signal),
   })
 
-async function* stream(client: OpenAI, options: AdapterOptions, request: ModelRequest, signal: AbortSignal): AsyncGenerator<ModelEvent> {
-  const tools = request.tools.map(({ name, description, parameters }) => ({ type: 'function', name, parameters, strict: false, ...(description !== undefined && { description }) }))
+async function* stream(
+  client: OpenAI,
+  options: AdapterOptions,
+  request: ModelRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ModelEvent> {
+  const tools = request.tools.map(({ name, description, parameters }) => ({
+    type: 'function',
+    name,
+    parameters,
+    strict: false,
+    ...(description !== undefined && { description }),
+  }))
   const given = request.parameters['tools']
   const body = {
     store: false,
@@ -32,7 +49,9 @@ async function* stream(client: OpenAI, options: AdapterOptions, request: ModelRe
     model: options.model,
     input: wireOf<ResponsesItem[]>(openaiResponses, request, options),
     // Tools of the provider's own (web search …) stand among the parameters; they are sent beside ours.
-    ...((tools.length > 0 || Array.isArray(given)) && { tools: [...(Array.isArray(given) ? (given as readonly unknown[]) : []), ...tools] }),
+    ...((tools.length > 0 || Array.isArray(given)) && {
+      tools: [...(Array.isArray(given) ? (given as readonly unknown[]) : []), ...tools],
+    }),
     stream: true,
   } as unknown as ResponseCreateParamsStreaming // `parameters` are the caller's, and the provider checks them
   const answer = new ResponsesAnswer()
@@ -44,11 +63,20 @@ class ResponsesAnswer {
   readonly #blocks = new Map<string, { readonly index: number; readonly block: BlockType }>()
   readonly #done: ResponseOutputItem[] = []
 
-  #begin(key: string, { type, ...item }: { readonly type: string; readonly call_id?: unknown; readonly name?: unknown }): ModelEvent {
+  #begin(
+    key: string,
+    { type, ...item }: { readonly type: string; readonly call_id?: unknown; readonly name?: unknown },
+  ): ModelEvent {
     const block = blocks[type] ?? 'provider'
     const index = this.#blocks.size
     this.#blocks.set(key, { index, block })
-    return { type: 'block_start', index, block, ...(block === 'tool_call' && typeof item.call_id === 'string' && { callId: item.call_id }), ...(block === 'tool_call' && typeof item.name === 'string' && { name: item.name }) }
+    return {
+      type: 'block_start',
+      index,
+      block,
+      ...(block === 'tool_call' && typeof item.call_id === 'string' && { callId: item.call_id }),
+      ...(block === 'tool_call' && typeof item.name === 'string' && { name: item.name }),
+    }
   }
 
   #at(key: string): { readonly index: number; readonly block: BlockType } {
@@ -63,7 +91,8 @@ class ResponsesAnswer {
         if (event.item.type !== 'message') yield this.#begin(`${event.output_index}`, event.item)
         return
       case 'response.content_part.added':
-        if (event.part.type !== 'reasoning_text') yield this.#begin(`${event.output_index}/${event.content_index}`, event.part)
+        if (event.part.type !== 'reasoning_text')
+          yield this.#begin(`${event.output_index}/${event.content_index}`, event.part)
         return
       case 'response.output_text.delta':
       case 'response.refusal.delta': {
@@ -72,18 +101,30 @@ class ResponsesAnswer {
       }
       case 'response.reasoning_summary_text.delta':
       case 'response.reasoning_text.delta':
-        return yield { type: 'reasoning_delta', index: this.#at(`${event.output_index}`).index, block: 'reasoning', text: event.delta }
+        return yield {
+          type: 'reasoning_delta',
+          index: this.#at(`${event.output_index}`).index,
+          block: 'reasoning',
+          text: event.delta,
+        }
       case 'response.function_call_arguments.delta':
       case 'response.custom_tool_call_input.delta':
-        return yield { type: 'arguments_delta', index: this.#at(`${event.output_index}`).index, block: 'tool_call', text: event.delta }
+        return yield {
+          type: 'arguments_delta',
+          index: this.#at(`${event.output_index}`).index,
+          block: 'tool_call',
+          text: event.delta,
+        }
       case 'response.content_part.done': {
         if (event.part.type === 'reasoning_text') return
-        const said: Part = event.part.type === 'refusal' ? { type: 'refusal', text: event.part.refusal } : text(event.part.text)
+        const said: Part =
+          event.part.type === 'refusal' ? { type: 'refusal', text: event.part.refusal } : text(event.part.text)
         return yield { type: 'block_end', ...this.#at(`${event.output_index}/${event.content_index}`), part: said }
       }
       case 'response.output_item.done':
         this.#done[event.output_index] = event.item
-        if (event.item.type !== 'message') yield { type: 'block_end', ...this.#at(`${event.output_index}`), part: partOf(openaiResponses, [event.item]) }
+        if (event.item.type !== 'message')
+          yield { type: 'block_end', ...this.#at(`${event.output_index}`), part: partOf(openaiResponses, [event.item]) }
         return
       case 'response.completed':
       case 'response.incomplete':
@@ -106,7 +147,11 @@ class ResponsesAnswer {
       type: 'finish',
       message,
       reason: reasonOf(response, message.content.some(isToolCall)),
-      usage: { input, output: used, ...(typeof details?.cached_tokens === 'number' && { cacheRead: details.cached_tokens }) },
+      usage: {
+        input,
+        output: used,
+        ...(typeof details?.cached_tokens === 'number' && { cacheRead: details.cached_tokens }),
+      },
       model: response.model,
     }
   }

@@ -6,15 +6,39 @@ import { createHash } from 'node:crypto'
 
 /** What is used of a pool of `pg`. */
 export interface PostgresPool {
+  /** Get a connection. */
   readonly connect: () => Promise<PostgresClient>
+  /** How it was made: `max` is the number of its connections. */
+  readonly options?: { readonly max?: number | undefined }
+  /** Close all connections. */
   readonly end: () => Promise<unknown>
 }
 
+/** A connection of `pg`, as far as the store uses it. */
 export interface PostgresClient {
-  readonly query: (query: { readonly text: string; readonly values: unknown[]; readonly name?: string }) => Promise<{ readonly rows: unknown[] }>
+  /** Run a statement. */
+  readonly query: (query: {
+    readonly text: string
+    readonly values: unknown[]
+    readonly name?: string
+  }) => Promise<{ readonly rows: unknown[] }>
+  /** Give the connection back to the pool; with an error, close it. */
   readonly release: (destroy?: boolean) => void
-  readonly on: (event: 'error', listener: () => void) => unknown
-  readonly off: (event: 'error', listener: () => void) => unknown
+  /** Listen for an error of the connection. */
+  readonly on: PostgresListeners
+  /** Stop listening. */
+  readonly off: PostgresListeners
+}
+
+/** Adds or removes a listener. */
+export interface PostgresListeners {
+  (event: 'error', listener: () => void): unknown
+  (event: 'notification', listener: (message: { readonly payload?: string | undefined }) => void): unknown
+}
+
+/** A connection that listens. */
+export interface Listening {
+  readonly end: () => void
 }
 
 /** The connection is gone, with or without what was sent. */
@@ -55,18 +79,49 @@ export class Database {
 
   /** Several statements in one transaction. */
   transaction<T>(work: (query: Query) => Promise<T>): Promise<T> {
-    return this.#connected(async (query) => {
+    return this.#connected(async (query, abandon) => {
       await query('begin')
       try {
         const result = await work(query)
         await query('commit')
         return result
       } catch (error) {
-        // Where the commit was refused there may be nothing to roll back any more, and what counts is why it was.
-        if (!(error instanceof Lost)) await query('rollback').catch(() => {})
+        // What counts is why it failed. A connection that can't be rolled back must not go back to the pool with its locks.
+        if (!(error instanceof Lost)) await query('rollback').catch(abandon)
         throw error
       }
     })
+  }
+
+  /**
+   * Hold a connection that hears a channel's notifications. Undefined where the pool has only one: it is needed.
+   *
+   * @param lost called once, when the connection is gone
+   */
+  async listen(channel: string, heard: (payload: string) => void, lost: () => void): Promise<Listening | undefined> {
+    if ((this.#pool.options?.max ?? 2) < 2) return undefined
+    const client = await this.#pool.connect()
+    let ended = false
+    const end = (): void => {
+      if (ended) return
+      ended = true
+      client.off('notification', onNotification)
+      client.release(true) // it must not go back to the pool listening
+    }
+    const onNotification = ({ payload }: { readonly payload?: string | undefined }): void => heard(payload ?? '')
+    client.on('error', () => {
+      if (ended) return
+      end()
+      lost()
+    })
+    client.on('notification', onNotification)
+    try {
+      await client.query({ text: `listen "${channel}"`, values: [] })
+    } catch (error) {
+      end()
+      throw error
+    }
+    return { end }
   }
 
   /** Wait for what is being done, and `work` of several statements counts as one: it may go on after a close began. */
@@ -85,12 +140,15 @@ export class Database {
     while (this.#going.size > 0) await Promise.all(this.#going)
   }
 
-  async #connected<T>(work: (query: Query) => Promise<T>): Promise<T> {
+  async #connected<T>(work: (query: Query, abandon: () => void) => Promise<T>): Promise<T> {
     let client: PostgresClient
     try {
       client = await this.#pool.connect()
     } catch (error) {
-      throw new Unreachable(`no connection to PostgreSQL could be made (${messageOf(error)}); nothing was changed: ${adviceFor(error)}`, { cause: error })
+      throw new Unreachable(
+        `no connection to PostgreSQL could be made (${messageOf(error)}); nothing was changed: ${adviceFor(error)}`,
+        { cause: error },
+      )
     }
     let broken = false
     const onError = (): void => {
@@ -100,14 +158,20 @@ export class Database {
     try {
       return await work(async (text, values = []) => {
         try {
-          const { rows } = await client.query({ text, values: [...values], ...(values.length > 0 && { name: this.#nameOf(text) }) })
+          const { rows } = await client.query({
+            text,
+            values: [...values],
+            ...(values.length > 0 && { name: this.#nameOf(text) }),
+          })
           return rows as Rows
         } catch (error) {
           if (stateOf(error) !== undefined) throw error
           broken = true
-          throw new Lost(`the connection to PostgreSQL was lost before the answer came (${messageOf(error)}); whether it was done is not known: try again, an append with the same operation id`, { cause: error })
+          throw new Lost(`the connection to PostgreSQL was lost before the answer came (${messageOf(error)})`, {
+            cause: error,
+          })
         }
-      })
+      }, onError)
     } finally {
       client.release(broken)
       if (!broken) client.off('error', onError) // a broken one may say more
@@ -146,7 +210,8 @@ const adviceFor = (error: unknown): string => {
   if (code === '28P01' || code === '28000') return 'check the user and the password'
   if (code === '3D000') return 'create the database, or name another'
   if (code === 'ENOTFOUND') return 'check the name of the host'
-  if (/password must be a string/.test(messageOf(error))) return 'the server wants a password: put it in the address or in PGPASSWORD'
+  if (/password must be a string/.test(messageOf(error)))
+    return 'the server wants a password: put it in the address or in PGPASSWORD'
   return 'try again'
 }
 

@@ -1,6 +1,6 @@
 /** What PostgreSQL answers, as faults of the store. */
 import type { StoreFault } from '../fault.ts'
-import { stateOf } from './database.ts'
+import { Lost, stateOf } from './database.ts'
 
 // https://www.postgresql.org/docs/18/errcodes-appendix.html
 export const foreignKey = '23503'
@@ -16,7 +16,8 @@ const duplicateSchema = '42P06'
 const duplicateTable = '42P07'
 
 /** Whether the same again may go well: somebody else was quicker, or in the way. */
-export const isPassing = (error: unknown): boolean => [foreignKey, unique, serialization, deadlock, duplicateSchema, duplicateTable].includes(stateOf(error) ?? '')
+export const isPassing = (error: unknown): boolean =>
+  [foreignKey, unique, serialization, deadlock, duplicateSchema, duplicateTable].includes(stateOf(error) ?? '')
 
 export const faultOf = (error: unknown, place: Place, operation: string): StoreFault => {
   switch (stateOf(error)) {
@@ -28,7 +29,8 @@ export const faultOf = (error: unknown, place: Place, operation: string): StoreF
     case lockNotAvailable:
       return { _tag: 'Busy', waited: place.timeout }
     default:
-      return isPassing(error) ? { _tag: 'Busy', waited: place.timeout } : { _tag: 'Io', operation, cause: error }
+      if (isPassing(error)) return { _tag: 'Busy', waited: place.timeout }
+      return { _tag: 'Io', operation, cause: error, ...(error instanceof Lost && { outcome: 'unknown' as const }) }
   }
 }
 

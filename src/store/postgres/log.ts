@@ -1,6 +1,10 @@
 /** A log as the database has it. */
-import type { JsonObject } from '../../json/index.ts'
-import type { Head, LogInfo } from '../store.ts'
+import { isObject, type JsonObject } from '../../json/index.ts'
+import { latest } from '../clock.ts'
+import { Damaged } from '../damaged.ts'
+import { logInfo } from '../rules.ts'
+import type { LogInfo } from '../store.ts'
+import type { Head } from '../row.ts'
 import type { Query, Rows } from './database.ts'
 
 export interface Log {
@@ -13,6 +17,8 @@ export interface Log {
   readonly entries: number
   readonly peaks: readonly Uint8Array[]
   readonly created: number
+  /** The time of its own last row, if it has one. */
+  readonly appended: number | undefined
   readonly meta: JsonObject
   readonly version: number
 }
@@ -23,14 +29,17 @@ export interface Stretch {
   readonly base: number
 }
 
-export const logColumns = 'id, key, segments, bases, size, entries, peaks, root, created, meta, version'
+export const logColumns = 'id, key, segments, bases, size, entries, peaks, root, created, appended, meta, changes'
 
 export const logsOf = (rows: Rows): readonly Log[] => rows.map((row) => logOf(row as unknown as LogRow)) // selected by `logColumns`
 
 export const findLog = async (query: Query, schema: string, scope: string, id: string): Promise<Log | undefined> =>
-  logsOf(await query(`select ${logColumns} from ${schema}.log where scope = $1::text and id = $2::text`, [scope, id]))[0]
+  logsOf(
+    await query(`select ${logColumns} from ${schema}.log where scope = $1::text and id = $2::text`, [scope, id]),
+  )[0]
 
-export const infoOf = ({ id, head, entries, created, meta, version }: Log): LogInfo => Object.freeze({ id, head, entries, created, meta, version })
+export const infoOf = ({ id, head, entries, created, appended, meta, version }: Log): LogInfo =>
+  logInfo({ id, head, entries, created, appended, meta, version })
 
 /** A compact range's peaks as they are kept: one after the other. */
 export const joined = (peaks: readonly Uint8Array[]): Buffer => Buffer.concat(peaks)
@@ -49,18 +58,54 @@ interface LogRow {
   readonly peaks: Buffer
   readonly root: Buffer
   readonly created: string
+  readonly appended: string | null
   readonly meta: string
-  readonly version: string
+  readonly changes: string
 }
 
+/** A log of a row, or what is wrong with it. */
+export const readable = (row: Rows[number]): Log | Damaged => {
+  try {
+    return logOf(row as unknown as LogRow) // selected by `logColumns`
+  } catch (error) {
+    if (error instanceof Damaged) return error
+    throw error
+  }
+}
+
+/** Throws Damaged. */
 const logOf = (row: LogRow): Log => ({
   id: row.id,
   key: Number(row.key),
   stretches: row.segments.map((segment, index) => ({ segment: Number(segment), base: Number(row.bases[index]) })),
-  head: Object.freeze({ size: Number(row.size), root: row.root.toString('hex') }),
-  entries: Number(row.entries),
-  peaks: Array.from({ length: row.peaks.length / 32 }, (_, index) => plain(row.peaks.subarray(index * 32, index * 32 + 32))),
-  created: Number(row.created),
-  meta: JSON.parse(row.meta) as JsonObject, // it was written by JSON.stringify, of an object
-  version: Number(row.version),
+  head: Object.freeze({ size: whole(row, 'size'), root: row.root.toString('hex') }),
+  entries: whole(row, 'entries'),
+  peaks: Array.from({ length: row.peaks.length / 32 }, (_, index) =>
+    plain(row.peaks.subarray(index * 32, index * 32 + 32)),
+  ),
+  created: whole(row, 'created', -latest, latest),
+  appended: row.appended === null ? undefined : whole(row, 'appended', -latest, latest),
+  meta: metaIn(row.meta),
+  version: whole(row, 'changes'),
 })
+
+const metaIn = (text: string): JsonObject => {
+  try {
+    const meta: unknown = JSON.parse(text)
+    if (isObject(meta)) return meta
+  } catch {
+    // said below
+  }
+  throw new Damaged(0, 'its metadata can not be read')
+}
+
+const whole = (
+  row: LogRow,
+  name: 'size' | 'entries' | 'created' | 'appended' | 'changes',
+  least = 0,
+  most = Number.MAX_SAFE_INTEGER,
+): number => {
+  const value = Number(row[name])
+  if (!(value >= least && value <= most)) throw new Damaged(0, `its ${name} can not be read`)
+  return value
+}

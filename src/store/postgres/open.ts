@@ -3,7 +3,7 @@ import { left, right, type Either } from 'fp-ts/lib/Either.js'
 import type { StoreFault } from '../fault.ts'
 import { stateOf, type Database, type Query } from './database.ts'
 import type { Place } from './fault.ts'
-import { stepsFor } from './schema.ts'
+import { stepsFor, type Step } from './schema.ts'
 
 /** "INDL", and what is locked under it: whoever brings a schema up to date. */
 const lockClass = 0x494e444c
@@ -39,29 +39,43 @@ export const prepare = async (db: Database, place: Place, create: boolean): Prom
   }
 }
 
-const update = async (query: Query, place: Place, steps: readonly string[]): Promise<Either<StoreFault, void>> => {
+const update = async (query: Query, place: Place, steps: readonly Step[]): Promise<Either<StoreFault, void>> => {
   const { ours, taken } = await tablesIn(query, place)
   if (taken && !ours) return left(notOurs(place))
   if (!ours) {
     const [settings] = await query(`select current_setting('server_encoding') as encoding`)
     const encoding = settings?.['encoding']
-    if (encoding !== 'UTF8') return left({ _tag: 'NotAStore', path: place.name, found: `in a database of the encoding ${String(encoding)}, and a store needs UTF8` })
+    if (encoding !== 'UTF8')
+      return left({
+        _tag: 'NotAStore',
+        path: place.name,
+        found: `in a database of the encoding ${String(encoding)}, and a store needs UTF8`,
+      })
     await query(`create schema if not exists ${place.schema}`)
     await query(`create table if not exists ${place.schema}.indelible (format integer primary key)`)
   }
   const version = (await versionOf(query, place)) ?? 0 // again: another process may have been quicker
   if (version === 'foreign') return left(notOurs(place))
   if (version > steps.length) return left(newer(place, version, steps.length))
-  for (const step of steps.slice(version)) await query(step)
+  for (const step of steps.slice(version))
+    if (typeof step === 'string') await query(step)
+    else await step(query)
   await query(`delete from ${place.schema}.indelible`)
   await query(`insert into ${place.schema}.indelible (format) values (${steps.length})`)
   return right(undefined)
 }
 
-const notOurs = ({ name }: Place): StoreFault => ({ _tag: 'NotAStore', path: name, found: 'a schema of something else' })
+const notOurs = ({ name }: Place): StoreFault => ({
+  _tag: 'NotAStore',
+  path: name,
+  found: 'a schema of something else',
+})
 
 /** Whether there are tables, and the one of them that says that they are ours. */
-const tablesIn = async (query: Query, { schema }: Place): Promise<{ readonly ours: boolean; readonly taken: boolean }> => {
+const tablesIn = async (
+  query: Query,
+  { schema }: Place,
+): Promise<{ readonly ours: boolean; readonly taken: boolean }> => {
   const [there] = await query(
     `select exists (select 1 from information_schema.tables where table_schema = $1::text and table_name = 'indelible') as ours, exists (select 1 from information_schema.tables where table_schema = $1::text) as taken`,
     [unquoted(schema)],
@@ -83,7 +97,12 @@ const versionOf = async (query: Query, { schema }: Place): Promise<number | 'for
   }
 }
 
-const newer = ({ name }: Place, found: number, supported: number): StoreFault => ({ _tag: 'NewerStore', path: name, found, supported })
+const newer = ({ name }: Place, found: number, supported: number): StoreFault => ({
+  _tag: 'NewerStore',
+  path: name,
+  found,
+  supported,
+})
 
 const unquoted = (identifier: string): string => identifier.slice(1, -1).replaceAll('""', '"')
 

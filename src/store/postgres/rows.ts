@@ -1,6 +1,10 @@
 /** Rows of a log in the database: reading them, whichever segments hold them, in a fixed number of statements. */
-import { Damaged, positionsOf, type Placed, type Positions } from '../lookup.ts'
-import type { RowKind, RowRange, StoredRow } from '../store.ts'
+import { isMoment } from '../checked-row.ts'
+import { positionsOf, type Positions } from '../lookup.ts'
+import { Damaged } from '../damaged.ts'
+import { placed, storedRow, type Placed } from '../rules.ts'
+import type { RowRange } from '../store.ts'
+import type { RowKind, StoredRow } from '../row.ts'
 import type { Query } from './database.ts'
 import { plain, type Log } from './log.ts'
 
@@ -40,13 +44,20 @@ export class LogRows {
   async at(positions: readonly number[]): Promise<ReadonlyMap<number, Beside>> {
     const wanted = [...new Set(positions)]
     if (wanted.length === 0) return new Map()
-    for (const position of wanted) if (!(Number.isInteger(position) && position >= 0 && position < this.#log.head.size)) throw new Damaged(position, 'its row is missing')
+    for (const position of wanted)
+      if (!(Number.isInteger(position) && position >= 0 && position < this.#log.head.size))
+        throw new Damaged(position, 'its row is missing')
     const rows = await this.#query(
       `select r.position, r.place, r.node from unnest($2::bigint[], $3::bigint[]) as w (segment, position)
        join ${this.#schema}.row r on r.scope = $1::text and r.segment = w.segment and r.position = w.position`,
       [this.#scope, wanted.map((position) => this.#ownerOf(position)), wanted],
     )
-    const found = new Map(rows.map(({ position, place, node }) => [Number(position), { ...placed(Number(place)), node: plain(node as Buffer) }]))
+    const found = new Map(
+      rows.map(({ position, place, node }) => [
+        Number(position),
+        { ...placed(Number(place)), node: plain(node as Buffer) },
+      ]),
+    )
     const missing = wanted.find((position) => !found.has(position))
     if (missing !== undefined) throw new Damaged(missing, 'its row is missing')
     return found
@@ -59,17 +70,25 @@ export class LogRows {
 
   async #between(from: number, to: number): Promise<readonly StoredRow[]> {
     const parts = this.#log.stretches
-      .map(({ segment, base }, index, all) => ({ segment, from: Math.max(base, from), to: Math.min(all[index + 1]?.base ?? Infinity, to) }))
+      .map(({ segment, base }, index, all) => ({
+        segment,
+        from: Math.max(base, from),
+        to: Math.min(all[index + 1]?.base ?? Infinity, to),
+      }))
       .filter((part) => part.from < part.to)
     const found = await this.#query(
-      `select r.position, r.place, r.body from unnest($2::bigint[], $3::bigint[], $4::bigint[]) as p (segment, first, beyond)
+      `select r.position, r.place, r.body, r.at, r.salt from unnest($2::bigint[], $3::bigint[], $4::bigint[]) as p (segment, first, beyond)
        join ${this.#schema}.row r on r.scope = $1::text and r.segment = p.segment and r.position >= p.first and r.position < p.beyond
        order by r.position`,
       [this.#scope, parts.map((part) => part.segment), parts.map((part) => part.from), parts.map((part) => part.to)],
     )
-    const rows = found.map(({ position, place, body }, index): StoredRow => {
+    const rows = found.map(({ position, place, body, at, salt }, index): StoredRow => {
       if (Number(position) !== from + index) throw new Damaged(from + index, 'its row is missing')
-      return Object.freeze({ position: from + index, ...placed(Number(place)), body: unescaped(body as string) })
+      const moment = at === null ? undefined : Number(at)
+      if ((moment !== undefined && !isMoment(moment)) || (salt !== null && (salt as Buffer).length !== 16))
+        throw new Damaged(from + index, 'its row can not be read')
+      const digits = salt === null ? undefined : (salt as Buffer).toString('hex')
+      return storedRow(from + index, placed(Number(place)), unescaped(body as string), moment, digits)
     })
     if (rows.length !== to - from) throw new Damaged(from + rows.length, 'its row is missing')
     return rows
@@ -79,12 +98,20 @@ export class LogRows {
   async #positions({ from, to, only }: RowRange): Promise<Positions> {
     const { head, entries } = this.#log
     const { size } = head
-    if (only === undefined) return positionsOf(this.#log, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }, unasked)
+    if (only === undefined)
+      return positionsOf(this.#log, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }, unasked)
     const count = only === 'entry' ? entries : size - entries
     // A log of that kind alone has as many rows, so its range is that among the kind.
-    const { start, end } = positionsOf({ head: { ...head, size: count }, entries: count }, { ...(from !== undefined && { from }), ...(to !== undefined && { to }) }, unasked)
+    const { start, end } = positionsOf(
+      { head: { ...head, size: count }, entries: count },
+      { ...(from !== undefined && { from }), ...(to !== undefined && { to }) },
+      unasked,
+    )
     if (start >= end) return { start: 0, end: 0 }
-    const [first, last] = await Promise.all([start === 0 ? 0 : this.#positionOf(only, start, count), end === count ? size - 1 : this.#positionOf(only, end - 1, count)])
+    const [first, last] = await Promise.all([
+      start === 0 ? 0 : this.#positionOf(only, start, count),
+      end === count ? size - 1 : this.#positionOf(only, end - 1, count),
+    ])
     return { start: first, end: last + 1 }
   }
 
@@ -110,7 +137,9 @@ export class LogRows {
   }
 
   #ownerOf(position: number): number {
-    return (this.#log.stretches.findLast(({ base }) => base <= position) ?? this.#log.stretches[0])?.segment ?? this.#log.key
+    return (
+      (this.#log.stretches.findLast(({ base }) => base <= position) ?? this.#log.stretches[0])?.segment ?? this.#log.key
+    )
   }
 }
 
@@ -119,11 +148,11 @@ const unasked = (): Placed => {
   throw new Error('no row is asked for')
 }
 
-const placed = (place: number): Placed => ({ kind: place % 2 === 1 ? 'note' : 'entry', index: Math.floor(place / 2) })
-
-export const placeOf = ({ kind, index }: Placed): number => index * 2 + (kind === 'note' ? 1 : 0)
-
 /** PostgreSQL's text has no U+0000. It stands as U+0001 and a 0, and U+0001 itself as U+0001 and a 1; JSON has neither. */
-export const escaped = (body: string): string => (body.includes('\u0001') || body.includes('\0') ? body.replaceAll('\u0001', '\u00011').replaceAll('\0', '\u00010') : body)
+export const escaped = (body: string): string =>
+  body.includes('\u0001') || body.includes('\0')
+    ? body.replaceAll('\u0001', '\u00011').replaceAll('\0', '\u00010')
+    : body
 
-const unescaped = (body: string): string => (body.includes('\u0001') ? body.replaceAll('\u00010', '\0').replaceAll('\u00011', '\u0001') : body)
+const unescaped = (body: string): string =>
+  body.includes('\u0001') ? body.replaceAll('\u00010', '\0').replaceAll('\u00011', '\u0001') : body

@@ -7,7 +7,10 @@
  * it. Keys are numbers that the scope itself counts: no sequence, so they are in the order of creation on every server.
  * A log and the segment of its rows have the same key. What a fork shares stays with the segment that it was forked from.
  */
-export const stepsFor = (schema: string): readonly string[] => [
+import type { Query } from './database.ts'
+
+/** The steps, for the schema of that quoted name. */
+export const stepsFor = (schema: string): readonly Step[] => [
   `
   create table if not exists ${schema}.scope (name text primary key, last bigint not null);
 
@@ -77,7 +80,40 @@ export const stepsFor = (schema: string): readonly string[] => [
   );
   create index if not exists mention_block on ${schema}.mention (scope, block);
   `,
+  // What a row says beside its text, how logs are found by their metadata, and who works on one. No row is written again:
+  // those of before have neither time nor salt, and logs of before have no terms until their metadata changes.
+  `
+  alter table ${schema}.row add column if not exists at bigint;       -- milliseconds since 1970; in the leaf, as is the salt
+  alter table ${schema}.row add column if not exists salt bytea;      -- 16 bytes
+  alter table ${schema}.log add column if not exists appended bigint; -- the time of its own last row
+  alter table ${schema}.log add column if not exists terms bigint[];  -- what its metadata says, each as a part of a digest
+  create index if not exists log_terms on ${schema}.log using gin (terms);
+  create index if not exists log_without_terms on ${schema}.log (scope, key) where terms is null;
+
+  create table if not exists ${schema}.lease (
+    scope text not null,
+    log bigint not null,
+    number bigint not null,               -- the fencing number: counts the leases that were given
+    holder text,                          -- null: nobody
+    expires timestamptz not null,         -- by the clock of the server
+    stop_requested boolean not null default false,
+    primary key (scope, log)
+  );
+  `,
+  // A process of an older version that still has the schema open would change metadata and not its terms: it finds no column
+  // "version" any more, and fails.
+  async (query) => {
+    const name = schema.slice(1, -1).replaceAll('""', '"')
+    const [old] = await query(
+      `select 1 from information_schema.columns where table_schema = $1::text and table_name = 'log' and column_name = 'version'`,
+      [name],
+    )
+    if (old !== undefined) await query(`alter table ${schema}.log rename column version to changes`)
+  },
 ]
+
+/** SQL, or what has to be looked at first. */
+export type Step = string | ((query: Query) => Promise<void>)
 
 /** As a part of a statement. */
 export const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`

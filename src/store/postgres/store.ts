@@ -4,11 +4,11 @@
  */
 import { hash as hashOf } from 'node:crypto'
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type { Task } from '../../task/index.ts'
 import { Pool } from 'pg'
-import type { Hash } from '../../digest/index.ts'
+import type { Hash } from '../../proof/index.ts'
 import { storeOf } from '../driver.ts'
-import type { StoreFault } from '../fault.ts'
+import { storeTask, type StoreFault } from '../fault.ts'
 import type { Store } from '../store.ts'
 import { Database, type PostgresPool } from './database.ts'
 import { postgresDriver } from './driver.ts'
@@ -16,6 +16,7 @@ import { faultOf, patiently, type Place } from './fault.ts'
 import { prepare } from './open.ts'
 import { quoted } from './schema.ts'
 
+/** How a PostgreSQL store is opened. */
 export type PostgresOptions = (
   | {
       /** `postgres://user:password@host:port/database`, with the parameters that `pg` knows, and `schema`. */
@@ -55,11 +56,22 @@ export type PostgresOptions = (
  * const opened = await postgresStore({ connectionString: 'postgres://localhost/agents' })()
  * if (isRight(opened)) createSession(opened.right)
  */
-export const postgresStore =
-  (options: PostgresOptions): TaskEither<StoreFault, Store> =>
-  async () => {
-    const { connectionString, schema = schemaIn(connectionString) ?? 'indelible', create = true, scope, timeout = 30_000, now = Date.now } = options
-    if (schema === '' || schema.includes('\0') || Buffer.byteLength(schema) > 63) return left({ _tag: 'Io', operation: 'open the store', cause: new Error(`${JSON.stringify(schema)} can't be the name of a schema`) })
+export const postgresStore = (options: PostgresOptions): Task<StoreFault, Store> =>
+  storeTask(async () => {
+    const {
+      connectionString,
+      schema = schemaIn(connectionString) ?? 'indelible',
+      create = true,
+      scope,
+      timeout = 30_000,
+      now = Date.now,
+    } = options
+    if (schema === '' || schema.includes('\0') || Buffer.byteLength(schema) > 63)
+      return left({
+        _tag: 'Io',
+        operation: 'open the store',
+        cause: new Error(`${JSON.stringify(schema)} can't be the name of a schema`),
+      })
     const pool = poolOf(options, timeout)
     if (isLeft(pool)) return pool
     const place: Place = { name: `schema ${schema} of ${nameOf(connectionString)}`, schema: quoted(schema), timeout }
@@ -76,11 +88,21 @@ export const postgresStore =
       await end()
       return left(faultOf(error, place, `open ${place.name}`))
     }
-  }
+  })
 
-const poolOf = ({ connectionString, connections = 10, pool }: PostgresOptions, timeout: number): Either<StoreFault, PostgresPool> => {
+const poolOf = (
+  { connectionString, connections = 10, pool }: PostgresOptions,
+  timeout: number,
+): Either<StoreFault, PostgresPool> => {
   if (pool !== undefined) return right(pool)
-  if (!isAddress(connectionString)) return left({ _tag: 'Io', operation: 'read the connection string', cause: new Error('it should be postgres://USER:PASSWORD@HOST:PORT/DATABASE, and what is not a letter or a digit in USER and PASSWORD percent-encoded') })
+  if (!isAddress(connectionString))
+    return left({
+      _tag: 'Io',
+      operation: 'read the connection string',
+      cause: new Error(
+        'it should be postgres://USER:PASSWORD@HOST:PORT/DATABASE, and what is not a letter or a digit in USER and PASSWORD percent-encoded',
+      ),
+    })
   try {
     const own = new Pool({
       connectionString,
@@ -100,10 +122,15 @@ const poolOf = ({ connectionString, connections = 10, pool }: PostgresOptions, t
 }
 
 /** An address, or a folder of sockets as `pg` takes it. */
-const isAddress = (connectionString: string): boolean => /^(?:postgres(?:ql)?|socket):/i.test(connectionString) ? URL.canParse(connectionString) : connectionString.startsWith('/')
+const isAddress = (connectionString: string): boolean =>
+  /^(?:postgres(?:ql)?|socket):/i.test(connectionString)
+    ? URL.canParse(connectionString)
+    : connectionString.startsWith('/')
 
 const schemaIn = (connectionString: string | undefined): string | undefined =>
-  connectionString !== undefined && URL.canParse(connectionString) ? (new URL(connectionString).searchParams.get('schema') ?? undefined) : undefined
+  connectionString !== undefined && URL.canParse(connectionString)
+    ? (new URL(connectionString).searchParams.get('schema') ?? undefined)
+    : undefined
 
 /** The host and the database of a connection string: what may be shown. */
 const nameOf = (connectionString: string | undefined): string => {

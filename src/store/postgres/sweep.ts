@@ -1,6 +1,6 @@
 /**
  * Deleting the rows of removed logs, a piece at a time. A crash in between leaves a removed segment with the rest of its
- * rows; whoever opens the store next goes on with it.
+ * rows; the next removal goes on with it. A segment whose log is there is never swept, whatever it is marked as.
  */
 import type { Database } from './database.ts'
 import { patiently, type Place } from './fault.ts'
@@ -11,24 +11,26 @@ const piece = 1000
 export class Sweeper {
   readonly #db: Database
   readonly #place: Place
+  #tidied = false
 
   constructor(db: Database, place: Place) {
     this.#db = db
     this.#place = place
   }
 
-  /** Go on with what a crash has left behind. Nobody waits for it, and who opens the store next tries again. */
-  begin(): void {
-    this.#db
-      .track(async () => {
-        for (const { scope, key } of await this.#db.read(`select scope, key from ${this.#place.schema}.segment where state = 1`)) await this.sweep(scope as string, Number(key))
-      })
-      .catch(() => {})
+  /** Go on with what a crash has left behind, once, after a removal: reading deletes nothing. */
+  async tidy(): Promise<void> {
+    if (this.#tidied) return
+    this.#tidied = true
+    for (const { scope, key } of await this.#db.read(
+      `select scope, key from ${this.#place.schema}.segment where state = 1`,
+    ))
+      await this.sweep(scope as string, Number(key))
   }
 
   /** Delete what no fork of a removed log shares, and its segment if nothing is left of it. */
   async sweep(scope: string, key: number): Promise<void> {
-    for (let next: number | undefined = key; next !== undefined; ) {
+    for (let next: number | undefined = key; next !== undefined;) {
       const segment: number = next
       next = await patiently(this.#place.timeout, () => this.#piece(scope, segment))
     }
@@ -45,7 +47,8 @@ export class Sweeper {
         `select s.parent, s.base, s.state,
            (select max(f.base) from ${schema}.segment f where f.scope = $1::text and f.parent = $2::bigint) as shared,
            (select max(r.position) from ${schema}.row r where r.scope = $1::text and r.segment = $2::bigint) as last
-         from ${schema}.segment s where s.scope = $1::text and s.key = $2::bigint`,
+         from ${schema}.segment s where s.scope = $1::text and s.key = $2::bigint
+           and not exists (select 1 from ${schema}.log l where l.scope = $1::text and l.key = $2::bigint)`,
         [scope, key],
       )
       if (found === undefined || Number(found['state']) === 0) return undefined
@@ -75,7 +78,10 @@ export class Sweeper {
       const { parent } = found
       if (parent === null) return undefined
       // What is above may now be free, if its log is removed too.
-      await query(`update ${schema}.segment set state = 1 where scope = $1::text and key = $2::bigint and state = 2`, [scope, parent])
+      await query(`update ${schema}.segment set state = 1 where scope = $1::text and key = $2::bigint and state = 2`, [
+        scope,
+        parent,
+      ])
       return Number(parent)
     })
   }

@@ -5,17 +5,20 @@
  * true: an append that does not find the log as it is remembered does nothing, and looks again.
  */
 import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import type { Hash } from '../../digest/index.ts'
-import { peakEnds } from '../../proof/index.ts'
-import type { CheckedAppend, CheckedRow } from '../driver.ts'
+import { peakEnds, type BlockId, type Hash } from '../../proof/index.ts'
+import type { CheckedAppend } from '../driver.ts'
 import type { StoreFault } from '../fault.ts'
-import { Damaged, maxMissed } from '../lookup.ts'
-import type { Appended, Head } from '../store.ts'
-import { headOf } from '../tree.ts'
-import { appendStatement, bytesOf, grown, type Growth } from './append.ts'
+import { Damaged } from '../damaged.ts'
+import { againstClaim, claims } from '../lease.ts'
+import { conflict, diverged, isLate, missedRange, namedElsewhere, olderSize, repeated } from '../rules.ts'
+import type { Appended } from '../store.ts'
+import type { Head } from '../row.ts'
+import { rangeOf } from '../tree.ts'
+import { appendStatement, bytesOf, grown, type Growths } from './append.ts'
 import { stateOf, type Database } from './database.ts'
 import { faultOf, foreignKey, patiently, type Place } from './fault.ts'
-import { findLog, logColumns, logsOf, type Log } from './log.ts'
+import { findLog, logColumns, readable, type Log } from './log.ts'
+import { Leases } from './leases.ts'
 import { LogRows } from './rows.ts'
 
 type Answered = Either<StoreFault, Appended>
@@ -41,6 +44,7 @@ export class Writer {
   readonly #db: Database
   readonly #place: Place
   readonly #hash: Hash
+  readonly #leases: Leases
   readonly #known = new Map<string, Log>()
   /** Logs that a statement is on its way for. */
   readonly #busy = new Set<string>()
@@ -52,10 +56,13 @@ export class Writer {
     this.#db = db
     this.#place = place
     this.#hash = hash
+    this.#leases = new Leases(db, place.schema)
   }
 
   append(scope: string, id: string, append: CheckedAppend): Promise<Answered> {
-    const bytes = append.rows.reduce((sum, { body }) => sum + body.length, 0) + append.blocks.reduce((sum, block) => sum + block.bytes.length, 0)
+    const bytes =
+      append.rows.reduce((sum, { body }) => sum + body.length, 0) +
+      append.blocks.reduce((sum, block) => sum + block.bytes.length, 0)
     return new Promise((answer) => {
       this.#queue.push({ scope, id, append, bytes, answer })
       this.#schedule()
@@ -98,7 +105,11 @@ export class Writer {
     let bytes = 0
     for (const job of this.#queue) {
       const log = keyOf(job)
-      const fits = !this.#busy.has(log) && !full.has(log) && (batch.length === 0 || (batch.length < batchJobs && bytes + job.bytes <= statementBytes && job.scope === batch[0]?.scope))
+      const fits =
+        !this.#busy.has(log) &&
+        !full.has(log) &&
+        (batch.length === 0 ||
+          (batch.length < batchJobs && bytes + job.bytes <= statementBytes && job.scope === batch[0]?.scope))
       if (fits) {
         batch.push(job)
         bytes += job.bytes
@@ -129,7 +140,7 @@ export class Writer {
   /** One statement for all that continue their logs. Gives those that it did not do. */
   async #together(scope: string, batch: readonly Job[]): Promise<readonly Job[]> {
     await this.#recall(scope, batch)
-    const growths = new Map<string, { readonly growth: Growth; readonly jobs: readonly Job[] }>()
+    const growths = new Map<string, { readonly growth: Growths; readonly jobs: readonly Job[] }>()
     const rest: Job[] = []
     for (const job of batch) {
       const log = keyOf(job)
@@ -143,7 +154,10 @@ export class Writer {
     const planned = [...growths.values()]
     let keys: ReadonlySet<number>
     try {
-      keys = await this.#run(scope, planned.map(({ growth }) => growth))
+      keys = await this.#run(
+        scope,
+        planned.map(({ growth }) => growth),
+      )
     } catch (error) {
       if (stateOf(error) === undefined) throw error
       for (const { jobs } of planned) for (const job of jobs) this.#known.delete(keyOf(job))
@@ -152,7 +166,8 @@ export class Writer {
     const undone = new Set<Job>(rest)
     for (const { growth, jobs } of planned) {
       if (keys.has(growth.before.key)) {
-        for (const [index, job] of jobs.entries()) job.answer(right((growth.steps[index] as Growth['steps'][number]).appended)) // a step for each job
+        for (const [index, job] of jobs.entries())
+          job.answer(right((growth.steps[index] as Growths['steps'][number]).growth.answer)) // a step for each job
         this.#remember(jobs[0] as Job, growth.after)
       } else {
         for (const job of jobs) undone.add(job)
@@ -171,20 +186,29 @@ export class Writer {
           const log = await findLog((text, values) => this.#db.read(text, values), this.#place.schema, scope, id)
           if (log === undefined) return left({ _tag: 'NoSuchLog', id })
           const rows = new LogRows((text, values) => this.#db.read(text, values), this.#place.schema, scope, log)
-          const before = append.operation === undefined ? undefined : await this.#repeated(scope, log, append.operation, append.rows, rows)
+          const before =
+            append.operation === undefined
+              ? undefined
+              : await this.#answered(scope, log, append.operation, append, rows)
           if (before !== undefined) return before
+          const unleased = claims(append) ? await this.#against(scope, id, append) : undefined
+          if (unleased !== undefined) return left(unleased)
+          rangeOf(log.head, log.peaks, this.#hash)
           const growth = grown({ before: log, after: log, steps: [] }, append, this.#hash)
           if (growth === undefined) return left(await this.#conflict(log, append.expected, rows))
           try {
             const keys = await this.#run(scope, [growth])
-            if (!keys.has(log.key)) continue // it has changed since it was looked at
+            if (!keys.has(log.key)) {
+              await this.mend(scope, append)
+              continue // it has changed since it was looked at
+            }
           } catch (error) {
-            const missing = stateOf(error) === foreignKey ? await this.#missing(scope, append) : []
+            const missing = stateOf(error) === foreignKey ? await this.missing(scope, append) : []
             if (missing.length > 0) return left({ _tag: 'MissingBlock', ids: missing })
             throw error
           }
           this.#remember(job, growth.after)
-          return right((growth.steps[0] as Growth['steps'][number]).appended) // it was grown by one
+          return right((growth.steps[0] as Growths['steps'][number]).growth.answer) // it was grown by one
         }
       })
     } catch (error) {
@@ -193,10 +217,26 @@ export class Writer {
     }
   }
 
-  async #run(scope: string, growths: readonly Growth[]): Promise<ReadonlySet<number>> {
+  async #against(scope: string, id: string, append: CheckedAppend): Promise<StoreFault | undefined> {
+    const found = await this.#leases.find((text, values) => this.#db.read(text, values), scope, id)
+    return found && againstClaim(id, found.row, append, found.now)
+  }
+
+  async #run(scope: string, growths: readonly Growths[]): Promise<ReadonlySet<number>> {
     const { text, values } = appendStatement(this.#place.schema, scope, growths)
     const done = await this.#db.write(text, values)
     return new Set(done.map(({ key }) => Number(key)))
+  }
+
+  /** Blocks that are given and are there already must be the same: those that were damaged are whole again. */
+  async mend(scope: string, { blocks }: CheckedAppend): Promise<void> {
+    if (blocks.length === 0) return
+    const { schema } = this.#place
+    await this.#db.write(
+      `update ${schema}.block b set bytes = g.bytes from unnest($2::bytea[], $3::bytea[]) as g (id, bytes)
+       where b.scope = $1::text and b.id = g.id and b.bytes <> g.bytes`,
+      [scope, blocks.map(({ id }) => bytesOf(id)), blocks.map(({ bytes }) => bytes)],
+    )
   }
 
   /** Look up the logs that are not remembered. */
@@ -205,50 +245,80 @@ export class Writer {
     if (unknown.size === 0) return
     const text = `select ${logColumns} from ${this.#place.schema}.log where scope = $1::text and id = any($2::text[])`
     const found = await patiently(this.#place.timeout, () => this.#db.read(text, [scope, [...unknown.keys()]]))
-    for (const log of logsOf(found)) this.#remember(unknown.get(log.id) as Job, log) // only what was asked for is found
+    for (const row of found) {
+      const log = readable(row)
+      if (log instanceof Damaged || !isSound(log, this.#hash)) continue // looked at again, and said, by itself
+      this.#remember(unknown.get(log.id) as Job, log) // only what was asked for is found
+    }
   }
 
   #remember(job: Job, log: Log): void {
     const key = keyOf(job)
     this.#known.delete(key)
     this.#known.set(key, log)
-    if (this.#known.size > maxKnown) for (const oldest of this.#known.keys()) {
-      this.#known.delete(oldest)
-      break
-    }
+    if (this.#known.size > maxKnown)
+      for (const oldest of this.#known.keys()) {
+        this.#known.delete(oldest)
+        break
+      }
   }
 
-  async #repeated(scope: string, log: Log, operation: string, given: readonly CheckedRow[], rows: LogRows): Promise<Answered | undefined> {
-    const [found] = await this.#db.read(`select base, size, root from ${this.#place.schema}.operation where scope = $1::text and log = $2::bigint and id = $3::text`, [scope, log.key, operation])
+  async #answered(
+    scope: string,
+    log: Log,
+    operation: string,
+    append: CheckedAppend,
+    rows: LogRows,
+  ): Promise<Answered | undefined> {
+    const [found] = await this.#db.read(
+      `select base, size, root from ${this.#place.schema}.operation where scope = $1::text and log = $2::bigint and id = $3::text`,
+      [scope, log.key, operation],
+    )
     if (found === undefined) return undefined
     const [from, size] = [Number(found['base']), Number(found['size'])]
     if (size > log.head.size) return undefined // it was appended after the log was looked at: then the head has changed too
-    const same = given.length === size - from && (size === from || (await rows.read({ from, to: size })).every(({ kind, body }, index) => given[index]?.kind === kind && given[index].body === body))
-    if (!same) return left({ _tag: 'OperationMismatch', id: log.id, operation, from })
-    return right(Object.freeze({ from, head: Object.freeze({ size, root: (found['root'] as Buffer).toString('hex') }) }))
+    const head = { size, root: (found['root'] as Buffer).toString('hex') }
+    const stored = size === from ? [] : await rows.read({ from, to: size })
+    return repeated(log.id, { operation, from, head }, append.rows, stored)
   }
 
   async #conflict({ id, head: actual }: Log, expected: Head, rows: LogRows): Promise<StoreFault> {
-    const { size } = expected
-    if (!(Number.isInteger(size) && size >= 0 && size < actual.size)) return { _tag: 'Diverged', id, expected, actual }
-    const peaks = await rows.nodes(peakEnds(size).map((end) => end - 1))
-    if (headOf({ size, peaks }, this.#hash).root !== expected.root) return { _tag: 'Diverged', id, expected, actual }
-    return { _tag: 'Conflict', id, expected, actual, missed: await rows.read({ from: size, to: Math.min(actual.size, size + maxMissed) }) }
+    const size = olderSize(expected, actual)
+    const older =
+      size === undefined ? undefined : { size, peaks: await rows.nodes(peakEnds(size).map((end) => end - 1)) }
+    return isLate(expected, older, this.#hash)
+      ? conflict(id, expected, actual, await rows.read(missedRange(expected, actual)))
+      : diverged(id, expected, actual)
   }
 
-  async #missing(scope: string, { rows, blocks }: CheckedAppend): Promise<CheckedRow['blocks']> {
-    const named = new Set(rows.flatMap((row) => row.blocks))
-    for (const { id } of blocks) named.delete(id)
-    const found = await this.#db.read(`select id from ${this.#place.schema}.block where scope = $1::text and id = any($2::bytea[])`, [scope, [...named].map(bytesOf)])
+  /** Blocks that an append speaks of and that are nowhere. */
+  async missing(scope: string, append: CheckedAppend): Promise<readonly BlockId[]> {
+    const named = namedElsewhere(append)
+    if (named.length === 0) return []
+    const found = await this.#db.read(
+      `select id from ${this.#place.schema}.block where scope = $1::text and id = any($2::bytea[])`,
+      [scope, named.map(bytesOf)],
+    )
     const there = new Set<string>(found.map(({ id }) => (id as Buffer).toString('hex')))
-    return [...named].filter((id) => !there.has(id))
+    return named.filter((id) => !there.has(id))
   }
 }
 
 const keyOf = ({ scope, id }: Job): string => `${scope}\0${id}` // neither has a NUL
 
 /** Whether one of the steps is the same operation: that one answers for both, once it is done. */
-const repeats = ({ steps }: Growth, { append }: Job): boolean => append.operation !== undefined && steps.some((step) => step.append.operation === append.operation)
+const repeats = ({ steps }: Growths, { append }: Job): boolean =>
+  append.operation !== undefined && steps.some((step) => step.append.operation === append.operation)
+
+const isSound = ({ head, peaks }: Log, hash: Hash): boolean => {
+  try {
+    rangeOf(head, peaks, hash)
+    return true
+  } catch (error) {
+    if (error instanceof Damaged) return false
+    throw error
+  }
+}
 
 /** What rows that are not there are for who wanted them. */
 export const damageOr = (error: unknown, id: string): StoreFault | undefined =>

@@ -1,32 +1,45 @@
 /** Blocks in the file: stored once a scope, counted by the rows that speak of them, gone with the last of these. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { BlockId } from '../../message/index.ts'
+import type { BlockId } from '../../proof/index.ts'
 import type { Block } from '../driver.ts'
+import { prepared, type Prepared } from './prepared.ts'
+import { sumOf } from './sum.ts'
 
 export class Blocks {
   readonly #key: StatementSync
-  readonly #insert: StatementSync
-  readonly #content: StatementSync
-  readonly #keep: StatementSync
   readonly #bytes: StatementSync
-  readonly #mention: StatementSync
-  readonly #use: StatementSync
+  readonly #holds: StatementSync
+  readonly #insert: Prepared
+  readonly #content: Prepared
+  readonly #keep: Prepared
+  readonly #mention: Prepared
+  readonly #use: Prepared
 
   constructor(db: DatabaseSync) {
     this.#key = db.prepare('select key from block where scope = ? and id = ?')
-    this.#insert = db.prepare('insert into block (scope, id, uses, kept) values (?, ?, 0, ?)')
-    this.#content = db.prepare('insert into content (block, bytes) values (?, ?)')
-    this.#keep = db.prepare('update block set kept = 1 where key = ?')
-    this.#bytes = db.prepare('select bytes from content where block = (select key from block where scope = ? and id = ?)')
-    this.#mention = db.prepare('insert into mention (row, block) values ((? << 32) + ?, ?)')
-    this.#use = db.prepare('update block set uses = uses + 1 where key = ?')
+    this.#bytes = db.prepare(
+      'select bytes from content where block = (select key from block where scope = ? and id = ?)',
+    )
+    this.#holds = db.prepare('select 1 from content where block = ? and bytes = ?')
+    this.#insert = prepared(db, 'insert into block (scope, id, uses, kept, sum) values (?, ?, 0, ?, ?)')
+    this.#content = prepared(db, 'insert or replace into content (block, bytes) values (?, ?)')
+    this.#keep = prepared(db, 'update block set kept = 1, sum = ? where key = ? and kept = 0')
+    this.#mention = prepared(db, 'insert into mention (row, block, sum) values ((? << 32) + ?, ?, ?)')
+    this.#use = prepared(db, 'update block set uses = uses + 1 where key = ?')
   }
 
+  /** What is there already is compared: bytes that were damaged are replaced by these. */
   put(scope: number, blocks: readonly Block[], keep: boolean): void {
     for (const { id, bytes } of blocks) {
       const key = this.#keyOf(scope, id)
-      if (key === undefined) this.#content.run(this.#insert.run(scope, binary(id), keep ? 1 : 0).lastInsertRowid, bytes)
-      else if (keep) this.#keep.run(key)
+      const digest = binary(id)
+      const kept = keep ? 1 : 0
+      const sum = sumOf(scope, digest, kept)
+      if (key === undefined) this.#content().run(this.#insert().run(scope, digest, kept, sum).lastInsertRowid, bytes)
+      else {
+        if (this.#holds.get(key, bytes) === undefined) this.#content().run(key, bytes)
+        if (keep) this.#keep().run(sum, key)
+      }
     }
   }
 
@@ -34,8 +47,8 @@ export class Blocks {
     for (const id of new Set(ids)) {
       const key = this.#keyOf(scope, id)
       if (key === undefined) throw new Error(`block ${id} is not there`) // it was looked for before
-      this.#mention.run(segment, position, key)
-      this.#use.run(key)
+      this.#mention().run(segment, position, key, sumOf(segment, position, key))
+      this.#use().run(key)
     }
   }
 

@@ -7,12 +7,16 @@ export const codeOf = (error: unknown): number | undefined => {
   return typeof code === 'number' ? code & 0xff : undefined
 }
 
+/** Whether what is stored can't be read, and not only got at: a damaged page, or an integer that no number can be. */
+export const isDamage = (error: unknown): boolean =>
+  codeOf(error) === corrupt || (error as NodeJS.ErrnoException | null)?.code === 'ERR_OUT_OF_RANGE'
+
 // https://sqlite.org/rescode.html
 export const busy = 5
 export const locked = 6
-export const corrupt = 11
+const corrupt = 11
 const readOnly = 8
-const full = 13
+export const full = 13
 const cantOpen = 14
 const notADatabase = 26
 
@@ -20,7 +24,8 @@ export const faultOf = (error: unknown, path: string, operation: string): StoreF
   const code = codeOf(error)
   const errno = (error as NodeJS.ErrnoException | null)?.code
   if (code === full || errno === 'ENOSPC' || errno === 'EDQUOT') return { _tag: 'Full', path }
-  if (code === readOnly || errno === 'EACCES' || errno === 'EPERM' || errno === 'EROFS') return { _tag: 'ReadOnly', path }
+  if (code === readOnly || errno === 'EACCES' || errno === 'EPERM' || errno === 'EROFS')
+    return { _tag: 'ReadOnly', path }
   if (code === notADatabase) return { _tag: 'NotAStore', path, found: 'no SQLite database' }
   return { _tag: 'Io', operation: code === cantOpen ? `open ${path}` : operation, cause: error }
 }

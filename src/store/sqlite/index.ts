@@ -1,1 +1,2 @@
+export { backupSqlite, type BackupOptions } from './backup.ts'
 export { sqliteStore, type SqliteOptions } from './store.ts'

@@ -1,29 +1,128 @@
 /** Opening a store file: whose it is, of which version, and whether it can be written to. */
-import { accessSync, constants, existsSync } from 'node:fs'
+import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { pathToFileURL } from 'node:url'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import type { StoreFault } from '../fault.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
 import { applicationId, steps } from './schema.ts'
 
-/** Ours to use, at today's version. Another process that does the same is waited for. */
-export const openDatabase = async (path: string, { wait, create }: { readonly wait: number; readonly create: boolean }): Promise<Either<StoreFault, DatabaseSync>> => {
-  if (!create && !existsSync(path)) return left({ _tag: 'NoStore', path })
+export interface Opened {
+  readonly db: DatabaseSync
+  /** The version of what it holds. One that is only read may be an older one. */
+  readonly format: number
+  /** The same file by another connection, for reading. */
+  readonly again: () => DatabaseSync
+  /** It is opened for reading only. */
+  readonly reading?: Reading
+}
+
+export interface Reading {
+  /** Why it is, where writing was asked for. */
+  readonly reason?: StoreFault
+  /**
+   * Where SQLite could not make its files beside it, it takes the file for one that nobody writes to. Whether that has
+   * turned out wrong: then what is read may be of two moments.
+   */
+  readonly isStale: () => boolean
+}
+
+export interface OpenOptions {
+  readonly wait: number
+  readonly create: boolean
+  readonly readOnly: boolean
+}
+
+/** Ours to use, at today's version. Another process that does the same is waited for. What can't be written is read. */
+export const openDatabase = async (
+  path: string,
+  { wait, create, readOnly }: OpenOptions,
+): Promise<Either<StoreFault, Opened>> => {
+  if (!existsSync(path) && (readOnly || !create)) return left({ _tag: 'NoStore', path })
+  if (readOnly) return openToRead(path, wait, undefined)
+  const opened = await openToWrite(path, wait)
+  if (!isLeft(opened) || !(opened.left._tag === 'ReadOnly' || opened.left._tag === 'Full') || !existsSync(path))
+    return opened
+  const reading = await openToRead(path, wait, opened.left)
+  return isLeft(reading) ? opened : reading
+}
+
+const openToWrite = async (path: string, wait: number): Promise<Either<StoreFault, Opened>> => {
   const unwritable = whyNotWritable(path)
   if (unwritable !== undefined) return left(unwritable)
-  let db: DatabaseSync | undefined
+  return opening(path, wait, (use) => {
+    const db = use(new DatabaseSync(path, { timeout: 0 }))
+    return patiently(wait, () => {
+      const problem = prepare(db, path)
+      return problem === undefined
+        ? right({ db, format: steps.length, again: () => new DatabaseSync(path, { readOnly: true }) })
+        : left(problem)
+    })
+  })
+}
+
+const openToRead = (path: string, wait: number, reason: StoreFault | undefined): Promise<Either<StoreFault, Opened>> =>
+  opening(path, wait, async (use) => {
+    const because = reason !== undefined && { reason }
+    const read = (again: () => DatabaseSync, isStale: () => boolean): Either<StoreFault, Opened> => {
+      const db = use(again())
+      const problem = check(db, path)
+      if (problem !== undefined) return left(problem)
+      const format = numberOf(db, 'user_version')
+      if (format === 0) return left({ _tag: 'NoStore', path })
+      return right({ db, format, again, reading: { ...because, isStale } })
+    }
+    try {
+      const again = (): DatabaseSync => new DatabaseSync(path, { readOnly: true, timeout: 0 })
+      return await patiently(wait, () => read(again, () => false))
+    } catch (error) {
+      if (codeOf(error) === busy || codeOf(error) === locked || codeOf(error) === undefined) throw error
+      // SQLite wants its two files beside it, which can't be made here. Where there is no log to be read, it needs none.
+      const before = stateOf(path)
+      if (hasLog(path))
+        throw new Error(
+          `${path}-wal has appends that are not in the file yet, and can't be read here: copy both files to a folder that can be written to, and open the copy`,
+          { cause: error },
+        )
+      const url = pathToFileURL(path)
+      url.searchParams.set('immutable', '1')
+      return read(
+        () => new DatabaseSync(url, { readOnly: true }),
+        () => hasLog(path) || stateOf(path) !== before,
+      )
+    }
+  })
+
+const hasLog = (path: string): boolean => (statSync(`${path}-wal`, { throwIfNoEntry: false })?.size ?? 0) > 0
+
+const stateOf = (path: string): string => {
+  const { ino, mtimeNs, size } = statSync(path, { bigint: true })
+  return `${ino} ${mtimeNs} ${size}`
+}
+
+/** Whatever was opened and is not given back is closed. */
+const opening = async (
+  path: string,
+  wait: number,
+  work: (use: (db: DatabaseSync) => DatabaseSync) => Promise<Either<StoreFault, Opened>>,
+): Promise<Either<StoreFault, Opened>> => {
+  const used: DatabaseSync[] = []
+  let opened: Either<StoreFault, Opened>
   try {
-    const opened = new DatabaseSync(path, { timeout: 0 })
-    db = opened
-    const problem = await patiently(wait, () => prepare(opened, path))
-    if (problem === undefined) return right(opened)
-    opened.close()
-    return left(problem)
+    opened = await work((db) => {
+      used.push(db)
+      return db
+    })
   } catch (error) {
-    db?.close()
-    return left(codeOf(error) === busy || codeOf(error) === locked ? { _tag: 'Busy', waited: wait } : faultOf(error, path, 'open the file'))
+    opened = left(
+      codeOf(error) === busy || codeOf(error) === locked
+        ? { _tag: 'Busy', waited: wait }
+        : faultOf(error, path, 'open the file'),
+    )
   }
+  for (const db of used) if (isLeft(opened) || opened.right.db !== db) db.close()
+  return opened
 }
 
 /** The permissions, before SQLite says only that it can't open something. */
@@ -37,18 +136,27 @@ const whyNotWritable = (path: string): StoreFault | undefined => {
   }
 }
 
+/** Nothing is written where nothing has to be: a full disk can be read from. */
 const prepare = (db: DatabaseSync, path: string): StoreFault | undefined => {
   const foreign = check(db, path)
   if (foreign !== undefined) return foreign
+  if (numberOf(db, 'user_version') < steps.length || modeOf(db, '') !== 'wal') bringUpToDate(db, path)
+  db.exec('pragma synchronous = normal')
+  return undefined
+}
+
+const bringUpToDate = (db: DatabaseSync, path: string): void => {
   db.exec('pragma page_size = 8192') // of a new file: messages of a kilobyte fill 4 kB badly. One that is there keeps its own
-  const { journal_mode: mode } = db.prepare('pragma journal_mode = wal').get() as { readonly journal_mode: string }
-  if (mode !== 'wal') throw new Error(`the file system of ${path} has no shared memory, which a write-ahead log needs`)
+  if (modeOf(db, ' = wal') !== 'wal')
+    throw new Error(`the file system of ${path} has no shared memory, which a write-ahead log needs`)
   // Full for what follows: it makes SQLite sync the folder that the new files stand in.
   db.exec('pragma synchronous = full')
   db.exec('begin immediate')
   try {
     const version = numberOf(db, 'user_version') // again: another process may have been quicker
-    for (const step of steps.slice(version)) db.exec(step)
+    for (const step of steps.slice(version))
+      if (typeof step === 'string') db.exec(step)
+      else step(db)
     db.exec(`pragma application_id = ${applicationId}`)
     db.exec(`pragma user_version = ${steps.length}`)
     db.exec('commit')
@@ -56,26 +164,31 @@ const prepare = (db: DatabaseSync, path: string): StoreFault | undefined => {
     rollBack(db)
     throw error
   }
-  db.exec('pragma synchronous = normal')
-  return undefined
 }
+
+const modeOf = (db: DatabaseSync, change: '' | ' = wal'): string =>
+  (db.prepare(`pragma journal_mode${change}`).get() as { readonly journal_mode: string }).journal_mode
 
 const check = (db: DatabaseSync, path: string): StoreFault | undefined => {
   const [application, version] = [numberOf(db, 'application_id'), numberOf(db, 'user_version')]
-  if (application === applicationId) return version > steps.length ? { _tag: 'NewerStore', path, found: version, supported: steps.length } : undefined
+  if (application === applicationId)
+    return version > steps.length ? { _tag: 'NewerStore', path, found: version, supported: steps.length } : undefined
   const { tables } = db.prepare('select count(*) as tables from sqlite_schema').get() as { readonly tables: number }
-  return tables > 0 || application !== 0 || version !== 0 ? { _tag: 'NotAStore', path, found: 'a SQLite database of something else' } : undefined
+  return tables > 0 || application !== 0 || version !== 0
+    ? { _tag: 'NotAStore', path, found: 'a SQLite database of something else' }
+    : undefined
 }
 
 const numberOf = (db: DatabaseSync, pragma: 'application_id' | 'user_version'): number =>
   Object.values(db.prepare(`pragma ${pragma}`).get() ?? {})[0] as number
 
-/** After some errors SQLite has rolled back by itself, and says that there is nothing to roll back. */
-export const rollBack = (db: DatabaseSync): void => {
+/** Whether there was something to roll back: after some errors SQLite has done it by itself. */
+export const rollBack = (db: DatabaseSync): boolean => {
   try {
     db.exec('rollback')
+    return true
   } catch {
-    // Whatever else it were, the next transaction would say so.
+    return false // whatever else it were, the next transaction would say so
   }
 }
 
@@ -90,9 +203,10 @@ export const patiently = async <T>(wait: number, work: () => T): Promise<T> => {
       return work()
     } catch (error) {
       const code = codeOf(error)
-      if ((code !== busy && code !== locked) || performance.now() + pause > until) throw error
+      if ((code !== busy && code !== locked) || performance.now() >= until) throw error
     }
-    // Not all waiters at the same moment again.
-    await new Promise((resolve) => setTimeout(resolve, pause * (0.5 + Math.random())))
+    // Not all waiters at the same moment again, and the last try at the end of the time.
+    const left = Math.max(0, until - performance.now())
+    await new Promise((resolve) => setTimeout(resolve, Math.min(pause * (0.5 + Math.random()), left)))
   }
 }

@@ -1,7 +1,10 @@
 /** Rows of a log in the file: which segment holds them, and reading them. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { Damaged, type Placed } from '../lookup.ts'
-import type { StoredRow } from '../store.ts'
+import { Damaged } from '../damaged.ts'
+import { placed, placeOf, storedRow, type GrownRow, type Placed } from '../rules.ts'
+import type { StoredRow } from '../row.ts'
+import { prepared, type Prepared } from './prepared.ts'
+import { sumOf } from './sum.ts'
 
 /** A stretch of positions, and the segment that holds their rows. */
 interface Stretch {
@@ -10,10 +13,18 @@ interface Stretch {
   readonly to: number
 }
 
+/** Where a segment begins, and whose rows come before. Never changes while the segment is there. */
+interface Base {
+  readonly parent: number | null
+  readonly base: number
+}
+
 interface Held {
   readonly position: number
   readonly place: number
   readonly body: string | Uint8Array
+  readonly at: number | null
+  readonly salt: Uint8Array | null
 }
 
 export class Rows {
@@ -21,17 +32,30 @@ export class Rows {
   readonly #bodies: StatementSync
   readonly #nodes: StatementSync
   readonly #place: StatementSync
-  readonly #insert: StatementSync
-  /** Where a segment begins, and whose rows come before. Never changes while the segment is there. */
-  readonly #bases = new Map<number, { readonly parent: number | null; readonly base: number }>()
+  readonly #insert: Prepared
+  readonly #writing: () => boolean
+  /** As committed: the key of a segment that is rolled back is given again. */
+  readonly #bases = new Map<number, Base>()
 
-  constructor(db: DatabaseSync) {
-    this.#segment = db.prepare('select parent, base from segment where key = ?')
+  /** @param writing whether a transaction is going on, which may yet be rolled back */
+  constructor(db: DatabaseSync, format: number, writing: () => boolean) {
+    this.#writing = writing
+    this.#segment = db.prepare(
+      `select scope, parent, base, ${format === 1 ? 'null as sum' : 'sum'} from segment where key = ?`,
+    )
     const body = endsTextAtNul(db) ? 'cast(body as blob) as body' : 'body'
-    this.#bodies = db.prepare(`select id & 4294967295 as position, place, ${body} from row where id between (? << 32) + ? and (? << 32) + ? - 1`)
-    this.#nodes = db.prepare('select id & 4294967295 as position, node from row where id between (? << 32) + ? and (? << 32) + ? - 1')
+    const beside = format < 3 ? 'null as at, null as salt' : 'at, salt'
+    this.#bodies = db.prepare(
+      `select id & 4294967295 as position, place, ${body}, ${beside} from row where id between (? << 32) + ? and (? << 32) + ? - 1`,
+    )
+    this.#nodes = db.prepare(
+      'select id & 4294967295 as position, node from row where id between (? << 32) + ? and (? << 32) + ? - 1',
+    )
     this.#place = db.prepare('select place from row where id = (? << 32) + ?')
-    this.#insert = db.prepare('insert into row (id, place, node, body) values ((? << 32) + ?, ?, ?, ?)')
+    this.#insert = prepared(
+      db,
+      'insert into row (id, place, node, body, at, salt) values ((? << 32) + ?, ?, ?, ?, ?, ?)',
+    )
   }
 
   /** Segments that are gone must not be remembered: their keys are never given again, but memory is not free. */
@@ -39,17 +63,47 @@ export class Rows {
     this.#bases.delete(segment)
   }
 
-  append(segment: number, position: number, { kind, index }: Placed, node: Uint8Array, body: string): void {
-    this.#insert.run(segment, position, index * 2 + (kind === 'note' ? 1 : 0), node, body)
+  append(segment: number, grown: GrownRow): void {
+    const { body, at = null, salt } = grown.row
+    const bytes = salt === undefined ? null : Buffer.from(salt, 'hex')
+    this.#insert().run(segment, grown.position, placeOf(grown), grown.node, body, at, bytes)
+  }
+
+  /**
+   * Look for rows where a reader will: in an index page that a disk has changed, a row can be put where nobody finds it.
+   * Throws Damaged.
+   */
+  checkThere(segment: number, from: number, to: number): void {
+    const there = this.#nodes.all(segment, from, segment, to).length
+    if (there !== to - from) throw new Damaged(from + there, 'its row is missing')
   }
 
   /** The rows from `from` up to, not including, `to`. Throws Damaged. */
   read(segment: number, from: number, to: number): StoredRow[] {
     const rows: StoredRow[] = []
     for (const stretch of this.#stretches(segment, from, to)) {
-      for (const { position, place, body } of this.#bodies.all(stretch.segment, stretch.from, stretch.segment, stretch.to) as unknown as readonly Held[]) {
+      for (const { position, place, body, at, salt } of this.#bodies.all(
+        stretch.segment,
+        stretch.from,
+        stretch.segment,
+        stretch.to,
+      ) as unknown as readonly Held[]) {
         if (position !== from + rows.length) throw new Damaged(from + rows.length, 'its row is missing')
-        rows.push(Object.freeze({ position, ...placed(place), body: typeof body === 'string' ? body : Buffer.from(body).toString() }))
+        if ((typeof body !== 'string' && !(body instanceof Uint8Array)) || typeof place !== 'number')
+          throw new Damaged(position, 'its row can not be read')
+        if (at !== null && typeof at !== 'number') throw new Damaged(position, 'its row can not be read')
+        if (salt !== null && !(salt instanceof Uint8Array && salt.length === 16))
+          throw new Damaged(position, 'its row can not be read')
+        const text = typeof body === 'string' ? body : Buffer.from(body).toString()
+        rows.push(
+          storedRow(
+            position,
+            placed(place),
+            text,
+            at ?? undefined,
+            salt === null ? undefined : Buffer.from(salt.buffer, salt.byteOffset, 16).toString('hex'),
+          ),
+        )
       }
     }
     if (rows.length !== to - from) throw new Damaged(from + rows.length, 'its row is missing')
@@ -70,62 +124,88 @@ export class Rows {
     if (last - first >= 2 * positions.length) return positions.map((position) => this.#node(segment, position))
     const found = new Map<number, Uint8Array>()
     for (const { segment: owner, from, to } of this.#stretches(segment, first, last + 1))
-      for (const { position, node } of this.#nodes.all(owner, from, owner, to) as unknown as readonly { readonly position: number; readonly node: Uint8Array }[]) found.set(position, node)
+      for (const { position, node } of this.#nodes.all(owner, from, owner, to) as unknown as readonly {
+        readonly position: number
+        readonly node: Uint8Array
+      }[])
+        found.set(position, node)
     return positions.map((position) => {
       const node = found.get(position)
       if (node === undefined) throw new Damaged(position, 'its row is missing')
-      return node
+      return nodeIn(position, node)
     })
   }
 
   #node(segment: number, position: number): Uint8Array {
     const [stretch] = this.#stretches(segment, position, position + 1)
     const owner = stretch?.segment ?? segment
-    const [found] = this.#nodes.all(owner, position, owner, position + 1) as unknown as readonly { readonly node: Uint8Array }[]
+    const [found] = this.#nodes.all(owner, position, owner, position + 1) as unknown as readonly {
+      readonly node: Uint8Array
+    }[]
     if (found === undefined) throw new Damaged(position, 'its row is missing')
-    return found.node
+    return nodeIn(position, found.node)
   }
 
-  /** Which segments hold the positions, in order. */
+  /** Throws Damaged, where a segment is not as it was made: what is appended to it might not be found again. */
+  checkSegment(segment: number): void {
+    this.#baseOf(segment)
+  }
+
+  /** Which segments hold the positions, in order. Throws Damaged. */
   #stretches(segment: number, from: number, to: number): readonly Stretch[] {
     const stretches: Stretch[] = []
-    let owner: number | null = segment
     let end = to
-    while (owner !== null && end > from) {
-      const { parent, base } = this.#baseOf(owner)
+    for (const { key, base } of this.#chain(segment)) {
       const start = Math.max(base, from)
       if (start < end) {
-        stretches.unshift({ segment: owner, from: start, to: end })
+        stretches.unshift({ segment: key, from: start, to: end })
         end = start
       }
-      owner = parent
+      if (end <= from) break // before its parent is looked at, which may be damaged
     }
     return stretches
   }
 
-  #baseOf(segment: number): { readonly parent: number | null; readonly base: number } {
-    const known = this.#bases.get(segment)
-    if (known !== undefined) return known
-    const found = this.#segment.get(segment) as { readonly parent: number | null; readonly base: number } | undefined
-    const base = found ?? { parent: null, base: 0 }
-    if (this.#bases.size >= 10_000) this.#bases.clear()
-    this.#bases.set(segment, base)
-    return base
+  /** A segment, its parent, and so on: each begins before the one that shares its rows, so this ends. Throws Damaged. */
+  *#chain(segment: number): Generator<Base & { readonly key: number }> {
+    let below = Infinity
+    for (let key: number | null = segment; key !== null;) {
+      const { parent, base } = this.#baseOf(key)
+      if (base >= below) throw new Damaged(base, `segment ${key}, which should hold the rows before, begins after them`)
+      below = base
+      yield { key, parent, base }
+      key = parent
+    }
   }
 
-  /** The segment that a fork at `at` shares its rows with: the one that holds the last of them. */
+  #baseOf(segment: number): Base {
+    const known = this.#bases.get(segment)
+    if (known !== undefined) return known
+    const found = this.#segment.get(segment) as
+      | { readonly scope: number; readonly parent: number | null; readonly base: number; readonly sum: number | null }
+      | undefined
+    if (found === undefined) throw new Damaged(0, `segment ${segment}, which holds its rows, is missing`)
+    const { scope, parent, base, sum } = found
+    if (sum !== null && sum !== sumOf(scope, parent, base))
+      throw new Damaged(0, `segment ${segment}, which holds its rows, is not as it was made`)
+    if (this.#writing()) return { parent, base }
+    if (this.#bases.size >= 10_000) this.#bases.clear()
+    this.#bases.set(segment, { parent, base })
+    return { parent, base }
+  }
+
+  /** The segment that a fork at `at` shares its rows with: the one that holds the last of them. Throws Damaged. */
   ownerOf(segment: number, at: number): number | null {
-    let owner: number | null = segment
-    while (owner !== null) {
-      const { parent, base } = this.#baseOf(owner)
-      if (at > base) return owner
-      owner = parent
-    }
+    for (const { key, base } of this.#chain(segment)) if (at > base) return key
     return null
   }
 }
 
 /** Node 22 reads text up to its first NUL only; as bytes it reads all of it. */
-const endsTextAtNul = (db: DatabaseSync): boolean => Object.values(db.prepare("select 'a' || char(0) || 'b'").get() ?? {})[0] !== 'a\0b'
+const endsTextAtNul = (db: DatabaseSync): boolean =>
+  Object.values(db.prepare("select 'a' || char(0) || 'b'").get() ?? {})[0] !== 'a\0b'
 
-const placed = (place: number): Placed => ({ kind: place % 2 === 1 ? 'note' : 'entry', index: Math.floor(place / 2) })
+const nodeIn = (position: number, node: unknown): Uint8Array => {
+  if (node instanceof Uint8Array) return node
+  throw new Damaged(position, 'its row can not be read')
+}

@@ -5,7 +5,10 @@
  * A row's id is its segment and its position in one number, so that a log's rows lie side by side in the file and no
  * index beside them is needed. What a fork shares stays with the segment that it was forked from.
  */
-export const steps: readonly string[] = [
+import type { DatabaseSync } from 'node:sqlite'
+import { sumOf } from './sum.ts'
+
+export const steps: readonly Step[] = [
   `
   create table scope (key integer primary key autoincrement, name text not null unique) strict;
 
@@ -57,7 +60,54 @@ export const steps: readonly string[] = [
   create table content (block integer primary key, bytes blob not null) strict;
   create table mention (row integer not null, block integer not null, primary key (row, block)) strict, without rowid;
   `,
+  // Sums of what no digest covers, and what makes counts checkable before anything is removed. A process of an older
+  // version that still has the file open would write without sums: it finds no column "version" any more, and fails.
+  (db) => {
+    db.exec(`
+      alter table scope add column sum integer;                       -- of name
+      alter table segment add column forks integer not null default 0; -- how many segments have it as their parent
+      alter table segment add column sum integer;                     -- of scope, parent, base
+      alter table log rename column version to changes;
+      alter table log add column head_sum integer;                    -- of scope, id, segment, size, entries, peaks, root
+      alter table log add column meta_sum integer;                    -- of scope, id, created, meta, changes
+      alter table operation add column sum integer;                   -- of all
+      alter table block add column sum integer;                       -- of scope, id, kept
+      alter table mention add column sum integer;                     -- of the segment and the position in row, and of block
+      create index mention_block on mention (block);
+      create index log_segment on log (segment);
+      update segment set forks = (select count(*) from segment fork where fork.parent = segment.key);
+    `)
+    // Integers as bigints: those of a damaged row may be too large for a number.
+    db.function('sum_of', { varargs: true, useBigIntArguments: true }, (...columns) => sumOf(...columns))
+    db.exec(`
+      update scope set sum = sum_of(name);
+      update segment set sum = sum_of(scope, parent, base);
+      update log set head_sum = sum_of(scope, id, segment, size, entries, peaks, root), meta_sum = sum_of(scope, id, created, meta, changes);
+      update operation set sum = sum_of(log, id, base, size, root);
+      update block set sum = sum_of(scope, id, kept);
+      update mention set sum = sum_of(row >> 32, row & 4294967295, block);
+    `)
+  },
+  // What a row says beside its text, and who works on a log. No row is written again, however many there are: those of
+  // before have neither time nor salt. A process of an older version that still has the file open would compute other
+  // leaves: it finds no column "head_sum" any more, and fails.
+  `
+  alter table row add column at integer;       -- milliseconds since 1970; in the leaf, as is the salt
+  alter table row add column salt blob;        -- 16 bytes
+  alter table log add column appended integer; -- the time of its own last row
+  alter table log rename column head_sum to sum;
+  create table lease (
+    log integer primary key,
+    number integer not null,                   -- the fencing number: counts the leases that were given
+    holder text,                               -- null: nobody
+    expires integer not null,                  -- milliseconds since 1970, by the clock of this machine
+    stop_requested integer not null default 0  -- 1: the holder is asked to stop
+  ) strict;
+  `,
 ]
+
+/** SQL, or what has to be computed here. */
+export type Step = string | ((db: DatabaseSync) => void)
 
 /** "INDL": whose file it is. */
 export const applicationId = 0x494e444c

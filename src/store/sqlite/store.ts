@@ -6,22 +6,37 @@
  */
 import { hash as hashOf } from 'node:crypto'
 import { resolve } from 'node:path'
-import { isLeft, left } from 'fp-ts/lib/Either.js'
-import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import type { Hash } from '../../digest/index.ts'
-import { storeOf } from '../driver.ts'
-import type { StoreFault } from '../fault.ts'
+import type { DatabaseSync } from 'node:sqlite'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Task } from '../../task/index.ts'
+import type { Hash } from '../../proof/index.ts'
+import type { StoreFinding, StoreRepair } from '../check.ts'
+import { storeOf, type StoreDriver } from '../driver.ts'
+import { storeTask, type StoreFault } from '../fault.ts'
+import { quietly, type OnNotice } from '../notice.ts'
 import type { Store } from '../store.ts'
+import { checkDatabase, type Found } from './check.ts'
 import { sqliteDriver } from './driver.ts'
 import { faultOf } from './fault.ts'
+import { networkFileSystem } from './network.ts'
 import { openDatabase } from './open.ts'
+import { readOnlyDriver } from './read-only.ts'
+import { steps } from './schema.ts'
 import { Writer } from './writer.ts'
 
+/** How a SQLite store is opened. */
 export interface SqliteOptions {
   /** The file; its folder must be there. SQLite puts two more beside it, `-wal` and `-shm`. */
   readonly path: string
   /** Whether a file is made where there is none; else that is `NoStore`. Default: true. */
   readonly create?: boolean
+  /**
+   * Open the file for reading only: no write is tried, and each is a `ReadOnly` fault. A file that can't be written to is
+   * opened so by itself, and `onNotice` is told. Default: false.
+   */
+  readonly readOnly?: boolean
+  /** Told what is no failure of a call: a file opened for reading only, a network file system, damage that was read. */
+  readonly onNotice?: OnNotice
   /**
    * When a write is acknowledged. `disk`: it is on the disk, and survives a loss of power. `os`: the operating system
    * has it, and it survives the end of the process, `kill -9` too. Default: `disk`.
@@ -38,27 +53,80 @@ export interface SqliteOptions {
 /**
  * Open a store file, or start one.
  *
+ * Nothing is written where the file is up to date already.
+ *
  * Faults  `NoStore`, `NotAStore`, `NewerStore`, `ReadOnly`, `Full`, `Busy`, `Io`; nothing in a file that is not ours is changed
  * Cost    writes that wait together share one transaction and one sync (bench: stores, loop-delay)
  * @example
  * const opened = await sqliteStore({ path: 'agent.db' })()
  * if (isRight(opened)) createSession(opened.right)
  */
-export const sqliteStore =
-  ({ path: given, create = true, durability = 'disk', scope, wait = 5000, now = Date.now }: SqliteOptions): TaskEither<StoreFault, Store> =>
-  async () => {
+export const sqliteStore = ({
+  path: given,
+  create = true,
+  readOnly = false,
+  onNotice: notify = () => {},
+  durability = 'disk',
+  scope,
+  wait = 5000,
+  now = Date.now,
+}: SqliteOptions): Task<StoreFault, Store> =>
+  storeTask(async () => {
     const path = resolve(given)
-    const opened = await openDatabase(path, { wait, create })
+    const onNotice = quietly(notify)
+    const opened = await openDatabase(path, { wait, create, readOnly })
     if (isLeft(opened)) return opened
-    const db = opened.right
+    const { db, format, reading, again } = opened.right
     try {
-      const store = storeOf(sqliteDriver(db, new Writer(db, { path, durability, wait }), sha256, now), scope)
+      if (reading?.reason !== undefined) onNotice({ _tag: 'OpenedReadOnly', path, reason: reading.reason })
+      const network = networkFileSystem(path)
+      if (network !== undefined) onNotice({ _tag: 'NetworkFileSystem', path, type: network })
+      const writer = new Writer(db, { path, durability, wait })
+      const driver: StoreDriver = {
+        ...sqliteDriver(db, format, writer, sha256, now),
+        check: async () =>
+          format < steps.length
+            ? left({
+                _tag: 'Io',
+                operation: 'check the store',
+                cause: new Error('it is of an older version: open it for writing once'),
+              })
+            : checked(again),
+        repair: () => writer.write(() => right(repaired(db))),
+      }
+      const store = storeOf(reading === undefined ? driver : readOnlyDriver(driver, path, reading), scope, onNotice)
       if (isLeft(store)) db.close()
       return store
     } catch (error) {
       db.close()
       return left(faultOf(error, path, 'open the file'))
     }
-  }
+  })
 
 const sha256: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')
+
+/** What a check finds, read by a connection of its own: one moment of the file, while others write. */
+const checked = async (open: () => DatabaseSync): Promise<Either<StoreFault, readonly StoreFinding[]>> => {
+  const db = open()
+  try {
+    db.exec('begin')
+    const findings: StoreFinding[] = []
+    let turns = 0
+    for (const found of checkDatabase(db, sha256)) {
+      if (found !== undefined) findings.push(findingOf(found))
+      if (++turns % 200 === 0) await new Promise(setImmediate)
+    }
+    return right(Object.freeze(findings))
+  } finally {
+    db.close()
+  }
+}
+
+const findingOf = ({ rebuild, ...found }: Found): StoreFinding =>
+  Object.freeze({ ...found, repairable: rebuild !== undefined })
+
+const repaired = (db: DatabaseSync): readonly StoreRepair[] => {
+  // All is found before anything is changed: what one table proves of another is what was stored.
+  const all = [...checkDatabase(db, sha256)].filter((found) => found !== undefined)
+  return Object.freeze(all.map(({ rebuild, ...found }) => Object.freeze({ ...found, done: rebuild?.() })))
+}

@@ -1,60 +1,86 @@
 /**
- * Deleting the rows of removed logs, a piece at a time. A crash in between leaves an orphan segment with the rest of its
- * rows; whoever opens the file next goes on with it.
+ * Deleting the rows of removed logs, a piece at a time, in writes alone. A crash in between leaves an orphan segment with
+ * the rest of its rows; the next removal goes on with it. Nothing is deleted on one column's word: a segment must be
+ * marked as an orphan, be that of no log, and have as many forks as it counts; a block must have no uses by its count and
+ * by its mentions. `verify --all --deep` names what these checks leave standing.
  */
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import { isLeft, right, type Either } from 'fp-ts/lib/Either.js'
 import type { StoreFault } from '../fault.ts'
+import { prepared, type Prepared } from './prepared.ts'
 import type { Rows } from './rows.ts'
+import { sumOf } from './sum.ts'
 import type { Writer } from './writer.ts'
 
 /** Rows that one transaction deletes. */
 const piece = 1000
 
 interface Segment {
+  readonly scope: number
   readonly parent: number | null
   readonly base: number
-  readonly orphan: number
+  readonly forks: number
+  readonly sum: number | null
+}
+
+interface Mentioned {
+  readonly key: number
+  readonly scope: number
+  readonly id: Uint8Array
+  readonly uses: number
+  readonly kept: number
+  readonly sum: number | null
+  /** How many mentions there are, by the index. */
+  readonly mentions: number
 }
 
 export class Sweeper {
   readonly #writer: Writer
   readonly #rows: Rows
-  readonly #orphans: StatementSync
-  readonly #segment: StatementSync
-  readonly #shared: StatementSync
-  readonly #last: StatementSync
-  readonly #unuse: StatementSync
-  readonly #dropContent: StatementSync
-  readonly #dropBlocks: StatementSync
-  readonly #dropMentions: StatementSync
-  readonly #dropRows: StatementSync
-  readonly #dropSegment: StatementSync
+  readonly #orphans: Prepared
+  readonly #orphan: Prepared
+  readonly #children: Prepared
+  readonly #last: Prepared
+  readonly #mentioned: Prepared
+  readonly #unuse: Prepared
+  readonly #block: Prepared
+  readonly #dropContent: Prepared
+  readonly #dropBlock: Prepared
+  readonly #dropMentions: Prepared
+  readonly #dropRows: Prepared
+  readonly #dropSegment: Prepared
+  readonly #lessForks: Prepared
+  #tidied = false
 
   constructor(db: DatabaseSync, writer: Writer, rows: Rows) {
     this.#writer = writer
     this.#rows = rows
-    this.#orphans = db.prepare('select key from segment where orphan = 1')
-    this.#segment = db.prepare('select parent, base, orphan from segment where key = ?')
-    this.#shared = db.prepare('select max(base) as shared, count(*) as forks from segment where parent = ?')
+    const isOrphan = 'orphan = 1 and not exists (select 1 from log where log.segment = segment.key)'
+    this.#orphans = prepared(db, `select key from segment where ${isOrphan}`)
+    this.#orphan = prepared(db, `select scope, parent, base, forks, sum from segment where key = ? and ${isOrphan}`)
+    this.#children = prepared(db, 'select max(base) as shared, count(*) as forks from segment where parent = ?')
     const rowsFrom = '(:segment << 32) + :from and (:segment << 32) + 4294967295'
-    this.#last = db.prepare(`select max(id) & 4294967295 as position from row where id between ${rowsFrom}`)
-    this.#unuse = db.prepare(`update block set uses = uses - (select count(*) from mention where row between ${rowsFrom} and block = block.key) where key in (select block from mention where row between ${rowsFrom})`)
-    this.#dropContent = db.prepare(`delete from content where block in (select key from block where uses = 0 and kept = 0 and key in (select block from mention where row between ${rowsFrom}))`)
-    this.#dropBlocks = db.prepare(`delete from block where uses = 0 and kept = 0 and key in (select block from mention where row between ${rowsFrom})`)
-    this.#dropMentions = db.prepare(`delete from mention where row between ${rowsFrom}`)
-    this.#dropRows = db.prepare(`delete from row where id between ${rowsFrom}`)
-    this.#dropSegment = db.prepare('delete from segment where key = ?')
-  }
-
-  /** Go on with what a crash has left behind. Nobody waits for it. */
-  begin(): void {
-    for (const { key } of this.#orphans.all() as unknown as readonly { readonly key: number }[]) void this.sweep(key)
+    this.#last = prepared(db, `select max(id) & 4294967295 as position from row where id between ${rowsFrom}`)
+    this.#mentioned = prepared(
+      db,
+      `select block as key, count(*) as dropped from mention where row between ${rowsFrom} group by block`,
+    )
+    this.#unuse = prepared(db, 'update block set uses = uses - ? where key = ?')
+    this.#block = prepared(
+      db,
+      'select key, scope, id, uses, kept, sum, (select count(*) from mention where mention.block = block.key) as mentions from block where key = ?',
+    )
+    this.#dropContent = prepared(db, 'delete from content where block = ?')
+    this.#dropBlock = prepared(db, 'delete from block where key = ?')
+    this.#dropMentions = prepared(db, `delete from mention where row between ${rowsFrom}`)
+    this.#dropRows = prepared(db, `delete from row where id between ${rowsFrom}`)
+    this.#dropSegment = prepared(db, 'delete from segment where key = ?')
+    this.#lessForks = prepared(db, 'update segment set forks = forks - 1 where key = ?')
   }
 
   /** Delete what no fork of an orphan shares, and the orphan itself if nothing is left of it. */
   async sweep(key: number): Promise<Either<StoreFault, void>> {
-    for (let next: number | undefined = key; next !== undefined; ) {
+    for (let next: number | undefined = key; next !== undefined;) {
       const segment: number = next
       const swept: Either<StoreFault, number | undefined> = await this.#writer.write(() => right(this.#piece(segment)))
       if (isLeft(swept)) return swept
@@ -63,21 +89,53 @@ export class Sweeper {
     return right(undefined)
   }
 
+  /** Go on with what a crash has left behind, once. Cost: O(segments). */
+  async tidy(): Promise<Either<StoreFault, void>> {
+    if (this.#tidied) return right(undefined)
+    this.#tidied = true
+    for (const { key } of this.#orphans().all() as unknown as readonly { readonly key: number }[]) {
+      const swept = await this.sweep(key)
+      if (isLeft(swept)) return swept
+    }
+    return right(undefined)
+  }
+
   /** One transaction of it. The segment to go on with, if there is one. */
   #piece(key: number): number | undefined {
-    const segment = this.#segment.get(key) as Segment | undefined
-    if (segment === undefined || segment.orphan === 0) return undefined
-    const { shared, forks } = this.#shared.get(key) as { readonly shared: number | null; readonly forks: number }
-    const from = Math.max(segment.base, shared ?? 0)
-    const { position: last } = this.#last.get({ segment: key, from }) as { readonly position: number | null }
+    const segment = this.#orphan().get(key) as Segment | undefined
+    const children = this.#children().get(key) as { readonly shared: number | null; readonly forks: number }
+    if (segment === undefined || !isSound(segment) || children.forks !== segment.forks) return undefined
+    const from = Math.max(segment.base, children.shared ?? 0)
+    const { position: last } = this.#last().get({ segment: key, from }) as { readonly position: number | null }
     if (last !== null) {
       const start = Math.max(from, last - piece + 1) // from the end, so that what is left is still a run
-      for (const statement of [this.#unuse, this.#dropContent, this.#dropBlocks, this.#dropMentions, this.#dropRows]) statement.run({ segment: key, from: start })
+      this.#drop({ segment: key, from: start })
       if (start > from) return key
     }
-    if (forks > 0) return undefined
-    this.#dropSegment.run(key)
+    if (segment.forks > 0) return undefined
+    this.#dropSegment().run(key)
     this.#rows.forget(key)
-    return segment.parent ?? undefined
+    if (segment.parent === null) return undefined
+    this.#lessForks().run(segment.parent)
+    return segment.parent
+  }
+
+  #drop(range: { readonly segment: number; readonly from: number }): void {
+    const mentioned = this.#mentioned().all(range) as unknown as readonly {
+      readonly key: number
+      readonly dropped: number
+    }[]
+    this.#dropMentions().run(range)
+    for (const { key, dropped } of mentioned) {
+      this.#unuse().run(dropped, key)
+      const block = this.#block().get(key) as Mentioned | undefined
+      if (block === undefined || block.kept !== 0 || block.uses !== 0 || block.mentions !== 0) continue
+      if (block.sum !== null && block.sum !== sumOf(block.scope, block.id, block.kept)) continue
+      this.#dropContent().run(key)
+      this.#dropBlock().run(key)
+    }
+    this.#dropRows().run(range)
   }
 }
+
+const isSound = ({ scope, parent, base, sum }: Segment): boolean => sum === null || sum === sumOf(scope, parent, base)

@@ -4,11 +4,12 @@
  * Transactions run on the main thread, where a batch takes a millisecond or two; the sync, which is what takes long,
  * runs beside it in the thread pool (bench: stores; RESULTS.md has what lost).
  */
-import { closeSync, fdatasync, openSync } from 'node:fs'
+import { reasonOf } from '../../task/index.ts'
+import { closeSync, fdatasync, openSync, statSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import { isLeft, left, type Either } from 'fp-ts/lib/Either.js'
 import type { StoreFault } from '../fault.ts'
-import { busy, codeOf, faultOf, locked } from './fault.ts'
+import { busy, codeOf, faultOf, full, locked } from './fault.ts'
 import { patiently, rollBack } from './open.ts'
 
 interface Job {
@@ -28,23 +29,37 @@ export interface WriterOptions {
 const batchJobs = 64
 const batchBytes = 1 << 20
 
+/**
+ * A commit failed, and nothing was left to roll back. SQLite says that it has rolled back by itself; for want of space it
+ * surely has. After another error the log may hold the commit, and the next to recover it finds it.
+ */
+class Unsure extends Error {}
+
 export class Writer {
   readonly #db: DatabaseSync
   readonly #options: WriterOptions
+  readonly #walPath: string
   readonly #begin: StatementSync
   readonly #end: StatementSync
   #queue: Job[] = []
   #flushing: Promise<void> | undefined
   #wal: number | undefined
   #writing = false
+  readonly #file: string | undefined
   /** The disk has refused a sync: what is on it is not known, so nothing is written any more. */
   #broken: StoreFault | undefined
 
   constructor(db: DatabaseSync, options: WriterOptions) {
     this.#db = db
     this.#options = options
+    // As SQLite names it: the path that was given may be a link, and the log stands beside what it leads to.
+    const { file } = db.prepare("select file from pragma_database_list where name = 'main'").get() as {
+      readonly file: string
+    }
+    this.#walPath = `${file}-wal`
     this.#begin = db.prepare('begin immediate')
     this.#end = db.prepare('commit')
+    this.#file = fileAt(options.path)
   }
 
   /**
@@ -93,20 +108,35 @@ export class Writer {
     try {
       results = await patiently(this.#options.wait, () => this.#transaction(batch))
     } catch (error) {
+      if (error instanceof Unsure)
+        return this.#refuse(batch, { _tag: 'Io', operation: 'commit', cause: error.cause, outcome: 'unknown' })
       const code = codeOf(error)
       if (batch.length > 1 && code !== busy && code !== locked) {
         // One of them can't be written, and must not take the others with it.
         for (const job of batch) await this.#commit([job])
         return
       }
-      return this.#refuse(batch, code === busy || code === locked ? { _tag: 'Busy', waited: this.#options.wait } : faultOf(error, this.#options.path, 'write'))
+      return this.#refuse(
+        batch,
+        code === busy || code === locked
+          ? { _tag: 'Busy', waited: this.#options.wait }
+          : faultOf(error, this.#options.path, 'write'),
+      )
     }
-    if (this.#options.durability === 'disk' && results.some((result) => !isLeft(result))) {
+    if (fileAt(this.#options.path) !== this.#file) {
+      this.#broken = { _tag: 'FileReplaced', path: this.#options.path }
+      return this.#refuse(batch, this.#broken)
+    }
+    if (this.#wal !== undefined && results.some((result) => !isLeft(result))) {
       try {
-        await this.#sync()
-      } catch (error) {
-        this.#broken = faultOf(error, this.#options.path, 'sync to the disk')
-        return this.#refuse(batch, this.#broken)
+        await this.#sync(this.#wal)
+      } catch (cause) {
+        // It is committed, and anybody may have read it. Whether the disk has it is seen when the file is opened again.
+        const reason = reasonOf(cause)
+        const why = `the disk has refused a sync before (${reason}); nothing was changed: open the store again`
+        this.#broken = { _tag: 'Io', operation: 'write', cause: new Error(why, { cause }) }
+        const unsure: StoreFault = { _tag: 'Io', operation: 'sync to the disk', cause, outcome: 'unknown' }
+        results = results.map((result) => (isLeft(result) ? result : left(unsure)))
       }
     }
     for (const [index, { answer }] of batch.entries()) answer(results[index] as Either<StoreFault, unknown>)
@@ -117,23 +147,31 @@ export class Writer {
   }
 
   #transaction(batch: readonly Job[]): readonly Either<StoreFault, unknown>[] {
-    this.#begin.run()
+    let committing = false
     this.#writing = true
     try {
+      this.#begin.run()
       const results = batch.map(({ work }) => work())
+      // Before the commit: a file that can't be opened must not make a doubt of what is committed.
+      if (this.#options.durability === 'disk') this.#wal ??= openSync(this.#walPath, 'r+')
+      committing = true
       this.#end.run()
       return results
     } catch (error) {
-      rollBack(this.#db)
-      throw error
+      const open = rollBack(this.#db)
+      throw committing && !open && codeOf(error) !== full ? new Unsure('a commit failed', { cause: error }) : error
     } finally {
       this.#writing = false
     }
   }
 
-  #sync(): Promise<void> {
-    this.#wal ??= openSync(`${this.#options.path}-wal`, 'r+')
-    const file = this.#wal
+  #sync(file: number): Promise<void> {
     return new Promise((resolve, reject) => fdatasync(file, (error) => (error === null ? resolve() : reject(error))))
   }
+}
+
+/** Which file stands at a path; undefined where there is none. */
+const fileAt = (path: string): string | undefined => {
+  const found = statSync(path, { bigint: true, throwIfNoEntry: false })
+  return found && `${found.dev}:${found.ino}`
 }

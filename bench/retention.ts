@@ -1,0 +1,275 @@
+/**
+ * What contexts keep of what will be asked. For conversations with known evidence: how many pieces of it are readable in
+ * the context, how many more in short with the words of the answer, and how many one recall finds with the question as
+ * its query; by policy, budget and money. Beside them LangChain's `trimMessages` and the AI SDK's `pruneMessages`.
+ *
+ * Two sources. Six conversations of LoCoMo (snap-research/locomo, without a licence file, so not in this repository): put
+ * `26.json`, `30.json`, `41.json`, `42.json`, `43.json` and `44.json` of its `data/locomo10.zip` into `.cache/locomo`. The
+ * questions are asked at the end. And coding sessions, where a later call uses a path or a name that a result was the
+ * first to say: that result is the evidence, asked for at that call with what the model says beside it.
+ *
+ * `node retention.ts [small]`: `small` for one budget.
+ */
+import { toolResultsOf } from 'indelible/message'
+import { existsSync, readFileSync } from 'node:fs'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { createHistory, readTranscript, textOf, toolCallsOf, type Message, type Part } from 'indelible'
+import {
+  deriveContext,
+  estimateTokens,
+  incremental,
+  lexicalSearch,
+  modelPrices,
+  paged,
+  reset,
+  unitsOf,
+  window,
+  type DerivedContext,
+  type Policy,
+} from 'indelible/context'
+import { aiSdk, langChain, type Peer } from './context-peers.ts'
+import { machine } from './measure.ts'
+
+interface Piece {
+  readonly query: string
+  /** After so many messages. */
+  readonly at: number
+  /** Where it stands, and what of it must be readable. */
+  readonly position: number
+  readonly needle: string
+  /** Words of the answer that stand there; none if it is said in other words. */
+  readonly words: readonly string[]
+}
+
+interface Source {
+  readonly name: string
+  readonly messages: readonly Message[]
+  readonly pieces: readonly Piece[]
+}
+
+const small = process.argv.includes('small')
+const budgets = small ? [8_000] : [8_000, 16_000]
+const opus = modelPrices['claude-opus-4-5']
+if (opus === undefined) throw new Error('the table has no claude-opus-4-5')
+const prices = unitsOf(opus)
+
+/* What is asked. */
+
+const wordsOf = (text: string): readonly string[] => [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [])]
+
+const locomo = (id: number): Source => {
+  const file = JSON.parse(readFileSync(new URL(`.cache/locomo/${id}.json`, import.meta.url), 'utf8')) as Record<
+    string,
+    unknown
+  >
+  const at = new Map<string, number>()
+  const messages: Message[] = []
+  for (let session = 1; Array.isArray(file[`session_${session}`]); session++)
+    for (const turn of file[`session_${session}`] as readonly Record<string, string>[]) {
+      at.set(turn['dia_id'] ?? '', messages.length)
+      const shown = turn['blip_caption'] === undefined ? '' : ` [shares ${turn['blip_caption']}]`
+      messages.push({
+        role: turn['speaker'] === file['speaker_a'] ? 'user' : 'assistant',
+        content: [
+          {
+            type: 'text',
+            text: `(${String(file[`session_${session}_date_time`])}) ${turn['speaker']}: ${turn['text']}${shown}`,
+          },
+        ],
+      })
+    }
+  const questions = file['qa'] as readonly {
+    question: string
+    answer?: unknown
+    adversarial_answer?: unknown
+    evidence: readonly string[]
+  }[]
+  const pieces = questions.flatMap(({ question, answer, adversarial_answer: other, evidence }) =>
+    evidence
+      .flatMap((said) => said.match(/D\d+:\d+/g) ?? [])
+      .flatMap((named) => at.get(named) ?? [])
+      .map((position): Piece => {
+        const needle = textOf(messages[position] as Message)
+        const there = new Set(wordsOf(needle))
+        const words = wordsOf(String(answer ?? other ?? '')).filter((word) => there.has(word))
+        return { query: question, at: messages.length, position, needle, words }
+      }),
+  )
+  return { name: `LoCoMo ${id}`, messages, pieces }
+}
+
+/** What a call can repeat of a result: a path, or a name that no sentence has. */
+const name = /(?:[\w@.~-]*\/)+[\w@.~-]+|\b\w+(?:[_.]\w+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b/g
+
+/** Names that a result was the first to say and that a call uses at least ten messages later, for the first time. */
+const coding = (file: string): Source => {
+  const transcript = readTranscript(readFileSync(new URL(`${shared}${file}`, import.meta.url)))
+  if (isLeft(transcript)) throw new Error(file)
+  const { messages } = transcript.right
+  const said = new Map<string, number | undefined>()
+  const pieces: Piece[] = []
+  let asked = ''
+  for (const [position, message] of messages.entries()) {
+    if (message.role === 'user') asked = textOf(message) || asked
+    for (const needle of textOf(message).match(name) ?? []) if (!said.has(needle)) said.set(needle, undefined)
+    const used = new Map<number, string>()
+    for (const call of toolCallsOf(message))
+      for (const needle of call.arguments.match(name) ?? []) {
+        const first = said.get(needle)
+        if (first !== undefined && position - first >= 10 && needle.length >= 8) used.set(first, needle)
+        said.set(needle, undefined)
+      }
+    for (const [first, needle] of used)
+      pieces.push({ query: textOf(message) || asked, at: position, position: first, needle, words: [needle] })
+    for (const result of toolResultsOf(message))
+      for (const needle of new Set(result.content.map(plain).join('\n').match(name) ?? []))
+        if (!said.has(needle)) said.set(needle, position)
+  }
+  return { name: file, messages, pieces }
+}
+
+/* What is kept. */
+
+const plain = (part: Part): string =>
+  part.type === 'text' || part.type === 'reasoning' || part.type === 'refusal'
+    ? part.text
+    : part.type === 'tool_call'
+      ? `${part.name} ${part.arguments}`
+      : part.type === 'tool_result'
+        ? part.content.map(plain).join('\n')
+        : ''
+
+const saidIn = (message: Message): string => message.content.map(plain).join('\n')
+
+interface Kept {
+  pieces: number
+  readable: number
+  /** Not readable, but what stands for it has the words of the answer. */
+  short: number
+  pointed: number
+  dollars: number
+  /** The share of the budget that is used, at the end. */
+  used: number
+}
+
+const nothing = (): Kept => ({ pieces: 0, readable: 0, short: 0, pointed: 0, dollars: 0, used: 0 })
+
+const sum = (rows: readonly Kept[]): Kept => {
+  const all = nothing()
+  for (const row of rows)
+    for (const name of Object.keys(all) as (keyof Kept)[])
+      all[name] += name === 'used' ? row.used / rows.length : row[name]
+  return all
+}
+
+const ofPolicy = (policy: Policy, budget: number, { messages, pieces }: Source): Kept => {
+  const view = createHistory<Message>({ from: messages }).view()
+  const asked = Map.groupBy(pieces, ({ at }) => at)
+  const kept = nothing()
+  let previous: DerivedContext | undefined
+  for (let at = 1; at <= view.length; at++) {
+    if (view.at(at)?.role !== 'assistant' && at < view.length && !asked.has(at)) continue
+    const derived = deriveContext(view.slice(0, at), { budget, policy, prices, previous })
+    if (isLeft(derived)) continue
+    const context = (previous = derived.right)
+    kept.dollars += (context.cost * (opus?.input ?? 0)) / 1e6
+    kept.used = context.tokens / budget
+    const here = asked.get(at)
+    if (here === undefined) continue
+    const texts = [...context.messages].map(saidIn)
+    const all = texts.join('\n')
+    for (const { position, needle, words } of here) {
+      const stands = [...context.sources].flatMap((source, index) =>
+        'from' in source && source.from <= position && position < source.to ? [texts[index] ?? ''] : [],
+      )
+      const short =
+        words.length > 0 &&
+        stands.some((text) => words.every((word) => text.toLowerCase().includes(word.toLowerCase())))
+      kept.pieces += 1
+      if (all.includes(needle)) kept.readable += 1
+      else if (short) kept.short += 1
+      else if (stands.length > 0) kept.pointed += 1
+    }
+  }
+  return kept
+}
+
+const ofPeer = async (
+  make: (recording: readonly Message[]) => Peer,
+  budget: number,
+  { messages, pieces }: Source,
+): Promise<Kept> => {
+  const peer = make(messages)
+  const kept = nothing()
+  for (const [at, here] of Map.groupBy(pieces, (piece) => piece.at)) {
+    const sent = await peer.trim(at, budget)
+    const all = sent.map(saidIn).join('\n')
+    kept.pieces += here.length
+    kept.readable += here.filter(({ needle }) => all.includes(needle)).length
+    kept.used = sent.reduce((total, message) => total + estimateTokens(message), 0) / budget
+  }
+  return kept
+}
+
+/** How many pieces one recall finds with the question as its query. */
+const found = ({ messages, pieces }: Source, limit: number): number => {
+  const view = createHistory<Message>({ from: messages }).view()
+  const search = lexicalSearch()
+  return pieces.filter(({ query, at, position }) =>
+    search.search(view.slice(0, at), query, limit).some((one) => one.position === position),
+  ).length
+}
+
+/* The tables. */
+
+const shared = '../../shared/data/transcripts/'
+const percent = (part: number, of: number): string => (of === 0 ? '' : `${((100 * part) / of).toFixed(1)} %`)
+
+const row = (name: string, budget: number, kept: Kept): string =>
+  `| ${budget.toLocaleString('en')} | ${name} | ${percent(kept.readable, kept.pieces)} | ${percent(kept.readable + kept.short, kept.pieces)} | ${percent(kept.pointed, kept.pieces)} | ${kept.dollars === 0 ? '' : `$${kept.dollars.toFixed(2)}`} | ${percent(kept.used, 1)} |`
+
+/** A budget at which a policy costs about so much. */
+const budgetFor = (policy: Policy, dollars: number, from: number, sources: readonly Source[]): number => {
+  let [low, high] = [from, from * 8]
+  for (let round = 0; round < 5; round++) {
+    const middle = (low + high) >> 1
+    if (sum(sources.map((source) => ofPolicy(policy, middle, source))).dollars < dollars) low = middle
+    else high = middle
+  }
+  return low
+}
+
+const table = async (title: string, sources: readonly Source[]): Promise<void> => {
+  const pieces = sources.reduce((total, source) => total + source.pieces.length, 0)
+  console.log(`### ${title}: ${pieces.toLocaleString('en')} pieces of evidence\n`)
+  for (const limit of [5, 10])
+    console.log(
+      `- recall with ${limit} answers finds ${percent(
+        sources.reduce((total, source) => total + found(source, limit), 0),
+        pieces,
+      )}`,
+    )
+  console.log(
+    '\n| budget | | readable | or short | pointed at | money | of the budget |\n|---:|---|---:|---:|---:|---:|---:|',
+  )
+  for (const budget of budgets) {
+    for (const policy of [paged, reset, incremental, window])
+      console.log(row(policy.name, budget, sum(sources.map((source) => ofPolicy(policy, budget, source)))))
+    const { dollars } = sum(sources.map((source) => ofPolicy(window, budget, source)))
+    const same = budgetFor(paged, dollars, budget, sources)
+    console.log(row("paged, at window's money", same, sum(sources.map((source) => ofPolicy(paged, same, source)))))
+    for (const make of [langChain, aiSdk]) {
+      const rows: Kept[] = []
+      for (const source of sources) rows.push(await ofPeer(make, budget, source))
+      console.log(row(make([]).name, budget, sum(rows)))
+    }
+  }
+  console.log()
+}
+
+console.log(`${machine()}; money at ${opus.source}, read on ${opus.read}, for what is sent\n`)
+const conversations = [26, 30, 41, 42, 43, 44]
+if (existsSync(new URL('.cache/locomo/26.json', import.meta.url))) await table('LoCoMo', conversations.map(locomo))
+else console.log('.cache/locomo is not there: LoCoMo is left out')
+const sessions = ['coding-agent.pi-session.jsonl', 'claude-code-opus-4-5.jsonl', 'codex-gpt-5-2.jsonl']
+if (existsSync(new URL(shared, import.meta.url))) await table('Coding sessions', sessions.map(coding))

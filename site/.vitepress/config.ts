@@ -1,0 +1,50 @@
+/** The site: README and docs as pages, and the reference that TypeDoc made of the docstrings. `build.ts` calls this. */
+import { readFileSync } from 'node:fs'
+import { defineConfig, type DefaultTheme } from 'vitepress'
+
+const pages = (folder: string, names: readonly string[]): DefaultTheme.SidebarItem[] =>
+  names.map((name) => ({
+    text:
+      /^# (.+)$/m.exec(readFileSync(new URL(`../.cache/pages/${folder}${name}.md`, import.meta.url), 'utf8'))?.[1] ??
+      name,
+    link: `/${folder}${name}`,
+  }))
+
+const reference = JSON.parse(
+  readFileSync(new URL('../.cache/pages/api/typedoc-sidebar.json', import.meta.url), 'utf8'),
+) as DefaultTheme.SidebarItem[]
+
+const guide: DefaultTheme.SidebarItem[] = [
+  {
+    text: 'Start',
+    items: [
+      { text: 'Indelible', link: '/' },
+      ...pages('docs/', ['history', 'messages', 'sessions', 'tasks', 'architecture']),
+    ],
+  },
+  { text: 'Storing and checking', items: pages('docs/', ['stores', 'postgres', 'verify']) },
+  { text: 'What a model is sent', items: pages('docs/', ['contexts', 'pages', 'run']) },
+  {
+    text: 'Other formats and frameworks',
+    items: pages('docs/', ['formats', 'transcripts', 'refs', 'thread', 'records']),
+  },
+  { text: 'The project', items: pages('', ['CHANGELOG', 'CONTRIBUTING', 'SECURITY', 'bench/RESULTS']) },
+]
+
+export default defineConfig({
+  title: 'Indelible',
+  description: 'The append-only record of an agent conversation',
+  srcDir: '.cache/pages',
+  outDir: 'dist',
+  cacheDir: '.cache/vitepress',
+  markdown: { attrs: { disable: true } }, // `{...}` behind a heading is text
+  themeConfig: {
+    nav: [
+      { text: 'Guide', link: '/' },
+      { text: 'Reference', link: '/api/' },
+    ],
+    sidebar: { '/api/': reference, '/': guide },
+    search: { provider: 'local' },
+    outline: [2, 3],
+  },
+})

@@ -1,0 +1,106 @@
+/**
+ * `npm run site`: the documentation as a static site in `site/dist`. Undocumented names, links to pages or headings that
+ * are not there, and links in docstrings that lead nowhere end it.
+ */
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative, resolve } from 'node:path'
+import { publicNames } from '../test/docstrings.ts' // members too: TypeDoc counts those of nested types
+
+const site = import.meta.dirname
+const root = dirname(site)
+const pages = join(site, '.cache/pages')
+
+const fail = (reason: string): never => {
+  process.stderr.write(`${reason}\n`)
+  process.exit(1)
+}
+
+const run = (tool: string, args: readonly string[]): void => {
+  const { status } = spawnSync(join(site, 'node_modules/.bin', tool), args, { cwd: site, stdio: 'inherit' })
+  if (status !== 0) fail(`${tool} failed`)
+}
+
+/** The pages of the site, by their paths in the project. */
+const sources = [
+  'README.md',
+  'CHANGELOG.md',
+  'CONTRIBUTING.md',
+  'SECURITY.md',
+  'bench/RESULTS.md',
+  ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
+]
+
+/** A link to another page stays; README is the first page. What is no page (a test, a folder) is named as code. */
+const relinked = (text: string, page: string): string =>
+  text.replaceAll(/\[([^\]]+)\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)/g, (_, label: string, path: string, anchor = '') => {
+    const target = relative(root, resolve(root, dirname(page), path)).replaceAll('\\', '/')
+    if (!sources.includes(target)) return label.includes('`') ? label : `${label} (\`${target}\`)`
+    const to = relative(dirname(page), target === 'README.md' ? 'index.md' : target).replaceAll('\\', '/')
+    return `[${label}](${to.startsWith('.') ? to : `./${to}`}${anchor})`
+  })
+
+rmSync(pages, { recursive: true, force: true })
+for (const page of sources) {
+  const to = join(pages, page === 'README.md' ? 'index.md' : page)
+  mkdirSync(dirname(to), { recursive: true })
+  writeFileSync(to, relinked(readFileSync(join(root, page), 'utf8'), page))
+}
+
+const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
+  readonly exports: Readonly<Record<string, { readonly types: string } | string>>
+}
+const entries = Object.values(exports).flatMap((entry) =>
+  typeof entry === 'string' ? [] : [join(root, entry.types.replace(/^\.\/dist/, 'src').replace(/\.d\.ts$/, '.ts'))],
+)
+writeFileSync(
+  join(site, '.cache/typedoc.json'),
+  JSON.stringify({
+    name: 'Reference',
+    entryPoints: entries,
+    basePath: join(root, 'src'),
+    displayBasePath: join(root, 'src'),
+    tsconfig: join(site, 'tsconfig.json'),
+    plugin: ['typedoc-plugin-markdown', 'typedoc-vitepress-theme'],
+    out: join(pages, 'api'),
+    docsRoot: pages,
+    readme: 'none',
+    disableSources: true,
+    skipErrorChecking: true, // the project's own compiler has checked the types
+    excludeExternals: true, // members that a type has from a provider's client
+    excludePrivate: true,
+    excludeInternal: true,
+    blockTags: ['@param', '@returns', '@throws', '@example', '@typeParam', '@see', '@remarks', '@default'],
+    validation: { notExported: false, invalidLink: true, notDocumented: true },
+    requiredToBeDocumented: ['Function', 'Class', 'Interface', 'TypeAlias', 'Variable', 'Accessor'],
+    treatValidationWarningsAsErrors: true,
+  }),
+)
+const lacking = publicNames().filter(({ documented }) => !documented)
+if (lacking.length > 0) fail(`without a docstring:\n${lacking.map(({ place }) => place).join('\n')}`)
+run('typedoc', ['--options', join(site, '.cache/typedoc.json')])
+// Costs, errors and sources stand one a line in docstrings.
+for (const name of readdirSync(join(pages, 'api'), { recursive: true, encoding: 'utf8' }))
+  if (name.endsWith('.md')) {
+    const path = join(pages, 'api', name)
+    const text = readFileSync(path, 'utf8')
+    writeFileSync(path, text.replaceAll(/^(Cost|Throws|Source) {2,}/gm, '\n**$1:** '))
+  }
+run('vitepress', ['build']) // checks links to pages
+
+// Links to headings: VitePress doesn't check them.
+const html = new Map<string, string>()
+for (const name of readdirSync(join(site, 'dist'), { recursive: true, encoding: 'utf8' }))
+  if (name.endsWith('.html')) html.set(`/${name.replaceAll('\\', '/')}`, readFileSync(join(site, 'dist', name), 'utf8'))
+const lost = new Set<string>()
+for (const [page, text] of html)
+  for (const [, href = ''] of text.matchAll(/href="([^"]*#[^"]+)"/g)) {
+    const url = new URL(href, `http://site${page}`)
+    if (url.host !== 'site') continue
+    const target = html.get(url.pathname.endsWith('/') ? `${url.pathname}index.html` : url.pathname)
+    const id = decodeURIComponent(url.hash.slice(1))
+    if (target === undefined || !target.includes(`id="${id}"`)) lost.add(`${page}: ${href}`)
+  }
+if (lost.size > 0) fail(`links that lead nowhere:\n${[...lost].join('\n')}`)
+cpSync(join(root, 'LICENSE'), join(site, 'dist/LICENSE'))
+process.stdout.write(`${html.size} pages in ${join(site, 'dist')}\n`)

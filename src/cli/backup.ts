@@ -1,0 +1,43 @@
+/** `indelible backup FILE`: a copy of a store while others write to it, held against itself when it is made. */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { findingText } from '../store/index.ts'
+import { Misuse, Unreadable, type Command } from './command.ts'
+import { faultText, storeHelp, storeOption } from './place.ts'
+import { defaultStorePath, isAddress } from './store.ts'
+
+export const backup: Command = {
+  name: 'backup',
+  synopsis: 'backup FILE',
+  purpose: 'copy a store while others write to it',
+  help: `Usage: indelible backup FILE [options]
+
+Copies the whole store to FILE, as of one moment, and checks the copy as
+"indelible verify --all --deep" does. Others may write meanwhile. FILE must not
+be there. A store in PostgreSQL is backed up by pg_dump.
+
+Options:
+${storeHelp}
+  -h, --help     print this help
+
+Example:
+  indelible backup sessions-2026-01-31.db
+`,
+  options: { ...storeOption },
+  run: async ({ values, positionals, terminal }) => {
+    const [to] = positionals
+    if (to === undefined || positionals.length > 1) throw new Misuse('backup takes one FILE: the copy to make')
+    const given = values['store']
+    if (typeof given === 'string' && isAddress(given))
+      throw new Misuse('backup copies a store in a file; one in PostgreSQL is backed up by pg_dump')
+    const path = typeof given === 'string' ? terminal.path(given) : defaultStorePath(terminal.env)
+    const { backupSqlite } = await import('../store/sqlite/index.ts')
+    const bar = terminal.progress(`copying ${path}`, undefined, 'pages')
+    const copied = await backupSqlite({ path, to: terminal.path(to), progress: bar.at })()
+    bar.end()
+    if (isLeft(copied)) throw new Unreadable(faultText(copied.left))
+    terminal.tell(copied.right.map(findingText))
+    if (copied.right.length > 0)
+      throw new Unreadable(`${to} is a copy of a damaged store: "indelible repair --store ${to}" says what can be done`)
+    await terminal.print([`${to}: copied and checked`])
+  },
+}

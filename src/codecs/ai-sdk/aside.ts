@@ -1,0 +1,89 @@
+/**
+ * What tool messages hold beside results: answers to approval requests. They are kept at the end of the assistant's
+ * message that asks, so that its results follow it directly, as every provider wants it; a word says where they stood.
+ *
+ * `after:N` is a tool message of their own after N with results, and `after` goes on with it; `in:N:I` is index I of the
+ * Nth with results.
+ */
+import type { JsonObject } from '../../json/index.ts'
+import type { Part, ProviderPart } from '../../message/index.ts'
+import { keep, keptBy, restore, thaw } from '../residual.ts'
+import { format, type Fresh } from './format.ts'
+
+/** The parts of a tool message that are no results, marked. `follows` is how many tool messages with results came before. */
+export const setAside = (wire: JsonObject, content: readonly Part[], follows: number): readonly ProviderPart[] => {
+  const alone = content.every(isProvider)
+  return content.flatMap((part, index) => {
+    if (!isProvider(part)) return []
+    if (!alone) return [marked(part, `in:${follows}:${index}`)]
+    return [
+      index > 0
+        ? marked(part, 'after')
+        : freeze({ ...part, ...keep(format, wire, { role: 'tool' }, `after:${follows}`, ['content']) }),
+    ]
+  })
+}
+
+const marked = (part: ProviderPart, as: string): ProviderPart =>
+  freeze({ ...part, meta: freeze({ [format]: freeze({ as }) }) })
+
+export const isProvider = (part: Part): part is ProviderPart => part.type === 'provider'
+
+/** What was set aside with one assistant's message, on its way back. */
+export class Aside {
+  readonly #alone = new Map<number, Fresh[]>()
+  readonly #among = new Map<number, Map<number, unknown>>()
+  #open: unknown[] | undefined
+
+  /** Whether the part is one that was set aside; it is held then. */
+  take(part: Part): boolean {
+    if (!isProvider(part) || part.provider !== format) return false
+    const kept = keptBy(format, part)
+    const [word, follows, index] = kept?.as?.split(':') ?? []
+    const raw = thaw(part.raw)
+    if (word === 'in') held(this.#among, Number(follows), () => new Map<number, unknown>()).set(Number(index), raw)
+    else if (word !== 'after') return false
+    else if (follows === undefined && this.#open !== undefined) this.#open.push(raw)
+    else {
+      this.#open = [raw]
+      held(this.#alone, Number(follows ?? 0), (): Fresh[] => []).push(
+        restore<Fresh>({ role: 'tool', content: this.#open }, kept),
+      )
+    }
+    return true
+  }
+
+  /** The tool messages that stand before the one with results number `follows`. */
+  before(follows: number): readonly Fresh[] {
+    const found = this.#alone.get(follows) ?? []
+    this.#alone.delete(follows)
+    return found
+  }
+
+  /** The content of the tool message number `follows`: its results, with what stands among them. */
+  among(follows: number, results: readonly unknown[]): unknown[] {
+    const others = this.#among.get(follows)
+    if (others === undefined) return [...results]
+    this.#among.delete(follows)
+    const content: unknown[] = []
+    for (const result of results) {
+      while (others.has(content.length)) content.push(others.get(content.length))
+      content.push(result)
+    }
+    return [...content, ...[...others].flatMap(([index, raw]) => (index >= content.length ? [raw] : []))]
+  }
+
+  /** Whatever has found no place: the tool messages that it stood in have no results any more. */
+  rest(): readonly Fresh[] {
+    const content = [...this.#among.values()].flatMap((others) => Array.from(others.values()))
+    return [...this.#alone.values()].flat().concat(content.length > 0 ? [{ role: 'tool', content }] : [])
+  }
+}
+
+const held = <T>(map: Map<number, T>, key: number, make: () => T): T => {
+  const found = map.get(key) ?? make()
+  map.set(key, found)
+  return found
+}
+
+const { freeze } = Object

@@ -1,0 +1,194 @@
+/** From the wire of AI SDK model messages. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  aList,
+  anObject,
+  aString,
+  isObject,
+  readEach,
+  readIn,
+  Unexpected,
+  type Json,
+  type JsonObject,
+} from '../../json/index.ts'
+import type { CodecFault } from '../fault.ts'
+import type { Decoded } from '../codec.ts'
+import type {
+  FilePart,
+  ImagePart,
+  Message,
+  Part,
+  ProviderPart,
+  Role,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from '../../message/index.ts'
+import { keep } from '../residual.ts'
+import { isProvider, setAside } from './aside.ts'
+import { format } from './format.ts'
+import { argumentsOf, inputAgain } from './input.ts'
+import { decodeLive } from './live.ts'
+import { isPicture, mediaTypeOf, readData } from './media.ts'
+import { readOutput } from './output.ts'
+import { readReasoning } from './reasoning.ts'
+
+/** Decode `messages`: an array. */
+export const decode = (wire: unknown): Either<CodecFault, Decoded> =>
+  decodeLive(format, wire, (value) => readModelMessages(aList(value)))
+
+const roles: ReadonlyMap<unknown, Role> = new Map(
+  (['system', 'user', 'assistant', 'tool'] as const).map((role) => [role, role]),
+)
+
+/** Read messages that are frozen JSON already. Throws Unexpected. */
+const readModelMessages = (wire: readonly Json[]): readonly Message[] => {
+  const reader = new Reader()
+  readEach(wire, (message) => reader.read(anObject(message)))
+  return reader.end()
+}
+
+/**
+ * A message of the wire is a message, but that answers to approval requests, which stand in tool messages, are kept at
+ * the end of the assistant's message: so its results follow it directly, as they do for every provider.
+ */
+class Reader {
+  readonly #messages: Message[] = []
+  /** Where the assistant's message is that tool messages follow now. */
+  #spoken = -1
+  #aside: Part[] = []
+
+  read(wire: JsonObject): void {
+    const role = roles.get(wire['role'])
+    if (role === undefined) throw new Unexpected(['role'], `one of ${[...roles.keys()].join(', ')}`, wire['role'])
+    const content = readIn(wire, 'content', readContent)
+    if (
+      role === 'tool' &&
+      this.#spoken >= 0 &&
+      content.every((part) => isProvider(part) || part.type === 'tool_result')
+    ) {
+      for (const part of setAside(wire, content, this.#messages.length - this.#spoken - 1)) this.#aside.push(part)
+      const results = content.filter((part) => !isProvider(part))
+      if (results.length > 0 || content.length === 0) this.#messages.push(messageOf(role, wire, results))
+      return
+    }
+    if (role !== 'tool') this.end()
+    if (role === 'assistant') this.#spoken = this.#messages.length
+    this.#messages.push(messageOf(role, wire, content))
+  }
+
+  end(): readonly Message[] {
+    const spoken = this.#messages[this.#spoken]
+    if (spoken !== undefined && this.#aside.length > 0)
+      this.#messages[this.#spoken] = freeze({ ...spoken, content: freeze([...spoken.content, ...this.#aside]) })
+    this.#spoken = -1
+    this.#aside = []
+    return this.#messages
+  }
+}
+
+const messageOf = (role: Role, wire: JsonObject, content: readonly Part[]): Message =>
+  freeze({
+    role,
+    content: freeze(content),
+    ...keep(format, wire, { role }, wordFor(role, content, typeof wire['content'] === 'string'), ['content']),
+  })
+
+/** How the content stood, where it would be written otherwise: in one array, or as text. */
+const wordFor = (role: Role, content: readonly Part[], isText: boolean): 'parts' | 'text' | undefined => {
+  if (isText) return role === 'tool' ? 'text' : undefined
+  const [only] = content
+  const isPlainText = content.length === 1 && only?.type === 'text' && only.meta === undefined
+  return role === 'system' || isPlainText || !content.every(({ type }) => usual[role].includes(type))
+    ? 'parts'
+    : undefined
+}
+
+/** What a message of each role holds, and is written back as one. */
+const usual: { readonly [role in Role]: readonly Part['type'][] } = {
+  system: [],
+  developer: [],
+  user: ['text', 'image', 'file', 'provider'],
+  assistant: ['text', 'image', 'file', 'provider', 'reasoning', 'tool_call'],
+  tool: ['tool_result'],
+}
+
+const readContent = (wire: Json | undefined): readonly Part[] => {
+  if (typeof wire === 'string') return [freeze({ type: 'text', text: wire })]
+  if (!Array.isArray(wire)) throw new Unexpected([], 'a string or an array of parts', wire)
+  return readEach(wire as readonly Json[], (part) => readPart(anObject(part)))
+}
+
+const readPart = (wire: JsonObject): Part => {
+  switch (wire['type']) {
+    case 'text': {
+      const text = readIn(wire, 'text', aString)
+      return freeze({ type: 'text', text, ...keep(format, wire, { type: 'text', text }) } satisfies TextPart)
+    }
+    case 'image':
+    case 'file':
+      return readFile(wire) ?? raw(wire)
+    case 'reasoning':
+      return readReasoning(format, wire, 'providerOptions', {})
+    case 'tool-call':
+      return readCall(wire)
+    case 'tool-result':
+      return readResult(wire)
+    default:
+      return raw(wire)
+  }
+}
+
+/** What has no word in the message model: approvals, custom parts, files of reasoning, whatever comes later. */
+const raw = (wire: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw: wire })
+
+/** A picture is an image part, whether it stood as `image` or, as `ai` prefers, as a file. */
+const readFile = (wire: JsonObject): ImagePart | FilePart | undefined => {
+  const asImage = wire['type'] === 'image'
+  const mediaType = typeof wire['mediaType'] === 'string' ? wire['mediaType'] : undefined
+  const field = asImage ? 'image' : 'data'
+  const read =
+    asImage && isObject(wire['image']) ? undefined : readData(wire[field], mediaType ?? (asImage ? 'image' : undefined))
+  if (read === undefined) return undefined
+  const { source, written, spelling } = read
+  const name = typeof wire['filename'] === 'string' ? wire['filename'] : undefined
+  const part: ImagePart | FilePart =
+    asImage || isPicture(source.mediaType ?? mediaType)
+      ? { type: 'image', source }
+      : { type: 'file', source, ...(name !== undefined && { name }) }
+  const usually = {
+    type: wire['type'] as string,
+    [field]: written,
+    mediaType: mediaTypeOf(part, source),
+    ...(part.type === 'file' && name !== undefined && { filename: name }),
+  }
+  return freeze({ ...part, ...keep(format, wire, usually, asImage ? `image ${spelling ?? ''}`.trim() : spelling) })
+}
+
+const readCall = (wire: JsonObject): ToolCallPart => {
+  const id = readIn(wire, 'toolCallId', aString)
+  const name = readIn(wire, 'toolName', aString)
+  return freeze({
+    type: 'tool_call',
+    id,
+    name,
+    arguments: argumentsOf(wire['input']),
+    ...keep(format, wire, { type: 'tool-call', toolCallId: id, toolName: name, input: inputAgain(wire['input']) }),
+  })
+}
+
+const readResult = (wire: JsonObject): ToolResultPart => {
+  const callId = readIn(wire, 'toolCallId', aString)
+  const name = readIn(wire, 'toolName', aString)
+  const { content, isError, written, as } = readIn(wire, 'output', readOutput)
+  return freeze({
+    type: 'tool_result',
+    callId,
+    content,
+    name,
+    ...(isError && { isError }),
+    ...keep(format, wire, { type: 'tool-result', toolCallId: callId, toolName: name, output: written }, as),
+  })
+}
+
+const { freeze } = Object

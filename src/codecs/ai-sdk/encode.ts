@@ -1,0 +1,228 @@
+/** To the wire of AI SDK model messages: results in tool messages, instructions as one text, pictures as files. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Path } from '../../json/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import type { CodecFault } from '../fault.ts'
+import type { EncodeOptions, Encoded } from '../codec.ts'
+import { encodeMessages, type Writing } from '../losses.ts'
+import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart, Settled } from '../../message/index.ts'
+import { keptBy, restore, thaw, type Kept } from '../residual.ts'
+import { Aside } from './aside.ts'
+import { format, translate, uiFormat, type Fresh, type Names } from './format.ts'
+import { inputOf } from './input.ts'
+import { mediaTypeOf, writeData } from './media.ts'
+import { asModelPart, isShared } from './shared.ts'
+import { writeOutput } from './output.ts'
+import { writeReasoning } from './reasoning.ts'
+import type { AiModelMessage } from './wire.ts'
+
+export const encode = (
+  messages: Settled<Sequence<Message>>,
+  options: EncodeOptions = {},
+): Either<CodecFault, Encoded<AiModelMessage[]>> => {
+  const writer = new Writer()
+  // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+  const wire = writer.wire as unknown as AiModelMessage[]
+  const encoded = encodeMessages(
+    format,
+    messages,
+    options,
+    wire,
+    (message, writing) => writer.write(message, writing),
+    understood,
+  )
+  writer.endRun()
+  return encoded
+}
+
+/** What UI messages keep under other names. */
+const contentNames: Names = { providerMetadata: 'providerOptions', filename: 'filename' }
+const callNames: Names = { callProviderMetadata: 'providerOptions', providerExecuted: 'providerExecuted' }
+const resultNames: Names = { resultProviderMetadata: 'providerOptions' }
+const understood = { [uiFormat]: Object.keys({ ...contentNames, ...callNames, ...resultNames }) }
+
+class Writer {
+  readonly wire: Fresh[] = []
+  /** The names of the calls by id: `ai` wants them on the results too. */
+  readonly #called = new Map<string, string>()
+  /** Those that nothing has answered yet. */
+  readonly #open = new Set<string>()
+  /** The calls that their provider answers, where they stand. */
+  readonly #byProvider = new Set<string>()
+  #aside = new Aside()
+  /** How many tool messages have followed what was last said. */
+  #tools = 0
+
+  write(message: Message, writing: Writing): void {
+    if (message.id !== undefined) writing.lose(['id'], 'model messages of ai have no id')
+    if (message.name !== undefined) writing.lose(['name'], 'ai does not say who of several spoke')
+    if (message.role !== 'tool') this.endRun()
+    const kept = keptBy(format, message)
+    if (kept?.as === 'parts' || kept?.as === 'text') this.#writeAsRead(message, kept, writing)
+    else if (message.content.some(({ type }) => type === 'tool_call'))
+      this.#writeTurns(message, 'assistant', kept, writing)
+    else if (message.role === 'system' || message.role === 'developer') this.#writeInstructions(message, kept, writing)
+    else this.#writeTurns(message, message.role === 'assistant' ? 'assistant' : 'user', kept, writing)
+  }
+
+  /** Write what was set aside and has no place among results. */
+  endRun(): void {
+    for (const tool of this.#aside.rest()) this.wire.push(tool)
+    this.#aside = new Aside()
+    this.#tools = 0
+  }
+
+  /** All of a message in one, as it stood. */
+  #writeAsRead({ role, content }: Message, kept: Kept, writing: Writing): void {
+    const parts: Fresh[] = []
+    for (const [index, part] of content.entries()) {
+      const written = this.#aside.take(part) ? undefined : this.#writePart(part, 'any', writing, ['content', index])
+      if (written !== undefined) parts.push(written)
+    }
+    const [only] = parts
+    this.#put({ role, content: kept.as === 'text' && only !== undefined ? only['text'] : parts }, kept)
+  }
+
+  #put(written: Fresh, kept: Kept | undefined): void {
+    if (written['role'] === 'tool') {
+      for (const tool of this.#aside.before(this.#tools)) this.wire.push(tool)
+      if (Array.isArray(written['content'])) written['content'] = this.#aside.among(this.#tools, written['content'])
+      this.#tools += 1
+    }
+    this.wire.push(restore(written, kept))
+  }
+
+  #writeInstructions(message: Message, kept: Kept | undefined, writing: Writing): void {
+    const written: Fresh = { role: 'system', content: '' }
+    const texts: string[] = []
+    const results: Fresh[] = []
+    for (const [index, part] of message.content.entries()) {
+      if (part.type === 'text') {
+        texts.push(part.text)
+        translate(written, part, uiFormat, contentNames)
+      } else if (part.type === 'tool_result')
+        results.push(this.#writeResult(part, undefined, writing, ['content', index]))
+      else writing.lose(['content', index], 'instructions of ai are text')
+    }
+    if (results.length > 0) this.#put({ role: 'tool', content: results }, undefined)
+    if (texts.length === 0 && message.content.length > 0) return
+    if (message.role === 'developer') writing.lose(['role'], 'ai has no developer: said as system')
+    if (texts.length > 1) writing.lose(['content'], 'instructions of ai are one text: these are said as one')
+    written['content'] = texts.join('\n')
+    this.#put(written, kept)
+  }
+
+  /** What is said, by whom it can be said, and results in tool messages between. */
+  #writeTurns(message: Message, speaker: 'user' | 'assistant', kept: Kept | undefined, writing: Writing): void {
+    let rest = kept
+    const put = (role: string, content: unknown): void => {
+      this.#put({ role, content }, role === message.role ? rest : undefined)
+      if (role === message.role) rest = undefined
+    }
+    const said: Fresh[] = []
+    const results: Fresh[] = []
+    const flush = (): void => {
+      if (said.length > 0) put(speaker, asContent(said.splice(0)))
+      if (results.length > 0) put('tool', results.splice(0))
+    }
+    let spoken = message.role === speaker
+    let empty = true
+    for (const [index, part] of message.content.entries()) {
+      if (message.role === 'assistant' && this.#aside.take(part)) continue
+      empty = false
+      const written = this.#writePart(part, speaker, writing, ['content', index])
+      if (written === undefined) continue
+      const apart = part.type === 'tool_result' && !(speaker === 'assistant' && this.#byProvider.has(part.callId))
+      if (!apart && !spoken)
+        writing.lose(
+          ['role'],
+          `a ${message.role} message with ${speaker === 'user' ? 'more than results' : 'calls'}: said as ${speaker}`,
+        )
+      spoken ||= !apart
+      // What is said after results comes after them; but not while one is still to come, which would stand apart from its call.
+      if (!apart && results.length > 0 && this.#open.size === (part.type === 'tool_call' ? 1 : 0)) flush()
+      ;(apart ? results : said).push(written)
+    }
+    flush()
+    if (empty) put(message.role, [])
+  }
+
+  #writePart(part: Part, role: Message['role'] | 'any', writing: Writing, path: Path): Fresh | undefined {
+    const kept = keptBy(format, part)
+    switch (part.type) {
+      case 'text':
+        return content({ type: 'text', text: part.text }, part, kept)
+      case 'refusal':
+        if (role !== 'assistant') return void writing.lose(path, 'only the assistant refuses')
+        writing.lose(path, 'ai has no refusal: said as text')
+        return { type: 'text', text: part.text }
+      case 'reasoning':
+        if (role !== 'assistant' && role !== 'any') return void writing.lose(path, 'only the assistant reasons')
+        return content(writeReasoning(format, part, 'providerOptions', writing, path), part, kept)
+      case 'image':
+      case 'file':
+        return writeFile(part, kept, writing, path)
+      case 'tool_call':
+        return this.#writeCall(part, kept, writing, path)
+      case 'tool_result':
+        return this.#writeResult(part, kept, writing, path)
+      case 'provider':
+        if (part.provider === format) return thaw(part.raw) as Fresh
+        if (part.provider === uiFormat && role === 'assistant' && isShared(part.raw)) return asModelPart(part.raw)
+        return void writing.lose(path, `is what only ${part.provider} says`)
+    }
+  }
+
+  #writeCall(part: ToolCallPart, kept: Kept | undefined, writing: Writing, path: Path): Fresh {
+    this.#called.set(part.id, part.name)
+    this.#open.add(part.id)
+    const { input, losses } = inputOf(part.arguments)
+    for (const loss of losses) writing.lose([...path, 'arguments'], loss)
+    const written = restore(
+      translate({ type: 'tool-call', toolCallId: part.id, toolName: part.name, input }, part, uiFormat, callNames),
+      kept,
+    )
+    if (written['providerExecuted'] === true) this.#byProvider.add(part.id)
+    return written
+  }
+
+  #writeResult(part: ToolResultPart, kept: Kept | undefined, writing: Writing, path: Path): Fresh {
+    this.#open.delete(part.callId)
+    const toolName = part.name ?? this.#called.get(part.callId) ?? ''
+    const written = { type: 'tool-result', toolCallId: part.callId, toolName, output: writeOutput(part, writing, path) }
+    return restore(translate(written, part, uiFormat, resultNames), kept)
+  }
+}
+
+/** One plain text as a string. */
+const asContent = (parts: Fresh[]): unknown => {
+  const [only] = parts
+  return parts.length === 1 && only?.['type'] === 'text' && Object.keys(only).length === 2 ? only['text'] : parts
+}
+
+const content = (written: Fresh, part: Part, kept: Kept | undefined): Fresh =>
+  restore(translate(written, part, uiFormat, contentNames), kept)
+
+const writeFile = (
+  part: ImagePart | FilePart,
+  kept: Kept | undefined,
+  writing: Writing,
+  path: Path,
+): Fresh | undefined => {
+  const source = writing.resolve(part.source, [...path, 'source'])
+  const [first, second] = kept?.as?.split(' ') ?? []
+  const asImage = first === 'image'
+  const data = writeData(source, asImage ? second : first)
+  if (data === undefined) return void writing.lose([...path, 'source'], 'ai takes whole URLs only')
+  const name = part.type === 'file' && part.name !== undefined && { filename: part.name }
+  return content(
+    {
+      type: asImage ? 'image' : 'file',
+      [asImage ? 'image' : 'data']: data,
+      mediaType: mediaTypeOf(part, source),
+      ...name,
+    },
+    part,
+    kept,
+  )
+}

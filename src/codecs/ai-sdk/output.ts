@@ -1,0 +1,157 @@
+/** What tools answered: `ai` has a kind for each of text, JSON, parts, errors, and calls that a person denied. */
+import {
+  anObject,
+  aString,
+  isObject,
+  readEach,
+  readIn,
+  type Json,
+  type JsonObject,
+  type Path,
+} from '../../json/index.ts'
+import type { Writing } from '../losses.ts'
+import type { FilePart, ImagePart, ProviderPart, ResultPart, TextPart, ToolResultPart } from '../../message/index.ts'
+import { keep, keptBy, restore, thaw } from '../residual.ts'
+import { urlOf } from '../source.ts'
+import { format, uiFormat, type Fresh } from './format.ts'
+import { parsed } from './input.ts'
+import {
+  bytesSource,
+  isPicture,
+  mediaTypeOf,
+  readData,
+  urlSource,
+  writeTagged,
+  type ReadData,
+  type Resolved,
+} from './media.ts'
+
+/** What the model is told where a person denied a call and gave no reason. */
+export const denied = 'Tool call execution denied.'
+
+export interface ReadOutput {
+  readonly content: readonly ResultPart[]
+  readonly isError?: true
+  /** What of the output is said again. */
+  readonly written: Json
+  /** Its kind, where the content does not tell. */
+  readonly as?: 'json' | 'denied' | 'content' | 'raw'
+}
+
+export const readOutput = (output: Json | undefined): ReadOutput => {
+  if (output === undefined) return { content: freeze([]), written: { type: 'text', value: '' } }
+  const { type, value, reason } = isObject(output) ? output : ({} as JsonObject)
+  const error = type === 'error-text' || type === 'error-json' ? ({ isError: true } as const) : undefined
+  if ((type === 'text' || type === 'error-text') && typeof value === 'string')
+    return { content: texts(value), ...error, written: { type, value } }
+  if ((type === 'json' || type === 'error-json') && value !== undefined)
+    return { content: texts(JSON.stringify(value)), ...error, written: { type, value }, as: 'json' }
+  if (type === 'execution-denied') {
+    const said = typeof reason === 'string' ? reason : denied
+    return { content: texts(said), isError: true, written: { type, reason: said }, as: 'denied' }
+  }
+  if (type === 'content' && Array.isArray(value)) {
+    const items = value as readonly Json[]
+    const content = readIn(output as JsonObject, 'value', () => readEach(items, (item) => readItem(anObject(item))))
+    return { content: freeze(content), written: { type, value: items }, as: 'content' }
+  }
+  return {
+    content: freeze([freeze({ type: 'provider', provider: format, raw: output } satisfies ProviderPart)]),
+    written: output,
+    as: 'raw',
+  }
+}
+
+export const texts = (text: string): readonly TextPart[] => freeze([freeze({ type: 'text', text } satisfies TextPart)])
+
+const readItem = (wire: JsonObject): ResultPart => {
+  if (wire['type'] === 'text') {
+    const text = readIn(wire, 'text', aString)
+    return freeze({ type: 'text', text, ...keep(format, wire, { type: 'text', text }) } satisfies TextPart)
+  }
+  const type = wire['type'] as string
+  const mediaType = typeof wire['mediaType'] === 'string' ? wire['mediaType'] : undefined
+  const read = readItemData(type, wire, mediaType)
+  if (read === undefined) return freeze({ type: 'provider', provider: format, raw: wire } satisfies ProviderPart)
+  const { source } = read
+  const name = typeof wire['filename'] === 'string' ? wire['filename'] : undefined
+  const part: ImagePart | FilePart =
+    type.startsWith('image') || isPicture(source.mediaType ?? mediaType)
+      ? { type: 'image', source }
+      : { type: 'file', source, ...(name !== undefined && { name }) }
+  const written = {
+    type,
+    ...(read.written as JsonObject),
+    mediaType: mediaTypeOf(part, source),
+    ...(part.type === 'file' && name !== undefined && { filename: name }),
+  }
+  return freeze({ ...part, ...keep(format, wire, written, type === 'file' ? read.spelling : type) })
+}
+
+/** The data of an item, `written` under its field. Beside `file` there are the kinds that came before it. */
+const readItemData = (type: string, { data, url }: JsonObject, mediaType: string | undefined): ReadData | undefined => {
+  if (type === 'file' && isObject(data)) {
+    const read = readData(data, mediaType)
+    return read && { ...read, written: { data: read.written } }
+  }
+  if ((type === 'file-data' || type === 'image-data') && typeof data === 'string')
+    return { source: bytesSource(data, mediaType), written: { data } }
+  if ((type === 'file-url' || type === 'image-url') && typeof url === 'string')
+    return { source: urlSource(url, mediaType), written: { url } }
+  return undefined
+}
+
+/** An output of the kind that it was; of the kind that says it, where it is another's or was shortened since. */
+export const writeOutput = (part: ToolResultPart, writing: Writing, path: Path): Fresh => {
+  const as = keptBy(format, part)?.as
+  const isError = part.isError === true
+  const only = part.content.length === 1 ? part.content[0] : undefined
+  if (as === 'raw' && only?.type === 'provider' && only.provider === format) return thaw(only.raw) as Fresh
+  if (as === 'denied' && only?.type === 'text' && isError) return { type: 'execution-denied', reason: only.text }
+  const json = only?.type === 'text' && isJson(part) ? parsed(only.text) : undefined
+  if (json !== undefined) return { type: isError ? 'error-json' : 'json', value: json.value }
+  const items: Fresh[] = []
+  for (const [index, answer] of part.content.entries()) {
+    const item = writeItem(answer, writing, [...path, 'content', index])
+    if (item !== undefined) items.push(item)
+  }
+  if (as !== 'content' && items.every(({ type }) => type === 'text') && (isError || items.length <= 1)) {
+    if (items.length > 1) writing.lose([...path, 'content'], 'an error of ai is one text: its texts are said as one')
+    return { type: isError ? 'error-text' : 'text', value: items.map(({ text }) => text).join('\n') }
+  }
+  if (isError) writing.lose([...path, 'isError'], 'ai has no mark for parts that are an error; the text tells')
+  return { type: 'content', value: items }
+}
+
+/** Whether the text of a result was JSON, in either format of `ai`. */
+export const isJson = (part: ToolResultPart): boolean =>
+  [format, uiFormat].some((name) => keptBy(name, part)?.as === 'json')
+
+const writeItem = (part: ResultPart, writing: Writing, path: Path): Fresh | undefined => {
+  const kept = keptBy(format, part)
+  if (part.type === 'text') return restore<Fresh>({ type: 'text', text: part.text }, kept)
+  if (part.type === 'provider') {
+    if (part.provider === format) return thaw(part.raw) as Fresh
+    return void writing.lose(path, `is what only ${part.provider} says`)
+  }
+  const source = writing.resolve(part.source, [...path, 'source'])
+  const data = writeItemData(source, kept?.as)
+  if (data === undefined) return void writing.lose([...path, 'source'], 'ai takes whole URLs only')
+  return restore<Fresh>(
+    {
+      ...data,
+      mediaType: mediaTypeOf(part, source),
+      ...(part.type === 'file' && part.name !== undefined && { filename: part.name }),
+    },
+    kept,
+  )
+}
+
+const writeItemData = (source: Resolved, as: string | undefined): Fresh | undefined => {
+  if (as === 'file-url' || as === 'image-url') return { type: as, url: urlOf(source) }
+  if ((as === 'file-data' || as === 'image-data') && source.type === 'base64') return { type: as, data: source.data }
+  const data = writeTagged(source, as)
+  return data && { type: 'file', data }
+}
+
+const { freeze } = Object

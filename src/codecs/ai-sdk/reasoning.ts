@@ -1,0 +1,74 @@
+/**
+ * Reasoning: `ai` says its text, and what its provider wants back in that provider's own options.
+ *
+ * Source  `@ai-sdk/anthropic` (`signature`, `redactedData`) and `@ai-sdk/openai` (`itemId`, `reasoningEncryptedContent`
+ *         of the Responses API, whose text is the summary), as read and written by their prompt converters, 2026-11
+ */
+import { aString, isObject, readIn, type Json, type JsonObject, type Path } from '../../json/index.ts'
+import type { Writing } from '../losses.ts'
+import type { ReasoningPart } from '../../message/index.ts'
+import { keep, keptBy } from '../residual.ts'
+
+/** The name under which a kind of message has provider options: UI messages call them metadata. */
+export type OptionsKey = 'providerOptions' | 'providerMetadata'
+
+/** @param usual what is written beside text and options */
+export const readReasoning = (format: string, wire: JsonObject, key: OptionsKey, usual: JsonObject): ReasoningPart => {
+  const text = readIn(wire, 'text', aString)
+  const signature = option(wire[key], 'anthropic', 'signature')
+  const redacted = option(wire[key], 'anthropic', 'redactedData')
+  const encrypted = option(wire[key], 'openai', 'reasoningEncryptedContent') ?? redacted
+  const isSummary = encrypted !== redacted || option(wire[key], 'openai', 'itemId') !== undefined
+  const part: ReasoningPart = {
+    type: 'reasoning',
+    text: isSummary ? '' : text,
+    ...(isSummary && { summary: freeze(text === '' ? [] : [text]) }),
+    ...(signature !== undefined && { signature }),
+    ...(encrypted !== undefined && { encrypted }),
+  }
+  const as = redacted !== undefined && redacted === encrypted && text !== '' ? 'redacted' : undefined
+  const options = optionsOf(part, as)
+  return freeze({
+    ...part,
+    ...keep(format, wire, { type: 'reasoning', text, ...usual, ...(options && { [key]: options }) }, as),
+  })
+}
+
+/** Text and options as `ai` has them, without what the format kept. */
+export const writeReasoning = (
+  format: string,
+  part: ReasoningPart,
+  key: OptionsKey,
+  { lose }: Writing,
+  path: Path,
+): { [field: string]: unknown } => {
+  const { text, summary = [] } = part
+  if (text !== '' && summary.length > 0)
+    lose([...path, 'summary'], 'reasoning of ai has one text: the text is said, its summary is not')
+  if (text === '' && summary.length > 1)
+    lose([...path, 'summary'], 'reasoning of ai has one text: the summary is said as one')
+  const options = optionsOf(part, keptBy(format, part)?.as)
+  return { type: 'reasoning', text: text === '' ? summary.join('\n\n') : text, ...(options && { [key]: options }) }
+}
+
+/** Reasoning that is sealed whole is Anthropic's, but for what OpenAI's own codec read; the other seals are OpenAI's. */
+const optionsOf = (part: ReasoningPart, as: string | undefined): JsonObject | undefined => {
+  const { text, summary, signature, encrypted } = part
+  if (signature === undefined && encrypted === undefined) return undefined
+  const sealedWhole = text === '' && summary === undefined && keptBy('openai-responses', part) === undefined
+  const isRedacted = encrypted !== undefined && (as === 'redacted' || sealedWhole)
+  return {
+    ...((signature !== undefined || isRedacted) && {
+      anthropic: { ...(signature !== undefined && { signature }), ...(isRedacted && { redactedData: encrypted }) },
+    }),
+    ...(encrypted !== undefined && !isRedacted && { openai: { reasoningEncryptedContent: encrypted } }),
+  }
+}
+
+const option = (options: Json | undefined, provider: string, name: string): string | undefined => {
+  const own = isObject(options) && Object.hasOwn(options, provider) ? options[provider] : undefined
+  const value = isObject(own) ? own[name] : undefined
+  return typeof value === 'string' ? value : undefined
+}
+
+const { freeze } = Object

@@ -1,0 +1,190 @@
+/**
+ * From the wire of AI SDK UI messages. A message of the assistant holds all steps of a turn, and a tool part its call
+ * and its result: each step becomes what the assistant says and, after it, its results.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  aList,
+  anObject,
+  aString,
+  isObject,
+  readEach,
+  readIn,
+  Unexpected,
+  type Json,
+  type JsonObject,
+} from '../../json/index.ts'
+import type { CodecFault } from '../fault.ts'
+import type { Decoded } from '../codec.ts'
+import type {
+  FilePart,
+  ImagePart,
+  Message,
+  Part,
+  ProviderPart,
+  Role,
+  TextPart,
+  ToolResultPart,
+} from '../../message/index.ts'
+import { keep } from '../residual.ts'
+import { uiFormat as format } from './format.ts'
+import { decodeLive } from './live.ts'
+import { isPicture, mediaTypeOf, urlSource } from './media.ts'
+import { readReasoning } from './reasoning.ts'
+import { isToolPart, readTool } from './ui-tool.ts'
+
+/** Decode UI messages: an array. */
+export const decodeUi = (wire: unknown): Either<CodecFault, Decoded> =>
+  decodeLive(format, wire, (value) => {
+    const messages: Message[] = []
+    let before: unknown
+    readEach(aList(value), (item) => {
+      const message = anObject(item)
+      for (const each of readMessage(message, before === 'assistant')) messages.push(each)
+      before = message['role']
+    })
+    return messages
+  })
+
+/** @param follows whether it follows a message of the assistant, of which it is to be told apart */
+const readMessage = (wire: JsonObject, follows: boolean): readonly Message[] => {
+  const role = wire['role']
+  if (role !== 'system' && role !== 'user' && role !== 'assistant')
+    throw new Unexpected(['role'], 'one of system, user, assistant', role)
+  const parts = readIn(wire, 'parts', aList)
+  const id = typeof wire['id'] === 'string' ? { id: wire['id'] } : undefined
+  const kept = (as: string | undefined): Pick<Message, 'meta'> =>
+    keep(format, wire, { id: id?.id ?? '', role }, as, ['parts'])
+  if (role === 'assistant') {
+    const turn = new Turn()
+    readIn(wire, 'parts', () => readEach(parts, (part) => turn.read(anObject(part))))
+    return turn.end((as) => ({ ...id, ...kept([...(follows ? ['message'] : []), ...as].join(' ') || undefined) }))
+  }
+  const content = readIn(wire, 'parts', () => readEach(parts, (part) => readSaid(anObject(part), role)))
+  return [freeze({ role, content: freeze(content), ...id, ...kept(content.length === 0 ? 'empty' : undefined) })]
+}
+
+/** A message in the making. Its words say how it stood, where it would be written otherwise. */
+interface Draft {
+  readonly role: Role
+  readonly content: Part[]
+  readonly words: string[]
+  readonly rest?: Pick<Message, 'id' | 'meta'>
+}
+
+/** The steps of one message. Each begins with `step-start`, but for those that are told to have none. */
+class Turn {
+  readonly #drafts: Draft[] = []
+  #step: Draft | undefined
+  #results: ToolResultPart[] = []
+
+  read(wire: JsonObject): void {
+    if (wire['type'] === 'step-start' && Object.keys(wire).length === 1) return this.#startStep(wire)
+    const steering = readSteering(wire)
+    if (steering !== undefined) {
+      if (this.#step === undefined && this.#drafts.length === 0) this.#open(['no-step'])
+      this.#close()
+      this.#drafts.push(steering)
+      return
+    }
+    const step = this.#step ?? this.#open(['no-step'])
+    const tool = isToolPart(wire) ? readTool(wire) : undefined
+    if (tool === undefined) step.content.push(readSaid(wire, 'assistant'))
+    else {
+      step.content.push(tool.call)
+      if (tool.result === undefined) return
+      // What its provider answered stands where it was called; what the application answered comes next.
+      if (wire['providerExecuted'] === true) step.content.push(tool.result)
+      else this.#results.push(tool.result)
+    }
+  }
+
+  /** All messages of the turn. The first has the id of the whole, and what was kept of it. */
+  end(ofWhole: (words: readonly string[]) => Pick<Message, 'id' | 'meta'>): readonly Message[] {
+    const last = this.#drafts.findLast(({ role }) => role !== 'tool')
+    // A step that was begun and not gone on with is no message of its own.
+    if (this.#step?.content.length === 0 && this.#step.words.length === 0 && last?.role === 'assistant')
+      last.content.push(raw({ type: 'step-start' }))
+    else if (this.#step !== undefined || this.#drafts.length === 0) {
+      if (this.#step === undefined) this.#open(['no-step'])
+      this.#close()
+    }
+    return this.#drafts.map(({ role, content, words, rest }, index) =>
+      freeze({
+        role,
+        content: freeze(content),
+        ...(index === 0
+          ? ofWhole(words)
+          : (rest ?? (words.length > 0 && { meta: freeze({ [format]: freeze({ as: words.join(' ') }) }) }))),
+      }),
+    )
+  }
+
+  #startStep(wire: JsonObject): void {
+    if (this.#step?.content.length === 0) this.#step.content.push(raw(wire))
+    else {
+      this.#close()
+      this.#open([])
+    }
+  }
+
+  #open(words: string[]): Draft {
+    this.#step = { role: 'assistant', content: [], words }
+    return this.#step
+  }
+
+  #close(): void {
+    if (this.#step !== undefined) this.#drafts.push(this.#step)
+    if (this.#results.length > 0) this.#drafts.push({ role: 'tool', content: this.#results, words: [] })
+    this.#step = undefined
+    this.#results = []
+  }
+}
+
+/** What somebody said to the assistant between two of its steps. */
+const readSteering = (wire: JsonObject): Draft | undefined => {
+  const { type, id, parts } = wire
+  if (type !== 'steering-message' || typeof id !== 'string' || !Array.isArray(parts) || !parts.every(isObject))
+    return undefined
+  const content = readIn(wire, 'parts', () =>
+    readEach(parts as readonly Json[], (part) => readSaid(anObject(part), 'user')),
+  )
+  return { role: 'user', content, words: [], rest: { id, ...keep(format, wire, { type, id }, 'steering', ['parts']) } }
+}
+
+const readSaid = (wire: JsonObject, role: Role): Part => {
+  const state = role === 'assistant' ? { state: 'done' } : undefined
+  switch (wire['type']) {
+    case 'text': {
+      const text = readIn(wire, 'text', aString)
+      return freeze({ type: 'text', text, ...keep(format, wire, { type: 'text', text, ...state }) } satisfies TextPart)
+    }
+    case 'reasoning':
+      return role === 'assistant' ? readReasoning(format, wire, 'providerMetadata', { state: 'done' }) : raw(wire)
+    case 'file':
+      return typeof wire['url'] === 'string' && role !== 'system' ? readFile(wire, wire['url']) : raw(wire)
+    default:
+      return raw(wire)
+  }
+}
+
+/** What has no word in the message model: sources, data of the application, files of reasoning, whatever comes later. */
+const raw = (wire: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw: freeze(wire) })
+
+const readFile = (wire: JsonObject, url: string): ImagePart | FilePart => {
+  const mediaType = typeof wire['mediaType'] === 'string' ? wire['mediaType'] : undefined
+  const source = urlSource(url, mediaType)
+  const name = typeof wire['filename'] === 'string' ? wire['filename'] : undefined
+  const part: ImagePart | FilePart = isPicture(source.mediaType ?? mediaType)
+    ? { type: 'image', source }
+    : { type: 'file', source, ...(name !== undefined && { name }) }
+  const written = {
+    type: 'file',
+    url,
+    mediaType: mediaTypeOf(part, source),
+    ...(part.type === 'file' && name !== undefined && { filename: name }),
+  }
+  return freeze({ ...part, ...keep(format, wire, written) })
+}
+
+const { freeze } = Object

@@ -1,0 +1,188 @@
+/** To the wire of AI SDK UI messages: all that the assistant and its tools say in a row is one message, step by step. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Path } from '../../json/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import type { CodecFault } from '../fault.ts'
+import type { EncodeOptions, Encoded } from '../codec.ts'
+import { encodeMessages, type Writing } from '../losses.ts'
+import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart, Settled } from '../../message/index.ts'
+import { keptBy, restore, thaw, type Kept } from '../residual.ts'
+import { urlOf } from '../source.ts'
+import { format as modelFormat, translate, uiFormat as format, type Fresh, type Names } from './format.ts'
+import { asUiPart, isShared } from './shared.ts'
+import { mediaTypeOf } from './media.ts'
+import { writeReasoning } from './reasoning.ts'
+import { ToolPart, understood } from './ui-tool.ts'
+import type { AiUiMessage } from './ui-wire.ts'
+
+export const encodeUi = (
+  messages: Settled<Sequence<Message>>,
+  options: EncodeOptions = {},
+): Either<CodecFault, Encoded<AiUiMessage[]>> => {
+  const writer = new Writer()
+  // The one cast: what is written below is made of the shapes of ui-wire.ts, and of what the format's own wire had beside them.
+  const wire = writer.wire as unknown as AiUiMessage[]
+  return encodeMessages(format, messages, options, wire, (message, writing) => writer.write(message, writing), {
+    [modelFormat]: [...understood, ...Object.keys(names)],
+  })
+}
+
+/** What model messages keep under other names. */
+const names: Names = { providerOptions: 'providerMetadata', filename: 'filename' }
+
+class Writer {
+  readonly wire: Fresh[] = []
+  /** The parts of the assistant's message that is being written. */
+  #turn: Fresh[] | undefined
+  /** Its calls that nothing has answered yet, by id. */
+  #open = new Map<string, readonly ToolPart[]>()
+
+  write(message: Message, writing: Writing): void {
+    if (message.name !== undefined) writing.lose(['name'], 'ai does not say who of several spoke')
+    if (message.role !== 'system' && keptBy(modelFormat, message)?.fields?.['providerOptions'] !== undefined)
+      writing.lose(['meta', modelFormat], 'options of a whole message: ai-sdk-ui has those of parts')
+    const kept = keptBy(format, message)
+    const calls = message.content.some(({ type }) => type === 'tool_call')
+    if (message.role === 'assistant' || calls) this.#writeStep(message, kept, writing)
+    else if (kept?.as === 'steering' && this.#turn !== undefined)
+      this.#turn.push(
+        restore<Fresh>(
+          { type: 'steering-message', id: message.id ?? '', parts: this.#writeParts(message.content, 'user', writing) },
+          kept,
+        ),
+      )
+    else this.#writeMessage(message, kept, writing)
+  }
+
+  #writeStep(message: Message, kept: Kept | undefined, writing: Writing): void {
+    if (message.role !== 'assistant') writing.lose(['role'], `a ${message.role} message with calls: said as assistant`)
+    const words = kept?.as?.split(' ') ?? []
+    if (words.includes('message') || kept?.fields !== undefined || kept?.absent !== undefined) this.#turn = undefined
+    if (this.#turn !== undefined && message.id !== undefined)
+      writing.lose(['id'], 'belongs to a turn, which in ai-sdk-ui is one message with the id of its first')
+    let begun = words.includes('no-step')
+    const begin = (): Fresh[] => {
+      this.#turn ??= this.#start('assistant', [], message, kept, writing)
+      if (!begun) this.#turn.push({ type: 'step-start' })
+      begun = true
+      return this.#turn
+    }
+    if (message.content.length === 0) begin()
+    for (const [index, part] of message.content.entries()) {
+      const path = ['content', index]
+      if (part.type === 'tool_call') begin().push(this.#call(part, writing, path))
+      else if (part.type === 'tool_result') begun = this.#answer(part, 'last', writing, path) && begun
+      else {
+        const written = this.#writePart(part, 'assistant', writing, path)
+        if (written !== undefined) begin().push(written)
+      }
+    }
+  }
+
+  #call(part: ToolCallPart, writing: Writing, path: Path): Fresh {
+    const tool = new ToolPart(part, writing, path)
+    this.#open.set(part.id, [...(this.#open.get(part.id) ?? []), tool])
+    return tool.written
+  }
+
+  /**
+   * Answer the call; where several have its id, one that is not known to wait. Says whether the step goes on: it ends when
+   * the application has answered all of its calls.
+   */
+  #answer(part: ToolResultPart, which: 'first' | 'last', writing: Writing, path: Path): boolean {
+    const open = this.#open.get(part.callId) ?? []
+    const done = ({ left }: ToolPart): boolean => left === undefined
+    const tool = (which === 'first' ? open.find(done) : open.findLast(done)) ?? open[0]
+    if (tool === undefined) {
+      writing.lose(path, 'answers no call of its turn')
+      return true
+    }
+    if (open.length === 1) this.#open.delete(part.callId)
+    else
+      this.#open.set(
+        part.callId,
+        open.filter((other) => other !== tool),
+      )
+    tool.answer(part, writing, path)
+    return tool.providerExecuted || this.#open.size > 0
+  }
+
+  /** A message of somebody else than the assistant: the results in it go to their calls. `ai` wants a part in the rest. */
+  #writeMessage(message: Message, kept: Kept | undefined, writing: Writing): void {
+    for (const [index, part] of message.content.entries())
+      if (part.type === 'tool_result') this.#answer(part, 'first', writing, ['content', index])
+    const role = message.role === 'user' || message.role === 'tool' ? 'user' : 'system'
+    const parts = this.#writeParts(message.content, role, writing)
+    if (parts.length === 0 && (message.content.length > 0 || message.role === 'tool')) {
+      if (message.id !== undefined) writing.lose(['id'], 'nothing is left of its message in ai-sdk-ui')
+      return
+    }
+    if (message.role === 'developer') writing.lose(['role'], 'ai has no developer: said as system')
+    if (message.role === 'tool') writing.lose(['role'], 'a tool message with more than results: said as user')
+    if (parts[0] !== undefined && role === 'system') translate(parts[0], message, modelFormat, names)
+    if (parts.length === 0 && kept?.as !== 'empty') parts.push({ type: 'text', text: '' })
+    this.#turn = undefined
+    this.#start(role, parts, message, kept, writing)
+  }
+
+  #start(
+    role: AiUiMessage['role'],
+    parts: Fresh[],
+    message: Message,
+    kept: Kept | undefined,
+    { position }: Writing,
+  ): Fresh[] {
+    this.wire.push(restore<Fresh>({ id: message.id ?? `msg-${position}`, role, parts }, kept))
+    this.#open = new Map()
+    return parts
+  }
+
+  #writeParts(content: readonly Part[], role: AiUiMessage['role'], writing: Writing): Fresh[] {
+    const parts: Fresh[] = []
+    for (const [index, part] of content.entries()) {
+      const written = part.type === 'tool_result' ? undefined : this.#writePart(part, role, writing, ['content', index])
+      if (written !== undefined) parts.push(written)
+    }
+    return parts
+  }
+
+  #writePart(
+    part: Exclude<Part, ToolResultPart>,
+    role: AiUiMessage['role'],
+    writing: Writing,
+    path: Path,
+  ): Fresh | undefined {
+    const kept = keptBy(format, part)
+    const state = role === 'assistant' ? { state: 'done' } : undefined
+    switch (part.type) {
+      case 'text':
+        return said({ type: 'text', text: part.text, ...state }, part, kept)
+      case 'refusal':
+        if (role !== 'assistant') return void writing.lose(path, 'only the assistant refuses')
+        writing.lose(path, 'ai has no refusal: said as text')
+        return { type: 'text', text: part.text, ...state }
+      case 'reasoning':
+        if (role !== 'assistant') return void writing.lose(path, 'only the assistant reasons')
+        return said({ ...writeReasoning(format, part, 'providerMetadata', writing, path), ...state }, part, kept)
+      case 'image':
+      case 'file':
+        if (role === 'system') return void writing.lose(path, 'instructions of ai are text')
+        return writeFile(part, kept, writing, path)
+      case 'provider':
+        if (part.provider === format) return thaw(part.raw) as Fresh
+        if (part.provider === modelFormat && role === 'assistant' && isShared(part.raw)) return asUiPart(part.raw)
+        return void writing.lose(path, `is what only ${part.provider} says`)
+      case 'tool_call':
+        return this.#call(part, writing, path)
+    }
+  }
+}
+
+const said = (written: Fresh, part: Part, kept: Kept | undefined): Fresh =>
+  restore(translate(written, part, modelFormat, names), kept)
+
+const writeFile = (part: ImagePart | FilePart, kept: Kept | undefined, writing: Writing, path: Path): Fresh => {
+  const source = writing.resolve(part.source, [...path, 'source'])
+  const name = part.type === 'file' && part.name !== undefined && { filename: part.name }
+  return said({ type: 'file', mediaType: mediaTypeOf(part, source), url: urlOf(source), ...name }, part, kept)
+}

@@ -1,0 +1,153 @@
+/** A tool part of a UI message: a call, its state, and what became of it. */
+import { aString, isObject, readIn, type JsonObject, type Path } from '../../json/index.ts'
+import type { Writing } from '../losses.ts'
+import type { ResultPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import { keep, keptBy, restore } from '../residual.ts'
+import { format as modelFormat, translate, uiFormat as format, type Fresh, type Names } from './format.ts'
+import { argumentsOf, inputAgain, inputOf, parsed } from './input.ts'
+import { denied, isJson, texts } from './output.ts'
+
+/** States of a call that nothing has answered. */
+const waiting = ['input-streaming', 'input-available', 'approval-requested', 'approval-responded']
+const states: ReadonlySet<unknown> = new Set([...waiting, 'output-available', 'output-error', 'output-denied'])
+
+export const isToolPart = ({ type, state, toolName }: JsonObject): boolean =>
+  typeof type === 'string' &&
+  (type.startsWith('tool-') || (type === 'dynamic-tool' && typeof toolName === 'string')) &&
+  states.has(state)
+
+/** Fields that belong to the answer. All others belong to the call. */
+const ofAnswer = ['output', 'errorText', 'resultProviderMetadata', 'preliminary', 'approval']
+
+export const readTool = (wire: JsonObject): { readonly call: ToolCallPart; readonly result?: ToolResultPart } => {
+  const type = wire['type'] as string
+  const state = wire['state'] as string
+  const id = readIn(wire, 'toolCallId', aString)
+  const dynamic = type === 'dynamic-tool'
+  const name = dynamic ? (wire['toolName'] as string) : type.slice('tool-'.length)
+  const { input, rawInput } = wire
+  const args = input === undefined && typeof rawInput === 'string' ? rawInput : argumentsOf(input)
+  const result = readAnswer(wire, state, id, name)
+  const written = {
+    type,
+    toolCallId: id,
+    ...(dynamic && { toolName: name }),
+    input: input === undefined ? {} : inputAgain(input),
+  }
+  const as = [...(dynamic ? [type] : []), ...(result === undefined ? [state] : [])].join(' ') || undefined
+  const call: ToolCallPart = freeze({
+    type: 'tool_call',
+    id,
+    name,
+    arguments: args,
+    ...keep(format, wire, written, as, result === undefined ? ['state'] : ['state', ...ofAnswer]),
+  })
+  return { call, ...(result && { result }) }
+}
+
+const readAnswer = (wire: JsonObject, state: string, callId: string, name: string): ToolResultPart | undefined => {
+  const { output, approval } = wire
+  const fields = Object.fromEntries(
+    ofAnswer.flatMap((field) => (wire[field] === undefined ? [] : [[field, wire[field]]])),
+  )
+  const made = (content: readonly ResultPart[], isError: boolean, written: JsonObject, as?: string): ToolResultPart =>
+    freeze({
+      type: 'tool_result',
+      callId,
+      name,
+      content,
+      ...(isError && { isError }),
+      ...keep(format, fields, written, as),
+    })
+  if (state === 'output-available') {
+    if (output === undefined) return made(freeze([]), false, { output: '' })
+    return typeof output === 'string'
+      ? made(texts(output), false, { output })
+      : made(texts(JSON.stringify(output)), false, { output }, 'json')
+  }
+  if (state === 'output-error') {
+    const errorText = readIn(wire, 'errorText', aString)
+    return made(texts(errorText), true, { errorText })
+  }
+  const { approved, reason } = isObject(approval) ? approval : ({} as JsonObject)
+  // A call that a person refused is answered, whether or not the model has been told.
+  if (state === 'output-denied' || (state === 'approval-responded' && approved === false))
+    return made(
+      texts(typeof reason === 'string' ? reason : denied),
+      true,
+      {},
+      state === 'output-denied' ? 'denied' : 'responded',
+    )
+  return undefined
+}
+
+const callNames: Names = { providerOptions: 'callProviderMetadata', providerExecuted: 'providerExecuted' }
+const resultNames: Names = { providerOptions: 'resultProviderMetadata' }
+export const understood: readonly string[] = [...Object.keys(callNames), ...Object.keys(resultNames)]
+
+/** A tool part in the making: written when it is called, completed when it is answered. */
+export class ToolPart {
+  readonly written: Fresh
+  /** The state that its call was left in, where it is known that nothing answered it. */
+  readonly left: string | undefined
+
+  constructor(part: ToolCallPart, { lose }: Writing, path: Path) {
+    const kept = keptBy(format, part)
+    const words = kept?.as?.split(' ') ?? []
+    const dynamic = words.includes('dynamic-tool')
+    this.left = waiting.find((state) => words.includes(state))
+    const { input, losses } = inputOf(part.arguments)
+    for (const loss of losses) lose([...path, 'arguments'], loss)
+    const written = {
+      type: dynamic ? 'dynamic-tool' : `tool-${part.name}`,
+      toolCallId: part.id,
+      ...(dynamic && { toolName: part.name }),
+      state: this.left ?? 'input-available',
+      input,
+    }
+    this.written = restore(translate(written, part, modelFormat, callNames), kept)
+  }
+
+  get providerExecuted(): boolean {
+    return this.written['providerExecuted'] === true
+  }
+
+  answer(part: ToolResultPart, writing: Writing, path: Path): void {
+    const kept = keptBy(format, part)
+    const { written } = this
+    // The call had been left waiting; now that there is a result, nothing waits any more.
+    if (this.left !== undefined) {
+      for (const field of ['rawInput', 'inputEncoding']) delete written[field]
+      const { approval } = written
+      if (approval !== undefined && !(isObject(approval) && approval['approved'] === true)) {
+        writing.lose(path, 'answers a call whose approval was never given: the approval is not said')
+        delete written['approval']
+      }
+    }
+    const text = textOf(part, writing, path)
+    const json = isJson(part) ? parsed(text) : undefined
+    if (part.isError === true && kept?.as === 'denied') written['state'] = 'output-denied'
+    else if (part.isError === true && kept?.as === 'responded') written['state'] = 'approval-responded'
+    else if (part.isError === true) Object.assign(written, { state: 'output-error', errorText: text })
+    else Object.assign(written, { state: 'output-available', output: json === undefined ? text : json.value })
+    restore(translate(written, part, modelFormat, resultNames), kept)
+  }
+}
+
+const textOf = ({ content }: ToolResultPart, { lose }: Writing, path: Path): string => {
+  const said: string[] = []
+  for (const [index, part] of content.entries()) {
+    if (part.type === 'text') said.push(part.text)
+    else
+      lose(
+        [...path, 'content', index],
+        part.type === 'provider'
+          ? `is what only ${part.provider} says`
+          : `a result of ai-sdk-ui is text or JSON: it holds no ${part.type}`,
+      )
+  }
+  if (said.length > 1) lose([...path, 'content'], 'a result of ai-sdk-ui is one text: its texts are said as one')
+  return said.join('\n')
+}
+
+const { freeze } = Object

@@ -1,0 +1,56 @@
+/**
+ * The wire of AI SDK UI messages: what `useChat` holds and applications store. Assignable to the SDK's `UIMessage[]`
+ * (a type test says so) without depending on it.
+ *
+ * Source  `ai` 7.0.173, `UIMessage`
+ */
+import type { ProviderOptions } from './wire.ts'
+
+/** A message as `useChat` holds it. */
+export interface AiUiMessage {
+  id: string
+  role: 'system' | 'user' | 'assistant'
+  metadata?: unknown
+  parts: AiUiPart[]
+}
+
+/** A part of a UI message. */
+export type AiUiPart = UiTextPart | UiReasoningPart | UiFilePart | UiToolPart | { type: 'step-start' }
+
+/** Text. */
+export interface UiTextPart {
+  type: 'text'
+  text: string
+  state?: 'streaming' | 'done'
+  providerMetadata?: ProviderOptions
+}
+
+/** Reasoning. */
+export interface UiReasoningPart {
+  type: 'reasoning'
+  text: string
+  state?: 'streaming' | 'done'
+  providerMetadata?: ProviderOptions
+}
+
+/** Pictures too. The URL may hold the bytes. */
+export interface UiFilePart {
+  type: 'file'
+  mediaType: string
+  filename?: string
+  url: string
+  providerMetadata?: ProviderOptions
+}
+
+/** A call, and its result once there is one. */
+export type UiToolPart = {
+  type: `tool-${string}`
+  toolCallId: string
+  input: unknown
+  providerExecuted?: boolean
+  callProviderMetadata?: ProviderOptions
+} & (
+  | { state: 'input-available' }
+  | { state: 'output-available'; output: unknown; resultProviderMetadata?: ProviderOptions }
+  | { state: 'output-error'; errorText: string; resultProviderMetadata?: ProviderOptions }
+)

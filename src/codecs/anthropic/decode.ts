@@ -1,0 +1,378 @@
+/** From the wire of Anthropic Messages: results become tool messages, everything else stays where it stood. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  base64OfText,
+  aList,
+  anObject,
+  aString,
+  fieldsBeside,
+  isObject,
+  readEach,
+  readIn,
+  Unexpected,
+  type Json,
+  type JsonObject,
+} from '../../json/index.ts'
+import { decodeWire, lossesBeside } from '../admit.ts'
+import type { CodecFault } from '../fault.ts'
+import type { Decoded, Loss } from '../codec.ts'
+import type {
+  FilePart,
+  ImagePart,
+  Message,
+  Meta,
+  Part,
+  ReasoningPart,
+  ResultPart,
+  Role,
+  Source,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+} from '../../message/index.ts'
+import { keep } from '../residual.ts'
+import { format, isTurnCall, marks } from './marks.ts'
+import { endsInSpace, fitsId, fitsName, isBlank, isFetched, isImageType, isSignature } from './rules.ts'
+
+/**
+ * Decode `{ system, messages }`, an array of messages, or the body of a response, as `decodeResponse` does. What else a
+ * request has is listed as lost.
+ */
+export const decode = (wire: unknown): Either<CodecFault, Decoded> =>
+  decodeWire(format, wire, readRequest, isArray(wire) ? [] : ['messages'])
+
+/**
+ * Decode what the API answered: a body with `role` and `content`. Gives one assistant message with the body's id; what
+ * else the body says (model, stop reason, usage) is in its `meta` under `anthropic-response`.
+ *
+ * The API answers with things that it refuses in a request, such as an empty text. They are recorded as they are, and
+ * left out when the message is sent back, with a loss for each.
+ *
+ * @example
+ * decodeResponse(await client.messages.create(request))
+ */
+export const decodeResponse = (body: unknown): Either<CodecFault, Decoded> =>
+  decodeWire(format, body, (value) => [readResponse(anObject(value))])
+
+/** What of a response is not in its message otherwise. Not under the codec's name: a request does not carry it. */
+export const responseMeta = 'anthropic-response'
+
+/**
+ * Decode messages that an application recorded for itself, such as the lines of a session file: an array of messages.
+ *
+ * The application cleans them before it sends them. So nothing that the API refuses is marked to be written again as it
+ * stands: encoding leaves it out, with a loss for each. `decode` is for requests, and marks it.
+ *
+ * @example
+ * decodeRecorded([{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: '' }] }])
+ */
+export const decodeRecorded = (messages: unknown): Either<CodecFault, Decoded> =>
+  decodeWire(format, messages, (value) => {
+    const read: Message[] = []
+    readMessages(aList(value), read, false)
+    return read
+  })
+
+const readResponse = (body: JsonObject): Message => {
+  if (body['role'] !== 'assistant') throw new Unexpected(['role'], '"assistant"', body['role'])
+  const parts = readIn(body, 'content', (list) =>
+    readEach(aList(list), (block) => readPart(block, { role: 'assistant', asFound: false })),
+  )
+  const id = body['id'] === undefined ? undefined : readIn(body, 'id', aString)
+  const rest = fieldsBeside(body, ['id', 'role', 'content'])
+  const kept = keep(format, {}, {}, marks(isShort(body['content']) && 'parts'))
+  return freeze({
+    role: 'assistant',
+    content: freeze(parts),
+    ...(id !== undefined && { id }),
+    ...((rest !== undefined || kept.meta !== undefined) && {
+      meta: freeze({ ...kept.meta, ...(rest !== undefined && { [responseMeta]: freeze(rest) }) }),
+    }),
+  })
+}
+
+const readRequest = (wire: Json, beside: Loss[]): readonly Message[] => {
+  const messages: Message[] = []
+  if (isArray(wire)) readMessages(wire, messages, true)
+  else if (isObject(wire) && wire['messages'] === undefined && isArray(wire['content']))
+    messages.push(readResponse(wire))
+  else {
+    if (!isObject(wire)) throw new Unexpected([], 'an object with messages, or an array of them', wire)
+    beside.push(...lossesBeside(wire, ['system', 'messages'], 'request'))
+    if (wire['system'] !== undefined) messages.push(readIn(wire, 'system', readSystem))
+    readIn(wire, 'messages', (list) => readMessages(aList(list), messages, true))
+  }
+  return messages
+}
+
+const readSystem = (wire: Json | undefined): Message => {
+  const { parts, short } = readContent(wire, { role: 'system', asFound: true })
+  return freeze({
+    role: 'system',
+    content: freeze(parts),
+    ...keep(format, {}, {}, marks(short && 'parts', parts.length === 0 && 'exact')),
+  })
+}
+
+const readMessages = (list: readonly Json[], messages: Message[], asFound: boolean): void => {
+  readEach(list, (item, index) => {
+    const wire = anObject(item)
+    const role = wire['role']
+    if (role !== 'user' && role !== 'assistant' && role !== 'system')
+      throw new Unexpected(['role'], '"user", "assistant" or "system"', role)
+    const absent = role === 'system' && wire['content'] === undefined
+    const content = absent
+      ? { parts: [], short: false }
+      : readIn(wire, 'content', (value) => readContent(value, { role, asFound, last: index === list.length - 1 }))
+    // Whether there is content is kept here, and what it is in the parts.
+    const fields = (as: string | undefined): { readonly meta?: Meta } =>
+      keep(format, wire, absent ? { role, content: '' } : { role }, as, absent ? [] : ['content'])
+    if (role === 'user') readUser(content, messages, fields, asFound)
+    else {
+      const broken =
+        asFound &&
+        (content.parts.length === 0 || (role === 'assistant' && (index === 0 || isOutOfOrder(content.parts))))
+      messages.push(
+        freeze({
+          role,
+          content: freeze(content.parts),
+          ...fields(marks(role === 'system' && 'message', content.short && 'parts', broken && 'exact')),
+        }),
+      )
+    }
+  })
+}
+
+/** The results of a turn are what tools said, the rest is what the user said: a message for each run of either. */
+const readUser = (
+  { parts, short }: Content,
+  messages: Message[],
+  fields: (as: string | undefined) => { readonly meta?: Meta },
+  asFound: boolean,
+): void => {
+  let from = 0
+  do {
+    const role: Role = parts[from]?.type === 'tool_result' ? 'tool' : 'user'
+    let to = from
+    while (to < parts.length && (parts[to]?.type === 'tool_result') === (role === 'tool')) to += 1
+    const content = parts.slice(from, to)
+    const broken = asFound && (content.length === 0 || content.some(({ type }) => type === 'tool_call'))
+    const first = from === 0
+    const as = marks(
+      first && short && 'parts',
+      !first && 'joined',
+      first && role === 'tool' && messages.at(-1)?.role === 'tool' && 'apart',
+      broken && 'exact',
+    )
+    messages.push(freeze({ role, content: freeze(content), ...(first ? fields(as) : keep(format, {}, {}, as)) }))
+    from = to
+  } while (from < parts.length)
+}
+
+/** Whether the API refuses an assistant message for the order of its blocks. */
+const isOutOfOrder = (parts: readonly Part[]): boolean => {
+  const call = parts.findIndex(isTurnCall)
+  return (
+    parts.at(-1)?.type === 'reasoning' ||
+    parts.some((part, index) => part.type === 'tool_result' || (call !== -1 && index > call && !isTurnCall(part)))
+  )
+}
+
+interface Content {
+  readonly parts: readonly Part[]
+  /** Stood as a list that would be written as a string, or not at all. */
+  readonly short: boolean
+}
+
+/** Where a block stands. */
+interface Place {
+  readonly role: 'system' | 'user' | 'assistant' | 'result'
+  /** Mark what the API refuses, so that it is written again. */
+  readonly asFound: boolean
+  /** In the last message. */
+  readonly last?: boolean
+}
+
+const readContent = (wire: Json | undefined, place: Place): Content => {
+  if (typeof wire === 'string')
+    return { parts: [readPart({ type: 'text', text: wire }, place, place.last)], short: false }
+  if (!isArray(wire)) throw new Unexpected([], 'a string or an array of blocks', wire)
+  return {
+    parts: readEach(wire, (block, index) => readPart(block, place, place.last === true && index === wire.length - 1)),
+    short: isShort(wire),
+  }
+}
+
+const isShort = (list: Json | undefined): boolean =>
+  isArray(list) && (list.length === 0 || (list.length === 1 && isPlainText(list[0])))
+
+const isPlainText = (block: Json | undefined): boolean =>
+  isObject(block) && block['type'] === 'text' && Object.keys(block).length === 2
+
+/** A block. What has no word in the message model, and what lacks what makes it what it is, is carried raw. */
+const readPart = (item: Json, place: Place, isEnd = false): Part => {
+  const wire = anObject(item)
+  if (wire['type'] === 'text') return readText(wire, place, isEnd)
+  if (place.role !== 'system') {
+    const source = wire['source']
+    if (wire['type'] === 'image' && isObject(source)) return readImage(wire, source, place) ?? carry(wire)
+    if (wire['type'] === 'document' && isObject(source)) return readDocument(wire, source, place) ?? carry(wire)
+    if (place.role !== 'result') return readSpoken(wire, place) ?? carry(wire)
+  }
+  return carry(wire)
+}
+
+const readSpoken = (wire: JsonObject, place: Place): Part | undefined => {
+  switch (wire['type']) {
+    case 'thinking':
+      return typeof wire['thinking'] === 'string' ? readThinking(wire, wire['thinking'], place) : undefined
+    case 'redacted_thinking':
+      return typeof wire['data'] === 'string' ? readRedacted(wire, wire['data'], place) : undefined
+    case 'tool_use':
+      return readCall(wire, place)
+    case 'tool_result':
+      return readResult(wire, place)
+    default:
+      return undefined
+  }
+}
+
+const carry = (raw: JsonObject): Part & ResultPart => freeze({ type: 'provider', provider: format, raw })
+
+const readText = (wire: JsonObject, { role, asFound }: Place, isEnd: boolean): TextPart => {
+  const text = readIn(wire, 'text', aString)
+  const broken = isBlank(text) || (isEnd && role === 'assistant' && endsInSpace(text))
+  return freeze({
+    type: 'text',
+    text,
+    ...keep(format, wire, { type: 'text', text }, marks(asFound && broken && 'exact')),
+  })
+}
+
+const readImage = (wire: JsonObject, from: JsonObject, { role, asFound }: Place): ImagePart | undefined => {
+  const source = readSource(from)
+  if (source === undefined) return undefined
+  const broken =
+    role === 'assistant' ||
+    (source.type === 'url' ? !isFetched(source.url) : !isImageType(source.mediaType) || source.data === '')
+  return freeze({
+    type: 'image',
+    source,
+    ...keep(format, wire, { type: 'image', source: writtenSource(source) }, marks(asFound && broken && 'exact')),
+  })
+}
+
+const readDocument = (wire: JsonObject, from: JsonObject, { role, asFound }: Place): FilePart | undefined => {
+  const source = readPlainText(from) ?? readSource(from)
+  if (source === undefined) return undefined
+  const name = typeof wire['title'] === 'string' ? wire['title'] : undefined
+  const isText = from['type'] === 'text'
+  const broken =
+    role === 'assistant' ||
+    (source.type === 'url'
+      ? !isFetched(source.url)
+      : (!isText && source.mediaType !== 'application/pdf') || source.data === '')
+  const said: JsonObject = isText
+    ? { type: 'text', media_type: 'text/plain', data: from['data'] as Json }
+    : writtenSource(source)
+  return freeze({
+    type: 'file',
+    source,
+    ...(name !== undefined && { name }),
+    ...keep(
+      format,
+      wire,
+      { type: 'document', source: said, ...(name !== undefined && { title: name }) },
+      marks(asFound && broken && 'exact'),
+    ),
+  })
+}
+
+type OpenSource = Exclude<Source, { type: 'block' }>
+
+const readSource = ({ type, url, media_type, data }: JsonObject): OpenSource | undefined => {
+  if (type === 'url' && typeof url === 'string') return freeze({ type, url })
+  return type === 'base64' && typeof media_type === 'string' && typeof data === 'string'
+    ? freeze({ type, mediaType: media_type, data })
+    : undefined
+}
+
+const readPlainText = ({ type, media_type, data }: JsonObject): OpenSource | undefined =>
+  type === 'text' && media_type === 'text/plain' && typeof data === 'string'
+    ? freeze({ type: 'base64', mediaType: media_type, data: base64OfText(data) })
+    : undefined
+
+/** How a source stands in the wire. */
+export const writtenSource = (source: OpenSource): { type: string; [field: string]: string } =>
+  source.type === 'url'
+    ? { type: 'url', url: source.url }
+    : { type: 'base64', media_type: source.mediaType, data: source.data }
+
+const readThinking = (wire: JsonObject, text: string, { role, asFound }: Place): ReasoningPart => {
+  const signature = typeof wire['signature'] === 'string' ? wire['signature'] : undefined
+  const broken = role !== 'assistant' || !isSignature(signature)
+  const written = { type: 'thinking', thinking: text, ...(signature !== undefined && { signature }) }
+  return freeze({
+    type: 'reasoning',
+    text,
+    ...(signature !== undefined && { signature }),
+    ...keep(format, wire, written, marks(asFound && broken && 'exact')),
+  })
+}
+
+const readRedacted = (wire: JsonObject, data: string, { role, asFound }: Place): ReasoningPart =>
+  freeze({
+    type: 'reasoning',
+    text: '',
+    encrypted: data,
+    ...keep(format, wire, { type: 'redacted_thinking', data }, marks(asFound && role !== 'assistant' && 'exact')),
+  })
+
+const readCall = (wire: JsonObject, { asFound }: Place): ToolCallPart => {
+  const id = readIn(wire, 'id', aString)
+  const name = readIn(wire, 'name', aString)
+  const input = wire['input'] ?? (Object.hasOwn(wire, 'input') ? null : {})
+  const broken = !fitsId(id) || !fitsName(name) || !isObject(input)
+  return freeze({
+    type: 'tool_call',
+    id,
+    name,
+    arguments: JSON.stringify(input),
+    ...keep(format, wire, { type: 'tool_use', id, name, input }, marks(asFound && broken && 'exact')),
+  })
+}
+
+const readResult = (wire: JsonObject, { asFound }: Place): ToolResultPart => {
+  const callId = readIn(wire, 'tool_use_id', aString)
+  const given = wire['content']
+  const isContent = given !== undefined && given !== null
+  const { parts, short }: Content = isContent
+    ? readIn(wire, 'content', (content) => readContent(content, { role: 'result', asFound }))
+    : { parts: [], short: false }
+  const isError = typeof wire['is_error'] === 'boolean' ? wire['is_error'] : undefined
+  const broken =
+    !fitsId(callId) ||
+    (isError === true && !parts.some(isSaid)) ||
+    (isError === true && parts.some(({ type }) => type !== 'text'))
+  const written = { type: 'tool_result', tool_use_id: callId, ...(isError !== undefined && { is_error: isError }) }
+  return freeze({
+    type: 'tool_result',
+    callId,
+    content: freeze(parts as readonly ResultPart[]), // in a result, no block is read as anything else
+    ...(isError !== undefined && { isError }),
+    ...keep(format, wire, written, marks(short && 'parts', asFound && broken && 'exact'), isContent ? ['content'] : []),
+  })
+}
+
+const isSaid = (part: Part): boolean => part.type !== 'text' || !isBlank(part.text)
+
+/** Array.isArray narrows readonly arrays to nothing useful, and throws for a Proxy that is revoked. */
+const isArray = (value: unknown): value is readonly Json[] => {
+  try {
+    return Array.isArray(value)
+  } catch {
+    return false
+  }
+}
+
+const { freeze } = Object

@@ -1,0 +1,327 @@
+/** To the wire of Anthropic Messages: all results of a turn first in the next user message, all calls of a turn last. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Path } from '../../json/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import { CallIds } from '../call-ids.ts'
+import type { CodecFault } from '../fault.ts'
+import type { EncodeOptions, Encoded } from '../codec.ts'
+import { encodeMessages, type Writing } from '../losses.ts'
+import type { Message, Part, Settled } from '../../message/index.ts'
+import { keptBy, restore, type Kept } from '../residual.ts'
+import { asContent, writePart, type Block } from './blocks.ts'
+import { responseMeta } from './decode.ts'
+import { format, isMarked, isTurnCall, marked } from './marks.ts'
+import { endsInSpace, idLetters } from './rules.ts'
+import type { AnthropicConversation } from './wire.ts'
+
+export const encode = (
+  messages: Settled<Sequence<Message>>,
+  options: EncodeOptions & { readonly exact?: boolean } = {},
+): Either<CodecFault, Encoded<AnthropicConversation>> => {
+  const wire: { system?: string | Block[]; messages: Block[] } = { messages: [] }
+  const request = new Request(options.exact ?? true)
+  return encodeMessages(
+    format,
+    messages,
+    options,
+    // The one cast: what is written is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+    wire as unknown as AnthropicConversation,
+    (message, writing) => request.add(message, writing),
+    {},
+    (writing) => request.finish(wire, writing),
+  )
+}
+
+type Speaker = 'system' | 'user' | 'assistant'
+
+/** A block, and the part it comes from. */
+interface Said {
+  readonly block: Block
+  readonly part: Part
+  readonly path: Path
+}
+
+/** A wire message that is being written. */
+interface Turn {
+  readonly role: Speaker
+  readonly said: Said[]
+  readonly kept: (Kept | undefined)[]
+  readonly position: number
+  /** Nothing but results so far, so that more of them may follow. */
+  onlyResults?: boolean
+}
+
+/** Instructions that wait for their place: a system message stands after what the user says. */
+interface Waiting extends Turn {
+  moved: boolean
+}
+
+class Request {
+  readonly #ids: CallIds = new CallIds(Infinity, idLetters)
+  readonly #exact: boolean
+  readonly #system: Turn[] = []
+  readonly #turns: Turn[] = []
+  #waiting: Waiting[] = []
+
+  constructor(exact: boolean) {
+    this.#exact = exact
+  }
+
+  add(message: Message, writing: Writing): void {
+    // An id that came with a response is the API's own, which it does not want back.
+    if (message.id !== undefined && message.meta?.[responseMeta] === undefined)
+      writing.lose(['id'], 'messages of Anthropic have no id')
+    if (message.name !== undefined) writing.lose(['name'], 'messages of Anthropic have no name')
+    if (message.role === 'developer') writing.lose(['role'], 'Anthropic has no developer: said as system')
+    const kept = this.#exact ? keptBy(format, message) : knownFields(message, writing)
+    if (this.#exact && (marked(kept, 'exact') || marked(kept, 'message'))) return this.#repeat(message, kept, writing)
+    if (message.content.length === 0) return writing.lose(['content'], 'Anthropic takes no empty messages')
+    this.#speak(message, kept, writing)
+  }
+
+  /** Write what was gathered. */
+  finish(wire: { system?: string | Block[]; messages: Block[] }, writing: Writing): void {
+    this.#place(writing)
+    this.#trimEnd(writing)
+    const [only, ...others] = this.#system
+    if (only !== undefined)
+      wire.system =
+        others.length === 0 ? contentOf(only) : this.#system.flatMap(({ said }) => said.map(({ block }) => block))
+    for (const turn of this.#turns) {
+      const message = { role: turn.role, content: contentOf(turn) }
+      for (const kept of turn.kept) restore(message, kept)
+      wire.messages.push(message)
+    }
+  }
+
+  /** As it stood, whatever is in it. */
+  #repeat(message: Message, kept: Kept | undefined, writing: Writing): void {
+    const role = speakerOf(message)
+    const said = this.#say(message, () => role, writing)
+    if (role === 'system' && !marked(kept, 'message'))
+      this.#system.push({ role, said, kept: [kept], position: writing.position })
+    else if (role === 'user' && marked(kept, 'joined') && this.#turns.at(-1)?.role === 'user') this.#join(said)
+    else this.#push({ role, said, kept: [kept], position: writing.position }, writing, true)
+  }
+
+  /** Results are the user's and calls the assistant's, whoever's message they stand in. */
+  #speak(message: Message, kept: Kept | undefined, writing: Writing): void {
+    const own = speakerOf(message)
+    const said = this.#say(
+      message,
+      ({ type }) => (type === 'tool_result' ? 'user' : type === 'tool_call' ? 'assistant' : own),
+      writing,
+    )
+    if (own !== 'assistant' && said.some(({ part }) => part.type === 'tool_call'))
+      writing.lose(['role'], `a ${message.role} message with calls: said as assistant`)
+    if (message.role === 'tool')
+      for (const { part, path } of said)
+        if (part.type !== 'tool_result' && part.type !== 'tool_call')
+          writing.lose(path, "stands beside results: said as the user's")
+    let first = true
+    for (const step of stepsOf(said, own))
+      for (const [role, run] of inOrder(step, own, writing)) {
+        if (run.length === 0) continue
+        if (role === 'user' && (first ? this.#joins(run, kept) : this.#turns.at(-1)?.role === 'user')) this.#join(run)
+        else this.#push({ role, said: run, kept: first ? [kept] : [], position: writing.position }, writing)
+        first = false
+      }
+  }
+
+  /** Whether what the user says goes on in the wire message before it: results stand together. */
+  #joins([first]: readonly Said[], kept: Kept | undefined): boolean {
+    const last = this.#turns.at(-1)
+    if (last?.role !== 'user') return false
+    return (
+      marked(kept, 'joined') ||
+      (first?.part.type === 'tool_result' && last.onlyResults === true && !(this.#exact && marked(kept, 'apart')))
+    )
+  }
+
+  #join(run: readonly Said[]): void {
+    const last = this.#turns.at(-1)
+    if (last === undefined) return
+    for (const one of run) last.said.push(one)
+    last.onlyResults &&= run.every(isResult)
+  }
+
+  #say(message: Message, speaker: (part: Part) => Speaker, writing: Writing): Said[] {
+    const said: Said[] = []
+    for (let index = 0; index < message.content.length; index++) {
+      const part = message.content[index] as Part
+      const path = ['content', index]
+      const block = writePart(part, { role: speaker(part), exact: this.#exact, ids: this.#ids, writing }, path)
+      if (block !== undefined) said.push({ block, part, path })
+    }
+    return said
+  }
+
+  #push(turn: Turn, writing: Writing, found = false): void {
+    if (turn.role === 'system' && !found) {
+      if (this.#turns.length === 0) this.#system.push(turn)
+      else this.#waiting.push({ ...turn, moved: false })
+      return
+    }
+    if (turn.role === 'user') for (const waiting of this.#waiting) waiting.moved = true
+    else this.#place(writing)
+    if (this.#turns.length === 0 && turn.role === 'assistant' && !found) {
+      this.#turns.push({
+        role: 'user',
+        said: [{ block: { type: 'text', text: opening }, part: { type: 'text', text: opening }, path: [] }],
+        kept: [],
+        position: turn.position,
+      })
+      writing.lose([], `the first message of Anthropic's is the user's: ${JSON.stringify(opening)} is put before it`)
+    }
+    turn.onlyResults = turn.said.length > 0 && turn.said.every(isResult)
+    this.#turns.push(turn)
+  }
+
+  /** Instructions stand after what the user says and before what the assistant says, in one message. */
+  #place(writing: Writing): void {
+    const [first] = this.#waiting
+    if (first === undefined) return
+    const fits = this.#turns.at(-1)?.role === 'user'
+    for (const { moved, position } of this.#waiting) {
+      if (!fits)
+        writing.lose(
+          [],
+          'Anthropic takes instructions only after the user: they stand before the conversation',
+          position,
+        )
+      else if (moved)
+        writing.lose(
+          [],
+          'Anthropic takes instructions only between user and assistant: they stand after what the user says next',
+          position,
+        )
+    }
+    if (fits)
+      this.#turns.push({
+        role: 'system',
+        said: this.#waiting.flatMap(({ said }) => said),
+        kept: this.#waiting.flatMap(({ kept }) => kept),
+        position: first.position,
+      })
+    else this.#system.push(...this.#waiting)
+    this.#waiting = []
+  }
+
+  #trimEnd(writing: Writing): void {
+    const turn = this.#turns.at(-1)
+    const last = turn?.said.at(-1)
+    if (
+      turn?.role !== 'assistant' ||
+      last === undefined ||
+      typeof last.block['text'] !== 'string' ||
+      !endsInSpace(last.block['text'])
+    )
+      return
+    if (this.#exact && isMarked(last.part, 'exact')) return
+    last.block['text'] = last.block['text'].trimEnd()
+    writing.lose([...last.path, 'text'], 'the last text of the assistant can not end in white space', turn.position)
+  }
+}
+
+/** What is kept with a message, but for fields that the API does not know: "messages.0.id: Extra inputs are not permitted". */
+const knownFields = (message: Message, writing: Writing): Kept | undefined => {
+  const { fields, ...kept } = keptBy(format, message) ?? {}
+  const known = Object.entries(fields ?? {}).filter(([field]) => {
+    const isKnown = message.role === 'system' && (field === 'clear_at' || field === 'output_config')
+    if (!isKnown) writing.lose([field], 'is no field of a message of Anthropic')
+    return isKnown
+  })
+  return { ...kept, fields: Object.fromEntries(known) }
+}
+
+/** As little as can be said. */
+const opening = '(start)'
+
+const contentOf = ({ said, kept: [kept] }: Turn): string | Block[] =>
+  asContent(
+    said.map(({ block }) => block),
+    marked(kept, 'parts') || said.length === 0,
+  )
+
+const speakerOf = ({ role }: Message): Speaker =>
+  role === 'assistant' ? role : role === 'system' || role === 'developer' ? 'system' : 'user'
+
+const isResult = ({ part }: Said): boolean => part.type === 'tool_result'
+
+/** A call that its own message answers ends a step of it: what comes after is said after the results. */
+interface Step {
+  readonly calls: Said[]
+  readonly results: Said[]
+  readonly others: Said[]
+  /** Others that stood after a call, or before a result that is not theirs to stand before. */
+  readonly misplaced: Said[]
+}
+
+const stepsOf = (said: readonly Said[], own: Speaker): readonly Step[] => {
+  const steps: Step[] = []
+  let step: Step | undefined
+  const open = new Set<string>()
+  for (const one of said) {
+    const { part } = one
+    if (
+      step === undefined ||
+      (part.type !== 'tool_result' &&
+        step.results.length > 0 &&
+        open.size === 0 &&
+        (own === 'assistant' || part.type === 'tool_call'))
+    ) {
+      step = { calls: [], results: [], others: [], misplaced: [] }
+      steps.push(step)
+    }
+    if (part.type === 'tool_result') {
+      if (step.calls.length + step.results.length === 0) for (const other of step.others) step.misplaced.push(other)
+      step.results.push(one)
+      open.delete(part.callId)
+    } else if (part.type === 'tool_call' && (own !== 'assistant' || isTurnCall(part))) {
+      step.calls.push(one)
+      open.add(part.id)
+    } else {
+      if (step.calls.length > 0) step.misplaced.push(one)
+      step.others.push(one)
+    }
+  }
+  return steps
+}
+
+/** A step as the API wants it: calls after everything else that the assistant says, results before what the user says. */
+const inOrder = (
+  { calls, results, others, misplaced }: Step,
+  own: Speaker,
+  writing: Writing,
+): readonly (readonly [Speaker, Said[]])[] => {
+  const why =
+    calls.length > 0
+      ? 'stands after a call; Anthropic wants the calls last'
+      : 'stands before a result; Anthropic wants the results first'
+  for (const { path } of misplaced) writing.lose(path, why)
+  if (own !== 'assistant')
+    return calls.length > 0
+      ? [
+          [own, others],
+          ['assistant', calls],
+          ['user', results],
+        ]
+      : own === 'user'
+        ? [['user', [...results, ...others]]]
+        : [
+            ['user', results],
+            [own, others],
+          ]
+  if (calls.length > 0)
+    return [
+      ['assistant', [...others, ...calls]],
+      ['user', results],
+    ]
+  let end = others.length
+  for (; end > 0 && others[end - 1]?.part.type === 'reasoning'; end--)
+    writing.lose((others[end - 1] as Said).path, 'Anthropic takes no message that ends in thinking')
+  return [
+    ['user', results],
+    ['assistant', others.slice(0, end)],
+  ]
+}

@@ -1,0 +1,34 @@
+/** The words that the codec keeps in `as`, one or several with a space between them. */
+import type { Message, Part } from '../../message/index.ts'
+import { keptBy, type Kept } from '../residual.ts'
+import { isObject } from '../../json/index.ts'
+
+/** The codec's name. */
+export const format = 'anthropic'
+
+export type Mark =
+  /** Text that stood as a list of one block, or an empty list. */
+  | 'parts'
+  /** A message that stood in the same wire message as the one before it. */
+  | 'joined'
+  /** A tool message that stood in a wire message of its own, after another one. */
+  | 'apart'
+  /** A system message that stood among the messages. */
+  | 'message'
+  /** Something that breaks a rule of the API and stood there all the same. */
+  | 'exact'
+
+export const marks = (...words: readonly (Mark | false)[]): string | undefined =>
+  words.filter((word) => word !== false).join(' ') || undefined
+
+export const marked = (kept: Kept | undefined, mark: Mark): boolean => kept?.as?.split(' ').includes(mark) === true
+
+export const isMarked = (owner: Message | Part, mark: Mark): boolean =>
+  owner.meta !== undefined && marked(keptBy(format, owner), mark)
+
+/** A call of the turn: not one that a server tool made while it ran, which stands where it was made. */
+export const isTurnCall = (part: Part): boolean => {
+  if (part.type !== 'tool_call') return false
+  const caller = part.meta === undefined ? undefined : keptBy(format, part)?.fields?.['caller']
+  return !isObject(caller) || caller['type'] === 'direct'
+}

@@ -1,0 +1,90 @@
+/**
+ * The wire of Anthropic Messages: what `system` and `messages` of a request may hold. Assignable to the SDK's
+ * `MessageCreateParams['system']` and `['messages']` (a type test says so) without depending on it.
+ *
+ * Source  Anthropic API reference, Messages, and the types of @anthropic-ai/sdk 1.11.0 (2026-11)
+ */
+export interface AnthropicConversation {
+  system?: string | TextBlock[]
+  messages: AnthropicMessage[]
+}
+
+/** A message of a request. */
+export type AnthropicMessage = UserMessage | AssistantMessage | SystemMessage
+
+/** A message of the user. */
+export interface UserMessage {
+  role: 'user'
+  content: string | UserBlock[]
+}
+
+/** A message of the assistant. */
+export interface AssistantMessage {
+  role: 'assistant'
+  content: string | AssistantBlock[]
+}
+
+/** Instructions in the middle of a conversation, after what the user says. Not every model takes them. */
+export interface SystemMessage {
+  role: 'system'
+  content: string | TextBlock[]
+}
+
+/** A block of a user's message. */
+export type UserBlock = TextBlock | ImageBlock | DocumentBlock | ToolResultBlock
+
+/** A block of an assistant's message. */
+export type AssistantBlock = TextBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock
+
+/** Text. */
+export interface TextBlock {
+  type: 'text'
+  text: string
+}
+
+/** An image. */
+export interface ImageBlock {
+  type: 'image'
+  source:
+    | { type: 'base64'; media_type: 'image/jpeg' | 'image/png' | 'image/gif' | 'image/webp'; data: string }
+    | { type: 'url'; url: string }
+}
+
+/** A document: a PDF or a text. */
+export interface DocumentBlock {
+  type: 'document'
+  source:
+    | { type: 'base64'; media_type: 'application/pdf'; data: string }
+    | { type: 'text'; media_type: 'text/plain'; data: string }
+    | { type: 'url'; url: string }
+  title?: string
+}
+
+/** Reasoning, with its signature. */
+export interface ThinkingBlock {
+  type: 'thinking'
+  thinking: string
+  signature: string
+}
+
+/** Reasoning that only the provider can read. */
+export interface RedactedThinkingBlock {
+  type: 'redacted_thinking'
+  data: string
+}
+
+/** A call of a tool. */
+export interface ToolUseBlock {
+  type: 'tool_use'
+  id: string
+  name: string
+  input: { [name: string]: unknown }
+}
+
+/** The result of a call. */
+export interface ToolResultBlock {
+  type: 'tool_result'
+  tool_use_id: string
+  content?: string | (TextBlock | ImageBlock | DocumentBlock)[]
+  is_error?: boolean
+}

@@ -1,0 +1,37 @@
+/** Every codec, by the name of its format. */
+import { aiModelMessages, aiUiMessages } from './ai-sdk/codec.ts'
+import type { AiUiMessage } from './ai-sdk/ui-wire.ts'
+import type { AiModelMessage } from './ai-sdk/wire.ts'
+import { anthropic } from './anthropic/codec.ts'
+import type { AnthropicConversation } from './anthropic/wire.ts'
+import type { Codec } from './codec.ts'
+import { openaiChat } from './openai-chat/codec.ts'
+import type { ChatMessage } from './openai-chat/wire.ts'
+import { openaiResponses } from './openai-responses/codec.ts'
+import type { ResponsesItem } from './openai-responses/wire.ts'
+
+/** The codecs, by the names of their formats. */
+export interface Codecs {
+  /** Model messages of the AI SDK. */
+  readonly 'ai-sdk': Codec<AiModelMessage[]>
+  /** UI messages of the AI SDK. */
+  readonly 'ai-sdk-ui': Codec<AiUiMessage[]>
+  /** Anthropic Messages. */
+  readonly anthropic: Codec<AnthropicConversation>
+  /** OpenAI Chat Completions. */
+  readonly 'openai-chat': Codec<ChatMessage[]>
+  /** Items of OpenAI Responses. */
+  readonly 'openai-responses': Codec<ResponsesItem[]>
+}
+
+/** A format that a codec reads and writes. */
+export type CodecFormat = keyof Codecs
+
+/** Every codec, by the name of its format. */
+export const codecs: Codecs = Object.freeze({
+  'ai-sdk': aiModelMessages,
+  'ai-sdk-ui': aiUiMessages,
+  anthropic,
+  'openai-chat': openaiChat,
+  'openai-responses': openaiResponses,
+})

@@ -1,0 +1,59 @@
+/** What can be wrong with a conversation in a foreign format, as data. */
+import { formatPath, type Path } from '../json/index.ts'
+import type { BlockId } from '../proof/index.ts'
+
+/** Why a conversation can't be read or written in a format. */
+export type CodecFault =
+  /** Text that is not JSON. `line` and `column` count from 1. */
+  | {
+      readonly _tag: 'InvalidJson'
+      readonly line: number
+      readonly column: number
+      readonly expected: string
+      readonly found: string
+    }
+  /** JSON that is no conversation in a format that is known. */
+  | { readonly _tag: 'UnknownFormat'; readonly found: string }
+  /** A conversation with something in it that its format does not allow; `line` in formats of one entry a line. */
+  | {
+      readonly _tag: 'UnexpectedWire'
+      readonly format: string
+      readonly line?: number
+      readonly path: Path
+      readonly expected: string
+      readonly found: string
+    }
+  /** A value that is no plain JSON data: too deep, with a function in it, an instance of a class. */
+  | { readonly _tag: 'WireNotJson'; readonly format: string; readonly path: Path; readonly reason: string }
+  /** To be encoded: an image or file whose bytes are in a store, and nobody gave them. */
+  | {
+      readonly _tag: 'UnresolvedBlock'
+      readonly format: string
+      readonly position: number
+      readonly path: Path
+      readonly id: BlockId
+    }
+  /** A line that could not be read, where everything was to be (`strict`). */
+  | { readonly _tag: 'DamagedLine'; readonly format: string; readonly line: number; readonly reason: string }
+  /** A file of several conversations has no such one. */
+  | { readonly _tag: 'NoSuchConversation'; readonly pick: number; readonly count: number }
+
+/** A codec fault as a sentence for people. */
+export const codecFaultText = (fault: CodecFault): string => {
+  switch (fault._tag) {
+    case 'InvalidJson':
+      return `line ${fault.line}, column ${fault.column}: not JSON: expected ${fault.expected}, found ${fault.found}`
+    case 'UnknownFormat':
+      return `this is ${fault.found}, not a conversation; expected messages of OpenAI, Anthropic or the AI SDK (as an array, in a request, or one a line), a tau-bench or SWE-agent file, a session file of pi, Claude Code, Codex, Gemini CLI, opencode or Cursor, or an export of Indelible`
+    case 'UnexpectedWire':
+      return `${fault.line === undefined ? '' : `line ${fault.line}: `}${formatPath(fault.path) || 'the entry'} should be ${fault.expected}, found ${fault.found} (read as ${fault.format})`
+    case 'WireNotJson':
+      return `${formatPath(fault.path) || 'the value'} ${fault.reason}; expected plain JSON data (read as ${fault.format})`
+    case 'UnresolvedBlock':
+      return `${formatPath(fault.path)} of the message at position ${fault.position} is the stored block ${fault.id}; encode() needs its content: pass { block } (writing ${fault.format})`
+    case 'DamagedLine':
+      return `line ${fault.line} ${fault.reason} (read as ${fault.format})`
+    case 'NoSuchConversation':
+      return `there is no conversation ${fault.pick}: the file has ${fault.count}, numbered from 0`
+  }
+}

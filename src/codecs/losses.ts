@@ -1,0 +1,75 @@
+/** The border of every `encode`: losses are gathered while messages are written, one entry for each thing. */
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Path } from '../json/index.ts'
+import type { CodecFault } from './fault.ts'
+import type { EncodeOptions, Encoded, Loss } from './codec.ts'
+import type { Message, Part, Source } from '../message/index.ts'
+import { foreignFields } from './residual.ts'
+import { BlockMissing, resolve } from './source.ts'
+
+/** What the writer of a message is given: where it is, and where to say what is lost. */
+export interface Writing {
+  readonly position: number
+  /** @param at the message's position. Default: this one */
+  readonly lose: (path: Path, reason: string, at?: number) => void
+  /** A source with its bytes or URL at hand. */
+  readonly resolve: (source: Source, path: Path) => Exclude<Source, { type: 'block' }>
+}
+
+/** Fields that other formats keep and the writer says in its own way. */
+export type Understood = { readonly [format: string]: readonly string[] }
+
+/**
+ * Run the writer of a format over every message.
+ *
+ * @param finish what is written after the last message. It, and every message, may lose things of earlier ones
+ */
+export const encodeMessages = <Wire>(
+  format: string,
+  messages: Iterable<Message>,
+  options: EncodeOptions,
+  wire: Wire,
+  write: (message: Message, writing: Writing) => void,
+  understood: Understood = {},
+  finish?: (writing: Writing) => void,
+): Either<CodecFault, Encoded<Wire>> => {
+  const losses: Loss[] = []
+  let position = 0
+  const writing = {
+    position,
+    lose: (path: Path, reason: string, at = position): void =>
+      void losses.push(Object.freeze({ position: at, path, reason })),
+    resolve: (source: Source, path: Path) => resolve(source, options, format, position, path),
+  }
+  try {
+    for (const message of messages) {
+      writing.position = position
+      foreign(format, message, writing, understood)
+      write(message, writing)
+      position += 1
+    }
+    finish?.(writing)
+  } catch (error) {
+    if (error instanceof BlockMissing) return left(error.fault)
+    throw error
+  }
+  return right({ wire, losses: Object.freeze(losses.sort((left, right) => left.position - right.position)) })
+}
+
+/** What other formats kept in `meta` is for them alone. */
+const foreign = (format: string, message: Message, { lose }: Writing, understood: Understood): void => {
+  const look = (owner: Message | Part, ...at: Path): void => {
+    for (const name of foreignFields(format, owner, understood))
+      lose([...at, 'meta', name], `is what only ${name} says`)
+  }
+  if (message.meta !== undefined) look(message)
+  for (let index = 0; index < message.content.length; index++) {
+    const part = message.content[index] as Part
+    if (part.meta !== undefined) look(part, 'content', index)
+    if (part.type !== 'tool_result') continue
+    for (let inner = 0; inner < part.content.length; inner++) {
+      const answer = part.content[inner] as Part
+      if (answer.meta !== undefined) look(answer, 'content', index, 'content', inner)
+    }
+  }
+}

@@ -1,0 +1,313 @@
+/** From the wire of OpenAI Chat Completions. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  aList,
+  anObject,
+  aString,
+  isObject,
+  readEach,
+  readIn,
+  Unexpected,
+  type Json,
+  type JsonObject,
+} from '../../json/index.ts'
+import { decodeWire } from '../admit.ts'
+import { fitsCallId, fitsName } from '../call-ids.ts'
+import type { CodecFault } from '../fault.ts'
+import type { Decoded } from '../codec.ts'
+import type {
+  FilePart,
+  ImagePart,
+  Message,
+  Part,
+  ProviderPart,
+  RefusalPart,
+  ResultPart,
+  Role,
+  TextPart,
+  ToolCallPart,
+} from '../../message/index.ts'
+import { keep } from '../residual.ts'
+import { sourceOf } from '../source.ts'
+
+export const format = 'openai-chat'
+
+/** How long a call id may be. */
+export const longestCallId = 40
+
+/** Decode `messages`: an array, or a request or response body that has one. */
+export const decode = (wire: unknown): Either<CodecFault, Decoded> =>
+  decodeWire(format, wire, (value) => readChatMessages(aList(value)))
+
+/**
+ * A `decode` for messages that come a few at a time: each call takes the next of them, and together they give what one
+ * `decode` of all gives.
+ *
+ * @example
+ * const decode = createChatDecoder()
+ * decode([{ role: 'user', content: 'hi' }]) // Right: one message
+ */
+export const createChatDecoder = (): ((messages: readonly unknown[]) => Either<CodecFault, Decoded>) => {
+  const legacy = new LegacyCalls()
+  return (messages) => decodeWire(format, messages, (value) => readChatMessages(aList(value), legacy))
+}
+
+/** Read messages that are frozen JSON already. Throws Unexpected. */
+const readChatMessages = (wire: readonly Json[], legacy: LegacyCalls = new LegacyCalls()): readonly Message[] =>
+  readEach(wire, (message) => readMessage(anObject(message), legacy))
+
+const roles: ReadonlyMap<unknown, Role> = new Map([
+  ['system', 'system'],
+  ['developer', 'developer'],
+  ['user', 'user'],
+  ['assistant', 'assistant'],
+  ['tool', 'tool'],
+  ['function', 'tool'],
+])
+
+/** Whether a value looks like a chat message: an object with a role of the format. */
+export const isChatMessage = (value: unknown): boolean => isObject(value) && roles.has(value['role'])
+
+/** Calls from before they had ids: each gets one, and the next result under its name is its answer. */
+class LegacyCalls {
+  #count = 0
+  readonly #waiting = new Map<string, string>()
+
+  call(name: string): string {
+    const id = this.#next()
+    this.#waiting.set(name, id)
+    return id
+  }
+
+  /** The id of the call that is answered, or a new one if nothing was asked. */
+  answer(name: string): { readonly callId: string; readonly asked: boolean } {
+    const callId = this.#waiting.get(name)
+    this.#waiting.delete(name)
+    return { callId: callId ?? this.#next(), asked: callId !== undefined }
+  }
+
+  #next(): string {
+    return `function_call_${this.#count++}`
+  }
+}
+
+const readMessage = (wire: JsonObject, legacy: LegacyCalls): Message => {
+  const role = roles.get(wire['role'])
+  if (role === undefined) throw new Unexpected(['role'], `one of ${[...roles.keys()].join(', ')}`, wire['role'])
+  const content = readIn(wire, 'content', (value) => readContent(value, wire['role'] === 'user'))
+  return role === 'tool' ? readResult(wire, content, legacy) : readSpoken(role, wire, content, legacy)
+}
+
+const readResult = (wire: JsonObject, { parts, written, as }: Content, legacy: LegacyCalls): Message => {
+  const isLegacy = wire['role'] === 'function'
+  const name = isLegacy || typeof wire['name'] === 'string' ? readIn(wire, 'name', aString) : undefined
+  const { callId, asked } = isLegacy
+    ? legacy.answer(name ?? '')
+    : { callId: readIn(wire, 'tool_call_id', aString), asked: true }
+  const usual: JsonObject = isLegacy
+    ? { role: 'function', name: name ?? '', content: written ?? '' }
+    : { role: 'tool', tool_call_id: callId, content: written ?? '' }
+  return freeze({
+    role: 'tool',
+    content: freeze([
+      freeze({
+        type: 'tool_result',
+        callId,
+        content: freeze(parts),
+        ...(name !== undefined && { name }),
+        ...keep(
+          format,
+          wire,
+          usual,
+          answerMark(callId, asked, as),
+          written === undefined && parts.length > 0 ? ['content'] : [],
+        ),
+      } as const),
+    ]),
+  })
+}
+
+/** How an answer stood: as one to a function that nobody called, with an id that would be written otherwise, as parts. */
+const answerMark = (callId: string, asked: boolean, as: 'parts' | undefined): string | undefined => {
+  const kind = asked ? (fitsCallId(callId, longestCallId) ? undefined : 'tool') : 'function'
+  return kind === undefined || as === undefined ? (kind ?? as) : `${kind} ${as}`
+}
+
+const readSpoken = (role: Role, wire: JsonObject, { parts, written, as }: Content, legacy: LegacyCalls): Message => {
+  const content: Part[] = [...readReasoning(wire), ...parts]
+  const usual: { [field: string]: Json } = { role: wire['role'] as string }
+  const skip: string[] = []
+  if (typeof wire['name'] === 'string') usual['name'] = wire['name']
+  if (typeof wire['refusal'] === 'string') {
+    content.push(freeze({ type: 'refusal', text: wire['refusal'], meta: asField }))
+    skip.push('refusal')
+  }
+  const callsFrom = content.length
+  if (Array.isArray(wire['tool_calls']) && wire['tool_calls'].length > 0) {
+    for (const call of readIn(wire, 'tool_calls', (calls) => readEach(calls as readonly Json[], readToolCall)))
+      content.push(call)
+    skip.push('tool_calls')
+  }
+  if (isObject(wire['function_call'])) {
+    content.push(readIn(wire, 'function_call', (call) => readLegacyCall(anObject(call), legacy)))
+    skip.push('function_call')
+  }
+  for (const field of reasoningFields) if (typeof wire[field] === 'string') skip.push(field)
+  if (parts.length > 0 && written === undefined) skip.push('content')
+  else
+    usual['content'] =
+      written ?? (role === 'assistant' && (content.length > callsFrom || skip.includes('refusal')) ? null : '')
+  return freeze({
+    role,
+    content: freeze(content),
+    ...(typeof wire['name'] === 'string' && { name: wire['name'] }),
+    ...keep(format, wire, usual, as, skip),
+  })
+}
+
+/** Reasoning in the open, as servers compatible with OpenAI's send it. OpenAI's own chat has no word for it. */
+const reasoningFields = ['reasoning_content', 'reasoning'] as const
+
+const readReasoning = (wire: JsonObject): readonly Part[] => {
+  const found: Part[] = []
+  for (const field of reasoningFields) {
+    const text = wire[field]
+    if (typeof text === 'string')
+      found.push(freeze({ type: 'reasoning', text, meta: freeze({ [format]: freeze({ as: field }) }) }))
+  }
+  return found
+}
+
+interface Content {
+  readonly parts: ResultPart[]
+  /** The content as it would be written, where that is a string. */
+  readonly written: string | undefined
+  readonly as?: 'parts'
+}
+
+const readContent = (wire: Json | undefined, mayHoldFiles: boolean): Content => {
+  if (typeof wire === 'string') return { parts: [freeze({ type: 'text', text: wire })], written: wire }
+  if (wire === undefined || wire === null) return { parts: [], written: undefined }
+  if (!Array.isArray(wire)) throw new Unexpected([], 'a string, null or an array of parts', wire)
+  const parts = readEach(wire as readonly Json[], (part) => readPart(anObject(part), mayHoldFiles))
+  const [only] = parts
+  // One plain text would be written as a string.
+  return {
+    parts: parts as ResultPart[],
+    written: undefined,
+    ...(parts.length === 1 && only?.type === 'text' && only.meta === undefined && { as: 'parts' }),
+  }
+}
+
+/** A content part. A file or picture where the format expects none is marked as carried, so that it is written again. */
+const readPart = (wire: JsonObject, mayHoldFiles: boolean): ResultPart | RefusalPart => {
+  const carried = mayHoldFiles ? undefined : 'carried'
+  if (wire['type'] === 'text') {
+    const text = readIn(wire, 'text', aString)
+    return freeze({ type: 'text', text, ...keep(format, wire, { type: 'text', text }) } satisfies TextPart)
+  }
+  if (wire['type'] === 'refusal' && typeof wire['refusal'] === 'string')
+    return freeze({
+      type: 'refusal',
+      text: wire['refusal'],
+      ...keep(format, wire, { type: 'refusal', refusal: wire['refusal'] }),
+    } satisfies RefusalPart)
+  const image = wire['image_url']
+  if (wire['type'] === 'image_url' && isObject(image) && typeof image['url'] === 'string')
+    return freeze({
+      type: 'image',
+      source: sourceOf(image['url']),
+      ...keep(format, wire, { type: 'image_url', image_url: { url: image['url'] } }, carried),
+    } satisfies ImagePart)
+  return (
+    readAudio(wire, carried) ??
+    readFile(wire, carried) ??
+    freeze({ type: 'provider', provider: format, raw: wire } satisfies ProviderPart)
+  )
+}
+
+const audioTypes: ReadonlyMap<unknown, string> = new Map([
+  ['wav', 'audio/wav'],
+  ['mp3', 'audio/mpeg'],
+])
+
+const readAudio = (wire: JsonObject, carried: string | undefined): FilePart | undefined => {
+  const audio = wire['input_audio']
+  if (wire['type'] !== 'input_audio' || !isObject(audio) || typeof audio['data'] !== 'string') return undefined
+  const mediaType = audioTypes.get(audio['format'])
+  if (mediaType === undefined) return undefined
+  const { data } = audio
+  return freeze({
+    type: 'file',
+    source: freeze({ type: 'base64', mediaType, data }),
+    ...keep(format, wire, { type: 'input_audio', input_audio: { data, format: audio['format'] as string } }, carried),
+  })
+}
+
+const readFile = (wire: JsonObject, carried: string | undefined): FilePart | undefined => {
+  const file = wire['file']
+  if (wire['type'] !== 'file' || !isObject(file) || typeof file['file_data'] !== 'string') return undefined
+  const source = sourceOf(file['file_data'])
+  if (source.type !== 'base64' || [...audioTypes.values()].includes(source.mediaType)) return undefined // it would be written as audio
+  const name = typeof file['filename'] === 'string' ? file['filename'] : undefined
+  const written = {
+    type: 'file',
+    file: { file_data: file['file_data'], ...(name !== undefined && { filename: name }) },
+  }
+  return freeze({ type: 'file', source, ...(name !== undefined && { name }), ...keep(format, wire, written, carried) })
+}
+
+const readToolCall = (item: Json): ToolCallPart | ProviderPart => {
+  const wire = anObject(item)
+  if (wire['type'] === 'custom' && isObject(wire['custom'])) {
+    const id = readIn(wire, 'id', aString)
+    const [name, input] = readIn(wire, 'custom', (custom) => [
+      readIn(anObject(custom), 'name', aString),
+      readIn(anObject(custom), 'input', aString),
+    ])
+    return freeze({
+      type: 'tool_call',
+      id,
+      name,
+      arguments: input,
+      ...keep(format, wire, { type: 'custom', id, custom: { name, input } }, 'custom'),
+    })
+  }
+  const called = wire['function']
+  if (!isObject(called)) return freeze({ type: 'provider', provider: format, raw: wire, meta: asToolCall })
+  const id = readIn(wire, 'id', aString)
+  const name = readIn(wire, 'function', () => readIn(called, 'name', aString))
+  const given = called['arguments']
+  // Some servers send the parsed object, and want it back so.
+  const asObject = isObject(given)
+  const args = asObject ? JSON.stringify(given) : readIn(wire, 'function', () => readIn(called, 'arguments', aString))
+  const usual = { type: 'function', id, function: { name, arguments: given as Json } }
+  return freeze({
+    type: 'tool_call',
+    id,
+    name,
+    arguments: args,
+    ...keep(
+      format,
+      wire,
+      usual,
+      asObject ? 'object' : fitsCallId(id, longestCallId) && fitsName(name) ? undefined : 'function',
+    ),
+  })
+}
+
+const readLegacyCall = (wire: JsonObject, legacy: LegacyCalls): ToolCallPart => {
+  const name = readIn(wire, 'name', aString)
+  const args = readIn(wire, 'arguments', aString)
+  return freeze({
+    type: 'tool_call',
+    id: legacy.call(name),
+    name,
+    arguments: args,
+    ...keep(format, wire, { name, arguments: args }, 'function_call'),
+  })
+}
+
+const { freeze } = Object
+const asField = freeze({ [format]: freeze({ as: 'field' }) })
+const asToolCall = freeze({ [format]: freeze({ as: 'tool_call' }) })

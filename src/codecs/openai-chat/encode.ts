@@ -1,0 +1,214 @@
+/** To the wire of OpenAI Chat Completions: one tool message a result, all text of a turn before its calls. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Path } from '../../json/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import { CallIds } from '../call-ids.ts'
+import type { CodecFault } from '../fault.ts'
+import type { EncodeOptions, Encoded } from '../codec.ts'
+import { encodeMessages, type Writing } from '../losses.ts'
+import type { Message, Part, ToolCallPart, ToolResultPart, Settled } from '../../message/index.ts'
+import { keptBy, restore, thaw } from '../residual.ts'
+import { urlOf } from '../source.ts'
+import { format, longestCallId } from './decode.ts'
+import type { ChatMessage } from './wire.ts'
+
+export const encode = (
+  messages: Settled<Sequence<Message>>,
+  options: EncodeOptions = {},
+): Either<CodecFault, Encoded<ChatMessage[]>> => {
+  const wire: Fresh[] = []
+  const calls: Calls = { ids: new CallIds(longestCallId), legacy: new Map() }
+  // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+  return encodeMessages(format, messages, options, wire as unknown as ChatMessage[], (message, writing) =>
+    writeMessage(message, wire, writing, calls),
+  )
+}
+
+type Fresh = { [field: string]: unknown }
+
+interface Calls {
+  readonly ids: CallIds
+  /** The names of the calls written as `function_call`, by id: their results are written the same way. */
+  readonly legacy: Map<string, string>
+}
+
+/** What one wire message is made of. */
+interface Turn {
+  readonly content: Fresh[]
+  readonly calls: Fresh[]
+  readonly fields: Fresh
+}
+
+/**
+ * A message is one wire message, but that results stand in messages of their own, after everything that was called
+ * beside them, and that only the assistant calls.
+ */
+const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: Calls): void => {
+  if (message.id !== undefined) writing.lose(['id'], 'chat messages have no id')
+  let turn: Turn | undefined
+  let results: Fresh[] = []
+  let first = true
+  const open = new Set<string>()
+  const speaks = message.role === 'tool' ? 'user' : message.role
+  const flush = (): void => {
+    if (turn !== undefined) {
+      const role = turn.calls.length > 0 || turn.fields['function_call'] !== undefined ? 'assistant' : speaks
+      if (role !== message.role)
+        writing.lose(['role'], `a ${message.role} message with more than results: said as ${role}`)
+      wire.push(written(role, turn, message, first))
+      first = false
+      turn = undefined
+    }
+    for (const result of results) wire.push(result)
+    results = []
+  }
+  for (let index = 0; index < message.content.length; index++) {
+    const part = message.content[index] as Part
+    const path: Path = ['content', index]
+    if (part.type === 'tool_result') {
+      results.push(writeResult(part, writing, path, calls))
+      open.delete(part.callId)
+    } else {
+      if (results.length > 0 && open.size === 0) flush()
+      if (part.type === 'tool_call') open.add(part.id)
+      turn ??= { content: [], calls: [], fields: {} }
+      writePart(part, turn, speaks, writing, path, calls)
+    }
+  }
+  if (message.content.length === 0) turn = { content: [], calls: [], fields: {} }
+  flush()
+}
+
+const written = (role: string, { content, calls, fields }: Turn, message: Message, first: boolean): Fresh => {
+  const kept = first ? keptBy(format, message) : undefined
+  const silent =
+    calls.length > 0 || fields['function_call'] !== undefined || fields['refusal'] !== undefined ? null : ''
+  const result: Fresh = { role, content: asContent(content, kept?.as === 'parts', silent) }
+  if (message.name !== undefined) result['name'] = message.name
+  Object.assign(result, fields)
+  if (calls.length > 0) result['tool_calls'] = calls
+  return restore(result, kept)
+}
+
+/** One plain text as a string, unless it stood as a part; nothing as `silent`. */
+const asContent = (parts: Fresh[], asParts: boolean, silent: string | null): unknown => {
+  const [only] = parts
+  if (only === undefined) return silent
+  return parts.length === 1 && only['type'] === 'text' && !asParts && Object.keys(only).length === 2
+    ? only['text']
+    : parts
+}
+
+const writeResult = (part: ToolResultPart, writing: Writing, path: Path, { ids, legacy }: Calls): Fresh => {
+  if (part.isError === true)
+    writing.lose([...path, 'isError'], 'chat has no mark for a result that is an error; the text tells')
+  const content: Fresh[] = []
+  part.content.forEach((answer, index) => writeContent(answer, content, 'tool', writing, [...path, 'content', index]))
+  const kept = keptBy(format, part)
+  const said = asContent(content, kept?.as?.endsWith('parts') === true, '')
+  const called = legacy.get(part.callId) ?? (kept?.as?.startsWith('function') === true ? part.name : undefined)
+  return restore<Fresh>(
+    called === undefined
+      ? { role: 'tool', tool_call_id: ids.of(part.callId, kept?.as?.startsWith('tool') === true), content: said }
+      : { role: 'function', name: called, content: said },
+    kept,
+  )
+}
+
+const writePart = (
+  part: Exclude<Part, ToolResultPart>,
+  turn: Turn,
+  role: string,
+  writing: Writing,
+  path: Path,
+  calls: Calls,
+): void => {
+  const as = keptBy(format, part)?.as
+  if (part.type === 'tool_call') return writeCall(part, turn, writing, path, calls)
+  if (part.type === 'provider' && part.provider === format && as === 'tool_call')
+    return void turn.calls.push(thaw(part.raw) as Fresh)
+  if (part.type === 'reasoning') {
+    if (as === 'reasoning_content' || as === 'reasoning') turn.fields[as] = part.text
+    else writing.lose(path, 'chat has no word for reasoning')
+    return
+  }
+  if (part.type === 'refusal' && as === 'field') return void (turn.fields['refusal'] = part.text)
+  if (turn.calls.length > 0) writing.lose(path, 'stands after a tool call; chat says everything before the calls')
+  writeContent(part, turn.content, role, writing, path)
+}
+
+const writeCall = (part: ToolCallPart, turn: Turn, writing: Writing, path: Path, { ids, legacy }: Calls): void => {
+  const kept = keptBy(format, part)
+  if (kept?.as === 'function_call') {
+    legacy.set(part.id, part.name)
+    turn.fields['function_call'] = restore({ name: part.name, arguments: part.arguments }, kept)
+    return
+  }
+  const { id, name } = ids.ofCall(part, kept?.as !== undefined, writing, path)
+  const args = kept?.as === 'object' ? parsed(part.arguments) : part.arguments
+  const written =
+    kept?.as === 'custom'
+      ? { type: 'custom', id, custom: { name, input: args } }
+      : { type: 'function', id, function: { name, arguments: args } }
+  turn.calls.push(restore<Fresh>(written, kept))
+}
+
+/** Arguments as the object they stood as; the text, if somebody has shortened it since. */
+const parsed = (args: string): unknown => {
+  try {
+    return JSON.parse(args)
+  } catch {
+    return args
+  }
+}
+
+type Content = Exclude<Part, ToolResultPart | ToolCallPart>
+
+const writeContent = (part: Content, content: Fresh[], role: string, writing: Writing, path: Path): void => {
+  const kept = keptBy(format, part)
+  const mayHoldFiles = role === 'user' || kept?.as === 'carried'
+  switch (part.type) {
+    case 'text':
+      return void content.push(restore({ type: 'text', text: part.text }, kept))
+    case 'refusal':
+      if (role !== 'assistant' && kept === undefined) return writing.lose(path, 'only the assistant refuses')
+      return void content.push(restore({ type: 'refusal', refusal: part.text }, kept))
+    case 'provider':
+      if (part.provider !== format) return writing.lose(path, `is what only ${part.provider} says`)
+      return void content.push(thaw(part.raw) as Fresh)
+    case 'image': {
+      if (!mayHoldFiles) return writing.lose(path, `a ${role} message of chat holds no image`)
+      return void content.push(
+        restore(
+          { type: 'image_url', image_url: { url: urlOf(writing.resolve(part.source, [...path, 'source'])) } },
+          kept,
+        ),
+      )
+    }
+    case 'file': {
+      if (!mayHoldFiles) return writing.lose(path, `a ${role} message of chat holds no file`)
+      const source = writing.resolve(part.source, [...path, 'source'])
+      if (source.type === 'url') return writing.lose(path, 'chat takes the bytes of a file, not its URL')
+      const audio = audioFormats.get(source.mediaType)
+      if (audio !== undefined) {
+        if (part.name !== undefined) writing.lose([...path, 'name'], 'audio has no name in chat')
+        return void content.push(
+          restore({ type: 'input_audio', input_audio: { data: source.data, format: audio } }, kept),
+        )
+      }
+      return void content.push(
+        restore(
+          { type: 'file', file: { file_data: urlOf(source), ...(part.name !== undefined && { filename: part.name }) } },
+          kept,
+        ),
+      )
+    }
+    case 'reasoning':
+      return writing.lose(path, 'chat has no word for reasoning')
+  }
+}
+
+const audioFormats: ReadonlyMap<string, string> = new Map([
+  ['audio/wav', 'wav'],
+  ['audio/mpeg', 'mp3'],
+])

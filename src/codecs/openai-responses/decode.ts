@@ -1,0 +1,351 @@
+/** From the wire of the OpenAI Responses API. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  anObject,
+  aString,
+  isObject,
+  readEach,
+  readIn,
+  Unexpected,
+  type Json,
+  type JsonObject,
+  type Path,
+} from '../../json/index.ts'
+import { decodeWire, lossesBeside } from '../admit.ts'
+import { fitsCallId, fitsName } from '../call-ids.ts'
+import type { CodecFault } from '../fault.ts'
+import type { Decoded, Loss } from '../codec.ts'
+import type {
+  Message,
+  Meta,
+  Part,
+  ProviderPart,
+  ReasoningPart,
+  ResultPart,
+  Role,
+  ToolCallPart,
+  ToolResultPart,
+} from '../../message/index.ts'
+import { keep } from '../residual.ts'
+import { sourceOf } from '../source.ts'
+import * as items from './items.ts'
+import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } from './kinds.ts'
+
+export const format = 'openai-responses'
+
+/**
+ * Decode items, the text of one user message, or the body of a request or a response. What else a body has is listed as
+ * lost.
+ */
+export const decode = (wire: unknown): Either<CodecFault, Decoded> =>
+  decodeWire(format, wire, readBody, (value) => listOf(value) ?? [])
+
+/** Where in a body its items are. */
+const listOf = (wire: Json): Path | undefined => {
+  if (!isObject(wire)) return undefined
+  if (Array.isArray(wire['output'])) return ['output']
+  return wire['input'] === undefined ? undefined : ['input']
+}
+
+const readBody = (wire: Json, beside: Loss[]): readonly Message[] => {
+  if (typeof wire === 'string') return [spoken('user', [text(wire)])]
+  if (Array.isArray(wire)) return readItems(wire as readonly Json[])
+  const [field] = listOf(wire) ?? []
+  if (!isObject(wire) || typeof field !== 'string')
+    throw new Unexpected([], 'a list of items, or a body with output or input', wire)
+  const said = readIn(wire, field, (list) => {
+    if (typeof list !== 'string' && !Array.isArray(list)) throw new Unexpected([], 'a string or a list of items', list)
+    return readBody(list, beside)
+  })
+  const isRequest = field !== 'output'
+  beside.push(...lossesBeside(wire, isRequest ? [field, 'instructions'] : [field], isRequest ? 'request' : 'response'))
+  // A response repeats the instructions that it was given: they are none of what it says.
+  if (!isRequest || wire['instructions'] === undefined || wire['instructions'] === null) return said
+  return [spoken('system', [text(readIn(wire, 'instructions', aString))]), ...said]
+}
+
+/** Read items that are frozen JSON already. Throws Unexpected. */
+export const readItems = (wire: readonly Json[]): readonly Message[] => {
+  const reading = new Reading()
+  readEach(wire, (item) => readItem(anObject(item), reading))
+  return reading.end()
+}
+
+/** The messages so far, and what the assistant is just saying: its items in a row become one message. */
+class Reading {
+  readonly #messages: Message[] = []
+  #said: Part[] = []
+  /** The calls by id: what kind they are, whether OpenAI runs them, and which program of its made them. */
+  readonly calls: Map<
+    string,
+    { readonly kind: CallKind; readonly hosted: boolean; readonly caller: Json | undefined }
+  > = new Map()
+  /** The ids of local shell calls by those of their items, which their outputs may name instead. */
+  readonly localShell: Map<string, string> = new Map()
+
+  say(part: Part): void {
+    this.#said.push(part)
+  }
+
+  add(message: Message): void {
+    this.end()
+    this.#messages.push(message)
+  }
+
+  end(): readonly Message[] {
+    if (this.#said.length > 0) this.#messages.push(spoken('assistant', this.#said))
+    this.#said = []
+    return this.#messages
+  }
+}
+
+const readItem = (wire: JsonObject, reading: Reading): void => {
+  const { type } = wire
+  if (type === 'message' || (type === undefined && wire['role'] !== undefined)) return readMessage(wire, reading)
+  if (type === 'reasoning') return reading.say(readReasoning(wire))
+  const asking = kindOfCall.get(type)
+  if (asking !== undefined && pairs(wire, asking.id)) {
+    const call = readCall(wire, asking, reading)
+    if (call !== undefined) return reading.say(call)
+  }
+  const answering = kindOfOutput.get(type)
+  if (answering !== undefined && pairs(wire, answering.outputId)) {
+    const result = readOutput(wire, answering, reading)
+    // What OpenAI ran by itself was answered before the assistant went on: it stays among what the assistant said.
+    if (reading.calls.get(result.callId)?.hosted === true) return reading.say(result)
+    return reading.add(freeze({ role: 'tool', content: freeze([result]) }))
+  }
+  // Without a type it is a reference to an item.
+  if (typeof type !== 'string' && typeof wire['id'] !== 'string')
+    throw new Unexpected(['type'], 'the type of an item', type)
+  reading.say(raw(wire))
+}
+
+/** Whether the item says which call it is about. A tool search that OpenAI runs needs no answer. */
+const pairs = (wire: JsonObject, id: string): boolean => {
+  if (wire['type'] === 'local_shell_call_output')
+    return typeof wire['call_id'] === 'string' || typeof wire['id'] === 'string'
+  if (wire['type'] === 'mcp_approval_response' && typeof wire['approve'] !== 'boolean') return false
+  return typeof wire[id] === 'string' && (wire['execution'] === undefined || wire['execution'] === 'client')
+}
+
+const speakers: ReadonlyMap<unknown, Role> = new Map([
+  ['system', 'system'],
+  ['developer', 'developer'],
+  ['user', 'user'],
+])
+
+const readMessage = (wire: JsonObject, reading: Reading): void => {
+  const said = readIn(wire, 'content', (content) => {
+    if (typeof content !== 'string' && !Array.isArray(content))
+      throw new Unexpected([], 'a string or an array of parts', content)
+    return content as string | readonly Json[]
+  })
+  const role = speakers.get(wire['role'])
+  if (role !== undefined) return reading.add(readSpoken(role, wire, said))
+  if (wire['role'] !== 'assistant' && wire['type'] === undefined)
+    throw new Unexpected(['role'], 'one of system, developer, user, assistant', wire['role'])
+  for (const part of wire['role'] === 'assistant' ? readSaid(wire, said) : [raw(wire)]) reading.say(part)
+}
+
+const readSpoken = (role: Role, wire: JsonObject, said: string | readonly Json[]): Message => {
+  if (typeof said === 'string') return spoken(role, [text(said)], difference(wire, items.messageItem(role, said)))
+  const { parts, as } = readIn(wire, 'content', () => readParts(said, true))
+  return spoken(role, parts, difference(wire, items.messageItem(role, ''), as, parts.length === 0 ? [] : ['content']))
+}
+
+/**
+ * What a message of the assistant says. The first part holds what the item has beside its content, under `item`, and
+ * all of them what they have beside their text, under `part`; a message of a string is one part without a mark.
+ */
+const readSaid = (wire: JsonObject, said: string | readonly Json[]): readonly Part[] => {
+  if (typeof said === 'string')
+    return [text(said, difference({ item: wire }, { item: items.messageItem('assistant', said) }))]
+  if (said.length === 0) return [raw(wire)]
+  const usual = items.messageItem('assistant', said) // the content is the same, so it is no difference
+  return readIn(wire, 'content', () =>
+    readEach(said, (each, index) => {
+      const part = anObject(each)
+      const kept = (written: items.Fresh = part): Kept =>
+        index === 0
+          ? difference({ item: wire, part }, { item: usual, part: written }, 'message')
+          : difference({ part }, { part: written }, 'more')
+      if (isText(part)) return text(part.text, kept(items.outputText(part.text)))
+      if (part['type'] === 'refusal' && typeof part['refusal'] === 'string')
+        return freeze({ type: 'refusal', text: part['refusal'], ...kept(items.refusalText(part['refusal'])) } as const)
+      return freeze({ type: 'provider', provider: format, raw: part, ...kept() } as const)
+    }),
+  )
+}
+
+/** Parts of input. One plain text would be written as a string, so it is marked. */
+const readParts = (
+  list: readonly Json[],
+  mayHoldAudio: boolean,
+): { readonly parts: ResultPart[]; readonly as?: 'parts' } => {
+  const parts = readEach(list, (part) => readPart(anObject(part), mayHoldAudio))
+  const [only] = parts
+  return { parts, ...(parts.length === 1 && only?.type === 'text' && only.meta === undefined && { as: 'parts' }) }
+}
+
+const readPart = (wire: JsonObject, mayHoldAudio: boolean): ResultPart => {
+  if (isText(wire)) return text(wire.text, difference(wire, items.inputText(wire.text)))
+  if (wire['type'] === 'input_image' && typeof wire['image_url'] === 'string') {
+    const source = sourceOf(wire['image_url'])
+    return freeze({ type: 'image', source, ...difference(wire, items.inputImage(source)) })
+  }
+  return readFile(wire) ?? (mayHoldAudio ? readAudio(wire) : undefined) ?? raw(wire)
+}
+
+const readFile = (wire: JsonObject): ResultPart | undefined => {
+  if (wire['type'] !== 'input_file') return undefined
+  const name = typeof wire['filename'] === 'string' ? wire['filename'] : undefined
+  const source =
+    typeof wire['file_data'] === 'string'
+      ? sourceOf(wire['file_data'])
+      : typeof wire['file_url'] === 'string'
+        ? freeze({ type: 'url' as const, url: wire['file_url'] })
+        : undefined
+  // Bytes of which nobody says what they are, and audio, which would not be written as a file.
+  if (source === undefined || (source.type === 'url' && typeof wire['file_data'] === 'string') || isAudio(source))
+    return undefined
+  return freeze({
+    type: 'file',
+    source,
+    ...(name !== undefined && { name }),
+    ...difference(wire, items.inputFile(source, name)),
+  })
+}
+
+const readAudio = (wire: JsonObject): ResultPart | undefined => {
+  const audio = wire['input_audio']
+  if (wire['type'] !== 'input_audio' || !isObject(audio) || typeof audio['data'] !== 'string') return undefined
+  const mediaType = audio['format'] === 'wav' ? 'audio/wav' : audio['format'] === 'mp3' ? 'audio/mpeg' : undefined
+  if (mediaType === undefined) return undefined
+  const { data } = audio
+  return freeze({
+    type: 'file',
+    source: freeze({ type: 'base64', mediaType, data }),
+    ...difference(wire, items.inputAudio(data, mediaType), 'audio'),
+  })
+}
+
+const isAudio = (source: items.Resolved): boolean => source.type === 'base64' && source.mediaType.startsWith('audio/')
+
+/** Reasoning is always marked: what other providers reasoned can't be given to this one. */
+const readReasoning = (wire: JsonObject): ReasoningPart => {
+  const summary = textsIn(wire['summary'])
+  const part = {
+    type: 'reasoning',
+    text: textsIn(wire['content']).join(''),
+    ...(summary.length > 0 && { summary: freeze(summary) }),
+    ...(typeof wire['encrypted_content'] === 'string' && { encrypted: wire['encrypted_content'] }),
+  } as const
+  return freeze({ ...part, ...difference(wire, items.reasoningItem(part), 'reasoning') })
+}
+
+const textsIn = (list: Json | undefined): string[] =>
+  Array.isArray(list)
+    ? (list as readonly Json[]).flatMap((each) =>
+        isObject(each) && typeof each['text'] === 'string' ? [each['text']] : [],
+      )
+    : []
+
+const readCall = (wire: JsonObject, kind: CallKind, reading: Reading): ToolCallPart | undefined => {
+  const asked = kind.call === 'computer_call' && Array.isArray(wire['actions']) ? wire['actions'] : wire[kind.asks]
+  if (
+    kind.asText !== true &&
+    (asked === undefined || (kind.name !== 'tool_search' && typeof asked !== 'object') || asked === null)
+  )
+    return undefined
+  const id = aString(wire[kind.id])
+  const name = kind.name ?? readIn(wire, 'name', aString)
+  const args = kind.asText === true ? readIn(wire, kind.asks, aString) : JSON.stringify(asked)
+  const { environment } = wire
+  reading.calls.set(id, {
+    kind,
+    hosted: isObject(environment) && environment['type'] === 'container_reference',
+    caller: wire['caller'],
+  })
+  if (kind.call === 'local_shell_call' && typeof wire['id'] === 'string') reading.localShell.set(wire['id'], id)
+  // Ids and names that would be written otherwise are marked as those of the wire.
+  const as = kind !== functionCall || !fitsCallId(id, longestCallId) || !fitsName(name) ? kind.call : undefined
+  return freeze({
+    type: 'tool_call',
+    id,
+    name,
+    arguments: args,
+    ...difference(wire, items.callItem(kind, id, name, asked), as),
+  })
+}
+
+const readOutput = (wire: JsonObject, kind: CallKind, reading: Reading): ToolResultPart => {
+  const callId = answered(wire, kind, reading)
+  const answer = wire[kind.answers]
+  const isError =
+    kind.output === 'apply_patch_call_output'
+      ? wire['status'] === 'failed'
+      : kind.output === 'mcp_approval_response' && wire['approve'] === false
+  const { content, written, as } = readIn(wire, kind.answers, (value) => readAnswer(value, kind))
+  const call = reading.calls.get(callId)
+  const mark =
+    as === undefined &&
+    kind === functionCall &&
+    (call?.kind ?? functionCall) === functionCall &&
+    fitsCallId(callId, longestCallId)
+      ? undefined
+      : [kind.output, ...(as === undefined ? [] : [as])].join(' ')
+  const kept = difference(
+    wire,
+    items.outputItem(kind, callId, answer === undefined ? undefined : (written ?? answer), isError, call?.caller),
+    mark,
+  )
+  return freeze({ type: 'tool_result', callId, content: freeze(content), ...(isError && { isError }), ...kept })
+}
+
+/** The id of the call that is answered. */
+const answered = (wire: JsonObject, kind: CallKind, { localShell }: Reading): string => {
+  const named = wire[kind.outputId]
+  if (typeof named === 'string') return named
+  const id = aString(wire['id'])
+  return localShell.get(id) ?? id
+}
+
+interface Answer {
+  readonly content: ResultPart[]
+  /** What would be written, where that may differ from what stands there. */
+  readonly written?: Json
+  readonly as?: 'parts' | 'raw' | 'none'
+}
+
+/** An answer as parts. Text where it is text, JSON as text where the kind has a form of its own, else the value raw. */
+const readAnswer = (answer: Json | undefined, { output }: CallKind): Answer => {
+  if (output === 'computer_call_output' && isObject(answer) && typeof answer['image_url'] === 'string') {
+    const source = sourceOf(answer['image_url'])
+    return { content: [freeze({ type: 'image', source })], written: items.screenshot(source) as JsonObject }
+  }
+  const isJson = output === 'shell_call_output' || output === 'tool_search_output'
+  if (isJson && Array.isArray(answer)) return { content: [text(JSON.stringify(answer))] }
+  if (typeof answer === 'string' && !isJson && output !== 'computer_call_output') return { content: [text(answer)] }
+  if (Array.isArray(answer) && (output === 'function_call_output' || output === 'custom_tool_call_output')) {
+    const { parts, as } = readParts(answer as readonly Json[], false)
+    return { content: parts, ...((as !== undefined || parts.length === 0) && { as: 'parts' }) }
+  }
+  return answer === undefined ? { content: [], as: 'none' } : { content: [raw(answer)], as: 'raw' }
+}
+
+type Kept = { readonly meta?: Meta }
+
+/** What the wire has beyond what would be written: that is plain JSON too. */
+const difference = (wire: JsonObject, written: items.Fresh, as?: string, skip?: readonly string[]): Kept =>
+  keep(format, wire, written as JsonObject, as, skip)
+
+const isText = (wire: JsonObject): wire is JsonObject & { readonly text: string } =>
+  (wire['type'] === 'input_text' || wire['type'] === 'output_text' || wire['type'] === 'text') &&
+  typeof wire['text'] === 'string'
+
+const { freeze } = Object
+const text = (value: string, kept: Kept = {}) => freeze({ type: 'text', text: value, ...kept } as const)
+const raw = (wire: Json): ProviderPart => freeze({ type: 'provider', provider: format, raw: wire })
+const spoken = (role: Role, content: readonly Part[], kept: Kept = {}): Message =>
+  freeze({ role, content: freeze(content), ...kept })

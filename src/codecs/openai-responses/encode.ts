@@ -1,0 +1,360 @@
+/** To the wire of the OpenAI Responses API: one item a call, one item a result, one item a text of the assistant. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isObject, type Json, type Path } from '../../json/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import { CallIds } from '../call-ids.ts'
+import type { CodecFault } from '../fault.ts'
+import type { EncodeOptions, Encoded } from '../codec.ts'
+import { encodeMessages, type Writing } from '../losses.ts'
+import type {
+  FilePart,
+  ImagePart,
+  Message,
+  Part,
+  ProviderPart,
+  RefusalPart,
+  TextPart,
+  ToolCallPart,
+  ToolResultPart,
+  Settled,
+} from '../../message/index.ts'
+import { keptBy, restore, thaw, type Kept } from '../residual.ts'
+import { format } from './decode.ts'
+import * as items from './items.ts'
+import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } from './kinds.ts'
+import type { ResponsesItem } from './wire.ts'
+
+export const encode = (
+  messages: Settled<Sequence<Message>>,
+  options: EncodeOptions = {},
+): Either<CodecFault, Encoded<ResponsesItem[]>> => {
+  const wire: items.Fresh[] = []
+  const calls: Calls = { ids: new CallIds(longestCallId), made: new Map() }
+  // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+  return encodeMessages(format, messages, options, wire as unknown as ResponsesItem[], (message, writing) =>
+    writeMessage(message, wire, writing, calls),
+  )
+}
+
+/** The calls so far: their results are written in the same kind. */
+interface Calls {
+  readonly ids: CallIds
+  readonly made: Map<string, Made>
+}
+
+interface Made {
+  readonly kind: CallKind
+  /** Whether the kind had to change, so that what is kept with the result no longer fits. */
+  readonly changed: boolean
+  readonly caller: Json | undefined
+}
+
+type Content = TextPart | ImagePart | FilePart | RefusalPart | ProviderPart
+
+const writeMessage = (message: Message, wire: items.Fresh[], writing: Writing, calls: Calls): void => {
+  if (message.id !== undefined) writing.lose(['id'], 'items of Responses have ids of their own')
+  if (message.name !== undefined) writing.lose(['name'], 'a message of Responses has no name')
+  const turn = message.role === 'assistant' ? new Said(wire, writing) : new Spoken(wire, writing, message)
+  for (let index = 0; index < message.content.length; index++) {
+    const part = message.content[index] as Part
+    const path: Path = ['content', index]
+    const item =
+      part.type === 'tool_result'
+        ? writeResult(part, calls, writing, path)
+        : ownItem(part, message, calls, writing, path)
+    if (item === undefined) turn.write(part as Content, path)
+    else if (item !== 'lost') {
+      turn.close()
+      wire.push(item)
+    }
+  }
+  if (message.content.length === 0)
+    wire.push(restore(items.messageItem(speakerOf(message), ''), keptBy(format, message)))
+  turn.close()
+}
+
+const speakerOf = ({ role }: Message): string => (role === 'tool' ? 'user' : role)
+
+/** The item that a part is by itself; none if it is content of a message. */
+const ownItem = (
+  part: Exclude<Part, ToolResultPart>,
+  { role }: Message,
+  calls: Calls,
+  writing: Writing,
+  path: Path,
+): items.Fresh | 'lost' | undefined => {
+  if (part.type !== 'tool_call' && part.type !== 'reasoning' && !(role === 'assistant' && isItem(part)))
+    return undefined
+  if (part.type === 'reasoning') {
+    const kept = keptBy(format, part)
+    if (kept?.as === 'reasoning') return restore(items.reasoningItem(part), kept)
+    writing.lose(path, 'Responses takes no reasoning but its own')
+    return 'lost'
+  }
+  if (part.type !== 'tool_call') return thaw(part.raw) as items.Fresh
+  if (role !== 'assistant') writing.lose(path, `a call in a ${role} message: said by the assistant`)
+  return writeCall(part, calls, writing, path)
+}
+
+const isItem = (part: Part): part is ProviderPart =>
+  part.type === 'provider' && part.provider === format && keptBy(format, part)?.as === undefined
+
+/** What the assistant says: each text an item of its own, but for parts that came in one item. */
+class Said {
+  readonly #wire: items.Fresh[]
+  readonly #writing: Writing
+  #open: unknown[] | undefined
+
+  constructor(wire: items.Fresh[], writing: Writing) {
+    this.#wire = wire
+    this.#writing = writing
+  }
+
+  write(part: Content, path: Path): void {
+    const kept = keptBy(format, part)
+    const isText = part.type === 'text'
+    if (!isText && part.type !== 'refusal' && !(part.type === 'provider' && part.provider === format))
+      return this.#writing.lose(
+        path,
+        part.type === 'provider'
+          ? `is what only ${part.provider} says`
+          : `the assistant of Responses says no ${part.type}`,
+      )
+    if (isText && kept?.as === undefined) {
+      this.close()
+      return void this.#wire.push(both({ item: items.messageItem('assistant', part.text) }, kept).item)
+    }
+    const said =
+      part.type === 'provider' ? thaw(part.raw) : isText ? items.outputText(part.text) : items.refusalText(part.text)
+    const opens = kept?.as === 'message'
+    const written = both(
+      {
+        ...(opens && { item: { type: 'message', role: 'assistant' } }),
+        ...(part.type !== 'provider' && { part: said as items.Fresh }),
+      },
+      kept,
+    )
+    if (opens || this.#open === undefined || kept === undefined) {
+      // Without an item of its wire it needs an id, which no item of theirs has.
+      const item = opens
+        ? written.item
+        : {
+            type: 'message',
+            id: `msg_indelible_${this.#writing.position}_${path.at(-1)}`,
+            role: 'assistant',
+            status: 'completed',
+          }
+      this.#open = []
+      this.#wire.push({ ...item, content: this.#open })
+    }
+    this.#open.push(part.type === 'provider' ? said : written.part)
+  }
+
+  close(): void {
+    this.#open = undefined
+  }
+}
+
+interface Both {
+  readonly item?: items.Fresh
+  readonly part?: items.Fresh
+}
+
+/** An item and a part with what was kept beside them. What somebody else put in their place is no part of a wire. */
+const both = <T extends Both>(written: T, kept: Kept | undefined): T => {
+  if (kept === undefined) return written
+  const { item, part } = kept.fields ?? {}
+  return restore(written, {
+    ...kept,
+    fields: { ...(isObject(item) && written.item && { item }), ...(isObject(part) && written.part && { part }) },
+  })
+}
+
+/** What anybody else says: one item, with results standing outside. */
+class Spoken {
+  readonly #wire: items.Fresh[]
+  readonly #writing: Writing
+  readonly #message: Message
+  #content: items.Fresh[] = []
+  #first = true
+
+  constructor(wire: items.Fresh[], writing: Writing, message: Message) {
+    this.#wire = wire
+    this.#writing = writing
+    this.#message = message
+  }
+
+  write(part: Content, path: Path): void {
+    writeContent(part, this.#content, this.#writing, path)
+  }
+
+  close(): void {
+    if (this.#content.length === 0) return
+    if (this.#message.role === 'tool')
+      this.#writing.lose(['role'], 'a tool message with more than results: said as user')
+    const kept = this.#first ? keptBy(format, this.#message) : undefined
+    this.#wire.push(
+      restore(items.messageItem(speakerOf(this.#message), asContent(this.#content, kept?.as === 'parts')), kept),
+    )
+    this.#content = []
+    this.#first = false
+  }
+}
+
+/** One plain text as a string, unless it stood as a part; nothing as the empty string. */
+const asContent = (parts: items.Fresh[], asParts: boolean): unknown => {
+  const [only] = parts
+  if (asParts) return parts
+  if (only === undefined) return ''
+  return parts.length === 1 &&
+    only['type'] === 'input_text' &&
+    typeof only['text'] === 'string' &&
+    Object.keys(only).length === 2
+    ? only['text']
+    : parts
+}
+
+const writeContent = (part: Content, content: items.Fresh[], writing: Writing, path: Path): void => {
+  const kept = keptBy(format, part)
+  switch (part.type) {
+    case 'text':
+      return void content.push(restore(items.inputText(part.text), kept))
+    case 'refusal':
+      return writing.lose(path, 'only the assistant refuses')
+    case 'provider':
+      if (part.provider !== format) return writing.lose(path, `is what only ${part.provider} says`)
+      return void content.push(thaw(part.raw) as items.Fresh)
+    case 'image':
+      return void content.push(restore(items.inputImage(writing.resolve(part.source, [...path, 'source'])), kept))
+    case 'file': {
+      const source = writing.resolve(part.source, [...path, 'source'])
+      if (source.type === 'base64' && kept?.as === 'audio')
+        return void content.push(restore(items.inputAudio(source.data, source.mediaType), kept))
+      if (source.mediaType?.startsWith('audio/') === true) return writing.lose(path, 'Responses takes no audio')
+      return void content.push(restore(items.inputFile(source, part.name), kept))
+    }
+  }
+}
+
+const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, path: Path): items.Fresh => {
+  const kept = keptBy(format, part)
+  const kind = kindOfCall.get(kept?.as) ?? functionCall
+  const asItIs = kept?.as === kind.call
+  const asked = kind.asText === true ? part.arguments : parsed(part.arguments)
+  const changed =
+    kind.asText !== true &&
+    (kind.name === 'tool_search' ? asked === undefined : typeof asked !== 'object' || asked === null)
+  if (changed)
+    writing.lose([...path, 'arguments'], `is no longer the JSON that a ${kind.call} asks with: said as a function call`)
+  const { id, name } = ids.ofCall(part, asItIs && !changed, writing, path)
+  const item = changed
+    ? items.callItem(functionCall, id, name, part.arguments)
+    : restore(items.callItem(kind, id, name, asked), kept)
+  made.set(part.id, { kind: changed ? functionCall : kind, changed, caller: kept?.fields?.['caller'] })
+  return item
+}
+
+/** The JSON that a text is, if it is. */
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const writeResult = (part: ToolResultPart, { ids, made }: Calls, writing: Writing, path: Path): items.Fresh => {
+  const call = made.get(part.callId)
+  const kept = call?.changed === true ? undefined : keptBy(format, part)
+  const [type, as] = kept?.as?.split(' ') ?? []
+  const ownKind = kindOfOutput.get(type)
+  const kind = ownKind ?? call?.kind ?? functionCall
+  const callId = ids.of(part.callId, ownKind !== undefined)
+  const answer = as === 'none' ? undefined : writeAnswer(part, kind, ownKind !== undefined, as, writing, path)
+  return restore(
+    items.outputItem(
+      kind,
+      callId,
+      answer,
+      part.isError === true,
+      call?.caller === undefined ? undefined : thaw(call.caller),
+    ),
+    kept,
+  )
+}
+
+/** What a result answers, in the form of its kind. `isOwn` says that its text is the JSON of that form. */
+const writeAnswer = (
+  part: ToolResultPart,
+  kind: CallKind,
+  isOwn: boolean,
+  as: string | undefined,
+  writing: Writing,
+  path: Path,
+): unknown => {
+  const [first] = part.content
+  if (as === 'raw' && first?.type === 'provider' && first.provider === format) return thaw(first.raw)
+  const unmarked = (): void => {
+    if (part.isError === true)
+      writing.lose([...path, 'isError'], `a ${kind.output} has no mark for an error; the text tells`)
+  }
+  switch (kind.output) {
+    case 'computer_call_output': {
+      const picture = part.content.find(({ type }) => type === 'image')
+      part.content.forEach(
+        (each, index) =>
+          each !== picture &&
+          writing.lose([...path, 'content', index], 'a computer answers with one screenshot and nothing else'),
+      )
+      if (picture?.type !== 'image') return items.screenshot({ type: 'base64', mediaType: 'image/png', data: blank })
+      unmarked()
+      return items.screenshot(
+        writing.resolve(picture.source, [...path, 'content', part.content.indexOf(picture), 'source']),
+      )
+    }
+    case 'tool_search_output': {
+      const tools = isOwn && part.isError !== true ? parsed(said(part, writing, path)) : undefined
+      if (Array.isArray(tools)) return tools
+      writing.lose([...path, 'content'], 'a tool search answers with tools: said as none')
+      return []
+    }
+    case 'shell_call_output': {
+      const text = said(part, writing, path)
+      const chunks = isOwn && part.isError !== true ? parsed(text) : undefined
+      if (Array.isArray(chunks)) return chunks
+      const failed = part.isError === true
+      return [
+        {
+          stdout: failed ? '' : text,
+          stderr: failed ? text : '',
+          outcome: { type: 'exit', exit_code: failed ? 1 : 0 },
+        },
+      ]
+    }
+    case 'apply_patch_call_output':
+    case 'mcp_approval_response':
+      return part.content.length === 0 ? undefined : said(part, writing, path)
+    case 'local_shell_call_output':
+      unmarked()
+      return said(part, writing, path)
+    default: {
+      unmarked()
+      const content: items.Fresh[] = []
+      part.content.forEach((answer, index) => writeContent(answer, content, writing, [...path, 'content', index]))
+      return asContent(content, as === 'parts')
+    }
+  }
+}
+
+/** The text of a result, where its kind takes nothing else. */
+const said = (part: ToolResultPart, writing: Writing, path: Path): string =>
+  part.content
+    .map((each, index) => {
+      if (each.type === 'text') return each.text
+      writing.lose([...path, 'content', index], 'is no text, and the answer to this kind of call is nothing else')
+      return ''
+    })
+    .join('')
+
+/** A black picture of 64 by 64: what a computer that did not answer shows. */
+const blank = 'iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAD0lEQVR42mNgGAWjgHwAAAJAAAHgTR1EAAAAAElFTkSuQmCC'

@@ -1,0 +1,78 @@
+/** Items as they are written by default: `encode` writes them, `decode` keeps what stood there beyond them. */
+import type { FilePart, ReasoningPart, Source } from '../../message/index.ts'
+import { urlOf } from '../source.ts'
+import type { CallKind } from './kinds.ts'
+
+export type Fresh = { [field: string]: unknown }
+
+/** Sources as they can be written. */
+export type Resolved = Exclude<Source, { type: 'block' }>
+
+/** `content` is text or parts. */
+export const messageItem = (role: string, content: unknown): Fresh => ({ type: 'message', role, content })
+
+export const inputText = (text: string): Fresh => ({ type: 'input_text', text })
+
+export const outputText = (text: string): Fresh => ({ type: 'output_text', text, annotations: [] })
+
+export const refusalText = (refusal: string): Fresh => ({ type: 'refusal', refusal })
+
+export const inputImage = (source: Resolved): Fresh => ({
+  type: 'input_image',
+  image_url: urlOf(source),
+  detail: 'auto',
+})
+
+export const inputFile = (source: Resolved, name: FilePart['name']): Fresh => ({
+  type: 'input_file',
+  ...(source.type === 'url' ? { file_url: source.url } : { file_data: urlOf(source) }),
+  ...(name !== undefined && { filename: name }),
+})
+
+export const inputAudio = (data: string, mediaType: string): Fresh => ({
+  type: 'input_audio',
+  input_audio: { data, format: mediaType === 'audio/wav' ? 'wav' : 'mp3' },
+})
+
+export const screenshot = (source: Resolved): Fresh => ({ type: 'computer_screenshot', image_url: urlOf(source) })
+
+export const reasoningItem = ({
+  text,
+  summary = [],
+  encrypted,
+}: Pick<ReasoningPart, 'text' | 'summary' | 'encrypted'>): Fresh => ({
+  type: 'reasoning',
+  summary: summary.map((each) => ({ type: 'summary_text', text: each })),
+  ...(text !== '' && { content: [{ type: 'reasoning_text', text }] }),
+  ...(encrypted !== undefined && { encrypted_content: encrypted }),
+})
+
+/** `asked` is text, or JSON in the kinds that want it so. */
+export const callItem = (kind: CallKind, id: string, name: string, asked: unknown): Fresh => ({
+  type: kind.call,
+  [kind.id]: id,
+  ...(kind.name === undefined && { name }),
+  ...(kind.call === 'tool_search_call' && { execution: 'client' }),
+  // A computer is asked for one action or, by later models, for several.
+  [kind.call === 'computer_call' && Array.isArray(asked) ? 'actions' : kind.asks]: asked,
+})
+
+/**
+ * @param answer undefined leaves it away, where the kind can do without
+ * @param caller which program of OpenAI's made the call: its result says the same
+ */
+export const outputItem = (
+  kind: CallKind,
+  callId: string,
+  answer: unknown,
+  isError: boolean,
+  caller: unknown,
+): Fresh => ({
+  type: kind.output,
+  [kind.outputId]: callId,
+  ...(kind.call === 'apply_patch_call' && { status: isError ? 'failed' : 'completed' }),
+  ...(kind.call === 'tool_search_call' && { execution: 'client' }),
+  ...(kind.call === 'mcp_approval_request' && { approve: !isError }),
+  ...(answer !== undefined && { [kind.answers]: answer }),
+  ...(caller !== undefined && { caller }),
+})

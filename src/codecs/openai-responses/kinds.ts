@@ -1,0 +1,106 @@
+/**
+ * The calls of the Responses API that the client answers, each with its item of output: function calls, custom tools,
+ * and the tools of OpenAI's own that run on the client's side. Calls that OpenAI runs itself have no such pair.
+ *
+ * Source  OpenAI API reference, Responses: input items, and the `required_input` of a pending response (2026-11)
+ */
+export interface CallKind {
+  readonly call: string
+  readonly output: string
+  /** The fields with the id that pairs the two. */
+  readonly id: string
+  readonly outputId: string
+  /** What the call is named in the message model. Absent where the item says it. */
+  readonly name?: string
+  /** The field with what is asked. In the message model it is `arguments`: the text, or the JSON where it is an object. */
+  readonly asks: string
+  readonly asText?: true
+  /** The field with the answer. */
+  readonly answers: string
+}
+
+export const functionCall: CallKind = {
+  call: 'function_call',
+  output: 'function_call_output',
+  id: 'call_id',
+  outputId: 'call_id',
+  asks: 'arguments',
+  asText: true,
+  answers: 'output',
+}
+
+export const kinds: readonly CallKind[] = Object.freeze([
+  functionCall,
+  {
+    call: 'custom_tool_call',
+    output: 'custom_tool_call_output',
+    id: 'call_id',
+    outputId: 'call_id',
+    asks: 'input',
+    asText: true,
+    answers: 'output',
+  },
+  {
+    call: 'computer_call',
+    output: 'computer_call_output',
+    id: 'call_id',
+    outputId: 'call_id',
+    name: 'computer',
+    asks: 'action',
+    answers: 'output',
+  },
+  {
+    call: 'local_shell_call',
+    output: 'local_shell_call_output',
+    id: 'call_id',
+    outputId: 'call_id',
+    name: 'local_shell',
+    asks: 'action',
+    answers: 'output',
+  },
+  {
+    call: 'shell_call',
+    output: 'shell_call_output',
+    id: 'call_id',
+    outputId: 'call_id',
+    name: 'shell',
+    asks: 'action',
+    answers: 'output',
+  },
+  {
+    call: 'apply_patch_call',
+    output: 'apply_patch_call_output',
+    id: 'call_id',
+    outputId: 'call_id',
+    name: 'apply_patch',
+    asks: 'operation',
+    answers: 'output',
+  },
+  {
+    call: 'tool_search_call',
+    output: 'tool_search_output',
+    id: 'call_id',
+    outputId: 'call_id',
+    name: 'tool_search',
+    asks: 'arguments',
+    answers: 'tools',
+  },
+  {
+    call: 'mcp_approval_request',
+    output: 'mcp_approval_response',
+    id: 'id',
+    outputId: 'approval_request_id',
+    asks: 'arguments',
+    asText: true,
+    answers: 'reason',
+  },
+])
+
+/** By the type of the call's item. */
+export const kindOfCall: ReadonlyMap<unknown, CallKind> = new Map(kinds.map((kind) => [kind.call, kind]))
+
+/** By the type of the output's item. */
+export const kindOfOutput: ReadonlyMap<unknown, CallKind> = new Map(kinds.map((kind) => [kind.output, kind]))
+
+/** How long a call id may be. */
+export const longestCallId = 64

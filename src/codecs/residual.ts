@@ -1,0 +1,127 @@
+/**
+ * What makes a codec lossless: the difference between what stood in the wire and what the codec would write by itself
+ * is kept in `meta`, and put back when the same format is written again.
+ *
+ * It is kept where it belongs (message or part) and holds no content, so that it stays true when a text is shortened
+ * or a call gets another id.
+ */
+import { difference, isObject, type Json, type JsonObject } from '../json/index.ts'
+import type { Message, Meta, Part } from '../message/index.ts'
+
+/** A codec's entry in `meta`. */
+export interface Kept {
+  /** Fields that stood in the wire and would not be written otherwise, or not so. Objects are merged into what is written. */
+  readonly fields?: JsonObject
+  /** Fields that would be written, but did not stand there: their paths. */
+  readonly absent?: readonly (readonly string[])[]
+  /** Which of several ways to say the same was chosen. The codec knows the words. */
+  readonly as?: string
+}
+
+/**
+ * The difference between an object of the wire and the one that would be written, as an entry of `meta`.
+ *
+ * @param skip fields whose difference is kept elsewhere, or known to be none
+ */
+export const keep = (
+  format: string,
+  wire: JsonObject,
+  written: JsonObject,
+  as?: string,
+  skip: readonly string[] = [],
+): { readonly meta?: Meta } => {
+  const absent: (readonly string[])[] = []
+  const fields = difference(wire, written, skip, (path) => void absent.push(path))
+  if (fields === undefined && absent.length === 0 && as === undefined) return nothing
+  const kept = {
+    ...(fields !== undefined && { fields }),
+    ...(absent.length > 0 && { absent: freeze(absent.map((path) => freeze(path))) }),
+    ...(as !== undefined && { as }),
+  }
+  return { meta: freeze({ [format]: freeze(kept) }) }
+}
+
+/** Put back what was kept. Changes and returns `written`, which must be the caller's own. */
+export const restore = <T extends object>(written: T, kept: Kept | undefined): T => {
+  if (kept?.fields !== undefined) merge(written as Fresh, kept.fields)
+  for (const path of kept?.absent ?? []) remove(written as Fresh, path)
+  return written
+}
+
+type Fresh = { [key: string]: unknown }
+
+const merge = (target: Fresh, fields: JsonObject): void => {
+  for (const key of Object.keys(fields)) {
+    const value = fields[key] as Json
+    const there = Object.hasOwn(target, key) ? target[key] : undefined
+    if (isObject(there) && isObject(value)) merge(there as Fresh, value)
+    else if (key === '__proto__')
+      Object.defineProperty(target, key, { value: thaw(value), writable: true, enumerable: true, configurable: true })
+    else target[key] = thaw(value)
+  }
+}
+
+const remove = (target: Fresh, path: readonly string[]): void => {
+  const [key, ...rest] = path
+  if (key === undefined || !Object.hasOwn(target, key)) return
+  const there = target[key]
+  if (rest.length === 0) delete target[key]
+  else if (isObject(there)) remove(there as Fresh, rest)
+}
+
+/** What a codec kept with a message or part. Whatever somebody else put under its name is ignored, not trusted. */
+export const keptBy = (format: string, { meta }: { readonly meta?: Meta }): Kept | undefined => {
+  if (meta === undefined || !Object.hasOwn(meta, format)) return undefined
+  const kept = meta[format]
+  if (!isObject(kept)) return undefined
+  const { fields, absent, as } = kept
+  return {
+    ...(isObject(fields) && { fields }),
+    ...(Array.isArray(absent) && {
+      absent: (absent as readonly Json[]).filter(
+        (path): path is readonly string[] => Array.isArray(path) && path.every((key) => typeof key === 'string'),
+      ),
+    }),
+    ...(typeof as === 'string' && { as }),
+  }
+}
+
+/** The formats other than `format` that kept fields with a message or part: fields that `format` can't say. */
+export const foreignFields = (
+  format: string,
+  { meta }: Message | Part,
+  understood: { readonly [format: string]: readonly string[] } = {},
+): readonly string[] =>
+  meta === undefined
+    ? none
+    : Object.keys(meta).filter((name) => {
+        if (name === format || !formats.has(name)) return false
+        return Object.keys(keptBy(name, { meta })?.fields ?? {}).some(
+          (field) => understood[name]?.includes(field) !== true,
+        )
+      })
+
+const none: readonly string[] = []
+
+/** Every namespace that a codec of ours writes in `meta`. */
+const formats: ReadonlySet<string> = new Set(['openai-chat', 'openai-responses', 'anthropic', 'ai-sdk', 'ai-sdk-ui'])
+
+/** A fresh mutable copy of recorded JSON. */
+export const thaw = (value: Json): Mutable => {
+  if (typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) return (value as readonly Json[]).map(thaw)
+  const fresh: { [key: string]: Mutable } = {}
+  for (const key of Object.keys(value)) {
+    const copy = thaw((value as JsonObject)[key] as Json)
+    if (key === '__proto__')
+      Object.defineProperty(fresh, key, { value: copy, writable: true, enumerable: true, configurable: true })
+    else fresh[key] = copy
+  }
+  return fresh
+}
+
+/** JSON that its owner may change. */
+export type Mutable = string | number | boolean | null | Mutable[] | { [key: string]: Mutable }
+
+const { freeze } = Object
+const nothing = freeze({})

@@ -1,0 +1,41 @@
+/** Sources of images and files as most formats spell them: a URL, or a data URL that holds the bytes. */
+import type { Path } from '../json/index.ts'
+import type { CodecFault } from './fault.ts'
+import type { EncodeOptions } from './codec.ts'
+import type { Source } from '../message/index.ts'
+
+/** A URL as a source: its bytes, where it is a plain base64 data URL. `urlOf` gives back the same text. */
+export const sourceOf = (url: string): Exclude<Source, { type: 'block' }> => {
+  const found = dataUrl.exec(url)
+  if (found === null) return Object.freeze({ type: 'url', url })
+  return Object.freeze({ type: 'base64', mediaType: found[1] as string, data: url.slice(found[0].length) })
+}
+
+/** No parameters beside `base64`, so that nothing is lost on the way back. */
+const dataUrl = /^data:([^;,]+);base64,/
+
+export const urlOf = (source: Exclude<Source, { type: 'block' }>): string =>
+  source.type === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`
+
+/** What `encode` throws to itself when a stored block is not there; the codec's border makes a fault of it. */
+export class BlockMissing {
+  readonly fault: CodecFault
+
+  constructor(fault: CodecFault) {
+    this.fault = fault
+  }
+}
+
+/** A source with its bytes or its URL at hand. Throws BlockMissing. */
+export const resolve = (
+  source: Source,
+  { block }: EncodeOptions,
+  format: string,
+  position: number,
+  path: Path,
+): Exclude<Source, { type: 'block' }> => {
+  if (source.type !== 'block') return source
+  const content = block?.(source.id)
+  if (content === undefined) throw new BlockMissing({ _tag: 'UnresolvedBlock', format, position, path, id: source.id })
+  return { type: 'base64', data: content.data, mediaType: source.mediaType ?? content.mediaType }
+}

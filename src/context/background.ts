@@ -1,0 +1,104 @@
+/**
+ * Summaries made in the background: a model sums up what is behind while the agent goes on. No call waits for one; a
+ * summary that is ready is a note of the record, and the next compaction takes it.
+ */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import type { View } from '../history/index.ts'
+import { textOf, type Message } from '../message/index.ts'
+import type { Note, SummaryNote } from '../notes/index.ts'
+import type { Sequence } from '../sequence/index.ts'
+import { plain } from './represent.ts'
+import type { SummaryFault } from './fault.ts'
+import { prepareSummaries, type PrepareOptions, type Summarizer } from './prepare.ts'
+import { headAndTail, elidedCharacters } from './shorten.ts'
+
+/** How summaries are made in the background. */
+export interface BackgroundOptions extends PrepareOptions {
+  /** Makes the summaries. */
+  readonly summarizer: Summarizer
+  /** Where a summary goes: `(notes) => session.note(notes)()`. It may be asynchronous. */
+  readonly append: (notes: readonly SummaryNote[]) => unknown
+  /** Told when a summarizer or `append` fails. Default: nobody; the next `offer` tries again. */
+  readonly onFault?: (fault: SummaryFault | { readonly _tag: 'AppendFailed'; readonly cause: unknown }) => void
+}
+
+/** Summaries of one record, made one batch at a time. */
+export interface BackgroundSummaries {
+  /** What the record has now. Begins a batch unless one is under way. Returns at once and never throws. */
+  readonly offer: (view: View<Message>, notes: Sequence<Note>) => void
+  /** When what is under way is done: for the end of a program, and for tests. */
+  readonly idle: () => Promise<void>
+}
+
+/**
+ * Make summaries in the background: `offer` the record after each step.
+ *
+ * Cost    of an offer while a batch is under way O(1); of another O(record), after the caller has gone on
+ * @example
+ * const summaries = summariesInBackground({ summarizer: modelSummarizer('acme-1', complete), append: (notes) => session.note(notes)() })
+ * summaries.offer(session.view(), session.notes())
+ */
+export const summariesInBackground = (options: BackgroundOptions): BackgroundSummaries => {
+  const { summarizer, append, onFault } = options
+  let underWay: Promise<void> | undefined
+  const tell: NonNullable<BackgroundOptions['onFault']> = (fault) => {
+    try {
+      onFault?.(fault)
+    } catch {
+      // There is nobody else to tell.
+    }
+  }
+  const batch = async (view: View<Message>, notes: Sequence<Note>): Promise<void> => {
+    await Promise.resolve() // the caller goes on first
+    const prepared = await prepareSummaries(view, notes, summarizer, options)()
+    if (isLeft(prepared)) tell(prepared.left)
+    const made = isLeft(prepared) ? prepared.left.done : prepared.right
+    if (made.length === 0) return
+    try {
+      await append(made)
+    } catch (cause) {
+      tell({ _tag: 'AppendFailed', cause })
+    }
+  }
+  return Object.freeze<BackgroundSummaries>({
+    offer: (view, notes) => {
+      underWay ??= batch(view, notes).finally(() => {
+        underWay = undefined
+      })
+    },
+    idle: async () => underWay,
+  })
+}
+
+/**
+ * A summarizer on any model: `complete` takes a prompt and gives what the model says to it.
+ *
+ * @param model The model's name, which stands in the note
+ * @param complete One call of the model, for instance the one that runs the agent
+ * @param prompt What it is asked. Default: to keep goals, decisions, names of files, errors and what is left to do
+ */
+export const modelSummarizer = (
+  model: string,
+  complete: (prompt: string) => string | Promise<string>,
+  prompt: string = summaryPrompt,
+): Summarizer =>
+  Object.freeze<Summarizer>({
+    model,
+    prompt,
+    summarize: ({ messages, maxTokens }) =>
+      complete(`${prompt}\nAt most ${maxTokens} tokens.\n\n${[...messages].map(saidIn).join('\n')}`),
+  })
+
+const summaryPrompt =
+  'Sum up this part of a conversation for somebody who goes on with the work: goals, decisions and their reasons, names of files and what is in them, errors, what is left to do. No introduction.'
+
+const saidIn = (message: Message): string => {
+  const said = [textOf(message), ...message.content.filter(({ type }) => type.startsWith('tool_')).map(plain)]
+  return said
+    .filter((part) => part !== '')
+    .map((part) => `${message.role}: ${headAndTail(part, longestPart, elidedCharacters)}`)
+    .join('\n')
+}
+
+/** Characters of one part that a model is given to sum up. */
+const longestPart = 4000

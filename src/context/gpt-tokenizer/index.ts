@@ -1,0 +1,1 @@
+export { cl100k, o200k } from './tokenizers.ts'

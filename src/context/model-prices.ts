@@ -1,0 +1,125 @@
+/**
+ * What models cost, so that a replay can say money. A table of list prices, each with the page and the day it was read;
+ * pass prices of your own where yours differ.
+ */
+import type { Prices } from './derive.ts'
+
+/** US dollars for a million tokens. */
+export interface Rates {
+  /** For a token of plain input. */
+  readonly input: number
+  /** For a token of output. */
+  readonly output: number
+  /** Input that the provider had in its cache. */
+  readonly cacheRead: number
+  /** Input that is written to the cache, for five minutes where there is a choice; the price of input where that is free. */
+  readonly cacheWrite: number
+}
+
+/** List prices of a model, in US dollars per million tokens, with their source. */
+export interface ModelPrices extends Rates {
+  /** Rates of a request whose input is above so many tokens. They are for all of its tokens. */
+  readonly long?: Rates & { readonly above: number }
+  /** The page. */
+  readonly source: string
+  /** The day on which it was read, as ISO 8601. */
+  readonly read: string
+}
+
+/**
+ * The list prices of a model, by its name: `claude-opus-4-5-20251101` has those of `claude-opus-4-5`, and a provider
+ * before the name (`anthropic/`) does not count. Undefined for a model that is not in the table.
+ */
+export const pricesOf = (model: string): ModelPrices | undefined => {
+  const name = model.toLowerCase().slice(model.lastIndexOf('/') + 1)
+  const known = Object.keys(modelPrices).filter((other) => name === other || name.startsWith(`${other}-2`))
+  return modelPrices[known.toSorted((a, b) => b.length - a.length)[0] ?? '']
+}
+
+/** What cached and other tokens cost in tokens of plain input. */
+export const unitsOf = ({ input, cacheRead, cacheWrite }: Rates): Prices =>
+  Object.freeze({ cached: cacheRead / input, fresh: cacheWrite / input })
+
+/** What one call's input costs, in US dollars: so many tokens, so many of them in the cached prefix. */
+export const inputDollars = (prices: ModelPrices, tokens: number, cached: number): number => {
+  const { cacheRead, cacheWrite } = ratesAt(prices, tokens)
+  return (cached * cacheRead + (tokens - cached) * cacheWrite) / 1e6
+}
+
+/** What one call's answer costs, in US dollars. */
+export const outputDollars = (prices: ModelPrices, inputTokens: number, outputTokens: number): number =>
+  (outputTokens * ratesAt(prices, inputTokens).output) / 1e6
+
+const ratesAt = (prices: ModelPrices, inputTokens: number): Rates =>
+  prices.long !== undefined && inputTokens > prices.long.above ? prices.long : prices
+
+const rates = (input: number, output: number, cacheRead: number, cacheWrite = input): Rates => ({
+  input,
+  output,
+  cacheRead,
+  cacheWrite,
+})
+
+const listed = (source: string, read: string, base: Rates, long?: ModelPrices['long']): ModelPrices =>
+  Object.freeze({ ...base, ...(long && { long: Object.freeze(long) }), source, read })
+
+const claude = (page: string, ...numbers: Parameters<typeof rates>): ModelPrices =>
+  listed(`https://platform.claude.com/docs/en/models/${page}/overview`, '2026-11-21', rates(...numbers))
+
+/** A table that GitHub keeps of the providers' prices. */
+const tabled = (base: Rates, long?: ModelPrices['long']): ModelPrices =>
+  listed(
+    'https://github.com/github/docs/blob/024f6b0f8c266054134f13dd7d122d8b80d25315/data/tables/copilot/models-and-pricing.yml',
+    '2026-11-21',
+    base,
+    long,
+  )
+
+/** The same table, of models that are no longer in it. */
+const earlier = (base: Rates): ModelPrices =>
+  listed(
+    'https://raw.githubusercontent.com/github/docs/main/data/tables/copilot/models-and-pricing.yml',
+    '2026-11-21',
+    base,
+  )
+
+/** List prices, by the name of the model. What it costs to keep a cache for longer is not in them. */
+export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze({
+  'claude-opus-5-5': claude('opus-5-5', 4, 20, 0.2, 5),
+  'claude-opus-5': claude('opus-5', 5, 25, 0.5, 6.25),
+  'claude-opus-4-8': tabled(rates(5, 25, 0.5, 6.25)),
+  'claude-opus-4-7': tabled(rates(5, 25, 0.5, 6.25)),
+  'claude-opus-4-6': tabled(rates(5, 25, 0.5, 6.25)),
+  'claude-opus-4-5': tabled(rates(5, 25, 0.5, 6.25)),
+  // Its page said $0.20 for a cached token until 7 October 2026.
+  'claude-sonnet-5-5': listed(
+    'https://github.com/kurofune/claudit/releases/tag/v1.9.2',
+    '2026-10-24',
+    rates(2, 10, 0.1, 2.5),
+  ),
+  'claude-sonnet-5': claude('sonnet-5', 2, 10, 0.2, 2.5),
+  'claude-sonnet-4-6': tabled(rates(3, 15, 0.3, 3.75)),
+  'claude-sonnet-4-5': tabled(rates(3, 15, 0.3, 3.75)),
+  'claude-haiku-5-5': listed(
+    'https://platform.claude.com/docs/en/models/haiku-5-5/overview',
+    '2026-11-21',
+    rates(0.1, 0.5, 0.01, 0.125),
+    { above: 100_000, ...rates(0.5, 2.5, 0.05, 0.625) },
+  ),
+  'claude-haiku-4-5': tabled(rates(1, 5, 0.1, 1.25)),
+  'gpt-6.2-sol': listed(
+    'https://developers.openai.com/api/docs/models/gpt-6.2-sol',
+    '2026-11-21',
+    rates(2, 10, 0.1, 2.5),
+    { above: 272_000, ...rates(4, 15, 0.2, 5) },
+  ),
+  'gpt-5.5': tabled(rates(5, 30, 0.5), { above: 272_000, ...rates(10, 45, 1) }),
+  'gpt-5.4': tabled(rates(2.5, 15, 0.25), { above: 272_000, ...rates(5, 22.5, 0.5) }),
+  'gpt-5.4-mini': tabled(rates(0.75, 4.5, 0.075)),
+  'gpt-5.3-codex': tabled(rates(1.75, 14, 0.175)),
+  'gpt-5.2-codex': earlier(rates(1.75, 14, 0.175)),
+  'gpt-5.2': earlier(rates(1.75, 14, 0.175)),
+  'gpt-5-mini': tabled(rates(0.25, 2, 0.025)),
+  'gemini-3.1-pro': tabled(rates(2, 12, 0.2), { above: 200_000, ...rates(4, 18, 0.4) }),
+  'gemini-3.5-flash': tabled(rates(1.5, 9, 0.15)),
+})

@@ -1,1 +1,0 @@
-export { digestOf, portableSha256, type Hash } from './sha256.ts'

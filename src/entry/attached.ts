@@ -1,0 +1,51 @@
+/**
+ * Attachments: blocks that a message names as sources of its images and files. Its text is not stored in them, so they
+ * need not be read with it. Whatever stores the message sees that they are there, and speaks of them.
+ */
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { BlockId } from '../proof/index.ts'
+import { arrayOf, emptyList, OwnSet } from '../json/index.ts'
+import type { Message, Part } from '../message/index.ts'
+import { sameBlocks, type BlockStore, type StoreFault } from '../store/index.ts'
+
+/** The attachments of a message, each once. */
+export const attachedTo = ({ content }: Pick<Message, 'content'>): readonly BlockId[] => {
+  const found = emptyList<BlockId>()
+  addAttachments(content, found, new OwnSet())
+  return arrayOf(found)
+}
+
+const addAttachments = (content: Message['content'], found: BlockId[], known: Set<BlockId>): void => {
+  for (let index = 0; index < content.length; index++) {
+    const part = content[index] as Part
+    if (part.type === 'tool_result') addAttachments(part.content, found, known)
+    if ((part.type !== 'image' && part.type !== 'file') || part.source.type !== 'block') continue
+    const { id } = part.source
+    if (known.has(id)) continue
+    known.add(id)
+    found[found.length] = id
+  }
+}
+
+/**
+ * What a store lacks of these blocks, from the store that they are in, if there is one; `MissingBlock` where they are in
+ * neither.
+ *
+ * Cost    one `hasBlocks`; one `getBlocks` of what is missing
+ */
+export const lacking = async (
+  store: BlockStore,
+  ids: readonly BlockId[],
+  from: BlockStore | undefined,
+): Promise<Either<StoreFault, readonly Uint8Array[]>> => {
+  if (ids.length === 0) return right([])
+  const there = await store.hasBlocks(ids)()
+  if (isLeft(there)) return there
+  const missing = ids.filter((_, index) => there.right[index] !== true)
+  if (missing.length === 0) return right([])
+  if (from === undefined || sameBlocks(from, store)) return left({ _tag: 'MissingBlock', ids: missing })
+  const found = await from.getBlocks(missing)()
+  if (isLeft(found)) return found
+  const nowhere = missing.filter((_, index) => found.right[index] === undefined)
+  return nowhere.length > 0 ? left({ _tag: 'MissingBlock', ids: nowhere }) : right(found.right as readonly Uint8Array[]) // none is undefined
+}

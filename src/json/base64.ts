@@ -1,0 +1,79 @@
+/** Base64 and UTF-8, both ways, with what browsers and Node have in common. */
+import { codeAt, exec, fromCodes, lengthOfBytes, taken } from './builtins.ts'
+import { emptyList } from './list.ts'
+
+interface Encoder {
+  readonly encode: (text: string) => Uint8Array
+}
+interface Decoder {
+  readonly decode: (bytes: Uint8Array) => string
+}
+declare const atob: (base64: string) => string
+declare const btoa: (binary: string) => string
+declare const TextEncoder: (new () => Encoder) | undefined
+declare const TextDecoder:
+  (new (label: string, options: { readonly fatal: boolean; readonly ignoreBOM: boolean }) => Decoder) | undefined
+
+// Taken when this module loads. Sandboxes that lack them read no content.
+const fromBase64 = typeof atob === 'undefined' ? undefined : atob
+const toBase64 = typeof btoa === 'undefined' ? undefined : btoa
+const encoder = typeof TextEncoder === 'undefined' ? undefined : new TextEncoder()
+const decoder =
+  typeof TextDecoder === 'undefined' ? undefined : new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+const encode: ((encoder: Encoder, text: string) => Uint8Array) | undefined = encoder && taken(encoder.encode)
+const decode: ((decoder: Decoder, bytes: Uint8Array) => string) | undefined = decoder && taken(decoder.decode)
+const Bytes = Uint8Array
+
+/**
+ * The bytes of a text in base64; `undefined` unless `base64Of` gives the same text back.
+ *
+ * Throws  TypeError, where there is no `atob`
+ */
+export const bytesOfBase64 = (text: string): Uint8Array | undefined => {
+  if (text.length % 4 !== 0 || exec(base64, text) === null) return undefined
+  const binary = there(fromBase64, 'atob')(text)
+  if (there(toBase64, 'btoa')(binary) !== text) return undefined // bits beyond the last byte that are not 0
+  const bytes = new Bytes(binary.length)
+  for (let index = 0; index < binary.length; index++) bytes[index] = codeAt(binary, index)
+  return bytes
+}
+
+const base64 = /^[A-Za-z0-9+/]*={0,2}$/
+
+/** Bytes in base64. Throws TypeError, where there is no `btoa`. */
+export const base64Of = (bytes: Uint8Array): string => {
+  const length = lengthOfBytes(bytes)
+  let binary = ''
+  for (let from = 0; from < length; from += 8192) {
+    const codes = emptyList<number>()
+    for (let index = from; index < from + 8192 && index < length; index++) codes[index - from] = bytes[index] as number
+    binary += fromCodes(codes)
+  }
+  return there(toBase64, 'btoa')(binary)
+}
+
+/** The bytes of a text in UTF-8. Throws TypeError, where there is no `TextEncoder`. */
+export const utf8Of = (text: string): Uint8Array => there(encode, 'TextEncoder')(encoder as Encoder, text)
+
+/** The text of bytes in UTF-8. Throws TypeError, if they are not UTF-8 or there is no `TextDecoder`. */
+export const textOfUtf8 = (bytes: Uint8Array): string => there(decode, 'TextDecoder')(decoder as Decoder, bytes)
+
+/** A text as base64 of its UTF-8. Throws TypeError, where there is no `TextEncoder`. */
+export const base64OfText = (text: string): string => base64Of(utf8Of(text))
+
+/** The text that base64 is of, in UTF-8; undefined if it is of none. */
+export const textOfBase64 = (data: string): string | undefined => {
+  try {
+    const binary = there(fromBase64, 'atob')(data)
+    const bytes = new Bytes(binary.length)
+    for (let index = 0; index < binary.length; index++) bytes[index] = codeAt(binary, index)
+    return textOfUtf8(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+const there = <T>(found: T | undefined, name: string): T => {
+  if (found === undefined) throw new TypeError(`${name} is needed here, and this place has none`)
+  return found
+}

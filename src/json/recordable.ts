@@ -1,0 +1,51 @@
+import type { Json } from './json.ts'
+
+/**
+ * `M` itself, if every value of it is plain JSON data. If not, the sentence that says why stands at the place that is
+ * not, and the compiler shows it: `createHistory<{ at: Date }>()` does not compile.
+ *
+ * A property may be optional or `undefined`: it is left out, as JSON does it. An element may not. `unknown` and `any`
+ * pass, and are checked at run time.
+ *
+ * @example
+ * const made = <M extends Recordable<M>>(): History<M> => createHistory<M>()
+ */
+export type Recordable<M> = [M] extends [Checked<M>] ? unknown : Checked<M>
+
+type Checked<M> = unknown extends M
+  ? unknown
+  : [Json] extends [M]
+    ? unknown
+    : M extends string
+      ? string
+      : M extends number
+        ? number
+        : M extends boolean
+          ? boolean
+          : M extends null
+            ? null
+            : M extends undefined
+              ? 'undefined can not be recorded here: write null, or leave the property out'
+              : M extends bigint
+                ? 'a bigint can not be recorded: write it as a string'
+                : M extends symbol
+                  ? 'a symbol can not be recorded: write it as a string'
+                  : M extends (...args: never) => unknown
+                    ? 'a function can not be recorded: record the data that it is made from'
+                    : M extends Date
+                      ? 'a Date can not be recorded: write date.toISOString()'
+                      : M extends ReadonlyMap<unknown, unknown>
+                        ? 'a Map can not be recorded: write Object.fromEntries(map) or [...map]'
+                        : M extends ReadonlySet<unknown>
+                          ? 'a Set can not be recorded: write [...set]'
+                          : M extends ArrayBuffer | ArrayBufferView
+                            ? 'bytes can not be recorded: write them as base64'
+                            : M extends Promise<unknown>
+                              ? 'a promise can not be recorded: await it first'
+                              : M extends readonly (infer Item)[]
+                                ? number extends M['length']
+                                  ? readonly Checked<Item>[]
+                                  : { readonly [Index in keyof M]: Checked<M[Index]> }
+                                : { readonly [Key in keyof M]: Key extends symbol ? unknown : Property<M[Key]> }
+
+type Property<T> = T extends undefined ? undefined : Checked<T>

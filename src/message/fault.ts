@@ -1,0 +1,80 @@
+/** What can be wrong with a message, and with the pairing of calls and results, as data. */
+import { formatPath, stringify, type Path } from '../json/index.ts'
+
+/** Why a value is no message. */
+export type MessageFault =
+  /** Where in the message it is. */
+  | { readonly _tag: 'UnexpectedShape'; readonly path: Path; readonly expected: string; readonly found: string }
+  /** Where in the message it is. */
+  | { readonly _tag: 'NotPlainJson'; readonly path: Path; readonly reason: string }
+
+/** A message fault as a sentence for people. */
+export const messageFaultText = (fault: MessageFault): string =>
+  fault._tag === 'NotPlainJson'
+    ? `${formatPath(fault.path) || 'the message'} ${fault.reason}; a message is plain JSON data`
+    : `${formatPath(fault.path) || 'the message'} should be ${fault.expected}, found ${fault.found}`
+
+/** The sentence for a value that may be a message fault: what `decodeMessage` gave as the cause of another fault. */
+export const textOfMessageFault = (cause: unknown): string | undefined => {
+  const tag = (cause as { readonly _tag?: unknown } | null | undefined)?._tag
+  return tag === 'UnexpectedShape' || tag === 'NotPlainJson' ? messageFaultText(cause as MessageFault) : undefined
+}
+
+/** Where a call or a result is: its message and its part in it. */
+export interface PartPlace {
+  /** The id of the call. */
+  readonly id: string
+  /** The position of the message. */
+  readonly position: number
+  /** The index of the part in its content. */
+  readonly part: number
+}
+
+/** One thing that keeps a conversation from being settled. */
+export type PairingProblem =
+  /** A call that no result answers. */
+  | (PartPlace & { readonly _tag: 'UnansweredCall' })
+  /** A call with an id that an earlier call (`first`) had. */
+  | (PartPlace & { readonly _tag: 'DuplicateCallId'; readonly first: PartPlace })
+  /** A result for a call that is nowhere. */
+  | (PartPlace & { readonly _tag: 'OrphanResult' })
+  /** A second result for a call that has one (`first`). */
+  | (PartPlace & { readonly _tag: 'DuplicateResult'; readonly first: PartPlace })
+  /** A result that stands before its call. */
+  | (PartPlace & { readonly _tag: 'ResultBeforeCall'; readonly call: PartPlace })
+  /** A result with something else between it and its call. */
+  | (PartPlace & { readonly _tag: 'ResultNotAdjacent'; readonly call: PartPlace })
+
+/** A conversation is not settled. */
+export interface PairingFault {
+  /** Names the fault. */
+  readonly _tag: 'Unsettled'
+  /** Everything that is wrong, in the order of the conversation. Never empty. */
+  readonly problems: readonly PairingProblem[]
+}
+
+/** A pairing fault as a sentence for people. */
+export const pairingFaultText = ({ problems }: PairingFault): string => {
+  const [first] = problems
+  const more = problems.length > 1 ? `, and ${problems.length - 1} more` : ''
+  return `the conversation is not settled: ${first === undefined ? 'nothing is known of why' : problemText(first)}${more}; mend() derives one that is`
+}
+
+/** A pairing problem as a clause. */
+export const problemText = (problem: PairingProblem): string => {
+  const id = stringify(problem.id)
+  switch (problem._tag) {
+    case 'UnansweredCall':
+      return `the call ${id} at position ${problem.position} has no result`
+    case 'DuplicateCallId':
+      return `the call at position ${problem.position} has the id ${id} of the call at position ${problem.first.position}`
+    case 'OrphanResult':
+      return `the result at position ${problem.position} answers the call ${id}, which is nowhere`
+    case 'DuplicateResult':
+      return `the result at position ${problem.position} answers the call ${id}, which position ${problem.first.position} has answered`
+    case 'ResultBeforeCall':
+      return `the result at position ${problem.position} stands before its call ${id} at position ${problem.call.position}`
+    case 'ResultNotAdjacent':
+      return `the result at position ${problem.position} does not follow its call ${id} at position ${problem.call.position} directly`
+  }
+}

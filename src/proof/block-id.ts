@@ -1,0 +1,32 @@
+/** Block ids: what stored bytes are named by, their SHA-256. */
+import type { Hash } from './sha256.ts'
+
+/** The SHA-256 of a stored block: 64 lowercase hexadecimal digits. Branded: `isBlockId` gives it. */
+export type BlockId = string & { readonly [blockId]: true }
+declare const blockId: unique symbol
+
+/** Whether a value is a block id: 64 lowercase hexadecimal digits. */
+export const isBlockId = (value: unknown): value is BlockId => {
+  // By hand: code that patches regular expressions must not decide what names a block.
+  if (typeof value !== 'string' || value.length !== 64) return false
+  for (let index = 0; index < 64; index++) {
+    const digit = value[index] as string
+    if (!((digit >= '0' && digit <= '9') || (digit >= 'a' && digit <= 'f'))) return false
+  }
+  return true
+}
+
+/** The id of a block: the SHA-256 of its bytes. */
+export const blockIdOf = (bytes: Uint8Array, hash: Hash): BlockId => hexOf(hash(bytes)) as BlockId // of 32 bytes: 64 digits
+
+/** By hand for the same reason: a wrong name would be stored. */
+const hexOf = (digest: Uint8Array): string => {
+  let text = ''
+  for (let index = 0; index < 32; index++) {
+    const byte = digest[index] as number
+    text += `${hexDigits[byte >> 4]}${hexDigits[byte & 15]}`
+  }
+  return text
+}
+
+const hexDigits = '0123456789abcdef'

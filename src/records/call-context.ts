@@ -1,0 +1,64 @@
+/** A call as it is made, and what its body is given while it runs. */
+import type { OutcomeSummary, Speaker } from './record.ts'
+
+/** The current call, as its body gets it. */
+export interface CallContext {
+  /** The id of the call. */
+  readonly callId: string
+  /** The id of the trace, if there is one. */
+  readonly traceId?: string
+  /** How many calls this call is inside of. */
+  readonly depth: number
+  /** The signal of the call, if it has one. */
+  readonly signal?: Signal
+  /** Record a call inside this one, in the same log. */
+  readonly recordCall: <T>(
+    call: Omit<Call<T>, 'parent'>,
+    body: (context: CallContext) => T | PromiseLike<T>,
+  ) => Promise<T>
+}
+
+/** The part of an `AbortSignal` that a call needs. */
+export interface Signal {
+  /** Whether it has aborted. */
+  readonly aborted: boolean
+  /** Why it aborted. */
+  readonly reason: unknown
+  /** Call the listener when it aborts. */
+  readonly addEventListener: (type: 'abort', listener: () => void) => void
+  /** Stop calling the listener. */
+  readonly removeEventListener: (type: 'abort', listener: () => void) => void
+}
+
+/** A call to make. Nothing in it has to be JSON. */
+export interface Call<T = unknown> {
+  /** The name of the method, tool or function. The record keeps 200 characters of it. */
+  readonly methodName: string
+  /** The arguments, in order. Default: none. */
+  readonly args?: readonly unknown[]
+  /** The named arguments. Default: none. */
+  readonly kwargs?: { readonly [name: string]: unknown }
+  /** Who asks for the call. Default: `user`, or `tool` for a call inside another. */
+  readonly speaker?: Speaker
+  /** The id of the call. Default: a new one. A call whose id has a record gets no second one. */
+  readonly callId?: string
+  /** The call that makes this one. Default: the current call of the log's scope, if it has one. */
+  readonly parent?: CallContext
+  /** The id of the trace. Default: that of the parent. */
+  readonly traceId?: string
+  /** The code that the call executes. The record keeps 100,000 characters of it. */
+  readonly programSource?: string
+  /** Whether the code came from a cache. */
+  readonly artifactHit?: boolean
+  /** Fields of your own for the record. They never replace its own fields. */
+  readonly fields?: { readonly [name: string]: unknown }
+  /** Ends the call when it aborts, even if the body goes on: as `timeout` if its reason is a TimeoutError. */
+  readonly signal?: Signal
+  /** Says how a value counts, if failure is a value. Its fields replace those of the summary. */
+  readonly summarize?: (value: T) => Partial<OutcomeSummary> & { readonly errorMessage?: string }
+  /** Whether the same call may succeed after this error. Default: true if the error has `retriable: true`. */
+  readonly retriable?: (error: unknown) => boolean
+}
+
+/** How a call ended: with a value, or with a thrown error (which may be `undefined`). */
+export type Outcome<T = unknown> = { readonly value: T } | { readonly error: unknown }

@@ -1,0 +1,69 @@
+/** Host functions: clocks, ids, scopes and the fields of a call may throw or lie. A call is made and recorded all the same. */
+
+/** What a read gives; `otherwise`, if it throws. */
+export const attempt = <T, U>(read: () => T, otherwise: () => U): T | U => {
+  try {
+    return read()
+  } catch {
+    return otherwise()
+  }
+}
+
+/** What a function gives, if it is text; undefined, if it throws or gives something else. */
+export const textFrom = (read: () => unknown): string | undefined =>
+  attempt(
+    () => {
+      const text = read()
+      return typeof text === 'string' ? text.toWellFormed() : undefined
+    },
+    () => undefined,
+  )
+
+/** The time of a clock; the real time, if it throws or gives no time. */
+export const timeFrom = (now: () => number): number => {
+  const time = attempt(now, () => NaN)
+  return typeof time === 'number' && !Number.isNaN(new Date(time).getTime()) ? time : Date.now()
+}
+
+/** Tell a host something, and nobody of what becomes of that. */
+export const tell = (work: () => unknown): void => {
+  try {
+    // A promise that is rejected with nobody listening would end the process.
+    void Promise.resolve(work()).catch(() => undefined)
+  } catch {
+    // Telemetry must not break the call, and there is nowhere else to report this.
+  }
+}
+
+/**
+ * Do a work once within a scope, and give what the work gives: also where the scope throws, does it twice or not at
+ * all, or gives something else.
+ */
+export const within = <T>(run: ((work: () => unknown) => unknown) | undefined, work: () => T): T => {
+  let done: { readonly value: T } | { readonly error: unknown } | undefined
+  const once = (): unknown => {
+    if (done === undefined) {
+      done = { error: new Error('the work of a scope was begun in itself') }
+      try {
+        done = { value: work() }
+      } catch (error) {
+        done = { error }
+      }
+    }
+    if ('value' in done) return done.value
+    throw done.error
+  }
+  if (run !== undefined)
+    attempt(
+      () => run(once),
+      () => undefined,
+    )
+  if (done === undefined)
+    attempt(
+      () => once(),
+      () => undefined,
+    )
+  const ended = done as unknown as { readonly value: T } | { readonly error: unknown }
+  if ('value' in ended) return ended.value
+  throw ended.error
+}

@@ -1,0 +1,140 @@
+/** Values that are not there yet when a body returns them: streams, and what is iterated asynchronously. */
+import type { Outcome } from './call-context.ts'
+
+/**
+ * Watch a value that is a stream, and tell once how it ended. The same value comes back, except for a `ReadableStream`:
+ * that can't be watched from outside, so an equal one comes back that is read through it.
+ *
+ * @returns undefined, if the value is no stream or can't be watched: then it has ended already
+ */
+export const watched = (value: unknown, ended: (outcome: Outcome) => void): { readonly value: unknown } | undefined => {
+  try {
+    if (typeof value !== 'object' || value === null) return undefined
+    if (isReadable(value)) return { value: watchReadable(value, ended) }
+    if (isEmitter(value)) return watchEmitter(value, ended)
+    return Symbol.asyncIterator in value ? watchIterable(value as AsyncIterable<unknown>, ended) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Whoever read the stream has stopped before its end. */
+const stopped = (): Outcome => ({
+  error: Object.assign(new Error('the stream was not read to its end'), { name: 'AbortError' }),
+})
+
+/** A web stream, as far as it matters here. */
+interface Readable {
+  readonly getReader: () => {
+    readonly read: () => Promise<{ readonly done: boolean; readonly value?: unknown }>
+    readonly cancel: (reason?: unknown) => Promise<void>
+  }
+  readonly locked: boolean
+}
+
+type ReadableConstructor = new (
+  source: {
+    readonly pull: (controller: Controller) => Promise<void>
+    readonly cancel: (reason: unknown) => Promise<void>
+  },
+  strategy: { readonly highWaterMark: number },
+) => Readable
+
+interface Controller {
+  readonly enqueue: (chunk: unknown) => void
+  readonly close: () => void
+}
+
+const { ReadableStream } = globalThis as { readonly ReadableStream?: ReadableConstructor }
+
+const isReadable = (value: object): value is Readable =>
+  ReadableStream !== undefined && value instanceof (ReadableStream as unknown as new () => object)
+
+const watchReadable = (stream: Readable, ended: (outcome: Outcome) => void): Readable => {
+  const reader = stream.getReader()
+  return new (ReadableStream as ReadableConstructor)(
+    {
+      pull: async (controller) => {
+        try {
+          const { done, value } = await reader.read()
+          if (!done) return controller.enqueue(value)
+        } catch (error) {
+          ended({ error })
+          throw error
+        }
+        ended({ value: stream })
+        controller.close()
+      },
+      cancel: (reason) => {
+        ended(stopped())
+        return reader.cancel(reason)
+      },
+    },
+    { highWaterMark: 0 }, // nothing is read that nobody asks for
+  )
+}
+
+/** A stream of Node's. */
+interface Emitter {
+  readonly once: (event: string, listener: () => void) => unknown
+  readonly pipe: unknown
+  readonly readableEnded?: boolean
+  readonly errored?: unknown
+}
+
+const isEmitter = (value: object): value is Emitter =>
+  typeof (value as Partial<Emitter>).once === 'function' && typeof (value as Partial<Emitter>).pipe === 'function'
+
+/** By `close`, which comes last: a listener for `error` would keep an error from being thrown. */
+const watchEmitter = (stream: Emitter, ended: (outcome: Outcome) => void): { readonly value: unknown } => {
+  stream.once('end', () => ended({ value: stream }))
+  stream.once('close', () => {
+    const { errored } = stream
+    ended(errored === null || errored === undefined ? stopped() : { error: errored })
+  })
+  return { value: stream }
+}
+
+type Step = (...given: unknown[]) => Promise<{ readonly done?: boolean; readonly value?: unknown }>
+
+/** The object stays the one it is; its methods tell how they end. */
+const watchIterable = (
+  iterable: AsyncIterable<unknown>,
+  ended: (outcome: Outcome) => void,
+): { readonly value: unknown } | undefined => {
+  if (!Object.isExtensible(iterable)) return undefined
+  const iterate = iterable[Symbol.asyncIterator] as () => AsyncIterator<unknown>
+  if (typeof iterate !== 'function') return undefined
+  const watchedIterators = new WeakSet<object>()
+  const watchIterator = (iterator: object): void => {
+    if (watchedIterators.has(iterator)) return
+    watchedIterators.add(iterator)
+    for (const name of ['next', 'return', 'throw']) {
+      const step = (iterator as { readonly [name: string]: unknown })[name]
+      if (typeof step === 'function') define(iterator, name, watchStep(name, step as Step))
+    }
+  }
+  const watchStep = (name: string, step: Step): Step =>
+    async function (this: unknown, ...given) {
+      try {
+        const result = await step.apply(this, given)
+        if (result.done === true) ended(name === 'next' ? { value: result.value ?? iterable } : stopped())
+        return result
+      } catch (error) {
+        ended({ error })
+        throw error
+      }
+    }
+  define(iterable, Symbol.asyncIterator, function (this: unknown) {
+    const iterator = iterate.call(iterable)
+    watchIterator(iterator)
+    return iterator
+  })
+  // A generator is its own iterator, and may be read without being asked for one.
+  if (typeof (iterable as { readonly next?: unknown }).next === 'function') watchIterator(iterable)
+  return { value: iterable }
+}
+
+const define = (target: object, name: PropertyKey, value: unknown): void => {
+  Object.defineProperty(target, name, { value, writable: true, enumerable: false, configurable: true })
+}

@@ -1,0 +1,97 @@
+/**
+ * Gaps: ranges of a storage that a run of values leaves out. A value has a position in the storage, and a rank: how many
+ * values are kept before it. Without gaps the two are the same.
+ */
+
+/** Positions from `from` up to, not including, `to`. */
+export interface Range {
+  /** The first position. */
+  readonly from: number
+  /** The position after the last one. */
+  readonly to: number
+}
+
+/** Ranges in order that do not touch; `undefined` where nothing is left out. */
+export interface Gaps {
+  /** The first position of each. */
+  readonly froms: readonly number[]
+  /** The position after each. */
+  readonly tos: readonly number[]
+  /** How many values are kept before each: its rank. */
+  readonly ranks: readonly number[]
+}
+
+/** The gaps that ranges make together with those that are there already. Cost: O(n log n) in all of them. */
+export const withGaps = (gaps: Gaps | undefined, ranges: readonly Range[]): Gaps | undefined => {
+  const all: Range[] = bareList()
+  for (let index = 0; index < ranges.length; index++) {
+    const { from, to } = ranges[index] as Range // read once: what is checked is what is used
+    if (!isSafeInteger(from) || !isSafeInteger(to) || from < 0 || to < from)
+      throw new TypeError(`range ${index} is not one of positions: expected whole numbers, 0 ≤ from ≤ to`)
+    if (from < to) all[all.length] = { from, to }
+  }
+  if (gaps !== undefined)
+    for (let index = 0; index < gaps.froms.length; index++)
+      all[all.length] = { from: gaps.froms[index] as number, to: gaps.tos[index] as number }
+  // V8 assigns the only item of a list instead of defining it, so that a setter on a prototype would run.
+  const sorted =
+    all.length < 2 ? all : (apply(toSorted, all, [(a: Range, b: Range) => a.from - b.from]) as readonly Range[])
+
+  const froms: number[] = bareList()
+  const tos: number[] = bareList()
+  const ranks: number[] = bareList()
+  let count = 0
+  let left = 0 // values that are left out so far
+  for (let index = 0; index < sorted.length; index++) {
+    const { from, to } = sorted[index] as Range
+    const last = count === 0 ? -1 : (tos[count - 1] as number)
+    if (from > last) {
+      froms[count] = from
+      tos[count] = to
+      ranks[count] = from - left
+      count += 1
+      left += to - from
+    } else if (to > last) {
+      tos[count - 1] = to
+      left += to - last
+    }
+  }
+  return count === 0 ? undefined : freeze({ froms: freeze(froms), tos: freeze(tos), ranks: freeze(ranks) })
+}
+
+/** How many values are kept before a position. Cost: O(log gaps). */
+export const rankAt = (gaps: Gaps | undefined, position: number): number => {
+  if (gaps === undefined) return position
+  const index = lastUpTo(gaps.froms, position)
+  if (index === -1) return position
+  const rank = gaps.ranks[index] as number
+  const to = gaps.tos[index] as number
+  return position < to ? rank : rank + position - to
+}
+
+/** The position of the kept value that so many others stand before. Cost: O(log gaps). */
+export const keptAt = (gaps: Gaps | undefined, rank: number): number => {
+  if (gaps === undefined) return rank
+  const index = lastUpTo(gaps.ranks, rank)
+  return index === -1 ? rank : rank - (gaps.ranks[index] as number) + (gaps.tos[index] as number)
+}
+
+/** The index of the last of rising numbers that is not above a value; -1 if all are. */
+const lastUpTo = (numbers: readonly number[], value: number): number => {
+  let low = 0
+  let high = numbers.length
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((numbers[middle] as number) <= value) low = middle + 1
+    else high = middle
+  }
+  return low - 1
+}
+
+const { freeze, setPrototypeOf } = Object
+const { isSafeInteger } = Number
+const { toSorted } = Array.prototype
+const { apply } = Reflect
+
+/** A list that no setter of `Array.prototype` is asked about. */
+const bareList = <T>(): T[] => setPrototypeOf([], null) as T[]

@@ -1,0 +1,193 @@
+/** The lease of a session: taking it, renewing it while it is held, carrying its number in every append. */
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { FaultError, newAbort, type Signal } from '../task/index.ts'
+import type { Lease, Store, StoreFault } from '../store/index.ts'
+import { sessionFaultText, sessionTask, type SessionFault, type SessionTask } from './fault.ts'
+
+/** Who wants to hold a session, and for how long. */
+export interface LeaseOptions {
+  /** Who it is, for others to read: 1 to 255 bytes without control characters. It need not be unique. */
+  readonly holder: string
+  /** Milliseconds until others may take over from a holder that renews no more. It is renewed after a third. Default: 30,000. */
+  readonly ttl?: number
+  /** Milliseconds to wait for another holder. Default: 0. */
+  readonly wait?: number
+}
+
+/** A session that is held by this handle. Every append of the handle carries the lease until it is released. */
+export interface SessionLease {
+  /** The fencing number: greater than that of every lease of this session before. */
+  readonly number: number
+  /** Who holds it: this handle, by the name that it gave. */
+  readonly holder: string
+  /** False once it was lost or released. A holder that was paused finds out late; the store does not. */
+  readonly held: boolean
+  /**
+   * Aborted when somebody asks the holder to stop (`StopRequested`), and when the lease is lost (`LeaseLost`): the reason
+   * is a FaultError. Give it to a run. After a request to stop the lease is still held, so the run can be ended in order.
+   */
+  readonly signal: Signal
+  /** Give it back. The handle appends without a lease from then on. Closing the session releases it too. */
+  readonly release: () => SessionTask<void>
+}
+
+/** The leases of one handle. */
+export interface Holding {
+  /** The store, with appends that carry the lease. */
+  readonly store: Store
+  /** @param refresh reads what the holder before has appended; a failure gives the lease back */
+  readonly take: (
+    options: LeaseOptions,
+    refresh: () => Promise<Either<SessionFault | StoreFault, unknown>>,
+  ) => SessionTask<SessionLease>
+  readonly release: () => Promise<void>
+}
+
+declare const performance: { readonly now: () => number }
+declare const setTimeout: (work: () => void, milliseconds: number) => unknown
+declare const clearTimeout: (timer: unknown) => void
+
+const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+export const createHolding = (store: Store, id: string): Holding => {
+  let current: Kept | undefined
+  const carrying: Store = {
+    ...store,
+    append: (log, append) =>
+      store.append(log, current === undefined ? append : { ...append, lease: { number: current.lease.number } }),
+  }
+  const release = async (kept: Kept): Promise<Either<StoreFault, void>> => {
+    kept.end()
+    const released = await store.release(id, kept.lease.number)()
+    if (current === kept) current = undefined
+    return released
+  }
+  return {
+    store: carrying,
+    take: (options, refresh) =>
+      sessionTask(async () => {
+        const taken = await taking(store, id, options)
+        if (isLeft(taken)) return taken
+        const kept = keep(store, id, taken.right, options.ttl ?? defaultTtl)
+        current?.end()
+        current = kept
+        const refreshed = await refresh()
+        if (isLeft(refreshed)) {
+          await release(kept)
+          return refreshed
+        }
+        const { number, holder } = taken.right
+        return right(
+          Object.freeze<SessionLease>({
+            number,
+            holder,
+            get held() {
+              return kept.held
+            },
+            signal: kept.signal,
+            release: () => sessionTask(() => release(kept), 'lease.release'),
+          }),
+        )
+      }, 'session.lease'),
+    release: async () => {
+      if (current !== undefined) await release(current) // a lease that can't be given back expires
+    },
+  }
+}
+
+const defaultTtl = 30_000
+
+/** Milliseconds between two tries for a lease that somebody holds: the first, and the most. */
+const soonest = 10
+const latest = 250
+
+const taking = async (
+  store: Store,
+  id: string,
+  { holder, ttl = defaultTtl, wait = 0 }: LeaseOptions,
+): Promise<Either<SessionFault | StoreFault, Lease>> => {
+  const until = performance.now() + wait
+  for (let pause = soonest; ; pause = Math.min(pause * 2, latest)) {
+    const answer = await store.lease(id, { holder, ttl })()
+    if (!isLeft(answer) || answer.left._tag !== 'LeaseHeld') return answer
+    const rest = until - performance.now()
+    if (rest <= 0) return left(busyOf(answer.left))
+    // Not all waiters at the same moment again.
+    await sleep(Math.min(pause * (0.5 + Math.random()), answer.left.remaining + 1, rest))
+  }
+}
+
+/** What a store says of a log that somebody holds, as a session's fault. */
+export const busyOf = <F extends SessionFault | StoreFault>(
+  fault: F,
+): Exclude<F, { _tag: 'LeaseHeld' }> | Extract<SessionFault, { _tag: 'SessionBusy' }> => {
+  if (fault._tag !== 'LeaseHeld') return fault as Exclude<F, { _tag: 'LeaseHeld' }> // its tag was compared
+  const { id, holder, expires, remaining } = fault
+  return { _tag: 'SessionBusy', id, holder, until: expires, remaining }
+}
+
+/** A lease that is renewed. */
+interface Kept {
+  readonly lease: Lease
+  readonly held: boolean
+  readonly signal: Signal
+  readonly end: () => void
+}
+
+const keep = (store: Store, id: string, lease: Lease, ttl: number): Kept => {
+  const { number } = lease
+  const { signal, abort } = newAbort()
+  let held = true
+  let renewal: unknown
+  let expiry: unknown
+
+  const end = (): void => {
+    held = false
+    clearTimeout(renewal)
+    clearTimeout(expiry)
+  }
+  const stop = (fault: SessionFault | StoreFault): void => abort(new FaultError(fault, sessionFaultText(fault)))
+  const lose = (fault: StoreFault): void => {
+    if (!held) return
+    end()
+    stop(fault)
+  }
+  /** It expires in the store no earlier than here, counted from before it was asked for. */
+  const lasts = (from: number): void => {
+    clearTimeout(expiry)
+    expiry = timer(() => lose({ _tag: 'LeaseLost', id, number }), Math.max(0, from + ttl - performance.now()))
+  }
+  const renewIn = (milliseconds: number): void => {
+    renewal = timer(() => void renew(), milliseconds)
+  }
+  const renew = async (): Promise<void> => {
+    const asked = performance.now()
+    const answer = await store.renew(id, { number, ttl })()
+    if (!held) return
+    if (!isLeft(answer)) {
+      lasts(asked)
+      if (answer.right.stopRequested && !signal.aborted) stop({ _tag: 'StopRequested', id })
+      renewIn(ttl / 3)
+    } else if (answer.left._tag === 'Io' || answer.left._tag === 'Busy')
+      renewIn(ttl / 10) // until it expires
+    else lose(answer.left)
+  }
+
+  lasts(performance.now() - (ttl - lease.remaining))
+  renewIn(ttl / 3)
+  return {
+    lease,
+    get held() {
+      return held
+    },
+    signal,
+    end,
+  }
+}
+
+/** A timer that keeps no process alive. */
+const timer = (work: () => void, milliseconds: number): unknown => {
+  const made = setTimeout(work, milliseconds)
+  if (typeof made === 'object') (made as { readonly unref?: () => void } | null)?.unref?.() // Node's
+  return made
+}

@@ -1,0 +1,51 @@
+/** Rows as a driver gets them: copied, checked and hashed. */
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { BlockId, Hash } from '../proof/index.ts'
+import { latest } from './clock.ts'
+import type { StoreFault } from './fault.ts'
+import { invalidBlockId } from './id.ts'
+import type { Row, RowKind } from './row.ts'
+import { rowLeaf } from './tree.ts'
+
+/** A row as it is to be stored. */
+export interface CheckedRow extends Row {
+  /** Whether it is an entry or a note. */
+  readonly kind: RowKind
+  /** Its text. */
+  readonly body: string
+  /** The blocks that the text names. */
+  readonly blocks: readonly BlockId[]
+  /** The hash of the row as a leaf of the tree. */
+  readonly leaf: Uint8Array
+}
+
+/** Frozen copies with their leaves, or what is wrong with the first that is none. */
+export const checkRows = (given: readonly Row[], hash: Hash): Either<StoreFault, readonly CheckedRow[]> => {
+  const rows: CheckedRow[] = []
+  for (const { kind, body, blocks = [], at, salt } of given) {
+    const reason = againstRow(kind, body, at, salt)
+    if (reason !== undefined) return left({ _tag: 'InvalidRow', index: rows.length, reason })
+    const ids = Object.freeze([...blocks])
+    const badBlock = invalidBlockId(ids)
+    if (badBlock !== undefined) return left(badBlock)
+    const content = { kind, body, ...(at !== undefined && { at }), ...(salt !== undefined && { salt }) }
+    rows.push(Object.freeze({ ...content, blocks: ids, leaf: rowLeaf(content, hash) }))
+  }
+  return right(Object.freeze(rows))
+}
+
+const againstRow = (kind: unknown, body: unknown, at: unknown, salt: unknown): string | undefined => {
+  if (kind !== 'entry' && kind !== 'note') return 'is neither an entry nor a note'
+  if (typeof body !== 'string') return 'has a body that is not a string'
+  if (!body.isWellFormed()) return 'has a lone surrogate'
+  if (at !== undefined && !isMoment(at)) return 'has an `at` that is no moment in whole milliseconds since 1970'
+  if (salt !== undefined && !isSalt(salt)) return 'has a `salt` that is not 32 lowercase hexadecimal digits'
+  return undefined
+}
+
+/** Whether a value is whole milliseconds since 1970 that a `Date` can be. */
+export const isMoment = (value: unknown): value is number =>
+  Number.isInteger(value) && Math.abs(value as number) <= latest
+
+/** Whether a value is 16 bytes in hexadecimal. */
+export const isSalt = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{32}$/.test(value)

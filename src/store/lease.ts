@@ -1,0 +1,162 @@
+/**
+ * Leases: who works on a log now. A lease stands beside the log: it is never hashed, forked, copied or exported, and taking
+ * or renewing one touches neither the log nor its head.
+ *
+ * The rules are here, once; a driver reads a lease, asks them, and writes what they say, in one transaction, with the
+ * time of the store's own clock: the server's (PostgreSQL), the machine's (SQLite), its own (memory).
+ */
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { StoreFault } from './fault.ts'
+import { againstId } from './id.ts'
+
+/** A lease, as the store has it at the moment of the answer. */
+export interface Lease {
+  /** The fencing number: each lease of a log has a greater one than those before it. */
+  readonly number: number
+  /** Who holds it, as given when it was taken. */
+  readonly holder: string
+  /** Milliseconds since 1970, by the store's clock. */
+  readonly expires: number
+  /** Milliseconds until it expires, so that nobody has to compare clocks. */
+  readonly remaining: number
+  /** Somebody has asked the holder to stop. */
+  readonly stopRequested: boolean
+}
+
+/** A lease to take. */
+export interface NewLease {
+  /** Who wants it, for people and logs: 1 to 255 bytes without control characters. It need not be unique. */
+  readonly holder: string
+  /** Milliseconds that it lasts without a renewal, from 1 to 2,147,483,647. */
+  readonly ttl: number
+}
+
+/** A lease to renew. */
+export interface Renewal {
+  /** The fencing number of the lease. */
+  readonly number: number
+  /** Milliseconds that it lasts from now on. */
+  readonly ttl: number
+}
+
+/** What is stored for a log that had a lease. */
+export interface LeaseRow {
+  /** The fencing number of the last lease that was given. */
+  readonly number: number
+  /** Undefined: it was released. */
+  readonly holder: string | undefined
+  /** Milliseconds since 1970. */
+  readonly expires: number
+  /** Whether the holder was asked to stop. */
+  readonly stopRequested: boolean
+}
+
+/** What may be done to a lease. `look` changes nothing. */
+export type LeaseChange =
+  | ({ readonly type: 'take' } & NewLease)
+  | ({ readonly type: 'renew' } & Renewal)
+  | {
+      readonly type: 'release'
+      /** The fencing number of the lease. */
+      readonly number: number
+    }
+  | { readonly type: 'stop' }
+  | { readonly type: 'look' }
+
+/** What becomes of a lease. */
+export interface LeaseOutcome {
+  /** What to store. Undefined: nothing changes. */
+  readonly row: LeaseRow | undefined
+  /** The lease that there is then. */
+  readonly lease: Lease | undefined
+}
+
+/** What an append says about leases. */
+export interface AppendClaim {
+  /** The lease that it is made under. `LeaseLost` if it is not held any more. */
+  readonly lease?: { readonly number: number }
+  /** Without a lease of its own: `LeaseHeld` where somebody holds one. Default: false. */
+  readonly respectLease?: boolean
+}
+
+/** A lease that is held: neither released nor expired. */
+const live = (row: LeaseRow | undefined, now: number): Lease | undefined =>
+  row?.holder === undefined || row.expires <= now
+    ? undefined
+    : Object.freeze({
+        number: row.number,
+        holder: row.holder,
+        expires: row.expires,
+        remaining: row.expires - now,
+        stopRequested: row.stopRequested,
+      })
+
+/** What a change does to the lease of a log, at a moment of the store's clock. */
+export const changed = (
+  id: string,
+  row: LeaseRow | undefined,
+  change: LeaseChange,
+  now: number,
+): Either<StoreFault, LeaseOutcome> => {
+  const held = live(row, now)
+  const stored = (next: LeaseRow): Either<StoreFault, LeaseOutcome> => right({ row: next, lease: live(next, now) })
+  switch (change.type) {
+    case 'look':
+      return right({ row: undefined, lease: held })
+    case 'take': {
+      if (held !== undefined) return left(leaseHeld(id, held))
+      const { holder, ttl } = change
+      return stored({ number: (row?.number ?? 0) + 1, holder, expires: now + ttl, stopRequested: false })
+    }
+    case 'renew':
+      if (held === undefined || held.number !== change.number) return left(leaseLost(id, change.number))
+      return stored({ ...held, expires: now + change.ttl })
+    case 'release':
+      if (held === undefined || held.number !== change.number) return right({ row: undefined, lease: held })
+      return stored({ ...held, holder: undefined })
+    case 'stop':
+      return held === undefined ? right({ row: undefined, lease: undefined }) : stored({ ...held, stopRequested: true })
+  }
+}
+
+/** Why an append can't be made, by the lease that there is. */
+export const againstClaim = (
+  id: string,
+  row: LeaseRow | undefined,
+  { lease, respectLease = false }: AppendClaim,
+  now: number,
+): StoreFault | undefined => {
+  const held = live(row, now)
+  if (lease !== undefined) return held?.number === lease.number ? undefined : leaseLost(id, lease.number)
+  return respectLease && held !== undefined ? leaseHeld(id, held) : undefined
+}
+
+/** Whether an append has to look at the lease. */
+export const claims = ({ lease, respectLease }: AppendClaim): boolean => lease !== undefined || respectLease === true
+
+/** What is wrong with a lease that is asked for; undefined if it is a good one. */
+export const invalidLease = ({ holder, ttl }: NewLease): StoreFault | undefined => {
+  const reason = againstId(holder)
+  return reason === undefined
+    ? invalidTtl(ttl)
+    : { _tag: 'InvalidLease', reason: `its holder can't be a name: ${reason}` }
+}
+
+/** What is wrong with the time that a lease should last; undefined if it is a good one. */
+export const invalidTtl = (ttl: unknown): StoreFault | undefined => {
+  if (typeof ttl === 'number' && Number.isInteger(ttl) && ttl >= 1 && ttl < 2 ** 31) return undefined
+  return {
+    _tag: 'InvalidLease',
+    reason: `its ttl is ${String(ttl)}; expected whole milliseconds from 1 to 2,147,483,647`,
+  }
+}
+
+const leaseHeld = (id: string, { holder, expires, remaining }: Lease): StoreFault => ({
+  _tag: 'LeaseHeld',
+  id,
+  holder,
+  expires,
+  remaining,
+})
+
+const leaseLost = (id: string, number: number): StoreFault => ({ _tag: 'LeaseLost', id, number })

@@ -1,0 +1,21 @@
+/** The metadata of a log, as a store gets it. */
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { NotJson, snapshot, type JsonObject } from '../json/index.ts'
+import type { StoreFault } from './fault.ts'
+
+/**
+ * A frozen copy of the metadata of a log, or `InvalidMeta` with the place of what is no plain JSON object.
+ *
+ * @param meta what is to be metadata
+ */
+export const checkMeta = (meta: unknown): Either<StoreFault, JsonObject> => {
+  try {
+    const copy = snapshot(meta)
+    if (typeof copy !== 'object' || copy === null || Array.isArray(copy))
+      return left({ _tag: 'InvalidMeta', path: [], reason: 'is not an object' })
+    return right(copy as JsonObject) // a snapshot holds nothing but JSON
+  } catch (error) {
+    if (!(error instanceof NotJson)) throw error
+    return left({ _tag: 'InvalidMeta', path: error.path, reason: error.reason })
+  }
+}

@@ -1,0 +1,37 @@
+/** What a store tells whoever has opened it, beside the answers of its calls. */
+import { storeFaultText, type StoreFault } from './fault.ts'
+
+/** What a store reports beside the answers of its calls. */
+export type StoreNotice =
+  /** Writing was asked for and is not possible, for this reason; the store can be read. */
+  | { readonly _tag: 'OpenedReadOnly'; readonly path: string; readonly reason: StoreFault }
+  /** The file is on a file system of this type, whose locks several machines can't rely on. */
+  | { readonly _tag: 'NetworkFileSystem'; readonly path: string; readonly type: string }
+  /** A call has met damage: the fault that it gives, or one that a list goes on behind. */
+  | { readonly _tag: 'DamageFound'; readonly scope: string; readonly fault: StoreFault }
+
+/** What it throws is ignored: telling must not break the call. */
+export type OnNotice = (notice: StoreNotice) => void
+
+/** The same, of which nothing is thrown. */
+export const quietly =
+  (onNotice: OnNotice): OnNotice =>
+  (notice) => {
+    try {
+      onNotice(notice)
+    } catch {
+      // telling must not break the call, and there is nobody else to tell
+    }
+  }
+
+/** A notice as a sentence for people. */
+export const storeNoticeText = (notice: StoreNotice): string => {
+  switch (notice._tag) {
+    case 'OpenedReadOnly':
+      return `${notice.path} is opened for reading only: ${storeFaultText(notice.reason)}`
+    case 'NetworkFileSystem':
+      return `${notice.path} is on a network file system (${notice.type}): SQLite files are not supported there, and can be damaged; use a disk of this machine, or PostgreSQL`
+    case 'DamageFound':
+      return `scope ${JSON.stringify(notice.scope)}: ${storeFaultText(notice.fault)}`
+  }
+}

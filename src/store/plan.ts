@@ -1,0 +1,65 @@
+/**
+ * Plans: rows that were checked, hashed and grown onto a head before they are appended. A writer that sends one append
+ * behind the other has to know the next head first; with a plan the store does not compute it all again.
+ */
+import { isLeft, right, type Either } from 'fp-ts/lib/Either.js'
+import type { CompactRange, Hash } from '../proof/index.ts'
+import { checkRows, type CheckedRow } from './checked-row.ts'
+import type { StoreFault } from './fault.ts'
+import type { Head, Row } from './row.ts'
+import { grow, headOf } from './tree.ts'
+
+/** An append that is ready to be made. */
+export interface Plan {
+  /** The head that the rows continue: an append's `expected`. */
+  readonly expected: Head
+  /** The tree before the rows. */
+  readonly before: CompactRange
+  /** What an append is given as its `rows`. The list is how a store knows the plan. */
+  readonly rows: readonly CheckedRow[]
+  /** The tree node that is stored beside each row. */
+  readonly nodes: readonly Uint8Array[]
+  /** The tree after them. */
+  readonly after: CompactRange
+  /** The head after the rows. */
+  readonly head: Head
+}
+
+/** By their rows, with the hash that was used. */
+const plans = new WeakMap<readonly Row[], { readonly plan: Plan; readonly hash: Hash }>()
+
+/**
+ * Rows for the log whose head is `expected`, that of the range `before`. `InvalidRow` and `InvalidId` as an append gives them.
+ *
+ * Cost    that of hashing the rows
+ */
+export const planned = (
+  before: CompactRange,
+  expected: Head,
+  given: readonly Row[],
+  hash: Hash,
+): Either<StoreFault, Plan> => {
+  const rows = checkRows(given, hash)
+  if (isLeft(rows)) return rows
+  const { range: after, nodes } = grow(
+    before,
+    rows.right.map((row) => row.leaf),
+    hash,
+  )
+  const plan: Plan = Object.freeze({
+    expected,
+    before,
+    rows: rows.right,
+    nodes,
+    after,
+    head: headOf(after, hash),
+  })
+  plans.set(plan.rows, { plan, hash })
+  return right(plan)
+}
+
+/** The plan that these rows are of, if they are of one. */
+export const planOf = (rows: readonly Row[], hash: Hash): Plan | undefined => {
+  const known = plans.get(rows)
+  return known?.hash === hash ? known.plan : undefined
+}

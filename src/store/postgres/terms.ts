@@ -1,0 +1,22 @@
+/**
+ * What metadata says, as numbers that an index can hold: a part of the digest of each scalar and of where it stands. Two
+ * may have the same number, so what the index finds is looked at again.
+ */
+import { type Hash } from '../../proof/index.ts'
+import { isObject, type Json, type JsonObject } from '../../json/index.ts'
+
+/** The terms of metadata, or of what is wanted of it, in decimal digits. Arrays have none. */
+export const termsOf = (scope: string, meta: JsonObject, hash: Hash): readonly string[] => {
+  const terms = new Set<string>()
+  const gather = (value: Json, path: readonly string[]): void => {
+    if (isObject(value)) for (const key of Object.keys(value)) gather(value[key] as Json, [...path, key])
+    else if (!Array.isArray(value)) terms.add(termOf(JSON.stringify([scope, ...path, value]), hash))
+  }
+  gather(meta, [])
+  return [...terms]
+}
+
+const termOf = (text: string, hash: Hash): string => {
+  const bytes = hash(Buffer.from(text))
+  return String(new DataView(bytes.buffer, bytes.byteOffset).getBigInt64(0))
+}

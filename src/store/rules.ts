@@ -1,0 +1,193 @@
+/**
+ * The rules that every store follows, written once: what an append does to a log, what a conflict is, when an operation
+ * repeats one that has happened, where a fork begins. They read nothing: a driver says what it found, and is told what it
+ * means.
+ */
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import { equalBytes, type BlockId, type CompactRange, type Hash } from '../proof/index.ts'
+import type { CheckedRow } from './checked-row.ts'
+import type { CheckedAppend } from './driver.ts'
+import type { StoreFault } from './fault.ts'
+import type { Plan } from './plan.ts'
+import type { Appended, LogInfo } from './store.ts'
+import type { Head, RowKind, StoredRow } from './row.ts'
+import { grow, headOf } from './tree.ts'
+
+/** The most rows that a `Conflict` carries. */
+export const maxMissed = 1000
+
+/** Where a row stands among its kind. */
+export interface Placed {
+  /** Whether the row is an entry or a note. */
+  readonly kind: RowKind
+  /** Its place among the rows of its kind, from 0. */
+  readonly index: number
+}
+
+/** A place as one number: the index, doubled, and 1 more for a note. */
+export const placeOf = ({ kind, index }: Placed): number => index * 2 + (kind === 'note' ? 1 : 0)
+
+/** The place that a number stands for. */
+export const placed = (place: number): Placed => ({
+  kind: place % 2 === 1 ? 'note' : 'entry',
+  index: Math.floor(place / 2),
+})
+
+/** A row as it is given back; `at` and `salt` are left out where it has none. */
+export const storedRow = (
+  position: number,
+  { kind, index }: Placed,
+  body: string,
+  at: number | undefined,
+  salt: string | undefined,
+): StoredRow =>
+  Object.freeze(
+    salt === undefined
+      ? at === undefined
+        ? { position, kind, index, body }
+        : { position, kind, index, body, at }
+      : { position, kind, index, body, ...(at !== undefined && { at }), salt },
+  )
+
+export const sameHead = (one: Head, other: Head): boolean => one.size === other.size && one.root === other.root
+
+/** What a log is continued from. */
+export interface Grounds {
+  readonly head: Head
+  readonly entries: number
+  /** The compact range of its head. */
+  readonly peaks: readonly Uint8Array[]
+}
+
+/** A log after an append. */
+export interface Growth extends Grounds {
+  readonly range: CompactRange
+  readonly rows: readonly GrownRow[]
+  readonly answer: Appended
+  /** The `at` of the last row. */
+  readonly appended: number | undefined
+}
+
+/** A row, and what is stored beside it. */
+export interface GrownRow extends Placed {
+  readonly row: CheckedRow
+  readonly position: number
+  readonly node: Uint8Array
+}
+
+/** A log with the rows of an append, which continues its head. Where they were planned for it, nothing is hashed again. */
+export const growth = (log: Grounds, { rows, plan }: Pick<CheckedAppend, 'rows' | 'plan'>, hash: Hash): Growth => {
+  const { size } = log.head
+  const isPlanned = isPlanFor(plan, log)
+  const { range, nodes } = isPlanned
+    ? { range: plan.after, nodes: plan.nodes }
+    : grow(
+        { size, peaks: log.peaks },
+        rows.map((row) => row.leaf),
+        hash,
+      )
+  const head = isPlanned ? plan.head : rows.length === 0 ? log.head : headOf(range, hash)
+  let { entries } = log
+  const grown = rows.map((row, offset): GrownRow => {
+    const position = size + offset
+    const index = row.kind === 'entry' ? entries++ : position - entries
+    return { row, position, kind: row.kind, index, node: nodes[offset] as Uint8Array } // a node for each leaf
+  })
+  return {
+    head,
+    entries,
+    peaks: range.peaks,
+    range,
+    rows: grown,
+    answer: Object.freeze({ from: size, head }),
+    appended: rows.at(-1)?.at,
+  }
+}
+
+/** Whether a plan continues this log, as it is with these peaks. Then the peaks are those of the head. */
+export const isPlanFor = (plan: Plan | undefined, { head, peaks }: Omit<Grounds, 'entries'>): plan is Plan =>
+  plan !== undefined && sameHead(plan.expected, head) && samePeaks(plan.before.peaks, peaks)
+
+const samePeaks = (one: readonly Uint8Array[], other: readonly Uint8Array[]): boolean =>
+  one.length === other.length && one.every((peak, index) => equalBytes(peak, other[index] as Uint8Array))
+
+/** How many rows the log had when its head was `expected`, if it ever was. Undefined: it never was. */
+export const olderSize = (expected: Head, actual: Head): number | undefined => {
+  const { size } = expected
+  return Number.isInteger(size) && size >= 0 && size < actual.size ? size : undefined
+}
+
+/** Why rows can't be appended: `older` is the range that the log had at the expected size, `undefined` where it had none. */
+export const isLate = (expected: Head, older: CompactRange | undefined, hash: Hash): boolean =>
+  older !== undefined && headOf(older, hash).root === expected.root
+
+/** The rows of a conflict. */
+export const missedRange = (expected: Head, actual: Head): { readonly from: number; readonly to: number } => ({
+  from: expected.size,
+  to: Math.min(actual.size, expected.size + maxMissed),
+})
+
+/** Another writer was quicker. */
+export const conflict = (id: string, expected: Head, actual: Head, missed: readonly StoredRow[]): StoreFault => ({
+  _tag: 'Conflict',
+  id,
+  expected,
+  actual,
+  missed: Object.freeze(missed),
+})
+
+/** It is another record. */
+export const diverged = (id: string, expected: Head, actual: Head): StoreFault => ({
+  _tag: 'Diverged',
+  id,
+  expected,
+  actual,
+})
+
+/** An operation that has happened. */
+export interface Happened {
+  readonly operation: string
+  readonly from: number
+  readonly head: Head
+}
+
+/**
+ * What an append is told whose operation has happened: the first answer, if it has the same kinds and bodies. `at` and
+ * `salt` are of the moment, so a retry has others.
+ *
+ * @param stored the rows that the operation appended
+ */
+export const repeated = (
+  id: string,
+  { operation, from, head }: Happened,
+  given: readonly CheckedRow[],
+  stored: readonly Pick<StoredRow, 'kind' | 'body'>[],
+): Either<StoreFault, Appended> =>
+  given.length === stored.length &&
+  stored.every(({ kind, body }, index) => given[index]?.kind === kind && given[index].body === body)
+    ? right(Object.freeze({ from, head: Object.freeze(head) }))
+    : left({ _tag: 'OperationMismatch', id, operation, from })
+
+/** The blocks that rows speak of and that don't come with them: they must be there. */
+export const namedElsewhere = ({ rows, blocks }: Pick<CheckedAppend, 'rows' | 'blocks'>): readonly BlockId[] => {
+  const named = new Set<BlockId>()
+  for (const row of rows) for (const block of row.blocks) named.add(block)
+  for (const { id } of blocks) named.delete(id)
+  return [...named]
+}
+
+/** Why a log can't be forked there. */
+export const againstFork = (id: string, at: number, size: number): StoreFault | undefined =>
+  Number.isInteger(at) && at >= 0 && at <= size ? undefined : { _tag: 'BeyondEnd', id, at, size }
+
+/** How many entries there are among the first `at` rows, the last of which is `last`. */
+export const entriesBefore = (at: number, last: Placed | undefined): number =>
+  last === undefined ? 0 : last.kind === 'entry' ? last.index + 1 : at - 1 - last.index
+
+/** A log as it is told of. `appended` is that of its own last row, if it has one. */
+export const logInfo = ({
+  appended,
+  created,
+  ...log
+}: Omit<LogInfo, 'appended'> & { readonly appended: number | undefined }): LogInfo =>
+  Object.freeze({ ...log, created, appended: appended ?? created })

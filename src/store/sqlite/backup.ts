@@ -1,0 +1,89 @@
+/** A copy of a store file while others write to it, by SQLite's own backup: one moment of the store, whole. */
+import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from 'node:fs'
+import { dirname, resolve } from 'node:path'
+import * as sqlite from 'node:sqlite'
+import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import { called, type CallbackThrew, type Task } from '../../task/index.ts'
+import type { StoreFinding } from '../check.ts'
+import type { Answer } from '../driver.ts'
+import { storeTask, type StoreFault } from '../fault.ts'
+import { faultOf } from './fault.ts'
+import { openDatabase } from './open.ts'
+import { sqliteStore } from './store.ts'
+
+/** What to copy, and where to. */
+export interface BackupOptions {
+  /** The store file. */
+  readonly path: string
+  /** The file to make; there must be none. */
+  readonly to: string
+  /** Told how many pages of how many are copied. */
+  readonly progress?: (done: number, of: number) => void
+}
+
+/**
+ * Copy a store file, hold the copy against itself as `store.check` does, sync it to the disk, and give what was found: `[]`
+ * for a good one. Appends that are acknowledged before it begins are in the copy. Writers are not held up.
+ *
+ * Faults  `NoStore`; `Io` where there is a file at `to` already; `Full`; those of opening
+ * Cost    O(file): read, written, and read again
+ */
+export const backupSqlite = ({
+  path: given,
+  to,
+  progress = () => {},
+}: BackupOptions): Task<StoreFault | CallbackThrew, readonly StoreFinding[]> =>
+  storeTask(async () => {
+    const [path, target] = [resolve(given), resolve(to)]
+    if (existsSync(target))
+      return left({
+        _tag: 'Io',
+        operation: `write ${target}`,
+        cause: new Error('there is a file already; choose another name'),
+      })
+    const opened = await openDatabase(path, { wait: 5000, create: false, readOnly: true })
+    if (isLeft(opened)) return opened
+    const part = `${target}.part`
+    try {
+      rmSync(part, { force: true }) // of a backup that was killed
+      let told: Either<CallbackThrew, void> = right(undefined)
+      // All pages in one step: a writer in another process makes SQLite begin again between two steps.
+      await sqlite.backup(opened.right.db, part, {
+        rate: allPages,
+        progress: ({ totalPages, remainingPages }) => {
+          told = called('progress', () => progress(totalPages - remainingPages, totalPages))
+        },
+      })
+      if (isLeft(told)) return told
+      const findings = await check(part)
+      if (isLeft(findings)) return findings
+      sync(part)
+      renameSync(part, target)
+      sync(dirname(target))
+      return right(findings.right)
+    } catch (error) {
+      return left(faultOf(error, target, 'back the store up'))
+    } finally {
+      opened.right.db.close()
+      for (const end of ['', '-wal', '-shm']) rmSync(part + end, { force: true })
+    }
+  })
+
+const allPages = 2 ** 31 - 1
+
+const check = async (path: string): Answer<readonly StoreFinding[]> => {
+  const store = await sqliteStore({ path, create: false })()
+  if (isLeft(store)) return store
+  const findings = await store.right.check()()
+  const closed = await store.right.close()()
+  return isLeft(closed) ? closed : findings
+}
+
+const sync = (path: string): void => {
+  const file = openSync(path, 'r')
+  try {
+    fsyncSync(file)
+  } finally {
+    closeSync(file)
+  }
+}

@@ -1,0 +1,72 @@
+/** What other connections do to the file: seen by SQLite's `data_version`, which is asked while somebody watches. */
+import type { DatabaseSync } from 'node:sqlite'
+import { Signals, type Wake } from '../signals.ts'
+import { prepared, type Prepared } from './prepared.ts'
+
+/** Milliseconds between two polls: the first after a change, then twice as many each time. */
+const soonest = 20
+const atRest = 200
+
+/**
+ * Signals for commits of other connections to the file, in this process or another; not for those of its own.
+ *
+ * Cost    at rest 5 polls a second for all watchers, a few microseconds each; none while nobody watches
+ * Source  https://www.sqlite.org/pragma.html#pragma_data_version
+ */
+export class Elsewhere {
+  readonly #version: Prepared
+  readonly #signals = new Signals()
+  #timer: NodeJS.Timeout | undefined
+  #seen: unknown
+  #pause = soonest
+  #ended = false
+
+  constructor(db: DatabaseSync) {
+    this.#version = prepared(db, 'pragma data_version')
+  }
+
+  /** The timer keeps the process alive, as a server's connection would. */
+  watch(wake: Wake): () => void {
+    const stop = this.#signals.add('', wake)
+    if (this.#timer === undefined && !this.#ended) {
+      this.#seen = this.#read()
+      this.#pause = soonest
+      this.#schedule()
+    }
+    return () => {
+      stop()
+      if (this.#signals.empty) this.#rest()
+    }
+  }
+
+  end(): void {
+    this.#ended = true
+    this.#rest()
+  }
+
+  #rest(): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  #schedule(): void {
+    this.#timer = setTimeout(() => {
+      const version = this.#read()
+      const changed = version === undefined || version !== this.#seen
+      this.#seen = version
+      this.#pause = changed ? soonest : Math.min(this.#pause * 2, atRest)
+      if (version === undefined) this.#pause = atRest
+      this.#schedule()
+      if (changed) this.#signals.send()
+    }, this.#pause)
+  }
+
+  /** Undefined where the file can't be asked: then its readers find out why. */
+  #read(): unknown {
+    try {
+      return this.#version().get()?.['data_version']
+    } catch {
+      return undefined
+    }
+  }
+}

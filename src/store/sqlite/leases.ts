@@ -1,0 +1,64 @@
+/** Leases in the file. The clock is the machine's, whatever time the store was given: its processes must agree on it. */
+import type { DatabaseSync } from 'node:sqlite'
+import { isLeft, right, type Either } from 'fp-ts/lib/Either.js'
+import { Damaged } from '../damaged.ts'
+import type { Answer, CheckedAppend } from '../driver.ts'
+import type { StoreFault } from '../fault.ts'
+import { againstClaim, changed, claims, type Lease, type LeaseChange, type LeaseRow } from '../lease.ts'
+import type { LogRow } from './log.ts'
+import { prepared, type Prepared } from './prepared.ts'
+import type { Writer } from './writer.ts'
+
+/** Finds a log and does something with it. */
+type OnLog = <T>(scope: string, id: string, work: (log: LogRow) => Either<StoreFault, T>) => Either<StoreFault, T>
+
+export class Leases {
+  readonly #format: number
+  readonly #writer: Writer
+  readonly #onLog: OnLog
+  readonly #find: Prepared
+  readonly #put: Prepared
+
+  constructor(db: DatabaseSync, format: number, writer: Writer, onLog: OnLog) {
+    this.#format = format
+    this.#writer = writer
+    this.#onLog = onLog
+    this.#find = prepared(db, 'select number, holder, expires, stop_requested from lease where log = ?')
+    this.#put = prepared(
+      db,
+      'insert or replace into lease (log, number, holder, expires, stop_requested) values (?, ?, ?, ?, ?)',
+    )
+  }
+
+  /** Decided by a read first: one that changes nothing takes no lock. */
+  async change(scope: string, id: string, change: LeaseChange): Answer<Lease | undefined> {
+    const first = this.#onLog(scope, id, (log) => changed(id, this.#rowOf(log), change, Date.now()))
+    if (isLeft(first)) return first
+    if (first.right.row === undefined) return right(first.right.lease)
+    return this.#writer.write(() =>
+      this.#onLog(scope, id, (log) => {
+        const outcome = changed(id, this.#rowOf(log), change, Date.now())
+        if (isLeft(outcome)) return outcome
+        const { row, lease } = outcome.right
+        if (row !== undefined)
+          this.#put().run(log.key, row.number, row.holder ?? null, row.expires, row.stopRequested ? 1 : 0)
+        return right(lease)
+      }),
+    )
+  }
+
+  /** Why an append can't be made. */
+  against(log: LogRow, append: CheckedAppend): StoreFault | undefined {
+    return claims(append) ? againstClaim(log.id, this.#rowOf(log), append, Date.now()) : undefined
+  }
+
+  #rowOf(log: LogRow): LeaseRow | undefined {
+    if (this.#format < 3) return undefined
+    const found = this.#find().get(log.key)
+    if (found === undefined) return undefined
+    const { number, holder, expires, stop_requested: stop } = found
+    if (typeof number !== 'number' || typeof expires !== 'number' || (holder !== null && typeof holder !== 'string'))
+      throw new Damaged(log.size, 'its lease can not be read')
+    return { number, holder: holder ?? undefined, expires, stopRequested: stop === 1 }
+  }
+}

@@ -1,0 +1,109 @@
+/** A log as the file has it: read as what may be anything, since a disk can have changed it. */
+import type { DatabaseSync } from 'node:sqlite'
+import { isObject, type JsonObject } from '../../json/index.ts'
+import { latest } from '../clock.ts'
+import { Damaged } from '../damaged.ts'
+import { logInfo } from '../rules.ts'
+import type { LogInfo } from '../store.ts'
+import type { Head } from '../row.ts'
+import { prepared, type Prepared } from './prepared.ts'
+import { sumOf } from './sum.ts'
+
+export interface LogRow {
+  readonly key: number
+  readonly scope: number
+  readonly id: string
+  readonly segment: number
+  readonly size: number
+  readonly entries: number
+  readonly peaks: Uint8Array
+  readonly root: Uint8Array
+  /** The time of its own last row, if it has one. */
+  readonly appended: number | null
+}
+
+/** A row of the table as SQLite gives it, its integers as bigints: those of a damaged row may be too large for a number. */
+export type RawLog = Readonly<Record<string, unknown>>
+
+/** Statements that read logs of a file in this format. */
+export const selectLog = (db: DatabaseSync, format: number, condition: string): Prepared => {
+  const own =
+    format === 1
+      ? 'version, null as sum, null as meta_sum, null as appended'
+      : `changes as version, ${format === 2 ? 'head_sum as sum, null as appended' : 'sum, appended'}, meta_sum`
+  const select = prepared(
+    db,
+    `select key, scope, id, segment, size, entries, peaks, root, created, meta, ${own} from log ${condition}`,
+  )
+  return () => {
+    const statement = select()
+    statement.setReadBigInts(true)
+    return statement
+  }
+}
+
+/** The part of a log that says where its rows are. Throws Damaged. */
+export const logIn = (raw: RawLog): LogRow => {
+  const { id, peaks, root } = raw
+  const row = {
+    key: whole(raw, 'key'),
+    scope: whole(raw, 'scope'),
+    segment: whole(raw, 'segment'),
+    size: whole(raw, 'size'),
+    entries: whole(raw, 'entries'),
+  }
+  if (typeof id !== 'string' || !(peaks instanceof Uint8Array) || !(root instanceof Uint8Array) || root.length !== 32)
+    throw new Damaged(0, 'its head can not be read')
+  const appended = raw['appended'] === null ? null : whole(raw, 'appended', -latest, latest)
+  return { ...row, id, peaks, root, appended }
+}
+
+/** Whether this part is as it was written. One that an older version wrote has no sum. */
+export const headIsSound = (raw: RawLog, log: LogRow): boolean =>
+  raw['sum'] === null || raw['sum'] === BigInt(headSum(log))
+
+export const headSum = ({ scope, id, segment, size, entries, peaks, root, appended }: Omit<LogRow, 'key'>): number =>
+  sumOf(scope, id, segment, size, entries, peaks, root, ...(appended === null ? [] : [appended]))
+
+/** What is known of a log beside its rows. Throws Damaged. */
+export const infoIn = (raw: RawLog): LogInfo => {
+  const log = logIn(raw)
+  const created = whole(raw, 'created', -latest, latest)
+  return logInfo({
+    id: log.id,
+    head: headIn(log),
+    entries: log.entries,
+    created,
+    appended: log.appended ?? undefined,
+    meta: metaIn(raw['meta']),
+    version: whole(raw, 'version'),
+  })
+}
+
+/** Whether metadata and what stands beside it is as it was written. */
+export const metaIsSound = (raw: RawLog, { created, version }: LogInfo): boolean =>
+  raw['meta_sum'] === null ||
+  raw['meta_sum'] === BigInt(metaSum(whole(raw, 'scope'), raw['id'] as string, created, raw['meta'] as string, version)) // `infoIn` has read them
+
+export const metaSum = (scope: number, id: string, created: number, meta: string, version: number): number =>
+  sumOf(scope, id, created, meta, version)
+
+export const headIn = ({ size, root }: LogRow): Head =>
+  Object.freeze({ size, root: Buffer.from(root.buffer, root.byteOffset, root.byteLength).toString('hex') })
+
+const metaIn = (text: unknown): JsonObject => {
+  try {
+    const meta: unknown = JSON.parse(text as string) // of what is no text, parsing fails as well
+    if (isObject(meta)) return meta
+  } catch {
+    // said below
+  }
+  throw new Damaged(0, 'its metadata can not be read')
+}
+
+const whole = (raw: RawLog, name: string, least = 0, most = Number.MAX_SAFE_INTEGER): number => {
+  const value = raw[name]
+  if (typeof value !== 'bigint' || value < BigInt(least) || value > BigInt(most))
+    throw new Damaged(0, `its ${name} can not be read`)
+  return Number(value)
+}

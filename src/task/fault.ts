@@ -1,0 +1,49 @@
+/** What an await throws, and the fault of a callback. */
+import { left, right, type Either } from 'fp-ts/lib/Either.js'
+
+/** A fault, thrown: by awaiting a task, and by `orThrow`. Its message is the fault's sentence. */
+export class FaultError<F = unknown> extends Error {
+  override readonly name = 'FaultError'
+  /** The fault, as a call of the task gives it. */
+  readonly fault: F
+
+  constructor(fault: F, message: string) {
+    const cause = causeOf(fault)
+    super(message, cause === undefined ? undefined : { cause })
+    this.fault = fault
+  }
+}
+
+/** A function of yours threw. Nothing was changed. */
+export interface CallbackThrew {
+  readonly _tag: 'CallbackThrew'
+  /** Which one: the name of the option or of the method it was given to. */
+  readonly callback: string
+  /** The thrown value. */
+  readonly cause: unknown
+}
+
+/** Call a function of the caller's. What it throws is a fault. */
+export const called = <T>(callback: string, call: () => T): Either<CallbackThrew, T> => {
+  try {
+    return right(call())
+  } catch (cause) {
+    return left({ _tag: 'CallbackThrew', callback, cause })
+  }
+}
+
+/** What was thrown, in words. Never throws. */
+export const reasonOf = (cause: unknown): string => {
+  try {
+    return cause instanceof Error ? cause.message : String(cause)
+  } catch {
+    return 'a value that has no text'
+  }
+}
+
+/** The fault of a callback as a sentence for people. */
+export const callbackFaultText = ({ callback, cause }: CallbackThrew): string =>
+  `the function given as \`${callback}\` threw: ${reasonOf(cause)}; nothing was changed`
+
+const causeOf = (fault: unknown): unknown =>
+  typeof fault === 'object' && fault !== null && 'cause' in fault ? fault.cause : undefined

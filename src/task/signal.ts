@@ -1,0 +1,28 @@
+/** Abort signals, where the program has no types of a browser or of Node to name them by. */
+
+/** What is used of an `AbortSignal`. */
+export interface SignalLike {
+  readonly aborted: boolean
+  readonly reason: unknown
+  readonly addEventListener: (type: 'abort', listener: () => void) => void
+  readonly removeEventListener: (type: 'abort', listener: () => void) => void
+}
+
+/** The `AbortSignal` of the program's own types, if it has one. */
+export type Signal = typeof globalThis extends { readonly AbortSignal: { readonly prototype: infer S } }
+  ? S
+  : SignalLike
+
+/** A signal, and what aborts it. */
+export interface Abort {
+  readonly signal: Signal
+  readonly abort: (reason: unknown) => void
+}
+
+declare const AbortController: new () => { readonly signal: unknown; abort(reason: unknown): void }
+
+/** A new `AbortController` with the signal's type. */
+export const newAbort = (): Abort => {
+  const controller = new AbortController()
+  return { signal: controller.signal as Signal, abort: (reason) => controller.abort(reason) } // the same global
+}

@@ -1,0 +1,142 @@
+/**
+ * Faults on purpose. A medium (a database, a disk, a network) does its work in steps; here each step can be made to
+ * fail, to be lost, to crash, to be torn or to be late. A seed or a number says which, so a failure can be seen again.
+ *
+ * @example
+ * // A pool whose statements go wrong as `faults` says.
+ * const query = (text) => faults.later(text, () => client.query(text), { error: () => new Error('connection lost') })
+ */
+
+/**
+ * What happens to a step. `fail before`: it is not done, and throws. `fail after`: it is done, and its answer is lost.
+ * `crash before` and `crash after`: the same, and no later step is done. `tear`: a part of it is done, and it throws;
+ * `fail before` where a step has no parts. `outage`: it is not done, nor is any other until `rest`. `delay`: it is done a moment later; nothing where a step can't wait.
+ */
+export type Strike = (typeof strikes)[number]
+
+export const strikes = ['fail before', 'fail after', 'crash before', 'crash after', 'tear', 'outage', 'delay'] as const
+
+/** One step that was struck. */
+export interface Struck {
+  /** What happened to it. */
+  readonly strike: Strike
+  /** The name of the step. */
+  readonly step: string
+  /** Counted from 0, while armed. */
+  readonly number: number
+}
+
+/** What a medium brings along to be struck as it would be. */
+export interface Medium {
+  /** What it throws. Default: an `Error`. */
+  readonly error?: (struck: Struck) => unknown
+  /** Do a part of the step: from 0, nothing, up to, not including, 1. */
+  readonly tear?: (share: number) => unknown
+  /** Leave everything as the end of the process leaves it: locks are released, transactions are rolled back. */
+  readonly crash?: () => void
+}
+
+/** The steps of a medium, and the strikes on them. */
+export interface Faults {
+  /** A step that answers at once. */
+  readonly now: <T>(step: string, work: () => T, medium?: Medium) => T
+  /** A step that answers later. */
+  readonly later: <T>(step: string, work: () => Promise<T>, medium?: Medium) => Promise<T>
+  /** Count steps and strike them; before this, and after `rest`, each step is simply done. */
+  readonly arm: () => void
+  /** Strike no more; each step is simply done. */
+  readonly rest: () => void
+  /** After a crash: the medium works again, for a handle that is opened anew. */
+  readonly restart: () => void
+  /** Whether the medium has crashed and was not restarted. */
+  readonly crashed: boolean
+  /** The steps that were counted, in order. */
+  readonly steps: readonly string[]
+  /** The steps that were struck, in order. */
+  readonly struck: readonly Struck[]
+}
+
+/** Which steps are struck, and how. */
+export type FaultPlan =
+  /** This strike at this step, counted from 0. */
+  | { readonly at: number; readonly strike: Strike }
+  /** Any strike at any step, about once in `every` steps (default 10). */
+  | { readonly seed: number; readonly every?: number }
+
+/** Faults by a plan: a strike at one step, or strikes by a seed. */
+export const injectFaults = (plan: FaultPlan): Faults => {
+  const pick = randomFrom('seed' in plan ? plan.seed : plan.at)
+  const struck: Struck[] = []
+  const steps: string[] = []
+  let armed = false
+  let crashed = false
+  let outage: Struck | undefined
+
+  const next = (step: string): Struck | undefined => {
+    if (!armed) return undefined
+    const number = steps.push(step) - 1
+    if (outage !== undefined) return outage
+    const strike = 'at' in plan ? (number === plan.at ? plan.strike : undefined) : chosen(plan.every ?? 10)
+    if (strike === undefined) return undefined
+    const found = { strike, step, number }
+    struck.push(found)
+    if (strike === 'outage') outage = found
+    return found
+  }
+  const chosen = (every: number): Strike | undefined =>
+    pick() * every < 1 ? strikes[Math.floor(pick() * strikes.length)] : undefined
+  const refuse = (found: Struck, { error, crash }: Medium): never => {
+    if (found.strike.startsWith('crash')) {
+      crashed = true
+      crash?.()
+    }
+    throw error?.(found) ?? new Error(`${found.strike}: ${found.step}`)
+  }
+  const begin = (step: string): Struck | undefined => {
+    if (crashed) throw new Error(`crashed before: ${step}`)
+    return next(step)
+  }
+
+  return {
+    now: (step, work, medium = {}) => {
+      const found = begin(step)
+      if (found === undefined || found.strike === 'delay') return work()
+      if (found.strike === 'tear') medium.tear?.(pick())
+      if (found.strike.endsWith('after')) work()
+      return refuse(found, medium)
+    },
+    later: async (step, work, medium = {}) => {
+      const found = begin(step)
+      if (found === undefined) return work()
+      if (found.strike === 'delay') {
+        await new Promise((resolve) => setTimeout(resolve, pick() * 20))
+        return work()
+      }
+      if (found.strike === 'tear') await medium.tear?.(pick())
+      if (found.strike.endsWith('after')) await work()
+      return refuse(found, medium)
+    },
+    arm: () => void (armed = true),
+    rest: () => {
+      armed = false
+      outage = undefined
+    },
+    restart: () => void (crashed = false),
+    get crashed() {
+      return crashed
+    },
+    steps,
+    struck,
+  }
+}
+
+/** Numbers from 0 up to, not including, 1: the same for the same seed. */
+export const randomFrom = (seed: number): (() => number) => {
+  let state = Math.imul(seed + 1, 0x9e3779b1) >>> 0
+  return () => {
+    state = (state + 0x6d2b79f5) >>> 0 // mulberry32
+    let mixed = Math.imul(state ^ (state >>> 15), state | 1)
+    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61)
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+}

@@ -1,0 +1,164 @@
+/** Leases: who works on a log, beside it. */
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import type { Store } from '../store/index.ts'
+import { done, faulty, holds, same } from './check.ts'
+import { add, entry, logWith, note, someRows } from './rows.ts'
+import type { StoreCases } from './store-cases.ts'
+
+/** Milliseconds that a lease lasts which is meant to expire. */
+const short = 150
+/** One that is not. */
+const long = 60_000
+
+const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+const headOf = async (store: Store, id: string) => (await done(store.info(id))).head
+
+export const leaseCases: StoreCases = {
+  'one holder at a time: the second is told who it is, and for how long': async (store) => {
+    await logWith(store, 'a')
+    same(await done(store.leaseOf('a')), undefined)
+    const first = await done(store.lease('a', { holder: 'first', ttl: long }))
+    same([first.number, first.holder, first.stopRequested], [1, 'first', false])
+    holds(first.remaining > 0 && first.remaining <= long, 'what remains is no more than the ttl')
+    const held = await faulty('LeaseHeld', store.lease('a', { holder: 'second', ttl: long }))
+    same([held.id, held.holder, held.expires], ['a', 'first', first.expires])
+    holds(held.remaining > 0 && held.remaining <= long, 'what remains is told')
+    same((await done(store.leaseOf('a')))?.holder, 'first')
+    await done(store.release('a', first.number))
+    same(await done(store.leaseOf('a')), undefined)
+    same((await done(store.lease('a', { holder: 'second', ttl: long }))).number, 2)
+  },
+  'of many that want one lease at once, one has it': async (store) => {
+    await logWith(store, 'a')
+    const wanted = Array.from({ length: 8 }, (_, index) => store.lease('a', { holder: `${index}`, ttl: long })())
+    const answers = await Promise.all(wanted)
+    same(answers.filter(isRight).length, 1, 'the leases that were given')
+    for (const answer of answers) if (isLeft(answer)) same(answer.left._tag, 'LeaseHeld')
+  },
+  'a lease that expires is taken over, and its holder appends nothing any more': async (store) => {
+    const { head } = await logWith(store, 'a')
+    const { number } = await done(store.lease('a', { holder: 'paused', ttl: short }))
+    const appended = await done(store.append('a', { expected: head, rows: [entry('held')], lease: { number } }))
+    await pause(short + 50)
+    same(await done(store.leaseOf('a')), undefined)
+    const lost = await faulty(
+      'LeaseLost',
+      store.append('a', { expected: appended.head, rows: [entry('x')], lease: { number } }),
+    )
+    same([lost.id, lost.number], ['a', number])
+    await faulty('LeaseLost', store.renew('a', { number, ttl: long }))
+    const second = await done(store.lease('a', { holder: 'next', ttl: long }))
+    same(second.number, number + 1)
+    // Also where the holder knows the head: it may have been paused for years.
+    await faulty('LeaseLost', store.append('a', { expected: appended.head, rows: [entry('x')], lease: { number } }))
+    await faulty('LeaseLost', store.renew('a', { number, ttl: long }))
+    await done(store.release('a', number)) // is lost already
+    same((await done(store.leaseOf('a')))?.holder, 'next')
+    const rows = [entry('of the next')]
+    await done(store.append('a', { expected: appended.head, rows, lease: { number: second.number } }))
+    same((await done(store.read('a'))).length, 2)
+  },
+  'a lease that is renewed lasts, and nothing of the log changes': async (store) => {
+    await logWith(store, 'a', someRows(5))
+    const before = await done(store.info('a'))
+    const { number } = await done(store.lease('a', { holder: 'steady', ttl: 1000 }))
+    for (let turn = 0; turn < 6; turn++) {
+      await pause(250)
+      const renewed = await done(store.renew('a', { number, ttl: 1000 }))
+      same([renewed.number, renewed.holder], [number, 'steady'])
+    }
+    await faulty('LeaseHeld', store.lease('a', { holder: 'other', ttl: long }))
+    same(await done(store.info('a')), before)
+  },
+  'without a lease anybody appends, unless he asks whether there is one': async (store) => {
+    await logWith(store, 'a')
+    const asking = async () => ({ expected: await headOf(store, 'a'), rows: [entry('asks')], respectLease: true })
+    await done(store.append('a', await asking()))
+    const { number } = await done(store.lease('a', { holder: 'somebody', ttl: long }))
+    await add(store, 'a', [entry('does not ask')])
+    const held = await faulty('LeaseHeld', store.append('a', await asking()))
+    same([held.id, held.holder], ['a', 'somebody'])
+    await done(store.append('a', { ...(await asking()), lease: { number } }))
+    await done(store.release('a', number))
+    await done(store.append('a', await asking()))
+    same((await done(store.read('a'))).length, 4)
+    await faulty('LeaseLost', store.append('a', { ...(await asking()), lease: { number } }))
+  },
+  'an operation that has happened is answered, also after its lease was lost': async (store) => {
+    const { head } = await logWith(store, 'a')
+    const { number } = await done(store.lease('a', { holder: 'first', ttl: long }))
+    const append = { expected: head, rows: [entry('x'), note('y')], operation: 'op', lease: { number } }
+    const answer = await done(store.append('a', append))
+    await done(store.release('a', number))
+    same(await done(store.append('a', append)), answer)
+    await faulty('LeaseLost', store.append('a', { ...append, operation: 'another' }))
+  },
+  'appends of several leases and of none, called at once: each as its own says': async (store) => {
+    const heads = await Promise.all(['a', 'b', 'c'].map(async (id) => (await logWith(store, id)).head))
+    const [a, b, c] = heads as [(typeof heads)[0], (typeof heads)[0], (typeof heads)[0]]
+    const held = await done(store.lease('a', { holder: 'x', ttl: long }))
+    await done(store.lease('b', { holder: 'x', ttl: long }))
+    const answers = await Promise.all([
+      store.append('a', { expected: a, rows: [entry('1')], lease: { number: held.number } })(),
+      store.append('b', { expected: b, rows: [entry('2')], lease: { number: 99 } })(),
+      store.append('c', { expected: c, rows: [entry('3')], respectLease: true })(),
+    ])
+    same(
+      answers.map((answer) => (isLeft(answer) ? answer.left._tag : 'appended')),
+      ['appended', 'LeaseLost', 'appended'],
+    )
+  },
+  'a holder who is asked to stop sees it at the renewal; the next holder does not': async (store) => {
+    await logWith(store, 'a')
+    same(await done(store.requestStop('a')), undefined)
+    const { number } = await done(store.lease('a', { holder: 'worker', ttl: long }))
+    same((await done(store.renew('a', { number, ttl: long }))).stopRequested, false)
+    same((await done(store.requestStop('a')))?.holder, 'worker')
+    same((await done(store.renew('a', { number, ttl: long }))).stopRequested, true)
+    await done(store.release('a', number))
+    same((await done(store.lease('a', { holder: 'next', ttl: long }))).stopRequested, false)
+  },
+  'a lease is of one log of one scope, and goes with it; a fork has none': async (store) => {
+    await logWith(store, 'a', someRows(4))
+    const other = store.scoped('other')
+    if (!isRight(other)) throw new Error('the scope is good')
+    await logWith(other.right, 'a')
+    await done(store.lease('a', { holder: 'x', ttl: long }))
+    same(await done(other.right.leaseOf('a')), undefined)
+    await done(store.fork('a', { id: 'fork', at: 2 }))
+    same(await done(store.leaseOf('fork')), undefined)
+    await done(store.remove('a'))
+    for (const task of [
+      store.leaseOf('a'),
+      store.lease('a', { holder: 'x', ttl: long }),
+      store.renew('a', { number: 1, ttl: long }),
+      store.release('a', 1),
+      store.requestStop('a'),
+    ])
+      await faulty('NoSuchLog', task)
+    await logWith(store, 'a')
+    same(await done(store.leaseOf('a')), undefined)
+  },
+  'a lease without a good holder or time is none': async (store) => {
+    await logWith(store, 'a')
+    for (const holder of ['', 'a\nb', 'x'.repeat(256), undefined as unknown as string])
+      await faulty('InvalidLease', store.lease('a', { holder, ttl: long }))
+    for (const ttl of [0, -1, 1.5, Number.NaN, 2 ** 31]) {
+      await faulty('InvalidLease', store.lease('a', { holder: 'x', ttl }))
+      await faulty('InvalidLease', store.renew('a', { number: 1, ttl }))
+    }
+    same(await done(store.leaseOf('a')), undefined)
+  },
+  'a lease is there after a reopen': async (store, place) => {
+    if (!place.lasting) return
+    await logWith(store, 'a')
+    const { number, expires } = await done(store.lease('a', { holder: 'x', ttl: long }))
+    await done(store.close())
+    const again = await place.open()
+    same((await done(again.leaseOf('a')))?.expires, expires)
+    await faulty('LeaseHeld', again.lease('a', { holder: 'y', ttl: long }))
+    await done(again.append('a', { expected: await headOf(again, 'a'), rows: [entry('x')], lease: { number } }))
+    await done(again.close())
+  },
+}

@@ -1,0 +1,256 @@
+/**
+ * The session file of Gemini CLI: one JSON object with all messages or, of later versions, a line for each thing that
+ * happened: a header, messages, `$set` of header fields, `$rewindTo` a message. A message that changed is written again
+ * under its id; its last state counts, in its first place.
+ *
+ * A message of the model holds its thoughts, its text, its calls and their results.
+ *
+ * Source  google-gemini/gemini-cli, packages/core/src/services: chatRecordingTypes.ts, chatRecordingService.ts (2026-09)
+ */
+import {
+  arrayAt,
+  difference,
+  fieldsBeside,
+  isObject,
+  objectAt,
+  readIn,
+  stringAt,
+  Unexpected,
+  type Json,
+  type JsonObject,
+} from '../json/index.ts'
+import { sourceOf } from '../codecs/index.ts'
+import type { Message, Meta, Part, ResultPart, ToolCallPart } from '../message/index.ts'
+import type { LineFormat, Sink } from './line-format.ts'
+import { objectIn, textIn } from './origin.ts'
+import { unknownLine } from './unknown-line.ts'
+
+const format = 'gemini-cli'
+
+const spoken: ReadonlySet<unknown> = new Set(['user', 'gemini', 'info', 'error', 'warning'])
+
+const isHeader = (entry: JsonObject): boolean =>
+  typeof entry['sessionId'] === 'string' && typeof entry['projectHash'] === 'string'
+
+const isMessage = (entry: JsonObject): boolean => typeof entry['id'] === 'string' && spoken.has(entry['type'])
+
+export const geminiCli: LineFormat = {
+  format,
+  matches: (entry) =>
+    isHeader(entry) || (isMessage(entry) && 'content' in entry && typeof entry['timestamp'] === 'string'),
+  reader: (sink) => new Reader(sink),
+}
+
+interface Placed {
+  readonly entry: JsonObject
+  readonly line: number
+}
+
+class Reader {
+  readonly #sink: Sink
+  #header: JsonObject = {}
+  #messages = new Map<string, Placed>()
+  /** The list that a header field has, which counts instead, if there is anything in it. */
+  #listed: readonly Placed[] = []
+
+  constructor(sink: Sink) {
+    this.#sink = sink
+  }
+
+  read(entry: JsonObject, line: number): void {
+    const { $set: set, $rewindTo: target } = entry
+    if (typeof target === 'string') return this.#rewind(target)
+    if (isMessage(entry)) return this.#place(entry, line)
+    if (isObject(set)) {
+      this.#sink.aside('$set')
+      return this.#describe(set, line)
+    }
+    if (isHeader(entry)) return this.#describe(entry, line)
+    unknownLine(format, entry, line, this.#sink)()
+  }
+
+  end(): { readonly count: number; readonly dropped: readonly [] } {
+    const { origin } = this.#sink
+    const { sessionId, summary, startTime, lastUpdated, ...others } = this.#header
+    origin.time(startTime)
+    origin.id = typeof sessionId === 'string' ? sessionId : undefined
+    origin.title = typeof summary === 'string' ? summary : undefined
+    const listed = this.#listed.length > 0
+    if (listed && this.#messages.size > 0) this.#sink.origin.aside('earlier state of a message', this.#messages.size)
+    for (const { entry, line } of listed ? this.#listed : this.#messages.values()) this.#write(entry, line)
+    origin.time(lastUpdated)
+    origin.metadata = {
+      ...others,
+      ...(origin.id === undefined && sessionId !== undefined && { sessionId }),
+      ...(origin.title === undefined && summary !== undefined && { summary }),
+      ...(typeof startTime !== 'string' && startTime !== undefined && { startTime }),
+      ...(typeof lastUpdated !== 'string' && lastUpdated !== undefined && { lastUpdated }),
+    }
+    return { count: 1, dropped: [] }
+  }
+
+  #describe(fields: JsonObject, line: number): void {
+    const { messages, ...others } = fields
+    if (Object.keys(others).some((name) => Object.hasOwn(this.#header, name) && this.#header[name] !== others[name]))
+      this.#sink.aside('earlier state of the header')
+    this.#header = { ...this.#header, ...others }
+    if (messages === undefined) return
+    const listed = arrayAt(messages, ['messages']).map((message) => ({ entry: objectAt(message, ['messages']), line }))
+    if (this.#listed.length > 0) this.#sink.origin.aside('earlier state of a message', this.#listed.length)
+    this.#listed = listed
+  }
+
+  #place(entry: JsonObject, line: number): void {
+    const id = stringAt(entry['id'], ['id'])
+    if (this.#messages.has(id)) this.#sink.aside('earlier state of a message')
+    this.#messages.set(id, { entry, line })
+  }
+
+  /** Take back the messages from one on; all of them, if it is not there. */
+  #rewind(target: string): void {
+    this.#sink.aside('$rewindTo')
+    const ids = [...this.#messages.keys()]
+    const back = ids.slice(Math.max(0, ids.indexOf(target)))
+    for (const id of back) this.#messages.delete(id)
+    if (back.length > 0) this.#sink.origin.aside('message that was taken back', back.length)
+  }
+
+  /** Write what a message says. One that can't be read is damage. */
+  #write(entry: JsonObject, line: number): void {
+    const { origin } = this.#sink
+    const { type } = entry
+    try {
+      if (type === 'user') this.#sink.message(line, userMessage(entry))
+      else if (type === 'gemini') {
+        origin.model(entry['model'])
+        const { input, output, thoughts, cached } = objectIn(entry, 'tokens')
+        if (input !== undefined)
+          origin.usage({ input, output: number(output) + number(thoughts), cacheRead: cached, cacheWrite: 0 })
+        for (const message of modelMessages(entry)) this.#sink.message(line, message)
+      } else if (spoken.has(type)) this.#sink.note(line, { type: 'application', namespace: format, content: entry })
+      else unknownLine(format, entry, line, this.#sink)()
+    } catch (error) {
+      if (!(error instanceof Unexpected)) throw error
+      this.#sink.unexpected(line, error)
+    }
+  }
+}
+
+const number = (value: Json | undefined): number => (typeof value === 'number' ? value : 0)
+
+const userMessage = (entry: JsonObject): Message => ({
+  role: 'user',
+  content: contentOf(entry),
+  ...idOf(entry),
+  ...metaOf(fieldsBeside(entry, ['type', 'content', ...strings(entry, 'id')])),
+})
+
+/** What the model said, and a message for each result of its calls. */
+const modelMessages = (entry: JsonObject): readonly Message[] => {
+  const thoughts = entry['thoughts'] === undefined ? [] : readIn(entry, 'thoughts', (list) => arrayAt(list ?? [], []))
+  const calls = (entry['toolCalls'] === undefined ? [] : arrayAt(entry['toolCalls'], ['toolCalls'])).map(
+    (call, index) => objectAt(call, ['toolCalls', index]),
+  )
+  const said: readonly Part[] = [
+    ...thoughts.map(readThought),
+    ...contentOf(entry),
+    ...calls.map((call, index) => readCall(call, index)),
+  ]
+  const known = ['type', 'content', 'thoughts', 'toolCalls', ...strings(entry, 'id')]
+  return [
+    { role: 'assistant', content: said, ...idOf(entry), ...metaOf(fieldsBeside(entry, known)) },
+    ...calls.flatMap((call, index) => readResult(call, index)),
+  ]
+}
+
+const readThought = (thought: Json): Part => {
+  if (!isObject(thought) || typeof thought['description'] !== 'string') return raw(thought)
+  return {
+    type: 'reasoning',
+    text: thought['description'],
+    ...metaOf(fieldsBeside(thought, ['description'])),
+  }
+}
+
+/** A call without its result, with whatever else stands there: its state, and what the screen showed. */
+const readCall = (call: JsonObject, index: number): ToolCallPart => {
+  const at = ['toolCalls', index]
+  const { args } = call
+  return {
+    type: 'tool_call',
+    id: stringAt(call['id'], [...at, 'id']),
+    name: stringAt(call['name'], [...at, 'name']),
+    arguments: JSON.stringify(args ?? {}),
+    ...metaOf(fieldsBeside(call, ['id', 'name', 'args', 'result'])),
+  }
+}
+
+const readResult = (call: JsonObject, index: number): readonly Message[] => {
+  const { result, id, name, status } = call
+  if (result === undefined || result === null) return []
+  const isError = status === 'error' || status === 'cancelled'
+  const content = readParts(result, ['toolCalls', index, 'result']).map((part) => answerOf(part, call))
+  return [
+    {
+      role: 'tool',
+      content: [
+        {
+          type: 'tool_result',
+          callId: id as string,
+          name: name as string,
+          content,
+          ...(isError && { isError }),
+        },
+      ],
+    },
+  ]
+}
+
+/** A part of a result. A response that is one text is that text. */
+const answerOf = (part: Json, { id = '', name = '' }: JsonObject): ResultPart => {
+  const answer = isObject(part) ? part['functionResponse'] : undefined
+  if (!isObject(part) || !isObject(answer)) return readPart(part)
+  const response = objectIn(answer, 'response')
+  for (const field of ['output', 'error']) {
+    const text = response[field]
+    if (typeof text !== 'string' || Object.keys(response).length > 1) continue
+    const rest = difference(part, { functionResponse: { id, name, response: { [field]: text } } })
+    return { type: 'text', text, ...metaOf(rest) }
+  }
+  return raw(part)
+}
+
+const contentOf = ({ content }: JsonObject): readonly ResultPart[] =>
+  content === '' || content === undefined ? [] : readParts(content, ['content']).map(readPart)
+
+/** A text, a part, or a list of either. */
+const readParts = (content: Json, path: readonly (string | number)[]): readonly Json[] => {
+  if (typeof content === 'string' || isObject(content)) return [content]
+  return arrayAt(content, path)
+}
+
+const readPart = (part: Json): ResultPart => {
+  if (typeof part === 'string') return { type: 'text', text: part }
+  if (!isObject(part)) return raw(part)
+  if (typeof part['text'] === 'string' && part['thought'] !== true)
+    return { type: 'text', text: part['text'], ...metaOf(fieldsBeside(part, ['text'])) }
+  const data = objectIn(part, 'inlineData')
+  if (typeof data['data'] === 'string' && typeof data['mimeType'] === 'string') {
+    const source = { type: 'base64', mediaType: data['mimeType'], data: data['data'] } as const
+    const rest = difference(part, { inlineData: { data: source.data, mimeType: source.mediaType } })
+    return { type: source.mediaType.startsWith('image/') ? 'image' : 'file', source, ...metaOf(rest) }
+  }
+  const uri = textIn(objectIn(part, 'fileData'), 'fileUri')
+  if (uri === undefined) return raw(part)
+  return { type: 'file', source: sourceOf(uri), ...metaOf(difference(part, { fileData: { fileUri: uri } })) }
+}
+
+const raw = (value: Json): ResultPart => ({ type: 'provider', provider: format, raw: value })
+
+const idOf = ({ id }: JsonObject): { readonly id?: string } => (typeof id === 'string' ? { id } : {})
+
+const strings = (value: JsonObject, field: string): readonly string[] =>
+  typeof value[field] === 'string' ? [field] : []
+
+const metaOf = (others: JsonObject | undefined): { readonly meta?: Meta } =>
+  others === undefined ? {} : { meta: { [format]: others } }

@@ -1,0 +1,6 @@
+export {
+  openTranscriptDatabase,
+  readTranscriptDatabase,
+  type StoredConversation,
+  type TranscriptDatabase,
+} from './database.ts'

@@ -1,0 +1,58 @@
+/** `indelible tail`: a process of its own that prints what others append. */
+import { spawn } from 'node:child_process'
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, expect, it } from 'vitest'
+import { assistant, createSession, toolCall, user } from 'indelible'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { folder, indelible, main } from './indelible.ts'
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+it('prints what is there, then what another process stores, until the session is sealed', async () => {
+  const path = join(folder, 'tail.db')
+  const store = await sqliteStore({ path })
+  const session = await createSession(store, { id: 's' })
+  await session.append([user('not shown'), user('hello\u001b[2J there')])
+  const child = spawn(process.execPath, [main, 'tail', 's', '--store', path, '--from', '-1'])
+  const lines: string[] = []
+  let news: () => void = () => {}
+  createInterface(child.stdout).on('line', (line) => {
+    lines.push(line)
+    news()
+  })
+  const ended = new Promise((resolve) => child.on('close', resolve))
+  while (lines.length < 1) await new Promise<void>((resolve) => (news = resolve))
+  await session.append(assistant('Let me see.', toolCall('c1', 'read', '{"path":"a"}')))
+  await session.pin(1)
+  await session.seal()
+  expect(await ended).toBe(0)
+  expect(lines.map((line) => line.trim().replaceAll(/ {2,}/g, ' | '))).toEqual([
+    '1 | user | hello there',
+    '2 | assistant | Let me see. ▸ read {"path":"a"}',
+    '3 | note | {"type":"pin","position":1}',
+    expect.stringContaining('4 | note | {"type":"seal"'),
+  ])
+  const json = indelible(['tail', 's', '--store', path, '--from', '2', '--json'])
+  expect(json.status).toBe(0)
+  expect(json.lines.slice(0, 2).map((line) => JSON.parse(line) as unknown)).toMatchObject([
+    { position: 2, kind: 'entry', index: 2, message: { role: 'assistant' } },
+    { position: 3, kind: 'note', index: 0, note: { type: 'pin', position: 1 } },
+  ])
+  expect(indelible(['tail', 'none', '--store', path])).toMatchObject({ status: 1 })
+  await store.close()
+})
+
+it('ends with Ctrl-C', async () => {
+  const path = join(folder, 'interrupted.db')
+  const store = await sqliteStore({ path })
+  const session = await createSession(store, { id: 's' })
+  await session.append(user('hello'))
+  const child = spawn(process.execPath, [main, 'tail', 's', '--store', path])
+  const ended = new Promise((resolve) => child.on('close', resolve))
+  await new Promise((resolve) => child.stdout.once('data', resolve))
+  child.kill('SIGINT')
+  expect(await ended).toBe(0)
+  await store.close()
+})

@@ -1,0 +1,119 @@
+/** The law of every codec, held against samples and against random damage to them. */
+import * as fc from 'fast-check'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { expect } from 'vitest'
+import {
+  decodeMessage,
+  faultMessage,
+  type Codec,
+  type Json,
+  type JsonObject,
+  type Message,
+  type Sequence,
+  type Settled,
+} from 'indelible'
+import { type Loss } from 'indelible/codecs'
+
+/** What the codec makes of a wire value. Fails if it can't be read. */
+export const read = (codec: Codec<unknown>, wire: unknown): readonly Message[] => {
+  const decoded = codec.decode(wire)
+  if (isLeft(decoded)) throw new Error(faultMessage(decoded.left))
+  for (const message of decoded.right.messages)
+    expect(decodeMessage(message)).toEqual({ _tag: 'Right', right: message })
+  return decoded.right.messages
+}
+
+/** What the codec makes of messages, settled or not: the law holds for both, though only settled ones become requests. */
+export const write = (
+  codec: Codec<unknown>,
+  messages: Sequence<Message>,
+): { readonly wire: unknown; readonly losses: readonly Loss[] } => {
+  const encoded = codec.encode(messages as Settled<Sequence<Message>>)
+  if (isLeft(encoded)) throw new Error(faultMessage(encoded.left))
+  return encoded.right
+}
+
+/** `encode(decode(x))` is `x`, nothing is lost, and nothing is shared with the record. */
+export const expectLaw = (codec: Codec<unknown>, wire: unknown): void => {
+  const messages = read(codec, wire)
+  const { wire: back, losses } = write(codec, messages)
+  expect(asJson(back)).toEqual(wire)
+  expect(losses).toEqual([])
+  expectFresh(back)
+}
+
+/** As JSON: some SDKs want objects, like a `URL`, where JSON has text. */
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+
+/** Nothing in it is frozen, so nothing in it is the record's. */
+export const expectFresh = (value: unknown): void => {
+  if (typeof value !== 'object' || value === null) return
+  expect(Object.isFrozen(value)).toBe(false)
+  for (const inner of Object.values(value)) expectFresh(inner)
+}
+
+/** Random damage to samples: a value replaced, a field added or taken away, anywhere. What still decodes keeps the law. */
+export const expectLawUnderDamage = (
+  codec: Codec<unknown>,
+  samples: readonly JsonObject[] | JsonObject,
+  numRuns: number = process.env['INDELIBLE_SOAK'] === undefined ? 800 : 4000,
+): void => {
+  let stillRead = 0
+  const value = fc.oneof(
+    fc.constantFrom<Json>(null, '', 'x', 0, 1.5, true, [], {}, [''], { type: 'text', text: 'a' }, { '': '' }),
+    fc.jsonValue({ maxDepth: 2 }) as fc.Arbitrary<Json>,
+  )
+  fc.assert(
+    fc.property(
+      fc.array(
+        fc.tuple(
+          fc.nat(),
+          fc.constantFrom('set', 'drop', 'add'),
+          fc.oneof(fc.constantFrom('type', 'content', 'name', 'id', '__proto__', 'new'), fc.string()),
+          value,
+        ),
+        { minLength: 1, maxLength: 4 },
+      ),
+      (edits) => {
+        const wire = JSON.parse(JSON.stringify(samples)) as Json
+        for (const [at, what, key, value] of edits) damage(wire, at, what, key, structuredClone(value)) // the same value may come twice, even inside itself
+        const decoded = codec.decode(wire)
+        if (isLeft(decoded)) {
+          expect(faultMessage(decoded.left)).not.toBe('')
+          return
+        }
+        stillRead += 1
+        const { wire: back } = write(codec, decoded.right.messages)
+        expect(asJson(back)).toEqual(asJson(wire))
+      },
+    ),
+    { numRuns },
+  )
+  expect(stillRead).toBeGreaterThan(numRuns / 20)
+}
+
+type Owner = { [key: string]: Json }
+
+const damage = (wire: Json, at: number, what: string, key: string, value: Json): void => {
+  const places: [Owner, string][] = []
+  const walk = (owner: Json): void => {
+    if (typeof owner !== 'object' || owner === null) return
+    for (const name of Object.keys(owner)) {
+      places.push([owner as Owner, name])
+      walk((owner as Owner)[name] as Json)
+    }
+  }
+  walk(wire)
+  if (places.length === 0) return
+  const [owner, name] = places[at % places.length] as [Owner, string]
+  if (what === 'drop') {
+    if (Array.isArray(owner)) owner.splice(Number(name), 1)
+    else delete owner[name]
+  } else if (what === 'set') owner[name] = value
+  else {
+    const inner = owner[name]
+    const target = typeof inner === 'object' && inner !== null && !Array.isArray(inner) ? inner : owner
+    if (Array.isArray(target)) target.push(value)
+    else Object.defineProperty(target, key, { value, writable: true, enumerable: true, configurable: true })
+  }
+}

@@ -1,0 +1,82 @@
+/** Summaries in the background: no call waits for one, and the next compaction takes those that are ready. */
+import { setTimeout as wait } from 'node:timers/promises'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { assistant, createHistory, toolCall, toolResult, user, type Message } from 'indelible'
+import type { Note } from 'indelible/notes'
+import { deriveContext, modelSummarizer, summariesInBackground, type DerivedContext } from 'indelible/context'
+
+const step = (index: number): readonly Message[] => [
+  assistant('Looking.', toolCall(`c${index}`, 'read', { path: `src/${index}.ts` })),
+  toolResult(`c${index}`, `export const value${index} = ${index}\n`.repeat(30)),
+]
+
+describe('summaries in the background', () => {
+  it('are made while the agent goes on, one batch at a time, and taken at the next epoch', async () => {
+    const history = createHistory<Message>({ from: [user('Fix the build.')] })
+    const notes: Note[] = []
+    let [running, most, calls] = [0, 0, 0]
+    const complete = async (prompt: string): Promise<string> => {
+      expect(prompt).toContain('tool: export const value')
+      most = Math.max(most, (running += 1))
+      calls += 1
+      await wait(5)
+      running -= 1
+      return `Read some files (${calls}).`
+    }
+    const summaries = summariesInBackground({
+      summarizer: modelSummarizer('acme-1', complete),
+      append: (made) => notes.push(...made),
+      chunkTokens: 1500,
+      keepTokens: 1500,
+    })
+    let previous: DerivedContext | undefined
+    const seen: number[] = []
+    for (let index = 0; index < 60; index++) {
+      for (const message of step(index)) history.append(message)
+      const derived = deriveContext(history.view(), { budget: 6000, notes, previous })
+      if (isLeft(derived)) throw new Error(derived.left._tag)
+      // A summary that comes between epochs changes nothing that was sent.
+      if (previous?.epoch === derived.right.epoch) expect(derived.right.stablePrefix).toBe(previous.messages.length)
+      previous = derived.right
+      seen.push([...previous.sources].filter(({ type }) => type === 'summary').length)
+      summaries.offer(history.view(), notes)
+      await wait(1)
+    }
+    await summaries.idle()
+    expect(most).toBe(1)
+    expect(calls).toBeGreaterThan(3)
+    expect(seen[0]).toBe(0)
+    expect(Math.max(...seen)).toBeGreaterThan(0)
+    const ranges = notes.flatMap((note) => (note.type === 'summary' ? [[note.from, note.to] as const] : []))
+    for (const [index, [from]] of ranges.entries()) expect(from).toBeGreaterThanOrEqual(ranges[index - 1]?.[1] ?? 0)
+  })
+  it('a failure is told, keeps what was made, and is tried again', async () => {
+    const history = createHistory<Message>({
+      from: [user('Go.'), ...Array.from({ length: 60 }, (_, n) => step(n)).flat()],
+    })
+    const notes: Note[] = []
+    const told: string[] = []
+    let calls = 0
+    const summaries = summariesInBackground({
+      summarizer: {
+        model: 'acme-1',
+        summarize: () => ((calls += 1) === 2 ? Promise.reject(new Error('busy')) : 'short'),
+      },
+      append: (made) => notes.push(...made),
+      onFault: (fault) => {
+        told.push(fault._tag)
+        throw new Error('nobody listens')
+      },
+      chunkTokens: 1000,
+      keepTokens: 1000,
+    })
+    summaries.offer(history.view(), notes)
+    expect(calls).toBe(0) // the caller goes on first
+    await summaries.idle()
+    expect([told, notes.length]).toEqual([['SummarizerFailed'], 1])
+    summaries.offer(history.view(), notes)
+    await summaries.idle()
+    expect(notes.length).toBeGreaterThan(2)
+  })
+})

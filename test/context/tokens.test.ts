@@ -1,0 +1,140 @@
+/** Counting tokens: the estimate beside an exact tokenizer, and images and files beside what providers count. */
+import { readFileSync } from 'node:fs'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { createHistory, file, image, system, user, type Message, type View } from 'indelible'
+import { readTranscript } from 'indelible/transcript'
+import {
+  deriveContext,
+  estimateTokens,
+  estimatorOf,
+  imageTokens,
+  paged,
+  textTokens,
+  window,
+  type DerivedContext,
+} from 'indelible/context'
+import { cl100k, o200k } from 'indelible/context/gpt-tokenizer'
+import { itShared, readShared } from '../shared.ts'
+
+const exact = estimatorOf(o200k)
+
+describe('the estimate', () => {
+  it('is between the exact count and 15 % more on prose', () => {
+    for (const path of ['README.md', 'docs/contexts.md', 'docs/run.md', 'docs/sessions.md']) {
+      const prose = readFileSync(path, 'utf8').replaceAll(/```[\s\S]*?```/g, '')
+      expect(textTokens(prose)).toBeGreaterThan(o200k(prose))
+      expect(textTokens(prose)).toBeLessThan(1.15 * o200k(prose))
+    }
+  })
+  it('is not too low where there is no prose: numbers, paths, data, other scripts', () => {
+    const rows = Array.from({ length: 300 }, (_, row) => row)
+    const texts = {
+      numbers: rows.map((row) => `${row * 7.31}, ${row ** 3}, -${row / 7}`).join('\n'),
+      paths: rows.map((row) => `/usr/lib/node_modules/pkg-${row}/dist/esm/index_${row * 31}.d.ts`).join('\n'),
+      json: JSON.stringify(rows.map((row) => ({ id: row, name: `item ${row}`, ok: row % 2 === 0 }))),
+      hex: rows.map((row) => (row * 2_654_435_761).toString(16)).join(''),
+      chinese: '请修复构建失败的问题，并在提交之前运行所有测试。'.repeat(20),
+      russian: 'Исправьте ошибку сборки и запустите все тесты перед коммитом. '.repeat(20),
+    }
+    for (const [name, text] of Object.entries(texts)) {
+      expect([name, textTokens(text) >= 0.97 * o200k(text)]).toEqual([name, true])
+      expect([name, textTokens(text) <= 1.6 * o200k(text)]).toEqual([name, true])
+    }
+  })
+  itShared('errs upward: few contexts of real conversations take more than the budget by the exact count', () => {
+    const known = new WeakMap<Message, number>()
+    const count = (message: Message): number => {
+      const found = known.get(message) ?? exact(message)
+      known.set(message, found)
+      return found
+    }
+    const over: number[] = []
+    let contexts = 0
+    const follow = (view: View<Message>, every: number): void => {
+      for (const policy of [paged, window])
+        for (const budget of [4_000, 16_000]) {
+          let previous: DerivedContext | undefined
+          for (let position = every; position < view.length; position += every) {
+            const derived = deriveContext(view.slice(0, position), { budget, policy, previous })
+            if (isLeft(derived)) continue
+            previous = derived.right
+            contexts += 1
+            const share = [...derived.right.messages].reduce((sum, message) => sum + count(message), 0) / budget
+            if (share > 1) over.push(share)
+          }
+        }
+    }
+    for (const name of ['coding-agent.pi-session.jsonl', 'claude-code-opus-4-5.jsonl', 'codex-gpt-5-2.jsonl']) {
+      const transcript = readTranscript(readShared(`transcripts/${name}`))
+      if (isLeft(transcript)) throw new Error(name)
+      follow(createHistory<Message>({ from: transcript.right.messages }).view(), 9)
+    }
+    for (let pick = 0; pick < 10; pick++) {
+      const transcript = readTranscript(readShared('transcripts/tau-airline-gpt-4o.openai-chat.json'), { pick })
+      if (isLeft(transcript)) throw new Error(`tau ${pick}`)
+      follow(createHistory<Message>({ from: transcript.right.messages }).view(), 5)
+    }
+    expect(contexts).toBeGreaterThan(400)
+    expect(over.length / contexts).toBeLessThanOrEqual(0.02)
+    expect(Math.max(0, ...over)).toBeLessThanOrEqual(1.1)
+  })
+})
+
+describe('an exact tokenizer', () => {
+  it('counts what the model counts, and special tokens as the text that they are', () => {
+    expect(o200k('hello world')).toBe(2)
+    expect(cl100k('hello world')).toBe(2)
+    expect(o200k('<|endoftext|>')).toBeGreaterThan(1)
+  })
+  it('is an option: contexts are within the budget by it', () => {
+    const view = createHistory<Message>({
+      from: [system('Be brief.'), ...Array.from({ length: 50 }, (_, n) => user(`Question ${n}: ${'why '.repeat(50)}`))],
+    }).view()
+    const derived = deriveContext(view, { budget: 1000, tokenizer: o200k })
+    if (isLeft(derived)) throw new Error(derived.left._tag)
+    const tokens = [...derived.right.messages].reduce((sum, message) => sum + exact(message), 0)
+    expect(tokens).toBe(derived.right.tokens)
+    expect(tokens).toBeLessThanOrEqual(1000)
+    expect(estimatorOf(o200k)).toBe(exact)
+  })
+})
+
+describe('images and files', () => {
+  const base64 = (bytes: readonly number[]): string => Buffer.from(bytes).toString('base64')
+  const png = (width: number, height: number): string => {
+    const header = Buffer.alloc(33)
+    header.write('\x89PNG\r\n\x1a\n', 'latin1')
+    header.write('IHDR', 12, 'latin1')
+    header.writeUInt32BE(width, 16)
+    header.writeUInt32BE(height, 20)
+    return header.toString('base64')
+  }
+  const tokensOf = (data: string, mediaType: string): number =>
+    estimateTokens(user(image({ type: 'base64', data, mediaType }))) - estimateTokens(user(''))
+
+  it('count as each provider counts them', () => {
+    expect([200, 1000, 1092].map((side) => imageTokens(side, side, 'anthropic'))).toEqual([64, 1296, 1521])
+    expect(imageTokens(8000, 8000, 'anthropic')).toBe(4784)
+    expect([imageTokens(1024, 1024, 'openai'), imageTokens(2048, 4096, 'openai')]).toEqual([765, 1105])
+    expect([imageTokens(300, 300, 'google'), imageTokens(1536, 768, 'google')]).toEqual([258, 516])
+  })
+  it('count by the pixels that their header says, never by their base64', () => {
+    expect(tokensOf(png(1000, 1000), 'image/png')).toBe(imageTokens(1000, 1000))
+    const gif = base64([...Buffer.from('GIF89a'), 0x90, 0x01, 0x2c, 0x01])
+    expect(tokensOf(gif, 'image/gif')).toBe(imageTokens(400, 300))
+    const jpeg = base64([0xff, 0xd8, 0xff, 0xe0, 0, 4, 1, 1, 0xff, 0xc0, 0, 17, 8, 0x02, 0x58, 0x03, 0x20, 3, 1, 1])
+    expect(tokensOf(jpeg, 'image/jpeg')).toBe(imageTokens(800, 600))
+    const large = `${png(100, 100)}${'A'.repeat(4_000_000)}`
+    expect(tokensOf(large, 'image/png')).toBe(imageTokens(100, 100))
+    expect(tokensOf('bm90IGFuIGltYWdl', 'image/png')).toBe(1600)
+  })
+  it('of a PDF the pages count, of a text its characters', () => {
+    const pdf = Buffer.from(`%PDF-1.7 ${'<< /Type /Page >> '.repeat(3)} << /Type /Pages >>`).toString('base64')
+    const frame = estimateTokens(user(''))
+    expect(estimateTokens(user(file({ type: 'base64', data: pdf, mediaType: 'application/pdf' }))) - frame).toBe(9000)
+    const words = 'plain words of a file '.repeat(100)
+    const plain = { type: 'base64', data: Buffer.from(words).toString('base64'), mediaType: 'text/plain' } as const
+    expect(estimateTokens(user(file(plain))) - frame).toBe(textTokens(words))
+  })
+})

@@ -1,0 +1,228 @@
+/**
+ * Doors that were found open, each by its smallest reproduction: code that has got hold of a built-in, or hands over
+ * something that is not what its type says, must not change what is recorded, nor make it differ from what is stored.
+ */
+/* oxlint-disable typescript/no-explicit-any, no-extend-native -- an attacker has no types and no manners */
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { appendText } from 'indelible/history'
+import {
+  applyDelta,
+  createHistory,
+  createSession,
+  memoryStore,
+  openSession,
+  restoreHistory,
+  user,
+  type Message,
+} from 'indelible'
+
+const { defineProperty, getOwnPropertyDescriptor, setPrototypeOf } = Object
+
+/** Run with a property of a built-in replaced, and put it back. */
+const patched = <T>(target: object, key: PropertyKey, patch: PropertyDescriptor, run: () => T): T => {
+  const before = getOwnPropertyDescriptor(target, key)
+  defineProperty(target, key, { ...patch, configurable: true })
+  try {
+    return run()
+  } finally {
+    if (before === undefined) Reflect.deleteProperty(target, key)
+    else defineProperty(target, key, before)
+  }
+}
+
+const emptyText = '{"role":"user","content":[{"type":"text","text":""}]}'
+
+describe('a text that is put into a stored message is a text', () => {
+  const live: readonly (readonly [string, unknown])[] = [
+    ['Date', new Date(0)],
+    ['Map', new Map([['a', 1]])],
+    ['function', () => 'x'],
+    ['Proxy', new Proxy({}, {})],
+    ['array', ['x']],
+    ['text object', Object('x')],
+    ['number', 1],
+    ['undefined', undefined],
+  ]
+  it.each(live)('and no %s', (_name, text) => {
+    const history = createHistory<any>()
+    const answer = appendText(history, emptyText, { fills: [{ path: ['content', 0, 'text'], text: text as string }] })
+    expect(answer).toMatchObject({ left: { _tag: 'UnrecordableMessage', path: ['content', 0, 'text'] } })
+    expect(history.len).toBe(0)
+  })
+  it('also where it is asked for twice', () => {
+    const history = createHistory<any>()
+    let asked = 0
+    const fill = {
+      path: ['content', 0, 'text'],
+      get text() {
+        return asked++ === 0 ? 'said' : (new Date(0) as unknown as string)
+      },
+    }
+    expect(isLeft(appendText(history, emptyText, { fills: [fill] }))).toBe(false)
+    expect(history.view().at(0)).toEqual(user('said'))
+  })
+})
+
+it('a Proxy under Array.prototype gets no element of what is recorded', () => {
+  const history = createHistory<any>()
+  const mine = { type: 'text', text: 'mine' }
+  const spy = new Proxy(Object.create(Object.prototype) as object, {
+    has: () => false,
+    set: (_target, key, _value, receiver) => defineProperty(receiver, key, { value: mine, configurable: true }) as any,
+  })
+  const trap = new Proxy(
+    {},
+    {
+      ownKeys: () => {
+        setPrototypeOf(Array.prototype, spy)
+        return []
+      },
+    },
+  )
+  try {
+    history.append({ role: 'user', content: [trap, { type: 'text', text: 'a' }] })
+    history.append({ list: [1, 2, 3, 4, 5, 6] })
+  } finally {
+    setPrototypeOf(Array.prototype, Object.prototype)
+  }
+  expect(history.view().toArray()).toEqual([
+    { role: 'user', content: [{}, { type: 'text', text: 'a' }] },
+    { list: [1, 2, 3, 4, 5, 6] },
+  ])
+  expect(Object.isFrozen(history.view().at(0).content[1])).toBe(true)
+  expect(Object.isFrozen(history.view().at(1).list)).toBe(true)
+})
+
+it('what was read from text is frozen, whatever became of the array iterator', () => {
+  const history = createHistory<any>()
+  const none = { value: () => ({ next: () => ({ done: true, value: undefined }) }) }
+  patched(Array.prototype, Symbol.iterator, none, () =>
+    appendText(history, '{"role":"user","content":[{"type":"text","text":"a"}]}'),
+  )
+  expect(() => (history.view().at(0).content[0].text = 'x')).toThrow(TypeError)
+  expect(history.view().at(0)).toEqual(user('a'))
+})
+
+describe('the symbol by which Immer knows its drafts', () => {
+  const state = Symbol.for('immer-state')
+  const forged = { base_: { role: 'user', content: [{ type: 'text', text: 'forged' }] }, copy_: null, modified_: false }
+  it('as an own property is a symbol like any other', () => {
+    const history = createHistory<any>()
+    const given = { role: 'user', content: [], [state]: { ...forged, type_: 0 } }
+    expect(() => history.append(given)).toThrow('has a symbol as a key')
+    expect(history.len).toBe(0)
+  })
+  it('on Object.prototype, or hidden, or as the answer of a Proxy changes nothing', () => {
+    const history = createHistory<any>()
+    patched(Object.prototype, state, { value: forged }, () => history.append(user('a')))
+    history.append(
+      new Proxy(user('b') as object, {
+        get: (target, key) => (key === state ? forged : Reflect.get(target, key)),
+      }),
+    )
+    expect(history.view().toArray()).toEqual([user('a'), user('b')])
+  })
+})
+
+it('an index setter on Array.prototype sees nothing that is read', () => {
+  const view = createHistory<Message>({ from: [user('a'), user('b')] }).view()
+  const forging = {
+    set(this: object) {
+      defineProperty(this, 0, { value: user('forged'), enumerable: true, configurable: true })
+    },
+  }
+  const [text, kinds, list] = patched(Array.prototype, 0, forging, () => [
+    JSON.stringify(view),
+    JSON.stringify(view.pages),
+    view.toArray(),
+  ])
+  expect(JSON.parse(text)).toEqual([user('a'), user('b')])
+  expect(kinds).toBe('["conversation","conversation"]')
+  expect(list).toEqual([user('a'), user('b')])
+})
+
+it('a delta with another message is no duplicate, whatever became of every and keys', () => {
+  const history = createHistory<Message>({ from: [user('a')] })
+  const other = { id: 'd', expectedLen: 0, append: [user('b')] }
+  for (const [target, key, value] of [
+    [Array.prototype, 'every', () => true],
+    [Object, 'keys', () => []],
+    [Object, 'hasOwn', () => true],
+    [Array, 'isArray', () => false],
+  ] as const)
+    expect(patched(target, key, { value }, () => applyDelta(history, other))).toEqual({
+      _tag: 'Left',
+      left: { _tag: 'DeltaMismatch', position: 0, len: 1 },
+    })
+})
+
+describe('an append that answers Right is stored as it is read', () => {
+  const patches: readonly (readonly [object, PropertyKey, unknown])[] = [
+    [Object.prototype, 'toJSON', () => ({ role: 'user', content: [{ type: 'text', text: 'forged' }] })],
+    [Array.prototype, 'toJSON', () => []],
+    [String.prototype, 'toJSON', () => 'forged'],
+    [JSON, 'stringify', () => '{"role":"user","content":[{"type":"text","text":"forged"}]}'],
+  ]
+  it.each(patches)('with %o patched at %s', async (target, key, value) => {
+    const store = memoryStore()
+    const created = await createSession(store, { id: 's' })()
+    if (isLeft(created)) throw new Error('expected a session')
+    const session = created.right
+    const answer = patched(target, key, { value }, () => session.append([user('said')])())
+    await answer
+    const opened = await openSession(store, 's')()
+    if (isLeft(opened)) throw new Error('expected a session')
+    expect(opened.right.view().toArray()).toEqual(session.view().toArray())
+    expect(session.view().toArray()).toEqual([user('said')])
+  })
+})
+
+describe('deltas have ids', () => {
+  const step = (id: string, expectedLen = 0) => ({ id, expectedLen, append: [user('a'), user('b')] })
+  it('another id at the same place is a mismatch, also where the messages are equal', () => {
+    const history = createHistory<Message>()
+    expect(applyDelta(history, step('one'))).toMatchObject({ right: 'applied' })
+    expect(applyDelta(history, step('one'))).toMatchObject({ right: 'duplicate' })
+    const fault = { _tag: 'DeltaMismatch', position: 0, len: 2, appliedBy: 'one' }
+    expect(applyDelta(history, step('two'))).toEqual({ _tag: 'Left', left: fault })
+    expect(applyDelta(history, { id: 'two', expectedLen: 1, append: [user('b')] })).toEqual({
+      _tag: 'Left',
+      left: { ...fault, position: 1 },
+    })
+    expect(history.len).toBe(2)
+  })
+  it('each of many deltas is found again', () => {
+    const history = createHistory<Message>()
+    for (let at = 0; at < 50; at++) {
+      if (at % 7 === 0) history.append(user('between'))
+      applyDelta(history, step(`s${at}`, history.len))
+    }
+    let applied = 0
+    for (let at = 0; at < history.len; at++) {
+      if (history.view().at(at)?.content[0]?.type !== 'text') continue
+      const answers = Array.from({ length: 50 }, (_, id) => applyDelta(history, { ...step(`s${id}`, at) }))
+      applied += answers.filter((answer) => answer._tag === 'Right').length
+    }
+    expect(applied).toBe(50) // each under its own id, at its own place
+    expect(history.len).toBe(108)
+  })
+  it('a restored history, a branch and plain appends know no ids: there equal is a duplicate', () => {
+    const history = createHistory<Message>()
+    applyDelta(history, step('one'))
+    const restored = restoreHistory<Message>({ messages: history.view().toArray() }, (message) => ({
+      _tag: 'Right',
+      right: message as Message,
+    }))
+    if (isLeft(restored)) throw new Error('expected a history')
+    const appended = createHistory<Message>({ from: [user('a'), user('b')] })
+    for (const other of [restored.right.history, createHistory({ from: history.view() }), appended])
+      expect(applyDelta(other, step('two'))).toMatchObject({ right: 'duplicate' })
+  })
+  it('a delta of nothing takes no place', () => {
+    const history = createHistory<Message>()
+    expect(applyDelta(history, { id: 'empty', expectedLen: 0, append: [] })).toMatchObject({ right: 'applied' })
+    expect(applyDelta(history, step('one'))).toMatchObject({ right: 'applied' })
+    expect(applyDelta(history, { id: 'empty', expectedLen: 0, append: [] })).toMatchObject({ right: 'duplicate' })
+  })
+})

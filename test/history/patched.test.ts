@@ -1,0 +1,413 @@
+/**
+ * Code that patches built-ins after the library was loaded: every function and accessor that the global object reaches
+ * is replaced, one at a time and in random groups, while the library is called. What is recorded and stored must be what
+ * it is without patches.
+ */
+/* oxlint-disable no-extend-native -- that is what is tested */
+import { describe, expect, it } from 'vitest'
+import { appendText, without } from 'indelible/history'
+import {
+  applyDelta,
+  assistant,
+  createHistory,
+  decodeMessage,
+  interruptedResults,
+  mend,
+  openCalls,
+  restoreHistory,
+  settle,
+  textOf,
+  toolCall,
+  toolCallsOf,
+  toolResult,
+  user,
+  type History,
+  type Message,
+} from 'indelible'
+import { classifyAll } from 'indelible/pages'
+import { pairCalls, toolResultsOf } from 'indelible/message'
+import { attachedTo, decodeRow, encodeRow, takeMessage, type EncodedRow } from '../../src/entry/index.ts'
+import { admit, formatPath, freezeParsed, inspectJson, jsonEqual, snapshot, textOfJson } from '../../src/json/index.ts'
+import { isBlockId, type BlockId } from '../../src/proof/index.ts'
+import { conversation } from '../messages.ts'
+
+// The test's own tools, taken before anything is patched.
+const { defineProperty, getOwnPropertyDescriptor, getPrototypeOf, setPrototypeOf } = Object
+const { apply, deleteProperty, ownKeys } = Reflect
+const stringify = JSON.stringify
+const parse = JSON.parse
+
+/** A digest that calls nothing: hashing is a dependency's. */
+const toyHash = (bytes: Uint8Array): Uint8Array => {
+  const digest = new Bytes(32)
+  for (let index = 0; bytes[index] !== undefined; index++)
+    digest[index % 32] = (digest[index % 32] as number) * 31 + (bytes[index] as number) + index
+  return digest
+}
+const Bytes = Uint8Array
+
+const long = 'a long text, ünï\u0000code 🙂 '.repeat(160)
+const image = Buffer.from('x'.repeat(900)).toString('base64')
+const texts = conversation().map((message) => stringify(message))
+
+/** What the calls below are given: made anew for each run, before anything is patched. */
+const given = () => ({
+  messages: conversation(),
+  two: { role: 'user', content: 'x' },
+  odd: parse(
+    '{"__proto__":{"a":[1,2,3,4,5,6,7,8,9]},"toJSON":"data","":null,"n":-0,"deep":[[[[{"x":[]}]]]]}',
+  ) as object,
+  missing: { a: 1, b: undefined, c: [{ d: undefined }] },
+  bad: [new Date(0), () => 1, [undefined], { a: 1n }, { s: '\ud800' }, new Map(), [new (class Mine {})()]] as unknown[],
+  halves: { s: 'a\ud800', n: Infinity, list: [1, 2, 3, 4, '\udc00'] },
+  delta: { id: 'one', expectedLen: 0, append: conversation() },
+  other: { id: 'two', expectedLen: 0, append: [user('other')] },
+  late: { id: 'late', expectedLen: 99, append: [user('late')] },
+  saved: { messages: parse(`[${texts.join(',')}]`) as unknown[], pages: ['plan', 'preference'] },
+  damaged: [
+    toolResult('c0', 'before its call'),
+    assistant(toolCall('c0', 'f', {}), toolCall('c0', 'f', {})),
+    user('x'),
+    toolResult('c0', 'late'),
+    toolResult('c9', 'orphan'),
+  ],
+  stored: [
+    ...conversation(),
+    user(long),
+    {
+      role: 'user',
+      content: [
+        { type: 'image', source: { type: 'base64', data: image, mediaType: 'image/png' } },
+        { type: 'file', source: { type: 'block', id: 'ab'.repeat(32) as BlockId } },
+        { type: 'file', source: { type: 'block', id: 'ab'.repeat(32) as BlockId } },
+      ],
+      meta: { a: { long, list: [long, 'short'] } },
+    } as Message,
+  ],
+  spelled: '{"role":"user","content":[{"type":"text","text":""},{"type":"text","text":"b"}]}',
+})
+
+/** Every call, in order; what each gave, or that it threw. Nothing here uses a built-in that may be patched. */
+const calls = (of: ReturnType<typeof given>, out: unknown[]): void => {
+  const call = (run: () => unknown): void => {
+    try {
+      out[out.length] = run()
+    } catch {
+      out[out.length] = 'threw'
+    }
+  }
+  const history = createHistory<Message>()
+  for (let at = 0; at < of.messages.length; at++) call(() => history.append(of.messages[at] as Message))
+  call(() => history.append(user('tagged'), 'constraint'))
+  call(() => history.append(assistant('made', toolCall('c', 'f', { a: [1, { b: 2 }] }))))
+  call(() => history.append(toolResult('c', 'done', { isError: true })))
+  call(() => history.append(user('1', '2', '3', '4', '5', '6', '7')))
+  const any = createHistory<unknown>()
+  call(() => any.append(of.two))
+  call(() => any.append(of.odd))
+  call(() => any.append(of.missing))
+  for (let at = 0; at < of.bad.length; at++) call(() => any.append(of.bad[at]))
+  call(() => appendText(any, of.spelled, { fills: [{ path: ['content', 0, 'text'], text: 'filled' }] }))
+  call(() => appendText(any, of.spelled, { fills: [{ path: ['content', 0, 'text'], text: 1 as unknown as string }] }))
+  call(() => appendText(any, '{"a":', { page: 'plan' }))
+  call(() => appendText(any, '{"a":[1,2,3,4,5,6]}', { page: 'plan' }))
+  const stepped = createHistory<Message>()
+  for (const delta of { __proto__: null, [symbolIterator]: () => deltas(of) } as unknown as Iterable<typeof of.delta>)
+    call(() => applyDelta(stepped, delta))
+  call(() => restoreHistory<Message>(of.saved, decodeMessage))
+  call(() => createHistory<Message>({ from: history.view() }))
+  call(() => createHistory<Message>({ from: of.messages }))
+  call(() => decodeMessage(of.messages[2]))
+  call(() => decodeMessage({ role: 'robot' }))
+  call(() => settle(history.view()))
+  call(() => settle(of.damaged))
+  call(() => mend(history.view()).repairs)
+  call(() => mend([toolResult('nothing asked', 'for this')]).repairs)
+  call(() => openCalls(of.damaged))
+  call(() => pairCalls(history.view()))
+  call(() => interruptedResults(openCalls(of.damaged), 'interrupted'))
+  call(() => classifyAll(history.view()))
+  call(() => textOf(of.messages[1] as Message))
+  call(() => toolCallsOf(of.messages[2] as Message))
+  call(() => toolResultsOf(of.messages[3] as Message))
+  call(() => snapshot(of.odd))
+  call(() => admit(of.halves))
+  call(() => jsonEqual(of.odd as never, of.two))
+  call(() => textOfJson(of.odd as never))
+  call(() => formatPath(['a', 0, 'b c']))
+  call(() => inspectJson(of.spelled))
+  call(() => freezeParsed({ a: [{ b: 'c' }] }))
+  const read = createHistory<Message>()
+  for (let at = 0; at < of.stored.length; at++)
+    call(() => {
+      const message = of.stored[at] as Message
+      const encoded = encodeRow(message, 'evidence', at === 1, toyHash)
+      out[out.length] = encoded
+      out[out.length] = attachedTo(message)
+      if (encoded._tag === 'Left') return undefined
+      const decoded = decodeRow(encoded.right.row.body)
+      if (decoded._tag === 'Left') return decoded
+      return takeMessage(read, decoded.right, blocksOf(encoded.right))
+    })
+  call(() => isBlockId('g'.length === 1 ? `${'0'}` : ''))
+  const views = [history, any, stepped, read] as unknown as History<unknown>[]
+  for (let at = 0; at < 4; at++) {
+    const view = (views[at] as History<unknown>).view()
+    call(() => view.toArray())
+    call(() => view.pages.toArray())
+    call(() => view.slice(1, -1).toJSON())
+    call(() =>
+      without(view, [
+        { from: 3, to: 4 },
+        { from: 1, to: 2 },
+      ])
+        .slice(1)
+        .toArray(),
+    )
+    call(() => without(view, [{ from: 1, to: 2 }]).pages.toArray())
+    call(() => [view.positionAt(1), view.before(1)])
+    call(() => {
+      let kept = 0
+      for (const message of view) if (message !== undefined) kept++
+      return kept
+    })
+  }
+}
+
+const symbolIterator: typeof Symbol.iterator = Symbol.iterator
+const deltas = (of: ReturnType<typeof given>) => {
+  const list = [of.delta, of.delta, of.other, of.late, { ...of.delta, id: 'twin' }]
+  let at = 0
+  return { next: () => (at < 5 ? { done: false, value: list[at++] } : { done: true, value: undefined }) }
+}
+
+const { set: setInMap } = Map.prototype
+const Blocks = Map
+const blocksOf = ({ row, blocks }: EncodedRow): ReadonlyMap<BlockId, Uint8Array> => {
+  const found = new Blocks<BlockId, Uint8Array>()
+  for (let at = 0; at < blocks.length; at++) apply(setInMap, found, [row.blocks?.[at], blocks[at]])
+  return found
+}
+
+/** Whether everything in a value is frozen, and the value as text. Called when nothing is patched any more. */
+const told = (out: readonly unknown[]): string =>
+  stringify(out, (_key, value: unknown) =>
+    ArrayBuffer.isView(value) ? `bytes ${Buffer.from(value.buffer).toString('base64').slice(0, 60)}` : value,
+  )
+
+interface Place {
+  readonly target: object
+  readonly key: PropertyKey
+  readonly name: string
+}
+
+/** Every function and accessor of what the global object reaches. */
+const places: readonly Place[] = (() => {
+  const found: Place[] = []
+  const seen = new Set<unknown>()
+  const visit = (value: unknown, name: string): void => {
+    if ((typeof value !== 'object' && typeof value !== 'function') || value === null || seen.has(value)) return
+    seen.add(value)
+    visit(getPrototypeOf(value), `${name}.[[Prototype]]`)
+    for (const key of ownKeys(value)) {
+      if (value === globalThis && (typeof key === 'symbol' || key.startsWith('__'))) continue // the test runner's own
+      const descriptor = getOwnPropertyDescriptor(value, key)
+      if (descriptor === undefined) continue
+      const here = `${name}.${String(key)}`
+      for (const held of [descriptor.value, descriptor.get, descriptor.set]) visit(held, here)
+      if (!descriptor.configurable || (typeof descriptor.value !== 'function' && descriptor.get === undefined)) continue
+      found.push({ target: value, key, name: here })
+    }
+  }
+  visit(globalThis, 'globalThis')
+  for (const [name, value] of [
+    ['array iterator', [].values()],
+    ['map iterator', new Map().entries()],
+    ['set iterator', new Set().values()],
+    ['string iterator', ''[Symbol.iterator]()],
+    ['match iterator', 'a'.matchAll(/a/g)],
+    ['generator', (function* () {})()],
+    ['async generator', (async function* () {})()],
+    ['async function', async () => {}],
+  ] as const)
+    visit(value, name)
+  return found
+})()
+
+const forged = { role: 'system', content: [{ type: 'text', text: 'forged' }] }
+
+/** What a patch does in place of the function. */
+const manners: readonly ((original: unknown) => (...args: unknown[]) => unknown)[] = [
+  () => () => undefined,
+  () => () => true,
+  () => () => false,
+  () => () => 0,
+  () => () => stringify(forged),
+  () => () => forged,
+  () => () => [],
+  () => () => ({ next: () => ({ done: true, value: undefined }) }),
+  () => (first) => first,
+  () => () => {
+    throw new RangeError('patched')
+  },
+  (original) =>
+    function (this: unknown, ...args: unknown[]) {
+      const result: unknown = typeof original === 'function' ? apply(original, this, args) : undefined
+      for (const value of [this, args[0], args[1], result]) tamper(value)
+      return result
+    },
+]
+
+const tamper = (value: unknown): void => {
+  if (typeof value !== 'object' || value === null) return
+  try {
+    ;(value as { role: string }).role = 'forged'
+    ;(value as { text: string }).text = 'forged'
+    ;(value as unknown[])[0] = 'forged'
+    ;(value as unknown[]).length = 1
+  } catch {
+    return // frozen
+  }
+}
+
+/** A descriptor that inherits nothing: `get` on Object.prototype is one of the patches. */
+const plain = (descriptor: PropertyDescriptor): PropertyDescriptor => setPrototypeOf({ ...descriptor }, null)
+
+interface Patch {
+  readonly target: object
+  readonly key: PropertyKey
+  readonly after: PropertyDescriptor
+  readonly before: PropertyDescriptor | undefined
+}
+
+const patchOf = ({ target, key }: Place, manner: number): Patch => {
+  const before = getOwnPropertyDescriptor(target, key) as PropertyDescriptor
+  const patch = manners[manner % manners.length]?.(before.get ?? before.value) as () => unknown
+  const after =
+    before.get === undefined
+      ? { ...before, value: patch }
+      : { get: patch, set: before.set, configurable: true, enumerable: before.enumerable }
+  return { target, key, before: plain(before), after: plain(after as PropertyDescriptor) }
+}
+
+const withPatches = (patches: readonly Patch[], run: () => void): void => {
+  const count = patches.length
+  try {
+    for (let at = 0; at < count; at++) {
+      const { target, key, after } = patches[at] as Patch
+      defineProperty(target, key, after)
+    }
+    run()
+  } finally {
+    for (let at = count - 1; at >= 0; at--) {
+      const { target, key, before } = patches[at] as Patch
+      if (before === undefined) deleteProperty(target, key)
+      else defineProperty(target, key, before)
+    }
+  }
+}
+
+/** What the calls give while these patches are in place. */
+const under = (patches: readonly Patch[]): string => {
+  const of = given()
+  const out: unknown[] = setPrototypeOf([], null)
+  withPatches(patches, () => calls(of, out))
+  return told(setPrototypeOf(out, Array.prototype))
+}
+
+const expected = under([])
+
+/** A sequence of numbers that looks random and is the same in every run. */
+const numbers = (seed: number) => (): number => {
+  seed = (Math.imul(seed, 1664525) + 1013904223) >>> 0
+  return seed / 2 ** 32
+}
+
+describe('what is recorded and stored is the same', () => {
+  it('without patches: the calls do what they say', () => {
+    expect(places.length).toBeGreaterThan(1500)
+    expect(expected).toContain('"applied"')
+    expect(expected).toContain('"duplicate"')
+    expect(expected).toContain('UnansweredCall')
+    expect(expected.match(/"threw"/g)?.length).toBe(7) // what is no JSON
+    expect(under([])).toBe(expected)
+  })
+
+  it('and no built-in is called that could be patched', () => {
+    const called = new Set<string>()
+    const add = called.add.bind(called)
+    const patches = places
+      .filter(({ target }) => target !== globalThis)
+      .map((place): Patch => {
+        const before = getOwnPropertyDescriptor(place.target, place.key) as PropertyDescriptor
+        const original = (before.get ?? before.value) as (...args: unknown[]) => unknown
+        const spy = function (this: unknown, ...args: unknown[]) {
+          add(place.name)
+          return apply(original, this, args) as unknown
+        }
+        const after = before.get === undefined ? { ...before, value: spy } : { ...before, get: spy }
+        return { target: place.target, key: place.key, before: plain(before), after: plain(after) }
+      })
+    expect(under(patches)).toBe(expected)
+    expect([...called]).toEqual([])
+  })
+
+  it('with each function and accessor patched, one at a time', () => {
+    const soak = process.env['INDELIBLE_SOAK'] !== undefined // in every manner, instead of in one
+    const differs = (place: Place, manner: number): boolean => under([patchOf(place, manner)]) !== expected
+    const wrong = places.filter((place, at) =>
+      soak ? manners.some((_, manner) => differs(place, manner)) : differs(place, at),
+    )
+    expect(wrong.map(({ name }) => name)).toEqual([])
+  }, 1_800_000)
+
+  it('with random groups of them patched', () => {
+    const random = numbers(16)
+    for (let round = 0; round < 60; round++) {
+      const share = random() ** 2
+      const group = places.filter(() => random() < share)
+      const patches = group.map((place) => patchOf(place, Math.floor(random() * manners.length)))
+      expect(under(patches) === expected ? [] : [round, group.map(({ name }) => name)]).toEqual([])
+    }
+  })
+
+  it('with properties that prototypes should not have', () => {
+    const keys: readonly PropertyKey[] = [
+      ...[
+        '0',
+        '1',
+        '5',
+        'toJSON',
+        'from',
+        'classify',
+        'page',
+        'pages',
+        'fills',
+        'check',
+        'get',
+        'set',
+        'value',
+        'meta',
+      ],
+      ...['type', 'role', 'content', 'id', 'tag', 'blocks', 'text', 'path', 'then', 'indelible', 'messages', 'isError'],
+      ...['name', 'writable', 'enumerable', 'configurable', 'base_', 'wellFormed', '__proto__x'],
+      Symbol.for('immer-state'),
+      Symbol.for('immer-draftable'),
+      Symbol.iterator,
+      Symbol.toPrimitive,
+      Symbol.isConcatSpreadable,
+    ]
+    for (const target of [Object.prototype, Array.prototype, String.prototype, Function.prototype])
+      for (const key of keys)
+        for (const value of [forged, () => forged]) {
+          if (getOwnPropertyDescriptor(target, key) !== undefined) continue
+          const accessor = { get: () => value, set: tamper, configurable: true }
+          for (const after of [accessor, { value, writable: true, configurable: true, enumerable: true }])
+            expect(
+              under([{ target, key, before: undefined, after: plain(after) }]) === expected
+                ? []
+                : [target, key, value, 'get' in after],
+            ).toEqual([])
+        }
+  })
+})

@@ -1,0 +1,156 @@
+/** Which message types a history takes: plain JSON data, and a sentence for everything else. Immer's types beside ours. */
+import { produce, type Draft, type Immutable as ImmersImmutable } from 'immer'
+import { describe, expectTypeOf, it } from 'vitest'
+import {
+  createHistory,
+  decodeMessage,
+  restoreHistory,
+  user,
+  type History,
+  type Immutable,
+  type Json,
+  type JsonObject,
+  type Message,
+  type View,
+} from 'indelible'
+import { type JsonArray } from 'indelible/message'
+import { type Recordable } from 'indelible/history'
+
+interface Turn {
+  who: string
+  said: readonly string[]
+  optional?: number
+  leftOut: string | undefined
+  nothing: null
+  pair: [string, number]
+  inner: { [name: string]: Turn }
+  branded: string & { readonly [brand]: true }
+  free: unknown
+  json: Json
+}
+declare const brand: unique symbol
+declare const view: View<Message>
+class Mine {
+  role = 'user'
+  say(): string {
+    return this.role
+  }
+}
+
+describe('a history takes', () => {
+  it('every type of JSON data, recursive ones, and what can only be checked at run time', () => {
+    createHistory<Message>()
+    createHistory<Immutable<Message>>()
+    createHistory<Turn>()
+    createHistory<Json>()
+    createHistory<JsonArray>()
+    createHistory<JsonObject>()
+    createHistory<string | null>()
+    createHistory<unknown>()
+    createHistory<{ deep: { er: unknown }[] }>()
+    expectTypeOf(createHistory({ from: view })).toEqualTypeOf<History<Message>>()
+    expectTypeOf(
+      createHistory({ from: [{ a: 1, b: undefined }] })
+        .view()
+        .at(0)?.a,
+    ).toEqualTypeOf<number | undefined>()
+    restoreHistory({ messages: [] }, decodeMessage)
+  })
+  it('a type parameter that is recordable', () => {
+    const made = <M extends Recordable<M>>(first: M): History<M> => {
+      const history = createHistory<M>()
+      history.append(first)
+      return history
+    }
+    expectTypeOf(made(user('hi'))).toEqualTypeOf<History<Message>>()
+    // @ts-expect-error not every type is
+    const any = <M>(): History<M> => createHistory<M>()
+    void any
+  })
+})
+
+describe('a history refuses, with a sentence where it is wrong', () => {
+  it('what is no JSON, at any depth', () => {
+    // @ts-expect-error 'a Date can not be recorded: write date.toISOString()'
+    createHistory<Date>()
+    // @ts-expect-error the same, of a property
+    createHistory<{ at: Date }>()
+    // @ts-expect-error 'a Map can not be recorded: …', deep inside
+    createHistory<{ a: { b: Map<string, string> }[] }>()
+    // @ts-expect-error 'a Set can not be recorded: write [...set]', in one of several types
+    createHistory<string | { a: Set<string> }>()
+    // @ts-expect-error 'a function can not be recorded: record the data that it is made from'
+    createHistory<{ run: () => void }>()
+    // @ts-expect-error 'a bigint can not be recorded: write it as a string', also where it may be absent
+    createHistory<{ n?: bigint }>()
+    // @ts-expect-error 'a symbol can not be recorded: write it as a string'
+    createHistory<{ s: symbol }>()
+    // @ts-expect-error 'bytes can not be recorded: write them as base64'
+    createHistory<{ bytes: Uint8Array }>()
+    // @ts-expect-error 'a promise can not be recorded: await it first'
+    createHistory<{ later: Promise<string> }>()
+    // @ts-expect-error undefined in an array has no place in JSON
+    createHistory<(string | undefined)[]>()
+    // @ts-expect-error 'undefined can not be recorded here: write null, or leave the property out'
+    createHistory<undefined>()
+    // @ts-expect-error a class with methods
+    createHistory<Mine>()
+    // @ts-expect-error a view is no message
+    createHistory<View<Message>>()
+    // @ts-expect-error what it starts with is looked at as well
+    createHistory({ from: [{ at: new Date() }] })
+    // @ts-expect-error and what a decoder gives
+    restoreHistory({ messages: [] }, () => ({ _tag: 'Right', right: new Date() }) as const)
+  })
+  it('by that sentence', () => {
+    expectTypeOf<Recordable<Date>>().toEqualTypeOf<'a Date can not be recorded: write date.toISOString()'>()
+    expectTypeOf<Recordable<{ at: Date }>>().toEqualTypeOf<{
+      readonly at: 'a Date can not be recorded: write date.toISOString()'
+    }>()
+    expectTypeOf<Recordable<Message>>().toEqualTypeOf<unknown>()
+  })
+})
+
+describe('Immer', () => {
+  const entry = view.at(0) as Immutable<Message>
+  const message = user('hi')
+  it('has a type of the same name that goes both ways', () => {
+    const theirs: ImmersImmutable<Message> = entry
+    const ours: Immutable<Message> = theirs
+    const plain: Message = theirs
+    const fromPlain: ImmersImmutable<Message> = message
+    const json: Json = null as unknown as ImmersImmutable<Json>
+    const back: ImmersImmutable<Json> = json
+    void [ours, plain, fromPlain, back]
+  })
+  it('drafts a recorded message into a new one', () => {
+    const renamed: Message = produce(entry, (draft) => {
+      draft.name = 'Ada'
+      draft.content.push({ type: 'text', text: 'more' })
+      draft.meta = { app: { list: [1, null, { deep: 'er' }] } }
+    })
+    const recorded: Immutable<Message> = produce(message, (draft) => void (draft.name = 'Ada'))
+    const asMessage: Message = null as unknown as Draft<Message>
+    createHistory<Message>().append(renamed)
+    createHistory<Message>().append(recorded)
+    void asMessage
+  })
+  it('drafts it curried, with the type on the recipe', () => {
+    const rename: (message: Message, name: string) => Message = produce((draft: Draft<Message>, name: string) => {
+      draft.name = name
+    })
+    const named: Message = rename(entry, 'Ada')
+    void named
+  })
+  it('drafts it curried, with the type on the producer', () => {
+    const rename: (message: Message) => Message = produce((draft) => {
+      draft.name = 'Ada'
+    })
+    const again = produce<Message>((draft) => {
+      draft.name = 'Ada'
+    })
+    const named: Message = rename(entry)
+    const twice: Message = again(named)
+    void twice
+  })
+})

@@ -1,0 +1,252 @@
+/**
+ * Following across processes that are killed. `INDELIBLE_SOAK` set: 20,000 rows on SQLite, instead of a few.
+ */
+import { spawn, type ChildProcess } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { StatementSync } from 'node:sqlite'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { Pool } from 'pg'
+import { afterAll, describe, expect, it } from 'vitest'
+import { createSession, memoryStore, user, verifySession, type Store } from 'indelible'
+import { follow } from 'indelible/session'
+import { postgresStore } from 'indelible/store/postgres'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { root } from '../../scripts/run.ts'
+import { startPostgres } from '../store/postgres-server.ts'
+import { openAt } from './open-at.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-follow-'))
+const server = await startPostgres()
+afterAll(async () => {
+  await server?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const soak = process.env['INDELIBLE_SOAK'] !== undefined
+const parties = 4
+
+/** A process that is started again whenever it is killed, from where its lines have got. */
+class Party {
+  readonly lines: string[] = []
+  readonly #args: (lines: readonly string[]) => readonly string[]
+  readonly #onLine: () => void
+  #child: ChildProcess | undefined
+  #kills = 0
+  #leaving = false
+  readonly ended: Promise<void>
+  #settle: (error?: Error) => void = () => {}
+
+  constructor(args: (lines: readonly string[]) => readonly string[], onLine: () => void) {
+    this.#args = args
+    this.#onLine = onLine
+    this.ended = new Promise((resolve, reject) => {
+      this.#settle = (error) => (error === undefined ? resolve() : reject(error))
+    })
+    this.#start()
+  }
+
+  get kills(): number {
+    return this.#kills
+  }
+
+  kill(): void {
+    if (this.#child?.kill('SIGKILL') === true) this.#kills += 1
+  }
+
+  leave(): void {
+    this.#leaving = true
+    this.#child?.kill('SIGKILL')
+  }
+
+  #start(): void {
+    const child = spawn(process.execPath, [join(root, 'test/session/follow-process.ts'), ...this.#args(this.lines)], {
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
+    })
+    this.#child = child
+    let said = ''
+    child.stderr.on('data', (text: Buffer) => (said += text.toString()))
+    createInterface(child.stdout).on('line', (line) => {
+      if (!line.startsWith('row ')) return
+      this.lines.push(line)
+      this.#onLine()
+    })
+    child.on('close', (code, signal) => {
+      if (code === 0 || this.#leaving) this.#settle()
+      else if (signal === 'SIGKILL') this.#start()
+      else this.#settle(new Error(said))
+    })
+  }
+}
+
+/** Writers and followers of one session, killed at random, until every follower has every row. */
+const crowd = async (path: string, each: number, kills: number): Promise<void> => {
+  const store = await openAt(path)
+  await createSession(store, { id: 's' })
+  let news: () => void = () => {}
+  const killEach = Math.floor((parties * each * (1 + parties)) / (kills + 1))
+  let lines = 0
+  const told = (): void => {
+    news()
+    lines += 1
+    if (lines % killEach === 0) all[Math.floor(Math.random() * all.length)]?.kill()
+  }
+  const writers = Array.from(
+    { length: parties },
+    (_, writer) => new Party((lines) => ['write', path, 's', `w${writer}`, String(lines.length), String(each)], told),
+  )
+  const followers = Array.from(
+    { length: parties },
+    () => new Party((lines) => ['follow', path, 's', String(lines.length)], told),
+  )
+  const all = [...writers, ...followers]
+  try {
+    await Promise.all(writers.map(({ ended }) => ended))
+    while (followers.some(({ lines }) => lines.length < parties * each))
+      await Promise.race([new Promise<void>((resolve) => (news = resolve)), ...followers.map(({ ended }) => ended)])
+  } finally {
+    for (const party of all) party.leave()
+  }
+  await Promise.all(followers.map(({ ended }) => ended))
+  const stored = (await store.read('s')).map(({ position, body }) => `row ${position} ${body}`)
+  expect(stored.length).toBe(parties * each)
+  for (const { lines } of followers) expect(lines).toEqual(stored)
+  for (let writer = 0; writer < parties; writer++)
+    expect((await store.read('s')).map(({ body }) => body).filter((body) => body.startsWith(`w${writer}:`))).toEqual(
+      Array.from({ length: each }, (_, number) => `w${writer}:${number}`),
+    )
+  expect(all.reduce((sum, { kills }) => sum + kills, 0)).toBeGreaterThan(0)
+  await store.close()
+}
+
+const perWriter = soak ? 5000 : 250
+
+it(`SQLite: ${parties} followers have all of ${parties} × ${perWriter} rows once and in order, whoever is killed`, async () => {
+  await crowd(join(folder, 'crowd.db'), perWriter, soak ? 40 : 8)
+}, 900_000)
+
+it.skipIf(server === undefined)(
+  `PostgreSQL: the same with ${soak ? perWriter : 60} rows each`,
+  async () => {
+    const address = new URL(server?.url ?? '')
+    address.searchParams.set('schema', `follow ${process.pid}`)
+    await crowd(address.href, soak ? perWriter : 60, soak ? 40 : 6)
+  },
+  900_000,
+)
+
+describe('what a follower costs while nothing happens', () => {
+  const idle = 1500
+  const idling = async (store: Store, count: () => number): Promise<number> => {
+    const session = await createSession(store, { id: 's' })
+    await session.append(user('hello'))
+    const rows = follow(session)[Symbol.asyncIterator]()
+    await rows.next()
+    const next = rows.next()
+    await new Promise((resolve) => setTimeout(resolve, 800)) // the pauses grow
+    const before = count()
+    await new Promise((resolve) => setTimeout(resolve, idle))
+    const after = count()
+    await session.append(user('at last'))
+    const { value } = (await next) as { readonly value: { readonly position: number } }
+    expect(value.position).toBe(1)
+    await rows.return?.()
+    return after - before
+  }
+  const most = (5 * idle) / 1000 + 1
+
+  it('SQLite: at most 5 polls a second', async () => {
+    const store = await sqliteStore({ path: join(folder, 'idle.db') })
+    const { get, all } = StatementSync.prototype
+    let statements = 0
+    const counting = (own: Function) =>
+      function (this: StatementSync, ...given: unknown[]): unknown {
+        statements += 1
+        return Reflect.apply(own, this, given)
+      }
+    Object.assign(StatementSync.prototype, { get: counting(get), all: counting(all) })
+    try {
+      const polls = await idling(store, () => statements)
+      expect(polls).toBeGreaterThan(0)
+      expect(polls).toBeLessThanOrEqual(most)
+    } finally {
+      Object.assign(StatementSync.prototype, { get, all })
+      await store.close()
+    }
+  })
+  it('memory: no poll and no timer', async () => {
+    const timers = (): number => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
+    const before = timers()
+    const store = memoryStore()
+    const session = await createSession(store)
+    const next = follow(session)[Symbol.asyncIterator]().next()
+    expect(timers()).toBe(before)
+    await session.append(user('hello'))
+    expect((await next).done).toBe(false)
+  })
+  describe.skipIf(server === undefined)('PostgreSQL', () => {
+    const counting = (max: number): { readonly pool: Pool; readonly count: () => number } => {
+      const pool = new Pool({ connectionString: server?.url, max })
+      let statements = 0
+      pool.on('connect', (client) => {
+        const query: Function = client.query
+        Object.assign(client, {
+          query: (...given: unknown[]): unknown => {
+            statements += 1
+            return Reflect.apply(query, client, given)
+          },
+        })
+      })
+      return { pool, count: () => statements }
+    }
+    it('no statement while notifications come, which tell of another process at once', async () => {
+      const { pool, count } = counting(4)
+      const schema = `idle ${process.pid}`
+      const store = await postgresStore({ pool, schema })
+      expect(await idling(store, count)).toBeLessThanOrEqual(1)
+      const other = await postgresStore({ connectionString: server?.url ?? '', schema })
+      const rows = follow({ store, id: 's' }, { from: 2 })[Symbol.asyncIterator]()
+      const next = rows.next()
+      await new Promise((resolve) => setTimeout(resolve, 500)) // until it listens
+      const began = performance.now()
+      const { head } = await other.info('s')
+      await other.append('s', { expected: head, rows: [{ kind: 'entry', body: 'elsewhere' }] })
+      await next
+      expect(performance.now() - began).toBeLessThan(2500) // the next poll may be 5 seconds away
+      await rows.return?.()
+      await other.close()
+      await store.close()
+      await pool.end()
+    })
+    it('at most 5 polls a second where no connection can be spared to listen', async () => {
+      const { pool, count } = counting(1)
+      const store = await postgresStore({ pool, schema: `poll ${process.pid}` })
+      const polls = await idling(store, count)
+      expect(polls).toBeGreaterThan(0)
+      expect(polls).toBeLessThanOrEqual(most)
+      await store.close()
+      await pool.end()
+    })
+  })
+})
+
+it('follow(session) ends when the session is sealed, and refuses what is no session', async () => {
+  const store = memoryStore()
+  const session = await createSession(store)
+  const rows: string[] = []
+  const following = (async () => {
+    for await (const { kind, body } of follow(session)) rows.push(`${kind} ${body.length}`)
+  })()
+  await session.append(user('one'))
+  const sealed = await session.seal()
+  await following
+  expect(rows.map((row) => row.split(' ')[0])).toEqual(['entry', 'note'])
+  const again: number[] = []
+  for await (const { position } of follow(sealed, { from: 1 })) again.push(position)
+  expect(again).toEqual([1])
+  expect(() => follow({ ...session } as typeof session)).toThrow(TypeError)
+  expect(() => follow(session, { from: -1 })).toThrow('from is -1')
+  await verifySession(store, session.id)
+})

@@ -1,0 +1,219 @@
+/** Leases of sessions: in one process, and in eight that are paused and killed. `INDELIBLE_SOAK` set: 500 times each. */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { afterAll, describe, expect, it } from 'vitest'
+import {
+  createSession,
+  memoryStore,
+  openSession,
+  readSession,
+  textOf,
+  user,
+  verifySession,
+  type FaultError,
+} from 'indelible'
+import { root } from '../../scripts/run.ts'
+import { fault } from '../answers.ts'
+import { startPostgres } from '../store/postgres-server.ts'
+import { openAt } from './open-at.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-lease-'))
+const server = await startPostgres()
+afterAll(async () => {
+  await server?.stop()
+  rmSync(folder, { recursive: true, force: true })
+})
+
+const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+describe('a lease of a session', () => {
+  it('is one holder’s at a time, and starts with what the one before has appended', async () => {
+    const store = memoryStore()
+    const one = await createSession(store, { id: 's' })
+    const other = await openSession(store, 's')
+    const lease = await one.lease({ holder: 'one' })
+    expect([lease.number, lease.holder, lease.held]).toEqual([1, 'one', true])
+    const busy = await fault('SessionBusy', other.lease({ holder: 'other' }))
+    expect([busy.id, busy.holder]).toEqual(['s', 'one'])
+    expect(busy.remaining).toBeGreaterThan(29_000)
+    expect((await other.leaseOf())?.holder).toBe('one')
+    const waiting = other.lease({ holder: 'other', wait: 10_000 })()
+    await one.append(user('of one'))
+    await lease.release()
+    await waiting
+    expect((await other.leaseOf())?.number).toBe(2)
+    expect(other.view().toArray().map(textOf)).toEqual(['of one'])
+    await other.append(user('of the other'))
+    expect(lease.held).toBe(false)
+  })
+  it('that is lost keeps every append back, until it is given up', async () => {
+    let now = 1_000_000
+    const store = memoryStore({ now: () => now })
+    const session = await createSession(store, { id: 's' })
+    const lease = await session.lease({ holder: 'paused', ttl: 60_000 })
+    now += 60_000
+    const lost = await fault('LeaseLost', session.append(user('late')))
+    expect([lost.id, lost.number]).toEqual(['s', 1])
+    expect(session.len).toBe(0)
+    await store.lease('s', { holder: 'next', ttl: 1000 })
+    await fault('LeaseLost', session.append([user('late'), user('later')]))
+    await lease.release()
+    await session.append(user('without a lease'))
+    await fault('SessionBusy', session.append(user('x'), { respectLease: true }))
+    now += 1000
+    await session.append(user('nobody holds it'), { respectLease: true })
+    expect((await session.lease({ holder: 'paused' })).number).toBe(3)
+  })
+  it('is renewed while it is held, and released when the session is closed', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's' })
+    const before = await store.info('s')
+    const lease = await session.lease({ holder: 'steady', ttl: 90 })
+    await pause(400)
+    expect(lease.held).toBe(true)
+    await fault('LeaseHeld', store.lease('s', { holder: 'other', ttl: 1000 }))
+    expect(await store.info('s')).toEqual(before)
+    await session.close()
+    expect(lease.held).toBe(false)
+    expect(await store.leaseOf('s')).toBeUndefined()
+  })
+  it('tells its holder that it should stop, or that it was lost', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's' })
+    const lease = await session.lease({ holder: 'worker', ttl: 90 })
+    const reader = await readSession(store, 's')
+    if (reader.state === 'sealed') throw new Error('it is not sealed')
+    expect((await reader.requestStop())?.holder).toBe('worker')
+    await pause(150)
+    expect(lease.signal.aborted).toBe(true)
+    expect((lease.signal.reason as FaultError).fault).toEqual({ _tag: 'StopRequested', id: 's' })
+    expect(lease.held).toBe(true) // it ends in order
+    await session.append(user('the end'))
+    await lease.release()
+
+    const next = await session.lease({ holder: 'worker', ttl: 90 })
+    expect(next.signal.aborted).toBe(false)
+    await store.release('s', next.number)
+    await pause(150)
+    expect(next.held).toBe(false)
+    expect((next.signal.reason as FaultError).fault).toMatchObject({ _tag: 'LeaseLost', number: next.number })
+  })
+})
+
+const processes = 8
+const times = process.env['INDELIBLE_SOAK'] === undefined ? 6 : 500
+
+/** Eight processes that want one session, whose clocks are minutes apart. Some are paused past their ttl, some killed. */
+const contest = async (path: string, each: number, disturbances: number): Promise<void> => {
+  const store = await openAt(path)
+  await createSession(store, { id: 's' })
+  const acknowledged = new Set<string>()
+  let [kills, stops, lost, held] = [0, 0, 0, 0]
+  const run = (name: string, ahead: number): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const start = (turns: number): void => {
+        let done = 0
+        const child = spawn(
+          process.execPath,
+          [join(root, 'test/session/lease-process.ts'), path, 's', name, String(turns), String(ahead)],
+          {
+            stdio: ['ignore', 'pipe', 'pipe'],
+            env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
+          },
+        )
+        let said = ''
+        child.stderr.on('data', (text: Buffer) => (said += text.toString()))
+        createInterface(child.stdout).on('line', (line) => {
+          const [what, ...rest] = line.split(' ')
+          if (what === 'ack') acknowledged.add(rest.join(' '))
+          if (what === 'lost') lost += 1
+          if (what !== 'held') return
+          held += 1
+          done += 1
+          // A holder is disturbed just after it said so, while it appends.
+          if (kills + stops >= disturbances || held % 5 !== 0) return
+          if (kills < stops) {
+            kills += 1
+            child.kill('SIGKILL')
+          } else {
+            stops += 1
+            child.kill('SIGSTOP')
+            setTimeout(() => child.kill('SIGCONT'), 1600)
+          }
+        })
+        child.on('close', (code, signal) => {
+          if (code === 0) resolve()
+          else if (signal === 'SIGKILL') start(turns - done)
+          else reject(new Error(`${name}: ${said}`))
+        })
+      }
+      start(each)
+    })
+  await Promise.all(Array.from({ length: processes }, (_, index) => run(`p${index}`, (index - 4) * 180_000)))
+
+  const session = await openSession(store, 's')
+  const texts = session.view().toArray().map(textOf)
+  expect(new Set(texts).size).toBe(texts.length)
+  for (const text of acknowledged) expect(texts).toContain(text)
+  const numbers = texts.map((text) => Number(text.split(' ')[0]))
+  expect(numbers).toEqual(numbers.toSorted((one, other) => one - other)) // whoever came later had the greater number
+  const holders = new Map<number, string>()
+  for (const text of texts) {
+    const [number, name = ''] = text.split(' ')
+    expect(holders.get(Number(number)) ?? name).toBe(name)
+    holders.set(Number(number), name)
+  }
+  expect(held).toBeGreaterThanOrEqual(processes * each - kills)
+  expect(kills).toBeGreaterThan(0)
+  expect(stops).toBeGreaterThan(0)
+  // oxlint-disable-next-line no-console -- figures of the soak
+  if (times === 500) console.log({ path, held, kills, stops, lost, messages: texts.length })
+  await verifySession(store, 's')
+  await store.close()
+}
+
+it(`SQLite: ${processes} processes hold one session ${times} times each, one at a time, whoever is paused or killed`, async () => {
+  await contest(join(folder, 'contest.db'), times, times === 500 ? 40 : 4)
+}, 1_800_000)
+
+it.skipIf(server === undefined)(
+  `PostgreSQL: the same, by the server's clock`,
+  async () => {
+    const address = new URL(server?.url ?? '')
+    address.searchParams.set('schema', `lease ${process.pid}`)
+    await contest(address.href, times === 500 ? 500 : 3, times === 500 ? 40 : 3)
+  },
+  1_800_000,
+)
+
+it('a holder that is paused past its ttl is replaced, and finds that its lease is lost', async () => {
+  const path = join(folder, 'paused.db')
+  const store = await openAt(path)
+  await createSession(store, { id: 's' })
+  const module = join(root, 'test/session/lease-process.ts')
+  const child = spawn(process.execPath, [module, path, 's', 'paused', '1', '0', '400'], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const lines: string[] = []
+  createInterface(child.stdout).on('line', (line) => {
+    lines.push(line)
+    if (line.startsWith('ack')) child.kill('SIGSTOP') // between its two appends
+  })
+  const ended = new Promise((resolve) => child.on('close', resolve))
+  while (!lines.some((line) => line.startsWith('ack'))) await pause(10)
+  const session = await openSession(store, 's')
+  await fault('SessionBusy', session.lease({ holder: 'next' }))
+  const next = await session.lease({ holder: 'next', wait: 10_000 })
+  expect(next.number).toBe(2)
+  await session.append(user('of the next'))
+  child.kill('SIGCONT')
+  expect(await ended).toBe(0)
+  expect(lines).toEqual(['ready', 'held 1', 'ack 1 paused 0a', 'lost 1'])
+  await session.append(user('and on'))
+  expect(session.view().toArray().map(textOf)).toEqual(['1 paused 0a', 'of the next', 'and on'])
+  await session.close()
+  await store.close()
+}, 60_000)

@@ -1,0 +1,246 @@
+/** The law of tasks: whatever the callbacks of the caller do, a task that is called answers. It never throws or rejects. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isLeft, type Either } from 'fp-ts/lib/Either.js'
+import {
+  assistant,
+  createSession,
+  exportSession,
+  faultMessage,
+  forkSession,
+  importTranscript,
+  listSessions,
+  memoryStore,
+  openSession,
+  orThrow,
+  readSession,
+  readTranscript,
+  settle,
+  user,
+  verifySession,
+  type Fault,
+} from 'indelible'
+import { createHistory } from 'indelible/history'
+import { deriveContextAsync, prepareSummaries, recallAsync } from 'indelible/context'
+import { openCallLog } from 'indelible/records'
+import { adoptHistory, createPendingHistory, hydrate, hydratePartial, parseHistoryJson, persist } from 'indelible/refs'
+import { run, scriptedModel } from 'indelible/run'
+import { copySession, describeSession, listUnfinished, proveEntry, readRange } from 'indelible/session'
+import { keyValueBlocks, rangeAt, removeBlocks, verifyLog } from 'indelible/store'
+import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
+import { afterAll, describe, expect, it } from 'vitest'
+import { root } from '../../scripts/run.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-law-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+/** What a caller's function may do instead of its work. */
+const hostile: { readonly [how: string]: () => never } = {
+  throws: () => {
+    throw new Error('mine')
+  },
+  'throws nothing': () => {
+    throw undefined
+  },
+  'throws what has no text': () => {
+    throw Object.create(null)
+  },
+  'gives a thing that throws when it is looked at': () =>
+    new Proxy(() => {}, {
+      get: () => {
+        throw new Error('looked at')
+      },
+      ownKeys: () => {
+        throw new Error('listed')
+      },
+      getPrototypeOf: () => {
+        throw new Error('asked for its prototype')
+      },
+    }) as never,
+}
+
+type Called = () => Promise<Either<unknown, unknown>>
+type Bad = () => never
+
+const started = async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's' })
+  await session.append([user('a'), assistant('b')])
+  return { store, session }
+}
+const transcript = () => orThrow(readTranscript('[{"role":"user","content":"a"}]'))
+
+/** A call of everything that gives a task, with a hostile function wherever one is taken. */
+const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]> } = {
+  // sessions
+  createSession: async () => [createSession(memoryStore(), { metadata: { f: () => 1 } as never })],
+  openSession: async () => [openSession(memoryStore(), 'none')],
+  readSession: async () => [readSession(memoryStore(), 'none')],
+  describeSession: async () => [describeSession(memoryStore(), 'none')],
+  forkSession: async () => [forkSession(memoryStore(), 'none', { at: NaN })],
+  listSessions: async () => [listSessions(memoryStore(), { limit: NaN })],
+  listUnfinished: async () => [listUnfinished(memoryStore())],
+  readRange: async () => [readRange(memoryStore(), 'none', NaN)],
+  proveEntry: async () => [proveEntry(memoryStore(), 'none', NaN)],
+  exportSession: async () => [exportSession(memoryStore(), 'none')],
+  verifySession: async (bad) => [verifySession((await started()).store, 's', { progress: bad })],
+  copySession: async (bad) => [copySession((await started()).store, memoryStore(), 's', { progress: bad })],
+  importTranscript: async (bad) => [importTranscript(memoryStore(), transcript(), { progress: bad })],
+  'session.append': async () => {
+    const { session } = await started()
+    const odd = { get role() { throw new Error('mine') } } // prettier-ignore
+    return [
+      session.append(odd as never),
+      session.append(user('x'), { page: 'gossip' as never }),
+      session.append(user('x'), { operation: '\n' }),
+    ]
+  },
+  'session.rebase': async (bad) => [(await started()).session.rebase(bad)],
+  'session.update': async (bad) => [
+    (await started()).session.update(bad),
+    (await started()).session.update((draft) => void (draft['f'] = bad as never)),
+  ],
+  'session.lease': async () => [(await started()).session.lease({ holder: '', ttl: NaN })],
+  'session.leaseOf': async () => [(await started()).session.leaseOf()],
+  'session.requestStop': async () => [(await started()).session.requestStop()],
+  'lease.release': async () => [(await (await started()).session.lease({ holder: 'h', ttl: 1000 })).release()],
+  'session.note': async () => [(await started()).session.note({ type: 'gossip' } as never)],
+  'session.pin': async () => [(await started()).session.pin(NaN)],
+  'session.unpin': async () => [(await started()).session.unpin(-1)],
+  'session.pop': async () => [(await started()).session.pop()],
+  'session.rewind': async () => [(await started()).session.rewind(NaN)],
+  'session.replaceTail': async () => [(await started()).session.replaceTail(0, 'gossip' as never)],
+  'session.clear': async () => [(await started()).session.clear({ expectedHead: { size: 99, root: '' } })],
+  'session.retag': async () => [(await started()).session.retag(0, 'gossip' as never)],
+  'session.summarize': async () => [(await started()).session.summarize({ from: 1, to: 0, text: '' })],
+  'session.refresh': async () => [(await started()).session.refresh()],
+  'session.seal': async () => [(await started()).session.seal()],
+  'session.close': async () => [(await started()).session.close()],
+  // stores
+  'store.create': async () => [memoryStore().create({ id: '' }), memoryStore({ now: () => NaN }).create({ id: 'a' })],
+  'store.info': async () => [memoryStore().info('\u0000')],
+  'store.list': async () => [memoryStore().list({ after: 'x' })],
+  'store.update': async () => [memoryStore().update('none', { expected: NaN, meta: null as never })],
+  'store.append': async () => [
+    memoryStore().append('none', { expected: { size: NaN, root: '' }, rows: [{ kind: 'x', body: 1 } as never] }),
+  ],
+  'store.read': async () => [memoryStore().read('none', { from: NaN })],
+  'store.nodes': async () => [memoryStore().nodes('none', [NaN])],
+  'store.fork': async () => [memoryStore().fork('none', { id: 'x', at: NaN })],
+  'store.remove': async () => [memoryStore().remove('none')],
+  'store.lease': async () => [memoryStore().lease('none', { holder: '', ttl: NaN })],
+  'store.renew': async () => [memoryStore().renew('none', { number: NaN, ttl: NaN } as never)],
+  'store.release': async () => [memoryStore().release('none', NaN)],
+  'store.requestStop': async () => [memoryStore().requestStop('none')],
+  'store.leaseOf': async () => [memoryStore().leaseOf('none')],
+  'store.watch': async (bad) => [(await started()).store.watch('s', bad)],
+  'store.check': async () => [memoryStore().check()],
+  'store.repair': async () => [memoryStore().repair()],
+  'store.close': async () => [memoryStore().close()],
+  'store.putBlocks': async (bad) => [
+    keyValueBlocks({ mget: bad, mset: bad }).putBlocks([new Uint8Array(1)]),
+    memoryStore().putBlocks([null as never]),
+  ],
+  'store.getBlocks': async (bad) => [keyValueBlocks({ mget: bad, mset: bad }).getBlocks(['x' as never])],
+  'store.hasBlocks': async (bad) => [keyValueBlocks({ mget: bad, mset: bad }).hasBlocks(['0'.repeat(64) as never])],
+  removeBlocks: async (bad) => [removeBlocks({ mget: bad, mset: bad, deletePrefix: bad })],
+  verifyLog: async (bad) => [verifyLog((await started()).store, 's', undefined, bad)],
+  rangeAt: async () => [rangeAt(memoryStore(), 'none', 0)],
+  sqliteStore: async (bad) => [
+    sqliteStore({ path: join(folder, 'none', 'x.db') }),
+    sqliteStore({ path: join(folder, 'notice.db'), onNotice: bad }),
+    async () => {
+      const store = await sqliteStore({ path: join(folder, `${Math.random()}.db`), now: bad })
+      return store.create({ id: 'a' })()
+    },
+  ],
+  backupSqlite: async (bad) => {
+    const path = join(folder, `${Math.random()}.db`)
+    await (await sqliteStore({ path })).close()
+    return [backupSqlite({ path, to: `${path}.copy`, progress: bad })]
+  },
+  // reference histories
+  hydrate: async (bad) => [hydrate(keyValueBlocks({ mget: bad, mset: bad }), (await stored()).refHistory())],
+  hydratePartial: async (bad) => [
+    hydratePartial(keyValueBlocks({ mget: bad, mset: bad }), (await stored()).refHistory()),
+  ],
+  persist: async (bad) => [
+    persist(keyValueBlocks({ mget: bad, mset: bad }), createPendingHistory({ from: [user('a')] })),
+  ],
+  adoptHistory: async (bad) => {
+    const keyed = orThrow(parseHistoryJson([{ flowId: 'f', blockIds: ['f:msg:0'], role: 'user' }]))
+    return keyed.kind === 'keyed'
+      ? [
+          adoptHistory({ mget: bad }, keyed.history),
+          adoptHistory({ mget: async () => [] }, keyed.history, { keyOf: bad }),
+        ]
+      : []
+  },
+  // runs, contexts, call logs
+  'run.result': async (bad) => {
+    const view = orThrow(settle([user('a')]))
+    const model = scriptedModel([assistant('b')])
+    return [
+      run({ model, view, handlers: [bad] }).result(),
+      run({ model, view, context: bad }).result(),
+      run({ model: { name: 'bad', stream: bad }, view }).result(),
+    ]
+  },
+  prepareSummaries: async (bad) => {
+    const view = createHistory({ from: Array.from({ length: 40 }, (_, n) => user(`message ${n} `.repeat(50))) }).view()
+    return [prepareSummaries(view, createHistory<never>().view(), { id: 'x', summarize: bad } as never)]
+  },
+  deriveContextAsync: async (bad) => {
+    const view = createHistory({ from: [user('a word')] }).view()
+    return [
+      deriveContextAsync(view, { budget: 1000, tokenizer: bad } as never),
+      deriveContextAsync(view, { budget: 1000, estimate: bad } as never),
+      deriveContextAsync(view, { budget: 1000, policy: { name: 'bad', select: bad } } as never),
+    ]
+  },
+  recallAsync: async (bad) => {
+    const view = createHistory({ from: [user('a word')] }).view()
+    return [recallAsync(view, { query: 'word' }, { search: { find: bad } as never })]
+  },
+  openCallLog: async (bad) => [openCallLog({ store: memoryStore(), id: 'calls', telemetry: bad, newId: bad } as never)],
+  'log.flush': async () => [(await openCallLog({ store: memoryStore(), id: 'calls' })).flush],
+}
+
+const stored = async () => await persist(memoryStore(), createPendingHistory({ from: [user('a')] }))
+
+describe('whatever the functions do that it is given', () => {
+  for (const [how, bad] of Object.entries(hostile))
+    for (const [name, made] of Object.entries(calls))
+      it(`${name} answers where one ${how}`, async () => {
+        for (const task of await made(bad)) {
+          const answer = await task()
+          expect(['Left', 'Right']).toContain(answer._tag)
+          if (isLeft(answer)) expect(faultMessage(answer.left as Fault).length).toBeGreaterThan(10)
+        }
+      })
+})
+
+/** The names of all that gives a task, by the types in the sources: exported functions, and members of what they give. */
+const named = (): readonly string[] => {
+  const found = new Set<string>()
+  const files = readdirSync(join(root, 'src'), { recursive: true, encoding: 'utf8' })
+  for (const file of files.filter((name) => name.endsWith('.ts') && !/^(?:cli|testing|task)\b/.test(name))) {
+    const code = readFileSync(join(root, 'src', file), 'utf8')
+    for (const [, name] of code.matchAll(
+      /^export (?:const|function) (\w+)(?: = )?(?:<[^(]*>)?\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\): (?:\w*)Task</gm,
+    ))
+      found.add(name as string)
+    for (const [, name] of code.matchAll(
+      /^ {2}readonly (\w+): (?:\((?:[^()]|\((?:[^()]|\([^()]*\))*\))*\) => )?(?:\w*)Task</gm,
+    ))
+      found.add(`.${name}`)
+  }
+  return [...found]
+}
+
+it('nothing that gives a task is left out', () => {
+  const covered = new Set(Object.keys(calls).flatMap((name) => [name, name.replace(/^\w+(?=\.)/, '')]))
+  expect(named().length).toBeGreaterThan(40)
+  expect(named().filter((name) => !covered.has(name) && name !== 'postgresStore' && name !== '.take')).toEqual([])
+})

@@ -1,0 +1,109 @@
+import { isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { settle } from 'indelible'
+import { lines, outline, read, said } from './reading.ts'
+
+const header = {
+  sessionId: 's1',
+  projectHash: 'abc',
+  startTime: '2026-02-10T17:00:00Z',
+  lastUpdated: '2026-02-10T17:09:00Z',
+}
+const asks = (id: string, content: unknown) => ({ id, timestamp: '2026-02-10T17:01:00Z', type: 'user', content })
+const call = (id: string, result: unknown, status = 'success') => ({
+  id,
+  name: 'look',
+  args: { at: id },
+  result,
+  status,
+})
+const answered = (id: string, response: object) => [{ functionResponse: { id, name: 'look', response } }]
+const answers = (id: string, content: string, more: object = {}) => ({
+  id,
+  timestamp: '2026-02-10T17:02:00Z',
+  type: 'gemini',
+  content,
+  model: 'gemini-3-pro',
+  tokens: { input: 100, output: 10, cached: 60, thoughts: 5, tool: 0, total: 115 },
+  ...more,
+})
+const looks = answers('m2', 'I look.', {
+  thoughts: [{ subject: 'Looking', description: 'hm', timestamp: 't' }],
+  toolCalls: [call('c1', answered('c1', { output: 'a cat' })), call('c2', answered('c2', { error: 'no' }), 'error')],
+})
+
+describe('a Gemini CLI session', () => {
+  const messages = [asks('m1', 'Look.'), looks, answers('m3', 'A cat.')]
+  const outlined = [
+    'user: Look.',
+    'assistant: I look. ▸ c1 ▸ c2',
+    'tool: ◂ c1 a cat',
+    'tool: ◂ c2 no',
+    'assistant: A cat.',
+  ]
+
+  it('is read from one object, on one line or on many', () => {
+    for (const space of [undefined, 2]) {
+      const transcript = read(JSON.stringify({ ...header, summary: 'A look', messages }, undefined, space))
+      expect(transcript.format).toBe('gemini-cli')
+      expect(outline(transcript.messages)).toEqual(outlined)
+      expect(isRight(settle(transcript.messages))).toBe(true)
+      expect(transcript.messages[1]?.content[0]).toEqual({
+        type: 'reasoning',
+        text: 'hm',
+        meta: { 'gemini-cli': { subject: 'Looking', timestamp: 't' } },
+      })
+      expect(transcript.messages[3]?.content[0]).toMatchObject({ type: 'tool_result', name: 'look', isError: true })
+      expect(transcript.origin).toEqual({
+        id: 's1',
+        title: 'A look',
+        started: '2026-02-10T17:00:00Z',
+        ended: '2026-02-10T17:09:00Z',
+        models: ['gemini-3-pro'],
+        usage: { input: 200, output: 30, cacheRead: 120 },
+        metadata: { projectHash: 'abc' },
+        aside: {},
+      })
+    }
+  })
+  it('is read from lines: the last state of a message, without those that were taken back', () => {
+    const transcript = read(
+      lines([
+        header,
+        messages[0],
+        { ...looks, toolCalls: [] },
+        looks,
+        { $set: { lastUpdated: '2026-02-10T17:10:00Z' } },
+        answers('m3', 'A cat.'),
+        asks('m4', 'No.'),
+        answers('m5', 'Yes.'),
+        { $rewindTo: 'm4' },
+        { id: 'i1', timestamp: 't', type: 'info', content: 'Saved.' },
+        { weather: 'fine' },
+      ]),
+    )
+    expect(outline(transcript.messages)).toEqual(outlined)
+    expect(transcript.notes.map(({ position, note }) => [position, note])).toMatchObject([
+      [0, { content: { weather: 'fine' } }],
+      [5, { type: 'application', namespace: 'gemini-cli', content: { type: 'info' } }],
+    ])
+    expect(transcript.origin.aside).toEqual({
+      'earlier state of a message': 1,
+      'earlier state of the header': 1,
+      $set: 1,
+      $rewindTo: 1,
+      'message that was taken back': 2,
+      'line of no kind': 1,
+    })
+    expect([transcript.damage, transcript.origin.ended]).toEqual([[], '2026-02-10T17:10:00Z'])
+    expect(read(lines([header, ...messages, { $rewindTo: 'nobody' }])).messages).toEqual([])
+  })
+  it('names a message that can not be read, and reads the others', () => {
+    const { messages: found, damage } = read(lines([header, asks('m1', 7), asks('m2', 'Go on.')]))
+    expect(outline(found)).toEqual(['user: Go on.'])
+    expect(damage).toEqual([{ line: 2, reason: 'content should be an array, found 7' }])
+    expect(said(lines([header, asks('m1', 7)]), { strict: true })).toBe(
+      'line 2 content should be an array, found 7 (read as gemini-cli)',
+    )
+  })
+})
