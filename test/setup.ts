@@ -4,7 +4,7 @@
  * A check of a change must not fail by another change's luck. `INDELIBLE_SEED=random` draws a new seed for each property;
  * a number is that seed. fast-check prints the seed of what failed.
  */
-import fc from 'fast-check'
+import { configureGlobal, readConfigureGlobal } from 'fast-check'
 
 const asked = process.env['INDELIBLE_SEED']
-if (asked !== 'random') fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: Number(asked ?? 20_261_122) })
+if (asked !== 'random') configureGlobal({ ...readConfigureGlobal(), seed: Number(asked ?? 20_261_122) })
