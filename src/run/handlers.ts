@@ -1,5 +1,6 @@
 /** The handler that makes a run durable in a session. */
-import { right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { right } from '../json/index.ts'
 import type { ReceiptNote } from '../notes/index.ts'
 import type { Session, SessionFault } from '../session/index.ts'
 import type { Head, StoreFault } from '../store/index.ts'

@@ -1,5 +1,6 @@
 /** Handlers that keep the deltas of a run in memory: in a history, in an array, or collected. */
-import { right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { right } from '../json/index.ts'
 import { applyDelta, type History, type HistoryDelta, type HistoryFault } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import type { RunEvent } from './event.ts'

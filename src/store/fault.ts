@@ -1,8 +1,7 @@
 /** What can go wrong with a store, as data. */
-import { absurd } from 'fp-ts/lib/function.js'
 import { reasonOf, taskOf, type CallbackThrew, type TaskOf } from '../task/index.ts'
 import { callbackFaultText } from '../task/fault.ts'
-import { formatPath, type JsonObject, type Path } from '../json/index.ts'
+import { absurd, formatPath, type JsonObject, type Path } from '../json/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import type { Head, StoredRow } from './row.ts'
 
