@@ -53,6 +53,7 @@ export type {
   LogPage,
   MetaUpdate,
   NewLog,
+  OnceStore,
   RowRange,
   Store,
   Where,
