@@ -1,5 +1,5 @@
 /** What can go wrong in an activity, as data. */
-import { absurd } from 'fp-ts/lib/function.js'
+import { absurd } from '../json/index.ts'
 import type { ContextFault } from '../context/fault.ts'
 import type { PairingFault } from '../message/fault.ts'
 import type { RefsFault } from '../refs/fault.ts'

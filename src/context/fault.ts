@@ -1,7 +1,7 @@
 /** What can be wrong with a derived context, as data. */
 import type { SummaryNote } from '../notes/index.ts'
 import { callbackFaultText, reasonOf, taskOf, type CallbackThrew, type TaskOf } from '../task/index.ts'
-import { absurd } from 'fp-ts/lib/function.js'
+import { absurd } from '../json/index.ts'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
 import type { WindowParts } from './budget.ts'
 import { grouped } from './shorten.ts'

@@ -1,7 +1,6 @@
 /** What can be wrong with saved state or a delta, as data. */
 import { callbackFaultText, type CallbackThrew } from '../task/index.ts'
-import { absurd } from 'fp-ts/lib/function.js'
-import { formatPath, type Path } from '../json/index.ts'
+import { absurd, formatPath, type Path } from '../json/index.ts'
 import { pageKinds } from '../pages/index.ts'
 
 /** Why saved state or a delta was refused. The history is unchanged. */

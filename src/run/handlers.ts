@@ -1,5 +1,6 @@
 /** Handlers: what is done with the deltas of a run. */
-import { right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { right } from '../json/index.ts'
 import { applyDelta, type History, type HistoryDelta, type HistoryFault } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import type { ReceiptNote } from '../notes/index.ts'

@@ -1,8 +1,7 @@
 /** What can go wrong with a store, as data. */
-import { absurd } from 'fp-ts/lib/function.js'
 import { reasonOf, taskOf, type CallbackThrew, type TaskOf } from '../task/index.ts'
 import { callbackFaultText } from '../task/fault.ts'
-import { formatPath, type JsonObject, type Path } from '../json/index.ts'
+import { absurd, formatPath, type JsonObject, type Path } from '../json/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import type { Head, StoredRow } from './row.ts'
 
@@ -114,7 +113,7 @@ export const storeFaultText = (fault: StoreFault | CallbackThrew): string => {
     case 'BeyondEnd':
       return `position ${fault.at} is beyond the end of ${name(fault.id)}, which has ${fault.size} rows`
     case 'InvalidId':
-      return `invalid ${fault.what} id: ${fault.reason}`
+      return `invalid ${fault.what} id: ${fault.reason}${fault.what === 'block' || fault.what === 'cursor' ? '' : '; an id is 1 to 255 bytes of UTF-8 without control characters'}`
     case 'LeaseHeld':
       return `${name(fault.id)} is held by ${name(fault.holder)}, whose lease expires in ${fault.remaining} ms if it is not renewed; nothing was done: wait, or ask the holder to stop`
     case 'LeaseLost':
