@@ -70,7 +70,10 @@ const madeOf = ({ window, reserved }: ContextFault): string => {
   const others = [
     ...(window === undefined
       ? []
-      : [`${grouped(Math.ceil(window.answer))} for the answer`, `${grouped(window.providers)} for the tokens that providers add`]),
+      : [
+          `${grouped(Math.ceil(window.answer))} for the answer`,
+          `${grouped(window.providers)} for the tokens that providers add`,
+        ]),
     ...(reserved === undefined ? [] : [`${grouped(reserved)} for tools and system prompt`]),
   ]
   if (others.length === 0) return ''

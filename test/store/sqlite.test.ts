@@ -117,7 +117,9 @@ describe('a SQLite store', () => {
 
     const text = fresh()
     writeFileSync(text, 'this is a diary, and no database'.repeat(100))
-    expect(await said(sqliteStore({ path: text }))).toMatch(/^NotAStore: .* is not a store of Indelible but a file that is not a SQLite database/)
+    expect(await said(sqliteStore({ path: text }))).toMatch(
+      /^NotAStore: .* is not a store of Indelible but a file that is not a SQLite database/,
+    )
     expect(readFileSync(text, 'utf8')).toMatch(/^this is a diary/)
     expect(await said(sqliteStore({ path: join(folder, 'no', 'such', 'folder.db') }))).toMatch(
       /^Io: the store failed to open/,
@@ -232,9 +234,7 @@ describe('a SQLite store', () => {
     )
     expect(JSON.parse(printed)).toEqual([
       'Full',
-      expect.stringMatching(
-        /^no disk space is left for .*a\.db; nothing was changed: free space outside the store/,
-      ),
+      expect.stringMatching(/^no disk space is left for .*a\.db; nothing was changed: free space outside the store/),
       'Right',
       true,
     ])
