@@ -1,9 +1,9 @@
 /** Proofs: that one message is in a record with a known head, for somebody who has neither the store nor the rest. */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { blockIdOf, portableSha256, verifyInclusion, type BlockId } from '../proof/index.ts'
 import { createHistory } from '../history/index.ts'
-import { base64Of, bytesOfBase64, type Immutable } from '../json/index.ts'
+import { base64Of, bytesOfBase64, type Immutable, isLeft, left, right } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { decodeRow, takeMessage } from '../entry/index.ts'

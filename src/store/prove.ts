@@ -1,5 +1,5 @@
 /** Proofs about a log, from the nodes that the store keeps beside its rows: no leaf but a few is read. */
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import { nodeHash, peakEnds, rootOf, siblingsOf, subtreesBetween, type Subtree } from '../proof/index.ts'
 import type { Task } from '../task/index.ts'
 import { storeTask, type StoreFault } from './fault.ts'
