@@ -1,7 +1,6 @@
 /** `indelible append SESSION`: messages for a session, from the command line or from standard input. */
 import { faultMessage } from '../index.ts'
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { parseJson } from '../json/index.ts'
+import { isLeft, parseJson } from '../json/index.ts'
 import { decodeMessage, isRole, openCalls, roles, text, type Message, type Role } from '../message/index.ts'
 import { isPageKind, pageKinds } from '../pages/index.ts'
 import { openSession, type Session } from '../session/index.ts'

@@ -1,5 +1,5 @@
 /** `indelible backup FILE`: a copy of a store while others write to it, held against itself when it is made. */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { findingText } from '../store/index.ts'
 import { Misuse, Unreadable, type Command } from './command.ts'
 import { faultText, storeHelp, storeOption } from './place.ts'

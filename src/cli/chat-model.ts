@@ -1,6 +1,6 @@
 /** The model that `indelible chat` talks with: by its options and the environment, or the local rules. */
 import { faultMessage } from '../index.ts'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { modelFor, type Model, type ModelRegistry } from '../run/index.ts'
 import { Misuse, Unreadable, type Call, type Terminal } from './command.ts'
 import { localModel } from './local-model.ts'

@@ -1,6 +1,6 @@
 /** `indelible chat`: a small agent in a terminal, on a durable session. */
 import { randomUUID } from 'node:crypto'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { deriveContext } from '../context/index.ts'
 import { faultMessage } from '../index.ts'
 import { assistant, settle, system, textOf, toolCall, user, type Message } from '../message/index.ts'

@@ -1,6 +1,6 @@
 /** `indelible check FILE`: what a recorded conversation is, and what of it is not in order. */
 import { faultMessage } from '../index.ts'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { mend, settle } from '../message/index.ts'
 import { Unreadable, type Command } from './command.ts'
 import { oneFile, pathOf, pickOf, readTranscriptFile, titleOf } from './input.ts'

@@ -1,6 +1,6 @@
 /** `indelible context FILE`: the context that a model call would be sent, and why each page is in it as it is. */
 import { faultMessage } from '../index.ts'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import {
   deriveContext,
   estimateTokens,

@@ -1,6 +1,5 @@
 /** A conversation that goes on elsewhere, and its session here: what is new of it is appended. */
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { jsonEqual, type Json } from '../json/index.ts'
+import { isLeft, type Json, jsonEqual } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import { rangeDigest, type Note } from '../notes/index.ts'
 import { forkSession, importTranscript, openSession, type Session } from '../session/index.ts'

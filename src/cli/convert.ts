@@ -1,6 +1,6 @@
 /** `indelible convert FILE --to FORMAT`: a recorded conversation as a request of another format carries it. */
 import { faultMessage } from '../index.ts'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { codecs, type Codec, type Loss } from '../codecs/index.ts'
 import { createHistory, without } from '../history/index.ts'
 import { mend, type Message, type Repair, type Sequence, type Settled } from '../message/index.ts'

@@ -1,6 +1,6 @@
 /** `indelible copy --from A --to B`: the sessions of one store, in another. */
 import type { CallbackThrew } from '../index.ts'
-import { isRight } from 'fp-ts/lib/Either.js'
+import { isRight } from '../json/index.ts'
 import { copySession, type SessionFault } from '../session/index.ts'
 import type { Store, StoreFault } from '../store/index.ts'
 import { Misuse, Unreadable, type Command } from './command.ts'

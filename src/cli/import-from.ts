@@ -1,7 +1,6 @@
 /** `indelible import --from PROGRAM`: the sessions that an agent keeps on this machine. */
-import { isLeft } from 'fp-ts/lib/Either.js'
 import { faultMessage } from '../index.ts'
-import { isObject, type JsonObject } from '../json/index.ts'
+import { isLeft, isObject, type JsonObject } from '../json/index.ts'
 import { listSessions } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Transcript } from '../transcript/index.ts'

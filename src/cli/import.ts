@@ -1,6 +1,6 @@
 /** `indelible import FILE…` and `--from PROGRAM`: recorded conversations become sessions. */
 import { basename } from 'node:path'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { importTranscript, type SessionInfo } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Transcript } from '../transcript/index.ts'

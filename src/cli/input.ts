@@ -4,7 +4,7 @@ import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { createHistory, without, type Range, type View } from '../history/index.ts'
 import { retractedBy } from '../notes/index.ts'
 

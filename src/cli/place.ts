@@ -1,5 +1,5 @@
 /** Where sessions are kept: the store that a command works on. */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { faultMessage, type CallbackThrew } from '../index.ts'
 import type { SessionFault } from '../session/index.ts'

@@ -1,7 +1,6 @@
 /** `indelible prove` and `indelible check-proof`: one message of a session, proven to somebody without the store. */
 import { faultMessage } from '../index.ts'
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { parseJson } from '../json/index.ts'
+import { isLeft, parseJson } from '../json/index.ts'
 import { checkProof, proveEntry } from '../session/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Command } from './command.ts'
 import { oneFile, pathOf, textOf } from './input.ts'

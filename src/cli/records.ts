@@ -1,6 +1,5 @@
 /** `indelible records FILE`: how often generated code uses the history of its calls, and how. */
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { parseJson, type JsonTextProblem } from '../json/index.ts'
+import { isLeft, type JsonTextProblem, parseJson } from '../json/index.ts'
 import type { HistoryUsage, UsageEvidence } from '../records/index.ts'
 import type { Damage } from '../transcript/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Command } from './command.ts'

@@ -1,5 +1,5 @@
 /** `indelible remove SESSION…`: sessions that are not to be kept. The one command that takes something away. */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { describeSession, listUnfinished } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'

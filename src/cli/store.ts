@@ -3,7 +3,7 @@ import { faultMessage } from '../index.ts'
 import { mkdirSync } from 'node:fs'
 import { homedir, platform as platformHere } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { type OnNotice, type Store, type StoreFault } from '../store/index.ts'
 import { Misuse, Unreadable, type Terminal } from './command.ts'
 

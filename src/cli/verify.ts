@@ -1,6 +1,6 @@
 /** `indelible verify`: whether sessions are what was appended. `indelible head`: what to hold them to later. */
 import type { CallbackThrew } from '../index.ts'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { describeSession, verifySession, type SessionFault } from '../session/index.ts'
 import { findingText, type DamagedEntry, type Head, type Store, type StoreFault } from '../store/index.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'

@@ -1,5 +1,6 @@
 /** A model's answer: what of it can be recorded, which of its calls wait, and whether they are run. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import {
   decodeMessage,

@@ -4,7 +4,8 @@
  * It owns no history. It begins with a settled view, keeps a working copy for its own requests, and whatever is to be
  * recorded leaves it as a delta. At every moment at which it can end, the deltas so far make a settled record.
  */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import type { View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import {

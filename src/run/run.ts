@@ -1,5 +1,5 @@
 /** `run`: a model and tools over a settled view, told event by event. */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { decodeMessage, user, type Message, type Sequence, type Settled } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'

@@ -2,10 +2,10 @@
  * The adapter's side of the port. A driver keeps rows and blocks for all scopes; it is handed only what was checked,
  * and `storeOf` makes a store of it: ids, rows, metadata and blocks are checked and hashed in one place.
  */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../task/index.ts'
 import { blockIdOf, emptyRange, type Hash, type BlockId } from '../proof/index.ts'
-import { isObject, type JsonObject, type Path } from '../json/index.ts'
+import { isLeft, isObject, type JsonObject, left, type Path, right } from '../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import { storeTask, type StoreFault } from './fault.ts'
 import { checkRows, type CheckedRow } from './checked-row.ts'

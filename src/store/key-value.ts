@@ -5,7 +5,7 @@
  * can't promise that to two writers. Blocks need nothing of the sort: their ids say what is in them, so whoever writes
  * one writes the same, and writing it again changes nothing.
  */
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import type { Task } from '../task/index.ts'
 import { blockIdOf, portableSha256, type BlockId, type Hash } from '../proof/index.ts'
 import { blockStoreOf, defaultScope, withOnce } from './driver.ts'

@@ -1,5 +1,6 @@
 /** Verification: whether a log's rows are what was appended. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import type { CallbackThrew, Task } from '../task/index.ts'
 import { appendLeaf, emptyRange, equalBytes, peakEnds, type CompactRange } from '../proof/index.ts'
 import { storeTask, type StoreFault } from './fault.ts'
