@@ -86,7 +86,10 @@ export const keyValueBlocks = (
   )
   if (isLeft(blocks)) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
   return canPutOnce(keyValue)
-    ? withOnce(blocks.right, onceOf(keyValue, (name) => keyOf(`once/${name}`), keysPerCall))
+    ? withOnce(
+        blocks.right,
+        onceOf(keyValue, (name) => keyOf(`once/${name}`), keysPerCall),
+      )
     : blocks.right
 }
 
