@@ -169,7 +169,7 @@ describe('indelible chat', () => {
       '2: indelible: --type and --base-url are of a model: name it with --model',
     )
     expect(await wrong('--model', 'qwen')).toMatch(
-      /^2: indelible: whose model "qwen" is can't be told by its name; say its type/,
+      /^2: indelible: the provider of model "qwen" does not follow from its name; give its type/,
     )
     expect(await wrong('--folder', '/no/such')).toBe('1: indelible: /no/such: there is no such folder')
   }, 60_000)

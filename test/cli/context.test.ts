@@ -108,7 +108,7 @@ describe('indelible context', () => {
     expect([status, stderr]).toEqual([
       1,
       expect.stringMatching(
-        /the least that must be sent takes \d+ tokens, but the budget is 40; most of it, \d+, is /,
+        /the smallest context that may be sent takes \d+ tokens, but the budget is 40; the largest part, \d+, is /,
       ) as string,
     ])
   })

@@ -177,7 +177,7 @@ describe.skipIf(server === undefined)('--store postgres://', () => {
     expect(begun).toBeLessThan(heads.get('long')?.size ?? 0)
     expect(indelible(['list', '--store', at(copies)]).stdout).not.toContain('long') // it is no session before it is whole
     expect(indelible(['append', 'long', 'x', '--store', at(copies)]).stderr).toMatch(
-      /^indelible: "long" is not whole: [\d,]+ rows of it were stored/,
+      /^indelible: "long" is an unfinished copy with [\d,]+ rows so far/,
     )
 
     const again = indelible(args)
