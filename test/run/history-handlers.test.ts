@@ -143,14 +143,17 @@ describe.each(targets)('historyHandler on %s', (_name, make) => {
 it('deltas in any order of telling, by any of several handlers: the messages once, or a refusal', async () => {
   const { events, messages } = await recorded()
   await fc.assert(
-    fc.property(fc.array(fc.tuple(fc.nat({ max: events.length - 1 }), fc.nat({ max: 2 })), { maxLength: 40 }), (plan) => {
-      for (const [, make] of targets) {
-        const [target, read] = make(seed)
-        const handlers = [historyHandler(target), historyHandler(target), historyHandler(target)]
-        for (const [event, handler] of plan) handlers[handler]?.(events[event] as RunEvent)
-        expect(messages.slice(0, read().length)).toEqual(read())
-      }
-    }),
+    fc.property(
+      fc.array(fc.tuple(fc.nat({ max: events.length - 1 }), fc.nat({ max: 2 })), { maxLength: 40 }),
+      (plan) => {
+        for (const [, make] of targets) {
+          const [target, read] = make(seed)
+          const handlers = [historyHandler(target), historyHandler(target), historyHandler(target)]
+          for (const [event, handler] of plan) handlers[handler]?.(events[event] as RunEvent)
+          expect(messages.slice(0, read().length)).toEqual(read())
+        }
+      },
+    ),
   )
 })
 
