@@ -8,12 +8,10 @@ import {
   type Meta,
   type Part,
   type ToolCallPart,
-  type ToolResultPart,
 } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import type { Usage } from '../notes/index.ts'
 import type { Limits } from './limits.ts'
-import type { Model } from './model.ts'
 import type { ModelResponse } from './response.ts'
 import type { StopReason } from './result.ts'
 
@@ -82,13 +80,6 @@ export const openCallsOf = ({ content }: Message): readonly ToolCallPart[] => {
   return Object.freeze(
     content.filter((part): part is ToolCallPart => part.type === 'tool_call' && !answered.has(part.id)),
   )
-}
-
-export const resultMessages = (results: readonly ToolResultPart[], model: Model): readonly Message[] => {
-  if (results.length === 0) return []
-  return model.results === 'together'
-    ? [{ role: 'tool', content: results }]
-    : results.map((result) => ({ role: 'tool', content: [result] }))
 }
 
 /** What codecs kept with a call, but for the id of the item that it came in: that is used before, too. */

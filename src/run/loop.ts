@@ -9,6 +9,7 @@ import { isLeft, left, right } from '../json/index.ts'
 import type { View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import {
+  resultMessages,
   settle,
   type Message,
   type Sequence,
@@ -17,7 +18,7 @@ import {
   type ToolResultPart,
 } from '../message/index.ts'
 import { rangeDigest, type Usage } from '../notes/index.ts'
-import { admitted, openCallsOf, resultMessages, whyNot } from './answer.ts'
+import { admitted, openCallsOf, whyNot } from './answer.ts'
 import type { Channel } from './channel.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, Sent } from './event.ts'
@@ -188,7 +189,7 @@ export class Loop {
       const cut = this.#control.cut()
       if (cut !== undefined) await this.#tellCut(cut, '')
       await this.#record(
-        [...(response.message.content.length === 0 ? [] : [response.message]), ...resultMessages(results, model)],
+        [...(response.message.content.length === 0 ? [] : [response.message]), ...resultMessages(results, model.results === 'together')],
         cut?.message,
       )
       if (cut !== undefined) return cut.stop
@@ -321,7 +322,7 @@ export class Loop {
     const results = kept === undefined ? [] : openCallsOf(kept).map((call) => failed(call, notRun(cut.reason)))
     await this.#tellCut(cut, partial.text, this.#sent)
     await this.#record(
-      [...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#options.model)],
+      [...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#options.model.results === 'together')],
       cut.message,
     )
     return cut.stop

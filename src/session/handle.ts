@@ -14,6 +14,8 @@ import { sessionTask, type SessionFault, type SessionTask } from './fault.ts'
 import { interruptedIn, openIn, unfinishedIn } from './cut-off.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { busyOf, createHolding } from './lease.ts'
+import { openStepsIn } from './journal.ts'
+import { lookAtLease } from './cut-off.ts'
 import { addNote, conversationOf, momentAt, type Mirror } from './mirror.ts'
 import { createPace } from './pace.ts'
 import { allFrom, lastOf, retraction, type Retract } from './retract.ts'
@@ -34,12 +36,19 @@ import { createWriter, type Answered, type Recorded, type Step, type Writer } fr
 
 /** The session that a mirror is of. `log` is what the store said of it, as a session. */
 export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: SessionInfo): Session => {
-  const holding = createHolding(store, mirror.id)
+  const holding = createHolding(store, mirror.id, (number) => {
+    mirror.endedLeases = Math.max(mirror.endedLeases, number)
+  })
   const writer = createWriter(holding.store, mirror)
   mirror.erasable = about.erasable === true
   const described: Described = { info: about, forkedFrom: about.forkedFrom, version: log.version }
   const reader = readerOf(mirror, described)
-  const refresh: Session['refresh'] = () => sessionTask(() => writer.refresh())
+  const refresh: Session['refresh'] = () =>
+    sessionTask(async () => {
+      const missed = await writer.refresh()
+      const looked = isLeft(missed) ? missed : await lookAtLease(store, mirror)
+      return isLeft(looked) ? looked : missed
+    })
   const asking: Pick<ReadonlySession, 'leaseOf' | 'requestStop'> = {
     leaseOf: () => store.leaseOf(mirror.id),
     requestStop: () => store.requestStop(mirror.id),
@@ -136,6 +145,8 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     lease: (options) => holding.take(options, () => writer.refresh()),
     interrupted: (reason) => interruptedIn(mirror, reason),
     unfinished: () => unfinishedIn(mirror),
+    openSteps: () => openStepsIn(mirror),
+    held: holding.held,
     refresh,
     ...asking,
     seal: () =>

@@ -1,6 +1,7 @@
 export { type SessionFault, type SessionTask } from './fault.ts'
 export { follow, type SessionPlace } from './follow.ts'
 export { forkSession, type ForkOptions } from './fork.ts'
+export { callsOf, goOnAfter, messagesOf, whyUnanswered, type OpenStep, type Unanswered } from './journal.ts'
 export type { LeaseOptions, SessionLease } from './lease.ts'
 export { listSessions, type SessionPage } from './list.ts'
 export type { ForkPoint, SessionInfo } from './metadata.ts'

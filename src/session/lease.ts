@@ -42,6 +42,8 @@ export interface Holding {
     refresh: () => Promise<Either<SessionFault | StoreFault, unknown>>,
   ) => SessionTask<SessionLease>
   readonly release: () => Promise<void>
+  /** The lease that was taken last, unless it was released. */
+  readonly held: () => SessionLease | undefined
 }
 
 declare const performance: { readonly now: () => number }
@@ -50,8 +52,10 @@ declare const clearTimeout: (timer: unknown) => void
 
 const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-export const createHolding = (store: Store, id: string): Holding => {
+/** @param ended told that leases up to a number are not held any more */
+export const createHolding = (store: Store, id: string, ended: (number: number) => void): Holding => {
   let current: Kept | undefined
+  let given: SessionLease | undefined
   const carrying: Store = {
     ...store,
     append: (log, append) =>
@@ -60,7 +64,8 @@ export const createHolding = (store: Store, id: string): Holding => {
   const release = async (kept: Kept): Promise<Either<StoreFault, void>> => {
     kept.end()
     const released = await store.release(id, kept.lease.number)()
-    if (current === kept) current = undefined
+    if (current === kept) current = given = undefined
+    ended(kept.lease.number)
     return released
   }
   return {
@@ -72,6 +77,8 @@ export const createHolding = (store: Store, id: string): Holding => {
         const kept = keep(store, id, taken.right, options.ttl ?? defaultTtl)
         current?.end()
         current = kept
+        given = undefined
+        ended(taken.right.number - 1)
         const refreshed = await refresh()
         if (isLeft(refreshed)) {
           await release(kept)
@@ -79,7 +86,7 @@ export const createHolding = (store: Store, id: string): Holding => {
         }
         const { number, holder } = taken.right
         return right(
-          Object.freeze<SessionLease>({
+          (given = Object.freeze<SessionLease>({
             number,
             holder,
             get held() {
@@ -87,9 +94,10 @@ export const createHolding = (store: Store, id: string): Holding => {
             },
             signal: kept.signal,
             release: () => sessionTask(() => release(kept), 'lease.release'),
-          }),
+          })),
         )
       }, 'session.lease'),
+    held: () => given,
     release: async () => {
       if (current !== undefined) await release(current) // a lease that can't be given back expires
     },

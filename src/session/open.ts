@@ -5,6 +5,7 @@ import { planned, type LogInfo, type Store } from '../store/index.ts'
 import { sessionTask, type SessionTask } from './fault.ts'
 import { sealedOf, sessionOf, stepOf } from './handle.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
+import { lookAtLease } from './cut-off.ts'
 import { addTimes, catchUp, emptyMirror, type Mirror } from './mirror.ts'
 import type { Appendable, ReadonlySession, SealedSession, Session } from './session.ts'
 import { stamp } from './stamp.ts'
@@ -70,6 +71,8 @@ export const openSession = (store: Store, id: string): SessionTask<Session> =>
     const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
+    const looked = await lookAtLease(store, mirror)
+    if (isLeft(looked)) return looked
     return mirror.sealed
       ? left({ _tag: 'SessionSealed', id, len: mirror.history.len })
       : right(sessionOf(store, mirror, log, info))

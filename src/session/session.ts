@@ -13,6 +13,7 @@ import type { CallbackThrew, Task } from '../task/index.ts'
 import type { SessionFault, SessionTask } from './fault.ts'
 import type { LeaseOptions, SessionLease } from './lease.ts'
 import type { SessionInfo } from './metadata.ts'
+import type { OpenStep } from './journal.ts'
 import type { Missed, Moment } from './mirror.ts'
 import type { Recorded } from './writer.ts'
 
@@ -130,15 +131,22 @@ export interface Session extends SessionReader {
     recipe: (metadata: MetadataDraft) => void,
   ) => Task<SessionFault | StoreFault | CallbackThrew, JsonObject>
   /**
-   * What to append before anything else is said, where a run was cut off: error results for the calls that the last turn
-   * left open, and, of `unfinished` calls, a message that names them. What was started may have had effects, and it says so.
+   * What to append before anything else is said, where a run died: the answers that its model had given, as far as they
+   * came (one that was cut is marked), the results that its tools had returned, and error results for all other calls.
+   * What was started may have had effects, and it says so. After a cut answer comes a `developer` message that says it.
+   *
+   * Empty while the run lives: it holds the lease, as far as this handle knows. `refresh` looks again.
+   *
+   * @param reason what the results of unanswered calls say. Default: what is known of each
    */
   readonly interrupted: (reason?: string) => readonly Message[]
   /**
-   * The calls that were started since the last message (`tool_started`) and that no message has: a run died, or is at work,
-   * between its model's answer and the end of the step. What they did is not known.
+   * The calls that were started, and of which no result is known: a run died while they were at work, or is at work. What
+   * they did is not known.
    */
   readonly unfinished: () => readonly StartedCall[]
+  /** The steps of runs that are not recorded yet, in order: those at work, those that died, those that wait for an approval. */
+  readonly openSteps: () => readonly OpenStep[]
   /** Read what other writers have appended. */
   readonly refresh: () => SessionTask<Missed>
   /**
@@ -151,6 +159,8 @@ export interface Session extends SessionReader {
    * Cost    one small transaction beside the log, and one for each renewal
    */
   readonly lease: (options: LeaseOptions) => SessionTask<SessionLease>
+  /** The lease that this handle holds, or held and has not released. */
+  readonly held: () => SessionLease | undefined
   /** Who holds the session; undefined: nobody. */
   readonly leaseOf: () => SessionTask<Lease | undefined>
   /** Ask the holder to stop: its lease's `signal` is aborted at its next renewal. Gives the lease; undefined: nobody holds one. */
