@@ -21,7 +21,7 @@ import { isMoment, isSalt, rowLeaf, type Head, type Store } from '../store/index
 import { sessionTask, type SessionFault, type SessionTask } from './fault.ts'
 import { describeSession } from './open.ts'
 import { blocksOf, decodeRows } from './mirror.ts'
-import type { Answered } from './writer.ts'
+import type { Answered } from './step.ts'
 
 /** The proof of one message, as JSON. */
 export interface EntryProof {
