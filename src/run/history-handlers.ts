@@ -99,7 +99,8 @@ interface Place {
 /** Learn from an event where the run began; `len` is that of the target. */
 const look = (place: Place, event: RunEvent, len: number): void => {
   if (event.seq === 0) place.unread = true
-  const length = event.type === 'step_start' ? event.len : event.type === 'history_delta' ? event.expectedLen : undefined
+  const length =
+    event.type === 'step_start' ? event.len : event.type === 'history_delta' ? event.expectedLen : undefined
   if (!place.unread || length === undefined) return
   place.unread = false
   place.missing = Math.max(0, length - len)
