@@ -289,8 +289,7 @@ export class Loop {
   /** The answer as it can be recorded. Throws Failed, if it can't be. */
   #admitted(answer: ModelResponse): ModelResponse {
     const admissible = admitted(answer, this.#callIds)
-    if (isLeft(admissible))
-      throw new Failed({ _tag: 'InvalidAnswer', ...this.#called(), reason: admissible.left })
+    if (isLeft(admissible)) throw new Failed({ _tag: 'InvalidAnswer', ...this.#called(), reason: admissible.left })
     return admissible.right
   }
 

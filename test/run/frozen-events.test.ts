@@ -151,9 +151,22 @@ describe('every event', () => {
       { ...finish, usage: { input: NaN, output: 1 } },
       { ...finish, usage: { input: -1, output: 1 } },
       { ...finish, usage: { input: 1, output: 1, cacheRead: 'all' } },
-      { ...finish, get usage() { throw new Error('a getter') } },
-      new Proxy({}, { get: (_, key) => { if (key !== 'then') throw new Error('a trap') } }),
-    ]) // prettier-ignore
+      {
+        ...finish,
+        get usage() {
+          throw new Error('a getter')
+        },
+      },
+      new Proxy(
+        {},
+        {
+          get: (_, key) => {
+            if (key !== 'then') throw new Error('a trap')
+          },
+        },
+      ),
+    ])
+      // prettier-ignore
       expect(await say(event)).toMatchObject({ _tag: 'InvalidAnswer', model: 'mine', step: 0 })
     expect(await say({ ...finish, usage: { input: 1, output: 1 }, client: new Map() })).toMatchObject({
       stopReason: 'end_turn',
