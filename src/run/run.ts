@@ -138,7 +138,8 @@ const frozen = (parameters: JsonObject): JsonObject => {
     return snapshot(parameters)
   } catch (error) {
     if (!(error instanceof NotJson)) throw error
-    throw new TypeError(`run: ${formatPath(['parameters', ...error.path])} ${error.reason}; expected plain JSON data`)
+    const at = formatPath(['parameters', ...error.path])
+    throw new TypeError(`run: ${at} ${error.reason}; expected plain JSON data`, { cause: error })
   }
 }
 
