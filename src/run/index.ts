@@ -2,7 +2,7 @@ export type { BlockType, Model, ModelEvent, ModelRequest, ToolDefinition } from 
 export type { FinishReason, ModelResponse } from './response.ts'
 export type { InterruptBehavior, RunEvent, Sent } from './event.ts'
 export { sessionHandler } from './handlers.ts'
-export { historyAccumulator, historyHandler, strictHistoryHandler } from './history-handlers.ts'
+export { historyAccumulator, historyHandler, strictHistoryHandler, type Kept } from './history-handlers.ts'
 export { interruptedMark } from './partial.ts'
 export type { Limits } from './limits.ts'
 export type { ContextFor, HandlerAnswer, ModelContext, RunHandler } from './loop.ts'
