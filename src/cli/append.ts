@@ -80,7 +80,8 @@ const openCallLines = (session: Session): readonly string[] => {
   const [first, ...others] = openCalls(conversation)
   if (first === undefined) return []
   const refused = `${counted(1 + others.length, 'call')} without a result, which providers refuse`
-  if (session.interrupted().length > 0) return [`${refused}: --interrupted appends error results for the calls of the last turn`]
+  if (session.interrupted().length > 0)
+    return [`${refused}: --interrupted appends error results for the calls of the last turn`]
   const id = shellWord(session.id)
   return [
     `${refused}; later messages follow, so no append can settle ${others.length === 0 ? 'it' : 'them'}; "indelible context" and "export --to" print error results there;`,

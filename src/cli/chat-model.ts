@@ -26,9 +26,7 @@ const registry = async (baseURL: string | undefined, { env }: Terminal): Promise
   const anthropic = await installed('@anthropic-ai/sdk', () => import('../run/anthropic/index.ts'))
   const openai = await installed('openai', () => import('../run/openai/index.ts'))
   if (anthropic === undefined && openai === undefined)
-    throw new Unreadable(
-      'no provider client is installed; npm install openai or @anthropic-ai/sdk beside indelible',
-    )
+    throw new Unreadable('no provider client is installed; npm install openai or @anthropic-ai/sdk beside indelible')
   return {
     ...(anthropic && {
       anthropic: anthropic.anthropicProvider({

@@ -65,10 +65,7 @@ Example:
         ...problems.slice(0, mostShown).map((problem) => fit(`  ${oneLine(faultMessage(problem))}`, columns)),
         ...(problems.length > mostShown ? [`  … and ${problems.length - mostShown} more`] : []),
       ])
-    if (damage.length > 0)
-      throw new Unreadable(
-        `${pathOf(path)}: ${counted(damage.length, 'damaged line')}`,
-      )
+    if (damage.length > 0) throw new Unreadable(`${pathOf(path)}: ${counted(damage.length, 'damaged line')}`)
   },
 }
 

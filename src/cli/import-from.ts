@@ -146,7 +146,11 @@ const withoutLastAnswer = (transcript: Transcript): Transcript => {
 const tell = async ({ values, terminal }: Call, { path }: Source, done: Continued): Promise<void> => {
   if (done.done === 'unchanged') return
   if (values['json'] === true) return terminal.printJson([JSON.stringify({ ...done, path })])
-  const how = { stored: 'stored', continued: 'appended', branched: 'appended to a fork, because earlier messages changed' }[done.done]
+  const how = {
+    stored: 'stored',
+    continued: 'appended',
+    branched: 'appended to a fork, because earlier messages changed',
+  }[done.done]
   await terminal.print([`${done.id}: ${counted(done.messages, 'message')} ${how}, ${done.len} in all`])
 }
 

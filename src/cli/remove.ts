@@ -36,9 +36,7 @@ Example:
     const { values, terminal } = call
     const named = [...new Set(call.positionals)]
     if (values['unfinished'] === true && named.length > 0)
-      throw new Misuse(
-        'remove --unfinished takes no SESSION: it removes all unfinished imports and copies',
-      )
+      throw new Misuse('remove --unfinished takes no SESSION: it removes all unfinished imports and copies')
     if (values['unfinished'] !== true && named.length === 0)
       throw new Misuse('remove needs a SESSION: its id, as "indelible list" shows it')
     const asks = values['yes'] !== true

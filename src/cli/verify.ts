@@ -61,9 +61,7 @@ ${storeHelp}
           `${counted(findings.length, 'finding')} in the tables of the store: "indelible repair" rebuilds what it can`,
         )
       if (bad > 0)
-        throw new Unreadable(
-          `${counted(bad, 'session')} of ${ids.length} ${bad === 1 ? 'is' : 'are'} damaged`,
-        )
+        throw new Unreadable(`${counted(bad, 'session')} of ${ids.length} ${bad === 1 ? 'is' : 'are'} damaged`)
     })
   },
 }

@@ -126,7 +126,9 @@ const verifyPiece = async (store: Store, walk: Walk, to: number): Promise<StoreF
     const node = walk.range.peaks.at(-1) as Uint8Array
     if (row.position !== position || row.index !== index || !equalBytes(node, nodes[offset] as Uint8Array)) {
       const earlier = await walk.inspect?.(rows.slice(0, offset))
-      return earlier ?? { _tag: 'DamagedLog', id: walk.id, position, reason: 'the row was altered after it was appended' }
+      return (
+        earlier ?? { _tag: 'DamagedLog', id: walk.id, position, reason: 'the row was altered after it was appended' }
+      )
     }
     if (walk.range.size === walk.older?.size) walk.olderFound = headOf(walk.range, store.hash)
   }
