@@ -1,5 +1,6 @@
 /** Every fault of the library, and its sentence for people. */
-import { isLeft, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft } from './json/index.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { activityFaultText, type ActionFault } from './activities/fault.ts'
 import { codecFaultText, type CodecFault } from './codecs/fault.ts'

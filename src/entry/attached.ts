@@ -2,9 +2,9 @@
  * Attachments: blocks that a message names as sources of its images and files. Its text is not stored in them, so they
  * need not be read with it. Whatever stores the message sees that they are there, and speaks of them.
  */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import type { BlockId } from '../proof/index.ts'
-import { arrayOf, emptyList, OwnSet } from '../json/index.ts'
+import { arrayOf, emptyList, isLeft, left, OwnSet, right } from '../json/index.ts'
 import type { Message, Part } from '../message/index.ts'
 import { sameBlocks, type BlockStore, type StoreFault } from '../store/index.ts'
 

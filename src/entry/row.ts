@@ -7,7 +7,7 @@
  *     {"tag":"constraint","message":{…}}         as whoever appended it has tagged it, against the classification
  *     {"page":"evidence","blocks":[{"path":["content",0,"content",0,"text"],"id":"…","as":"utf8"}],"message":{…}}
  */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isBlockId, blockIdOf, type Hash, type BlockId } from '../proof/index.ts'
 import { appendText, type Fill, type History } from '../history/index.ts'
 import { historyFaultText } from '../history/fault.ts'
@@ -21,20 +21,23 @@ import {
   freeze,
   indexIn,
   isArray,
+  isLeft,
   joinPaths,
+  type Json,
   keysOf,
+  left,
   mapEach,
   own,
   OwnMap,
   OwnSet,
   parseText,
+  type Path,
+  right,
   sliceText,
   taken,
   textOfJson,
   textOfUtf8,
   utf8Of,
-  type Json,
-  type Path,
 } from '../json/index.ts'
 import { textOfMessageFault } from '../message/fault.ts'
 import { checkMessage, type Message, type MessageFault } from '../message/index.ts'

@@ -1,15 +1,17 @@
 /** Deltas: the messages one step appends, with the length they expect, so that applying one twice changes nothing. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import {
   emptyList,
   hasOwn,
+  type Immutable,
   isArray,
   isSafeInteger,
-  jsonEqual,
-  NotJson,
-  snapshot,
-  type Immutable,
   type Json,
+  jsonEqual,
+  left,
+  NotJson,
+  right,
+  snapshot,
 } from '../json/index.ts'
 import { createSidecar, type PageKind } from '../pages/index.ts'
 import type { HistoryFault } from './fault.ts'

@@ -1,17 +1,20 @@
 /** Restoring: a history from untrusted saved state, with every explicit page tag it was saved with. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import {
   create,
   emptyList,
   freeze,
   hasOwn,
   isArray,
+  isLeft,
+  left,
   NotJson,
   own,
-  sliceText,
-  stringify,
   type Path,
   type Recordable,
+  right,
+  sliceText,
+  stringify,
 } from '../json/index.ts'
 import { called } from '../task/index.ts'
 import { classify as classifyMessage, isPageKind, type PageKind } from '../pages/index.ts'

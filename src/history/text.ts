@@ -1,16 +1,18 @@
 /** Appending what is stored as JSON text: as safe as an append, without the copy. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import {
   create,
   define,
   freeze,
   freezeParsed,
   hasOwn,
+  type Immutable,
+  left,
   NotJson,
   own,
   parseText,
-  type Immutable,
   type Path,
+  right,
 } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { HistoryFault } from './fault.ts'

@@ -4,18 +4,20 @@
  * The shapes below are checked by hand: with the same guarantees a schema library takes twice as long on real messages
  * and adds more to a bundle (bench: decode).
  */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import {
   hasOwn,
   isArray,
   isObject,
   joinPaths,
   keysOf,
+  left,
   NotJson,
+  type Path,
+  right,
+  sliceText,
   snapshot,
   stringify,
-  sliceText,
-  type Path,
 } from '../json/index.ts'
 import { isBlockId } from '../proof/index.ts'
 import type { MessageFault } from './fault.ts'

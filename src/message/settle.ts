@@ -5,9 +5,9 @@
  * Source  OpenAI Chat Completions ("an assistant message with 'tool_calls' must be followed by tool messages"),
  *         Anthropic Messages ("tool_use ids were found without tool_result blocks immediately after"), 2026-11
  */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { Immer, type Draft } from 'immer'
-import { arrayOf, emptyList, freeze, mapEach, OwnMap, OwnSet, taken } from '../json/index.ts'
+import { arrayOf, emptyList, freeze, left, mapEach, OwnMap, OwnSet, right, taken } from '../json/index.ts'
 import { itemAt, type Sequence } from '../sequence/index.ts'
 import { text, toolResult } from './construct.ts'
 import type { PairingFault, PairingProblem, PartPlace } from './fault.ts'

@@ -1,6 +1,6 @@
 /** From unknown data to a `Note`, or a fault that names the place. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { NotJson, snapshot, type Path } from '../json/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, NotJson, type Path, right, snapshot } from '../json/index.ts'
 import { isPageKind, pageKinds } from '../pages/index.ts'
 import type { NoteFault } from './fault.ts'
 import type { Note } from './note.ts'

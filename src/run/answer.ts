@@ -1,5 +1,6 @@
 /** A model's answer: what of it can be recorded, which of its calls wait, and whether they are run. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import {
   decodeMessage,
@@ -85,9 +86,9 @@ export const openCallsOf = ({ content }: Message): readonly ToolCallPart[] => {
 
 export const resultMessages = (results: readonly ToolResultPart[], model: Model): readonly Message[] => {
   if (results.length === 0) return []
-  return model.results === 'together'
-    ? [{ role: 'tool', content: results }]
-    : results.map((result) => ({ role: 'tool', content: [result] }))
+  const message = (content: readonly ToolResultPart[]): Message =>
+    Object.freeze({ role: 'tool', content: Object.freeze([...content]) })
+  return model.results === 'together' ? [message(results)] : results.map((result) => message([result]))
 }
 
 /** What codecs kept with a call, but for the id of the item that it came in: that is used before, too. */

@@ -1,6 +1,6 @@
 /** Running tools: whatever happens in one becomes its result. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { parseJson } from '../json/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, parseJson, right } from '../json/index.ts'
 import { decodeMessage, text, toolResultPart, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import { reasonOf } from './fault.ts'
 import { ToolOutput, type Tool } from './tool.ts'

@@ -1,5 +1,5 @@
 /** Forking: another session that starts with the first messages of one, and shares them. */
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Store } from '../store/index.ts'
 import { sessionTask, type SessionTask } from './fault.ts'

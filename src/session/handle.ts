@@ -1,8 +1,8 @@
 /** The handles of a session: what each of them can do, over one mirror and one writer. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { produce } from 'immer'
 import type { Immutable, Range, View } from '../history/index.ts'
-import { describe } from '../json/index.ts'
+import { describe, isLeft, left, right } from '../json/index.ts'
 import { called, type CallbackThrew } from '../task/index.ts'
 import { decodeMessage, type Message } from '../message/index.ts'
 import { decodeNote, foldPages, rangeDigest, type Note } from '../notes/index.ts'

@@ -1,5 +1,5 @@
 /** Starting a session, and opening one again. */
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { planned, type LogInfo, type Store } from '../store/index.ts'
 import { sessionTask, type SessionTask } from './fault.ts'

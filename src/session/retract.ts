@@ -1,5 +1,6 @@
 /** Retracting: rows that take messages out of the conversation, and put others in their place. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from '../json/index.ts'
 import type { Range, View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import type { RetractionNote } from '../notes/index.ts'

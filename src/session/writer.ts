@@ -6,7 +6,8 @@
  * When one is refused, those behind it continue a head that never was. Then the mirror is brought up to the store, and
  * each is looked at again: whether it still continues what it was meant for.
  */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import type { CompactRange } from '../proof/index.ts'
 import {
   headOf,

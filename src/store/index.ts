@@ -40,6 +40,7 @@ export {
 } from './key-value.ts'
 export { matches, positionsOf, type Positions } from './lookup.ts'
 export { planned, type Plan } from './plan.ts'
+export { consistencyPath, inclusionPath } from './prove.ts'
 export { maxMissed, type Placed } from './rules.ts'
 export { memoryDriver, memoryStore, type MemoryOptions } from './memory.ts'
 export type {
@@ -53,6 +54,7 @@ export type {
   LogPage,
   MetaUpdate,
   NewLog,
+  OnceStore,
   RowRange,
   Store,
   Where,

@@ -6,19 +6,22 @@
  *
  * Source  openai/openai-agents-js, packages/agents-core/src/types/protocol.ts (2026-06)
  */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import {
   admit,
   anObject,
   arrayAt,
   fieldsBeside,
+  isLeft,
   isObject,
-  readEach,
-  readIn,
-  stringAt,
-  Unexpected,
   type Json,
   type JsonObject,
+  left,
+  readEach,
+  readIn,
+  right,
+  stringAt,
+  Unexpected,
 } from '../json/index.ts'
 import { sourceOf, type CodecFault, type Decoded } from '../codecs/index.ts'
 import type { Message, Meta, Part, ResultPart, Role } from '../message/index.ts'
