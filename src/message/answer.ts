@@ -32,8 +32,10 @@ const withMark = (parts: readonly Part[]): readonly Part[] => {
   return [...parts.slice(0, at), text(spaced ? interruptedMark : ` ${interruptedMark}`), ...parts.slice(at)]
 }
 
-/** The messages of the results of one step: one message of all of them (`together`), or one for each. */
+/** The messages of the results of one step: one message of all of them (`together`), or one for each. Frozen. */
 export const resultMessages = (results: readonly ToolResultPart[], together: boolean): readonly Message[] => {
   if (results.length === 0) return []
-  return together ? [{ role: 'tool', content: results }] : results.map((result) => ({ role: 'tool', content: [result] }))
+  const message = (content: readonly ToolResultPart[]): Message =>
+    Object.freeze({ role: 'tool', content: Object.freeze([...content]) })
+  return together ? [message(results)] : results.map((result) => message([result]))
 }

@@ -17,7 +17,7 @@ export type Kept = 'applied' | 'duplicate' | 'ignored'
  * equal messages at `expectedLen` are the delta; if only its first messages stand there, the rest is appended.
  *
  * A delta beyond the end (`DeltaGap`), or one with a known id and other messages (`DeltaMismatch`), is refused, and as a
- * handler of the run this one then ends the run. An array may begin with fewer messages than the record has, or with
+ * handler of the run this one then ends the run. The target may begin with fewer messages than the record has, or with
  * none: its handler sees the length of the record at the beginning of the run (`seq` 0).
  *
  * Throws  TypeError, on anything but a history of this library or an array
@@ -88,18 +88,39 @@ const before = (
   return same ? right('duplicate') : left({ _tag: 'DeltaMismatch', position: expectedLen, len })
 }
 
+/** Where the messages of a run's record stand in a target, which may begin with fewer of them. */
+interface Place {
+  /** Whether the next length that an event says is that of the record as the run began. */
+  unread: boolean
+  /** How many messages of the record the target lacks. */
+  missing: number
+}
+
+/** Learn from an event where the run began; `len` is that of the target. */
+const look = (place: Place, event: RunEvent, len: number): void => {
+  if (event.seq === 0) place.unread = true
+  const length =
+    event.type === 'step_start' ? event.len : event.type === 'history_delta' ? event.expectedLen : undefined
+  if (!place.unread || length === undefined) return
+  place.unread = false
+  place.missing = Math.max(0, length - len)
+}
+
 const intoHistory = (history: History<Message>): ((event: RunEvent) => Either<HistoryFault, Kept>) => {
   const taken = takenOf(history)
+  const place: Place = { unread: false, missing: 0 }
   return (event) => {
+    look(place, event, history.len)
     if (event.type !== 'history_delta') return right('ignored')
     const { id, expectedLen, append } = event
     const known = before(taken.get(id), event, history.len)
     if (known !== undefined) return known
-    let applied = applyDelta(history, event)
+    const at = Math.max(0, expectedLen - place.missing)
+    let applied = applyDelta(history, { id, expectedLen: at, append })
     if (isLeft(applied) && applied.left._tag === 'DeltaMismatch') {
       // Its owner, or another run, has appended meanwhile; or the history was saved in the middle of this delta.
       const { len } = history
-      const stands = applied.left.appliedBy === undefined ? standing(history.view(), expectedLen, append) : 0
+      const stands = applied.left.appliedBy === undefined ? standing(history.view(), at, append) : 0
       applied = applyDelta(history, { id, expectedLen: len, append: append.slice(stands) })
     }
     if (!isLeft(applied) && applied.right === 'applied') {
@@ -110,26 +131,16 @@ const intoHistory = (history: History<Message>): ((event: RunEvent) => Either<Hi
   }
 }
 
-/** `unread`: the next length that an event says is that of the record; `missing`: so many of its messages the array lacks. */
-const intoArray = (
-  array: Message[],
-  start: { readonly unread: boolean; readonly missing: number },
-): ((event: RunEvent) => Either<HistoryFault, Kept>) => {
+const intoArray = (array: Message[], place: Place): ((event: RunEvent) => Either<HistoryFault, Kept>) => {
   const taken = takenOf(array)
-  let { unread, missing } = start
   return (event) => {
-    if (event.seq === 0) unread = true
-    const len = event.type === 'step_start' ? event.len : event.type === 'history_delta' ? event.expectedLen : undefined
-    if (unread && len !== undefined) {
-      unread = false
-      missing = Math.max(0, len - array.length)
-    }
+    look(place, event, array.length)
     if (event.type !== 'history_delta') return right('ignored')
     const { id, expectedLen, append } = event
-    const known = before(taken.get(id), event, array.length + missing)
+    const known = before(taken.get(id), event, array.length)
     if (known !== undefined) return known
-    const at = expectedLen - missing
-    if (at > array.length) return left({ _tag: 'DeltaGap', position: array.length + missing, expectedLen })
+    const at = Math.max(0, expectedLen - place.missing)
+    if (at > array.length) return left({ _tag: 'DeltaGap', position: array.length, expectedLen: at })
     const stands = standing(array, at, append)
     for (let index = stands; index < append.length; index++) array.push(append[index] as Message)
     taken.set(id, { expectedLen, messages: append as readonly Message[] })
@@ -139,7 +150,6 @@ const intoArray = (
 
 /** How many messages of a delta stand at its place: all of them, or the first ones if nothing comes after them. */
 const standing = (messages: Sequence<Message>, at: number, append: HistoryDelta<Message>['append']): number => {
-  if (at < 0) return 0
   const equal = equalFrom(messages, at, append)
   return equal === append.length || at + equal === messages.length ? equal : 0
 }

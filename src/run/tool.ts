@@ -12,6 +12,10 @@ export interface Tool extends ToolDefinition {
   readonly timeout: number | undefined
   /** Whether it must not run beside others of the same step. */
   readonly alone: boolean
+  /** Whether its calls wait for an approval, all or by their input. Default: none does. */
+  readonly needsApproval?: boolean | ((input: unknown) => boolean | Promise<boolean>)
+  /** Whether a call may be run again, where a run died and left no result of it. Default: false. */
+  readonly idempotent?: boolean
   /** Runs it. The returned value becomes the result; a thrown one becomes an error result. */
   readonly run: (input: never, context: ToolContext) => unknown
 }
@@ -38,6 +42,17 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
   readonly timeout?: number
   /** Whether it must not run beside other tools of the step. Default: `false`. */
   readonly alone?: boolean
+  /**
+   * Whether its calls wait for an approval: all of them, or those that a function of the input says. The run then ends with
+   * `approval`, and `resume` goes on. Where the function throws, the call waits. Default: `false`.
+   */
+  readonly needsApproval?:
+    | boolean
+    | ((
+        input: Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : unknown,
+      ) => boolean | Promise<boolean>)
+  /** Whether calling it twice does what calling it once does. `resume` with `retry` runs such calls again. Default: `false`. */
+  readonly idempotent?: boolean
   /** Runs it. The returned value becomes the result; a thrown one becomes an error result. */
   readonly run: (
     input: Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : unknown,
@@ -61,10 +76,11 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
  * tool({ name: 'read', parameters: { type: 'object', properties: { path: { type: 'string' } } }, run: (input) => … })
  */
 export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(options: ToolOptions<Schema>): Tool => {
-  const { name, description, schema, timeout, alone = false } = options
+  const { name, description, schema, timeout, alone = false, idempotent } = options
   const parameters = options.parameters ?? describe(name, schema)
-  // The cast forgets the input's type; `invoke` gives `run` only what the schema has let through.
+  // The casts forget the input's type; `invoke` gives both only what the schema has let through.
   const run = options.run as Tool['run']
+  const needsApproval = options.needsApproval as Tool['needsApproval']
   return Object.freeze({
     name,
     ...(description !== undefined && { description }),
@@ -72,6 +88,8 @@ export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(op
     schema,
     timeout,
     alone,
+    ...(needsApproval !== undefined && { needsApproval }),
+    ...(idempotent !== undefined && { idempotent }),
     run,
   })
 }

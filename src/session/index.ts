@@ -33,4 +33,4 @@ export {
   type Unfinished,
 } from './transfer.ts'
 export { verifySession, type VerifyOptions } from './verify.ts'
-export type { Recorded } from './writer.ts'
+export type { Recorded } from './step.ts'
