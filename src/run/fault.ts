@@ -86,7 +86,7 @@ export const runFaultText = (fault: RunFault): string => {
     case 'ModelFailed':
       return `step ${fault.step}: ${fault.model} failed${fault.status === undefined ? '' : ` with HTTP ${fault.status}`}: ${fault.reason}`
     case 'StreamEndedEarly':
-      return `step ${fault.step}: the answer of ${fault.model} ended before it was complete${fault.partialText === '' ? '' : ` (after ${fault.partialText.length} characters)`}; none of it was recorded: run again`
+      return `step ${fault.step}: the answer of ${fault.model} ended before it was complete${fault.partialText === '' ? '' : ` (after ${fault.partialText.length} characters, which are recorded as interrupted)`}: run again`
     case 'InvalidAnswer':
       return `step ${fault.step}: the answer of ${fault.model} can't be recorded: ${fault.reason}`
     case 'NoContext':

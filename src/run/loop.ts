@@ -195,11 +195,11 @@ export class Loop {
       const refused = refusal && Object.freeze(calls.map((call) => failed(call, refusal.reason)))
       let announced: Announced | undefined
       const announce = (results: readonly ToolResultPart[]): HistoryDelta<Message> => {
-        const cut = this.#control.cut()
+        const cut = this.#control.pending
         announced = { delta: this.#deltaOf(this.#stepMessages(response, results), cut?.message), cut }
         return announced.delta
       }
-      const whole = refused ?? (calls.length === 0 ? [] : undefined)
+      const whole = refused ?? (calls.length === 0 ? Object.freeze([]) : undefined)
       await this.#tellHeld(held, { response, ...(whole && { delta: announce(whole) }) })
       const results = whole ?? (await this.#runTools(calls, response, announce))
       if (results === 'approval') return 'approval'
@@ -213,10 +213,10 @@ export class Loop {
       })
 
       // What comes in while tools run is no reason to discard: the answer was whole, and its tools may have had effects.
-      const cut = announced?.cut ?? this.#control.cut()
+      const cut = this.#control.cut()
       if (cut !== undefined) await this.#tellCut(cut, '')
       await this.#record(announced?.delta ?? this.#deltaOf(this.#stepMessages(response, results), cut?.message))
-      if (announced !== undefined && announced.cut === undefined) await this.#record(this.#deltaOf([], cut?.message))
+      if (announced !== undefined && announced.cut !== cut) await this.#record(this.#deltaOf([], cut?.message))
       if (cut !== undefined) return cut.stop
       if (refusal !== undefined) return refusal.stop
       if (calls.length === 0 && response.reason !== 'pause')
