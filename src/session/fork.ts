@@ -6,7 +6,7 @@ import { sessionTask, type SessionTask } from './fault.ts'
 import { noteOf } from './mirror.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { describeSession, randomId } from './open.ts'
-import type { Answered } from './writer.ts'
+import type { Answered } from './step.ts'
 
 /** Where a fork begins, and what it is called. */
 export interface ForkOptions {

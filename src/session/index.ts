@@ -32,4 +32,4 @@ export {
   type Unfinished,
 } from './transfer.ts'
 export { verifySession, type VerifyOptions } from './verify.ts'
-export type { Recorded } from './writer.ts'
+export type { Recorded } from './step.ts'

@@ -41,7 +41,7 @@ export {
 export { matches, positionsOf, type Positions } from './lookup.ts'
 export { planned, type Plan } from './plan.ts'
 export { consistencyPath, inclusionPath } from './prove.ts'
-export { maxMissed, type Placed } from './rules.ts'
+export { maxMissed, sameHead, type Placed } from './rules.ts'
 export { memoryDriver, memoryStore, type MemoryOptions } from './memory.ts'
 export type {
   Append,
