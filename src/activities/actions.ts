@@ -5,7 +5,8 @@
  * Each is a log without rows whose metadata says it: whoever creates it is the first. A store that knows blocks alone has
  * no place for that; then this process remembers, for as long as it lives.
  */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import { digestOf } from '../proof/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { LogInfo, Store, StoreFault } from '../store/index.ts'

@@ -4,10 +4,9 @@
  *
  * They throw `ActivityFailure`, and where the engine has cancelled them, what it has cancelled them with.
  */
-import { isLeft } from 'fp-ts/lib/Either.js'
 import { manageHistory } from '../context/index.ts'
 import { digestOf } from '../proof/index.ts'
-import { formatPath } from '../json/index.ts'
+import { formatPath, isLeft } from '../json/index.ts'
 import { decodeMessage, type MessageFault } from '../message/index.ts'
 import { isPageKind } from '../pages/index.ts'
 import { isPlaceholder } from '../entry/index.ts'

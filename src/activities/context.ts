@@ -1,5 +1,6 @@
 /** What the model of a stream is sent. */
-import { isLeft, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from '../json/index.ts'
 import { deriveContext, manageHistory, textTokens, type ContextFault, type DerivedContext } from '../context/index.ts'
 import type { View } from '../history/index.ts'
 import { settle, type Message } from '../message/index.ts'

@@ -3,7 +3,8 @@
  * none. So it is told also where the store does not say whether it was, or does not take the note.
  */
 import { reasonOf as causeText } from '../task/index.ts'
-import { isLeft, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { ended, type Actions, type Known } from './actions.ts'
 import type { StreamEvent } from './event.ts'
 import { Failed, faultOf } from './failed.ts'

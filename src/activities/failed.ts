@@ -1,5 +1,6 @@
 /** How what went wrong goes through the activities, up to where it leaves them. */
-import { isLeft, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import type { ActivityFault } from './fault.ts'
 
 /** A fault on its way out of an activity. Not an Error: it never leaves one. */

@@ -1,5 +1,5 @@
 /** What activities share: the store with its scopes, what is known of actions, and whoever is told of them. */
-import { right } from 'fp-ts/lib/Either.js'
+import { right } from '../json/index.ts'
 import type { DeriveOptions } from '../context/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'

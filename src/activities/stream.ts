@@ -1,5 +1,5 @@
 /** Streaming: a model is called on a history, what it says is told, and the answer is stored. */
-import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from '../json/index.ts'
 import { digestOf } from '../proof/index.ts'
 import { toolCallsOf } from '../message/index.ts'
 import type { RefHistory } from '../refs/index.ts'

@@ -1,6 +1,5 @@
 /** A conversation that goes on elsewhere, and its session here: what is new of it is appended. */
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { jsonEqual, type Json } from '../json/index.ts'
+import { isLeft, type Json, jsonEqual } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import { rangeDigest, type Note } from '../notes/index.ts'
 import { forkSession, importTranscript, openSession, type Session } from '../session/index.ts'
@@ -63,7 +62,7 @@ export const continueSession = async (
 const openedOf = async (store: Store, id: string): Promise<Session> => {
   const opened = await answer(openSession(store, id))
   if (opened.state === 'open') return opened
-  throw new Unreadable(`the session ${JSON.stringify(id)} is sealed: nothing can be appended to it`)
+  throw new Unreadable(`session ${JSON.stringify(id)} is sealed and takes no more appends; fork it to continue`)
 }
 
 /** How many messages a session and a conversation have in common, from the first on. */

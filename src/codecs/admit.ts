@@ -1,6 +1,16 @@
 /** The border of every codec: anything at all comes in, plain frozen JSON or a fault goes on. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { admit, Unexpected, type Json, type JsonObject, type Path, type Replaced } from '../json/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  admit,
+  isLeft,
+  type Json,
+  type JsonObject,
+  left,
+  type Path,
+  type Replaced,
+  right,
+  Unexpected,
+} from '../json/index.ts'
 import type { CodecFault } from './fault.ts'
 import type { Decoded, Loss } from './codec.ts'
 import type { Message } from '../message/index.ts'

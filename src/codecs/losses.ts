@@ -1,5 +1,6 @@
 /** The border of every `encode`: losses are gathered while messages are written, one entry for each thing. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from '../json/index.ts'
 import type { Path } from '../json/index.ts'
 import type { CodecFault } from './fault.ts'
 import type { EncodeOptions, Encoded, Loss } from './codec.ts'

@@ -2,7 +2,7 @@
  * Summaries made in the background: a model sums up what is behind while the agent goes on. No call waits for one; a
  * summary that is ready is a note of the record, and the next compaction takes it.
  */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import type { View } from '../history/index.ts'
 import { textOf, type Message } from '../message/index.ts'
 import type { Note, SummaryNote } from '../notes/index.ts'

@@ -4,7 +4,8 @@
  * `deriveContext` itself never waits. So it is run with what is known, noting what it asked for that is not; that is
  * awaited, and it is run again, until nothing is missing. What was answered is remembered.
  */
-import { left, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left } from '../json/index.ts'
 import type { View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import type { CallbackThrew, Task } from '../task/index.ts'

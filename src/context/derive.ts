@@ -1,7 +1,7 @@
 /** Deriving: from a view and notes to what one model call is sent. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { rangeDigest, type Note } from '../notes/index.ts'
-import { jsonEqual, type Json } from '../json/index.ts'
+import { type Json, jsonEqual, left, right } from '../json/index.ts'
 import type { View } from '../history/index.ts'
 import type { Range } from '../sequence/index.ts'
 import type { Message, Settled } from '../message/index.ts'

@@ -3,9 +3,8 @@
  * shown where a message of it is the recorded one, or a representation of it, and as pointed at where the text of a
  * message names it. What the context claims of itself counts for nothing.
  */
-import { isLeft } from 'fp-ts/lib/Either.js'
 import type { View } from '../history/index.ts'
-import { jsonEqual, type Json } from '../json/index.ts'
+import { isLeft, type Json, jsonEqual } from '../json/index.ts'
 import { isText, settle, type Message, type Part } from '../message/index.ts'
 import { minFidelity, type PageKind, type ResidencyLevel } from '../pages/index.ts'
 import type { DerivedContext } from './derive.ts'

@@ -5,7 +5,8 @@
  * It is a policy of `deriveContext`, so the laws of every context hold: nothing is rewritten, calls and results stay
  * together, and nothing is lost without a word.
  */
-import { isLeft, isRight, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight } from '../json/index.ts'
 import type { View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'

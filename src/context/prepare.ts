@@ -1,7 +1,7 @@
 /**
  * Summaries, ahead of need: notes for the session to append. Deriving uses those it finds and never waits for one.
  */
-import { left, right } from 'fp-ts/lib/Either.js'
+import { left, right } from '../json/index.ts'
 import type { Task } from '../task/index.ts'
 import { summaryTask, type SummaryFault } from './fault.ts'
 import { digestOf } from '../proof/index.ts'

@@ -2,7 +2,8 @@
  * Recall: what a context only points at, fetched back from the record. By the position that a marker names, or by a
  * search; for the application, or as a tool for the model itself.
  */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from '../json/index.ts'
 import type { View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'

@@ -1,5 +1,5 @@
 /** Replay, the judge: a recorded conversation, and what a policy would have sent at each of its answers. */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import type { View } from '../history/index.ts'
 import { toolCallsOf, type Message } from '../message/index.ts'
 import { foldPages, type Note } from '../notes/index.ts'

@@ -5,7 +5,7 @@
  * model call can follow: after a user message, or when every call has its result. So it does not matter how often, or
  * with which earlier context, contexts are derived: the same record, notes and options give the same one.
  */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import type { View } from '../history/index.ts'
 import { settle, type Message } from '../message/index.ts'
 import { foldPages, type Note, type SummaryNote } from '../notes/index.ts'

@@ -1,5 +1,6 @@
 /** Anything at all comes in, plain frozen JSON goes on: what JSON text can spell and a record can't hold is replaced. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from './either.ts'
 import {
   define,
   freeze,

@@ -2,7 +2,8 @@
  * JSON text parsed, with everything in it that a parser reads other than it stands there, and says nothing of: keys that
  * stand twice, numbers that no double holds, halves of surrogate pairs.
  */
-import { isLeft, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from './either.ts'
 import { indexIn, trimmed } from './builtins.ts'
 import type { Json } from './json.ts'
 import type { Path } from './path.ts'

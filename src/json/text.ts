@@ -2,7 +2,8 @@
  * JSON text: parsed by the engine, and where that fails, the place of the first error, which engines mostly keep to
  * themselves.
  */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from './either.ts'
 import { parseText } from './builtins.ts'
 
 /** Where a text stops being JSON. */

@@ -1,13 +1,17 @@
 /** From unknown data to a `Note`, or a fault that names the place. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { NotJson, snapshot, type Path } from '../json/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, NotJson, type Path, right, snapshot } from '../json/index.ts'
 import { isPageKind, pageKinds } from '../pages/index.ts'
 import type { NoteFault } from './fault.ts'
 import type { Note } from './note.ts'
 
 /**
- * Decode one note. The result is a frozen copy. Fields this version does not know are refused rather than dropped; an
- * application's own data belongs in an `application` note. Total: it never throws.
+ * Decode one note. The result is a frozen copy. Unknown fields are refused, not dropped; an application's own data
+ * belongs
+ * in an `application` note. It never throws.
+ *
+ * @param input any value
+ * @returns the note; or `NotANote` with the path and the expected shape
  */
 export const decodeNote = (input: unknown): Either<NoteFault, Note> => {
   let value: unknown

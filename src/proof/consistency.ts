@@ -6,46 +6,66 @@
 import { portableSha256, type Hash } from './sha256.ts'
 import { treeRoot } from './compact-range.ts'
 import { areHashes, equalBytes, nodeHash } from './hashes.ts'
-import { largestPowerBelow } from './inclusion.ts'
+import { largestPowerBelow, type Subtree } from './inclusion.ts'
 
 /**
- * The hashes that show that the tree with these leaves extends the tree of its first `oldSize`.
+ * The hashes that prove that a tree extends the tree of its first `oldSize` leaves.
  *
  * Cost    O(leaves) hashes; the proof has at most log2(leaves) + 1
- * Throws  RangeError, if `oldSize` is not from 1 to the number of leaves: everything extends the empty tree
+ *
+ * @param oldSize the number of leaves of the older tree
+ * @param leaves the hashes of all leaves
+ * @param hash the hash function. Default: `portableSha256`
+ * @returns the proof
+ * @throws RangeError if `oldSize` is not from 1 to the number of leaves: every tree extends the empty one
  */
 export const consistencyProof = (
   oldSize: number,
   leaves: readonly Uint8Array[],
   hash: Hash = portableSha256,
-): readonly Uint8Array[] => {
-  if (!Number.isSafeInteger(oldSize) || oldSize < 1 || oldSize > leaves.length)
-    throw new RangeError(`an older tree has from 1 to ${leaves.length} leaves, not ${oldSize}`)
-  const proof: Uint8Array[] = []
+): readonly Uint8Array[] =>
+  Object.freeze(
+    subtreesBetween(oldSize, leaves.length).map(({ start, end }) => treeRoot(leaves.slice(start, end), hash)),
+  )
+
+/**
+ * The subtrees whose roots prove that a tree of `size` leaves extends the tree of its first `oldSize`. Use it if you
+ * keep
+ * roots, and don't want to read every leaf.
+ *
+ * @param oldSize the number of leaves of the older tree
+ * @param size the number of leaves of the newer tree
+ * @returns the subtrees, in the order of the proof
+ * @throws RangeError if `oldSize` is not from 1 to `size`
+ */
+export const subtreesBetween = (oldSize: number, size: number): readonly Subtree[] => {
+  if (!Number.isSafeInteger(oldSize) || oldSize < 1 || oldSize > size)
+    throw new RangeError(`an older tree has from 1 to ${size} leaves, not ${oldSize}`)
+  const subtrees: Subtree[] = []
   let start = 0
-  let end = leaves.length
+  let end = size
   while (end !== oldSize) {
     const middle = start + largestPowerBelow(end - start)
     if (oldSize <= middle) {
-      proof.push(treeRoot(leaves.slice(middle, end), hash))
+      subtrees.push({ start: middle, end })
       end = middle
     } else {
-      proof.push(treeRoot(leaves.slice(start, middle), hash))
+      subtrees.push({ start, end: middle })
       start = middle
     }
   }
   // The old tree ends with the subtree that is left. Where that is all of the old tree, the verifier has its root.
-  if (start > 0) proof.push(treeRoot(leaves.slice(start, end), hash))
-  return Object.freeze(proof.toReversed())
+  if (start > 0) subtrees.push({ start, end })
+  return Object.freeze(subtrees.toReversed())
 }
 
-/** What `verifyConsistency` checks: that a tree extends an earlier one. */
+/** The input of `verifyConsistency`: two trees and a proof. */
 export interface Consistency {
-  /** How many leaves the earlier tree had. */
+  /** The number of leaves of the older tree. */
   readonly oldSize: number
   /** Its root: 32 bytes. */
   readonly oldRoot: Uint8Array
-  /** How many leaves the tree has now. */
+  /** The number of leaves of the newer tree. */
   readonly size: number
   /** Its root: 32 bytes. */
   readonly root: Uint8Array
@@ -54,8 +74,13 @@ export interface Consistency {
 }
 
 /**
- * Whether the proof shows that the tree with `root` extends the one with `oldRoot`. Never throws. An empty old tree is
- * refused: that something extends it says nothing.
+ * Whether a proof shows that the tree with `root` extends the tree with `oldRoot`. It never throws. An empty older tree
+ * is
+ * refused, because every tree extends it.
+ *
+ * @param consistency the two trees and the proof
+ * @param hash the hash function. Default: `portableSha256`
+ * @returns true if the proof is right
  */
 export const verifyConsistency = (
   { oldSize, oldRoot, size, root, proof }: Consistency,

@@ -2,7 +2,7 @@
  * Recording a call: exactly one record when it has ended, however it ended. The caller gets what it would have got
  * without the record, also where recording fails.
  */
-import { isRight } from 'fp-ts/lib/Either.js'
+import { isRight } from '../json/index.ts'
 import type { History, Position } from '../history/index.ts'
 import type { Json, JsonArray, JsonObject } from '../json/index.ts'
 import { classOf, encodeValue } from './encode.ts'

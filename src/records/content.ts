@@ -2,7 +2,8 @@
  * The content store: whole values of calls, kept outside of their records for a while, within bounds. A record holds
  * the reference; whoever needs the value asks for it here, and may come too late.
  */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from '../json/index.ts'
 import type { Json } from '../json/index.ts'
 import type { ContentFault } from './fault.ts'
 import { encodeValue, type EncodeOptions } from './encode.ts'

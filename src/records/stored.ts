@@ -2,7 +2,8 @@
  * A log of calls on a store: read from there when it is opened, written there as it grows. Each record is a row of one
  * log of the store, so it is a leaf of that log's tree like any other.
  */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import type { Task } from '../task/index.ts'
 import type { History } from '../history/index.ts'
 import {

@@ -6,7 +6,7 @@
  * A `PendingHistory` has content that no store has yet, so nothing gives refs of it. A `PartialHistory` has placeholders
  * for content that was not found, so it can't be continued or persisted at all.
  */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { createHistory, type History, type Position, type View } from '../history/index.ts'
 import type { Immutable } from '../json/index.ts'
 import { decodeMessage, type Message } from '../message/index.ts'

@@ -1,5 +1,5 @@
 /** Hydrating: from refs to a history with content. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { createHistory, type History } from '../history/index.ts'
 import { checkMessage, type Message, type Role } from '../message/index.ts'
 import { type BlockId } from '../proof/index.ts'
@@ -16,7 +16,7 @@ import {
 import { refsTask, type RefsFault, type RefsTask } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
 import type { RefHistory } from './ref-history.ts'
-import { textOfUtf8 } from '../json/index.ts'
+import { isLeft, left, right, textOfUtf8 } from '../json/index.ts'
 
 /**
  * Read the content of refs from the store. All of it, or a fault: `MissingBlock` with every id that is not there,

@@ -2,8 +2,7 @@
  * Histories of refs that another system saved: their content stands in its key-value store, one content block a key, and
  * the keys say nothing of it. `adoptHistory` reads it, so that it can be persisted here.
  */
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
-import { parseJson, Unexpected, textOfUtf8, type Json } from '../json/index.ts'
+import { isLeft, type Json, left, parseJson, right, textOfUtf8, Unexpected } from '../json/index.ts'
 import type { Message, Part, Role } from '../message/index.ts'
 import { valuesOf, type KeyValueStore, type StoreFault } from '../store/index.ts'
 import { markOfParts, partOfContent } from './content-block.ts'

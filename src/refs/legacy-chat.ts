@@ -2,8 +2,8 @@
  * Arrays of chat messages, as histories were saved before they were refs: OpenAI's wire, or the same in camel case with
  * every field written out, as Go programs save it.
  */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { isObject, readEach, Unexpected, type Json, type JsonObject } from '../json/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isObject, type Json, type JsonObject, left, readEach, right, Unexpected } from '../json/index.ts'
 import { codecs, type Decoded } from '../codecs/index.ts'
 import { type Message } from '../message/index.ts'
 import { marks } from './marks.ts'

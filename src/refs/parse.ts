@@ -1,15 +1,18 @@
 /** Saved histories, in whatever form they were saved: found out by what they are, read, or named if they can't be. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import {
   admit,
   describe,
   inspectJson,
+  isLeft,
   isObject,
-  Unexpected,
   type Json,
   type JsonObject,
+  left,
   type Path,
   type Replaced,
+  right,
+  Unexpected,
 } from '../json/index.ts'
 import type { Loss } from '../codecs/index.ts'
 import { defaultScope } from '../store/index.ts'

@@ -1,6 +1,6 @@
 /** Persisting: from a history with content to refs of it. */
 import { utf8ToBytes } from '@noble/hashes/utils.js'
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import { classify, type PageKind } from '../pages/index.ts'
 import { type Message } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'

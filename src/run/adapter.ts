@@ -1,5 +1,5 @@
 /** What the adapters of all providers share: requests from records, answers through a codec. */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { type Codec, type Loss } from '../codecs/index.ts'
 import { codecFaultText } from '../codecs/fault.ts'
 import { type Message, type Part } from '../message/index.ts'

@@ -1,5 +1,6 @@
 /** Choosing a model by what a person or a configuration names. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from '../json/index.ts'
 import type { RunFault } from './fault.ts'
 import type { Model } from './model.ts'
 import { modelTypes, type ModelType } from './model-types.ts'

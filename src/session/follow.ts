@@ -1,6 +1,6 @@
 /** Following a session: its rows as they are committed, until it is sealed. */
 import { followLog, type FollowOptions, type Store, type StoredRow } from '../store/index.ts'
-import { isRight } from 'fp-ts/lib/Either.js'
+import { isRight } from '../json/index.ts'
 import { noteOf } from './mirror.ts'
 import type { SessionReader } from './session.ts'
 import { storeOfSession } from './store-of.ts'

@@ -1,12 +1,12 @@
 /** Forking: another session that starts with the first messages of one, and shares them. */
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Store } from '../store/index.ts'
 import { sessionTask, type SessionTask } from './fault.ts'
 import { noteOf } from './mirror.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { describeSession, randomId } from './open.ts'
-import type { Answered } from './writer.ts'
+import type { Answered } from './step.ts'
 
 /** Where a fork begins, and what it is called. */
 export interface ForkOptions {

@@ -1,5 +1,6 @@
 /** The lease of a session: taking it, renewing it while it is held, carrying its number in every append. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import { FaultError, newAbort, type Signal } from '../task/index.ts'
 import type { Lease, Store, StoreFault } from '../store/index.ts'
 import { sessionFaultText, sessionTask, type SessionFault, type SessionTask } from './fault.ts'

@@ -1,5 +1,5 @@
 /** What sessions a store has. */
-import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from '../json/index.ts'
 import type { DamagedEntry, ListQuery, Store } from '../store/index.ts'
 import { sessionTask, type SessionTask } from './fault.ts'
 import { formatKey, sessionInfo, type SessionInfo } from './metadata.ts'

@@ -1,5 +1,6 @@
 /** A session's metadata: the caller's own, and beside it what makes a log a session. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { checkMeta, type LogInfo, type StoreFault } from '../store/index.ts'
 import type { SessionFault } from './fault.ts'

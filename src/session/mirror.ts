@@ -1,5 +1,6 @@
 /** What a session holds in memory: the record as it is stored, up to a head. Never ahead of the store, never beside it. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import { createHistory, without, type History, type Range, type View } from '../history/index.ts'
 import { emptyRange, type BlockId, type CompactRange } from '../proof/index.ts'
 import type { Message } from '../message/index.ts'
@@ -109,7 +110,7 @@ export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<Stor
   const range = await rangeAt(store, id, head.size)()
   if (isLeft(range)) return range
   if (headOf(range.right, store.hash).root !== head.root)
-    return left({ _tag: 'DamagedLog', id, position: head.size, reason: 'the head is not that of its rows' })
+    return left({ _tag: 'DamagedLog', id, position: head.size, reason: 'the head does not match the rows' })
   mirror.range = range.right
   mirror.head = head
   return found

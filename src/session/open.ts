@@ -1,14 +1,15 @@
 /** Starting a session, and opening one again. */
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { planned, type LogInfo, type Store } from '../store/index.ts'
 import { sessionTask, type SessionTask } from './fault.ts'
-import { sealedOf, sessionOf, stepOf } from './handle.ts'
+import { sealedOf, sessionOf } from './handle.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { addTimes, catchUp, emptyMirror, type Mirror } from './mirror.ts'
+import { messageRows } from './rows.ts'
 import type { Appendable, ReadonlySession, SealedSession, Session } from './session.ts'
 import { stamp } from './stamp.ts'
-import type { Answered } from './writer.ts'
+import type { Answered } from './step.ts'
 
 declare const crypto: { readonly randomUUID: () => string }
 
@@ -40,7 +41,7 @@ export const createSession = (
     const meta = storedMeta(metadata, undefined, erasable)
     if (isLeft(meta)) return meta
     const mirror = emptyMirror(store, id)
-    const step = stepOf(mirror, messages, {}, store)
+    const step = messageRows(mirror, messages, undefined, store)
     if (isLeft(step)) return step
     const stamped = stamp(step.right.rows, store, erasable)
     if (isLeft(stamped)) return stamped

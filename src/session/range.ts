@@ -1,5 +1,5 @@
 /** Reading a part of a long session without the rest. */
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import { createHistory, type View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import { takeMessage } from '../entry/index.ts'

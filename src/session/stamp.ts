@@ -1,5 +1,6 @@
 /** What a session writes on each row that it appends: when, and in an erasable session a salt. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import type { Row, Store, StoreFault } from '../store/index.ts'
 
 declare const crypto: { readonly getRandomValues: (bytes: Uint8Array) => Uint8Array }

@@ -1,5 +1,6 @@
 /** Moving records: a transcript becomes a session, and a session an export. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message, MessageFault } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'

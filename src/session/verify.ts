@@ -1,5 +1,5 @@
 /** Verification: whether a session is what was appended, down to the bytes of its blocks. */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { createHistory } from '../history/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import type { Message } from '../message/index.ts'

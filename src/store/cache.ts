@@ -1,5 +1,5 @@
 /** Blocks that were read or written lately, in memory: those used last stay, as many as fit a number of bytes. */
-import { isLeft, right } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from '../json/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import { standsFor } from './driver.ts'
 import { storeTask } from './fault.ts'
@@ -46,6 +46,7 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
   const cached = Object.freeze<BlockStore>({
     hash: store.hash,
     scope: store.scope,
+    ...(store.once !== undefined && { once: store.once }),
     putBlocks: (given) =>
       storeTask(async () => {
         const own = Array.from(given, (bytes) => new Uint8Array(bytes))

@@ -1,5 +1,6 @@
 /** Rows as a driver gets them: copied, checked and hashed. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from '../json/index.ts'
 import type { BlockId, Hash } from '../proof/index.ts'
 import { latest } from './clock.ts'
 import type { StoreFault } from './fault.ts'

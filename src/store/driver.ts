@@ -2,10 +2,10 @@
  * The adapter's side of the port. A driver keeps rows and blocks for all scopes; it is handed only what was checked,
  * and `storeOf` makes a store of it: ids, rows, metadata and blocks are checked and hashed in one place.
  */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../task/index.ts'
 import { blockIdOf, emptyRange, type Hash, type BlockId } from '../proof/index.ts'
-import { isObject, type JsonObject, type Path } from '../json/index.ts'
+import { isLeft, isObject, type JsonObject, left, type Path, right } from '../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import { storeTask, type StoreFault } from './fault.ts'
 import { checkRows, type CheckedRow } from './checked-row.ts'
@@ -14,7 +14,18 @@ import { checkMeta } from './meta.ts'
 import { invalidLease, invalidTtl, type AppendClaim, type Lease, type LeaseChange } from './lease.ts'
 import { quietly, type OnNotice } from './notice.ts'
 import { signalKey, Signals, type Wake } from './signals.ts'
-import type { Append, Appended, BlockStore, ListQuery, LogInfo, LogPage, RowRange, Store, Where } from './store.ts'
+import type {
+  Append,
+  Appended,
+  BlockStore,
+  ListQuery,
+  LogInfo,
+  LogPage,
+  OnceStore,
+  RowRange,
+  Store,
+  Where,
+} from './store.ts'
 import type { Head, StoredRow } from './row.ts'
 import { planOf, type Plan } from './plan.ts'
 import { headOf } from './tree.ts'
@@ -149,6 +160,13 @@ export const blockStoreOf = (driver: BlockDriver, scope: string = defaultScope):
 
 /** What keeps the blocks of a handle. */
 const behind = new WeakMap<BlockStore, object>()
+
+/** The same blocks, beside values of which the first stays. */
+export const withOnce = (store: BlockStore, once: OnceStore): BlockStore => {
+  const both = Object.freeze({ ...store, once })
+  standsFor(both, store)
+  return both
+}
 
 /** Note that a handle gives the blocks of another one. */
 export const standsFor = (store: BlockStore, other: BlockStore): void =>

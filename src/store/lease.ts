@@ -5,7 +5,8 @@
  * The rules are here, once; a driver reads a lease, asks them, and writes what they say, in one transaction, with the
  * time of the store's own clock: the server's (PostgreSQL), the machine's (SQLite), its own (memory).
  */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from '../json/index.ts'
 import type { StoreFault } from './fault.ts'
 import { againstId } from './id.ts'
 

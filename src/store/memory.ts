@@ -1,5 +1,6 @@
 /** A store in memory: for tests, for browsers, and to see what a store does. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
 import { portableSha256, emptyRange, peakEnds, type Hash, type BlockId, type CompactRange } from '../proof/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { momentOf } from './clock.ts'

@@ -1,6 +1,6 @@
 /** The metadata of a log, as a store gets it. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
-import { NotJson, snapshot, type JsonObject } from '../json/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { type JsonObject, left, NotJson, right, snapshot } from '../json/index.ts'
 import type { StoreFault } from './fault.ts'
 
 /**

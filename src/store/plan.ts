@@ -2,7 +2,8 @@
  * Plans: rows that were checked, hashed and grown onto a head before they are appended. A writer that sends one append
  * behind the other has to know the next head first; with a plan the store does not compute it all again.
  */
-import { isLeft, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from '../json/index.ts'
 import type { CompactRange, Hash } from '../proof/index.ts'
 import { checkRows, type CheckedRow } from './checked-row.ts'
 import type { StoreFault } from './fault.ts'

@@ -3,7 +3,8 @@
  * repeats one that has happened, where a fork begins. They read nothing: a driver says what it found, and is told what it
  * means.
  */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from '../json/index.ts'
 import { equalBytes, type BlockId, type CompactRange, type Hash } from '../proof/index.ts'
 import type { CheckedRow } from './checked-row.ts'
 import type { CheckedAppend } from './driver.ts'
@@ -49,6 +50,7 @@ export const storedRow = (
       : { position, kind, index, body, ...(at !== undefined && { at }), salt },
   )
 
+/** Whether two heads are those of one record. */
 export const sameHead = (one: Head, other: Head): boolean => one.size === other.size && one.root === other.root
 
 /** What a log is continued from. */

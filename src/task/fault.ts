@@ -1,5 +1,6 @@
 /** What an await throws, and the fault of a callback. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from '../json/index.ts'
 
 /** A fault, thrown: by awaiting a task, and by `orThrow`. Its message is the fault's sentence. */
 export class FaultError<F = unknown> extends Error {

@@ -5,7 +5,8 @@
  *     const answer = await createSession(store)()           // Either<Fault, Session>
  *     pipe(createSession(store), TE.chain((session) => session.append(user('hello'))))
  */
-import { isLeft, type Either, type Left, type Right } from 'fp-ts/lib/Either.js'
+import type { Either, Left, Right } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { FaultError } from './fault.ts'
 import { watch } from './watch.ts'

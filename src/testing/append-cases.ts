@@ -1,5 +1,5 @@
 /** Creating and appending: what is stored, what is refused, and what a retry does. */
-import { isRight } from 'fp-ts/lib/Either.js'
+import { isRight } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { grow, headOf, rangeAt, rowLeaf, verifyLog, type Row } from '../store/index.ts'
 import { done, faulty, holds, same } from './check.ts'

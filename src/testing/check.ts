@@ -1,5 +1,5 @@
 /** What the suites of this folder check with. It needs no test runner: what fails throws. */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { storeFaultText } from '../store/fault.ts'
 import type { StoreFault } from '../store/index.ts'

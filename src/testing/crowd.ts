@@ -1,5 +1,5 @@
 /** What a store must stand that one process alone can't do to it: other processes, and what crashes leave. */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { followLog, verifyLog, type StoredRow } from '../store/index.ts'
 import { done, holds, same } from './check.ts'
 import type { Elsewhere, StorePlace } from './place.ts'

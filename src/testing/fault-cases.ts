@@ -2,7 +2,8 @@
  * What a store must stand whose medium fails: a change is there whole or not at all, one that was acknowledged is there,
  * a retry doubles nothing, and what is read afterwards is what is there, in every scope.
  */
-import { isLeft, isRight, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight } from '../json/index.ts'
 import { blockIdOf, type BlockId } from '../proof/index.ts'
 import { storeFaultText } from '../store/fault.ts'
 import { verifyLog, type Row, type Store, type StoreFault } from '../store/index.ts'

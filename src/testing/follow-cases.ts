@@ -1,5 +1,5 @@
 /** Following logs: every row once, in order, whoever appends it. */
-import { isRight } from 'fp-ts/lib/Either.js'
+import { isRight } from '../json/index.ts'
 import { followLog, type Store, type StoredRow } from '../store/index.ts'
 import { done, holds, same } from './check.ts'
 import { add, asStored, entry, logWith, someRows } from './rows.ts'

@@ -1,5 +1,5 @@
 /** Forks, and what is left when logs are removed. */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { verifyLog } from '../store/index.ts'
 import { done, faulty, same } from './check.ts'
 import { add, asStored, entry, headFor, logWith, someRows } from './rows.ts'

@@ -1,5 +1,5 @@
 /** Ids and scopes: what may name something, and that names never reach further than they should. */
-import { isRight } from 'fp-ts/lib/Either.js'
+import { isRight } from '../json/index.ts'
 import { done, faulty, holds, same } from './check.ts'
 import { asStored, entry, headFor, logWith } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'

@@ -1,5 +1,5 @@
 /** Leases: who works on a log, beside it. */
-import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { isLeft, isRight } from '../json/index.ts'
 import type { Store } from '../store/index.ts'
 import { done, faulty, holds, same } from './check.ts'
 import { add, entry, logWith, note, someRows } from './rows.ts'

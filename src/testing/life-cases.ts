@@ -1,5 +1,5 @@
 /** Opening, closing, and what is there afterwards. */
-import { isRight } from 'fp-ts/lib/Either.js'
+import { isRight } from '../json/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import { verifyLog, type Store } from '../store/index.ts'
 import { done, faulty, holds, same } from './check.ts'

@@ -4,7 +4,7 @@
  * @example
  * for (const { name, run } of modelContract('mine', async (scene) => ({ model: myModel(await providerThatPlays(scene)) }))) it(name, run)
  */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import { decodeMessage, mend, textOf, toolCallsOf, toolResult, user, type Message } from '../message/index.ts'
 import type { Model, ModelEvent, ModelRequest } from '../run/index.ts'
 import { holds, same, type ContractCase } from './check.ts'

@@ -6,8 +6,18 @@
  * as it was. What a message says beyond the items (pictures, reasoning, names) is carried by the first of its items, in
  * `rawItem.indelible`, without anything that the items say themselves: who redacts an item redacts the message.
  */
-import { isRight, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { describe, jsonEqual, NotJson, snapshot, type Json, type JsonObject } from '../json/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  describe,
+  isRight,
+  type Json,
+  jsonEqual,
+  type JsonObject,
+  left,
+  NotJson,
+  right,
+  snapshot,
+} from '../json/index.ts'
 import {
   decodeMessage,
   isText,

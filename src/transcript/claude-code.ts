@@ -8,8 +8,17 @@
  *
  * Source  observed files of versions 1.0 to 2.1; the format is undocumented and changes. code.claude.com/docs/en/sessions
  */
-import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import { difference, fieldsBeside, isObject, objectAt, Unexpected, type Json, type JsonObject } from '../json/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  difference,
+  fieldsBeside,
+  isLeft,
+  isObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  Unexpected,
+} from '../json/index.ts'
 import { decodeRecorded, decodeResponse } from '../codecs/anthropic/index.ts'
 import { type CodecFault, type Decoded } from '../codecs/index.ts'
 import { codecFaultText } from '../codecs/fault.ts'

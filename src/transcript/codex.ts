@@ -8,8 +8,17 @@
  * Source  openai/codex, codex-rs: protocol/src/protocol.rs (`RolloutItem`), rollout/src/recorder.rs (2026-08); the first
  *         version (2025-05 to 2025-08) has the items and a header as lines by themselves
  */
-import { getOrElse, isLeft, type Either } from 'fp-ts/lib/Either.js'
-import { fieldsBeside, formatPath, isObject, objectAt, stringAt, type Json, type JsonObject } from '../json/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  fieldsBeside,
+  formatPath,
+  isLeft,
+  isObject,
+  type Json,
+  type JsonObject,
+  objectAt,
+  stringAt,
+} from '../json/index.ts'
 import { codecs, type CodecFault, type Decoded } from '../codecs/index.ts'
 import { codecFaultText } from '../codecs/fault.ts'
 import { type Message } from '../message/index.ts'
@@ -186,7 +195,11 @@ class Turns {
       return !isLeft(alone)
     })
     const rest = decode(readable)
-    return isLeft(rest) ? readable.flatMap((each) => getOrElse(nothing)(decode([each])).messages) : rest.right.messages
+    if (!isLeft(rest)) return rest.right.messages
+    return readable.flatMap((each) => {
+      const alone = decode([each])
+      return isLeft(alone) ? [] : alone.right.messages
+    })
   }
 
   /** Take back the last turns of the user's, with everything after them. */
@@ -219,8 +232,6 @@ const withLines = (messages: readonly Message[], placed: readonly Placed[]): rea
     return Object.keys(beside).length === 0 ? message : withBeside(message, format, beside)
   })
 }
-
-const nothing = (): Decoded => ({ messages: [], losses: [] })
 
 const decode = (placed: readonly Placed[]): Either<CodecFault, Decoded> =>
   codecs['openai-responses'].decode(placed.map(({ item }) => item))

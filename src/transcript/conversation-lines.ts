@@ -2,8 +2,7 @@
  * Conversations as JSON lines, one a line, each in the body of a request or an answer: what fine-tuning takes, and what
  * is in a log of requests. `pick` counts the conversations of the lines that can be read.
  */
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { describe, formatPath, type JsonObject } from '../json/index.ts'
+import { describe, formatPath, isLeft, type JsonObject } from '../json/index.ts'
 import { codecFaultText } from '../codecs/fault.ts'
 import { conversationsIn } from './conversation.ts'
 import type { LineFormat } from './line-format.ts'

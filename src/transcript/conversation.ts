@@ -1,6 +1,17 @@
 /** Conversations that are one JSON value: which format they are in, found by what is in them. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { admit, describe, fieldsBeside, isObject, type Json, type JsonObject, type Path } from '../json/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  admit,
+  describe,
+  fieldsBeside,
+  isLeft,
+  isObject,
+  type Json,
+  type JsonObject,
+  left,
+  type Path,
+  right,
+} from '../json/index.ts'
 import { codecs, isAgentsItem, type CodecFault, type CodecFormat, type Decoded } from '../codecs/index.ts'
 import { isRole } from '../message/index.ts'
 import { OriginDraft, count, objectIn, textIn } from './origin.ts'

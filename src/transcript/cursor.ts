@@ -4,8 +4,7 @@
  *
  * Source  observed files (2026-02); the format is undocumented
  */
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { arrayAt, fieldsBeside, isObject, Unexpected, type Json, type JsonObject } from '../json/index.ts'
+import { arrayAt, fieldsBeside, isLeft, isObject, type Json, type JsonObject, Unexpected } from '../json/index.ts'
 import { decodeRecorded } from '../codecs/anthropic/index.ts'
 import { isRole, type Message } from '../message/index.ts'
 import { withBeside } from './beside.ts'

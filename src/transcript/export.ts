@@ -11,8 +11,7 @@
  * none. `at` is when the row was written, in milliseconds since 1970, and `salt`, in an erasable session, 32 hexadecimal
  * digits; rows that a version before 0.3 wrote have neither. An export that was read gives the same bytes when it is written again.
  */
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { isObject, objectAt, stringAt, Unexpected, type JsonObject, type Path } from '../json/index.ts'
+import { isLeft, isObject, type JsonObject, objectAt, type Path, stringAt, Unexpected } from '../json/index.ts'
 import { decodeMessage, type Message } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { decodeNote, type Note } from '../notes/index.ts'

@@ -1,15 +1,15 @@
 /** Reads lines, one at a time, into events: what every format of JSON lines has in common. */
-import { isLeft } from 'fp-ts/lib/Either.js'
 import {
   admit,
   describe,
   formatPath,
   inspectJson,
+  isLeft,
   isObject,
+  type Json,
   NotJson,
   snapshot,
   Unexpected,
-  type Json,
 } from '../json/index.ts'
 import type { CodecFault } from '../codecs/index.ts'
 import type { TranscriptEvent } from './event.ts'

@@ -2,8 +2,8 @@
  * Messages as JSON lines, one a line, in a format that has a codec. Which one is found out by the signs in the first of
  * them, before this reader is made.
  */
-import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import { formatPath, type JsonObject } from '../json/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { formatPath, isLeft, type JsonObject } from '../json/index.ts'
 import { codecs, type CodecFault, type Decoded } from '../codecs/index.ts'
 import { codecFaultText } from '../codecs/fault.ts'
 import { createChatDecoder } from '../codecs/openai-chat/index.ts'

@@ -1,6 +1,6 @@
 /** Transcripts: a recorded conversation in any known format, found by its content and never by its name. */
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { describe, inspectJson, parseJson, type JsonTextProblem } from '../json/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { describe, inspectJson, isLeft, type JsonTextProblem, left, parseJson, right } from '../json/index.ts'
 import type { CodecFault } from '../codecs/index.ts'
 import { assembleTranscript } from './assemble.ts'
 import { conversationsIn, unknownFormat } from './conversation.ts'

@@ -1,5 +1,6 @@
 /** Transcripts that are too large to be held: read line by line, in one pass. */
-import { isLeft, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../json/index.ts'
 import type { CodecFault } from '../codecs/index.ts'
 import { Beginning } from './detect.ts'
 import type { TranscriptEvent } from './event.ts'

@@ -1,7 +1,6 @@
 /** Texts that hold several JSON values, one after another, over as many lines as they like. */
 
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { parseJson } from '../json/index.ts'
+import { isLeft, parseJson } from '../json/index.ts'
 
 /** One value's text, and the line that it begins in, from 1. */
 export interface ValueText {

@@ -127,7 +127,7 @@ it(
     const bytes = readFileSync(original)
     const content = contentOf(original)
     expect(await outcomeOf(original, content)).toBe('harmless')
-    const next = numbers(Number(process.env['INDELIBLE_SEED'] ?? 13))
+    const next = numbers(Number(process.env['INDELIBLE_SEED']) || 13)
     const outcomes: Record<Outcome, number> = { refused: 0, found: 0, harmless: 0, UNDETECTED: 0 }
     const wrong: string[] = []
     let lostIn = 0

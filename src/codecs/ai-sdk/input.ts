@@ -4,8 +4,7 @@
  * Text that is no JSON stands as a string, as `ai` itself keeps such a call; so a string that is no JSON text is read
  * as the text itself, and a custom tool's free text comes through too.
  */
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { admit, formatPath, inspectJson, type Json } from '../../json/index.ts'
+import { admit, formatPath, inspectJson, isLeft, type Json } from '../../json/index.ts'
 import { thaw } from '../residual.ts'
 
 /** The arguments that an input was parsed from. None is no text. */

@@ -1,6 +1,6 @@
 /** Values as code that calls `ai` holds them: with `URL` objects, bytes, dates, and fields that are undefined. */
-import { isLeft, type Either } from 'fp-ts/lib/Either.js'
-import { maxDepth, base64Of, type Json } from '../../json/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { base64Of, isLeft, type Json, maxDepth } from '../../json/index.ts'
 import { decodeWire } from '../admit.ts'
 import type { CodecFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'

@@ -1,6 +1,5 @@
 /** The arguments of a call: text in a message, an object in the wire. */
-import { isLeft } from 'fp-ts/lib/Either.js'
-import { admit, formatPath, inspectJson, isObject, type Json } from '../../json/index.ts'
+import { admit, formatPath, inspectJson, isLeft, isObject, type Json } from '../../json/index.ts'
 import { thaw } from '../residual.ts'
 
 export interface Input {

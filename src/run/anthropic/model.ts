@@ -5,7 +5,7 @@
  */
 import type { Anthropic } from '@anthropic-ai/sdk'
 import type { MessageCreateParamsStreaming, RawMessageStreamEvent } from '@anthropic-ai/sdk/resources/messages'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../../json/index.ts'
 import { codecFaultText } from '../../codecs/fault.ts'
 import { type Message, type Part } from '../../message/index.ts'
 import { anthropic, decodeResponse, type AnthropicConversation } from '../../codecs/anthropic/index.ts'

@@ -1,5 +1,5 @@
 /** The tables of a schema held against each other: what no foreign key says. Each a statement over all scopes. */
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft } from '../../json/index.ts'
 import type { StoreFinding } from '../check.ts'
 import type { Store } from '../store.ts'
 import { storeFaultText } from '../fault.ts'

@@ -1,5 +1,5 @@
 /** The store driver over PostgreSQL: each method a fixed number of statements, whatever it is given. */
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../../json/index.ts'
 import { blockIdOf, emptyRange, peakEnds, type BlockId, type CompactRange, type Hash } from '../../proof/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import { momentOf } from '../clock.ts'

@@ -1,5 +1,5 @@
 /** Leases in the database. The server's clock decides, so the clocks of the machines need not agree. */
-import { isLeft, left, right } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../../json/index.ts'
 import type { Answer } from '../driver.ts'
 import { changed, type Lease, type LeaseChange, type LeaseRow } from '../lease.ts'
 import type { Database, Query, Rows } from './database.ts'

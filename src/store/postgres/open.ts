@@ -1,5 +1,6 @@
 /** Opening a schema: whose it is, of which version, and bringing it up to date. */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
 import { stateOf, type Database, type Query } from './database.ts'
 import type { Place } from './fault.ts'
@@ -68,7 +69,7 @@ const update = async (query: Query, place: Place, steps: readonly Step[]): Promi
 const notOurs = ({ name }: Place): StoreFault => ({
   _tag: 'NotAStore',
   path: name,
-  found: 'a schema of something else',
+  found: 'a schema of another program',
 })
 
 /** Whether there are tables, and the one of them that says that they are ours. */

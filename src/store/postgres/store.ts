@@ -3,7 +3,8 @@
  * schema share it.
  */
 import { hash as hashOf } from 'node:crypto'
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../../json/index.ts'
 import type { Task } from '../../task/index.ts'
 import { Pool } from 'pg'
 import type { Hash } from '../../proof/index.ts'

@@ -4,7 +4,8 @@
  * What the logs were like after the last append is remembered, so that the next one is one round trip. It need not be
  * true: an append that does not find the log as it is remembered does nothing, and looks again.
  */
-import { left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from '../../json/index.ts'
 import { peakEnds, type BlockId, type Hash } from '../../proof/index.ts'
 import type { CheckedAppend } from '../driver.ts'
 import type { StoreFault } from '../fault.ts'

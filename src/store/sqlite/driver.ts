@@ -1,6 +1,7 @@
 /** The store driver over a SQLite file. Reads are answered on the spot, in pieces; writes go through the one writer. */
 import type { DatabaseSync } from 'node:sqlite'
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../../json/index.ts'
 import { blockIdOf, emptyRange, peakEnds, type BlockId, type CompactRange, type Hash } from '../../proof/index.ts'
 import type { JsonObject } from '../../json/index.ts'
 import { momentOf } from '../clock.ts'

@@ -1,6 +1,7 @@
 /** Leases in the file. The clock is the machine's, whatever time the store was given: its processes must agree on it. */
 import type { DatabaseSync } from 'node:sqlite'
-import { isLeft, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from '../../json/index.ts'
 import { Damaged } from '../damaged.ts'
 import type { Answer, CheckedAppend } from '../driver.ts'
 import type { StoreFault } from '../fault.ts'

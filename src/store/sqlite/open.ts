@@ -3,7 +3,8 @@ import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
 import { applicationId, steps } from './schema.ts'
@@ -175,7 +176,7 @@ const check = (db: DatabaseSync, path: string): StoreFault | undefined => {
     return version > steps.length ? { _tag: 'NewerStore', path, found: version, supported: steps.length } : undefined
   const { tables } = db.prepare('select count(*) as tables from sqlite_schema').get() as { readonly tables: number }
   return tables > 0 || application !== 0 || version !== 0
-    ? { _tag: 'NotAStore', path, found: 'a SQLite database of something else' }
+    ? { _tag: 'NotAStore', path, found: 'a SQLite database of another program' }
     : undefined
 }
 

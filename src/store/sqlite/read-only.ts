@@ -1,5 +1,6 @@
 /** A driver that writes nothing, over a file that can't be written to. */
-import { left, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left } from '../../json/index.ts'
 import type { Answer, StoreDriver } from '../driver.ts'
 import type { StoreFault } from '../fault.ts'
 import type { Reading } from './open.ts'

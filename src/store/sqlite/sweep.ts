@@ -5,7 +5,8 @@
  * by its mentions. `verify --all --deep` names what these checks leave standing.
  */
 import type { DatabaseSync } from 'node:sqlite'
-import { isLeft, right, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
 import { prepared, type Prepared } from './prepared.ts'
 import type { Rows } from './rows.ts'

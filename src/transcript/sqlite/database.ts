@@ -3,8 +3,8 @@
  * opened to be read only, and nothing is written to it.
  */
 import { DatabaseSync } from 'node:sqlite'
-import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
-import { describe, isObject, type Json, type JsonObject } from '../../json/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { describe, isLeft, isObject, type Json, type JsonObject, left, right } from '../../json/index.ts'
 import type { CodecFault } from '../../codecs/index.ts'
 import { assembleTranscript } from '../assemble.ts'
 import { langgraph } from '../langgraph.ts'

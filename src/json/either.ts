@@ -1,0 +1,22 @@
+/**
+ * The four functions of fp-ts's Either that the library calls, in fp-ts's types: their values are fp-ts's, and its
+ * functions take them. `fp-ts/lib/Either.js` is CommonJS, of which a bundler keeps all 27 kB.
+ */
+import type { Either, Left, Right } from 'fp-ts/lib/Either.js'
+
+/** A failure. */
+export const left = <E = never, A = never>(e: E): Either<E, A> => ({ _tag: 'Left', left: e })
+
+/** A value. */
+export const right = <E = never, A = never>(a: A): Either<E, A> => ({ _tag: 'Right', right: a })
+
+/** Whether it is a failure. */
+export const isLeft = <E>(either: Either<E, unknown>): either is Left<E> => either._tag === 'Left'
+
+/** Whether it is a value. */
+export const isRight = <A>(either: Either<unknown, A>): either is Right<A> => either._tag === 'Right'
+
+/** The end of a `switch` over a union: the compiler names the case that was forgotten. */
+export const absurd = (forgotten: never): never => {
+  throw new TypeError(`no case for ${String(forgotten)}`)
+}

@@ -1,0 +1,28 @@
+/** Our constructors and fp-ts's are one: the same objects, and each other's functions take them. */
+import * as E from 'fp-ts/lib/Either.js'
+import { pipe } from 'fp-ts/lib/function.js'
+import { describe, expect, it } from 'vitest'
+import { absurd, isLeft, isRight, left, right } from '../../src/json/index.ts'
+
+describe('Either', () => {
+  it('is the object that fp-ts makes', () => {
+    expect(left('no')).toStrictEqual(E.left('no'))
+    expect(right(1)).toStrictEqual(E.right(1))
+  })
+  it('goes through the functions of fp-ts, and theirs through ours', () => {
+    const half = (n: number): E.Either<string, number> => (n % 2 === 0 ? right(n / 2) : left(`${n} is odd`))
+    expect(pipe(right(8), E.chain(half), E.chain(half))).toEqual(E.right(2))
+    expect(pipe(right(6), E.chain(half), E.chain(half), E.mapLeft(String))).toEqual(E.left('3 is odd'))
+    expect([E.isLeft(left(1)), E.isRight(right(1)), isLeft(E.left(1)), isRight(E.right(1))]).toEqual([
+      true,
+      true,
+      true,
+      true,
+    ])
+    expect([isLeft(E.right(1)), isRight(E.left(1))]).toEqual([false, false])
+  })
+})
+
+it('absurd names what no case was written for', () => {
+  expect(() => absurd('Unknown' as never)).toThrow('no case for Unknown')
+})

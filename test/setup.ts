@@ -1,0 +1,10 @@
+/**
+ * Before every test file: properties draw from one seed.
+ *
+ * A check of a change must not fail by another change's luck. `INDELIBLE_SEED=random` draws a new seed for each property;
+ * a number is that seed. fast-check prints the seed of what failed.
+ */
+import { configureGlobal, readConfigureGlobal } from 'fast-check'
+
+const asked = process.env['INDELIBLE_SEED']
+if (asked !== 'random') configureGlobal({ ...readConfigureGlobal(), seed: Number(asked ?? 20_261_122) })
