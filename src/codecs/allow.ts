@@ -1,5 +1,6 @@
 /** The two ways to write: settled conversations, and those with what `allow` names. */
-import { left, type Either } from 'fp-ts/lib/Either.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left } from '../json/index.ts'
 import type { CodecFault } from './fault.ts'
 import type { Encode, Encoded, EncodeOptions, UnsettledOptions } from './codec.ts'
 import { settle, type Message, type PairingFault, type Settled } from '../message/index.ts'
