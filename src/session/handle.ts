@@ -3,17 +3,17 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { produce } from 'immer'
 import type { Immutable, Range, View } from '../history/index.ts'
 import { describe, isLeft, left, right } from '../json/index.ts'
-import { called, type CallbackThrew } from '../task/index.ts'
+import { called, type Task } from '../task/index.ts'
 import { decodeMessage, type Message } from '../message/index.ts'
 import { decodeNote, foldPages, rangeDigest, type Note } from '../notes/index.ts'
 import { noteFaultText } from '../notes/fault.ts'
 import { classify, isPageKind, type PageKind } from '../pages/index.ts'
 import { encodeRow } from '../entry/index.ts'
-import type { LogInfo, Row, Store, StoreFault } from '../store/index.ts'
-import { sessionTask, type SessionFault, type SessionTask } from './fault.ts'
+import type { LogInfo, Row, Store } from '../store/index.ts'
+import { sessionTask, type SessionFaultOf, type UpdateSessionFault, type WriteFault } from './fault.ts'
 import { interruptedIn, openIn, unfinishedIn } from './cut-off.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
-import { busyOf, createHolding } from './lease.ts'
+import { createHolding } from './lease.ts'
 import { addNote, conversationOf, momentAt, type Mirror } from './mirror.ts'
 import { createPace } from './pace.ts'
 import { allFrom, lastOf, retraction, type Retract } from './retract.ts'
@@ -44,22 +44,21 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     leaseOf: () => store.leaseOf(mirror.id),
     requestStop: () => store.requestStop(mirror.id),
   }
-  const note = (given: Note, change = 'session.note', options: NoteOptions = {}): SessionTask<Recorded> =>
+  const note = (given: Note, change = 'session.note', options: NoteOptions = {}): Task<WriteFault, Recorded> =>
     sessionTask(() => writeNote(writer, mirror, given, options), change)
   const append: Session['append'] = (given, options = {}) =>
     sessionTask(async () => {
       const { messages, notes } = togetherOf(given)
       const step = stepOf(mirror, messages, options, store)
       if (isLeft(step)) return step
-      const whole = (len: number): Either<SessionFault, Step> =>
-        notes.length === 0 ? step : withNotes(mirror, step.right, notes, len)
+      const whole = (len: number): Either<SessionFaultOf<'InvalidNote'>, Step> =>
+        notes.length === 0 ? right(step.right) : withNotes(mirror, step.right, notes, len)
       const { operation, expectedHead, expectedLen } = options
       if (expectedHead !== undefined)
         return writer.exactly(() => whole(mirror.history.len), { messages: messages.length, operation, expectedHead })
       const now = whole(expectedLen ?? writer.len())
       if (isLeft(now)) return now
-      const answer = await writer.append(now.right)
-      return isLeft(answer) ? left(busyOf(answer.left)) : answer
+      return writer.append(now.right)
     }, 'session.append')
   const pace = createPace(() => mirror.foreign)
 
@@ -67,8 +66,8 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     which: Retract,
     { operation, expectedHead }: RetractOptions,
     change: string,
-    instead?: () => Either<SessionFault, Step>,
-  ): SessionTask<Recorded> =>
+    instead?: () => Either<InvalidAppend, Step>,
+  ): Task<WriteFault, Recorded> =>
     sessionTask(async () => {
       const step = instead?.()
       if (step !== undefined && isLeft(step)) return step
@@ -227,13 +226,15 @@ const effective = (view: View<Message>, notes: View<Note>): readonly PageKind[] 
   return Object.freeze(pages)
 }
 
+type InvalidAppend = SessionFaultOf<'InvalidMessage' | 'InvalidPage'>
+
 /** The step that messages make, copied and checked now: what the caller does with his afterwards changes nothing. */
 export const stepOf = (
   mirror: Mirror,
   given: readonly Appendable[],
   { page, operation, expectedLen, respectLease }: AppendOptions,
   { hash }: Store,
-): Either<SessionFault, Step> => {
+): Either<InvalidAppend, Step> => {
   const entries: { readonly message: Message; readonly page: PageKind }[] = []
   const rows: Step['rows'][number][] = []
   const blocks: Uint8Array[] = []
@@ -257,7 +258,12 @@ export const stepOf = (
 }
 
 /** A step with notes behind its messages, which begin at `base`. */
-const withNotes = (mirror: Mirror, step: Step, given: readonly Note[], base: number): Either<SessionFault, Step> => {
+const withNotes = (
+  mirror: Mirror,
+  step: Step,
+  given: readonly Note[],
+  base: number,
+): Either<SessionFaultOf<'InvalidNote'>, Step> => {
   const messages = step.rows.length
   const notes: Note[] = []
   for (const one of given) {
@@ -283,7 +289,7 @@ const withNotes = (mirror: Mirror, step: Step, given: readonly Note[], base: num
 const noteRow = (note: Note): Row => ({ kind: 'note', body: JSON.stringify(note) })
 
 /** A copy of a note that somebody else may write. */
-const noteIn = (given: Note): Either<SessionFault, Note> => {
+const noteIn = (given: Note): Either<SessionFaultOf<'InvalidNote'>, Note> => {
   const decoded = decodeNote(given)
   if (isLeft(decoded)) return left({ _tag: 'InvalidNote', reason: noteFaultText(decoded.left) })
   return decoded.right.type === 'seal'
@@ -352,21 +358,20 @@ const updated = async (
   id: string,
   described: Described,
   recipe: (metadata: MetadataDraft) => void,
-): Promise<Either<SessionFault | StoreFault | CallbackThrew, SessionInfo['metadata']>> => {
+): Promise<Either<UpdateSessionFault, SessionInfo['metadata']>> => {
   const changed = called('update', () => produce(described.info.metadata, recipe as (draft: object) => void)) // JSON, made writable by Immer
   if (isLeft(changed)) return changed
   const meta = storedMeta(changed.right, described.forkedFrom, described.info.erasable)
   if (isLeft(meta)) return meta
   const answer = await store.update(id, { expected: described.version, meta: meta.right })()
-  const conflict = isLeft(answer) && answer.left._tag === 'MetaConflict' ? answer.left : undefined
-  if (isLeft(answer) && conflict === undefined) return answer
-  const log = conflict === undefined ? answer : await store.info(id)()
+  if (isLeft(answer) && answer.left._tag !== 'MetaConflict') return left(answer.left)
+  const log = isLeft(answer) ? await store.info(id)() : answer
   if (isLeft(log)) return log
   const info = sessionInfo(log.right)
   if (isLeft(info)) return info
   described.info = info.right
   described.version = log.right.version
-  return conflict === undefined
-    ? right(info.right.metadata)
-    : left({ _tag: 'MetadataConflict', id, metadata: info.right.metadata })
+  return isLeft(answer)
+    ? left({ _tag: 'MetadataConflict', id, metadata: info.right.metadata })
+    : right(info.right.metadata)
 }

@@ -4,7 +4,7 @@ import { left, right } from '../json/index.ts'
 import type { Range, View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import type { RetractionNote } from '../notes/index.ts'
-import type { SessionFault } from './fault.ts'
+import type { SessionFaultOf } from './fault.ts'
 import { addNote, type Mirror } from './mirror.ts'
 import type { Exact, Step } from './writer.ts'
 
@@ -31,7 +31,7 @@ export const retraction = (
   conversation: View<Message>,
   retract: Retract,
   instead?: Step,
-): Either<SessionFault, Exact> => {
+): Either<SessionFaultOf<'InvalidNote'>, Exact> => {
   const len = conversation.positionAt(conversation.length) as number
   const { from, to } = retract(conversation, len)
   if (!Number.isSafeInteger(from) || from < 0 || from > len)

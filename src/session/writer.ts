@@ -18,9 +18,12 @@ import {
   type Plan,
   type Row,
   type Store,
-  type StoreFault,
+  type AppendFault,
+  type StoreFaultOf,
+  type VerifyFault,
 } from '../store/index.ts'
-import type { SessionFault } from './fault.ts'
+import type { RefreshFault, SessionFaultOf, WriteFault } from './fault.ts'
+import { busyOf } from './lease.ts'
 import { stamp } from './stamp.ts'
 import {
   addTimes,
@@ -57,7 +60,7 @@ export interface Step {
   readonly apply: (position: number) => void
 }
 
-export type Answered<T> = Either<SessionFault | StoreFault, T>
+export type Answered<T> = Either<WriteFault, T>
 
 export interface Writer {
   /** Messages. */
@@ -74,10 +77,13 @@ export interface Writer {
    * What `make` gives for the record as it is, once everything that was called before is done; only there, also where
    * nothing but a note came between. `messages` is how many it appends if it does not fail.
    */
-  readonly exactly: (make: () => Either<SessionFault, Exact>, more: ExactOptions) => Promise<Answered<Recorded>>
-  readonly alone: <F, T>(work: () => Promise<Either<F, T>>) => Promise<Either<F | SessionFault, T>>
+  readonly exactly: (
+    make: () => Either<SessionFaultOf<'InvalidNote'>, Exact>,
+    more: ExactOptions,
+  ) => Promise<Answered<Recorded>>
+  readonly alone: <F, T>(work: () => Promise<Either<F, T>>) => Promise<Either<F | SessionFaultOf<'SessionClosed'>, T>>
   /** Read what others have appended. */
-  readonly refresh: () => Promise<Answered<Missed>>
+  readonly refresh: () => Promise<Either<RefreshFault, Missed>>
   readonly close: () => Promise<void>
 }
 
@@ -97,7 +103,7 @@ interface Waiting extends Omit<Step, 'expectedLen'> {
   /** Undefined: anywhere. */
   expectedLen: number | undefined
   /** Why it can't be appended: one that it was to follow has failed. */
-  doomed: SessionFault | StoreFault | undefined
+  doomed: WriteFault | undefined
   /** How many notes there were when it was called. */
   readonly notes: number
   /** Whether the caller named the length. */
@@ -108,8 +114,11 @@ interface Waiting extends Omit<Step, 'expectedLen'> {
 
 interface Sent extends Waiting {
   readonly plan: Plan
-  readonly answer: Promise<Either<StoreFault, Appended>>
+  readonly answer: Promise<Either<AppendFault, Appended>>
 }
+
+/** Why a step does not continue what it was meant for. */
+type Late = SessionFaultOf<'SessionConflict' | 'SessionGap' | 'SessionSealed'>
 
 /** Something to be done alone. */
 interface Pause {
@@ -131,12 +140,12 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
   let coming = 0 // messages of an exact append that is on its way
   let draining = false
   let stale = false // the last time, the store did not say what it holds
-  let broken: StoreFault | undefined // the mirror can't be brought up to the store
+  let broken: VerifyFault | undefined // the mirror can't be brought up to the store
   let closed: Promise<void> | undefined
 
   const aheadLen = (): number => sent.reduce((sum, { messages }) => sum + messages, mirror.history.len)
 
-  const sync = async (conflict?: Conflict): Promise<Either<StoreFault, Missed>> => {
+  const sync = async (conflict?: Conflict): Promise<Either<VerifyFault, Missed>> => {
     if (broken !== undefined) return left(broken)
     const [len, notes] = [mirror.history.len, mirror.notes.len]
     const carried = conflict === undefined ? right(false) : await catchUpFrom(store, mirror, conflict)
@@ -183,7 +192,8 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
   const followers = (): readonly Waiting[] =>
     waiting.filter((next): next is Waiting => !('pause' in next) && next.expectedLen !== undefined && !next.named)
 
-  const fail = (step: Waiting, fault: SessionFault | StoreFault): void => {
+  const fail = (step: Waiting, given: WriteFault | AppendFault): void => {
+    const fault = busyOf(given)
     step.resolve(left(fault))
     if (step.expectedLen !== undefined) for (const follower of followers()) follower.doomed ??= fault
   }
@@ -196,7 +206,11 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
   }
 
   /** Rows as they are to be stored: with their time, hashed once. */
-  const plan = (before: CompactRange, expected: Head, rows: readonly Row[]): Either<StoreFault, Plan> => {
+  const plan = (
+    before: CompactRange,
+    expected: Head,
+    rows: readonly Row[],
+  ): Either<StoreFaultOf<'InvalidRow' | 'InvalidId' | 'Io'>, Plan> => {
     const stamped = stamp(rows, store, mirror.erasable)
     return isLeft(stamped) ? stamped : planned(before, expected, stamped.right, store.hash)
   }
@@ -245,7 +259,7 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
     head.size !== plan.head.size || (operation !== undefined && head.root !== plan.head.root)
 
   /** One has not been appended where it should have been; neither have those behind it, unless the store says so. */
-  const recover = async (first: Sent, answer: Either<StoreFault, Appended>): Promise<void> => {
+  const recover = async (first: Sent, answer: Either<AppendFault, Appended>): Promise<void> => {
     pausing = true
     const all = [{ step: first, answer }]
     for (const step of sent.splice(0)) all.push({ step, answer: await step.answer })
@@ -286,7 +300,7 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
   }
 
   /** Why a step does not fit. */
-  const against = ({ expectedLen, notes }: Waiting): SessionFault => {
+  const against = ({ expectedLen, notes }: Waiting): Late => {
     const len = mirror.history.len
     if (mirror.sealed) return { _tag: 'SessionSealed', id, len }
     if (expectedLen !== undefined && expectedLen < len) {
@@ -338,7 +352,10 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
       pump()
     })
 
-  const alone = <F, T>(work: () => Promise<Either<F, T>>, messages = 0): Promise<Either<F | SessionFault, T>> =>
+  const alone = <F, T>(
+    work: () => Promise<Either<F, T>>,
+    messages = 0,
+  ): Promise<Either<F | SessionFaultOf<'SessionClosed'>, T>> =>
     new Promise((resolve, reject) => {
       if (closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id }))
       waiting.push({ pause: () => work().then(resolve, reject), messages })
@@ -347,7 +364,7 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
 
   /** Rows at the very head that they were made for. Nothing is on its way, and nothing else begins meanwhile. */
   const appendExactly = async (
-    make: () => Either<SessionFault, Exact>,
+    make: () => Either<SessionFaultOf<'InvalidNote'>, Exact>,
     { messages, operation, expectedHead }: ExactOptions,
   ): Promise<Answered<Recorded>> => {
     const [len, notes] = [mirror.history.len, mirror.notes.len]
@@ -355,7 +372,7 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
       const synced = await sync()
       if (isLeft(synced)) return synced
     }
-    const against = (): SessionFault => {
+    const against = (): Late => {
       const actual = mirror.history.len
       if (mirror.sealed) return { _tag: 'SessionSealed', id, len: actual }
       const seen = expectedHead === undefined ? len : messagesBefore(mirror, expectedHead.size)
@@ -397,7 +414,8 @@ export const createWriter = (store: Store, mirror: Mirror): Writer => {
       return right(recorded(appended.right, messages))
     }
     const synced = await sync()
-    if (isLeft(appended)) return left(appended.left._tag === 'Conflict' && !isLeft(synced) ? against() : appended.left)
+    if (isLeft(appended))
+      return left(appended.left._tag === 'Conflict' && !isLeft(synced) ? against() : busyOf(appended.left))
     return isLeft(synced) ? synced : right(recorded(appended.right, messages))
   }
 

@@ -9,7 +9,7 @@ import { isLeft, left, right } from '../json/index.ts'
 import type { Task } from '../task/index.ts'
 import { blockIdOf, portableSha256, type BlockId, type Hash } from '../proof/index.ts'
 import { blockStoreOf, defaultScope } from './driver.ts'
-import { storeTask, type StoreFault } from './fault.ts'
+import { storeTask, type StoreFaultOf } from './fault.ts'
 import { invalidId } from './id.ts'
 import type { BlockStore } from './store.ts'
 
@@ -107,7 +107,7 @@ export const valuesOf = async (
 export const removeBlocks = (
   keyValue: KeyValueStore & Required<Pick<KeyValueStore, 'deletePrefix'>>,
   { prefix, scope = defaultScope }: Pick<KeyValueOptions, 'prefix' | 'scope'> = {},
-): Task<StoreFault, void> =>
+): Task<StoreFaultOf<'Io'>, void> =>
   storeTask(async () => {
     try {
       return right(await keyValue.deletePrefix(keysOf(prefix, scope)('')))
