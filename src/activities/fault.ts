@@ -11,17 +11,17 @@ export type ActivityFault = RefsFault | StoreFault | RunFault | ContextFault | P
 
 /** What activities alone can give. */
 export type ActionFault =
-  /** What an activity was given is not what it takes. */
+  /** The input of an activity has the wrong shape, or names a model, policy or function that is not registered. */
   | { readonly _tag: 'InvalidInput'; readonly reason: string }
-  /** The action has ended without a result: it failed for good, or was given up. */
+  /** The action has ended without a result: it failed for good, or the workflow gave it up. */
   | { readonly _tag: 'ActionEnded'; readonly action: string }
-  /** A later attempt of the action has begun, or it was given up, while this one went on. */
+  /** A later attempt of the action began, or the workflow gave the action up, while this attempt was running. */
   | { readonly _tag: 'Superseded'; readonly action: string }
-  /** A function that the activities were given has thrown: a registry's, an estimate, `invocation`. */
+  /** A function that you gave to the activities threw: one of a registry, an estimate, or `invocation`. */
   | { readonly _tag: 'Unexpected'; readonly cause: unknown }
-  /** The action has happened before with something else. */
+  /** The action has already happened, with other content. */
   | { readonly _tag: 'OtherAction'; readonly action: string }
-  /** The sink, or the engine, did not take an event. If it is the end, the action is to be tried again; its answer is stored. */
+  /** The sink or the engine refused an event. If it is `stream_end`, retry the action: its answer is stored. */
   | {
       readonly _tag: 'Unpublished'
       readonly action: string
@@ -29,21 +29,26 @@ export type ActionFault =
       readonly cause: unknown
     }
 
-/** A fault of activities alone as a sentence for people. It repeats nothing of a conversation. */
+/**
+ * A fault of activities as a sentence for people. It quotes nothing of a conversation.
+ *
+ * @param fault the fault
+ * @returns what happened, and what to do next
+ */
 export const activityFaultText = (fault: ActionFault): string => {
   switch (fault._tag) {
     case 'InvalidInput':
       return fault.reason
     case 'OtherAction':
-      return `the action ${JSON.stringify(fault.action)} has happened with something else: an action names one content only`
+      return `action ${JSON.stringify(fault.action)} has already happened with other content; an action id stands for one content only, so use a new id`
     case 'ActionEnded':
-      return `the action ${JSON.stringify(fault.action)} has ended without a result: what is tried after that is another action, with an id of its own`
+      return `action ${JSON.stringify(fault.action)} has ended without a result; to try again, start another action with a new id`
     case 'Superseded':
-      return `a later attempt of the action ${JSON.stringify(fault.action)} has begun, or it was given up: this one counts no more`
+      return `a later attempt of action ${JSON.stringify(fault.action)} has begun, or the action was given up; this attempt no longer counts`
     case 'Unexpected':
-      return 'a function that the activities were given has thrown; onFailure was told what'
+      return 'a function given to the activities threw; onFailure received the error'
     case 'Unpublished':
-      return `an event (${fault.event}) of the action ${JSON.stringify(fault.action)} could not be published; if there is an answer, it is stored`
+      return `the event ${fault.event} of action ${JSON.stringify(fault.action)} could not be published; retry the action: an answer that it had is stored`
     default:
       return absurd(fault)
   }

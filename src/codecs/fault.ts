@@ -12,9 +12,9 @@ export type CodecFault =
       readonly expected: string
       readonly found: string
     }
-  /** JSON that is no conversation in a format that is known. */
+  /** JSON that is not a conversation in any known format. */
   | { readonly _tag: 'UnknownFormat'; readonly found: string }
-  /** A conversation with something in it that its format does not allow; `line` in formats of one entry a line. */
+  /** A value that the format does not allow. Formats with one entry a line have a `line`, from 1. */
   | {
       readonly _tag: 'UnexpectedWire'
       readonly format: string
@@ -23,9 +23,9 @@ export type CodecFault =
       readonly expected: string
       readonly found: string
     }
-  /** A value that is no plain JSON data: too deep, with a function in it, an instance of a class. */
+  /** A value that is not plain JSON data: nested too deep, a function, or an instance of a class. */
   | { readonly _tag: 'WireNotJson'; readonly format: string; readonly path: Path; readonly reason: string }
-  /** To be encoded: an image or file whose bytes are in a store, and nobody gave them. */
+  /** `encode` met an image or file whose bytes are in a store, and got no content for it. */
   | {
       readonly _tag: 'UnresolvedBlock'
       readonly format: string
@@ -33,12 +33,17 @@ export type CodecFault =
       readonly path: Path
       readonly id: BlockId
     }
-  /** A line that could not be read, where everything was to be (`strict`). */
+  /** A line that could not be read, with the option `strict`. */
   | { readonly _tag: 'DamagedLine'; readonly format: string; readonly line: number; readonly reason: string }
-  /** A file of several conversations has no such one. */
+  /** `pick` is not the number of a conversation in the file. */
   | { readonly _tag: 'NoSuchConversation'; readonly pick: number; readonly count: number }
 
-/** A codec fault as a sentence for people. */
+/**
+ * A codec fault as a sentence for people.
+ *
+ * @param fault the fault
+ * @returns what is wrong, where, what was expected and what was found
+ */
 export const codecFaultText = (fault: CodecFault): string => {
   switch (fault._tag) {
     case 'InvalidJson':
@@ -54,6 +59,6 @@ export const codecFaultText = (fault: CodecFault): string => {
     case 'DamagedLine':
       return `line ${fault.line} ${fault.reason} (read as ${fault.format})`
     case 'NoSuchConversation':
-      return `there is no conversation ${fault.pick}: the file has ${fault.count}, numbered from 0`
+      return `there is no conversation ${fault.pick}; the file has ${fault.count}, numbered from 0`
   }
 }

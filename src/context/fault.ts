@@ -9,19 +9,19 @@ import { grouped } from './shorten.ts'
 /** What can go wrong while a context is derived. */
 export type ContextFault = {
   readonly _tag: 'MinimumDoesNotFit'
-  /** The tokens of the least context that keeps the laws. */
+  /** The tokens of the smallest context that keeps each page at its minimum fidelity. */
   readonly needed: number
-  /** The tokens there are for messages. */
+  /** The tokens available for messages. */
   readonly budget: number
-  /** Of a budget that is a window: what of it is for other things. */
+  /** If the budget is a window: the tokens of it that are not for messages. */
   readonly window?: WindowParts
-  /** What is for tools and system prompt, if anything is. */
+  /** The tokens reserved for tools and system prompt, if any. */
   readonly reserved?: number
-  /** What takes them: the largest of its parts, at most ten, largest first. */
+  /** The largest parts of that context, at most ten, largest first. */
   readonly pages: readonly MinimumPage[]
 }
 
-/** A part of the least context. Positions up to, not including, `to`. */
+/** A part of the smallest context. Positions up to, not including, `to`. */
 export interface MinimumPage {
   /** Its first position. */
   readonly from: number
@@ -35,7 +35,7 @@ export interface MinimumPage {
   readonly tokens: number
 }
 
-/** A summarizer failed. The summaries that were made before stand in `done`, to be appended all the same. */
+/** A summarizer failed. `done` has the summaries made before it failed; you can still append them. */
 export type SummaryFault = {
   readonly _tag: 'SummarizerFailed'
   /** The first position of the range. */
@@ -44,38 +44,46 @@ export type SummaryFault = {
   readonly to: number
   /** What the summarizer threw. */
   readonly cause: unknown
-  /** The notes that were made before it failed. */
+  /** The notes made before it failed. */
   readonly done: readonly SummaryNote[]
 }
 
-/** A fault of this folder as a sentence for people. */
+/**
+ * A context fault as a sentence for people.
+ *
+ * @param fault the fault
+ * @returns what happened, where, and what to do next
+ */
 export const contextFaultText = (fault: ContextFault | SummaryFault): string => {
   switch (fault._tag) {
     case 'MinimumDoesNotFit':
-      return `the least that must be sent takes ${grouped(fault.needed)} tokens, but the budget is ${grouped(fault.budget)}${madeOf(fault)}${largest(fault.pages[0])}; use a larger budget, or unpin what need not stay`
+      return `the smallest context that may be sent takes ${grouped(fault.needed)} tokens, but the budget is ${grouped(fault.budget)}${madeOf(fault)}${largest(fault.pages[0])}; use a larger budget, or unpin messages that need not stay`
     case 'SummarizerFailed':
-      return `positions ${fault.from}–${fault.to - 1} could not be summed up: ${reasonOf(fault.cause)}; the ${fault.done.length} made before are in \`done\`, and nothing waits for the others`
+      return `the summarizer failed on positions ${fault.from}–${fault.to - 1}: ${reasonOf(fault.cause)}; \`done\` has the ${fault.done.length === 1 ? 'one summary' : `${fault.done.length} summaries`} made before: append them, and call prepareSummaries again for the rest`
     default:
       return absurd(fault)
   }
 }
 
-/** How a budget came to be so small: what a window is for beside messages. */
+/** Why a budget is so small: the parts of the window that are not for messages. */
 const madeOf = ({ window, reserved }: ContextFault): string => {
   const others = [
     ...(window === undefined
       ? []
-      : [`${grouped(Math.ceil(window.answer))} for the answer`, `${grouped(window.providers)} for what providers add`]),
+      : [
+          `${grouped(Math.ceil(window.answer))} for the answer`,
+          `${grouped(window.providers)} for the tokens that providers add`,
+        ]),
     ...(reserved === undefined ? [] : [`${grouped(reserved)} for tools and system prompt`]),
   ]
   if (others.length === 0) return ''
-  return ` (${window === undefined ? 'after' : `a window of ${grouped(window.window)}, less`} ${others.join(', ')}${window === undefined ? '' : ', and a tenth for wrong estimates'})`
+  return ` (${window === undefined ? 'after' : `a window of ${grouped(window.window)}, less`} ${others.join(', ')}${window === undefined ? '' : ', and a tenth for estimation errors'})`
 }
 
 const largest = (page: MinimumPage | undefined): string => {
   if (page === undefined) return ''
   const where = page.to - page.from === 1 ? `position ${page.from}` : `positions ${page.from}–${page.to - 1}`
-  return `; most of it, ${grouped(page.tokens)}, is ${where} (${page.kinds.join(', ')}, ${page.level})`
+  return `; the largest part, ${grouped(page.tokens)}, is ${where} (${page.kinds.join(', ')}, ${page.level})`
 }
 
 /** What to recall: a position, or a query. */
@@ -83,14 +91,19 @@ export type RecallRequest = { readonly position: number } | { readonly query: st
 
 /** Why nothing was recalled. */
 export type RecallFault =
-  /** Nothing stands there, or nothing matches. */
+  /** The record has no such position, or nothing in it matches the query. */
   | { readonly _tag: 'NoMatch'; readonly request: RecallRequest; readonly length: number }
-  /** What was found may not be given out. */
+  /** `allow` refused the entries that were found. */
   | { readonly _tag: 'Denied'; readonly request: RecallRequest; readonly positions: readonly number[] }
   /** The search itself failed. */
   | { readonly _tag: 'SearchFailed'; readonly request: RecallRequest; readonly cause: unknown }
 
-/** A recall fault as a sentence, for people and models. */
+/**
+ * A recall fault as a sentence, for people and models.
+ *
+ * @param fault the fault
+ * @returns what was asked for, why nothing was recalled, and what else to try
+ */
 export const recallFaultText = (fault: RecallFault): string => {
   const asked = 'position' in fault.request ? `position ${fault.request.position}` : `"${fault.request.query}"`
   switch (fault._tag) {
@@ -99,7 +112,7 @@ export const recallFaultText = (fault: RecallFault): string => {
         ? `there is no ${asked}: the record has ${fault.length} ${fault.length === 1 ? 'entry' : 'entries'}, from position 0`
         : `nothing in the record matches ${asked}; try other words, or a position that a marker names`
     case 'Denied':
-      return `what was found for ${asked} may not be given out`
+      return `the entries found for ${asked} are not allowed to be recalled; ask for something else`
     case 'SearchFailed':
       return `the search for ${asked} failed: ${reasonOf(fault.cause)}; a position can still be recalled`
     default:

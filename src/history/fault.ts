@@ -1,35 +1,38 @@
 /** What can be wrong with saved state or a delta, as data. */
 import { callbackFaultText, type CallbackThrew } from '../task/index.ts'
 import { absurd, formatPath, type Path } from '../json/index.ts'
+import { pageKinds } from '../pages/index.ts'
 
-/** Why saved state or a delta was refused. The history is as it was. */
+/** Why saved state or a delta was refused. The history is unchanged. */
 export type HistoryFault =
-  /** A function that was given threw: `decode`, or the history's `classify`. Nothing was appended or restored. */
+  /** A function of yours threw: `decode`, or the history's `classify`. Nothing was appended or restored. */
   | CallbackThrew
-  /** Saved state that is not what `restoreHistory` takes. */
+  /** Saved state with a shape that `restoreHistory` does not take. */
   | { readonly _tag: 'NotSavedHistory'; readonly path: Path; readonly expected: string }
-  /** A saved message that the decoder refused; `cause` is what it said. */
+  /** A saved message that the decoder refused; `cause` is the decoder's fault. */
   | { readonly _tag: 'UndecodableMessage'; readonly position: number; readonly cause: unknown }
   /** A message that is not plain JSON data. */
   | { readonly _tag: 'UnrecordableMessage'; readonly position: number; readonly path: Path; readonly reason: string }
   /** A sidecar with more kinds than there are messages; `position` is that of the first kind too many. */
   | { readonly _tag: 'TooManyPages'; readonly position: number; readonly messages: number; readonly pages: number }
-  /** The position of the message or page kind. */
+  /** An unknown page kind; `position` is that of its message. */
   | { readonly _tag: 'UnknownPage'; readonly position: number; readonly found: string }
-  /** A delta that is not one. */
+  /** A value with another shape than a delta. */
   | { readonly _tag: 'NotADelta'; readonly path: Path; readonly expected: string }
   /** A delta that starts beyond the end: the messages from `position` up to `expectedLen` are missing. */
   | { readonly _tag: 'DeltaGap'; readonly position: number; readonly expectedLen: number }
   /**
-   * A delta for a place that is taken by something else; `position` is the first that differs. Where the messages are
-   * equal, `appliedBy` is the id of the delta that they came with.
+   * A delta for positions that hold other messages; `position` is the first that differs. Where the messages are equal,
+   * `appliedBy` is the id of the delta that appended them.
    */
   | { readonly _tag: 'DeltaMismatch'; readonly position: number; readonly len: number; readonly appliedBy?: string }
 
 /**
  * A history fault as a sentence for people: what happened, where, and what to do next.
  *
- * @param decoderText the sentence for what a decoder said. Default: its message if it is an Error, else its JSON
+ * @param fault the fault
+ * @param decoderText gives the sentence for the fault of a decoder. Default: its message if it is an Error, else its JSON
+ * @returns the sentence
  */
 export const historyFaultText = (
   fault: HistoryFault,
@@ -43,9 +46,9 @@ export const historyFaultText = (
     case 'UnrecordableMessage':
       return `the message at position ${fault.position} can't be recorded: ${formatPath(fault.path) || 'it'} ${fault.reason}; nothing was appended`
     case 'TooManyPages':
-      return `there are ${fault.pages} page kinds for ${fault.messages} messages: those from position ${fault.position} on belong to no message; restore with the messages they were saved with`
+      return `there are ${fault.pages} page kinds for ${fault.messages} messages: from position ${fault.position} on they have no message; restore them with the messages that were saved with them`
     case 'UnknownPage':
-      return `${fault.found} at position ${fault.position} is not a page kind; it may come from a newer version`
+      return `${fault.found} at position ${fault.position} is not a page kind; expected one of ${pageKinds.join(', ')}; a newer version may have written it`
     case 'NotADelta':
       return `${formatPath(fault.path, 'delta')} should be ${fault.expected}; nothing was appended`
     case 'DeltaGap':
@@ -54,8 +57,8 @@ export const historyFaultText = (
       if (fault.appliedBy !== undefined)
         return `position ${fault.position} already holds an equal message of the delta ${JSON.stringify(fault.appliedBy)}, which has another id: apply a delta again under its own id, or append after the current end (${fault.len}); nothing was appended`
       return fault.position < fault.len
-        ? `the history already has another message at position ${fault.position} than the delta; two writers may have continued it: fork it there, or rebase the delta on its current end (${fault.len})`
-        : `the history ends at ${fault.len}, in the middle of the delta: only its first messages were appended before`
+        ? `position ${fault.position} already holds another message than the delta has; two writers may have continued the history: fork it there, or rebase the delta on its current end (${fault.len}); nothing was appended`
+        : `the history ends at ${fault.len}, in the middle of the delta: an earlier writer appended only its first messages; append the rest after the current end; nothing was appended`
     case 'CallbackThrew':
       return callbackFaultText(fault)
     default:

@@ -1,26 +1,36 @@
 /** What can be wrong with a message, and with the pairing of calls and results, as data. */
 import { formatPath, stringify, type Path } from '../json/index.ts'
 
-/** Why a value is no message. */
+/** Why a value is not a message. */
 export type MessageFault =
-  /** Where in the message it is. */
+  /** A part of the message has another shape than expected. `path` leads to it. */
   | { readonly _tag: 'UnexpectedShape'; readonly path: Path; readonly expected: string; readonly found: string }
-  /** Where in the message it is. */
+  /** A part of the message is not plain JSON data. `path` leads to it. */
   | { readonly _tag: 'NotPlainJson'; readonly path: Path; readonly reason: string }
 
-/** A message fault as a sentence for people. */
+/**
+ * A message fault as a sentence for people.
+ *
+ * @param fault the fault
+ * @returns where the message is wrong, what was expected and what was found
+ */
 export const messageFaultText = (fault: MessageFault): string =>
   fault._tag === 'NotPlainJson'
     ? `${formatPath(fault.path) || 'the message'} ${fault.reason}; a message is plain JSON data`
     : `${formatPath(fault.path) || 'the message'} should be ${fault.expected}, found ${fault.found}`
 
-/** The sentence for a value that may be a message fault: what `decodeMessage` gave as the cause of another fault. */
+/**
+ * The sentence for the cause of another fault, if that cause is a message fault.
+ *
+ * @param cause any value
+ * @returns the sentence; undefined if the value is not a message fault
+ */
 export const textOfMessageFault = (cause: unknown): string | undefined => {
   const tag = (cause as { readonly _tag?: unknown } | null | undefined)?._tag
   return tag === 'UnexpectedShape' || tag === 'NotPlainJson' ? messageFaultText(cause as MessageFault) : undefined
 }
 
-/** Where a call or a result is: its message and its part in it. */
+/** The place of a call or a result: its message, and its part in the message. */
 export interface PartPlace {
   /** The id of the call. */
   readonly id: string
@@ -30,19 +40,19 @@ export interface PartPlace {
   readonly part: number
 }
 
-/** One thing that keeps a conversation from being settled. */
+/** One reason why a conversation is not settled. */
 export type PairingProblem =
-  /** A call that no result answers. */
+  /** A call without a result. */
   | (PartPlace & { readonly _tag: 'UnansweredCall' })
-  /** A call with an id that an earlier call (`first`) had. */
+  /** A call with the id of an earlier call (`first`). */
   | (PartPlace & { readonly _tag: 'DuplicateCallId'; readonly first: PartPlace })
-  /** A result for a call that is nowhere. */
+  /** A result for a call that is not in the conversation. */
   | (PartPlace & { readonly _tag: 'OrphanResult' })
   /** A second result for a call that has one (`first`). */
   | (PartPlace & { readonly _tag: 'DuplicateResult'; readonly first: PartPlace })
   /** A result that stands before its call. */
   | (PartPlace & { readonly _tag: 'ResultBeforeCall'; readonly call: PartPlace })
-  /** A result with something else between it and its call. */
+  /** A result with another message between it and its call. */
   | (PartPlace & { readonly _tag: 'ResultNotAdjacent'; readonly call: PartPlace })
 
 /** A conversation is not settled. */
@@ -53,14 +63,24 @@ export interface PairingFault {
   readonly problems: readonly PairingProblem[]
 }
 
-/** A pairing fault as a sentence for people. */
+/**
+ * A pairing fault as a sentence for people.
+ *
+ * @param fault the fault
+ * @returns the first problem, how many more there are, and what to do next
+ */
 export const pairingFaultText = ({ problems }: PairingFault): string => {
   const [first] = problems
   const more = problems.length > 1 ? `, and ${problems.length - 1} more` : ''
-  return `the conversation is not settled: ${first === undefined ? 'nothing is known of why' : problemText(first)}${more}; mend() derives one that is`
+  return `the conversation is not settled: ${first === undefined ? 'no problem is listed' : problemText(first)}${more}; mend() derives one that is`
 }
 
-/** A pairing problem as a clause. */
+/**
+ * A pairing problem as a clause.
+ *
+ * @param problem the problem
+ * @returns the clause, with the id and the position
+ */
 export const problemText = (problem: PairingProblem): string => {
   const id = stringify(problem.id)
   switch (problem._tag) {
@@ -69,9 +89,9 @@ export const problemText = (problem: PairingProblem): string => {
     case 'DuplicateCallId':
       return `the call at position ${problem.position} has the id ${id} of the call at position ${problem.first.position}`
     case 'OrphanResult':
-      return `the result at position ${problem.position} answers the call ${id}, which is nowhere`
+      return `the result at position ${problem.position} answers the call ${id}, which is not in the conversation`
     case 'DuplicateResult':
-      return `the result at position ${problem.position} answers the call ${id}, which position ${problem.first.position} has answered`
+      return `the result at position ${problem.position} answers the call ${id}, which already has a result at position ${problem.first.position}`
     case 'ResultBeforeCall':
       return `the result at position ${problem.position} stands before its call ${id} at position ${problem.call.position}`
     case 'ResultNotAdjacent':

@@ -1,9 +1,14 @@
 /** What can be wrong with a note, as data. */
 import { formatPath, type Path } from '../json/index.ts'
 
-/** Why a value is no note: where, and what is expected there. */
+/** A value is not a note: `path` leads to the part that is wrong, `expected` says what belongs there. */
 export type NoteFault = { readonly _tag: 'NotANote'; readonly path: Path; readonly expected: string }
 
-/** A note fault as a sentence for people. */
+/**
+ * A note fault as a sentence for people.
+ *
+ * @param fault the fault
+ * @returns where the note is wrong, and what was expected
+ */
 export const noteFaultText = (fault: NoteFault): string =>
   `not a note: ${formatPath(fault.path) || 'it'} should be ${fault.expected}`

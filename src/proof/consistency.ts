@@ -6,7 +6,7 @@
 import { portableSha256, type Hash } from './sha256.ts'
 import { treeRoot } from './compact-range.ts'
 import { areHashes, equalBytes, nodeHash } from './hashes.ts'
-import { largestPowerBelow } from './inclusion.ts'
+import { largestPowerBelow, type Subtree } from './inclusion.ts'
 
 /**
  * The hashes that show that the tree with these leaves extends the tree of its first `oldSize`.
@@ -18,25 +18,36 @@ export const consistencyProof = (
   oldSize: number,
   leaves: readonly Uint8Array[],
   hash: Hash = portableSha256,
-): readonly Uint8Array[] => {
-  if (!Number.isSafeInteger(oldSize) || oldSize < 1 || oldSize > leaves.length)
-    throw new RangeError(`an older tree has from 1 to ${leaves.length} leaves, not ${oldSize}`)
-  const proof: Uint8Array[] = []
+): readonly Uint8Array[] =>
+  Object.freeze(
+    subtreesBetween(oldSize, leaves.length).map(({ start, end }) => treeRoot(leaves.slice(start, end), hash)),
+  )
+
+/**
+ * The subtrees whose roots prove that a tree of `size` leaves extends the tree of its first `oldSize`, in the order of the
+ * proof. For a caller that keeps roots and need not look at every leaf.
+ *
+ * Throws  RangeError, if `oldSize` is not from 1 to `size`
+ */
+export const subtreesBetween = (oldSize: number, size: number): readonly Subtree[] => {
+  if (!Number.isSafeInteger(oldSize) || oldSize < 1 || oldSize > size)
+    throw new RangeError(`an older tree has from 1 to ${size} leaves, not ${oldSize}`)
+  const subtrees: Subtree[] = []
   let start = 0
-  let end = leaves.length
+  let end = size
   while (end !== oldSize) {
     const middle = start + largestPowerBelow(end - start)
     if (oldSize <= middle) {
-      proof.push(treeRoot(leaves.slice(middle, end), hash))
+      subtrees.push({ start: middle, end })
       end = middle
     } else {
-      proof.push(treeRoot(leaves.slice(start, middle), hash))
+      subtrees.push({ start, end: middle })
       start = middle
     }
   }
   // The old tree ends with the subtree that is left. Where that is all of the old tree, the verifier has its root.
-  if (start > 0) proof.push(treeRoot(leaves.slice(start, end), hash))
-  return Object.freeze(proof.toReversed())
+  if (start > 0) subtrees.push({ start, end })
+  return Object.freeze(subtrees.toReversed())
 }
 
 /** What `verifyConsistency` checks: that a tree extends an earlier one. */

@@ -1,6 +1,6 @@
 export { blockIdOf, isBlockId, type BlockId } from './block-id.ts'
 export { appendLeaf, emptyRange, peakEnds, rootOf, treeRoot, type CompactRange } from './compact-range.ts'
-export { consistencyProof, verifyConsistency, type Consistency } from './consistency.ts'
+export { consistencyProof, subtreesBetween, verifyConsistency, type Consistency } from './consistency.ts'
 export { emptyRoot, equalBytes, leafHash, leafMark, nodeHash } from './hashes.ts'
 export { inclusionProof, siblingsOf, verifyInclusion, type Inclusion, type Subtree } from './inclusion.ts'
 export { digestOf, portableSha256, type Hash } from './sha256.ts'

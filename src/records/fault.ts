@@ -1,14 +1,19 @@
-/** What can go wrong with kept content, as data. */
+/** What can go wrong with stored content, as data. */
 export type ContentFault =
-  /** `removed`: it had expired, or made room for others. `unknown`: it was never here. */
+  /** `removed`: the content expired, or the store evicted it. `unknown`: it was never in this store. */
   | { readonly _tag: 'ContentMiss'; readonly ref: string; readonly reason: 'removed' | 'unknown' }
-  /** The most bytes that the store takes for one value. */
+  /** The value is larger than the store takes: `limit` bytes. */
   | { readonly _tag: 'ContentTooLarge'; readonly limit: number }
 
-/** A content fault as a sentence for people. */
+/**
+ * A content fault as a sentence for people.
+ *
+ * @param fault the fault
+ * @returns what happened, and what to do next
+ */
 export const contentFaultText = (fault: ContentFault): string =>
   fault._tag === 'ContentTooLarge'
-    ? `the value takes more than the ${fault.limit} bytes that the content store may hold; it was not kept`
+    ? `the value is larger than the content store's limit of ${fault.limit} bytes; it was not stored`
     : fault.reason === 'removed'
-      ? `the content ${fault.ref} is no longer here: it expired, or made room for others; make the call again if you need it`
-      : `the content ${fault.ref} was never in this store; it may be of another process`
+      ? `the content ${fault.ref} is no longer stored: it expired, or the store evicted it to make room; make the call again if you need it`
+      : `the content ${fault.ref} was never in this store; another process may have it`

@@ -7,17 +7,17 @@ import { storeFaultText } from '../store/fault.ts'
 
 /** What can go wrong with refs. */
 export type RefsFault =
-  /** A block is there, and is not what the ref of the message at `position` says. */
+  /** The block exists, but its content does not match the ref of the message at `position`. */
   | { readonly _tag: 'MalformedBlock'; readonly position: number; readonly id: BlockId; readonly reason: string }
-  /** The refs are those of another scope than the store's. */
+  /** The refs belong to another scope than the store is open for. */
   | { readonly _tag: 'OtherScope'; readonly expected: string; readonly found: string }
-  /** This is no saved history that is known. */
+  /** The value is not a saved history in a known format. */
   | { readonly _tag: 'UnreadableHistory'; readonly path: Path; readonly expected: string; readonly found: string }
-  /** The format that was found. */
+  /** A newer version of the library wrote the refs, in the format `found`. */
   | { readonly _tag: 'NewerRefs'; readonly found: number; readonly supported: number }
-  /** Keys of another system's store under which there is nothing. */
+  /** Keys with no value in the other system's store. */
   | { readonly _tag: 'MissingKeys'; readonly keys: readonly string[] }
-  /** What stands under a key of another system's store is no content block. */
+  /** The value under a key of the other system's store is not a content block. */
   | {
       readonly _tag: 'MalformedContent'
       readonly key: string
@@ -26,22 +26,27 @@ export type RefsFault =
       readonly found: string
     }
 
-/** What can be asked of a reference history and its store, and fail. */
+/** A task of a reference history or of its store. */
 export type RefsTask<T> = Task<RefsFault | StoreFault, T>
 
-/** A fault of reference histories as a sentence for people: what happened, where, and what to do next. */
+/**
+ * A fault of reference histories as a sentence for people.
+ *
+ * @param fault the fault
+ * @returns what happened, where, and what to do next
+ */
 export const refsFaultText = (fault: RefsFault | StoreFault | CallbackThrew): string => {
   switch (fault._tag) {
     case 'MalformedBlock':
-      return `block ${fault.id} of the message at position ${fault.position} ${fault.reason}: the ref was not made from it; look where it comes from`
+      return `block ${fault.id} of the message at position ${fault.position} ${fault.reason}; the ref was not made from this block: check where the ref comes from`
     case 'OtherScope':
-      return `these are refs of the scope ${JSON.stringify(fault.found)}, and the store is open for ${JSON.stringify(fault.expected)}: open it with store.scoped`
+      return `the refs belong to the scope ${JSON.stringify(fault.found)}, but the store is open for ${JSON.stringify(fault.expected)}: open that scope with store.scoped`
     case 'UnreadableHistory':
       return `${formatPath(fault.path) || 'the saved history'} should be ${fault.expected}, found ${fault.found}`
     case 'NewerRefs':
       return `the refs were written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}): update the library`
     case 'MissingKeys':
-      return `there is nothing under ${fault.keys.length} of the keys, the first ${JSON.stringify(fault.keys[0])}: look whether the store and keyOf are the right ones`
+      return `the store has no value for ${fault.keys.length} of the keys, the first ${JSON.stringify(fault.keys[0])}: check that the store and keyOf are the right ones`
     case 'MalformedContent':
       return `${[JSON.stringify(fault.key), formatPath(fault.path)].filter(Boolean).join(', ')} should be ${fault.expected}, found ${fault.found}`
     default:
@@ -49,5 +54,5 @@ export const refsFaultText = (fault: RefsFault | StoreFault | CallbackThrew): st
   }
 }
 
-/** Makes a task of what is asked of a reference history. */
+/** Makes a task of an operation of a reference history. */
 export const refsTask: TaskOf<RefsFault | StoreFault | CallbackThrew> = taskOf(refsFaultText)

@@ -4,12 +4,12 @@ import { reasonOf as textOf, taskOf, type TaskOf } from '../task/index.ts'
 import { modelTypes } from './model-types.ts'
 import type { RunResult } from './result.ts'
 
-/** Why a run ended without a result. `partial` has what it came to. */
+/** Why a run ended without a result. `partial` has the messages and the usage up to there. */
 export type RunFault = NoModel | RunFailure
 
-/** What ends a run that has begun. Each carries what the run had come to. */
+/** Why a run failed after it had begun. `partial` has the result up to there. */
 export type RunFailure =
-  /** The model's client threw. `status` is that of HTTP, if it got so far; `partialText` what it had said by then. */
+  /** The model's client threw. `status` is the HTTP status, if there was a response; `partialText` is the text streamed so far. */
   | {
       readonly _tag: 'ModelFailed'
       readonly model: string
@@ -20,7 +20,7 @@ export type RunFailure =
       readonly cause: unknown
       readonly partial: RunResult
     }
-  /** The model's stream ended without saying that the answer is whole. */
+  /** The model's stream ended before the provider said that the answer is complete. */
   | {
       readonly _tag: 'StreamEndedEarly'
       readonly model: string
@@ -28,7 +28,7 @@ export type RunFailure =
       readonly partialText: string
       readonly partial: RunResult
     }
-  /** What the model answered can't be recorded, or is no answer. */
+  /** The model's answer can't be recorded, or is not an answer. */
   | {
       readonly _tag: 'InvalidAnswer'
       readonly model: string
@@ -38,7 +38,7 @@ export type RunFailure =
     }
   /** No context could be derived for the next call. */
   | { readonly _tag: 'NoContext'; readonly step: number; readonly cause: unknown; readonly partial: RunResult }
-  /** A handler refused an event: a delta that was not applied, a note that was not stored. */
+  /** A handler refused an event: it did not apply a delta, or did not store a note. */
   | {
       readonly _tag: 'HandlerFailed'
       readonly step: number
@@ -46,7 +46,7 @@ export type RunFailure =
       readonly cause: unknown
       readonly partial: RunResult
     }
-  /** The run has no `context`, and its view is not settled. The compiler refuses such a view; a cast or plain JavaScript does not. */
+  /** The run has no `context`, and its view is not settled. The types refuse such a view; a cast or plain JavaScript gets past them. */
   | {
       readonly _tag: 'ContextUnsettled'
       readonly step: number
@@ -56,7 +56,7 @@ export type RunFailure =
 
 /** Why `modelFor` found no model. */
 export type NoModel =
-  /** The model has neither a type nor a name that tells its provider. */
+  /** The model has no type, and no name from which the provider follows. */
   | { readonly _tag: 'UnspecifiedModel'; readonly configured: readonly string[] }
   /** No provider is known for this type. */
   | { readonly _tag: 'UnknownModelType'; readonly name: string; readonly type?: string }
@@ -70,13 +70,18 @@ export type NoModel =
   /** The provider has no key. `keyFrom` says where it is read from. */
   | { readonly _tag: 'MissingKey'; readonly name: string; readonly type: string; readonly keyFrom?: string }
 
-/** A run fault as a sentence for people. */
+/**
+ * A run fault as a sentence for people.
+ *
+ * @param fault the fault
+ * @returns the step, what happened, and what to do next
+ */
 export const runFaultText = (fault: RunFault): string => {
   switch (fault._tag) {
     case 'ModelFailed':
       return `step ${fault.step}: ${fault.model} failed${fault.status === undefined ? '' : ` with HTTP ${fault.status}`}: ${fault.reason}`
     case 'StreamEndedEarly':
-      return `step ${fault.step}: the answer of ${fault.model} ended before it was whole${fault.partialText === '' ? '' : ` (after ${fault.partialText.length} characters)`}; nothing of it was recorded`
+      return `step ${fault.step}: the answer of ${fault.model} ended before it was complete${fault.partialText === '' ? '' : ` (after ${fault.partialText.length} characters)`}; none of it was recorded: run again`
     case 'InvalidAnswer':
       return `step ${fault.step}: the answer of ${fault.model} can't be recorded: ${fault.reason}`
     case 'NoContext':
@@ -89,8 +94,8 @@ export const runFaultText = (fault: RunFault): string => {
       return `no model was named; ${fault.configured.length === 0 ? 'configure a provider and name one of its models' : `name one of a configured provider: ${fault.configured.join(', ')}`}`
     case 'UnknownModelType':
       return fault.type === undefined
-        ? `whose model ${JSON.stringify(fault.name)} is can't be told by its name; say its type: ${modelTypes.join(', ')}`
-        : `there is no model type ${JSON.stringify(fault.type)}; expected one of ${modelTypes.join(', ')}`
+        ? `the provider of model ${JSON.stringify(fault.name)} does not follow from its name; give its type: ${modelTypes.join(', ')}`
+        : `model type ${JSON.stringify(fault.type)} is unknown; expected one of ${modelTypes.join(', ')}`
     case 'UnconfiguredModel':
       return `${fault.name} needs the provider ${fault.type}, which is not configured${fault.configured.length === 0 ? '' : ` (configured: ${fault.configured.join(', ')})`}; add it to the registry`
     case 'MissingKey':
@@ -98,7 +103,12 @@ export const runFaultText = (fault: RunFault): string => {
   }
 }
 
-/** What was thrown or returned, as text. */
+/**
+ * A thrown or returned value, as text.
+ *
+ * @param cause any value
+ * @returns the message of an Error, else the plain fields of an object, else the value as a string
+ */
 export const reasonOf = (cause: unknown): string => {
   if (cause instanceof Error || typeof cause !== 'object' || cause === null) return textOf(cause)
   const { _tag, ...fields } = cause as { readonly [field: string]: unknown }
@@ -113,5 +123,5 @@ export const reasonOf = (cause: unknown): string => {
   return said === '' ? textOf(cause) : said
 }
 
-/** Makes a task of what a run comes to. */
+/** Makes a task of a run. */
 export const runTask: TaskOf<RunFailure> = taskOf(runFaultText)

@@ -1,4 +1,4 @@
-/** What can go wrong with a session, as data. What can go wrong with its store is a `StoreFault`. */
+/** What can go wrong with a session, as data. Its store has faults of its own: `StoreFault`. */
 import { taskOf, type CallbackThrew, type TaskOf } from '../task/index.ts'
 import type { View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
@@ -18,9 +18,12 @@ import type {
 } from '../store/index.ts'
 import { storeFaultText } from '../store/fault.ts'
 
-/** What can go wrong with a session. What can go wrong with its store is a {@link StoreFault}. */
+/** What can go wrong with a session. Its store has faults of its own: {@link StoreFault}. */
 export type SessionFault =
-  /** Somebody else was quicker: `missed` is what they appended. Nothing of yours was. The session's own view has it too. */
+  /**
+   * Another writer appended first. `missed` and `notes` are what it appended; the session's own view has them too.
+   * Nothing of yours was appended.
+   */
   | {
       readonly _tag: 'SessionConflict'
       readonly id: string
@@ -29,13 +32,13 @@ export type SessionFault =
       readonly missed: View<Message>
       readonly notes: View<Note>
     }
-  /** The append continues a length that the record has not reached. */
+  /** `expectedLen` is beyond the end of the record. */
   | { readonly _tag: 'SessionGap'; readonly id: string; readonly expectedLen: number; readonly len: number }
-  /** The session has ended at `len` messages. Nothing can be appended; it can be forked. */
+  /** The session is sealed at `len` messages: it takes no more appends. You can fork it. */
   | { readonly _tag: 'SessionSealed'; readonly id: string; readonly len: number }
   /** This handle was closed. */
   | { readonly _tag: 'SessionClosed'; readonly id: string }
-  /** Somebody holds the session: nothing was done. */
+  /** Another holder has the lease of the session. Nothing was done. */
   | {
       readonly _tag: 'SessionBusy'
       readonly id: string
@@ -45,25 +48,25 @@ export type SessionFault =
       /** Milliseconds until then. */
       readonly remaining: number
     }
-  /** The reason of a lease's `signal`: somebody has called `requestStop`. */
+  /** The reason of a lease's `signal`: another process called `requestStop`. */
   | { readonly _tag: 'StopRequested'; readonly id: string }
-  /** The message at `index` of those given is none. */
+  /** The value at `index` of the append is not a message. */
   | { readonly _tag: 'InvalidMessage'; readonly index: number; readonly cause: MessageFault }
-  /** The page kind given for the message at `index` is none. */
+  /** The page kind for the message at `index` is unknown. */
   | { readonly _tag: 'InvalidPage'; readonly index: number; readonly found: string }
-  /** The note is none, or it speaks of what is not there. */
+  /** The value is not a note, or it names a position that the record does not have. */
   | { readonly _tag: 'InvalidNote'; readonly reason: string }
   /** Another writer changed the metadata first: `metadata` is theirs. Nothing was changed. */
   | { readonly _tag: 'MetadataConflict'; readonly id: string; readonly metadata: JsonObject }
-  /** The log is there, and was not made by this library's sessions. */
+  /** The log exists, but a session did not write it. */
   | { readonly _tag: 'NotASession'; readonly id: string }
-  /** A copy that was broken off or still runs: it is no session before it is whole. */
+  /** A copy that is still running or was interrupted. It is a session once it is complete. */
   | { readonly _tag: 'UnfinishedSession'; readonly id: string; readonly rows: number }
   /** A newer version of the library wrote the session, in the format `found`. */
   | { readonly _tag: 'NewerSession'; readonly id: string; readonly found: number; readonly supported: number }
-  /** The proof does not prove what it says. */
+  /** The proof is wrong. */
   | { readonly _tag: 'BadProof'; readonly reason: string }
-  /** An import that does not have the head it was exported with. */
+  /** The imported record has another head than the export states. */
   | { readonly _tag: 'OtherHead'; readonly id: string; readonly expected: string; readonly found: string }
 
 /** The session faults with these tags. */
@@ -116,19 +119,24 @@ export type ImportFault =
   | SessionFaultOf<'InvalidMessage' | 'OtherHead'>
   | CallbackThrew
 
-/** A session fault as a sentence for people: what happened, where, and what to do next. */
+/**
+ * A session fault as a sentence for people.
+ *
+ * @param fault the fault
+ * @returns what happened, where, and what to do next
+ */
 export const sessionFaultText = (fault: SessionFault | StoreFault | CallbackThrew): string => {
   switch (fault._tag) {
     case 'SessionConflict':
       return fault.len > fault.expectedLen
-        ? `session ${name(fault.id)} has grown from ${fault.expectedLen} to ${fault.len} messages; nothing was appended: read what was missed and append again, or fork it at ${fault.expectedLen}`
-        : `session ${name(fault.id)} has ${fault.notes.length} more ${fault.notes.length === 1 ? 'note' : 'notes'} at ${fault.len} messages than were read; nothing was appended: look at the conversation and try again`
+        ? `session ${name(fault.id)} has grown from ${fault.expectedLen} to ${fault.len} messages; nothing was appended: read the messages you missed and append again, or fork it at ${fault.expectedLen}`
+        : `session ${name(fault.id)} has ${fault.notes.length} new ${fault.notes.length === 1 ? 'note' : 'notes'} since you read its ${fault.len} messages; nothing was appended: read the conversation again, and retry`
     case 'SessionGap':
-      return `session ${name(fault.id)} has ${fault.len} ${fault.len === 1 ? 'message' : 'messages'}, so nothing can be appended at ${fault.expectedLen}: append what is between them first`
+      return `session ${name(fault.id)} has ${fault.len} ${fault.len === 1 ? 'message' : 'messages'}, so nothing can be appended at ${fault.expectedLen}: append the messages between them first`
     case 'SessionSealed':
-      return `session ${name(fault.id)} is sealed at ${fault.len} ${fault.len === 1 ? 'message' : 'messages'}; nothing can be appended to it: fork it to go on`
+      return `session ${name(fault.id)} is sealed at ${fault.len} ${fault.len === 1 ? 'message' : 'messages'}and takes no more appends: fork it to continue`
     case 'SessionClosed':
-      return `session ${name(fault.id)} was closed here: open it again`
+      return `this handle of session ${name(fault.id)} is closed: open the session again`
     case 'SessionBusy':
       return `session ${name(fault.id)} is held by ${name(fault.holder)}, whose lease expires in ${fault.remaining} ms if it is not renewed; nothing was done: wait, or ask the holder to stop with requestStop()`
     case 'StopRequested':
@@ -136,21 +144,21 @@ export const sessionFaultText = (fault: SessionFault | StoreFault | CallbackThre
     case 'InvalidMessage':
       return `message ${fault.index} of the append: ${messageFaultText(fault.cause)}; nothing was appended`
     case 'InvalidPage':
-      return `the page kind of message ${fault.index} of the append is ${fault.found}; expected one of ${pageKinds.join(', ')}; nothing was appended`
+      return `the page kind of message ${fault.index} of the append is ${fault.found}, which is unknown; expected one of ${pageKinds.join(', ')}; nothing was appended`
     case 'InvalidNote':
       return `nothing was written: ${fault.reason}`
     case 'MetadataConflict':
-      return `the metadata of session ${name(fault.id)} was changed meanwhile; nothing was changed: look at the new metadata and update again`
+      return `the metadata of session ${name(fault.id)} was changed by another writer first; your change was not made: read the new metadata, and update again`
     case 'NotASession':
-      return `${name(fault.id)} is no session: something else keeps its log in this store`
+      return `${name(fault.id)} is not a session: another program wrote this log`
     case 'UnfinishedSession':
-      return `${name(fault.id)} is not whole: ${fault.rows} ${fault.rows === 1 ? 'row' : 'rows'} of it were stored so far. Its copy still runs or was broken off: run that copy again, or remove the session`
+      return `${name(fault.id)} is an unfinished copy with ${fault.rows} ${fault.rows === 1 ? 'row' : 'rows'} so far; the copy is still running or was interrupted: run it again, or remove the session`
     case 'NewerSession':
       return `session ${name(fault.id)} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}): update the library`
     case 'BadProof':
       return `the proof does not hold: ${fault.reason}`
     case 'OtherHead':
-      return `the record that was read has the head ${fault.found}, not ${fault.expected} as the export says: the file was changed; nothing was imported`
+      return `the imported record has the head ${fault.found}, but the export states ${fault.expected}: the file was changed; nothing was imported`
     default:
       return storeFaultText(fault)
   }
@@ -158,5 +166,5 @@ export const sessionFaultText = (fault: SessionFault | StoreFault | CallbackThre
 
 const name = (id: string): string => JSON.stringify(id)
 
-/** Makes a task of what a session does. */
+/** Makes a task of an operation of a session. */
 export const sessionTask: TaskOf<SessionFault | StoreFault | CallbackThrew> = taskOf(sessionFaultText)

@@ -20,7 +20,7 @@ export { listSessions, type SessionPage } from './list.ts'
 export type { ForkPoint, SessionInfo } from './metadata.ts'
 export type { Missed, Moment } from './mirror.ts'
 export { createSession, describeSession, openSession, readSession, type SessionOptions } from './open.ts'
-export { checkProof, proveEntry, type EntryProof, type Proven } from './prove.ts'
+export { checkProof, proveEntry, type EntryProof, type ProveOptions, type Proven } from './prove.ts'
 export { readRange, type MessageRange } from './range.ts'
 export type {
   AppendOptions,
@@ -46,4 +46,4 @@ export {
   type Unfinished,
 } from './transfer.ts'
 export { verifySession, type VerifyOptions } from './verify.ts'
-export type { Recorded } from './writer.ts'
+export type { Recorded } from './step.ts'

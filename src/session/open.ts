@@ -5,9 +5,10 @@ import { planned, type LogInfo, type Store } from '../store/index.ts'
 import { sessionTask, type CreateSessionFault, type OpenSessionFault, type ReadSessionFault } from './fault.ts'
 import type { Task } from '../task/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { sealedOf, sessionOf, stepOf } from './handle.ts'
+import { sealedOf, sessionOf } from './handle.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { addTimes, emptyMirror, readUpTo, type Mirror } from './mirror.ts'
+import { messageRows } from './rows.ts'
 import type { Appendable, ReadonlySession, SealedSession, Session } from './session.ts'
 import { stamp } from './stamp.ts'
 
@@ -41,7 +42,7 @@ export const createSession = (
     const meta = storedMeta(metadata, undefined, erasable)
     if (isLeft(meta)) return meta
     const mirror = emptyMirror(store, id)
-    const step = stepOf(mirror, messages, {}, store)
+    const step = messageRows(mirror, messages, undefined, store)
     if (isLeft(step)) return step
     const stamped = stamp(step.right.rows, store, erasable)
     if (isLeft(stamped)) return stamped

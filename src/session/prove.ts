@@ -1,23 +1,23 @@
 /** Proofs: that one message is in a record with a known head, for somebody who has neither the store nor the rest. */
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
-import {
-  portableSha256,
-  nodeHash,
-  peakEnds,
-  rootOf,
-  siblingsOf,
-  verifyInclusion,
-  blockIdOf,
-  type BlockId,
-  type Subtree,
-} from '../proof/index.ts'
+import { blockIdOf, portableSha256, verifyInclusion, type BlockId } from '../proof/index.ts'
 import { createHistory } from '../history/index.ts'
 import { base64Of, bytesOfBase64, type Immutable, isLeft, left, right } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { decodeRow, takeMessage } from '../entry/index.ts'
-import { isMoment, isSalt, rowLeaf, type Head, type LogFault, type Store, type StoreFaultOf } from '../store/index.ts'
+import {
+  inclusionPath,
+  isMoment,
+  isSalt,
+  rangeAt,
+  headOf,
+  rowLeaf,
+  type Head,
+  type Store,
+  type StoreFaultOf,
+} from '../store/index.ts'
 import { sessionTask, type ReadSessionFault, type SessionFaultOf } from './fault.ts'
 import type { Task } from '../task/index.ts'
 import { describeSession } from './open.ts'
@@ -62,31 +62,44 @@ export interface Proven {
   readonly at?: number
 }
 
+/** What a message is proven to be in. */
+export interface ProveOptions {
+  /** The size of the head to lead to, in rows: an earlier one than the session has. Default: its head now. */
+  readonly size?: number
+}
+
 /**
- * Prove that a message is in a session as it is now. `position` counts messages, a negative one from the end.
+ * Prove that a message is in a session.
  *
  * Cost    O(log length) rows and nodes, and the blocks of the message
+ * @param position counts messages, a negative one from the end of the session as it is now
  */
 export const proveEntry = (
   store: Store,
   id: string,
   position: number,
+  { size }: ProveOptions = {},
 ): Task<ReadSessionFault | StoreFaultOf<'BeyondEnd'>, EntryProof> =>
   sessionTask(async () => {
     const info = await describeSession(store, id)()
     if (isLeft(info)) return info
-    const { len, head } = info.right
+    const { len, head: now } = info.right
     const index = position < 0 ? len + position : position
     const found = await store.read(id, { only: 'entry', from: index, to: index + 1 })()
     if (isLeft(found)) return found
     const [row] = found.right
     if (!Number.isInteger(index) || index < 0 || row === undefined || row.index !== index)
       return left({ _tag: 'BeyondEnd', id, at: position, size: len })
+    if (size !== undefined && (!Number.isSafeInteger(size) || size <= row.position || size > now.size))
+      return left({ _tag: 'BeyondEnd', id, at: size, size: now.size })
+    const range = size === undefined ? undefined : await rangeAt(store, id, size)()
+    if (range !== undefined && isLeft(range)) return range
+    const head = range === undefined ? now : headOf(range.right, store.hash)
     const decoded = decodeRows(id, [row])
     if (isLeft(decoded)) return decoded
     const blocks = await blocksOf(store, id, decoded.right)
     if (isLeft(blocks)) return blocks
-    const path = await pathOf(store, id, row.position, head.size)
+    const path = await inclusionPath(store, id, row.position, head.size)()
     if (isLeft(path)) return path
     const proof: EntryProof = {
       indelible: 'proof',
@@ -177,66 +190,3 @@ const isProof = (value: unknown): value is EntryProof => {
 
 const isRecord = (value: unknown): value is { readonly [key: string]: unknown } =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
-
-/** The hashes that prove a row, from the nodes that the store keeps beside its rows. */
-const pathOf = async (
-  store: Store,
-  id: string,
-  row: number,
-  size: number,
-): Promise<Either<LogFault, readonly Uint8Array[]>> => {
-  const siblings = siblingsOf(row, size)
-  const pieces = siblings.map(perfectPieces)
-  const needed = pieces.flat().flatMap(partsOf)
-  const leaves = needed.filter(({ leaf }) => leaf).map(({ position }) => position)
-  const ends = needed.filter(({ leaf }) => !leaf).map(({ position }) => position)
-  const nodes = await store.nodes(id, ends)()
-  if (isLeft(nodes)) return nodes
-  const known = new Map(ends.map((end, index) => [`node ${end}`, nodes.right[index] as Uint8Array]))
-  for (const position of leaves) {
-    const read = await store.read(id, { from: position, to: position + 1 })()
-    if (isLeft(read)) return read
-    const [found] = read.right
-    if (found === undefined) return left({ _tag: 'DamagedLog', id, position, reason: 'the row is missing' })
-    known.set(`leaf ${position}`, rowLeaf(found, store.hash))
-  }
-  const rootOfPiece = (piece: Subtree): Uint8Array => {
-    const hashes = partsOf(piece).map(
-      ({ position, leaf }) => known.get(`${leaf ? 'leaf' : 'node'} ${position}`) as Uint8Array,
-    )
-    return hashes.reduceRight((root, left) => nodeHash(left, root, store.hash))
-  }
-  return right(
-    siblings.map(({ start, end }, index) =>
-      rootOf({ size: end - start, peaks: (pieces[index] as readonly Subtree[]).map(rootOfPiece) }, store.hash),
-    ),
-  )
-}
-
-/** The perfect subtrees that a subtree falls into, from left to right. */
-const perfectPieces = ({ start, end }: Subtree): readonly Subtree[] => {
-  let from = start
-  return peakEnds(end - start).map((width) => {
-    const piece = { start: from, end: start + width }
-    from = piece.end
-    return piece
-  })
-}
-
-interface KnownHash {
-  /** A leaf is hashed from its row; a node is kept beside the row at this position. */
-  readonly leaf: boolean
-  readonly position: number
-}
-
-/**
- * What a perfect subtree's root is made of: beside the row that ends a left child, the store keeps that child's root. A
- * right child falls into a left child and a right one of half its size, down to a leaf.
- */
-const partsOf = ({ start, end }: Subtree): readonly KnownHash[] => {
-  const width = end - start
-  if ((start / width) % 2 === 0) return [{ leaf: false, position: end - 1 }]
-  if (width === 1) return [{ leaf: true, position: start }]
-  const middle = start + width / 2
-  return [{ leaf: false, position: middle - 1 }, ...partsOf({ start: middle, end })]
-}

@@ -14,7 +14,7 @@ import type { LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } 
 import type { LeaseOptions, SessionLease } from './lease.ts'
 import type { SessionInfo } from './metadata.ts'
 import type { Missed, Moment } from './mirror.ts'
-import type { Recorded } from './writer.ts'
+import type { Recorded } from './step.ts'
 
 declare class SessionBrand {
   readonly #session: never
@@ -179,8 +179,6 @@ export interface Together {
 export interface AppendOptions extends NoteOptions {
   /** What the entries are for memory management: one kind for all, or one for each (`undefined`: as classified). */
   readonly page?: PageKind | readonly (PageKind | undefined)[]
-  /** `SessionBusy` where somebody else holds the session, instead of an append beside its holder. Default: false. */
-  readonly respectLease?: boolean
 }
 
 /** What an append continues, and how it is named. */
@@ -200,10 +198,12 @@ export interface NoteOptions {
    * everything that was called before. `expectedLen` is not looked at then.
    */
   readonly expectedHead?: Head
+  /** `SessionBusy` where somebody else holds the session, instead of an append beside its holder. Default: false. */
+  readonly respectLease?: boolean
 }
 
 /** How messages are retracted. */
-export interface RetractOptions {
+export interface RetractOptions extends Pick<NoteOptions, 'respectLease'> {
   /** Names it, so that it can be tried again after any failure: name `expectedHead` too, for what it is done to. */
   readonly operation?: string
   /** The head of the record that it is done to. Default: the one that it has here by then. */

@@ -46,6 +46,7 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
   const cached = Object.freeze<BlockStore>({
     hash: store.hash,
     scope: store.scope,
+    ...(store.once !== undefined && { once: store.once }),
     putBlocks: (given) =>
       storeTask(async () => {
         const own = Array.from(given, (bytes) => new Uint8Array(bytes))

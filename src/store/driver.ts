@@ -14,7 +14,18 @@ import { checkMeta } from './meta.ts'
 import { invalidLease, invalidTtl, type AppendClaim, type Lease, type LeaseChange } from './lease.ts'
 import { quietly, type OnNotice } from './notice.ts'
 import { signalKey, Signals, type Wake } from './signals.ts'
-import type { Append, Appended, BlockStore, ListQuery, LogInfo, LogPage, RowRange, Store, Where } from './store.ts'
+import type {
+  Append,
+  Appended,
+  BlockStore,
+  ListQuery,
+  LogInfo,
+  LogPage,
+  OnceStore,
+  RowRange,
+  Store,
+  Where,
+} from './store.ts'
 import type { Head, StoredRow } from './row.ts'
 import { planOf, type Plan } from './plan.ts'
 import { headOf } from './tree.ts'
@@ -152,6 +163,13 @@ export const blockStoreOf = (
 
 /** What keeps the blocks of a handle. */
 const behind = new WeakMap<BlockStore, object>()
+
+/** The same blocks, beside values of which the first stays. */
+export const withOnce = (store: BlockStore, once: OnceStore): BlockStore => {
+  const both = Object.freeze({ ...store, once })
+  standsFor(both, store)
+  return both
+}
 
 /** Note that a handle gives the blocks of another one. */
 export const standsFor = (store: BlockStore, other: BlockStore): void =>

@@ -7,7 +7,7 @@ import type { Head, StoredRow } from './row.ts'
 
 /** What can go wrong with a store. Released tags stay. */
 export type StoreFault =
-  /** The log has grown: `missed` is what came after the expected head (the first 1,000 rows of it). Nothing was appended. */
+  /** The log has grown. `missed` has the rows after the expected head, at most 1,000. Nothing was appended. */
   | {
       readonly _tag: 'Conflict'
       readonly id: string
@@ -15,9 +15,9 @@ export type StoreFault =
       readonly actual: Head
       readonly missed: readonly StoredRow[]
     }
-  /** The log does not continue the expected head at all: it is another record. Nothing was appended. */
+  /** The log does not continue the expected head: it is another record. Nothing was appended. */
   | { readonly _tag: 'Diverged'; readonly id: string; readonly expected: Head; readonly actual: Head }
-  /** The operation has happened with other rows, from position `from` on. */
+  /** The operation has already appended other rows, from position `from` on. */
   | { readonly _tag: 'OperationMismatch'; readonly id: string; readonly operation: string; readonly from: number }
   /** Another writer changed the metadata first: `meta` is at version `actual`. Nothing was changed. */
   | {
@@ -39,7 +39,7 @@ export type StoreFault =
       readonly what: 'log' | 'scope' | 'operation' | 'block' | 'cursor'
       readonly reason: string
     }
-  /** Somebody works on the log: nothing was done. The lease expires in `remaining` milliseconds unless it is renewed. */
+  /** Another holder has the lease of the log. It expires in `remaining` milliseconds unless renewed. Nothing was done. */
   | {
       readonly _tag: 'LeaseHeld'
       readonly id: string
@@ -50,41 +50,43 @@ export type StoreFault =
     }
   /** The lease with this fencing number has expired, or was released or taken over. Nothing was appended. */
   | { readonly _tag: 'LeaseLost'; readonly id: string; readonly number: number }
+  /** A lease can't be given with this holder or time to live. */
   | {
       readonly _tag: 'InvalidLease'
       /** What is wrong with the holder or the ttl. */
       readonly reason: string
     }
-  /** What was to be stored can't be: the row at `index` of those given, or the metadata. */
+  /** The row at `index` of the append can't be stored. */
   | { readonly _tag: 'InvalidRow'; readonly index: number; readonly reason: string }
-  /** The metadata is no JSON data, at `path`. */
+  /** The metadata is not JSON data, at `path`. */
   | { readonly _tag: 'InvalidMeta'; readonly path: Path; readonly reason: string }
-  /** Blocks that the rows to append speak of and that are not there. */
+  /** Rows of the append reference blocks that are not in this scope of the store. */
   | { readonly _tag: 'MissingBlock'; readonly ids: readonly BlockId[] }
-  /** Blocks that were given with rows and that none of the rows speaks of: nothing would keep them. */
+  /** The append has blocks that none of its rows references, so nothing would keep them. */
   | { readonly _tag: 'UnusedBlock'; readonly ids: readonly BlockId[] }
-  /** Stored blocks whose bytes are not those of their ids. */
+  /** Stored blocks with other bytes than their ids say. */
   | { readonly _tag: 'DamagedBlock'; readonly ids: readonly BlockId[] }
-  /** What is stored is not what was: `position` is the first row that is not as it should be. */
+  /** The stored log was altered. `position` is the first wrong row. */
   | { readonly _tag: 'DamagedLog'; readonly id: string; readonly position: number; readonly reason: string }
+  /** The store is closed. */
   | { readonly _tag: 'Closed' }
-  /** Somebody else has held the database for longer than `waited` milliseconds. */
+  /** Another writer held the database for longer than `waited` milliseconds. */
   | { readonly _tag: 'Busy'; readonly waited: number }
   /** The store is opened for reading only. */
   | { readonly _tag: 'ReadOnly'; readonly path: string }
-  /** There is no space left. What was stored before stays. */
+  /** The disk is full. Earlier appends stay. */
   | { readonly _tag: 'Full'; readonly path: string }
-  /** The file that was opened was unlinked, or another stands in its place: what was committed is not in it. */
+  /** The file that was opened was deleted, or replaced by another file, which does not have the earlier commits. */
   | { readonly _tag: 'FileReplaced'; readonly path: string }
-  /** There is none, and it was not to be made. */
+  /** There is no store at `path`, and the options say not to create one. */
   | { readonly _tag: 'NoStore'; readonly path: string }
-  /** The file is a database of something else, or no database. */
+  /** The file is the database of another program, or not a database. */
   | { readonly _tag: 'NotAStore'; readonly path: string; readonly found: string }
   /** A newer version of the library wrote the store, in the format `found`. */
   | { readonly _tag: 'NewerStore'; readonly path: string; readonly found: number; readonly supported: number }
   /**
-   * The medium failed. With `outcome: 'unknown'` the change may have been made, whole; without, it was not. A retry with
-   * the same operation id, or a read, finds out.
+   * The disk, the database or the connection failed. With `outcome: 'unknown'` the whole change may have been committed;
+   * without it, nothing was. Retry with the same operation id, or read, to find out.
    */
   | { readonly _tag: 'Io'; readonly operation: string; readonly cause: unknown; readonly outcome?: 'unknown' }
 
@@ -150,29 +152,34 @@ export type RenewFault = LogFault | StoreFaultOf<'InvalidLease' | 'LeaseLost'>
 /** Reading blocks. */
 export type BlockFault = MediumFault | StoreFaultOf<'InvalidId' | 'DamagedBlock'>
 
-/** A store fault as a sentence for people: what happened, where, and what to do next. */
+/**
+ * A store fault as a sentence for people.
+ *
+ * @param fault the fault
+ * @returns what happened, where, and what to do next
+ */
 export const storeFaultText = (fault: StoreFault | CallbackThrew): string => {
   switch (fault._tag) {
     case 'Conflict':
       return `${name(fault.id)} has grown from ${fault.expected.size} to ${fault.actual.size} rows; nothing was appended: continue from its new end, or fork it at ${fault.expected.size}`
     case 'Diverged':
-      return `${name(fault.id)} is not the record that was read: its ${fault.actual.size} rows don't continue the head of ${fault.expected.size} that was expected; nothing was changed: verify it, and read it again`
+      return `${name(fault.id)} is another record than the one you read: its ${fault.actual.size} rows don't continue the expected head of ${fault.expected.size} rows; nothing was changed: verify it, and read it again`
     case 'OperationMismatch':
-      return `operation ${name(fault.operation)} has already appended other rows to ${name(fault.id)}, at position ${fault.from}; nothing was appended: an operation id names one content only`
+      return `operation ${name(fault.operation)} has already appended other rows to ${name(fault.id)}, at position ${fault.from}; nothing was appended: an operation id stands for one content only, so use a new one`
     case 'MetaConflict':
-      return `the metadata of ${name(fault.id)} was changed meanwhile: it is at version ${fault.actual}, not ${fault.expected}; nothing was changed: apply the change to the new version`
+      return `the metadata of ${name(fault.id)} was changed by another writer first: it is at version ${fault.actual}, not ${fault.expected}; your change was not made: apply it to the new version`
     case 'NoSuchLog':
-      return `there is no session or log ${name(fault.id)} in this scope of the store`
+      return `this scope of the store has no session or log ${name(fault.id)}`
     case 'LogExists':
-      return `there is a session or log ${name(fault.id)} already; nothing was created: open it, or choose another id`
+      return `the store already has a session or log ${name(fault.id)}; nothing was created: open it, or choose another id`
     case 'BeyondEnd':
-      return `${name(fault.id)} ends at ${fault.size}, and ${fault.at} is beyond that`
+      return `position ${fault.at} is beyond the end of ${name(fault.id)}, which has ${fault.size} rows`
     case 'InvalidId':
-      return `this can't be the id of a ${fault.what}: ${fault.reason}`
+      return `invalid ${fault.what} id: ${fault.reason}${fault.what === 'block' || fault.what === 'cursor' ? '' : '; an id is 1 to 255 bytes of UTF-8 without control characters'}`
     case 'LeaseHeld':
       return `${name(fault.id)} is held by ${name(fault.holder)}, whose lease expires in ${fault.remaining} ms if it is not renewed; nothing was done: wait, or ask the holder to stop`
     case 'LeaseLost':
-      return `lease ${fault.number} of ${name(fault.id)} has expired, or was released or taken over; nothing was appended: take a new lease, and read what was appended since`
+      return `lease ${fault.number} of ${name(fault.id)} has expired, or was released or taken over; nothing was appended: take a new lease, and read the newer rows`
     case 'InvalidLease':
       return `the lease can't be given: ${fault.reason}`
     case 'InvalidRow':
@@ -180,31 +187,31 @@ export const storeFaultText = (fault: StoreFault | CallbackThrew): string => {
     case 'InvalidMeta':
       return `the metadata can't be stored: ${formatPath(fault.path) || 'it'} ${fault.reason}; nothing was changed`
     case 'MissingBlock':
-      return `${fault.ids.length} block${plural(fault.ids)} not in this scope of the store, the first ${fault.ids[0]}; put what is missing first`
+      return `${fault.ids.length} block${plural(fault.ids)} not in this scope of the store, the first ${fault.ids[0]}; nothing was appended: store the missing blocks first`
     case 'UnusedBlock':
-      return `${fault.ids.length} of the blocks to append ${fault.ids.length === 1 ? 'is' : 'are'} named by no row, the first ${fault.ids[0]}; nothing was appended: name it in the row's blocks`
+      return `no row references ${fault.ids.length} of the blocks to append, the first ${fault.ids[0]}; nothing was appended: add it to the blocks of its row`
     case 'DamagedBlock':
-      return `${fault.ids.length} stored block${plural(fault.ids)} not what was stored, the first ${fault.ids[0]}: restore the store from a copy`
+      return `${fault.ids.length} stored block${plural(fault.ids)} altered, the first ${fault.ids[0]}: restore the store from a backup`
     case 'DamagedLog':
-      return `${name(fault.id)} is damaged at position ${fault.position}: ${fault.reason}; the rows before it are as they were appended`
+      return `${name(fault.id)} is damaged at position ${fault.position}: ${fault.reason}; the rows before it are intact`
     case 'Closed':
       return 'the store is closed; open it again'
     case 'Busy':
       return `the store was held by another writer for more than ${fault.waited} ms; nothing was changed: try again`
     case 'ReadOnly':
-      return `${fault.path} can't be written to: check the permissions of the file and of its folder`
+      return `${fault.path} is read-only: check the permissions of the file and of its folder`
     case 'Full':
-      return `there is no space left for ${fault.path}; nothing was changed: free some space outside the store, and try again (removing a session needs room too, before it gives any back)`
+      return `no disk space is left for ${fault.path}; nothing was changed: free space outside the store, and try again (removing a session needs some space first)`
     case 'FileReplaced':
-      return `${fault.path} is not the file that was opened any more: it was removed, or replaced by another; this write is not kept, and no more are made: close the store and open it again`
+      return `${fault.path} was deleted, or replaced by another file, after the store opened it; this write is lost, and the store makes no more: close the store and open it again`
     case 'NoStore':
-      return `there is no store yet: ${fault.path}; nothing was made`
+      return `there is no store at ${fault.path}; nothing was created: check the path, or store something there first`
     case 'NotAStore':
-      return `${fault.path} is ${fault.found}; nothing was changed: choose another place`
+      return `${fault.path} is not a store of Indelible but ${fault.found}; nothing was changed: choose another path`
     case 'NewerStore':
       return `${fault.path} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}); nothing was changed: update the library`
     case 'Io':
-      return `the store failed to ${fault.operation}: ${reasonOf(fault.cause)}${fault.outcome === 'unknown' ? '; whether it was done is not known: try again, an append with the same operation id' : ''}`
+      return `the store failed to ${fault.operation}: ${reasonOf(fault.cause)}${fault.outcome === 'unknown' ? '; the change may have been made: try again (an append with the same operation id)' : ''}`
     case 'CallbackThrew':
       return callbackFaultText(fault)
     default:
@@ -216,5 +223,5 @@ const name = (id: string): string => JSON.stringify(id)
 
 const plural = (ids: readonly BlockId[]): string => (ids.length === 1 ? ' is' : 's are')
 
-/** Makes a task of what a store does. */
+/** Makes a task of an operation of a store. */
 export const storeTask: TaskOf<StoreFault | CallbackThrew> = taskOf(storeFaultText)

@@ -56,7 +56,8 @@ export {
 } from './key-value.ts'
 export { matches, positionsOf, type Positions } from './lookup.ts'
 export { planned, type Plan } from './plan.ts'
-export { maxMissed, type Placed } from './rules.ts'
+export { consistencyPath, inclusionPath } from './prove.ts'
+export { maxMissed, sameHead, type Placed } from './rules.ts'
 export { memoryDriver, memoryStore, type MemoryOptions } from './memory.ts'
 export type {
   Append,
@@ -69,6 +70,7 @@ export type {
   LogPage,
   MetaUpdate,
   NewLog,
+  OnceStore,
   RowRange,
   Store,
   Where,

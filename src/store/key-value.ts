@@ -8,10 +8,10 @@
 import { isLeft, left, right } from '../json/index.ts'
 import type { Task } from '../task/index.ts'
 import { blockIdOf, portableSha256, type BlockId, type Hash } from '../proof/index.ts'
-import { blockStoreOf, defaultScope } from './driver.ts'
-import { storeTask, type StoreFaultOf } from './fault.ts'
+import { blockStoreOf, defaultScope, withOnce } from './driver.ts'
+import { storeTask, type MediumFault, type StoreFaultOf } from './fault.ts'
 import { invalidId } from './id.ts'
-import type { BlockStore } from './store.ts'
+import type { BlockStore, OnceStore } from './store.ts'
 
 /**
  * What an implementer promises; `keyValueContract` in `indelible/testing` checks it. Keys are letters, digits and
@@ -22,8 +22,16 @@ export interface KeyValueStore {
   readonly mget: (keys: readonly string[]) => Promise<readonly (Uint8Array | undefined | null)[]>
   /** Keep values under keys. When it is done, all of them are there. It may fail half-way: then it is called again. */
   readonly mset: (entries: readonly KeyValue[]) => Promise<void>
-  /** Remove every key that begins so. It may fail half-way. Asked of nothing but `removeBlocks`. */
+  /** Remove every key that begins so. It may fail half-way. Asked of nothing but `removeBlocks` and removals from `once`. */
   readonly deletePrefix?: (prefix: string) => Promise<void>
+  /**
+   * Keep a value under a key that has none: true. If there is one, it stays, and the answer is false. Of writers at the
+   * same time exactly one gets true. Redis `SET key value NX`, S3 `If-None-Match: *`, DynamoDB
+   * `attribute_not_exists`, SQL `insert … on conflict do nothing`. Cloudflare KV has no such thing: leave it out there.
+   */
+  readonly putIfAbsent?: (key: string, value: Uint8Array) => Promise<boolean>
+  /** The keys that begin so, each once, in any order. Asked of nothing but `list` of `once`. */
+  readonly keys?: (prefix: string) => Iterable<string> | AsyncIterable<string>
 }
 
 /** Values by keys: what the blocks of a key-value store need. */
@@ -42,7 +50,8 @@ export interface KeyValueOptions {
 }
 
 /**
- * The blocks of a scope in a key-value store, under `prefix/scope/id`. What is read is held against its id.
+ * The blocks of a scope in a key-value store, under `prefix/scope/id`. What is read is held against its id. With
+ * `putIfAbsent` the store has `once`, under `prefix/scope/once/`: activities need it to give exactly one answer.
  *
  * Cost    one call of the key-value store for each `keysPerCall` blocks; `hasBlocks` reads them
  * Throws  TypeError, if `scope` or `prefix` can't be one
@@ -76,7 +85,46 @@ export const keyValueBlocks = (
     scope,
   )
   if (isLeft(blocks)) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
-  return blocks.right
+  return canPutOnce(keyValue)
+    ? withOnce(
+        blocks.right,
+        onceOf(keyValue, (name) => keyOf(`once/${name}`), keysPerCall),
+      )
+    : blocks.right
+}
+
+/** Asked of the store itself, and called on it: a method of a class needs its `this`. */
+const canPutOnce = (store: KeyValueStore): store is KeyValueStore & Required<Pick<KeyValueStore, 'putIfAbsent'>> =>
+  store.putIfAbsent !== undefined
+
+const onceOf = (
+  keyValue: KeyValueStore & Required<Pick<KeyValueStore, 'putIfAbsent'>>,
+  keyOf: (name: string) => string,
+  keysPerCall: number | undefined,
+): OnceStore => {
+  const io = <T>(operation: string, work: () => Promise<T>): Task<MediumFault, T> =>
+    storeTask(async () => {
+      try {
+        return right(await work())
+      } catch (cause) {
+        return left({ _tag: 'Io', operation, cause })
+      }
+    }, `once.${operation}`)
+  return Object.freeze<OnceStore>({
+    get: (names) => io('get values', () => valuesOf(keyValue, names.map(keyOf), keysPerCall)),
+    put: (name, value) => io('put a value', async () => (await keyValue.putIfAbsent(keyOf(name), value)) === true),
+    ...(keyValue.keys !== undefined && {
+      list: (start = '') =>
+        io('list names', async () => {
+          const names: string[] = []
+          for await (const key of keyValue.keys?.(keyOf(start)) ?? []) names.push(key.slice(keyOf('').length))
+          return names
+        }),
+    }),
+    ...(keyValue.deletePrefix !== undefined && {
+      remove: (start) => io('remove values', async () => keyValue.deletePrefix?.(keyOf(start))),
+    }),
+  })
 }
 
 /**

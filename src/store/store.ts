@@ -151,8 +151,25 @@ export interface LogPage {
   readonly next?: string
 }
 
+/**
+ * Small values under names of letters, digits and `/ _ - %`. The first value of a name stays, so that processes that share
+ * no log can agree.
+ */
+export interface OnceStore {
+  /** The values of these names, in the same order; `undefined` where there is none. */
+  readonly get: (names: readonly string[]) => Task<MediumFault, readonly (Uint8Array | undefined)[]>
+  /** True: it was kept. False: the name has a value already, which stays. After a failure either may be so: read it. */
+  readonly put: (name: string, value: Uint8Array) => Task<MediumFault, boolean>
+  /** The names that begin so, in any order. Absent, where the store has no `keys`. */
+  readonly list?: (start?: string) => Task<MediumFault, readonly string[]>
+  /** Remove the values of all names that begin so. Absent, where the store has no `deletePrefix`. */
+  readonly remove?: (start: string) => Task<MediumFault, void>
+}
+
 /** Bytes under their SHA-256. */
 export interface BlockStore {
+  /** Values of which the first stays. Only where the store has no logs, and has `putIfAbsent`. */
+  readonly once?: OnceStore
   /** The store's SHA-256: the fastest there is where it runs. */
   readonly hash: Hash
   /** The scope whose blocks these are. */

@@ -33,6 +33,9 @@ const got = async (store: KeyValueStore, keys: readonly string[]): Promise<reado
 /** Asked of the store itself, and called on it: a method of a class needs its `this`. */
 const deletes = (store: KeyValueStore): store is Required<KeyValueStore> => store.deletePrefix !== undefined
 
+const puts = (store: KeyValueStore): store is KeyValueStore & Required<Pick<KeyValueStore, 'putIfAbsent'>> =>
+  store.putIfAbsent !== undefined
+
 const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<void>>> = {
   'values come back byte for byte, in the order of the keys, undefined where there is none': async (store) => {
     const [empty, every, long] = [
@@ -116,6 +119,49 @@ const keyValueCases: Readonly<Record<string, (store: KeyValueStore) => Promise<v
     await store.deletePrefix('d_/%2A/')
     await store.deletePrefix('nothing/begins/so/')
     same(await got(store, [...gone, ...kept]), [...gone.map(() => undefined), ...kept.map(() => bytes(4))])
+  },
+  'of values under one key the first stays, whoever comes at the same time': async (store) => {
+    if (!puts(store)) return
+    const mine = bytes(40)
+    same(await store.putIfAbsent('once/a', mine), true)
+    mine.fill(0)
+    same(await store.putIfAbsent('once/a', bytes(40, 1)), false)
+    same(await store.putIfAbsent('once/b', new Uint8Array(0)), true)
+    same(await store.putIfAbsent('once/b', bytes(3)), false)
+    same(await got(store, ['once/a', 'once/b']), [bytes(40), new Uint8Array(0)])
+    for (let round = 0; round < 5; round++) {
+      const answers = await Promise.all(
+        Array.from({ length: 8 }, (_, writer) => store.putIfAbsent(`once/race/${round}`, bytes(4, writer))),
+      )
+      same(answers.filter(Boolean).length, 1)
+      same(await got(store, [`once/race/${round}`]), [bytes(4, answers.indexOf(true))])
+    }
+    await store.mset([['once/set', bytes(5)]])
+    same(await store.putIfAbsent('once/set', bytes(6)), false)
+  },
+  'keys that begin so are listed, each once, and no others': async (store) => {
+    const { keys } = store
+    if (keys === undefined) return
+    const wanted = Array.from({ length: 120 }, (_, index) => `l_/%2A/${index}`)
+    const others = ['l_/%2A', 'lx/%2A/1', 'l_/xx2A/1', 'x/l_/%2A/1', 'L_/%2A/1']
+    await store.mset([...wanted, ...others].map((key) => [key, bytes(4)] as const))
+    const found: string[] = []
+    for await (const key of keys.call(store, 'l_/%2A/')) found.push(key)
+    same(found.toSorted(), wanted.toSorted())
+  },
+  'values of which the first stays are those of their scope, and no blocks': async (store) => {
+    if (!puts(store)) return
+    const [one, other] = ['a', 'a/b'].map((scope) => keyValueBlocks(store, { scope }).once)
+    if (one === undefined || other === undefined) throw new Error('a store with putIfAbsent gives no once')
+    same(await done(one.put('n/1', bytes(3))), true)
+    same(await done(one.put('n/1', bytes(4))), false)
+    same(await done(other.put('n/1', bytes(5))), true)
+    same(await done(one.get(['n/1', 'n/2'])), [bytes(3), undefined])
+    if (one.list !== undefined) same(await done(one.list('n/')), ['n/1'])
+    if (one.remove === undefined) return
+    await done(one.remove('n/'))
+    same(await done(one.get(['n/1'])), [undefined])
+    same(await done(other.get(['n/1'])), [bytes(5)])
   },
   'a block that was damaged is not there until it is put again': async (store) => {
     const blocks = keyValueBlocks(store, { prefix: 'own' })

@@ -73,7 +73,7 @@ describe('deriveContextAsync', () => {
       left: { _tag: 'MinimumDoesNotFit' },
     })
     await expect((async () => await deriveContextAsync(history.view(), { budget: 10 }))()).rejects.toThrow(
-      'the least that must be sent takes',
+      'the smallest context that may be sent takes',
     )
     expect(() => deriveContextAsync(history.view(), { budget: NaN })).toThrow('budget is NaN')
   })

@@ -189,7 +189,7 @@ describe('a record that does not fit', () => {
       },
     })
     expect(isLeft(derived) && faultMessage(derived.left)).toMatch(
-      /^the least that must be sent takes \d+ tokens, but the budget is 100; most of it, \d+, is position 0 \(bootstrap, structured\); use a larger budget, or unpin what need not stay$/,
+      /^the smallest context that may be sent takes \d+ tokens, but the budget is 100; the largest part, \d+, is position 0 \(bootstrap, structured\); use a larger budget, or unpin messages that need not stay$/,
     )
   })
   it('says what of a window is for other things than messages', () => {
@@ -198,7 +198,7 @@ describe('a record that does not fit', () => {
       return isLeft(derived) ? faultMessage(derived.left) : 'it fits'
     }
     expect(said({ budget: { window: 1000, completion: 900 } })).toMatch(
-      /^the least that must be sent takes \d+ tokens, but the budget is 0 \(a window of 1,000, less 250 for the answer, 2,048 for what providers add, and a tenth for wrong estimates\); most of it/,
+      /^the smallest context that may be sent takes \d+ tokens, but the budget is 0 \(a window of 1,000, less 250 for the answer, 2,048 for the tokens that providers add, and a tenth for estimation errors\); the largest part/,
     )
     expect(said({ budget: { window: 3000, completion: 100 }, toolTokens: 700, systemTokens: 300 })).toContain(
       '(a window of 3,000, less 100 for the answer, 2,048 for what providers add, 1,000 for tools and system prompt, and a tenth for wrong estimates)',

@@ -224,7 +224,7 @@ describe('prepareSummaries', () => {
     const prepared = await prepareSummaries(view, [], failing, { chunkTokens: 2000 })()
     expect(prepared).toMatchObject({ left: { _tag: 'SummarizerFailed', done: [{ text: 'short' }] } })
     expect(isLeft(prepared) && faultMessage(prepared.left)).toMatch(
-      /^positions \d+–\d+ could not be summed up: the summarizer gave an empty text; expected a text; the 1 made before are in `done`/,
+      /^the summarizer failed on positions \d+–\d+: the summarizer gave an empty text; expected a text; `done` has the one summary made before/,
     )
   })
 })

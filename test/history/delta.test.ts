@@ -56,7 +56,7 @@ describe('applyDelta', () => {
     const history = createHistory<Message>({ from: conversation() })
     const fault = faultOf(history, delta(1, ...conversation().slice(1, 3), user('other')))
     expect(fault).toEqual({ _tag: 'DeltaMismatch', position: 3, len: 6 })
-    expect(faultMessage(fault)).toMatch(/another message at position 3/)
+    expect(faultMessage(fault)).toMatch(/position 3 already holds another message/)
   })
   it('names the end, when only a part of the delta is there', () => {
     const history = createHistory<Message>({ from: [user('a'), user('b')] })

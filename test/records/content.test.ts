@@ -59,9 +59,9 @@ describe('the content store', () => {
     })
     for (const ref of ['content:s1:2', 'content:s1:', 'content:s1:-1', 'content:s2:0', 'nonsense', ''])
       expect(store.get(ref)).toMatchObject({ left: { reason: 'unknown' } })
-    expect(faultMessage({ _tag: 'ContentMiss', ref: 'r', reason: 'removed' })).toMatch(/no longer here/)
+    expect(faultMessage({ _tag: 'ContentMiss', ref: 'r', reason: 'removed' })).toMatch(/no longer stored/)
     expect(faultMessage({ _tag: 'ContentMiss', ref: 'r', reason: 'unknown' })).toMatch(/never in this store/)
-    expect(faultMessage({ _tag: 'ContentTooLarge', limit: 5 })).toMatch(/more than the 5 bytes/)
+    expect(faultMessage({ _tag: 'ContentTooLarge', limit: 5 })).toMatch(/limit of 5 bytes/)
   })
 })
 

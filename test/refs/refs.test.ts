@@ -134,7 +134,7 @@ describe('persist', () => {
   it('refuses a store of another scope', async () => {
     const pending = createPendingHistory({ scope: 'a', from: conversation() })
     expect(faultMessage(await fault('OtherScope', persist(memoryStore(), pending)))).toBe(
-      'these are refs of the scope "a", and the store is open for "default": open it with store.scoped',
+      'the refs belong to the scope "a", but the store is open for "default": open that scope with store.scoped',
     )
     await fault('OtherScope', hydrate(memoryStore(), createRefHistory({ scope: 'a' })))
     await ok(persist(memoryStore({ scope: 'a' }), pending))

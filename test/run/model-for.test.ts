@@ -38,10 +38,10 @@ describe('modelFor', () => {
       'UnspecifiedModel: no model was named; configure a provider and name one of its models',
     )
     expect(said({ name: 'qwen3' })).toBe(
-      'UnknownModelType: whose model "qwen3" is can\'t be told by its name; say its type: openai, openai_compatible, openai_responses_compatible, anthropic, anthropic_compatible',
+      'UnknownModelType: the provider of model "qwen3" does not follow from its name; give its type: openai, openai_compatible, openai_responses_compatible, anthropic, anthropic_compatible',
     )
     expect(said({ name: 'x', type: 'toString' })).toMatch(
-      /^UnknownModelType: there is no model type "toString"; expected one of openai,/,
+      /^UnknownModelType: model type "toString" is unknown; expected one of openai,/,
     )
     expect(said({ name: 'x', type: 'anthropic_compatible' })).toBe(
       'UnconfiguredModel: x needs the provider anthropic_compatible, which is not configured (configured: openai, openai_compatible, openai_responses_compatible, anthropic); add it to the registry',

@@ -1,7 +1,9 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { checkProof, proveEntry, type EntryProof } from 'indelible/session'
-import { createSession, image, memoryStore, openSession, user, type Session, type Store } from 'indelible'
+import { rootOf, verifyConsistency } from 'indelible/proof'
+import { checkProof, describeSession, proveEntry, type EntryProof } from 'indelible/session'
+import { consistencyPath, rangeAt } from 'indelible/store'
+import { createSession, image, memoryStore, openSession, orThrow, user, type Session, type Store } from 'indelible'
 import { fault, ok } from '../answers.ts'
 
 const recorded = async (len: number): Promise<{ store: Store; session: Session }> => {
@@ -82,4 +84,31 @@ it('there is no proof of what is not there', async () => {
   const { store } = await recorded(3)
   for (const position of [3, -4, 1.5, NaN]) await fault('BeyondEnd', proveEntry(store, 's', position))
   await fault('NoSuchLog', proveEntry(store, 'nowhere', 0))
+})
+
+it('a message is proven for an earlier head, too, and not for one before it', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 'grown', messages: [user('one'), user('two')] })
+  const { head: earlier } = await describeSession(store, 'grown')
+  await session.append(user('three'))
+  const proof = await proveEntry(store, 'grown', 1, { size: earlier.size })
+  expect(proof.head).toEqual(earlier)
+  expect(orThrow(checkProof(proof, earlier)).row).toBe(1)
+  expect(await proveEntry(store, 'grown', 2, { size: earlier.size })()).toMatchObject({ left: { _tag: 'BeyondEnd' } })
+  expect(await proveEntry(store, 'grown', 0, { size: 9 })()).toMatchObject({ left: { _tag: 'BeyondEnd' } })
+})
+
+it.each([1, 2, 3, 7, 8, 12, 33])('a log of 33 rows is shown to continue its first %i', async (oldSize) => {
+  const store = memoryStore()
+  await createSession(store, { id: 'long', messages: Array.from({ length: 33 }, (_, index) => user(`${index}`)) })
+  const [old, now] = await Promise.all([rangeAt(store, 'long', oldSize), rangeAt(store, 'long', 33)])
+  const claim = {
+    oldSize,
+    oldRoot: rootOf(old, store.hash),
+    size: 33,
+    root: rootOf(now, store.hash),
+    proof: await consistencyPath(store, 'long', oldSize, 33),
+  }
+  expect(verifyConsistency(claim)).toBe(true)
+  if (oldSize < 33) expect(verifyConsistency({ ...claim, proof: claim.proof.slice(1) })).toBe(false)
 })

@@ -132,7 +132,7 @@ describe('append', () => {
     expect(session.len).toBe(0)
     const gossip = await fault('InvalidPage', session.append(user('a'), { page: 'gossip' as never }))
     expect(faultMessage(gossip)).toMatch(
-      /^the page kind of message 0 of the append is "gossip"; expected one of bootstrap, .*; nothing was appended$/,
+      /^the page kind of message 0 of the append is "gossip", which is unknown; expected one of bootstrap, .*; nothing was appended$/,
     )
   })
   it('the head is that of the rows', async () => {

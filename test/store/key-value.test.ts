@@ -32,6 +32,13 @@ const table = async () => {
       const put = db.prepare('insert into kv values (?, ?) on conflict do update set value = excluded.value')
       for (const [key, value] of entries) put.run(key, value)
     },
+    putIfAbsent: async (key, value) =>
+      db.prepare('insert into kv values (?, ?) on conflict do nothing').run(key, value).changes === 1,
+    keys: (prefix) =>
+      db
+        .prepare('select key from kv where substr(key, 1, ?) = ?')
+        .all(prefix.length, prefix)
+        .map(({ key }) => String(key)),
   }
   return { store, leave: async () => db.close() }
 }
@@ -39,7 +46,7 @@ const table = async () => {
 for (const { name, run } of keyValueContract('a table', table)) it(name, run)
 
 /** A client as most are: a class, whose methods are of its prototype and need their `this`. */
-class Client implements Required<KeyValueStore> {
+class Client implements Required<Omit<KeyValueStore, 'keys'>> {
   readonly #map = new Map<string, Uint8Array>()
 
   async mget(keys: readonly string[]): Promise<readonly (Uint8Array | undefined)[]> {
@@ -48,6 +55,10 @@ class Client implements Required<KeyValueStore> {
 
   async mset(entries: readonly (readonly [string, Uint8Array])[]): Promise<void> {
     for (const [key, value] of entries) this.#map.set(key, value.slice())
+  }
+
+  async putIfAbsent(key: string, value: Uint8Array): Promise<boolean> {
+    return !this.#map.has(key) && this.#map.set(key, value.slice()) !== undefined
   }
 
   async deletePrefix(prefix: string): Promise<void> {

@@ -165,7 +165,7 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     await sql(`create schema ${quoted(namesake)}; create table ${quoted(namesake)}.indelible (x integer)`)
     for (const create of [true, false])
       expect(await said(postgresStore({ connectionString: url, schema: namesake, create }))).toMatch(
-        /^NotAStore: .* is a schema of something else; nothing was changed: choose another place/,
+        /^NotAStore: .* is not a store of Indelible but a schema of another program; nothing was changed: choose another path/,
       )
     expect(
       await sql(
@@ -176,7 +176,7 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     await sql(`create schema ${quoted(foreign)}; create table ${quoted(foreign)}.log (mine text)`)
     for (const create of [true, false])
       expect(await said(postgresStore({ connectionString: url, schema: foreign, create }))).toMatch(
-        /^NotAStore: .* is a schema of something else; nothing was changed/,
+        /^NotAStore: .* is not a store of Indelible but a schema of another program; nothing was changed/,
       )
     expect(await sql(`select table_name from information_schema.tables where table_schema = '${foreign}'`)).toEqual([
       { table_name: 'log' },
@@ -279,7 +279,7 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
   it('one that is not there is not made, where it is not to be', async () => {
     const schema = fresh()
     expect(await said(postgresStore({ connectionString: url, schema, create: false }))).toMatch(
-      /^NoStore: there is no store yet: schema it "\d+ \d+ of \S+; nothing was made/,
+      /^NoStore: there is no store at schema it "\d+ \d+ of \S+; nothing was created/,
     )
     expect(await sql(`select 1 from information_schema.schemata where schema_name = '${schema}'`)).toEqual([])
   })

@@ -111,13 +111,15 @@ describe('a SQLite store', () => {
     other.close()
     const before = readFileSync(foreign)
     expect(await said(sqliteStore({ path: foreign }))).toMatch(
-      /^NotAStore: .* is a SQLite database of something else; nothing was changed/,
+      /^NotAStore: .* is not a store of Indelible but a SQLite database of another program; nothing was changed/,
     )
     expect(readFileSync(foreign).equals(before)).toBe(true)
 
     const text = fresh()
     writeFileSync(text, 'this is a diary, and no database'.repeat(100))
-    expect(await said(sqliteStore({ path: text }))).toMatch(/^NotAStore: .* is no SQLite database/)
+    expect(await said(sqliteStore({ path: text }))).toMatch(
+      /^NotAStore: .* is not a store of Indelible but a file that is not a SQLite database/,
+    )
     expect(readFileSync(text, 'utf8')).toMatch(/^this is a diary/)
     expect(await said(sqliteStore({ path: join(folder, 'no', 'such', 'folder.db') }))).toMatch(
       /^Io: the store failed to open/,
@@ -139,7 +141,7 @@ describe('a SQLite store', () => {
         'OpenedReadOnly',
         'first',
         'sound',
-        expect.stringMatching(/^ReadOnly: .*can't be written to/),
+        expect.stringMatching(/^ReadOnly: .*is read-only/),
       ])
     } finally {
       chmodSync(closed, 0o755)
@@ -190,7 +192,7 @@ describe('a SQLite store', () => {
     copyFileSync(path, copy)
     rmSync(path)
     expect(await said(store.append('log', { expected: head, rows: [row('lost')] }))).toMatch(
-      /^FileReplaced: .* is not the file that was opened any more/,
+      /^FileReplaced: .* was deleted, or replaced by another file, after the store opened it/,
     )
     await store.close()()
 
@@ -232,9 +234,7 @@ describe('a SQLite store', () => {
     )
     expect(JSON.parse(printed)).toEqual([
       'Full',
-      expect.stringMatching(
-        /^there is no space left for .*a\.db; nothing was changed: free some space outside the store/,
-      ),
+      expect.stringMatching(/^no disk space is left for .*a\.db; nothing was changed: free space outside the store/),
       'Right',
       true,
     ])
@@ -437,7 +437,7 @@ describe('a SQLite store', () => {
   it('one that is not there is not made, where it is not to be', async () => {
     const path = fresh()
     expect(await said(sqliteStore({ path, create: false }))).toMatch(
-      /^NoStore: there is no store yet: .*store-\d+\.db; nothing was made$/,
+      /^NoStore: there is no store at .*store-\d+\.db; nothing was created/,
     )
     expect(existsSync(path)).toBe(false)
     await done((await open({ path })).close())

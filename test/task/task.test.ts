@@ -75,7 +75,7 @@ describe('orThrow', () => {
   it('gives what an Either holds, or throws its fault', () => {
     expect(orThrow(settle([user('a')])).length).toBe(1)
     expect(() => orThrow(left({ _tag: 'LogExists', id: 'x' } as const))).toThrow(
-      'there is a session or log "x" already',
+      'the store already has a session or log "x"',
     )
   })
   it('runs a pipeline, and gives its value', async () => {

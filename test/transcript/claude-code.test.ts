@@ -177,7 +177,7 @@ describe('a Claude Code session', () => {
       'assistant: All of it.',
     ])
     expect(outline(read(all, { pick: 2 }).messages)).toEqual(['user: Find more.'])
-    expect(said(all, { pick: 3 })).toBe('there is no conversation 3: the file has 3, numbered from 0')
+    expect(said(all, { pick: 3 })).toBe('there is no conversation 3; the file has 3, numbered from 0')
     const agent = read(
       lines([
         asks('s1', null, 'Find it.', { ...aside, agentId: 'x' }),

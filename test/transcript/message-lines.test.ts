@@ -165,7 +165,7 @@ describe('conversations, one a line', () => {
     expect([outline(second.messages), second.pick]).toEqual([['user: c', 'assistant: d', 'user: e'], 1])
     expect(second.origin.metadata).toEqual({ tools: [{ type: 'function', function: { name: 'f' } }] })
     expect(read(lines(tuning), { pick: 2 }).origin).toEqual({ models: [], metadata: {}, aside: {} })
-    expect(said(lines(tuning), { pick: 3 })).toBe('there is no conversation 3: the file has 3, numbered from 0')
+    expect(said(lines(tuning), { pick: 3 })).toBe('there is no conversation 3; the file has 3, numbered from 0')
   })
   it('one line is the body that it always was', () => {
     expect(read(lines(tuning.slice(0, 1)))).toMatchObject({ format: 'openai-chat', count: 1 })

@@ -71,7 +71,7 @@ describe('the database of opencode', () => {
     expect(JSON.stringify(first.messages)).toMatch(/"time_updated":99.*"time_updated":98/)
     const second = read(path, 1)
     expect([second.pick, outline(second.messages)]).toEqual([1, ['user: Search.']])
-    expect(said(path, 2)).toBe('there is no conversation 2: the file has 2, numbered from 0')
+    expect(said(path, 2)).toBe('there is no conversation 2; the file has 2, numbered from 0')
     expect(readFileSync(path).equals(before)).toBe(true)
   })
   it('says which conversations it holds, and when they changed', () => {

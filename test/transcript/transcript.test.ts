@@ -122,7 +122,7 @@ describe('readTranscript', () => {
     const runs = [[chat[0]], [chat[0], chat[3]]].map((traj, task_id) => ({ task_id, trial: 0, reward: 1, traj }))
     expect(read(JSON.stringify(runs))).toMatchObject({ format: 'tau-bench', count: 2, pick: 0 })
     expect(read(JSON.stringify(runs), { pick: 1 }).messages.length).toBe(2)
-    expect(said(JSON.stringify(runs), { pick: 2 })).toBe('there is no conversation 2: the file has 2, numbered from 0')
+    expect(said(JSON.stringify(runs), { pick: 2 })).toBe('there is no conversation 2; the file has 2, numbered from 0')
   })
   it('reads a SWE-agent trajectory: results by the ids they answer, thoughts kept', () => {
     const history = [

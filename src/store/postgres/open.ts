@@ -69,7 +69,7 @@ const update = async (query: Query, place: Place, steps: readonly Step[]): Promi
 const notOurs = ({ name }: Place): StoreFault => ({
   _tag: 'NotAStore',
   path: name,
-  found: 'a schema of something else',
+  found: 'a schema of another program',
 })
 
 /** Whether there are tables, and the one of them that says that they are ours. */

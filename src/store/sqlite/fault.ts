@@ -26,6 +26,6 @@ export const faultOf = (error: unknown, path: string, operation: string): StoreF
   if (code === full || errno === 'ENOSPC' || errno === 'EDQUOT') return { _tag: 'Full', path }
   if (code === readOnly || errno === 'EACCES' || errno === 'EPERM' || errno === 'EROFS')
     return { _tag: 'ReadOnly', path }
-  if (code === notADatabase) return { _tag: 'NotAStore', path, found: 'no SQLite database' }
+  if (code === notADatabase) return { _tag: 'NotAStore', path, found: 'a file that is not a SQLite database' }
   return { _tag: 'Io', operation: code === cantOpen ? `open ${path}` : operation, cause: error }
 }

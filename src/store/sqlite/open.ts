@@ -176,7 +176,7 @@ const check = (db: DatabaseSync, path: string): StoreFault | undefined => {
     return version > steps.length ? { _tag: 'NewerStore', path, found: version, supported: steps.length } : undefined
   const { tables } = db.prepare('select count(*) as tables from sqlite_schema').get() as { readonly tables: number }
   return tables > 0 || application !== 0 || version !== 0
-    ? { _tag: 'NotAStore', path, found: 'a SQLite database of something else' }
+    ? { _tag: 'NotAStore', path, found: 'a SQLite database of another program' }
     : undefined
 }
 
