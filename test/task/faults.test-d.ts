@@ -8,12 +8,9 @@ import type {
   listSessions,
   openSession,
   readSession,
-  verifySession} from 'indelible';
-import {
-  type Fault,
-  type Session,
-  type Store,
+  verifySession,
 } from 'indelible'
+import { type Fault, type Session, type Store } from 'indelible'
 import type {
   checkProof,
   copySession,
