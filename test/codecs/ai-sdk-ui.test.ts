@@ -440,11 +440,11 @@ describe('ai-sdk: UI messages', () => {
   })
 
   it('writes calls that wait, each in the state that it was left in, where the wire takes them', () => {
-    const left = ['input-streaming', 'input-available', 'approval-requested', 'approval-responded']
-    const parts = toolParts.filter(({ state }) => left.includes(state))
+    const left = new Set(['input-streaming', 'input-available', 'approval-requested', 'approval-responded'])
+    const parts = toolParts.filter(({ state }) => left.has(state))
     const wire = JSON.parse(
       JSON.stringify([
-        { id: 'a', role: 'assistant', parts: parts.map((part, index) => ({ ...part, toolCallId: `${index}` })) },
+        { id: 'a', role: 'assistant', parts: parts.map((part, index) => Object.assign({}, part, { toolCallId: `${index}` })) },
       ]),
     ) as unknown
     const messages = read(aiUiMessages, wire)
