@@ -444,7 +444,11 @@ describe('ai-sdk: UI messages', () => {
     const parts = toolParts.filter(({ state }) => left.has(state))
     const wire = JSON.parse(
       JSON.stringify([
-        { id: 'a', role: 'assistant', parts: parts.map((part, index) => Object.assign({}, part, { toolCallId: `${index}` })) },
+        {
+          id: 'a',
+          role: 'assistant',
+          parts: parts.map((part, index) => Object.assign({}, part, { toolCallId: `${index}` })),
+        },
       ]),
     ) as unknown
     const messages = read(aiUiMessages, wire)
