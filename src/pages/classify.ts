@@ -9,11 +9,14 @@ import { itemAt, type Sequence } from '../sequence/index.ts'
 import type { PageKind } from './kind.ts'
 
 /**
- * The page kind of one message of any shape: system or developer role → `bootstrap`; tool role, or any `tool_result`
- * part → `evidence`; everything else → `conversation`. A message of the library that says that a run was cut off
- * (`meta.indelible.interrupted`) is `conversation` in every role but `tool`. Total: it never throws on plain data.
+ * The page kind of one message of any shape. A system or developer role gives `bootstrap`; a tool role, or any
+ * `tool_result` part, gives `evidence`; everything else is `conversation`. A message of the library that says that a run was
+ * cut off (`meta.indelible.interrupted`) is `conversation` in these two roles, too. It never throws on plain data.
  *
  * Cost    O(parts)
+ *
+ * @param message any value
+ * @returns its page kind
  * @example
  * classify({ role: 'system', content: 'Be brief.' }) // => 'bootstrap'
  */
@@ -28,7 +31,12 @@ export const classify = (message: unknown): PageKind => {
   return 'conversation'
 }
 
-/** The page kind of every message, in order. Frozen, same length. */
+/**
+ * The page kind of every message.
+ *
+ * @param messages the messages, in order
+ * @returns the kinds, in the same order: a frozen array of the same length
+ */
 export const classifyAll = (messages: Sequence<unknown>): readonly PageKind[] => {
   const kinds = emptyList<PageKind>()
   const { length } = messages

@@ -5,7 +5,7 @@ export { sessionHandler, type RecordingSession, type SessionHandler, type Sessio
 export type { RunLeaseOptions } from './run-lease.ts'
 export { historyAccumulator, historyHandler, strictHistoryHandler, type Kept } from './history-handlers.ts'
 export { interruptedMark } from '../message/index.ts'
-export type { Limits } from './limits.ts'
+export type { Limits, LimitState } from './limits.ts'
 export type { Ahead, HandlerAnswer, RunHandler } from './handler.ts'
 export type { ContextFor, ModelContext } from './loop.ts'
 export type { Decisions, Denial, OpenAnswer } from './open-answer.ts'

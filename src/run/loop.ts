@@ -17,7 +17,7 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '../message/index.ts'
-import { rangeDigest, type Usage } from '../notes/index.ts'
+import { rangeDigest } from '../notes/index.ts'
 import { admitted, openCallsOf, whyNot } from './answer.ts'
 import type { Channel } from './channel.ts'
 import type { Control, Interrupt } from './control.ts'
@@ -25,10 +25,11 @@ import type { RunEvent, Sent } from './event.ts'
 import { reasonOf, type RunFailure } from './fault.ts'
 import type { Ahead, HandlerAnswer, RunHandler } from './handler.ts'
 import { failed, invoke, notRun, waitsForApproval } from './invoke.ts'
-import type { Limits } from './limits.ts'
+import { overspent, type Limits, type Spent } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
 import { denialOf, type Decisions, type OpenAnswer } from './open-answer.ts'
+import type { DollarsOf } from './prices.ts'
 import type { SessionFault } from '../session/index.ts'
 import type { ModelResponse } from './response.ts'
 import { PartialAnswer } from './partial.ts'
@@ -56,6 +57,7 @@ export interface LoopOptions {
   readonly tools: ReadonlyMap<string, Tool>
   readonly toolConcurrency: number
   readonly limits: Limits
+  readonly dollarsOf: DollarsOf
   readonly parameters: JsonObject
   readonly context: ContextFor | undefined
   readonly receipts: boolean
@@ -91,7 +93,7 @@ export class Loop {
   #deltas = 0
   #toolCalls = 0
   #interrupts = 0
-  #usage: Usage = noUsage
+  #spent: Spent = { usage: noUsage, dollars: 0 }
   #context: ModelContext | undefined
   /** What the last call was sent, if that is to be told. */
   #sent: Sent | undefined
@@ -157,6 +159,7 @@ export class Loop {
     for (;;) {
       let stop = await this.#between(this.#control.cut())
       if (stop === undefined && this.#step >= this.#options.limits.maxSteps) stop = 'max_steps'
+      stop ??= overspent(this.#spent, this.#options.limits)?.stop
       if (stop === undefined) {
         stop = await this.#once()
         this.#step += 1
@@ -190,8 +193,9 @@ export class Loop {
 
       const { response, held } = asked
       const calls = openCallsOf(response.message)
-      this.#usage = addUsage(this.#usage, response.usage)
-      const refusal = left === undefined ? whyNot(calls, response, this.#usage, this.#toolCalls, limits) : undefined
+      const spent = this.#with(response)
+      this.#spent = spent
+      const refusal = left === undefined ? whyNot(calls, response, spent, this.#toolCalls, limits) : undefined
       const refused = refusal && Object.freeze(calls.map((call) => failed(call, refusal.reason)))
       let announced: Announced | undefined
       const announce = (results: readonly ToolResultPart[]): HistoryDelta<Message> => {
@@ -221,10 +225,20 @@ export class Loop {
       if (refusal !== undefined) return refusal.stop
       if (calls.length === 0 && response.reason !== 'pause')
         return response.reason === 'max_tokens' ? 'max_tokens' : 'end_turn'
-      if (limits.stopWhen?.({ steps: this.#steps, usage: this.#usage }) === true) return 'custom'
+      if (limits.stopWhen?.({ steps: Object.freeze([...this.#steps]), ...this.#spent }) === true) return 'custom'
       return undefined
     } finally {
       this.#control.endStep()
+    }
+  }
+
+  /** What is spent with one more answer. */
+  #with(response: ModelResponse): Spent {
+    const { usage, dollars } = this.#spent
+    const cost = dollars === undefined ? undefined : this.#options.dollarsOf(response)
+    return {
+      usage: addUsage(usage, response.usage),
+      dollars: dollars === undefined || cost === undefined ? undefined : dollars + cost,
     }
   }
 
@@ -525,7 +539,7 @@ export class Loop {
       response: this.#steps.at(-1)?.response.message,
       steps: Object.freeze([...this.#steps]),
       counts: Object.freeze({ steps: this.#steps.length, toolCalls: this.#toolCalls, interrupts: this.#interrupts }),
-      usage: this.#usage,
+      ...this.#spent,
       stopReason,
       messages: this.#work.view().toArray(),
       ...(stopReason === 'approval' && this.#open && { open: this.#open }),

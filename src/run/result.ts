@@ -5,12 +5,22 @@ import type { OpenAnswer } from './open-answer.ts'
 import type { ModelResponse } from './response.ts'
 
 /**
- * Why a run ended: `end_turn` the model had said all; `max_steps`, `max_tool_calls`, `max_tokens`, `timeout` a limit;
+ * Why a run ended: `end_turn` the model had said all; `max_steps`, `max_tool_calls`, `max_tokens`, `max_dollars`, `timeout` a limit;
  * `cancelled` by `cancel()`, by the signal, or by an interrupt without a message; `custom` by `stopWhen`; `approval` calls
  * wait for one; `queued` another run took the input of this turn up; `error` a fault.
  */
 export type StopReason =
-  'end_turn' | 'max_steps' | 'max_tool_calls' | 'max_tokens' | 'timeout' | 'cancelled' | 'custom' | 'approval' | 'queued' | 'error'
+  | 'end_turn'
+  | 'max_steps'
+  | 'max_tool_calls'
+  | 'max_tokens'
+  | 'max_dollars'
+  | 'timeout'
+  | 'cancelled'
+  | 'custom'
+  | 'approval'
+  | 'queued'
+  | 'error'
 
 /** What a run came to. */
 export interface RunResult {
@@ -22,6 +32,8 @@ export interface RunResult {
   readonly counts: { readonly steps: number; readonly toolCalls: number; readonly interrupts: number }
   /** The sum over all steps. */
   readonly usage: Usage
+  /** What all steps cost, in US dollars, by `prices` or `modelPrices`; undefined where a price is not known. */
+  readonly dollars: number | undefined
   /** Why the run ended. */
   readonly stopReason: StopReason
   /** The view that the run began with, and after it every message of its deltas. Frozen. */

@@ -6,7 +6,7 @@ import { developer, interruptedResults, openCalls, toolCallsOf, type Message, ty
 import { retractedBy, type Note } from '../notes/index.ts'
 import { callsOf, goOnAfter, messagesOf, named, openStepsIn, whyUnanswered, type OpenStep } from './journal.ts'
 import { conversationOf, type Mirror } from './mirror.ts'
-import type { Store, StoreFault } from '../store/index.ts'
+import type { LogFault, Store } from '../store/index.ts'
 import type { StartedCall } from './session.ts'
 
 /** The calls that the last assistant message left open, if nothing but results stands behind it. */
@@ -101,7 +101,7 @@ const isCut = ({ meta }: Message): boolean => {
  *
  * Cost    one question to the store, or none
  */
-export const lookAtLease = async (store: Store, mirror: Mirror): Promise<Either<StoreFault, void>> => {
+export const lookAtLease = async (store: Store, mirror: Mirror): Promise<Either<LogFault, void>> => {
   const latest = Math.max(0, ...openStepsIn(mirror).map(({ lease = 0 }) => lease))
   if (latest <= mirror.endedLeases) return right(undefined)
   const live = await store.leaseOf(mirror.id)()
