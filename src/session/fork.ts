@@ -5,7 +5,8 @@ import type { Store } from '../store/index.ts'
 import { sessionTask, type SessionTask } from './fault.ts'
 import { noteOf } from './mirror.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
-import { describeSession, randomId } from './open.ts'
+import { describeSession, openSession, randomId } from './open.ts'
+import type { Session } from './session.ts'
 import type { Answered } from './step.ts'
 
 /** Where a fork begins, and what it is called. */
@@ -19,12 +20,26 @@ export interface ForkOptions {
 }
 
 /**
- * Start a session with the first messages of another, and the notes that were written until then. A sealed session can
- * be forked too: the seal is left behind. Open it with `openSession`.
+ * Start a session with the first messages of another, and the notes that were written until then, and open it. A sealed
+ * session can be forked too: the seal is left behind.
  *
- * Cost    independent of the length: nothing is copied
+ * Cost    that of `createFork`, which is the same at any length, and that of opening the fork: O(messages that it shares)
+ * @example
+ * const fork = await forkSession(store, 'build-fix', { at: 2 })
+ * await fork.append(user('Try the other file.'))
  */
-export const forkSession = (
+export const forkSession = (store: Store, id: string, options: ForkOptions = {}): SessionTask<Session> =>
+  sessionTask(async () => {
+    const forked = await createFork(store, id, options)()
+    return isLeft(forked) ? forked : openSession(store, forked.right.id)()
+  }, 'forkSession')
+
+/**
+ * The same without opening the fork.
+ *
+ * Cost    independent of the length: nothing is copied, and no message is read
+ */
+export const createFork = (
   store: Store,
   id: string,
   { at, id: to = randomId(), metadata }: ForkOptions = {},
@@ -40,7 +55,7 @@ export const forkSession = (
     if (isLeft(meta)) return meta
     const log = await store.fork(id, { id: to, at: rows.right, meta: meta.right })()
     return isLeft(log) ? log : sessionInfo(log.right)
-  }, 'forkSession')
+  }, 'createFork')
 
 /** How many rows of the log there are before the message at a position, or before the seal. */
 const rowsUpTo = async (store: Store, { id, len, head }: SessionInfo, at: number): Promise<Answered<number>> => {

@@ -13,7 +13,7 @@ import type { CallbackThrew, Task } from '../task/index.ts'
 import type { SessionFault, SessionTask } from './fault.ts'
 import type { LeaseOptions, SessionLease } from './lease.ts'
 import type { SessionInfo } from './metadata.ts'
-import type { Missed, Moment } from './mirror.ts'
+import type { Missed, Moment, SessionRow } from './mirror.ts'
 import type { Recorded } from './step.ts'
 
 declare class SessionBrand {
@@ -42,6 +42,16 @@ export interface SessionReader extends SessionBrand {
   readonly at: (head: Pick<Head, 'size'>) => Moment | undefined
   /** The notes, in the order in which they were written. Cost: O(1). */
   readonly notes: () => View<Note>
+  /**
+   * The record row by row: messages and notes in the order of the log, each with its place and its time. Rows that are
+   * appended later are not among them. `from` and `to` count rows, by the rules of `slice`. Cost: O(rows that are read).
+   */
+  readonly rows: (from?: number, to?: number) => Iterable<SessionRow>
+  /**
+   * When the message at a position was appended, by the clock of its writer: milliseconds since 1970. `undefined` beyond
+   * the end, and for messages that a version before 0.3 stored. Cost: O(log notes · log messages).
+   */
+  readonly timeOf: (position: number) => number | undefined
   /** What became of the page kinds: those of `view()`, and over them what the notes say. Cost: O(len) after a page note. */
   readonly pages: () => readonly PageKind[]
   /** Size and Merkle root of the log of messages and notes. Keep it elsewhere, and `verifySession` can hold the record to it. */

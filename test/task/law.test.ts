@@ -26,7 +26,7 @@ import { deriveContextAsync, prepareSummaries, recallAsync } from 'indelible/con
 import { openCallLog } from 'indelible/records'
 import { adoptHistory, createPendingHistory, hydrate, hydratePartial, parseHistoryJson, persist } from 'indelible/refs'
 import { run, scriptedModel } from 'indelible/run'
-import { copySession, describeSession, listUnfinished, proveEntry, readRange } from 'indelible/session'
+import { copySession, createFork, describeSession, listUnfinished, proveEntry, readRange } from 'indelible/session'
 import { keyValueBlocks, rangeAt, removeBlocks, verifyLog } from 'indelible/store'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -79,6 +79,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   readSession: async () => [readSession(memoryStore(), 'none')],
   describeSession: async () => [describeSession(memoryStore(), 'none')],
   forkSession: async () => [forkSession(memoryStore(), 'none', { at: NaN })],
+  createFork: async () => [createFork(memoryStore(), 'none', { at: NaN })],
   listSessions: async () => [listSessions(memoryStore(), { limit: NaN })],
   listUnfinished: async () => [listUnfinished(memoryStore())],
   readRange: async () => [readRange(memoryStore(), 'none', NaN)],
