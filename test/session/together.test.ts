@@ -184,7 +184,8 @@ it('says of each message and note when it was written, and of each note where it
     { row: 4, kind: 'note', after: 1, note: { type: 'retraction', from: 1, to: 2 } },
     { row: 5, kind: 'entry', position: 2, message: user('c') },
     { row: 6, kind: 'note', after: 2, note: { type: 'pin', position: 2 } },
-  ].map((row, index) => ({ ...row, at: times[index] }))
+  ]
+  expect([...session.rows()].map(({ at }) => at)).toEqual(times)
   for (const one of [session, await openSession(store, 's')]) {
     expect([...one.rows()]).toMatchObject(said)
     expect([...one.rows(-2)]).toMatchObject(said.slice(-2))
