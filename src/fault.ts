@@ -147,6 +147,13 @@ export const faultMessage = (fault: Fault): string => {
  * const session = await orThrow(pipe(createSession(store), TE.chainFirst((session) => session.append(user('hello')))))
  */
 export function orThrow<F, A>(outcome: TaskEither<F, A>): Promise<A>
+/**
+ * The value of an `Either`; a fault is thrown as a {@link FaultError} whose message is the fault's sentence.
+ *
+ * @param outcome an `Either`
+ * @returns the value of a `Right`
+ * @throws FaultError with the fault of a `Left`
+ */
 export function orThrow<F, A>(outcome: Either<F, A>): A
 export function orThrow<F, A>(outcome: Either<F, A> | TaskEither<F, A>): A | Promise<A> {
   if (typeof outcome === 'function') return outcome().then((answer) => orThrow(answer))
