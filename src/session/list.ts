@@ -1,7 +1,8 @@
 /** What sessions a store has. */
 import { isLeft, right } from '../json/index.ts'
-import type { DamagedEntry, ListQuery, Store } from '../store/index.ts'
-import { sessionTask, type SessionTask } from './fault.ts'
+import type { DamagedEntry, ListFault, ListQuery, Store } from '../store/index.ts'
+import { sessionTask, type NoSessionFault } from './fault.ts'
+import type { Task } from '../task/index.ts'
 import { formatKey, sessionInfo, type SessionInfo } from './metadata.ts'
 
 /** One page of a list of sessions. */
@@ -23,7 +24,10 @@ export interface SessionPage {
  * @example
  * const { sessions, next } = await listSessions(store, { where: { user: 'ada' } })
  */
-export const listSessions = (store: Store, { where = {}, ...query }: ListQuery = {}): SessionTask<SessionPage> =>
+export const listSessions = (
+  store: Store,
+  { where = {}, ...query }: ListQuery = {},
+): Task<ListFault | NoSessionFault, SessionPage> =>
   sessionTask(async () => {
     const page = await store.list({ ...query, where: { ...where, [formatKey]: 1 } })()
     if (isLeft(page)) return page

@@ -8,9 +8,9 @@ import type { Immutable, Json, JsonObject } from '../json/index.ts'
 import type { Message, OpenCall } from '../message/index.ts'
 import type { Note, SealNote, ToolStartedNote } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import type { Head, Lease, StoreFault } from '../store/index.ts'
+import type { Head, Lease, LogFault } from '../store/index.ts'
 import type { CallbackThrew, Task } from '../task/index.ts'
-import type { SessionFault, SessionTask } from './fault.ts'
+import type { LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
 import type { LeaseOptions, SessionLease } from './lease.ts'
 import type { SessionInfo } from './metadata.ts'
 import type { Missed, Moment } from './mirror.ts'
@@ -97,19 +97,19 @@ export interface ReadonlySession extends SessionReader {
    *
    * @returns the messages and notes that are new
    */
-  readonly refresh: () => SessionTask<Missed>
+  readonly refresh: () => Task<RefreshFault, Missed>
   /**
    * The current lease of the session.
    *
    * @returns the lease; undefined if nobody holds the session
    */
-  readonly leaseOf: () => SessionTask<Lease | undefined>
+  readonly leaseOf: () => Task<LogFault, Lease | undefined>
   /**
    * Ask the holder of the session to stop. At its next renewal, the `signal` of its lease is aborted.
    *
    * @returns the lease; undefined if nobody holds the session
    */
-  readonly requestStop: () => SessionTask<Lease | undefined>
+  readonly requestStop: () => Task<LogFault, Lease | undefined>
 }
 
 /** A session that has ended. It takes no more appends from anyone; you can fork it. */
@@ -142,7 +142,7 @@ export interface Session extends SessionReader {
   readonly append: (
     given: Appendable | readonly Appendable[] | Together,
     options?: AppendOptions,
-  ) => SessionTask<Recorded>
+  ) => Task<WriteFault, Recorded>
   /**
    * Append the messages that `make` returns for the current conversation. If another writer appends first, `make` is
    * called
@@ -157,7 +157,7 @@ export interface Session extends SessionReader {
   readonly rebase: (
     make: (view: View<Message>) => Appendable | readonly Appendable[],
     options?: Omit<AppendOptions, 'expectedLen' | 'expectedHead'>,
-  ) => Task<SessionFault | StoreFault | CallbackThrew, Recorded>
+  ) => Task<WriteFault | CallbackThrew, Recorded>
   /**
    * Take the last message out of the conversation. The record keeps it, as for `rewind`, `replaceTail` and `clear`.
    *
@@ -170,7 +170,7 @@ export interface Session extends SessionReader {
    * @param options an operation id for retries, and the head to continue
    * @returns the message and its position; both undefined if the conversation is empty
    */
-  readonly pop: (options?: RetractOptions) => SessionTask<Popped>
+  readonly pop: (options?: RetractOptions) => Task<WriteFault, Popped>
   /**
    * Take everything from a position of the record on out of the conversation.
    *
@@ -178,7 +178,7 @@ export interface Session extends SessionReader {
    * @param options an operation id for retries, and the head to continue
    * @returns the head after the append; or `InvalidNote` if the position is beyond the end of the record
    */
-  readonly rewind: (to: number, options?: RetractOptions) => SessionTask<Recorded>
+  readonly rewind: (to: number, options?: RetractOptions) => Task<WriteFault, Recorded>
   /**
    * Take everything from a position on out of the conversation, and append messages in its place, in one append.
    *
@@ -191,14 +191,14 @@ export interface Session extends SessionReader {
     from: number,
     messages: Appendable | readonly Appendable[],
     options?: RetractOptions & Pick<AppendOptions, 'page'>,
-  ) => SessionTask<Recorded>
+  ) => Task<WriteFault, Recorded>
   /**
    * Take everything out of the conversation.
    *
    * @param options an operation id for retries, and the head to continue
    * @returns the head after the append
    */
-  readonly clear: (options?: RetractOptions) => SessionTask<Recorded>
+  readonly clear: (options?: RetractOptions) => Task<WriteFault, Recorded>
   /**
    * Append a note. It may name only positions that the record has; a summary must carry the digest of its messages.
    *
@@ -206,21 +206,21 @@ export interface Session extends SessionReader {
    * @param options an operation id for retries, and the length or head to continue
    * @returns the head after the append; or `InvalidNote`
    */
-  readonly note: (note: Exclude<Note, SealNote>, options?: NoteOptions) => SessionTask<Recorded>
+  readonly note: (note: Exclude<Note, SealNote>, options?: NoteOptions) => Task<WriteFault, Recorded>
   /**
    * Pin a message: from now on contexts hold it as a `constraint`.
    *
    * @param position the position of the message in the record
    * @returns the head after the append
    */
-  readonly pin: (position: number) => SessionTask<Recorded>
+  readonly pin: (position: number) => Task<WriteFault, Recorded>
   /**
    * Undo `pin`: the message has its own page kind again.
    *
    * @param position the position of the message in the record
    * @returns the head after the append
    */
-  readonly unpin: (position: number) => SessionTask<Recorded>
+  readonly unpin: (position: number) => Task<WriteFault, Recorded>
   /**
    * Give a message another page kind. The record keeps the kind that it was appended with.
    *
@@ -228,14 +228,14 @@ export interface Session extends SessionReader {
    * @param kind the new page kind
    * @returns the head after the append
    */
-  readonly retag: (position: number, kind: PageKind) => SessionTask<Recorded>
+  readonly retag: (position: number, kind: PageKind) => Task<WriteFault, Recorded>
   /**
    * Append a summary of the messages from `from` up to, not including, `to`. Their digest is computed here.
    *
    * @param summary the range, the text and its author
    * @returns the head after the append
    */
-  readonly summarize: (summary: NewSummary) => SessionTask<Recorded>
+  readonly summarize: (summary: NewSummary) => Task<WriteFault, Recorded>
   /**
    * Change the metadata with an Immer recipe.
    *
@@ -246,9 +246,7 @@ export interface Session extends SessionReader {
    *   metadata['title'] = 'Weather'
    * })
    */
-  readonly update: (
-    recipe: (metadata: MetadataDraft) => void,
-  ) => Task<SessionFault | StoreFault | CallbackThrew, JsonObject>
+  readonly update: (recipe: (metadata: MetadataDraft) => void) => Task<UpdateSessionFault, JsonObject>
   /**
    * The messages to append after an interrupted run, before anything else. They are an error result for each call that
    * the
@@ -273,7 +271,7 @@ export interface Session extends SessionReader {
    *
    * @returns the messages and notes that are new
    */
-  readonly refresh: () => SessionTask<Missed>
+  readonly refresh: () => Task<RefreshFault, Missed>
   /**
    * Take the lease of the session. While this handle has it, no other process gets one, and every append of this handle
    * carries it. It reads the rows of other writers first. It renews the lease until you release it or close the
@@ -288,25 +286,25 @@ export interface Session extends SessionReader {
    * @param options the holder's name, the time to live, and how long to wait
    * @returns the lease; or `SessionBusy` while another holder has it
    */
-  readonly lease: (options: LeaseOptions) => SessionTask<SessionLease>
+  readonly lease: (options: LeaseOptions) => Task<LeaseSessionFault, SessionLease>
   /**
    * The current lease of the session.
    *
    * @returns the lease; undefined if nobody holds the session
    */
-  readonly leaseOf: () => SessionTask<Lease | undefined>
+  readonly leaseOf: () => Task<LogFault, Lease | undefined>
   /**
    * Ask the holder of the session to stop. At its next renewal, the `signal` of its lease is aborted.
    *
    * @returns the lease; undefined if nobody holds the session
    */
-  readonly requestStop: () => SessionTask<Lease | undefined>
+  readonly requestStop: () => Task<LogFault, Lease | undefined>
   /**
    * End the record, for every writer. This handle appends nothing more, either.
    *
    * @returns the session, to read
    */
-  readonly seal: () => SessionTask<SealedSession>
+  readonly seal: () => Task<WriteFault, SealedSession>
   /**
    * The same session without the methods that write. It sees everything that this handle appends.
    *
@@ -318,7 +316,7 @@ export interface Session extends SessionReader {
    *
    * @returns nothing
    */
-  readonly close: () => SessionTask<void>
+  readonly close: () => Task<never, void>
 }
 
 /** A call that was started, and that no message of the record has. */
@@ -361,7 +359,7 @@ export interface NoteOptions {
    * and `expectedLen` is ignored.
    */
   readonly expectedHead?: Head
-  /** True: fail with `SessionBusy` if another holder has the lease, instead of appending beside it. Default: false. */
+  /** `SessionBusy` where somebody else holds the session, instead of an append beside its holder. Default: false. */
   readonly respectLease?: boolean
 }
 
