@@ -359,7 +359,7 @@ export interface NoteOptions {
    * and `expectedLen` is ignored.
    */
   readonly expectedHead?: Head
-  /** `SessionBusy` where somebody else holds the session, instead of an append beside its holder. Default: false. */
+  /** True: fail with `SessionBusy` if another holder has the lease, instead of appending beside it. Default: false. */
   readonly respectLease?: boolean
 }
 
