@@ -86,9 +86,9 @@ export const openCallsOf = ({ content }: Message): readonly ToolCallPart[] => {
 
 export const resultMessages = (results: readonly ToolResultPart[], model: Model): readonly Message[] => {
   if (results.length === 0) return []
-  return model.results === 'together'
-    ? [{ role: 'tool', content: results }]
-    : results.map((result) => ({ role: 'tool', content: [result] }))
+  const message = (content: readonly ToolResultPart[]): Message =>
+    Object.freeze({ role: 'tool', content: Object.freeze([...content]) })
+  return model.results === 'together' ? [message(results)] : results.map((result) => message([result]))
 }
 
 /** What codecs kept with a call, but for the id of the item that it came in: that is used before, too. */

@@ -25,6 +25,7 @@ import { reasonOf, type RunFailure } from './fault.ts'
 import { failed, invoke, notRun } from './invoke.ts'
 import type { Limits } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
+import { eventOf } from './model-event.ts'
 import type { ModelResponse } from './response.ts'
 import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
@@ -173,7 +174,9 @@ export class Loop {
       const usage = addUsage(this.#usage, response.usage)
       const refusal = whyNot(calls, response, usage, this.#toolCalls, limits)
       const results =
-        refusal === undefined ? await this.#runTools(calls) : calls.map((call) => failed(call, refusal.reason))
+        refusal === undefined
+          ? await this.#runTools(calls)
+          : Object.freeze(calls.map((call) => failed(call, refusal.reason)))
       this.#usage = usage
       this.#steps.push(Object.freeze({ response, calls, results, milliseconds: now() - began }))
       await this.#tell({
@@ -224,9 +227,10 @@ export class Loop {
         if (next === 'cut') break
         if (next.done === true)
           throw new Failed({ _tag: 'StreamEndedEarly', model: model.name, step, partialText: partial.text })
-        partial.take(next.value)
-        await this.#tell({ type: 'model_event', step, event: next.value })
-        if (next.value.type === 'finish') return next.value
+        const event = this.#copyOf(next.value)
+        partial.take(event)
+        await this.#tell({ type: 'model_event', step, event })
+        if (event.type === 'finish') return event
       }
     } catch (error) {
       if (error instanceof Failed) throw error
@@ -255,6 +259,17 @@ export class Loop {
     })
   }
 
+  /** What the model gave out, as nobody can change it. Throws Failed, if it is no event. */
+  #copyOf(given: unknown): ModelEvent {
+    const event = eventOf(given)
+    if (isLeft(event)) throw new Failed({ _tag: 'InvalidAnswer', ...this.#called(), reason: event.left })
+    return event.right
+  }
+
+  #called(): { readonly model: string; readonly step: number } {
+    return { model: this.#options.model.name, step: this.#step }
+  }
+
   #derive(): ModelContext {
     const { context } = this.#options
     const view = this.#work.view()
@@ -274,13 +289,7 @@ export class Loop {
   /** The answer as it can be recorded. Throws Failed, if it can't be. */
   #admitted(answer: ModelResponse): ModelResponse {
     const admissible = admitted(answer, this.#callIds)
-    if (isLeft(admissible))
-      throw new Failed({
-        _tag: 'InvalidAnswer',
-        model: this.#options.model.name,
-        step: this.#step,
-        reason: admissible.left,
-      })
+    if (isLeft(admissible)) throw new Failed({ _tag: 'InvalidAnswer', ...this.#called(), reason: admissible.left })
     return admissible.right
   }
 
@@ -340,7 +349,7 @@ export class Loop {
 
   /** A delta, told and taken into the working copy. None if there is nothing to record. */
   async #record(messages: readonly Message[], injected: Message | undefined): Promise<void> {
-    const append = Object.freeze(injected === undefined ? messages : [...messages, injected])
+    const append = Object.freeze(injected === undefined ? [...messages] : [...messages, injected])
     if (append.length === 0) return
     const id = `${this.#options.id}:${this.#deltas++}`
     await this.#tell({ type: 'history_delta', step: this.#step, id, expectedLen: this.#work.len, append }, () => {

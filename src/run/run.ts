@@ -1,6 +1,5 @@
 /** `run`: a model and tools over a settled view, told event by event. */
-import { isLeft } from '../json/index.ts'
-import type { JsonObject } from '../json/index.ts'
+import { formatPath, isLeft, NotJson, snapshot, type JsonObject } from '../json/index.ts'
 import { decodeMessage, user, type Message, type Sequence, type Settled } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { Channel } from './channel.ts'
@@ -76,7 +75,7 @@ export interface RunStream extends AsyncIterable<RunEvent> {
  * or both. A reader that is slow holds the run up; with no reader the run goes on, and of its events only
  * `model_event`s beyond `buffer` are left out. They are read once: a second loop over them throws.
  *
- * Throws  TypeError, where two tools have one name
+ * Throws  TypeError, where two tools have one name, or a limit or the parameters are not what they should be
  * Cost    per step one pass over the view (to settle it), and a copy of each message that is added (bench: run)
  * @example
  * const stream = run({ model, view: settled, tools: [read] })
@@ -98,10 +97,10 @@ export const run = (options: RunOptions): RunStream => {
       tools: byName(options.tools ?? []),
       toolConcurrency: Math.max(1, toolConcurrency),
       limits,
-      parameters: options.parameters ?? {},
+      parameters: frozen(options.parameters ?? {}),
       context: options.context,
       receipts: options.receipts ?? false,
-      handlers: options.handlers ?? [],
+      handlers: [...(options.handlers ?? [])],
       now: options.now ?? (() => performance.now()),
     },
     control,
@@ -131,6 +130,17 @@ const injected = (message: string | Message | undefined): Message | undefined =>
   if (decoded.right.role !== 'user')
     throw new TypeError(`interrupt takes what a user says, not a message of the role ${decoded.right.role}`)
   return decoded.right
+}
+
+/** A copy of the parameters: every call of the run gets the same. Throws TypeError, on what is not plain JSON data. */
+const frozen = (parameters: JsonObject): JsonObject => {
+  try {
+    return snapshot(parameters)
+  } catch (error) {
+    if (!(error instanceof NotJson)) throw error
+    const at = formatPath(['parameters', ...error.path])
+    throw new TypeError(`run: ${at} ${error.reason}; expected plain JSON data`, { cause: error })
+  }
 }
 
 /** The tools by their names. Throws TypeError, where two have one. */

@@ -110,7 +110,7 @@ export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<Stor
   const range = await rangeAt(store, id, head.size)()
   if (isLeft(range)) return range
   if (headOf(range.right, store.hash).root !== head.root)
-    return left({ _tag: 'DamagedLog', id, position: head.size, reason: 'the head is not that of its rows' })
+    return left({ _tag: 'DamagedLog', id, position: head.size, reason: 'the head does not match the rows' })
   mirror.range = range.right
   mirror.head = head
   return found

@@ -76,7 +76,7 @@ const verifyAt = async (
     if (fault !== undefined) return left(fault)
   }
   if (headOf(walk.range, store.hash).root !== head.root || walk.entries !== entries)
-    return left({ _tag: 'DamagedLog', id, position: head.size, reason: 'the head is not that of its rows' })
+    return left({ _tag: 'DamagedLog', id, position: head.size, reason: 'the head does not match the rows' })
   if (older !== undefined && walk.olderFound?.root !== older.root)
     return left({ _tag: 'Diverged', id, expected: older, actual: head })
   return right(found)
@@ -126,7 +126,9 @@ const verifyPiece = async (store: Store, walk: Walk, to: number): Promise<StoreF
     const node = walk.range.peaks.at(-1) as Uint8Array
     if (row.position !== position || row.index !== index || !equalBytes(node, nodes[offset] as Uint8Array)) {
       const earlier = await walk.inspect?.(rows.slice(0, offset))
-      return earlier ?? { _tag: 'DamagedLog', id: walk.id, position, reason: 'the row is not what was appended there' }
+      return (
+        earlier ?? { _tag: 'DamagedLog', id: walk.id, position, reason: 'the row was altered after it was appended' }
+      )
     }
     if (walk.range.size === walk.older?.size) walk.olderFound = headOf(walk.range, store.hash)
   }
