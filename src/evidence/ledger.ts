@@ -95,10 +95,11 @@ export const recordRemoval = async (
   because: Because,
 ): Promise<Either<AnyEvidenceFault, Head>> => {
   const found = await store.info(id)()
-  if (isLeft(found)) return found
-  const { head } = found.right
+  if (isLeft(found) && found.left._tag !== 'DamagedLog') return found
   const appended = await appendToLedger(store, async (ledger) => {
     const entry = ledger.get(id)
+    const head = isLeft(found) ? entry?.head : found.right.head // a damaged one can be removed, too
+    if (head === undefined) return right({ rows: [], more: {} })
     const begun = entry?.removed === true && entry.head.root === head.root && entry.head.size === head.size
     return right({ rows: begun ? [] : [{ type: 'removed', id, head, ...because }], more: {} })
   })

@@ -5,8 +5,9 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { base64Of, isLeft, left, right, utf8Of } from '../json/index.ts'
+import { reasonOf } from '../task/index.ts'
 import type { AnyEvidenceFault, EvidenceFault } from './fault.ts'
-import type { KeptCheckpoint } from './checkpoints.ts'
+import type { Head } from '../store/index.ts'
 import type { NoteVerifier } from './keys.ts'
 import { parseNote, parseSignatures, type NoteSignature } from './signed-note.ts'
 
@@ -48,7 +49,7 @@ declare const fetch: (url: string, request: WitnessRequest) => Promise<WitnessRe
 
 /** What a witness is asked about. */
 interface Question {
-  readonly last: KeptCheckpoint
+  readonly last: { readonly note: string; readonly head: Head }
   /** The size that the witness signed last, as far as it is known here. */
   readonly oldSize: number
   readonly proofFrom: (oldSize: number) => Promise<Either<AnyEvidenceFault, readonly Uint8Array[]>>
@@ -77,7 +78,7 @@ export const askWitness = async (
       status = response.status
       text = (await response.text()).slice(0, 100_000)
     } catch (cause) {
-      return refused(`it could not be reached: ${String(cause)}`)
+      return refused(`it could not be reached: ${reasonOf(cause)}`)
     }
     if (status === 409 && attempt === 1) {
       const told = /^(0|[1-9]\d{0,15})\n?$/.exec(text)?.[1]
