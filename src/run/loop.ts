@@ -16,16 +16,17 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '../message/index.ts'
-import { rangeDigest, type Usage } from '../notes/index.ts'
+import { rangeDigest } from '../notes/index.ts'
 import { admitted, openCallsOf, resultMessages, whyNot } from './answer.ts'
 import type { Channel } from './channel.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, Sent } from './event.ts'
 import { reasonOf, type RunFailure } from './fault.ts'
 import { failed, invoke, notRun } from './invoke.ts'
-import type { Limits } from './limits.ts'
+import { overspent, type Limits, type Spent } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
+import type { DollarsOf } from './prices.ts'
 import type { ModelResponse } from './response.ts'
 import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
@@ -61,6 +62,7 @@ export interface LoopOptions {
   readonly tools: ReadonlyMap<string, Tool>
   readonly toolConcurrency: number
   readonly limits: Limits
+  readonly dollarsOf: DollarsOf
   readonly parameters: JsonObject
   readonly context: ContextFor | undefined
   readonly receipts: boolean
@@ -93,7 +95,7 @@ export class Loop {
   #deltas = 0
   #toolCalls = 0
   #interrupts = 0
-  #usage: Usage = noUsage
+  #spent: Spent = { usage: noUsage, dollars: 0 }
   #context: ModelContext | undefined
   /** What the last call was sent, if that is to be told. */
   #sent: Sent | undefined
@@ -139,6 +141,7 @@ export class Loop {
     for (;;) {
       let stop = await this.#between(this.#control.cut())
       if (stop === undefined && this.#step >= this.#options.limits.maxSteps) stop = 'max_steps'
+      stop ??= overspent(this.#spent, this.#options.limits)?.stop
       if (stop === undefined) {
         stop = await this.#once()
         this.#step += 1
@@ -171,13 +174,13 @@ export class Loop {
 
       const response = this.#admitted(answer)
       const calls = openCallsOf(response.message)
-      const usage = addUsage(this.#usage, response.usage)
-      const refusal = whyNot(calls, response, usage, this.#toolCalls, limits)
+      const spent = this.#with(response)
+      const refusal = whyNot(calls, response, spent, this.#toolCalls, limits)
       const results =
         refusal === undefined
           ? await this.#runTools(calls)
           : Object.freeze(calls.map((call) => failed(call, refusal.reason)))
-      this.#usage = usage
+      this.#spent = spent
       this.#steps.push(Object.freeze({ response, calls, results, milliseconds: now() - began }))
       await this.#tell({
         type: 'step_complete',
@@ -198,10 +201,20 @@ export class Loop {
       if (refusal !== undefined) return refusal.stop
       if (calls.length === 0 && response.reason !== 'pause')
         return response.reason === 'max_tokens' ? 'max_tokens' : 'end_turn'
-      if (limits.stopWhen?.({ steps: this.#steps, usage: this.#usage }) === true) return 'custom'
+      if (limits.stopWhen?.({ steps: Object.freeze([...this.#steps]), ...this.#spent }) === true) return 'custom'
       return undefined
     } finally {
       this.#control.endStep()
+    }
+  }
+
+  /** What is spent with one more answer. */
+  #with(response: ModelResponse): Spent {
+    const { usage, dollars } = this.#spent
+    const cost = dollars === undefined ? undefined : this.#options.dollarsOf(response)
+    return {
+      usage: addUsage(usage, response.usage),
+      dollars: dollars === undefined || cost === undefined ? undefined : dollars + cost,
     }
   }
 
@@ -387,7 +400,7 @@ export class Loop {
       response: this.#steps.at(-1)?.response.message,
       steps: Object.freeze([...this.#steps]),
       counts: Object.freeze({ steps: this.#steps.length, toolCalls: this.#toolCalls, interrupts: this.#interrupts }),
-      usage: this.#usage,
+      ...this.#spent,
       stopReason,
       messages: this.#work.view().toArray(),
     })
