@@ -42,7 +42,15 @@ import { openCallLog } from 'indelible/records'
 import { adoptHistory, createPendingHistory, hydrate, hydratePartial, parseHistoryJson, persist } from 'indelible/refs'
 import { run, scriptedModel } from 'indelible/run'
 import { copySession, describeSession, listUnfinished, proveEntry, readRange } from 'indelible/session'
-import { consistencyPath, inclusionPath, keyValueBlocks, rangeAt, removeBlocks, verifyLog } from 'indelible/store'
+import {
+  consistencyPath,
+  inclusionPath,
+  keyValueBlocks,
+  rangeAt,
+  removeBlocks,
+  verifyLog,
+  type OnceStore,
+} from 'indelible/store'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
@@ -84,6 +92,7 @@ const started = async () => {
   await session.append([user('a'), assistant('b')])
   return { store, session }
 }
+const onceOf = (bad: Bad): OnceStore => keyValueBlocks({ mget: bad, mset: bad, putIfAbsent: bad }).once as OnceStore
 const transcript = () => orThrow(readTranscript('[{"role":"user","content":"a"}]'))
 
 /** A call of everything that gives a task, with a hostile function wherever one is taken. */
@@ -179,6 +188,8 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   'store.check': async () => [memoryStore().check()],
   'store.repair': async () => [memoryStore().repair()],
   'store.close': async () => [memoryStore().close()],
+  'once.get': async (bad) => [onceOf(bad).get(['a'])],
+  'once.put': async (bad) => [onceOf(bad).put('a', new Uint8Array(1))],
   'store.putBlocks': async (bad) => [
     keyValueBlocks({ mget: bad, mset: bad }).putBlocks([new Uint8Array(1)]),
     memoryStore().putBlocks([null as never]),
