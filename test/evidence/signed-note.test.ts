@@ -1,6 +1,6 @@
 /** Keys, signed notes, checkpoints and proofs, held to the texts of their specifications. */
 import { describe, expect, it } from 'vitest'
-import fc from 'fast-check'
+import * as fc from 'fast-check'
 import {
   checkpointText,
   newKey,
