@@ -11,6 +11,7 @@ import {
   type RecallFault,
   type SummaryFault,
 } from './context/fault.ts'
+import { evidenceFaultText, type EvidenceFault } from './evidence/fault.ts'
 import { historyFaultText, type HistoryFault } from './history/fault.ts'
 import {
   messageFaultText,
@@ -46,6 +47,7 @@ export type Fault =
   | RunFault
   | ActionFault
   | ContentFault
+  | EvidenceFault
   | PairingProblem
   | ThreadProblem
   | CallbackThrew
@@ -124,6 +126,19 @@ export const faultMessage = (fault: Fault): string => {
     case 'ContentMiss':
     case 'ContentTooLarge':
       return contentFaultText(fault)
+    case 'BadNote':
+    case 'BadKey':
+    case 'BadSignature':
+    case 'NotSigned':
+    case 'BadCheckpoint':
+    case 'BadBundle':
+    case 'TooFewWitnesses':
+    case 'WitnessRefused':
+    case 'NoLedger':
+    case 'NotALedger':
+    case 'NotInLedger':
+    case 'LedgerMismatch':
+      return evidenceFaultText(fault)
     case 'DanglingCall':
     case 'DuplicateCall':
     case 'DuplicateOutput':
