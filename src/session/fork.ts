@@ -10,21 +10,26 @@ import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { describeSession, openSession, randomId } from './open.ts'
 import type { Session } from './session.ts'
 
-/** Where a fork begins, and what it is called. */
+/** The place and the id of a fork. */
 export interface ForkOptions {
-  /** How many messages it shares. Default: all of them. */
+  /** The number of messages to share. Default: all. */
   readonly at?: number
-  /** The new id. Default: a random UUID. */
+  /** The id of the new session. Default: a random UUID. */
   readonly id?: string
-  /** Default: that of the session that is forked. */
+  /** The metadata of the new session. Default: that of the forked one. */
   readonly metadata?: JsonObject
 }
 
 /**
- * Start a session with the first messages of another, and the notes that were written until then, and open it. A sealed
- * session can be forked too: the seal is left behind.
+ * Start a session with the first messages of another and the notes that were written until then, and open it. You may
+ * fork a sealed session: the fork is not sealed.
  *
  * Cost    that of `createFork`, which is the same at any length, and that of opening the fork: O(messages that it shares)
+ *
+ * @param store the store that keeps both
+ * @param id the session to fork
+ * @param options the number of messages to share, the new id and metadata
+ * @returns the new session; or `NoSuchLog`, `LogExists`, `BeyondEnd`
  * @example
  * const fork = await forkSession(store, 'build-fix', { at: 2 })
  * await fork.append(user('Try the other file.'))
@@ -39,6 +44,11 @@ export const forkSession = (store: Store, id: string, options: ForkOptions = {})
  * The same without opening the fork.
  *
  * Cost    independent of the length: nothing is copied, and no message is read
+ *
+ * @param store the store that keeps both
+ * @param id the session to fork
+ * @param options the number of messages to share, the new id and metadata
+ * @returns the description of the new session; or `NoSuchLog`, `LogExists`, `BeyondEnd`
  */
 export const createFork = (
   store: Store,

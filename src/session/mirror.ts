@@ -277,11 +277,11 @@ export const addNote = (mirror: Mirror, position: number, note: Note): void => {
   if (note.type === 'seal') mirror.sealed = true
 }
 
-/** The record as it was at a number of rows. */
+/** The record at one head. */
 export interface Moment {
   /** Every message. */
   readonly view: View<Message>
-  /** The messages that were not retracted then. */
+  /** The messages that were not retracted at that time. */
   readonly conversation: View<Message>
   /** The notes. */
   readonly notes: View<Note>
@@ -366,7 +366,7 @@ export const timeOf = (mirror: Mirror, position: number): number | undefined =>
     ? mirror.times[rowOf(mirror, position)]
     : undefined
 
-/** What was appended since the mirror had so many messages and notes. */
+/** The rows that another writer appended. */
 export interface Missed {
   /** The messages that were appended. */
   readonly messages: View<Message>

@@ -13,12 +13,15 @@ const places: { readonly [format: string]: readonly (readonly string[])[] } = {
 }
 
 /**
- * When a message was written by the file that it was imported from: milliseconds since 1970. `undefined`, if the file does
- * not say. The session's own time (`timeOf`) is that of the import.
+ * The time that an imported message has in its file. The session's own time (`timeOf`) is that of the import.
  *
  * Cost    O(1)
+ *
+ * @param message the message, as a transcript or a session has it
+ * @returns milliseconds since 1970; undefined if the file does not say
  */
-export const sourceTimeOf = ({ meta }: Pick<Message | Immutable<Message>, 'meta'>): number | undefined => {
+export const sourceTimeOf = (message: Pick<Message | Immutable<Message>, 'meta'>): number | undefined => {
+  const { meta } = message
   for (const [format, paths] of Object.entries(places)) {
     const beside = meta !== undefined && Object.hasOwn(meta, format) ? (meta as JsonObject)[format] : undefined
     if (!isObject(beside)) continue

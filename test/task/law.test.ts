@@ -21,13 +21,36 @@ import {
   verifySession,
   type Fault,
 } from 'indelible'
+import {
+  lastCheckpoint,
+  listCheckpoints,
+  newKey,
+  proveInLedger,
+  readLedger,
+  removeRecorded,
+  signerOf,
+  signLedger,
+  signSession,
+  updateLedger,
+  verifyLedger,
+  withLedger,
+  witnessLedger,
+} from 'indelible/evidence'
 import { createHistory } from 'indelible/history'
 import { deriveContextAsync, prepareSummaries, recallAsync } from 'indelible/context'
 import { openCallLog } from 'indelible/records'
 import { adoptHistory, createPendingHistory, hydrate, hydratePartial, parseHistoryJson, persist } from 'indelible/refs'
 import { run, scriptedModel } from 'indelible/run'
 import { copySession, createFork, describeSession, listUnfinished, proveEntry, readRange } from 'indelible/session'
-import { keyValueBlocks, rangeAt, removeBlocks, verifyLog } from 'indelible/store'
+import {
+  consistencyPath,
+  inclusionPath,
+  keyValueBlocks,
+  rangeAt,
+  removeBlocks,
+  verifyLog,
+  type OnceStore,
+} from 'indelible/store'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
@@ -69,6 +92,7 @@ const started = async () => {
   await session.append([user('a'), assistant('b')])
   return { store, session }
 }
+const onceOf = (bad: Bad): OnceStore => keyValueBlocks({ mget: bad, mset: bad, putIfAbsent: bad }).once as OnceStore
 const transcript = () => orThrow(readTranscript('[{"role":"user","content":"a"}]'))
 
 /** A call of everything that gives a task, with a hostile function wherever one is taken. */
@@ -118,6 +142,32 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   'session.refresh': async () => [(await started()).session.refresh()],
   'session.seal': async () => [(await started()).session.seal()],
   'session.close': async () => [(await started()).session.close()],
+  // evidence
+  readLedger: async () => [readLedger(memoryStore(), NaN)],
+  updateLedger: async () => [updateLedger(memoryStore(), ['\n'])],
+  verifyLedger: async () => [verifyLedger(memoryStore(), { size: NaN, root: '' })],
+  removeRecorded: async (bad) => [removeRecorded(withLedger(memoryStore(), { onFault: bad }), 'none')],
+  signLedger: async (bad) => {
+    const { store } = await started()
+    await updateLedger(store)
+    return [signLedger(store, { origin: 'o', signers: [{ name: 'n', keyId: '00000000', vkey: '', sign: bad }] })]
+  },
+  signSession: async (bad) => [
+    signSession((await started()).store, 's', {
+      origin: 'o',
+      signers: [{ name: 'n', keyId: '00000000', vkey: '', sign: bad }],
+    }),
+  ],
+  lastCheckpoint: async () => [lastCheckpoint(memoryStore())],
+  listCheckpoints: async () => [listCheckpoints(memoryStore())],
+  witnessLedger: async (bad) => {
+    const { store } = await started()
+    const { skey, vkey } = newKey('n')
+    await updateLedger(store)
+    await signLedger(store, { origin: 'o', signers: [orThrow(signerOf(skey))] })
+    return [witnessLedger(store, [{ url: 'x', vkey }], { fetch: bad })]
+  },
+  proveInLedger: async () => [proveInLedger(memoryStore(), 'none', NaN)],
   // stores
   'store.create': async () => [memoryStore().create({ id: '' }), memoryStore({ now: () => NaN }).create({ id: 'a' })],
   'store.info': async () => [memoryStore().info('\u0000')],
@@ -139,6 +189,8 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   'store.check': async () => [memoryStore().check()],
   'store.repair': async () => [memoryStore().repair()],
   'store.close': async () => [memoryStore().close()],
+  'once.get': async (bad) => [onceOf(bad).get(['a'])],
+  'once.put': async (bad) => [onceOf(bad).put('a', new Uint8Array(1))],
   'store.putBlocks': async (bad) => [
     keyValueBlocks({ mget: bad, mset: bad }).putBlocks([new Uint8Array(1)]),
     memoryStore().putBlocks([null as never]),
@@ -147,6 +199,8 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   'store.hasBlocks': async (bad) => [keyValueBlocks({ mget: bad, mset: bad }).hasBlocks(['0'.repeat(64) as never])],
   removeBlocks: async (bad) => [removeBlocks({ mget: bad, mset: bad, deletePrefix: bad })],
   verifyLog: async (bad) => [verifyLog((await started()).store, 's', undefined, bad)],
+  inclusionPath: async () => [inclusionPath(memoryStore(), 'none', 0, 2)],
+  consistencyPath: async () => [consistencyPath(memoryStore(), 'none', 1, 2)],
   rangeAt: async () => [rangeAt(memoryStore(), 'none', 0)],
   sqliteStore: async (bad) => [
     sqliteStore({ path: join(folder, 'none', 'x.db') }),
