@@ -88,6 +88,7 @@ export const faultMessage = (fault: Fault): string => {
     case 'OtherScope':
     case 'UnreadableHistory':
     case 'NewerRefs':
+    case 'MalformedTree':
     case 'MissingKeys':
     case 'MalformedContent':
       return refsFaultText(fault)
@@ -110,6 +111,7 @@ export const faultMessage = (fault: Fault): string => {
     case 'MissingKey':
       return runFaultText(fault)
     case 'InvalidInput':
+    case 'FailedBefore':
     case 'ActionEnded':
     case 'Superseded':
     case 'Unexpected':

@@ -102,17 +102,18 @@ const onceOf = (
   keyOf: (name: string) => string,
   keysPerCall: number | undefined,
 ): OnceStore => {
-  const io = <T>(operation: string, work: () => Promise<T>): Task<StoreFault, T> =>
+  const io = <T>(operation: string, work: () => Promise<T>, change?: string): Task<StoreFault, T> =>
     storeTask(async () => {
       try {
         return right(await work())
       } catch (cause) {
         return left({ _tag: 'Io', operation, cause })
       }
-    }, `once.${operation}`)
+    }, change)
   return Object.freeze<OnceStore>({
     get: (names) => io('get values', () => valuesOf(keyValue, names.map(keyOf), keysPerCall)),
-    put: (name, value) => io('put a value', async () => (await keyValue.putIfAbsent(keyOf(name), value)) === true),
+    put: (name, value) =>
+      io('put a value', async () => (await keyValue.putIfAbsent(keyOf(name), value)) === true, 'once.put'),
     ...(keyValue.keys !== undefined && {
       list: (start = '') =>
         io('list names', async () => {
@@ -122,7 +123,7 @@ const onceOf = (
         }),
     }),
     ...(keyValue.deletePrefix !== undefined && {
-      remove: (start) => io('remove values', async () => keyValue.deletePrefix?.(keyOf(start))),
+      remove: (start) => io('remove values', async () => keyValue.deletePrefix?.(keyOf(start)), 'once.remove'),
     }),
   })
 }

@@ -24,10 +24,22 @@ import {
 import { createHistory } from 'indelible/history'
 import { deriveContextAsync, prepareSummaries, recallAsync } from 'indelible/context'
 import { openCallLog } from 'indelible/records'
-import { adoptHistory, createPendingHistory, hydrate, hydratePartial, parseHistoryJson, persist } from 'indelible/refs'
+import {
+  adoptHistory,
+  blocksOfTree,
+  createPendingHistory,
+  createRefHistory,
+  growRefTree,
+  hydrate,
+  hydratePartial,
+  parseHistoryJson,
+  persist,
+  refsOf,
+  refsOfTree,
+} from 'indelible/refs'
 import { run, scriptedModel } from 'indelible/run'
 import { copySession, describeSession, listUnfinished, proveEntry, readRange } from 'indelible/session'
-import { keyValueBlocks, rangeAt, removeBlocks, verifyLog } from 'indelible/store'
+import { keyValueBlocks, rangeAt, removeBlocks, verifyLog, type OnceStore } from 'indelible/store'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
@@ -70,6 +82,11 @@ const started = async () => {
   return { store, session }
 }
 const transcript = () => orThrow(readTranscript('[{"role":"user","content":"a"}]'))
+
+const tree = { id: 'ab'.repeat(32) as never, len: 3 }
+
+const once = (bad: Bad) =>
+  keyValueBlocks({ mget: bad, mset: bad, putIfAbsent: bad, keys: bad, deletePrefix: bad }).once as Required<OnceStore>
 
 /** A call of everything that gives a task, with a hostile function wherever one is taken. */
 const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]> } = {
@@ -144,6 +161,10 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   ],
   'store.getBlocks': async (bad) => [keyValueBlocks({ mget: bad, mset: bad }).getBlocks(['x' as never])],
   'store.hasBlocks': async (bad) => [keyValueBlocks({ mget: bad, mset: bad }).hasBlocks(['0'.repeat(64) as never])],
+  'once.get': async (bad) => [once(bad).get(['a'])],
+  'once.put': async (bad) => [once(bad).put('a', new Uint8Array(1))],
+  'once.list': async (bad) => [once(bad).list('a')],
+  'once.remove': async (bad) => [once(bad).remove('a')],
   removeBlocks: async (bad) => [removeBlocks({ mget: bad, mset: bad, deletePrefix: bad })],
   verifyLog: async (bad) => [verifyLog((await started()).store, 's', undefined, bad)],
   rangeAt: async () => [rangeAt(memoryStore(), 'none', 0)],
@@ -161,6 +182,12 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     return [backupSqlite({ path, to: `${path}.copy`, progress: bad })]
   },
   // reference histories
+  growRefTree: async (bad) => [
+    growRefTree(keyValueBlocks({ mget: bad, mset: bad }), undefined, (await stored()).refHistory().refs()),
+  ],
+  refsOfTree: async (bad) => [refsOfTree(keyValueBlocks({ mget: bad, mset: bad }), tree)],
+  blocksOfTree: async (bad) => [blocksOfTree(keyValueBlocks({ mget: bad, mset: bad }), tree)],
+  refsOf: async (bad) => [refsOf(keyValueBlocks({ mget: bad, mset: bad }), createRefHistory({ tree }))],
   hydrate: async (bad) => [hydrate(keyValueBlocks({ mget: bad, mset: bad }), (await stored()).refHistory())],
   hydratePartial: async (bad) => [
     hydratePartial(keyValueBlocks({ mget: bad, mset: bad }), (await stored()).refHistory()),
