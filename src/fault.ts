@@ -50,7 +50,12 @@ export type Fault =
   | ThreadProblem
   | CallbackThrew
 
-/** A fault as a sentence: what happened, where, and what to do next. */
+/**
+ * A fault as a sentence: what happened, where, and what to do next.
+ *
+ * @param fault any fault of the library
+ * @returns the sentence
+ */
 export const faultMessage = (fault: Fault): string => {
   switch (fault._tag) {
     case 'UnexpectedShape':
@@ -132,11 +137,13 @@ export const faultMessage = (fault: Fault): string => {
 }
 
 /**
- * The value of an `Either` or of a task, or a thrown {@link FaultError} whose message is the fault's sentence: for what
- * is synchronous (`settle`, `deriveContext`, codecs), and for what `pipe` makes of tasks.
+ * The value of an `Either` or of a task; a fault is thrown as a {@link FaultError} whose message is the fault's
+ * sentence.
+ * Use it for synchronous results (`settle`, `deriveContext`, codecs), and for the pipelines that `pipe` makes of tasks.
  *
- * @param outcome an `Either`, whose value is returned, or a `TaskEither`, which is run once
- * @throws FaultError with the fault, whatever it is
+ * @param outcome an `Either`, or a `TaskEither`, which is run once
+ * @returns the value of a `Right`; for a task, a promise of it
+ * @throws FaultError with the fault of a `Left`
  * @example
  * const settled = orThrow(settle(session.view()))
  * const session = await orThrow(pipe(createSession(store), TE.chainFirst((session) => session.append(user('hello')))))

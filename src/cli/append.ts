@@ -16,18 +16,20 @@ export const append: Command = {
   help: `Usage: indelible append SESSION TEXT [options]
        indelible append SESSION [options] < MESSAGES
 
-Appends one message with TEXT, or those of standard input, one JSON object a
-line: all of them or none. When the command ends they are on disk. A message is
-{"role": "user", "content": [{"type": "text", "text": "hi"}]}, or with a string
-as its content.
+Appends one message with TEXT, or the messages on standard input, one JSON
+object a line. All of them are appended or none, and they are on disk when the
+command ends. A message is
+{"role": "user", "content": [{"type": "text", "text": "hi"}]}; its content may
+also be a string.
 
 Options:
   --role ROLE      who says TEXT: system, developer, user (default), assistant
-  --page KIND      what the messages are for memory management: bootstrap,
-                   constraint, plan, preference, evidence, conversation
-  --at N           append at N messages only: exit 1 if there are more by now
-  --operation ID   names this append, so that trying it again changes nothing
-  --interrupted    first append error results for the calls left open
+  --page KIND      the page kind of the messages, for memory management:
+                   bootstrap, constraint, plan, preference, evidence,
+                   conversation (default: chosen by role and content)
+  --at N           append only if the session has N messages, else exit 1
+  --operation ID   an id for this append: a retry with it changes nothing
+  --interrupted    first append an error result for each call without a result
 ${storeHelpAt(19)}
   -h, --help       print this help
 
@@ -78,11 +80,12 @@ const openCallLines = (session: Session): readonly string[] => {
   const [first, ...others] = openCalls(conversation)
   if (first === undefined) return []
   const refused = `${counted(1 + others.length, 'call')} without a result, which providers refuse`
-  if (session.interrupted().length > 0) return [`${refused}: --interrupted appends results for those of the last turn`]
+  if (session.interrupted().length > 0)
+    return [`${refused}: --interrupted appends error results for the calls of the last turn`]
   const id = shellWord(session.id)
   return [
-    `${refused}, and more was said since, so that no append can settle ${others.length === 0 ? 'it' : 'them'}: what "indelible context" and "export --to" print has error results there;`,
-    `"indelible show ${id}" names the calls, and "indelible fork ${id} --at ${(conversation.positionAt(first.position) as number) + 1}" goes on from the first, with append --interrupted`,
+    `${refused}; later messages follow, so no append can settle ${others.length === 0 ? 'it' : 'them'}; "indelible context" and "export --to" print error results there;`,
+    `"indelible show ${id}" lists the calls; "indelible fork ${id} --at ${(conversation.positionAt(first.position) as number) + 1}" and then append --interrupted continues from the first`,
   ]
 }
 
@@ -104,7 +107,7 @@ const messagesIn = (input: string): readonly Message[] =>
     const decoded = decodeMessage(withParts(value.right))
     if (isLeft(decoded))
       throw new Unreadable(
-        `standard input: line ${index + 1} is no message: ${faultMessage(decoded.left)}; nothing was appended`,
+        `standard input: line ${index + 1} is not a message: ${faultMessage(decoded.left)}; nothing was appended`,
       )
     return [decoded.right]
   })

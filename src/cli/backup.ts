@@ -11,9 +11,9 @@ export const backup: Command = {
   purpose: 'copy a store while others write to it',
   help: `Usage: indelible backup FILE [options]
 
-Copies the whole store to FILE, as of one moment, and checks the copy as
-"indelible verify --all --deep" does. Others may write meanwhile. FILE must not
-be there. A store in PostgreSQL is backed up by pg_dump.
+Copies the whole store to FILE, as it is at one moment, and checks the copy
+like "indelible verify --all --deep". Other processes may write meanwhile. FILE
+must not exist. Use pg_dump for a store in PostgreSQL.
 
 Options:
 ${storeHelp}
@@ -28,7 +28,7 @@ Example:
     if (to === undefined || positionals.length > 1) throw new Misuse('backup takes one FILE: the copy to make')
     const given = values['store']
     if (typeof given === 'string' && isAddress(given))
-      throw new Misuse('backup copies a store in a file; one in PostgreSQL is backed up by pg_dump')
+      throw new Misuse('backup copies a store in a file; use pg_dump for a store in PostgreSQL')
     const path = typeof given === 'string' ? terminal.path(given) : defaultStorePath(terminal.env)
     const { backupSqlite } = await import('../store/sqlite/index.ts')
     const bar = terminal.progress(`copying ${path}`, undefined, 'pages')
@@ -37,7 +37,7 @@ Example:
     if (isLeft(copied)) throw new Unreadable(faultText(copied.left))
     terminal.tell(copied.right.map(findingText))
     if (copied.right.length > 0)
-      throw new Unreadable(`${to} is a copy of a damaged store: "indelible repair --store ${to}" says what can be done`)
+      throw new Unreadable(`${to} is a copy of a damaged store; "indelible repair --store ${to}" rebuilds what it can`)
     await terminal.print([`${to}: copied and checked`])
   },
 }

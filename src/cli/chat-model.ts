@@ -9,7 +9,7 @@ export const chosenModel = async ({ values, terminal }: Pick<Call, 'values' | 't
   const { model: name, type, 'base-url': baseURL } = values
   if (name === undefined) {
     if (type !== undefined || baseURL !== undefined)
-      throw new Misuse('--type and --base-url are of a model: name it with --model')
+      throw new Misuse('--type and --base-url describe a model: name it with --model')
     return localModel(15)
   }
   const chosen = modelFor(
@@ -26,9 +26,7 @@ const registry = async (baseURL: string | undefined, { env }: Terminal): Promise
   const anthropic = await installed('@anthropic-ai/sdk', () => import('../run/anthropic/index.ts'))
   const openai = await installed('openai', () => import('../run/openai/index.ts'))
   if (anthropic === undefined && openai === undefined)
-    throw new Unreadable(
-      'no client of a provider is installed; npm install openai or @anthropic-ai/sdk beside indelible',
-    )
+    throw new Unreadable('no provider client is installed; npm install openai or @anthropic-ai/sdk beside indelible')
   return {
     ...(anthropic && {
       anthropic: anthropic.anthropicProvider({

@@ -17,28 +17,29 @@ import { openStore } from './store.ts'
 export const chat: Command = {
   name: 'chat',
   synopsis: 'chat',
-  purpose: 'talk with an agent whose record survives everything',
+  purpose: 'chat with a small agent, recorded step by step',
   help: `Usage: indelible chat [options]
 
-A small agent in the terminal. It can list, read and search one folder, changes
-nothing, and keeps the conversation in a durable session: each step is on the
-disk before the next one starts. Ctrl-C interrupts an answer and keeps what was
-said, marked; Ctrl-C again quits. With --session it goes on where it ended. A
-session starts with the first thing that is said.
+Starts a small agent in the terminal. It can list, read and search one folder,
+and it changes nothing. It keeps the conversation in a durable session: each
+step is on disk before the next one starts. Ctrl-C interrupts an answer and
+keeps the part that has arrived, marked as interrupted; Ctrl-C again quits. With
+--session the chat continues where it ended. Your first message creates the
+session.
 
-Without a key it talks with a few fixed rules, which say that they are no model.
+Without a key a few fixed rules answer, and say that they are not a model.
 
 Options:
   --model NAME     a model of Anthropic or OpenAI (ANTHROPIC_API_KEY or
                    OPENAI_API_KEY must be set), or of a server (--base-url)
   --type TYPE      openai, openai_compatible, openai_responses_compatible,
                    anthropic or anthropic_compatible (default: by the name)
-  --base-url URL   where a compatible server is
-  --session ID     go on with a session, or start one with this id
+  --base-url URL   the address of a compatible server
+  --session ID     continue this session, or start one with this id
 ${storeHelpAt(19)}
-  --folder DIR     the folder that the tools see (default: this one)
-  --budget N       tokens that a request may take (default 100000)
-  --demo           play a conversation, unattended
+  --folder DIR     the folder that the tools see (default: the current one)
+  --budget N       the most tokens of a request (default 100000)
+  --demo           play an example conversation
   -h, --help       print this help
 
 Example:
@@ -73,9 +74,9 @@ Example:
       const begin = async (): Promise<Session> => (session ??= await newSession(store, id))
       const talk: Talk = { begin, model, tools, budget, terminal }
       await (demo ? play(talk) : converse(talk))
-      if (session === undefined) return terminal.say('\nnothing was said, and no session was made\n')
+      if (session === undefined) return terminal.say('\nyou said nothing, so no session was created\n')
       terminal.say(
-        `\n${counted(session.len, 'message')} in session ${id}; go on with: indelible chat --session ${shellWord(id)}${typeof values['store'] === 'string' ? ` --store ${shellWord(name)}` : ''}\n`,
+        `\n${counted(session.len, 'message')} in session ${id}; continue with: indelible chat --session ${shellWord(id)}${typeof values['store'] === 'string' ? ` --store ${shellWord(name)}` : ''}\n`,
       )
     } finally {
       await store.close()()
@@ -122,7 +123,7 @@ const newSession = async (store: Store, id: string): Promise<Session> => {
 const settleOpenCalls = async (session: Session, terminal: Terminal): Promise<void> => {
   const cut = session.interrupted()
   if (cut.length > 0) await append(session, ...cut)
-  terminal.say('this session was cut off while tools were called; the record says so now\n')
+  terminal.say('this session ended during a tool call; the record now has error results for it\n')
 }
 
 const append = async (session: Session, ...messages: readonly Message[]): Promise<void> => {
@@ -137,7 +138,7 @@ const turn = async (talk: Talk, said: string, going: (stream: RunStream | undefi
   const session = await talk.begin()
   await append(session, user(said.toWellFormed()))
   const settled = settle(session.conversation())
-  if (isLeft(settled)) throw new Unreadable(`${faultMessage(settled.left)}; import the conversation anew to mend it`)
+  if (isLeft(settled)) throw new Unreadable(`${faultMessage(settled.left)}; import the conversation again to mend it`)
   const stream = run({
     model,
     tools,
@@ -155,7 +156,7 @@ const turn = async (talk: Talk, said: string, going: (stream: RunStream | undefi
       terminal.say(dim(`\n◂ ${summaryOf(textOf({ role: 'tool', content: event.result.content }))}\n`))
     else if (event.type === 'interrupted')
       terminal.say(
-        dim(`\n[interrupted; ${event.partialText === '' ? 'nothing was said yet' : 'what was said is kept'}]\n`),
+        dim(`\n[interrupted; ${event.partialText === '' ? 'no text had arrived' : 'the text so far is kept'}]\n`),
       )
   }
   going(undefined)

@@ -10,18 +10,18 @@ import { counted, fit, oneLine } from './screen.ts'
 export const check: Command = {
   name: 'check',
   synopsis: 'check FILE',
-  purpose: 'say what a recorded conversation is, and what is damaged',
+  purpose: 'report the format and the damage of a conversation',
   help: `Usage: indelible check [options] FILE
 
-Reads a conversation in any format that "show" reads, and says which format it
-is in, where it comes from, which lines are damaged, what was read otherwise
-than it was written, and which tool calls and results do not pair, so that a
-provider would refuse them. FILE - reads standard input.
+Reads a conversation in any format that "show" reads. Reports its format and
+origin, the damaged lines, the values that were changed while reading, and the
+tool calls and results that do not pair, which a provider would refuse. FILE -
+reads standard input.
 
 Exit code 1 if a line is damaged or FILE can't be read.
 
 Options:
-  --pick N       the conversation to check, in a file of several (default 0)
+  --pick N       which conversation, if the file has several (default 0)
   --json         one JSON object, for programs
   -h, --help     print this help
 
@@ -65,10 +65,7 @@ Example:
         ...problems.slice(0, mostShown).map((problem) => fit(`  ${oneLine(faultMessage(problem))}`, columns)),
         ...(problems.length > mostShown ? [`  … and ${problems.length - mostShown} more`] : []),
       ])
-    if (damage.length > 0)
-      throw new Unreadable(
-        `${pathOf(path)}: ${counted(damage.length, 'line')} of it ${damage.length === 1 ? 'is' : 'are'} damaged`,
-      )
+    if (damage.length > 0) throw new Unreadable(`${pathOf(path)}: ${counted(damage.length, 'damaged line')}`)
   },
 }
 

@@ -58,13 +58,13 @@ Commands:
 ${commands.map(({ synopsis, purpose }) => `  ${synopsis.padEnd(20)}  ${purpose}`).join('\n')}
 
 Options:
-  -h, --help     print this help, or that of a command
+  -h, --help     print this help, or the help of a command
   -V, --version  print the version
 
-indelible COMMAND --help says more. A store in PostgreSQL needs the package pg;
-its password may be in PGPASSWORD. Colours are left out when NO_COLOR is set or
-the output is not a terminal. Exit codes: 0 done, 1 the input can't be read or
-is damaged, 2 the command was called wrongly.
+indelible COMMAND --help describes a command. A store in PostgreSQL needs the
+package pg, and takes its password from PGPASSWORD. Colours are off if NO_COLOR
+is set or the output is not a terminal. Exit codes: 0 done, 1 the input can't be
+read or is damaged, 2 the arguments are wrong.
 `
 
 /**

@@ -26,24 +26,24 @@ import { counted, fit, grouped, oneLine, padEnd, padStart, widthOf, wrapped } fr
 export const context: Command = {
   name: 'context',
   synopsis: 'context FILE|SESSION',
-  purpose: 'print what a model would be sent of a conversation',
+  purpose: 'print the context that a model would be sent',
   help: `Usage: indelible context [options] FILE
        indelible context [options] SESSION
 
 Derives the context of the next model call from a conversation and prints its
-messages, each with its source: the positions of the record that it shows, and
-how much of them. With --explain a line for every page of the record follows:
-its kind, how much of it is in the context, and the reason.
+messages. Each message has its source: the positions of the record that it
+shows, and how much of them. --explain adds a line for every page (one message
+of the record): its kind, its level in the context, and the reason.
 
-FILE or SESSION is found as by indelible show. Of a session, pins, page tags and
-summaries count.
+FILE or SESSION means the same as for "indelible show". The pins, page tags and
+summaries of a session are used.
 
 Options:
   --budget N     tokens for the messages; 32k is 32,000 (default 32k)
   --policy P     paged, reset, incremental or window (default paged)
-  --at N         as of position N: only what stands before it is seen
-  --explain      say for every page why it is in the context as it is
-  --pick N       the conversation, in a file of several (default 0)
+  --at N         use only the messages before position N
+  --explain      give the reason for the level of every page
+  --pick N       which conversation, if the file has several (default 0)
   --json         one JSON object, for programs
 ${storeHelp}
   -h, --help     print this help
@@ -155,7 +155,7 @@ interface Explained {
   readonly reason: string
 }
 
-/** Why each page is in the context as it is: what forbids less, what asked for less. */
+/** The reason for the level of each page. */
 const explain = (context: DerivedContext, view: View<Message>, { name }: Policy): readonly Explained[] =>
   Array.from({ length: view.length }, (_, index) => {
     const position = view.positionAt(index) as number
@@ -177,18 +177,18 @@ const reasonFor = (
   const summary = [...context.sources].find(
     (source) => source.type === 'summary' && source.from <= position && position < source.to,
   )
-  if (summary?.type === 'summary') return `stands in a summary by ${summary.model}`
+  if (summary?.type === 'summary') return `replaced by a summary of ${summary.model}`
   const active = position >= context.activeFrom
   if (residency === 'full')
     return active
-      ? 'of the active turn, which fits'
+      ? 'part of the active turn, which fits'
       : minimum === 'structured'
-        ? 'instructions and rules fall last'
+        ? 'instructions and rules are shortened last'
         : `${policy} keeps it: worth its tokens`
-  if (position === context.activeFrom) return 'what the user asks stays readable, all but its middle'
-  if (active) return 'of the active turn, which alone exceeds the budget'
+  if (position === context.activeFrom) return "the user's question stays readable; only its middle may go"
+  if (active) return 'part of the active turn, which alone exceeds the budget'
   if (residency === minimum) return `at its minimum: ${policy} needs the room`
-  return `shortened: ${residencyLevels.indexOf(minimum) > residencyLevels.indexOf(residency) ? `could fall to ${minimum}` : 'no less is allowed'}`
+  return `shortened: ${residencyLevels.indexOf(minimum) > residencyLevels.indexOf(residency) ? `${minimum} would be allowed` : 'less is not allowed'}`
 }
 
 /** One line; where the reason does not fit beside the rest it follows in lines of its own, whole. */

@@ -62,7 +62,7 @@ export const continueSession = async (
 const openedOf = async (store: Store, id: string): Promise<Session> => {
   const opened = await answer(openSession(store, id))
   if (opened.state === 'open') return opened
-  throw new Unreadable(`the session ${JSON.stringify(id)} is sealed: nothing can be appended to it`)
+  throw new Unreadable(`session ${JSON.stringify(id)} is sealed and takes no more appends; fork it to continue`)
 }
 
 /** How many messages a session and a conversation have in common, from the first on. */

@@ -23,18 +23,18 @@ export const convert: Command = {
 Reads a conversation in any format that "show" reads and prints it in another:
 ${wrapped(formats)}
 
-A request that a provider accepts is printed: calls without a result get an
-error result, and so on. "indelible" is the record as it was found, one JSON
-line a row. What was repaired, what the format can't say and which lines of FILE
-were damaged is told on standard error. FILE - reads standard input.
+The output is a request that a provider accepts: a call without a result gets
+an error result, and so on. "indelible" is the record as it was found, one JSON
+line a row. The repairs, the content that the format can't hold and the damaged
+lines of FILE are listed on standard error. FILE - reads standard input.
 
 Options:
   --to FORMAT    the format to write
-  --pick N       the conversation to convert, in a file of several (default 0)
-  --out FILE     write to a file, which must not be there yet
-  --force        write over the file that --out names
+  --pick N       which conversation, if the file has several (default 0)
+  --out FILE     write to a file, which must not exist
+  --force        overwrite the file that --out names
   --strict       stop at the first damaged line
-  --json         tell the report as one JSON object, for programs
+  --json         print the report as one JSON object, for programs
   -h, --help     print this help
 
 Example:

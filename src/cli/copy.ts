@@ -15,21 +15,21 @@ export const copy: Command = {
   purpose: 'copy sessions from one store to another',
   help: `Usage: indelible copy --from STORE --to STORE [SESSION…]
 
-Copies sessions, or all of them, under their own ids, and compares the heads of
-both records. A copy that was broken off is continued when the command is run
-again. Until it is whole, it is no session there. A whole copy is left as it is.
-If the other store has a session of that id whose record differs, or has grown
-past this one, the command leaves it as it is and says so. It copies the others,
-and the exit code is 1.
+Copies the named sessions, or all of them, under their own ids, and compares the
+heads of both records. Run the command again to continue an interrupted copy.
+An unfinished copy is not yet a session of the other store. If the other store
+already has the whole session, nothing changes. If its session with that id
+differs or is longer, the command reports it, changes nothing there, copies the
+others, and exits with code 1.
 
-What is copied is the record and its metadata: not when it was made, nor the
-ids of its operations, and of forks each has its own rows.
+The copy has the record and the metadata. It does not have the time of creation
+or the operation ids, and each fork gets its own rows.
 
 A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.
 
 Options:
   --from STORE   the store to read
-  --to STORE     the store to write to; it is made if it is not there
+  --to STORE     the store to write to; it is created if it does not exist
   -h, --help     print this help
 
 Example:
@@ -58,7 +58,7 @@ Example:
           bar.end()
           if (isRight(copied))
             await terminal.print([
-              `${id}: ${counted(copied.right.len, 'message')}, head ${headText(copied.right.head)}${stored || copied.right.head.size === 0 ? '' : ', was there already'}`,
+              `${id}: ${counted(copied.right.len, 'message')}, head ${headText(copied.right.head)}${stored || copied.right.head.size === 0 ? '' : ', already copied'}`,
             ])
           else {
             terminal.tell([whyNot(id, copied.left)])
@@ -80,11 +80,11 @@ Example:
 const whyNot = (id: string, fault: SessionFault | StoreFault | CallbackThrew): string => {
   switch (fault._tag) {
     case 'Conflict':
-      return `${id}: the copy has grown since: ${counted(fault.actual.size, 'row')}, and ${grouped(fault.expected.size)} in the store to read; it was left as it is`
+      return `${id}: the session in the other store is longer: ${counted(fault.actual.size, 'row')}, against ${grouped(fault.expected.size)} here; it was not changed`
     case 'Diverged':
-      return `${id}: there is another record of this id there, of ${counted(fault.actual.size, 'row')}; it was left as it is. To have both, fork one under another id`
+      return `${id}: the other store has another record with this id, of ${counted(fault.actual.size, 'row')}; it was not changed; to keep both, fork one under another id`
     case 'NoSuchLog':
-      return `${id}: there is no such session in the store to read`
+      return `${id}: the store that --from names has no such session`
     case 'NotASession':
     case 'UnfinishedSession':
     case 'NewerSession':

@@ -18,14 +18,15 @@ Prints a session in another format:
 ${wrapped(formats)}
 
 "indelible" is the whole record, one JSON line a row, with its notes and its
-head: imported anywhere, it is the same record again. The others are requests
-that a provider accepts: calls without a result get an error result, and what
-was repaired or can't be said in the format is told on standard error.
+head. An import gives the same record with the same head. The other formats are
+requests that a provider accepts: a call without a result gets an error result.
+The repairs and the content that the format can't hold are listed on standard
+error.
 
 Options:
   --to FORMAT    the format to write
-  --out FILE     write to a file, which must not be there yet
-  --force        write over the file that --out names
+  --out FILE     write to a file, which must not exist
+  --force        overwrite the file that --out names
 ${storeHelp}
   -h, --help     print this help
 `,

@@ -17,7 +17,7 @@ export const folderTools = async (folder: string): Promise<readonly Tool[]> => {
   return [
     tool({
       name: 'list',
-      description: 'List a folder: one entry a line, folders with a slash at the end.',
+      description: 'List a folder: one entry a line. Folders end with a slash.',
       parameters: { type: 'object', properties: { path } },
       run: async (input) => listed(await inside(field(input, 'path') ?? '.')),
     }),
@@ -43,7 +43,7 @@ const field = (input: unknown, name: string): unknown =>
 /** Where a path leads, links followed. Throws, if that is not in the folder. */
 const insideOf = async (top: string, path: unknown): Promise<string> => {
   if (typeof path !== 'string' || path === '') throw new Error('give a path')
-  if (path.includes('\0')) throw new Error('a path has no NUL in it')
+  if (path.includes('\0')) throw new Error('a path must not contain NUL')
   const way = relative(top, join(top, path))
   // Looked at before the file system is: whether something exists outside is nobody's business.
   if (leaves(way)) throw new Error(`${JSON.stringify(path)} is outside the folder`)

@@ -10,13 +10,13 @@ export const fork: Command = {
   purpose: 'start a session with the first messages of another',
   help: `Usage: indelible fork SESSION [--at N] [options]
 
-Starts a session with the first N messages of another, and prints its id. They
-are shared, not copied: a fork costs the same at any length.
+Starts a session with the first N messages of another, and prints its id. Both
+share these messages; nothing is copied, so a fork costs the same at any length.
 
 Options:
-  --at N         how many messages it shares; a negative N leaves out so many
-                 of the last (default: all)
-  --id NAME      its id (default: a random one)
+  --at N         the number of messages to share; a negative N leaves out the
+                 last N messages (default: all)
+  --id NAME      the id of the new session (default: a random one)
 ${storeHelp}
   -h, --help     print this help
 `,

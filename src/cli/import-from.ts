@@ -18,13 +18,13 @@ export const importFrom = async (call: Call, store: Store): Promise<void> => {
   const read = await readBefore(store, program)
   if (values['watch'] !== true) {
     const { failed, found } = await importOnce(call, store, program, read, false)
-    if (found === 0) terminal.tell([`${program}: there are no sessions in ${folderOf(program, terminal.env)}`])
+    if (found === 0) terminal.tell([`${program}: no sessions found in ${folderOf(program, terminal.env)}`])
     if (failed > 0) throw new Unreadable(`${counted(failed, 'session')} of ${program} can't be read`)
     return
   }
   const watching = new AbortController()
   const ended = terminal.onInterrupt(() => watching.abort())
-  terminal.tell([`watching ${folderOf(program, terminal.env)}; Ctrl-C ends it`])
+  terminal.tell([`watching ${folderOf(program, terminal.env)}; press Ctrl-C to stop`])
   try {
     while (!watching.signal.aborted) {
       await importOnce(call, store, program, read, true)
@@ -93,7 +93,7 @@ const importOnce = async (
   bar.end()
   if (!isQuiet && sources.length > 0)
     terminal.tell([
-      `${program}: ${counted(sources.length, 'session')}, ${sources.length - news.length} of them as they were`,
+      `${program}: ${counted(sources.length, 'session')}, ${sources.length - news.length} of them unchanged`,
     ])
   return { found: sources.length, failed }
 }
@@ -146,7 +146,11 @@ const withoutLastAnswer = (transcript: Transcript): Transcript => {
 const tell = async ({ values, terminal }: Call, { path }: Source, done: Continued): Promise<void> => {
   if (done.done === 'unchanged') return
   if (values['json'] === true) return terminal.printJson([JSON.stringify({ ...done, path })])
-  const how = { stored: 'stored', continued: 'appended', branched: 'appended to a fork, as it was changed' }[done.done]
+  const how = {
+    stored: 'stored',
+    continued: 'appended',
+    branched: 'appended to a fork, because earlier messages changed',
+  }[done.done]
   await terminal.print([`${done.id}: ${counted(done.messages, 'message')} ${how}, ${done.len} in all`])
 }
 

@@ -18,27 +18,27 @@ export const importFiles: Command = {
   help: `Usage: indelible import [options] FILE…
        indelible import --from PROGRAM [--watch] [options]
 
-Stores every conversation of the files as a session: messages, page kinds and
-notes, one row each under one Merkle tree. The store is made if it is not there.
-Files are in any format that "show" reads; - reads standard input. An export of
-Indelible gives the record that it was made from, with the same head.
+Stores every conversation of the files as a session: its messages, page kinds
+and notes become rows of one log under one Merkle tree. A store that does not
+exist is created. FILE may have any format that "show" reads; - reads standard
+input. Importing an export of Indelible gives the same record and the same head.
 
-A session is called as the file says that its conversation is; where there is
-such a session already, it is left as it is, and the exit code is 1: --id gives
-another name. If the file says none, or holds several conversations, sessions
-are called like the file, with a number where that is taken (chat-2).
+The id of the session is the id that the file gives. If the store already has a
+session with that id, it is not changed and the exit code is 1: choose another
+id with --id. If the file gives no id, or has several conversations, the file
+name becomes the id, with a number if it is taken (chat-2).
 
-With --from, the sessions that PROGRAM keeps on this machine. PROGRAM is one of:
-${programs.join(', ')}.
-What is new since the last time is appended; nothing is stored twice. An answer
-that is still being written waits for the next time. A conversation in which
-somebody went back goes on in a fork, under its id with a number.
+--from imports the sessions that PROGRAM keeps on this machine. PROGRAM is one
+of: ${programs.join(', ')}.
+Each run appends the messages that are new since the last run; nothing is stored
+twice. An answer that is still being written waits for the next run. If the user
+went back in a conversation, it continues in a fork: the same id with a number.
 
 Options:
-  --from PROGRAM the program whose sessions are imported
-  --watch        with --from: go on until Ctrl-C, as sessions grow
-  --id NAME      the id of the new session, if FILE holds one conversation
-  --pick N       only this conversation, in a file of several (default: all)
+  --from PROGRAM import the sessions of this program
+  --watch        with --from: keep importing as sessions grow, until Ctrl-C
+  --id NAME      the id of the new session, if FILE has one conversation
+  --pick N       import only conversation N of the file (default: all)
   --json         one JSON object for each session, for programs
 ${storeHelp}
   -h, --help     print this help
@@ -77,7 +77,7 @@ Example:
         const { read, first } = index === 0 ? begun : await begin(path)
         const several = only === undefined && first.count > 1
         if ((several || positionals.length > 1) && values['id'] !== undefined)
-          throw new Misuse('--id names one session, and there are several conversations: choose one with --pick')
+          throw new Misuse('--id names one session, but the input has several conversations: choose one with --pick')
         for (let pick = first.pick; pick < (several ? first.count : first.pick + 1); pick++) {
           const transcript = pick === first.pick ? first : await read({ pick })
           await importOne(call, store, path, transcript, several)
@@ -112,7 +112,7 @@ const importOne = async (
   ])
   if (transcript.damage.length > 0)
     terminal.tell([
-      `${nameOf(path)}: ${counted(transcript.damage.length, 'damaged line')}; "indelible check" names them`,
+      `${nameOf(path)}: ${counted(transcript.damage.length, 'damaged line')}; "indelible check" lists them`,
     ])
 }
 

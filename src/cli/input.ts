@@ -32,7 +32,7 @@ export const oneFile = (command: string, positionals: readonly string[], what = 
 /** The conversation that `--pick` names. Throws Misuse. */
 export const pickOf = (values: Call['values']): number => {
   const pick = wholeNumber('--pick', values['pick'], 0)
-  if (pick < 0) throw new Misuse('--pick counts from 0: it takes no negative number')
+  if (pick < 0) throw new Misuse('--pick takes a whole number from 0')
   return pick
 }
 
@@ -117,7 +117,7 @@ export const readConversation = async (
   const transcript = await readTranscriptFile(path, { pick: pickOf(values) }, terminal)
   const { messages, pages, damage } = transcript
   if (damage.length > 0)
-    terminal.tell([`${nameOf(path)}: ${counted(damage.length, 'damaged line')} left out; indelible check says which`])
+    terminal.tell([`${nameOf(path)}: ${counted(damage.length, 'damaged line')} left out; "indelible check" lists them`])
   const history = createHistory<Message>()
   messages.forEach((message, position) => history.append(message, pages?.[position]))
   const view = values['all'] === true ? history.view() : without(history.view(), retractedIn(transcript))
@@ -166,11 +166,11 @@ export const unreadable = (path: string, error: unknown): Unreadable => {
 }
 
 const reasons: { readonly [code: string]: string } = {
-  ENOENT: 'there is no such file',
-  ENOTDIR: 'there is no such file',
+  ENOENT: 'does not exist',
+  ENOTDIR: 'does not exist',
   EISDIR: 'is a folder; expected a file',
-  EACCES: 'may not be used: permission denied',
-  EROFS: 'may not be written: the file system is read-only',
+  EACCES: 'permission denied',
+  EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
 }
 

@@ -12,8 +12,8 @@ export const list: Command = {
   purpose: 'list the sessions of a store',
   help: `Usage: indelible list [options]
 
-Prints the sessions of a store, the last created first: when it was created, how
-many messages it has, its id, and what it was forked from or is called.
+Prints the sessions of a store, newest first: the time of creation, the number
+of messages, the id, and the session that it was forked from or its title.
 
 Options:
   --json         one JSON object for each session, for programs
@@ -37,7 +37,7 @@ ${storeHelp}
           values['json'] === true ? JSON.stringify({ id, damaged: reason }) : `damaged: ${oneLine(id)}: ${reason}`,
         ])
       if (none && damaged.length === 0 && values['json'] !== true)
-        terminal.tell(['no sessions yet; "indelible import FILE" makes one'])
+        terminal.tell(['no sessions yet; "indelible import FILE" creates one'])
     })
   },
 }

@@ -30,7 +30,7 @@ const answer = ({ messages }: ModelRequest): Message => {
   if (/\b(?:list|files|folder)\b/i.test(asked))
     return assistant('I list the folder.', toolCall(id, 'list', { path: '.' }))
   return assistant(
-    `You said: ${asked.slice(0, 200)}. I am no language model: I only know "list", "read PATH" and "search TEXT".`,
+    `You said: ${asked.slice(0, 200)}. I am not a language model: I only know "list", "read PATH" and "search TEXT".`,
   )
 }
 

@@ -10,9 +10,9 @@ import { defaultStorePath, openStore } from './store.ts'
 /** What help says of the option, its words from that column on. */
 export const storeHelpAt = (column: number): string => {
   const words = [
-    'the file that the sessions are in (default: sessions.db in',
-    "the user's data folder, which is told), or a PostgreSQL",
-    'server: postgres://USER@HOST/DATABASE?schema=NAME',
+    'the file of the store (default: sessions.db in the',
+    "user's data folder), or a PostgreSQL database:",
+    'postgres://USER@HOST/DATABASE?schema=NAME',
   ]
   return words.map((line, index) => (index === 0 ? '  --store PATH' : '').padEnd(column) + line).join('\n')
 }
@@ -55,9 +55,9 @@ export const answer = async <T>(task: TaskEither<SessionFault | StoreFault | Cal
 /** A fault as a sentence for somebody at a terminal. */
 export const faultText = (fault: SessionFault | StoreFault | CallbackThrew): string =>
   fault._tag === 'NoSuchLog'
-    ? `there is no session ${JSON.stringify(fault.id)} in this store; "indelible list" shows those that are`
+    ? `this store has no session ${JSON.stringify(fault.id)}; "indelible list" shows its sessions`
     : fault._tag === 'LogExists'
-      ? `there is a session ${JSON.stringify(fault.id)} already; nothing was changed: choose another id`
+      ? `this store already has a session ${JSON.stringify(fault.id)}; nothing was changed: choose another id`
       : faultMessage(fault)
 
 /** The one SESSION of a command's arguments, and `more` others. Throws Misuse. */

@@ -9,14 +9,14 @@ import { answer, headOfOption, headText, sessionOfCall, storeHelp, storeOption, 
 export const prove: Command = {
   name: 'prove',
   synopsis: 'prove SESSION N',
-  purpose: 'print a proof that a message is in a session',
+  purpose: 'print a proof that a session has a message',
   help: `Usage: indelible prove SESSION N [options]
 
-Prints, as one line of JSON, the message at position N with what leads from it
-to the session's head. Whoever has the head can check it with "indelible
-check-proof", without the store and without the rest of the conversation.
+Prints one line of JSON: the message at position N and the hashes that connect
+it to the session's head. Anyone who has the head can check the proof with
+"indelible check-proof", without the store or the rest of the conversation.
 
-N counts from 0; a negative one counts from the end.
+N counts from 0; a negative N counts from the end.
 
 Options:
 ${storeHelp}
@@ -42,10 +42,9 @@ export const checkProofFile: Command = {
   purpose: 'check a proof that "prove" printed',
   help: `Usage: indelible check-proof FILE [--head SIZE:ROOT]
 
-Checks a proof and prints the message that it proves as JSON. Without --head it
-is only checked that the proof is in order for the head that it names: give the
-head that you know. FILE - reads standard input. Exit code 1 if the proof does
-not hold.
+Checks a proof, and prints the proven message as JSON. Without --head the proof
+is only checked against the head that it states itself, so give a head that you
+know. FILE - reads standard input. Exit code 1 if the proof is wrong.
 
 Options:
   --head HEAD    the head, as "indelible head" prints it
@@ -63,7 +62,7 @@ Options:
     if (isLeft(proven)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(proven.left)}`)
     await terminal.printJson([JSON.stringify(proven.right.message)])
     terminal.tell([
-      `row ${proven.right.row} of the record with the head ${headText(proven.right.head)}${head === undefined ? ', which is what the proof says: --head compares it with the one you know' : ''}`,
+      `row ${proven.right.row} of the record with the head ${headText(proven.right.head)}${head === undefined ? ', as the proof itself states; compare it with a head that you know: --head' : ''}`,
     ])
   },
 }

@@ -10,20 +10,20 @@ import { fit, oneLine, padEnd, padStart } from './screen.ts'
 export const records: Command = {
   name: 'records',
   synopsis: 'records FILE',
-  purpose: 'tell how often the history of calls is used, and how',
+  purpose: 'report how code uses the history of calls',
   help: `Usage: indelible records [options] FILE
 
-Reads a log of calls and tells how often their code reads the history of earlier
-calls, in which ways (filter, map, count, …), and which lines say so.
+Reads a log of calls. Reports how often their code reads the history of earlier
+calls, in which ways (filter, map, count, …), and the lines that show it.
 FILE is JSON lines, or a JSON array; - reads standard input. An entry is a call
 record with its programSource, or has the log fields historyAccessDetected and
-historyQueryPatterns (also in snake_case, also as OpenTelemetry attributes).
-A line that is not JSON is listed, and the others are read.
+historyQueryPatterns (snake_case and OpenTelemetry attributes work, too).
+A line that is not JSON is listed; the other lines are read.
 
 Options:
-  --name NAMES   what the history is called in the code, separated by commas
+  --name NAMES   the names of the history in the code, separated by commas
                  (default conversationHistory, conversation_history)
-  --evidence N   how many lines of evidence to show (default 20)
+  --evidence N   the number of lines of evidence to show (default 20)
   --json         the whole summary as one JSON object, for programs
   -h, --help     print this help
 
@@ -38,7 +38,7 @@ Example:
   run: async ({ values, positionals, terminal }) => {
     const path = oneFile('records', positionals, 'log')
     const most = wholeNumber('--evidence', values['evidence'], 20)
-    if (most < 0) throw new Misuse('--evidence takes no negative number')
+    if (most < 0) throw new Misuse('--evidence takes a whole number from 0')
     const names =
       typeof values['name'] === 'string' ? values['name'].split(',').filter((name) => name !== '') : undefined
     if (names?.length === 0) throw new Misuse('--name takes at least one name')
@@ -145,7 +145,7 @@ function* repairedLines(
     fate === 'repaired' ? reasons.map((reason) => ({ index, reason })) : [],
   )
   if (repairs.length === 0) return
-  yield `repaired: ${counted(repairs.length, 'thing', 'things')} that no record has so`
+  yield `repaired: ${counted(repairs.length, 'field', 'fields')} of the records`
   yield* groups(
     repairs,
     ({ reason }) => reason,

@@ -14,17 +14,17 @@ export const remove: Command = {
   help: `Usage: indelible remove SESSION… [options]
        indelible remove --unfinished [options]
 
-Removes whole sessions: their messages, their notes, and what they have stored
-that nobody else names. There is no way back. A fork keeps all that it shares
-with what it was forked from. If one of the sessions is not there, none is
-removed.
+Removes whole sessions: their messages, their notes, and the blocks that no
+other session references. This can't be undone. A fork keeps the messages that
+it shares with the session it was forked from. If one of the sessions does not
+exist, none is removed.
 
-In a terminal it asks first, and wants to read yes.
+In a terminal the command asks first; type yes to continue.
 
 Options:
-  --unfinished   remove what broken-off imports and copies left behind; those
-                 that still run are removed too, and fail
-  --yes          do not ask; without a terminal it is needed
+  --unfinished   remove the partial sessions of interrupted imports and copies;
+                 one that is still running is removed too, and fails
+  --yes          do not ask; required without a terminal
 ${storeHelp}
   -h, --help     print this help
 
@@ -36,16 +36,14 @@ Example:
     const { values, terminal } = call
     const named = [...new Set(call.positionals)]
     if (values['unfinished'] === true && named.length > 0)
-      throw new Misuse(
-        'remove --unfinished takes no SESSION: it removes those that an import or a copy left unfinished',
-      )
+      throw new Misuse('remove --unfinished takes no SESSION: it removes all unfinished imports and copies')
     if (values['unfinished'] !== true && named.length === 0)
       throw new Misuse('remove needs a SESSION: its id, as "indelible list" shows it')
     const asks = values['yes'] !== true
-    if (asks && !terminal.asks) throw new Misuse('remove can ask nobody here: --yes says that it is meant')
+    if (asks && !terminal.asks) throw new Misuse('remove needs --yes where it has no terminal to ask')
     await withStore(call, {}, async (store) => {
       const ids = values['unfinished'] === true ? (await answer(listUnfinished(store))).map(({ id }) => id) : named
-      if (ids.length === 0) return terminal.tell(['there is nothing unfinished in this store'])
+      if (ids.length === 0) return terminal.tell(['this store has no unfinished sessions'])
       const sizes = new Map<string, string>()
       for (const id of ids) sizes.set(id, await sizeOf(store, id))
       if (asks && !(await isMeant(terminal, [...sizes].map(([id, size]) => `${id} (${size})`).join(', '))))

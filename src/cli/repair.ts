@@ -7,14 +7,14 @@ import { counted } from './screen.ts'
 export const repair: Command = {
   name: 'repair',
   synopsis: 'repair',
-  purpose: 'rebuild what a damaged store can prove',
+  purpose: 'rebuild the damaged parts of a store',
   help: `Usage: indelible repair [options]
 
-Checks a whole store as "indelible verify --all --deep" does, and rebuilds what
-the rest of it proves: indexes, counts, marks, heads, what is kept beside rows.
-Each finding is printed with what was done. No row and no attachment that was
-recorded is changed or removed. Back the store up first. Exit code 1 if
-something is left that can't be rebuilt.
+Checks a whole store like "indelible verify --all --deep", and rebuilds the
+parts that follow from the rows: indexes, counts, marks, heads, tree nodes. Each
+finding is printed with the action taken. No recorded row or attachment is
+changed or removed. Back the store up first. Exit code 1 if some damage can't be
+repaired.
 
 Options:
 ${storeHelp}

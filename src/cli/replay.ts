@@ -22,27 +22,28 @@ import { counted, fit, grouped, padEnd, padStart } from './screen.ts'
 export const replay: Command = {
   name: 'replay',
   synopsis: 'replay FILE|SESSION',
-  purpose: 'judge context policies by a recorded conversation',
+  purpose: 'measure context policies on a conversation',
   help: `Usage: indelible replay [options] FILE
        indelible replay [options] SESSION
 
-Derives a context before each answer in a recorded conversation, as if calling
-the model, with each policy and budget, and prints what that comes to: tokens
-sent, the share of them that a prompt cache holds, cost in tokens of plain
-input (cached 0.1, others 1.25), time for one derive, how often something
-changed that had been sent before (epochs), faults, and how many of the tool
-calls that the recording makes again had a result that was no longer readable.
+Derives a context before each answer in a recorded conversation, with each
+policy and budget, as if it called the model. For each it prints the tokens
+sent, the share of them that is a cached prefix, the cost in tokens of plain
+input (cached 0.1, others 1.25), the time of one derive, the epochs (how often
+the part already sent changed), the faults, and the rereads: repeated tool
+calls whose earlier result was no longer readable.
 
-Policies: paged (compaction in epochs), reset (one summary of all before the
-tail), incremental (what is relevant now), window (the latest), oracle (knows
-what comes; for comparison). FILE or SESSION is found as by indelible show.
+Policies: paged (compacts in epochs), reset (one summary of everything before
+the latest messages), incremental (the most relevant messages), window (the
+latest messages), oracle (knows the future; for comparison). FILE or SESSION
+means the same as for "indelible show".
 
 Options:
   --budget N,N   tokens for the messages; 16k is 16,000 (default 16k,32k,64k)
   --policy P,P   policies, or all (default all)
-  --pick N       the conversation, in a file of several (default 0)
-  --model M      print US dollars, too, at the list prices of a model, and count
-                 cost in its prices (claude-opus-5, gpt-5.5, gemini-3.1-pro …)
+  --pick N       which conversation, if the file has several (default 0)
+  --model M      also print US dollars at the list prices of a model, and use
+                 them for the cost (claude-opus-5, gpt-5.5, gemini-3.1-pro …)
   --json         one JSON object a line, for programs
 ${storeHelp}
   -h, --help     print this help
@@ -87,7 +88,7 @@ Example:
 /** A number of tokens: `32000`, `32k`, `1m`. */
 export const tokensOf = (given: string): number => {
   const found = /^(\d{1,12})([km]?)$/i.exec(given)
-  if (found === null) throw new Misuse(`--budget: "${given}" is no number of tokens; expected one like 32000 or 32k`)
+  if (found === null) throw new Misuse(`--budget: "${given}" is not a number of tokens; expected one like 32000 or 32k`)
   return Number(found[1]) * (found[2] === '' ? 1 : found[2]?.toLowerCase() === 'k' ? 1000 : 1_000_000)
 }
 
@@ -95,13 +96,13 @@ const modelOf = (name: string): ModelPrices => {
   const found = pricesOf(name)
   if (found === undefined)
     throw new Misuse(
-      `--model: no prices are known of "${name}"; expected one of ${Object.keys(modelPrices).join(', ')}`,
+      `--model: the prices of "${name}" are unknown; expected one of ${Object.keys(modelPrices).join(', ')}`,
     )
   return found
 }
 
 const priceLine = (name: string, { input, output, cacheRead, cacheWrite, read, source }: ModelPrices): string =>
-  `${name}: $${input} in, $${cacheRead} cached, $${cacheWrite} written, $${output} out for a million tokens (${read}, ${source})`
+  `${name}: $${input} in, $${cacheRead} cached, $${cacheWrite} written, $${output} out per million tokens (${read}, ${source})`
 
 const known: readonly (Policy | EvaluationPolicy)[] = [paged, reset, incremental, window, oracle()]
 
@@ -151,7 +152,7 @@ function* table(replays: readonly Replay[], width: number): Generator<string> {
       yield fit(`${policy}: ${named.map(([name, count]) => `${name} ${grouped(count)}`).join(', ')}`, width)
     if (unfit > 0)
       yield fit(
-        `${policy}: for ${grouped(unfit)} of ${counted(calls, 'call')} not even the minimum fits; they are not counted`,
+        `${policy}: the minimum does not fit for ${grouped(unfit)} of ${counted(calls, 'call')}, which are not counted`,
         width,
       )
   }

@@ -19,7 +19,7 @@ export function* damageLines(damage: readonly Damage[], columns: number): Genera
 
 export function* readLossLines(losses: readonly TranscriptLoss[], columns: number): Generator<string> {
   if (losses.length === 0) return
-  yield `read otherwise than written: ${counted(losses.length, 'place')}`
+  yield `changed while reading: ${counted(losses.length, 'value')}`
   yield* groups(
     losses,
     ({ path, reason }) => `${formatPath(path.slice(-1))} ${reason}`,
@@ -30,7 +30,7 @@ export function* readLossLines(losses: readonly TranscriptLoss[], columns: numbe
 
 export function* lossLines(losses: readonly Loss[], columns: number): Generator<string> {
   if (losses.length === 0) return
-  yield `losses: ${counted(losses.length, 'thing')} that the format can't say`
+  yield `losses: ${counted(losses.length, 'value')} that the format can't hold`
   yield* groups(
     losses,
     ({ path, reason }) => `${formatPath(path.filter((step) => typeof step === 'string'))}: ${reason}`,
@@ -41,7 +41,7 @@ export function* lossLines(losses: readonly Loss[], columns: number): Generator<
 
 export function* repairLines(repairs: readonly Repair[], columns: number): Generator<string> {
   if (repairs.length === 0) return
-  yield `repairs: ${counted(repairs.length, 'thing')} that no provider would accept`
+  yield `repairs: ${counted(repairs.length, 'problem')} that a provider would refuse`
   yield* groups(
     repairs,
     ({ problem, done }) => `${said[problem._tag]}: ${done}`,

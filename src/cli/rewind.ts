@@ -7,16 +7,17 @@ import { counted } from './screen.ts'
 export const rewind: Command = {
   name: 'rewind',
   synopsis: 'rewind SESSION',
-  purpose: 'take back the end of a conversation',
+  purpose: 'retract the end of a conversation',
   help: `Usage: indelible rewind SESSION --to N [options]
 
-Takes all messages from position N on out of the conversation of a session, by
-one note at the end of its record. Nothing is rewritten: "show --all" prints
-them. What is sent to a model, exported or continued goes by the conversation.
+Retracts all messages from position N on: one note at the end of the record
+takes them out of the conversation. Nothing is rewritten, and "show --all" still
+prints them. Contexts, exports and continuations use the conversation without
+them.
 
 Options:
-  --to N         the first position that goes; a negative N counts the messages
-                 of the conversation from its end; 0 clears it
+  --to N         the first position to retract; a negative N retracts the last N
+                 messages of the conversation; 0 retracts all
 ${storeHelp}
   -h, --help     print this help
 
@@ -28,7 +29,7 @@ Example:
     const { values, terminal } = call
     const id = sessionOfCall('rewind', call)
     const to = wholeNumber('--to', values['to'], undefined)
-    if (to === undefined) throw new Misuse('rewind needs --to N: the first position that goes')
+    if (to === undefined) throw new Misuse('rewind needs --to N: the first position to retract')
     await withStore(call, {}, async (store) => {
       const session = await answer(openSession(store, id))
       const before = session.conversation()

@@ -13,13 +13,13 @@ export const show: Command = {
   help: `Usage: indelible show [options] FILE
        indelible show [options] SESSION
 
-Reads a conversation into an append-only history and prints it: position, role,
-page kind, estimated tokens and a line of content for every message, tool calls
-with the position of their result, then totals and the calls nobody answered.
-The format of FILE is found out by its content; - reads standard input. What is
-not the path of a file, nor called like one, is the id of a session; with
---store it always is. Its page kinds are shown as its notes have made them.
-What was retracted is left out; positions are those of the record.
+Prints a line for every message: position, role, page kind, estimated tokens
+and the start of the content. Tool calls have the position of their result.
+Totals and the calls without a result follow. The format of FILE is detected
+from its content; - reads standard input. An argument that neither is a file nor
+looks like a file name is the id of a session; with --store it always is. For a
+session, notes may have changed the page kinds. Retracted messages are left out;
+positions are those of the record.
 
 Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
 an array, in the body of a request or answer, or one a line; bodies one a line,
@@ -27,12 +27,12 @@ as for fine-tuning; tau-bench files; SWE-agent trajectories; session files of
 pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.
 
 Options:
-  --pick N       the conversation to show, in a file of several (default 0)
+  --pick N       which conversation, if the file has several (default 0)
   --kind KINDS   only these page kinds, separated by commas: bootstrap,
                  constraint, plan, preference, evidence, conversation
-  --from N       only from position N on; a negative N counts from the end
-  --to N         only up to, not including, position N
-  --all          retracted messages, too: the whole record
+  --from N       start at position N; a negative N counts from the end
+  --to N         stop before position N
+  --all          the whole record, with retracted messages
   --json         one JSON object a line, for programs
 ${storeHelp}
   -h, --help     print this help

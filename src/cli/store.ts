@@ -39,10 +39,10 @@ export const isAddress = (given: string): boolean => {
   const [scheme] = /^[a-z][a-z0-9+.-]+(?=:\/)/i.exec(given) ?? [] // of two letters and more: C:/ is a drive
   if (scheme === undefined) return false
   if (!/^postgres(?:ql)?$/i.test(scheme))
-    throw new Misuse(`a store is a path or postgres://USER@HOST:PORT/DATABASE, and ${scheme}: is neither`)
+    throw new Misuse(`--store takes a path or postgres://USER@HOST:PORT/DATABASE; ${scheme}: is neither`)
   if (!URL.canParse(given) || !/^[a-z]+:\/\//i.test(given))
     throw new Misuse(
-      'this is no such address: postgres://USER:PASSWORD@HOST:PORT/DATABASE, and what is not a letter or a digit in USER and PASSWORD percent-encoded',
+      'not a valid address; expected postgres://USER:PASSWORD@HOST:PORT/DATABASE, with all but letters and digits of USER and PASSWORD percent-encoded',
     )
   return true
 }
@@ -81,6 +81,6 @@ const openPostgres = async (given: string, make: boolean): Promise<OpenedStore> 
 const unopened = (fault: StoreFault, name: string): Unreadable =>
   new Unreadable(
     fault._tag === 'NoStore'
-      ? `${name}: there is no store here; "indelible import FILE" makes one`
+      ? `${name}: this store does not exist; "indelible import FILE" creates it`
       : faultMessage(fault),
   )

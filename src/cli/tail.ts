@@ -14,10 +14,10 @@ export const tail: Command = {
   purpose: 'print messages and notes as they are stored',
   help: `Usage: indelible tail [options] SESSION
 
-Prints the last rows of a session, then each new one as soon as it is stored, by
-this machine's processes or, in PostgreSQL, by any. A row is a message or a
-note; its position counts both. It ends when the session is sealed, and with
-Ctrl-C.
+Prints the last rows of a session, then each new row as soon as a process of
+this machine stores it (with PostgreSQL: a process of any machine). A row is a
+message or a note, and its position counts both. The command ends when the
+session is sealed, or with Ctrl-C.
 
 Options:
   --from N       start at row N; a negative N counts from the end (default -10)

@@ -136,7 +136,7 @@ const contentLines = (
     } else if (part.type === 'tool_result') {
       const call = answers.get(part)
       const name = fit(oneLine(call?.name ?? part.name ?? part.callId), Math.max(8, room >> 1))
-      const from = call === undefined ? ' answers no call' : ''
+      const from = call === undefined ? ' has no call' : ''
       const label = part.isError === true ? `${name} failed` : name
       const body = part.content.map(plainText).join(' ')
       const size = room < 30 ? '' : lineCount(body)

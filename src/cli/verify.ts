@@ -11,23 +11,22 @@ import { counted } from './screen.ts'
 export const verify: Command = {
   name: 'verify',
   synopsis: 'verify SESSION',
-  purpose: 'check that a session is what was appended',
+  purpose: 'check that nothing in a session was altered',
   help: `Usage: indelible verify SESSION [--head SIZE:ROOT] [options]
        indelible verify --all [--deep] [options]
 
-Reads a whole session and holds every row and attachment against the Merkle
-tree. Exit code 1 if something is altered, missing or in another place: the
-first such position of its log is named.
+Reads a whole session and checks every row and attachment against the Merkle
+tree. If a row is altered, missing or moved, the command names its first such
+position in the log and exits with code 1.
 
-With a head that "indelible head" printed before, it is also checked that the
-record continues that one: then not even somebody who can write to the store can
-have changed what the head stands for.
+--head also checks that the record continues a head that "indelible head"
+printed earlier. This finds changes even by someone who can write to the store.
 
 Options:
-  --head HEAD    a head that the session had before
+  --head HEAD    an earlier head of the session
   --all          every session of the store
-  --deep         with --all: also hold every table of the store against every
-                 other, in all scopes, and its own check sums
+  --deep         with --all: also check all tables of the store, in all scopes,
+                 against each other and against their checksums
 ${storeHelp}
   -h, --help     print this help
 `,
@@ -59,12 +58,10 @@ ${storeHelp}
       if (all) await terminal.print([`${counted(ids.length, 'session')} verified, ${bad} damaged`])
       if (findings.length > 0)
         throw new Unreadable(
-          `${counted(findings.length, 'finding')} in the tables of the store: "indelible repair" rebuilds what can be`,
+          `${counted(findings.length, 'finding')} in the tables of the store: "indelible repair" rebuilds what it can`,
         )
       if (bad > 0)
-        throw new Unreadable(
-          `${counted(bad, 'session')} of ${ids.length} ${bad === 1 ? 'is' : 'are'} not what was appended`,
-        )
+        throw new Unreadable(`${counted(bad, 'session')} of ${ids.length} ${bad === 1 ? 'is' : 'are'} damaged`)
     })
   },
 }
@@ -93,19 +90,19 @@ const damageText = (fault: SessionFault | StoreFault | CallbackThrew): string =>
   if (fault._tag !== 'Diverged') return faultText(fault)
   const { expected, actual } = fault
   return actual.size < expected.size
-    ? `cut off: it has ${counted(actual.size, 'row')}, and had ${expected.size}`
-    : `rewritten: its first ${expected.size} rows are not those that the head ${headText(expected)} stands for`
+    ? `truncated: it has ${counted(actual.size, 'row')}, but had ${expected.size}`
+    : `rewritten: its first ${expected.size} rows do not have the head ${headText(expected)}`
 }
 
 export const head: Command = {
   name: 'head',
   synopsis: 'head SESSION',
-  purpose: 'print the head of a session, to verify it against later',
+  purpose: 'print the head of a session, for a later verify',
   help: `Usage: indelible head SESSION [options]
 
-Prints how many rows the log of a session has and their Merkle root, as one
-word: SIZE:ROOT. Keep it where whoever can write to the store can't, and give it
-to "indelible verify --head" later.
+Prints the number of rows in the log of a session and their Merkle root, as one
+word: SIZE:ROOT. Keep it where nobody who can write to the store can change it,
+and give it to "indelible verify --head" later.
 
 Options:
 ${storeHelp}

@@ -17,8 +17,8 @@ export const writeOut = async (
   const place = terminal.path(path)
   const there = await fileAt(place)
   if (there !== undefined && input !== '-' && there === (await fileAt(terminal.path(input))))
-    throw new Misuse(`--out: ${path} is the file that is read`)
-  if (there !== undefined && !force) throw new Unreadable(`${path}: is there already; --force writes over it`)
+    throw new Misuse(`--out: ${path} is also the input; choose another file`)
+  if (there !== undefined && !force) throw new Unreadable(`${path}: already exists; --force overwrites it`)
   const part = `${place}.${randomUUID()}.part`
   try {
     const file = await open(part, 'wx')

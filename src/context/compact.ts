@@ -62,12 +62,12 @@ export const compact = (compaction: Compaction): Line => {
     const selection = { candidates, budget, markerTokens: largest }
     return measure(selection, filled(selection, chosenLast, budget)) > measure(selection, chosenLast)
   }
-  const place = (markerTokens: number, least = false): readonly Placed[] => {
+  const choose = (markerTokens: number): readonly Choice[] => {
     const selection = { candidates, budget, markerTokens }
     const chosen = lawful(selection, policy.select(selection), policy.name)
-    const from = least ? chosen.map((choice, index) => (candidates[index]?.asked === true ? nothing : choice)) : chosen
-    const choices = degrade(selection, from, { rest: budget, active: budget })
-    chosenLast = choices
+    return (chosenLast = degrade(selection, chosen, { rest: budget, active: budget }))
+  }
+  const place = (choices: readonly Choice[]): readonly Placed[] => {
     const ways = new Map<Unit, Segment | undefined>()
     const placed = own.map((segment, index): Placed => {
       const as = segmentAs(segment, choices[index] as Choice, compaction)
@@ -82,17 +82,26 @@ export const compact = (compaction: Compaction): Line => {
       return { segment, as: way?.type === 'unit' ? lentTo(way, (segment as ShownUnit).unit, renderer) : undefined }
     })
   }
-  const line = lineOf(place(largest), compaction, policy.extracts === true)
-  if (tokensOf(line) <= budget) {
+  const chosen = choose(largest)
+  for (const extracts of policy.extracts === true ? [true, false] : [false]) {
+    // An extract is measured by the default estimate: by the exact count it may be too long.
+    const line = lineOf(place(chosen), compaction, extracts)
+    if (tokensOf(line) > budget) continue
     if (tokensOf(line) < budget * leastUsed[policy.choose]) line.unused = canShowMore() ? 'policy' : 'indivisible'
     return line
   }
-  // An extract is measured by the default estimate, and markers by their largest: by the exact count less may do.
-  const others = [place(largest), place(smallest), place(largest, true), place(smallest, true)]
-  return others
-    .map((placed) => lineOf(placed, compaction, false))
+  // Markers are measured by their largest: by the exact count the least of all may fit. More would not: see `packed`.
+  return [largest, smallest]
+    .map((markerTokens) => lineOf(place(leastOfAll(candidates, markerTokens)), compaction, false))
     .reduce((least, other) => (tokensOf(other) < tokensOf(least) ? other : least))
 }
+
+const leastOfAll = (candidates: readonly Candidate[], markerTokens: number): readonly Choice[] =>
+  degrade(
+    { candidates, budget: 0, markerTokens },
+    candidates.map(({ asked, level, levels }) => (asked ? nothing : (levels.at(-1) ?? level))),
+    { rest: 0, active: 0 },
+  )
 
 /** A cut to the least that stays readable. */
 const nothing: Cut = Object.freeze({ tokens: 0 })

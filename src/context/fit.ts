@@ -19,40 +19,62 @@ export const activeFits = (selection: Selection): boolean =>
   measure(selection, activeOnly(selection)) <= selection.budget
 
 /**
- * The active turn, cut so that all candidates take no more than `goal`, with the others at their least. Every candidate may
- * take the same number of tokens, as large as it can be; only where an eighth of the room for each is too much for all, the
- * oldest are not shown.
+ * The active turn, cut so that all candidates take no more than `goal`, with the others at their least: rules, what is
+ * asked, and then the newest share some room. It is the largest of a ladder with which all fit, so a larger goal never shows
+ * less.
+ *
+ * Cost    O(candidates) for each rung above the one that fits; a few
  */
 export const fitted = (selection: Selection, goal: number): readonly Choice[] => {
-  const { candidates, markerTokens } = selection
-  const choices: Choice[] = [...activeOnly(selection)]
-  const givers = [...candidates.keys()].filter((index) => gives(candidates[index] as Candidate))
-  const sizes = givers.map((index) => tokensIn(candidates, index))
-  const whole = sum(sizes)
-  const room = Math.max(0, goal - (measure(selection, choices) - whole))
-  // What is not shown of the turn may stand between two markers.
-  const besideMarkers = Math.max(0, room - 2 * markerTokens)
-  const share = besideMarkers * largestShare
-  if (sum(sizes.map((size) => Math.min(size, share))) <= besideMarkers) {
-    const most = Math.max(stepped(levelled(sizes, room)), share)
-    for (const [at, index] of givers.entries())
-      if ((sizes[at] as number) > most) choices[index] = within(candidates[index] as Candidate, most)
-    return choices
+  const { candidates } = selection
+  const least = candidates.map((candidate): Choice => {
+    if (candidate.asked) return within(candidate, 0)
+    return candidate.kept ? candidate.level : leastOf(candidate)
+  })
+  const of = (belongs: (candidate: Candidate) => boolean): readonly number[] =>
+    [...candidates.keys()].filter((index) => belongs(candidates[index] as Candidate)).toReversed()
+  const rules = of((candidate) => candidate.active && !candidate.kept && !gives(candidate))
+  const asks = of((candidate) => gives(candidate) && candidate.asked)
+  const order = [...rules, ...asks, ...of((candidate) => gives(candidate) && !candidate.asked)]
+  for (let rung = rungBelow(goal); rung >= 0; rung--) {
+    const choices = shared(candidates, least, order, lowestRung * rungStep ** rung)
+    if (measure(selection, choices) <= goal) return choices
   }
-  let left = besideMarkers
-  const show = (index: number): void => {
+  return least
+}
+
+/**
+ * Choices where the candidates in their order get what they need of some room: rules whole, each other at most an eighth,
+ * and more where all have theirs.
+ */
+const shared = (
+  candidates: readonly Candidate[],
+  least: readonly Choice[],
+  order: readonly number[],
+  room: number,
+): readonly Choice[] => {
+  const choices = [...least]
+  const sizes = order
+    .filter((index) => gives(candidates[index] as Candidate))
+    .map((index) => tokensIn(candidates, index))
+  const rules = sum(order.map((index) => tokensIn(candidates, index))) - sum(sizes)
+  const share = Math.max(levelled(sizes, Math.max(0, room - rules)), room * largestShare)
+  let left = room
+  for (const index of order) {
     const candidate = candidates[index] as Candidate
-    const wanted = Math.min(tokensIn(candidates, index), share)
-    if (wanted <= left) choices[index] = wanted < share ? candidate.level : within(candidate, share)
-    else
-      choices[index] =
-        isUsed(room - left, room) && !candidate.asked ? leastOf(candidate) : within(candidate, Math.max(0, left))
+    const size = tokensIn(candidates, index)
+    const wanted = gives(candidate) ? Math.min(size, share) : size
+    choices[index] = within(candidate, Math.min(wanted, left))
     left -= wanted
+    if (left <= 0) break
   }
-  for (const index of givers) if (candidates[index]?.asked === true) show(index)
-  for (const index of givers.toReversed()) if (candidates[index]?.asked !== true) show(index)
   return choices
 }
+
+const rungBelow = (goal: number): number => Math.floor(Math.log(Math.max(goal, 1) / lowestRung) / Math.log(rungStep))
+
+const lowestRung = 16
+const rungStep = 1.02
 
 /**
  * The active turn with its longest texts cut, before it is degraded to `goal`. The newest, up to half of the room, stay as
@@ -121,9 +143,6 @@ export const packed = (selection: Selection, order: readonly number[]): readonly
  */
 const isUsed = (tokens: number, room: number): boolean => tokens >= enough * room
 
-/** The largest of a few limits: so that one stays the same from call to call. */
-const stepped = (limit: number): number => limitStep ** Math.floor(Math.log(limit) / Math.log(limitStep))
-
 /** Choices with what remains up to `goal` given to the newest that fell: whole, or as much of it as fits. */
 export const filled = (selection: Selection, from: readonly Choice[], goal: number): readonly Choice[] => {
   const now = adjusting(selection, from)
@@ -146,6 +165,7 @@ const raise = (now: Levels, index: number, candidate: Candidate, goal: number): 
 
 /** A candidate cut to so many tokens; where that can't be done, the fullest level that takes no more. */
 const within = (candidate: Candidate, tokens: number): Choice => {
+  if (candidate.tokens(candidate.level) <= tokens) return candidate.level
   if (candidate.asked || (tokens >= leastCut && candidate.tokens({ tokens }) < Infinity)) return { tokens }
   return candidate.levels.find((level) => candidate.tokens(level) <= tokens) ?? leastOf(candidate)
 }
@@ -178,7 +198,6 @@ const isOutside = ({ active, kept }: Candidate): boolean => !active && !kept
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 
 const largestShare = 1 / 8
-const limitStep = 1.1
 /** A little more than what must be used, for lines that take less than was set aside for them. */
 const enough = 0.92
 const leastShare = 1 / 16

@@ -2,6 +2,7 @@
  * What models cost, so that a replay can say money. A table of list prices, each with the page and the day it was read;
  * pass prices of your own where yours differ.
  */
+import type { Usage } from '../notes/index.ts'
 import type { Prices } from './derive.ts'
 
 /** US dollars for a million tokens. */
@@ -16,10 +17,14 @@ export interface Rates {
   readonly cacheWrite: number
 }
 
-/** List prices of a model, in US dollars per million tokens, with their source. */
-export interface ModelPrices extends Rates {
+/** Rates of a model, and what long requests cost in their place. */
+export interface ModelRates extends Rates {
   /** Rates of a request whose input is above so many tokens. They are for all of its tokens. */
   readonly long?: Rates & { readonly above: number }
+}
+
+/** List prices of a model, in US dollars per million tokens, with their source. */
+export interface ModelPrices extends ModelRates {
   /** The page. */
   readonly source: string
   /** The day on which it was read, as ISO 8601. */
@@ -50,7 +55,15 @@ export const inputDollars = (prices: ModelPrices, tokens: number, cached: number
 export const outputDollars = (prices: ModelPrices, inputTokens: number, outputTokens: number): number =>
   (outputTokens * ratesAt(prices, inputTokens).output) / 1e6
 
-const ratesAt = (prices: ModelPrices, inputTokens: number): Rates =>
+/** What one call costs by what its provider counted, in US dollars. */
+export const callDollars = (prices: ModelRates, { input, output, cacheRead = 0, cacheWrite = 0 }: Usage): number => {
+  const rates = ratesAt(prices, input)
+  const plain = Math.max(0, input - cacheRead - cacheWrite)
+  const sum = plain * rates.input + cacheRead * rates.cacheRead + cacheWrite * rates.cacheWrite + output * rates.output
+  return sum / 1e6
+}
+
+const ratesAt = (prices: ModelRates, inputTokens: number): Rates =>
   prices.long !== undefined && inputTokens > prices.long.above ? prices.long : prices
 
 const rates = (input: number, output: number, cacheRead: number, cacheWrite = input): Rates => ({

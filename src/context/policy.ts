@@ -18,7 +18,7 @@ export interface Policy {
   readonly choose: 'always' | 'epochs'
   /**
    * Positions that it keeps: where they fit whole beside the least of all else they are whole, and only after everything
-   * else, the active turn too, they fall. Default: none.
+   * else, the active turn too, they fall. With `epochs`, what fell at one compaction stays so. Default: none.
    */
   readonly keeps?: ReadonlySet<number>
   /**

@@ -20,7 +20,7 @@ import { kindOf, logOf, record, type Applied } from './log.ts'
 
 /** The messages of one step. */
 export interface HistoryDelta<M> {
-  /** Names the step. The handle remembers it: the same messages under another id are a mismatch. */
+  /** The id of the step. The handle remembers it: the same messages under another id are a mismatch. */
   readonly id: string
   /** The length of the history that these messages continue. */
   readonly expectedLen: number
@@ -31,15 +31,23 @@ export interface HistoryDelta<M> {
 /**
  * Append the messages of a delta: all of them, or none and a fault.
  *
- * `applied` if the history has exactly the expected length. `duplicate` if the same messages (equal as JSON) already
- * stand at these positions; nothing changes then. A gap, another message at one of the positions, a position that a
- * delta with another id has filled, or a message that can't be recorded is a fault that names the position.
+ * `applied` if the history has exactly the expected length. `duplicate` if equal messages (as JSON) are already at
+ * these
+ * positions; then nothing changes. A gap, another message at one of the positions, a position that a delta with another
+ * id
+ * has filled, or a message that can't be recorded is a fault that names the position.
  *
- * A handle remembers the ids of the deltas that it has applied. Messages that came by `append`, from a view or from
- * `restoreHistory` have no id: there, equal messages are a duplicate.
+ * A handle remembers the ids of the deltas that it applied. Messages from `append`, from a view or from
+ * `restoreHistory`
+ * have no id, so equal messages there are a duplicate.
  *
  * Cost    O(delta + log of the number of deltas), independent of `len`; a few dozen bytes for each delta
- * Throws  TypeError, if `history` was not made by this library
+ *
+ * @param history the history to append to
+ * @param delta the messages of one step, with the length that they continue
+ * @returns `applied` or `duplicate`; or `DeltaGap`, `DeltaMismatch`, `NotADelta`, `UnrecordableMessage`,
+ * `CallbackThrew`
+ * @throws TypeError if `history` was not made by this library
  * @example
  * const step = { id: 's1', expectedLen: 0, append: [user('hello')] }
  * applyDelta(history, step) // right('applied')

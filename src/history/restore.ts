@@ -26,18 +26,30 @@ import { append, emptyLog, handleOf } from './log.ts'
 export interface Restored<M> {
   /** Its handle. */
   readonly history: History<M>
-  /** From this position on, page kinds were missing in the saved sidecar and have been classified. `len` if none was. */
+  /**
+   * The first position whose page kind was missing in the saved sidecar and was classified. `len` if none was missing.
+   */
   readonly classifiedFrom: number
 }
 
 /**
- * A history from saved messages and page kinds, as `view.toArray()` and `view.pages.toArray()` gave them.
+ * Make a history from saved messages and page kinds, as `view.toArray()` and `view.pages.toArray()` gave them.
  *
- * Each message goes through `decode` (for messages of this library: `decodeMessage`). A sidecar that is absent or too
- * short is completed by classifying the messages it lacks, and only those; one that is too long or names an unknown
+ * If page kinds are missing at the end, only the messages that lack one are classified. Too many page kinds or an
+ * unknown
  * kind is a fault. All or nothing.
  *
  * Cost    O(messages)
+ *
+ * @param saved the saved messages and page kinds; untrusted data
+ * @param decode checks one message. For messages of this library: `decodeMessage`
+ * @param options `classify` gives the page kind of messages without one. Default: `classify` of `indelible/pages`
+ * @returns the history; or `NotSavedHistory`, `UndecodableMessage`, `UnrecordableMessage`, `TooManyPages`,
+ * `UnknownPage`,
+ * `CallbackThrew`
+ * @example
+ * const saved = JSON.parse(JSON.stringify({ messages: history.view(), pages: history.view().pages }))
+ * const { history: restored } = orThrow(restoreHistory<Message>(saved, decodeMessage))
  */
 export const restoreHistory = <M extends Recordable<M>>(
   saved: { readonly messages: unknown; readonly pages?: unknown },

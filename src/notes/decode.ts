@@ -6,8 +6,12 @@ import type { NoteFault } from './fault.ts'
 import type { Note } from './note.ts'
 
 /**
- * Decode one note. The result is a frozen copy. Fields this version does not know are refused rather than dropped; an
- * application's own data belongs in an `application` note. Total: it never throws.
+ * Decode one note. The result is a frozen copy. Unknown fields are refused, not dropped; an application's own data
+ * belongs
+ * in an `application` note. It never throws.
+ *
+ * @param input any value
+ * @returns the note; or `NotANote` with the path and the expected shape
  */
 export const decodeNote = (input: unknown): Either<NoteFault, Note> => {
   let value: unknown

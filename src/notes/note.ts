@@ -9,7 +9,7 @@ import type { PageKind } from '../pages/index.ts'
 export type Note =
   PageNote | PinNote | SummaryNote | RetractionNote | ReceiptNote | ToolStartedNote | SealNote | ApplicationNote
 
-/** The entry at `position` is of another kind than it was classified as. The latest such note counts. */
+/** The entry at `position` has another kind than its classified one. The latest such note counts. */
 export interface PageNote {
   /** Names the note. */
   readonly type: 'page'
@@ -19,7 +19,7 @@ export interface PageNote {
   readonly kind: PageKind
 }
 
-/** From here on the entry at `position` is held as a `constraint`, or (`unpin`) no longer. */
+/** From here on the entry at `position` is held as a `constraint` (`pin`), or no longer (`unpin`). */
 export interface PinNote {
   /** Names the note. */
   readonly type: 'pin' | 'unpin'
@@ -27,7 +27,7 @@ export interface PinNote {
   readonly position: number
 }
 
-/** What the entries from `from` up to, not including, `to` say in short. */
+/** A summary of the entries from `from` up to, not including, `to`. */
 export interface SummaryNote {
   /** Names the note. */
   readonly type: 'summary'
@@ -39,16 +39,17 @@ export interface SummaryNote {
   readonly sourceDigest: string
   /** The summary. */
   readonly text: string
-  /** Who wrote it: a model's name, or that of a deterministic extractor. */
+  /** The author: the name of a model or of a deterministic extractor. */
   readonly model?: string
-  /** SHA-256 of the prompt it was made with. */
+  /** SHA-256 of the prompt that the model got. */
   readonly promptDigest?: string
 }
 
 /**
  * From here on the messages from `from` up to, not including, `to` are no longer part of the conversation: they were
- * popped, cleared, rewound or replaced. The record keeps them. Of a range that reaches beyond the messages before the
- * note, only those count.
+ * popped, cleared, rewound or replaced. The record keeps them. A range may reach beyond the messages before the note;
+ * the
+ * rest of it has no effect.
  */
 export interface RetractionNote {
   /** Names the note. */
@@ -59,13 +60,13 @@ export interface RetractionNote {
   readonly to: number
 }
 
-/** One model call: what exactly was sent, to whom, at which cost. */
+/** The receipt of one model call: what was sent, to which model, and its cost. */
 export interface ReceiptNote {
   /** Names the note. */
   readonly type: 'receipt'
-  /** How many messages the record had when the context was derived. */
+  /** The number of messages in the record when the context was derived. */
   readonly len: number
-  /** The head of the record then: what was retracted later is in the context. */
+  /** The head of the record at that time. Messages that were retracted later are in the context. */
   readonly head?: { readonly size: number; readonly root: string }
   /** SHA-256 of the context that was sent. */
   readonly contextDigest: string
@@ -89,7 +90,7 @@ export interface Usage {
   readonly cacheWrite?: number
 }
 
-/** Written before a tool runs, so that a run which died knows which calls may have had effects. */
+/** Written before a tool runs. After a crash it shows which calls may have had effects. */
 export interface ToolStartedNote {
   /** Names the note. */
   readonly type: 'tool_started'

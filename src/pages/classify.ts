@@ -9,10 +9,13 @@ import { itemAt, type Sequence } from '../sequence/index.ts'
 import type { PageKind } from './kind.ts'
 
 /**
- * The page kind of one message of any shape: system or developer role → `bootstrap`; tool role, or any `tool_result`
- * part → `evidence`; everything else → `conversation`. Total: it never throws on plain data.
+ * The page kind of one message of any shape. A system or developer role gives `bootstrap`; a tool role, or any
+ * `tool_result` part, gives `evidence`; everything else is `conversation`. It never throws on plain data.
  *
  * Cost    O(parts)
+ *
+ * @param message any value
+ * @returns its page kind
  * @example
  * classify({ role: 'system', content: 'Be brief.' }) // => 'bootstrap'
  */
@@ -27,7 +30,12 @@ export const classify = (message: unknown): PageKind => {
   return 'conversation'
 }
 
-/** The page kind of every message, in order. Frozen, same length. */
+/**
+ * The page kind of every message.
+ *
+ * @param messages the messages, in order
+ * @returns the kinds, in the same order: a frozen array of the same length
+ */
 export const classifyAll = (messages: Sequence<unknown>): readonly PageKind[] => {
   const kinds = emptyList<PageKind>()
   const { length } = messages

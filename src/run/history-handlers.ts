@@ -1,46 +1,173 @@
 /** Handlers that keep the deltas of a run in memory: in a history, in an array, or collected. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { right } from '../json/index.ts'
 import { applyDelta, type History, type HistoryDelta, type HistoryFault } from '../history/index.ts'
-import type { Message } from '../message/index.ts'
+import { isLeft, jsonEqual, left, right, type Json } from '../json/index.ts'
+import type { Message, Sequence } from '../message/index.ts'
 import type { RunEvent } from './event.ts'
 
+/** What a handler did with an event: `ignored` is every event but a delta. */
+export type Kept = 'applied' | 'duplicate' | 'ignored'
+
 /**
- * The default: appends the messages of each delta to a history of yours, and does nothing else. You may append to it
- * yourself meanwhile; a delta that comes twice is appended once.
+ * The default: appends the messages of each delta to a history or to an array of yours, and does nothing else. You may
+ * append to it yourself meanwhile: a delta then comes after that.
+ *
+ * Each delta is appended once, however many handlers there are and however often they are told. All handlers of one
+ * history or array know the ids of the deltas that any of them appended. Where no id is known (the history was restored),
+ * equal messages at `expectedLen` are the delta; if only its first messages stand there, the rest is appended.
+ *
+ * A delta beyond the end (`DeltaGap`), or one with a known id and other messages (`DeltaMismatch`), is refused, and as a
+ * handler of the run this one then ends the run. The target may begin with fewer messages than the record has, or with
+ * none: its handler sees the length of the record at the beginning of the run (`seq` 0).
+ *
+ * Throws  TypeError, on anything but a history of this library or an array
+ * @example
+ * const messages: Message[] = [...view]
+ * await run({ model, view, handlers: [historyHandler(messages)] }).result() // messages is now the run's result.messages
  */
-export const historyHandler = (history: History<Message>): ((event: RunEvent) => void) =>
-  onDelta((message) => history.append(message))
+export const historyHandler = (
+  target: History<Message> | Message[],
+): ((event: RunEvent) => Either<HistoryFault, Kept>) =>
+  Array.isArray(target) ? intoArray(target, { unread: false, missing: 0 }) : intoHistory(ours(target))
 
 /**
  * The strict one: each delta must continue the history exactly. A gap, or another message where one should come, is a
  * fault that names the position, and as a handler of the run it ends the run.
+ *
+ * Throws  TypeError, on anything but a history of this library
  */
-export const strictHistoryHandler =
-  (history: History<Message>) =>
-  (event: RunEvent): Either<HistoryFault, 'applied' | 'duplicate' | 'ignored'> =>
-    event.type === 'history_delta' ? applyDelta(history, event) : right('ignored')
-
-/** Collects the messages of the deltas: what the run has added so far. */
-export const historyAccumulator = (): ((event: RunEvent) => void) & {
-  /** The messages so far. */
-  readonly messages: () => readonly Message[]
-} => {
-  const messages: Message[] = []
-  return Object.freeze(
-    Object.assign(
-      onDelta((message) => messages.push(message)),
-      { messages: () => Object.freeze([...messages]) },
-    ),
-  )
+export const strictHistoryHandler = (history: History<Message>): ((event: RunEvent) => Either<HistoryFault, Kept>) => {
+  ours(history)
+  return (event) => (event.type === 'history_delta' ? applyDelta(history, event) : right('ignored'))
 }
 
-/** Each message of each delta, once. */
-const onDelta = (take: (message: HistoryDelta<Message>['append'][number]) => unknown): ((event: RunEvent) => void) => {
-  const seen = new Set<string>()
+/**
+ * Collects messages: the seed, and after it those of the deltas, each delta once. Without a seed, what the run has added.
+ *
+ * @example
+ * const collected = historyAccumulator(view)
+ * await run({ model, view, handlers: [collected] }).result() // collected.messages() is the run's result.messages
+ */
+export const historyAccumulator = (
+  seed?: Sequence<Message>,
+): ((event: RunEvent) => Either<HistoryFault, Kept>) & {
+  /** The messages so far: a frozen array. */
+  readonly messages: () => readonly Message[]
+} => {
+  const messages: Message[] = seed === undefined ? [] : [...seed]
+  const handler = intoArray(messages, { unread: seed === undefined, missing: 0 })
+  return Object.freeze(Object.assign(handler, { messages: () => Object.freeze([...messages]) }))
+}
+
+/** A delta that was appended: where the run placed it, and its messages as they stand in the target. */
+interface Taken {
+  readonly expectedLen: number
+  readonly messages: Sequence<Message>
+}
+
+/** The deltas that handlers have appended to each history and array, by id. */
+const takenBy = new WeakMap<object, Map<string, Taken>>()
+
+const takenOf = (target: object): Map<string, Taken> => {
+  const known = takenBy.get(target) ?? new Map<string, Taken>()
+  takenBy.set(target, known)
+  return known
+}
+
+/** Whether a delta was appended before; a fault, if another one was under its id. */
+const before = (
+  taken: Taken | undefined,
+  { expectedLen, append }: HistoryDelta<Message>,
+  len: number,
+): Either<HistoryFault, 'duplicate'> | undefined => {
+  if (taken === undefined) return undefined
+  const same =
+    taken.expectedLen === expectedLen &&
+    taken.messages.length === append.length &&
+    equalFrom(taken.messages, 0, append) === append.length
+  return same ? right('duplicate') : left({ _tag: 'DeltaMismatch', position: expectedLen, len })
+}
+
+/** Where the messages of a run's record stand in a target, which may begin with fewer of them. */
+interface Place {
+  /** Whether the next length that an event says is that of the record as the run began. */
+  unread: boolean
+  /** How many messages of the record the target lacks. */
+  missing: number
+}
+
+/** Learn from an event where the run began; `len` is that of the target. */
+const look = (place: Place, event: RunEvent, len: number): void => {
+  if (event.seq === 0) place.unread = true
+  const length =
+    event.type === 'step_start' ? event.len : event.type === 'history_delta' ? event.expectedLen : undefined
+  if (!place.unread || length === undefined) return
+  place.unread = false
+  place.missing = Math.max(0, length - len)
+}
+
+const intoHistory = (history: History<Message>): ((event: RunEvent) => Either<HistoryFault, Kept>) => {
+  const taken = takenOf(history)
+  const place: Place = { unread: false, missing: 0 }
   return (event) => {
-    if (event.type !== 'history_delta' || seen.has(event.id)) return
-    seen.add(event.id)
-    for (const message of event.append) take(message)
+    look(place, event, history.len)
+    if (event.type !== 'history_delta') return right('ignored')
+    const { id, expectedLen, append } = event
+    const known = before(taken.get(id), event, history.len)
+    if (known !== undefined) return known
+    const at = Math.max(0, expectedLen - place.missing)
+    let applied = applyDelta(history, { id, expectedLen: at, append })
+    if (isLeft(applied) && applied.left._tag === 'DeltaMismatch') {
+      // Its owner, or another run, has appended meanwhile; or the history was saved in the middle of this delta.
+      const { len } = history
+      const stands = applied.left.appliedBy === undefined ? standing(history.view(), at, append) : 0
+      applied = applyDelta(history, { id, expectedLen: len, append: append.slice(stands) })
+    }
+    if (!isLeft(applied) && applied.right === 'applied') {
+      const { len } = history
+      taken.set(id, { expectedLen, messages: history.view().slice(len - append.length) })
+    }
+    return applied
   }
+}
+
+const intoArray = (array: Message[], place: Place): ((event: RunEvent) => Either<HistoryFault, Kept>) => {
+  const taken = takenOf(array)
+  return (event) => {
+    look(place, event, array.length)
+    if (event.type !== 'history_delta') return right('ignored')
+    const { id, expectedLen, append } = event
+    const known = before(taken.get(id), event, array.length)
+    if (known !== undefined) return known
+    const at = Math.max(0, expectedLen - place.missing)
+    if (at > array.length) return left({ _tag: 'DeltaGap', position: array.length, expectedLen: at })
+    const stands = standing(array, at, append)
+    for (let index = stands; index < append.length; index++) array.push(append[index] as Message)
+    taken.set(id, { expectedLen, messages: append as readonly Message[] })
+    return right(stands === append.length ? 'duplicate' : 'applied')
+  }
+}
+
+/** How many messages of a delta stand at its place: all of them, or the first ones if nothing comes after them. */
+const standing = (messages: Sequence<Message>, at: number, append: HistoryDelta<Message>['append']): number => {
+  const equal = equalFrom(messages, at, append)
+  return equal === append.length || at + equal === messages.length ? equal : 0
+}
+
+/** How many messages of `append` stand in `messages` from a position on, one after the other. */
+const equalFrom = (messages: Sequence<Message>, at: number, append: HistoryDelta<Message>['append']): number => {
+  let count = 0
+  while (
+    count < append.length &&
+    at + count < messages.length &&
+    jsonEqual(messages.at(at + count) as unknown as Json, append[count] as unknown as Json)
+  )
+    count += 1
+  return count
+}
+
+/** The history, if it is one of this library: a delta without messages changes nothing. */
+const ours = (history: History<Message>): History<Message> => {
+  applyDelta(history, { id: '', expectedLen: 0, append: [] })
+  return history
 }

@@ -2,6 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, parseJson, right } from '../json/index.ts'
 import { decodeMessage, text, toolResultPart, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
+import { after } from '../task/index.ts'
 import { reasonOf } from './fault.ts'
 import { ToolOutput, type Tool } from './tool.ts'
 
@@ -26,10 +27,9 @@ export const invoke = async (
 
   const { timeout } = found
   const limit = new AbortController()
-  const timer =
-    timeout === undefined
-      ? undefined
-      : setTimeout(() => limit.abort(new Error(`The tool was given up after ${timeout} ms.`)), timeout)
+  const timer = after(timeout ?? Infinity, () =>
+    limit.abort(new Error(`The tool was given up after ${String(timeout)} ms.`)),
+  )
   const given = AbortSignal.any([signal, limit.signal])
   try {
     const output = await Promise.race([
@@ -40,7 +40,7 @@ export const invoke = async (
   } catch (error) {
     return failed(call, given.aborted ? reasonOf(given.reason) : `The tool failed: ${reasonOf(error)}`)
   } finally {
-    clearTimeout(timer)
+    timer.cancel()
   }
 }
 

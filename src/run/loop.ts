@@ -16,15 +16,17 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '../message/index.ts'
-import { rangeDigest, type Usage } from '../notes/index.ts'
+import { rangeDigest } from '../notes/index.ts'
 import { admitted, openCallsOf, resultMessages, whyNot } from './answer.ts'
 import type { Channel } from './channel.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, Sent } from './event.ts'
 import { reasonOf, type RunFailure } from './fault.ts'
 import { failed, invoke, notRun } from './invoke.ts'
-import type { Limits } from './limits.ts'
+import { overspent, type Limits, type Spent } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
+import { eventOf } from './model-event.ts'
+import type { DollarsOf } from './prices.ts'
 import type { ModelResponse } from './response.ts'
 import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
@@ -60,6 +62,7 @@ export interface LoopOptions {
   readonly tools: ReadonlyMap<string, Tool>
   readonly toolConcurrency: number
   readonly limits: Limits
+  readonly dollarsOf: DollarsOf
   readonly parameters: JsonObject
   readonly context: ContextFor | undefined
   readonly receipts: boolean
@@ -92,7 +95,7 @@ export class Loop {
   #deltas = 0
   #toolCalls = 0
   #interrupts = 0
-  #usage: Usage = noUsage
+  #spent: Spent = { usage: noUsage, dollars: 0 }
   #context: ModelContext | undefined
   /** What the last call was sent, if that is to be told. */
   #sent: Sent | undefined
@@ -138,6 +141,7 @@ export class Loop {
     for (;;) {
       let stop = await this.#between(this.#control.cut())
       if (stop === undefined && this.#step >= this.#options.limits.maxSteps) stop = 'max_steps'
+      stop ??= overspent(this.#spent, this.#options.limits)?.stop
       if (stop === undefined) {
         stop = await this.#once()
         this.#step += 1
@@ -170,11 +174,13 @@ export class Loop {
 
       const response = this.#admitted(answer)
       const calls = openCallsOf(response.message)
-      const usage = addUsage(this.#usage, response.usage)
-      const refusal = whyNot(calls, response, usage, this.#toolCalls, limits)
+      const spent = this.#with(response)
+      const refusal = whyNot(calls, response, spent, this.#toolCalls, limits)
       const results =
-        refusal === undefined ? await this.#runTools(calls) : calls.map((call) => failed(call, refusal.reason))
-      this.#usage = usage
+        refusal === undefined
+          ? await this.#runTools(calls)
+          : Object.freeze(calls.map((call) => failed(call, refusal.reason)))
+      this.#spent = spent
       this.#steps.push(Object.freeze({ response, calls, results, milliseconds: now() - began }))
       await this.#tell({
         type: 'step_complete',
@@ -195,10 +201,20 @@ export class Loop {
       if (refusal !== undefined) return refusal.stop
       if (calls.length === 0 && response.reason !== 'pause')
         return response.reason === 'max_tokens' ? 'max_tokens' : 'end_turn'
-      if (limits.stopWhen?.({ steps: this.#steps, usage: this.#usage }) === true) return 'custom'
+      if (limits.stopWhen?.({ steps: Object.freeze([...this.#steps]), ...this.#spent }) === true) return 'custom'
       return undefined
     } finally {
       this.#control.endStep()
+    }
+  }
+
+  /** What is spent with one more answer. */
+  #with(response: ModelResponse): Spent {
+    const { usage, dollars } = this.#spent
+    const cost = dollars === undefined ? undefined : this.#options.dollarsOf(response)
+    return {
+      usage: addUsage(usage, response.usage),
+      dollars: dollars === undefined || cost === undefined ? undefined : dollars + cost,
     }
   }
 
@@ -224,9 +240,10 @@ export class Loop {
         if (next === 'cut') break
         if (next.done === true)
           throw new Failed({ _tag: 'StreamEndedEarly', model: model.name, step, partialText: partial.text })
-        partial.take(next.value)
-        await this.#tell({ type: 'model_event', step, event: next.value })
-        if (next.value.type === 'finish') return next.value
+        const event = this.#copyOf(next.value)
+        partial.take(event)
+        await this.#tell({ type: 'model_event', step, event })
+        if (event.type === 'finish') return event
       }
     } catch (error) {
       if (error instanceof Failed) throw error
@@ -255,6 +272,17 @@ export class Loop {
     })
   }
 
+  /** What the model gave out, as nobody can change it. Throws Failed, if it is no event. */
+  #copyOf(given: unknown): ModelEvent {
+    const event = eventOf(given)
+    if (isLeft(event)) throw new Failed({ _tag: 'InvalidAnswer', ...this.#called(), reason: event.left })
+    return event.right
+  }
+
+  #called(): { readonly model: string; readonly step: number } {
+    return { model: this.#options.model.name, step: this.#step }
+  }
+
   #derive(): ModelContext {
     const { context } = this.#options
     const view = this.#work.view()
@@ -274,13 +302,7 @@ export class Loop {
   /** The answer as it can be recorded. Throws Failed, if it can't be. */
   #admitted(answer: ModelResponse): ModelResponse {
     const admissible = admitted(answer, this.#callIds)
-    if (isLeft(admissible))
-      throw new Failed({
-        _tag: 'InvalidAnswer',
-        model: this.#options.model.name,
-        step: this.#step,
-        reason: admissible.left,
-      })
+    if (isLeft(admissible)) throw new Failed({ _tag: 'InvalidAnswer', ...this.#called(), reason: admissible.left })
     return admissible.right
   }
 
@@ -340,7 +362,7 @@ export class Loop {
 
   /** A delta, told and taken into the working copy. None if there is nothing to record. */
   async #record(messages: readonly Message[], injected: Message | undefined): Promise<void> {
-    const append = Object.freeze(injected === undefined ? messages : [...messages, injected])
+    const append = Object.freeze(injected === undefined ? [...messages] : [...messages, injected])
     if (append.length === 0) return
     const id = `${this.#options.id}:${this.#deltas++}`
     await this.#tell({ type: 'history_delta', step: this.#step, id, expectedLen: this.#work.len, append }, () => {
@@ -378,7 +400,7 @@ export class Loop {
       response: this.#steps.at(-1)?.response.message,
       steps: Object.freeze([...this.#steps]),
       counts: Object.freeze({ steps: this.#steps.length, toolCalls: this.#toolCalls, interrupts: this.#interrupts }),
-      usage: this.#usage,
+      ...this.#spent,
       stopReason,
       messages: this.#work.view().toArray(),
     })

@@ -4,11 +4,19 @@ import type { Usage } from '../notes/index.ts'
 import type { ModelResponse } from './response.ts'
 
 /**
- * Why a run ended: `end_turn` the model had said all; `max_steps`, `max_tool_calls`, `max_tokens`, `timeout` a limit;
+ * Why a run ended: `end_turn` the model had said all; `max_steps`, `max_tool_calls`, `max_tokens`, `max_dollars`, `timeout` a limit;
  * `cancelled` by `cancel()`, by the signal, or by an interrupt without a message; `custom` by `stopWhen`; `error` a fault.
  */
 export type StopReason =
-  'end_turn' | 'max_steps' | 'max_tool_calls' | 'max_tokens' | 'timeout' | 'cancelled' | 'custom' | 'error'
+  | 'end_turn'
+  | 'max_steps'
+  | 'max_tool_calls'
+  | 'max_tokens'
+  | 'max_dollars'
+  | 'timeout'
+  | 'cancelled'
+  | 'custom'
+  | 'error'
 
 /** What a run came to. */
 export interface RunResult {
@@ -20,6 +28,8 @@ export interface RunResult {
   readonly counts: { readonly steps: number; readonly toolCalls: number; readonly interrupts: number }
   /** The sum over all steps. */
   readonly usage: Usage
+  /** What all steps cost, in US dollars, by `prices` or `modelPrices`; undefined where a price is not known. */
+  readonly dollars: number | undefined
   /** Why the run ended. */
   readonly stopReason: StopReason
   /** The view that the run began with, and after it every message of its deltas. Frozen. */

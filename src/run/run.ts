@@ -1,18 +1,19 @@
 /** `run`: a model and tools over a settled view, told event by event. */
-import { isLeft } from '../json/index.ts'
-import type { JsonObject } from '../json/index.ts'
+import { formatPath, isLeft, NotJson, snapshot, type JsonObject } from '../json/index.ts'
 import { decodeMessage, user, type Message, type Sequence, type Settled } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { Channel } from './channel.ts'
 import { Control } from './control.ts'
 import type { InterruptBehavior, RunEvent } from './event.ts'
-import type { Task } from '../task/index.ts'
+import { amount, type Task } from '../task/index.ts'
+import type { ModelRates } from '../context/index.ts'
 import { runTask, type RunFailure } from './fault.ts'
-import { noLimits, type Limits } from './limits.ts'
+import { limitsOf, type Limits } from './limits.ts'
 import { Loop, type ContextFor, type RunHandler } from './loop.ts'
 import type { Model } from './model.ts'
+import { dollarsBy } from './prices.ts'
 import type { RunResult } from './result.ts'
-import type { Tool } from './tool.ts'
+import { checkTimeout, type Tool } from './tool.ts'
 
 /** What a run is made of. */
 export interface RunOptions {
@@ -28,6 +29,8 @@ export interface RunOptions {
   readonly toolConcurrency?: number
   /** The limits of the run. */
   readonly limits?: Partial<Limits>
+  /** What the model costs, in US dollars for a million tokens. Default: `modelPrices`, by the name of the model. */
+  readonly prices?: ModelRates
   /** What the model's provider takes beside messages and tools. */
   readonly parameters?: JsonObject
   /** Derives what each call is sent. Default: everything. */
@@ -76,15 +79,21 @@ export interface RunStream extends AsyncIterable<RunEvent> {
  * or both. A reader that is slow holds the run up; with no reader the run goes on, and of its events only
  * `model_event`s beyond `buffer` are left out. They are read once: a second loop over them throws.
  *
- * Throws  TypeError, where two tools have one name
+ * Throws  TypeError, where two tools have one name, or a limit or the parameters are not what they should be
  * Cost    per step one pass over the view (to settle it), and a copy of each message that is added (bench: run)
  * @example
  * const stream = run({ model, view: settled, tools: [read] })
  * for await (const event of stream) if (event.type === 'history_delta') applyDelta(history, event)
  */
 export const run = (options: RunOptions): RunStream => {
-  const { toolConcurrency = 8, buffer = 256 } = options
-  const limits: Limits = { ...noLimits, ...options.limits }
+  const { model } = options
+  const toolConcurrency = amount('toolConcurrency', options.toolConcurrency ?? 8, {
+    unit: 'tools',
+    least: 1,
+    whole: true,
+  })
+  const buffer = amount('buffer', options.buffer ?? 256, { unit: 'events', whole: true })
+  const limits = limitsOf(options.limits)
   const channel = new Channel<RunEvent>(buffer, () => void cancel())
   const control = new Control(limits.timeout, options.signal, () => channel.release())
   const cancel = (): boolean =>
@@ -92,16 +101,17 @@ export const run = (options: RunOptions): RunStream => {
   const loop = new Loop(
     {
       id: options.id ?? crypto.randomUUID(),
-      model: options.model,
+      model,
       view: options.view,
       callIds: options.callIds ?? [],
       tools: byName(options.tools ?? []),
-      toolConcurrency: Math.max(1, toolConcurrency),
+      toolConcurrency,
       limits,
-      parameters: options.parameters ?? {},
+      dollarsOf: dollarsBy(options.prices, model, limits),
+      parameters: frozen(options.parameters ?? {}),
       context: options.context,
       receipts: options.receipts ?? false,
-      handlers: options.handlers ?? [],
+      handlers: [...(options.handlers ?? [])],
       now: options.now ?? (() => performance.now()),
     },
     control,
@@ -133,10 +143,22 @@ const injected = (message: string | Message | undefined): Message | undefined =>
   return decoded.right
 }
 
+/** A copy of the parameters: every call of the run gets the same. Throws TypeError, on what is not plain JSON data. */
+const frozen = (parameters: JsonObject): JsonObject => {
+  try {
+    return snapshot(parameters)
+  } catch (error) {
+    if (!(error instanceof NotJson)) throw error
+    const at = formatPath(['parameters', ...error.path])
+    throw new TypeError(`run: ${at} ${error.reason}; expected plain JSON data`, { cause: error })
+  }
+}
+
 /** The tools by their names. Throws TypeError, where two have one. */
 const byName = (tools: readonly Tool[]): ReadonlyMap<string, Tool> => {
   const found = new Map(tools.map((tool) => [tool.name, tool]))
   const twice = tools.find((tool) => found.get(tool.name) !== tool)
   if (twice !== undefined) throw new TypeError(`run: there are two tools called ${JSON.stringify(twice.name)}`)
+  for (const { name, timeout } of tools) checkTimeout(name, timeout)
   return found
 }

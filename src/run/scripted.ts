@@ -1,5 +1,6 @@
 /** A model without a provider: it says what it is told to. For demonstrations, and for tests of what is built on `run`. */
 import { textOf, type Message, type Part } from '../message/index.ts'
+import { amount, longestTimer } from '../task/index.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
 
 /** How a scripted model streams. */
@@ -24,6 +25,7 @@ export const scriptedModel = (
   lines: Iterable<Line>,
   { name = 'scripted', results = 'perCall', pause = 0 }: ScriptOptions = {},
 ): Model => {
+  amount('pause', pause, { unit: 'milliseconds', most: longestTimer })
   const script = lines[Symbol.iterator]()
   return Object.freeze({
     name,

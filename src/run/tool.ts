@@ -2,6 +2,7 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import type { JsonObject } from '../json/index.ts'
 import type { ResultPart, ToolCallPart } from '../message/index.ts'
+import { amount } from '../task/index.ts'
 import type { ToolDefinition } from './model.ts'
 
 /** A tool that can be run. `tool` makes one. */
@@ -56,12 +57,14 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
  * A tool. What `run` returns is what the model reads: a string as it is, anything else as JSON, parts (an image, say)
  * through `toolOutput`. What it throws is an error result.
  *
- * Throws  TypeError, if the schema can't describe itself to the model and `parameters` is not given
+ * Throws  TypeError, if the schema can't describe itself to the model and `parameters` is not given, or the timeout is no
+ *         number of milliseconds
  * @example
  * tool({ name: 'read', parameters: { type: 'object', properties: { path: { type: 'string' } } }, run: (input) => … })
  */
 export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(options: ToolOptions<Schema>): Tool => {
   const { name, description, schema, timeout, alone = false } = options
+  checkTimeout(name, timeout)
   const parameters = options.parameters ?? describe(name, schema)
   // The cast forgets the input's type; `invoke` gives `run` only what the schema has let through.
   const run = options.run as Tool['run']
@@ -74,6 +77,11 @@ export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(op
     alone,
     run,
   })
+}
+
+/** Throws TypeError, on a timeout that is no number of milliseconds. */
+export const checkTimeout = (name: string, timeout: number | undefined): void => {
+  if (timeout !== undefined) amount(`tool ${JSON.stringify(name)}: timeout`, timeout, { unit: 'milliseconds' })
 }
 
 const describe = (name: string, schema: StandardSchemaV1 | undefined): JsonObject => {

@@ -50,6 +50,7 @@ export const storedRow = (
       : { position, kind, index, body, ...(at !== undefined && { at }), salt },
   )
 
+/** Whether two heads are those of one record. */
 export const sameHead = (one: Head, other: Head): boolean => one.size === other.size && one.root === other.root
 
 /** What a log is continued from. */

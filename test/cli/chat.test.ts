@@ -72,7 +72,7 @@ describe('indelible chat', () => {
       'scripted (a demonstration, no model)',
       '▸ list {"path":"."}',
       '"../secrets" is outside the folder',
-      '[interrupted; what was said is kept]',
+      '[interrupted; the text so far is kept]',
       'In short: a record that nothing can rewrite.',
       '12 messages in session demo',
     ])
@@ -100,10 +100,10 @@ describe('indelible chat', () => {
     first.pty.write('tell me something that takes a while to say so that there is time\r')
     await first.until('You said: tell me')
     first.pty.write('\u0003')
-    await first.until('[interrupted; what was said is kept]')
+    await first.until('[interrupted; the text so far is kept]')
     first.pty.write('\u0003')
     expect(await first.ended).toBe(0)
-    expect(first.shown()).toContain('go on with: indelible chat --session mine')
+    expect(first.shown()).toContain('continue with: indelible chat --session mine')
 
     const { session, close } = await reopened('mine')
     expect(isRight(settle(session.view()))).toBe(true)
@@ -136,7 +136,7 @@ describe('indelible chat', () => {
       await until('you> ')
       pty.write('\u0004')
       expect(await ended).toBe(0)
-      expect(shown()).toContain('nothing was said, and no session was made')
+      expect(shown()).toContain('you said nothing, so no session was created')
     }
     const opened = await sqliteStore({ path: store })()
     if (isLeft(opened)) throw new Error('no store')
@@ -149,7 +149,7 @@ describe('indelible chat', () => {
     pty.write('\u0004')
     expect(await ended).toBe(0)
     const id = /session (\S+) in/.exec(shown())?.[1] ?? ''
-    expect(shown()).toContain(`3 messages in session ${id}; go on with: indelible chat --session ${id} --store`)
+    expect(shown()).toContain(`3 messages in session ${id}; continue with: indelible chat --session ${id} --store`)
     const { session, close } = await reopened(id, store)
     expect(said(session.view()).slice(1)).toEqual([
       'user: hi',
@@ -166,7 +166,7 @@ describe('indelible chat', () => {
     expect(await wrong('hello')).toBe('2: indelible: chat takes no arguments, but got: hello')
     expect(await wrong('--budget', 'much')).toBe('2: indelible: --budget takes a whole number of tokens, not "much"')
     expect(await wrong('--type', 'openai')).toBe(
-      '2: indelible: --type and --base-url are of a model: name it with --model',
+      '2: indelible: --type and --base-url describe a model: name it with --model',
     )
     expect(await wrong('--model', 'qwen')).toMatch(
       /^2: indelible: the provider of model "qwen" does not follow from its name; give its type/,

@@ -31,10 +31,10 @@ describe('indelible context', () => {
   })
   it('--explain gives the reason for every page', () => {
     const { stdout } = indelible(['context', example, '--budget', '800', '--explain'])
-    expect(stdout).toMatch(/^ {4}0 {2}system {5}bootstrap {5}full {8}instructions and rules fall last$/m)
-    expect(stdout).toMatch(/^ +3 {2}tool +evidence +(?:compressed|structured) +shortened: could fall to pointer$/m)
+    expect(stdout).toMatch(/^ {4}0 {2}system {5}bootstrap {5}full {8}instructions and rules are shortened last$/m)
+    expect(stdout).toMatch(/^ +3 {2}tool +evidence +(?:compressed|structured) +shortened: pointer would be allowed$/m)
     expect(stdout).toMatch(/^ +6 {2}tool +evidence +pointer +at its minimum: paged needs the room$/m)
-    expect(stdout).toMatch(/^ {3}17 {2}user +conversation +full +of the active turn, which fits$/m)
+    expect(stdout).toMatch(/^ {3}17 {2}user +conversation +full +part of the active turn, which fits$/m)
     expect(stdout.match(/^ {3,4}\d+ {2}/gm)).toHaveLength(19)
   })
   it('takes a session of a store, and what its notes say', async () => {
@@ -87,7 +87,7 @@ describe('indelible context', () => {
       page: 'bootstrap',
       residency: 'full',
       minimum: 'structured',
-      reason: 'instructions and rules fall last',
+      reason: 'instructions and rules are shortened last',
     })
   })
   it.each([30, 60, 100])('fits %i columns', (columns) => {

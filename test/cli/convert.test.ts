@@ -46,15 +46,15 @@ describe('indelible convert', () => {
         'damage: 2 lines',
         '  line     6  is not JSON at column 1: expected a value, found "nope"',
         '  line     7  is cut off',
-        'read otherwise than written: 2 places',
+        'changed while reading: 2 values',
         '       1 × n is 1e999, which is out of range: read as null',
         '           at line 5',
         '       1 × n stands twice: the last one is read',
         '           at line 5',
-        'repairs: 1 thing that no provider would accept',
+        'repairs: 1 problem that a provider would refuse',
         '       1 × a call without a result: inserted an error result',
         '           at 1',
-        "losses: 2 things that the format can't say",
+        "losses: 2 values that the format can't hold",
         '       1 × content: chat has no word for reasoning',
         '           at 1',
         '       1 × content.isError: chat has no mark for a result that is an error; the text tells',
@@ -120,7 +120,7 @@ describe('indelible convert', () => {
     expect(content).toBe(indelible(['convert', example, '--to', 'openai-chat']).stdout)
     expect(indelible(['convert', damaged(), '--to', 'openai-chat', '--out', out])).toMatchObject({
       status: 1,
-      stderr: expect.stringMatching(/out\.json: is there already; --force writes over it\n$/),
+      stderr: expect.stringMatching(/out\.json: already exists; --force overwrites it\n$/),
     })
     expect(readFileSync(out, 'utf8')).toBe(content)
     expect(indelible(['convert', damaged(), '--to', 'openai-chat', '--out', out, '--force']).status).toBe(0)
@@ -130,12 +130,12 @@ describe('indelible convert', () => {
     for (const path of [input, join(folder, 'link.json'), join(folder, '.', 'input.json')])
       expect(indelible(['convert', input, '--to', 'openai-chat', '--out', path, '--force'])).toMatchObject({
         status: 2,
-        stderr: expect.stringContaining('is the file that is read'),
+        stderr: expect.stringContaining('is also the input; choose another file'),
       })
     expect(readFileSync(input, 'utf8')).toBe(content)
     expect(
       indelible(['convert', example, '--to', 'openai-chat', '--out', join(folder, 'none', 'out.json')]),
-    ).toMatchObject({ status: 1, stderr: expect.stringContaining('there is no such file') })
+    ).toMatchObject({ status: 1, stderr: expect.stringContaining('does not exist') })
     expect(existsSync(join(folder, 'none'))).toBe(false)
     expect(readdirSync(folder).filter((name) => name.endsWith('.part'))).toEqual([])
     chmodSync(out, 0o644)
@@ -145,7 +145,7 @@ describe('indelible convert', () => {
     ['an unknown format', ['convert', 'a', '--to', 'xml'], /--to: "xml" is not a format; expected /],
     ['no file', ['convert', '--to', 'indelible'], /convert needs a FILE/],
     ['two files', ['check', 'a', 'b'], /check takes one FILE, but got 2: a, b/],
-    ['a negative pick', ['check', 'a', '--pick', '-1'], /--pick counts from 0/],
+    ['a negative pick', ['check', 'a', '--pick', '-1'], /--pick takes a whole number from 0/],
   ])('exit 2 for misuse: %s', (_name, args, message) => {
     expect(indelible(args)).toMatchObject({ status: 2, stdout: '', stderr: expect.stringMatching(message) })
   })
@@ -197,18 +197,18 @@ describe('indelible check', () => {
     db.close()
     expect(indelible(['check', path]).stdout).toMatch(/^threads\.db: langgraph, 1 message\n/)
     const notOne = indelible(['check', join(folder, 'sessions-none.db')])
-    expect([notOne.status, notOne.stderr]).toMatchObject([1, expect.stringContaining('there is no such file')])
+    expect([notOne.status, notOne.stderr]).toMatchObject([1, expect.stringContaining('does not exist')])
   })
   it('names damage, what was read otherwise and what does not pair, and exits with 1 where a line is damaged', () => {
     const { status, stdout, stderr, lines } = indelible(['check', damaged()], { columns: 60 })
     expect(status).toBe(1)
     expect(stdout).toMatch(/^damaged\.jsonl: pi-session, 4 messages\n {2}id {7}s\n {2}version {2}1\n/)
     expect(stdout).toMatch(/^damage: 2 lines$/m)
-    expect(stdout).toMatch(/^read otherwise than written: 2 places$/m)
+    expect(stdout).toMatch(/^changed while reading: 2 values$/m)
     expect(stdout).toMatch(
       /^pairing: 1 fault, 1 repair would settle it\n {2}the call "c1" at position 1 has no result$/m,
     )
-    expect(stderr).toMatch(/damaged\.jsonl: 2 lines of it are damaged\n$/)
+    expect(stderr).toMatch(/damaged\.jsonl: 2 damaged lines\n$/)
     for (const line of lines) expect(widthOf(line)).toBeLessThanOrEqual(60)
   })
   it('--json says the same to programs', () => {
@@ -240,7 +240,7 @@ describe('indelible check', () => {
   it('show tells that lines were left out', () => {
     expect(indelible(['show', damaged()])).toMatchObject({
       status: 0,
-      stderr: 'damaged.jsonl: 2 damaged lines left out; indelible check says which\n',
+      stderr: 'damaged.jsonl: 2 damaged lines left out; "indelible check" lists them\n',
     })
   })
 })

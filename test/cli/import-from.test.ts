@@ -80,11 +80,7 @@ it('finds the sessions, appends what is new, and stores nothing twice', () => {
     ['s1.agent-x: 1 message stored, 1 in all', 's1: 2 messages stored, 2 in all'],
   ])
   const again = from('claude-code')
-  expect([again.status, again.stdout, again.stderr]).toEqual([
-    0,
-    '',
-    'claude-code: 2 sessions, 2 of them as they were\n',
-  ])
+  expect([again.status, again.stdout, again.stderr]).toEqual([0, '', 'claude-code: 2 sessions, 2 of them unchanged\n'])
   add(project, lines(asks('u2', 'a1', 'Go on.'), says('a2', 'u2', 'So I do.')))
   expect(from('claude-code').stdout).toBe('s1: 2 messages appended, 4 in all\n')
   expect(from('claude-code').stdout).toBe('')
@@ -100,7 +96,9 @@ it('an answer that is still being written waits; a conversation that was changed
   )
   expect(from('claude-code').stdout).toBe('s1: 3 messages stored, 3 in all\n')
   add(project, lines(asks('u3', 'a1', 'And a dog?'), says('a3', 'u3', 'Two.')))
-  expect(from('claude-code').stdout).toBe('s1-2: 2 messages appended to a fork, as it was changed, 4 in all\n')
+  expect(from('claude-code').stdout).toBe(
+    's1-2: 2 messages appended to a fork, because earlier messages changed, 4 in all\n',
+  )
   expect(list()).toEqual(['s1 3', 's1-2 4'])
   expect(show('s1')).toContain('"No."')
   expect(show('s1-2')).not.toContain('"No."')
@@ -170,7 +168,7 @@ it('two imports at once append once', async () => {
 
 it('says what it can not do', () => {
   const { write, from } = madeHome()
-  expect(from('codex').stderr).toMatch(/^codex: there are no sessions in .*\.codex\n$/)
+  expect(from('codex').stderr).toMatch(/^codex: no sessions found in .*\.codex\n$/)
   expect([from('word').status, from('word').stderr]).toMatchObject([2, expect.stringContaining('--from takes one of')])
   expect(from('codex', 'a.jsonl').status).toBe(2)
   write(project, 'no json\n')

@@ -95,7 +95,7 @@ describe.skipIf(server === undefined)('--store postgres://', () => {
         command,
         1,
         expect.stringMatching(
-          /^indelible: postgres:\/\/[^ ]+\?schema=cli%20absent%20\d+: there is no store here; "indelible import FILE" makes one\n$/,
+          /^indelible: postgres:\/\/[^ ]+\?schema=cli%20absent%20\d+: this store does not exist; "indelible import FILE" creates it\n$/,
         ),
       ])
     }
@@ -125,9 +125,9 @@ describe.skipIf(server === undefined)('--store postgres://', () => {
       ],
       [elsewhere({ pathname: '/nowhere' }), /database "nowhere" does not exist/],
       [at(secrets, login), /permission denied for table indelible/],
-      ['postgres://me:hush hush@[nonsense', /this is no such address/, 2],
-      ['mysql://me:hush@h/x', /a store is a path or postgres:.*, and mysql: is neither/, 2],
-      ['postgres:/me:hush@h/x', /this is no such address/, 2],
+      ['postgres://me:hush hush@[nonsense', /not a valid address/, 2],
+      ['mysql://me:hush@h/x', /--store takes a path or postgres:.*; mysql: is neither/, 2],
+      ['postgres:/me:hush@h/x', /not a valid address/, 2],
       [`${at(secrets, login)}&sslmode=nonsense`, /sslmode|SSL/],
     ]
     for (const [address, says, code = 1] of tried)
@@ -150,7 +150,7 @@ describe.skipIf(server === undefined)('--store postgres://', () => {
     ])
     expect(chat.status).toBe(0)
     expect(chat.stdout).toMatch(
-      /go on with: indelible chat --session talk --store 'postgres:\/\/postgres@\S+\?schema=cli%20chat%20\d+'\n$/,
+      /continue with: indelible chat --session talk --store 'postgres:\/\/postgres@\S+\?schema=cli%20chat%20\d+'\n$/,
     )
     expect(`${chat.stdout}${chat.stderr}`).not.toMatch(/hush/)
   })
@@ -182,7 +182,7 @@ describe.skipIf(server === undefined)('--store postgres://', () => {
 
     const again = indelible(args)
     expect([again.status, again.stderr]).toEqual([0, ''])
-    expect(again.lines[0]).toMatch(/, was there already$/)
+    expect(again.lines[0]).toMatch(/, already copied$/)
     expect(again.lines.map((line) => line.split(', head')[0])).toEqual([
       'short: 2 messages',
       'long: 9,000 messages',
@@ -201,7 +201,7 @@ describe.skipIf(server === undefined)('--store postgres://', () => {
     const ahead = indelible([...args, 'short'])
     expect([ahead.status, ahead.stderr]).toEqual([
       1,
-      'short: the copy has grown since: 3 rows, and 2 in the store to read; it was left as it is\nindelible: 1 session of 1 was not copied\n',
+      'short: the session in the other store is longer: 3 rows, against 2 here; it was not changed\nindelible: 1 session of 1 was not copied\n',
     ])
     expect(indelible(['head', 'short', '--store', at(copies)]).stdout).toMatch(/^3:/)
   })

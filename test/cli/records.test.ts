@@ -82,7 +82,7 @@ describe('indelible records', () => {
   it('says what was repaired, each kind once', () => {
     const { stdout } = indelible(['records', log])
     const said = stdout.slice(stdout.indexOf('repaired: '))
-    expect(said).toMatch(/^repaired: \d+ things that no record has so\n/)
+    expect(said).toMatch(/^repaired: \d+ fields of the records\n/)
     expect(said).toMatch(/^ +2 × .+\n +at line 1, line 2$/m)
     const whole = { callId: 'c', methodName: 'm', arguments: [], startedAt: 'x' }
     expect(indelible(['records', '-'], { input: JSON.stringify([whole]) }).stdout).not.toContain('[object')
@@ -104,7 +104,7 @@ describe('indelible records', () => {
     ['two files', ['records', 'a', 'b'], /takes one FILE, but got 2: a, b/],
     ['an unknown option', ['records', 'a', '--nme', 'x'], /records: Unknown option '--nme'/],
     ['no number', ['records', 'a', '--evidence', 'all'], /--evidence takes a whole number, not "all"/],
-    ['a negative number', ['records', 'a', '--evidence', '-1'], /--evidence takes no negative number/],
+    ['a negative number', ['records', 'a', '--evidence', '-1'], /--evidence takes a whole number from 0/],
     ['no name', ['records', 'a', '--name', ','], /--name takes at least one name/],
   ])('exit 2 for misuse: %s', (_name, args, message) => {
     const { status, stdout, stderr } = indelible(args)
@@ -113,7 +113,7 @@ describe('indelible records', () => {
     expect(stderr).toMatch(/Try: indelible records --help\n$/)
   })
   it.each<readonly [string, () => string, RegExp]>([
-    ['no such file', () => join(folder, 'none'), /none: there is no such file/],
+    ['no such file', () => join(folder, 'none'), /none: does not exist/],
     [
       'no line that is JSON',
       () => written('a.jsonl', `nothing\n\n{"callId": c2}\n`),

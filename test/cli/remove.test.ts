@@ -57,7 +57,7 @@ describe('indelible remove', () => {
     expect(indelible(['remove', '--unfinished', '--yes', ...store])).toMatchObject({
       status: 0,
       stdout: '',
-      stderr: 'there is nothing unfinished in this store\n',
+      stderr: 'this store has no unfinished sessions\n',
     })
     expect(idsIn(store)).toEqual(['a', 'b', 'c'])
   })
@@ -67,7 +67,7 @@ describe('indelible remove', () => {
       status: 1,
       stdout: '',
       stderr:
-        'indelible: there is no session "nobody" in this store; "indelible list" shows those that are; nothing was removed\n',
+        'indelible: this store has no session "nobody"; "indelible list" shows its sessions; nothing was removed\n',
     })
     expect(idsIn(store)).toEqual(['a', 'b', 'c'])
   })
@@ -75,7 +75,7 @@ describe('indelible remove', () => {
     const store = filled()
     expect(indelible(['remove', 'a', ...store], { input: 'yes\n' })).toMatchObject({
       status: 2,
-      stderr: expect.stringContaining('--yes says that it is meant') as string,
+      stderr: expect.stringContaining('remove needs --yes where it has no terminal to ask') as string,
     })
     expect(indelible(['remove', '--yes', ...store])).toMatchObject({
       status: 2,

@@ -20,7 +20,7 @@ describe('indelible replay', () => {
     expect(stdout).toMatch(/^paged .*\$0\.\d\d /m)
     const unknown = indelible(['replay', example, '--model', 'gpt-99'])
     expect(unknown.status).toBe(2)
-    expect(unknown.stderr).toContain('--model: no prices are known of "gpt-99"; expected one of claude-opus-5-5,')
+    expect(unknown.stderr).toContain('--model: the prices of "gpt-99" are unknown; expected one of claude-opus-5-5,')
   })
   it('prints a table for each budget, a line for each policy', () => {
     const { status, stdout, stderr } = indelible(['replay', example, '--budget', '800,16k'])
@@ -61,12 +61,12 @@ describe('indelible replay', () => {
     )
     expect(indelible(['replay', 'nobody', ...store])).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('there is no session "nobody"') as string,
+      stderr: expect.stringContaining('this store has no session "nobody"') as string,
     })
   })
   it('says for how many calls not even the minimum fits', () => {
     expect(indelible(['replay', example, '--budget', '40', '--policy', 'paged']).stdout).toMatch(
-      /^paged: for 7 of 7 calls not even the minimum fits; they are not counted$/m,
+      /^paged: the minimum does not fit for 7 of 7 calls, which are not counted$/m,
     )
   })
   it.each([30, 60, 100])('fits %i columns', (columns) => {
@@ -77,7 +77,7 @@ describe('indelible replay', () => {
     [['replay'], 'replay needs a FILE'],
     [
       ['replay', example, '--budget', 'much'],
-      '--budget: "much" is no number of tokens; expected one like 32000 or 32k',
+      '--budget: "much" is not a number of tokens; expected one like 32000 or 32k',
     ],
     [
       ['replay', example, '--policy', 'best'],

@@ -62,7 +62,7 @@ describe('a conversation in a store', () => {
     const bad = piped(home, '{"role":"user","content":"x"}\n{"role":"king","content":"x"}', 'append', 'coding-agent')
     expect([bad.status, bad.stderr]).toEqual([
       1,
-      expect.stringContaining('line 2 is no message: role should be one of'),
+      expect.stringContaining('line 2 is not a message: role should be one of'),
     ])
     expect(piped(home, '{"role":"user",', 'append', 'coding-agent').stderr).toContain('line 1 is not JSON')
     expect(indelible('append', 'coding-agent', 'late', '--at', '19')).toMatchObject({
@@ -87,7 +87,7 @@ describe('a conversation in a store', () => {
     )
     expect(indelible('show', 'nowhere')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('there is no session "nowhere"') as string,
+      stderr: expect.stringContaining('this store has no session "nowhere"') as string,
     })
   })
   it('is forked, and the fork goes its own way', () => {
@@ -159,7 +159,7 @@ describe('a conversation in a store', () => {
     })
     expect(indelible('verify', 'other', '--head', head)).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('cut off: it has 5 rows, and had 23') as string,
+      stderr: expect.stringContaining('truncated: it has 5 rows, but had 23') as string,
     })
     expect(indelible('verify', '--all')).toMatchObject({
       status: 0,
@@ -174,7 +174,7 @@ describe('a conversation in a store', () => {
     })
     expect(indelible('verify', '--all')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('1 session of 4 is not what was appended') as string,
+      stderr: expect.stringContaining('1 session of 4 is damaged') as string,
     })
   })
 })
@@ -196,10 +196,10 @@ describe('calls that are left open', () => {
     // A call of an earlier turn can't be settled by an append, also not by the one that was asked to.
     const { stderr } = indelible('append', 'open', 'go on', '--interrupted')
     expect(stderr).toContain(
-      '1 call without a result, which providers refuse, and more was said since, so that no append can settle it',
+      '1 call without a result, which providers refuse; later messages follow, so no append can settle it',
     )
     expect(stderr).toContain('"indelible fork open --at 2"')
-    expect(stderr).not.toContain('--interrupted appends results')
+    expect(stderr).not.toContain('--interrupted appends error results')
     expect(indelible('fork', 'open', '--at', '2', '--id', 'third').status).toBe(0)
     expect(indelible('append', 'third', '--role', 'assistant', 'x').stderr).not.toContain('without a result')
   })
@@ -286,7 +286,7 @@ describe('called wrongly', () => {
       const { status, stderr } = runner(home)(...args)
       expect([status, stderr]).toEqual([
         1,
-        expect.stringContaining('there is no store here; "indelible import FILE" makes one'),
+        expect.stringContaining('this store does not exist; "indelible import FILE" creates it'),
       ])
     }
     expect(existsSync(home)).toBe(false)
@@ -294,7 +294,7 @@ describe('called wrongly', () => {
   it('a store that is not there is not made by importing a file that can’t be read', () => {
     const home = newHome()
     for (const [file, reason] of [
-      [join(home, 'nowhere.jsonl'), 'there is no such file'],
+      [join(home, 'nowhere.jsonl'), 'does not exist'],
       [join(root, 'package.json'), 'not a conversation'],
     ] as const)
       expect(runner(home)('import', file)).toMatchObject({ status: 1, stderr: expect.stringContaining(reason) })

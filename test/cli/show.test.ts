@@ -130,7 +130,7 @@ describe('indelible show', () => {
     ['an unknown option', ['show', 'a', '--frm', '3'], /show: Unknown option '--frm'/],
     ['an option without its value', ['show', 'a', '--pick'], /--pick/],
     ['a position that is no number', ['show', 'a', '--from', 'x'], /--from takes a whole number, not "x"/],
-    ['a negative pick', ['show', 'a', '--pick', '-1'], /--pick counts from 0/],
+    ['a negative pick', ['show', 'a', '--pick', '-1'], /--pick takes a whole number from 0/],
     [
       'an unknown kind',
       ['show', 'a', '--kind', 'plan,gossip'],
@@ -143,7 +143,7 @@ describe('indelible show', () => {
     expect(stderr).toMatch(/Try: indelible (show )?--help\n$/)
   })
   it.each<readonly [string, () => string, RegExp]>([
-    ['no such file', () => join(folder, 'none'), /there is no such file/],
+    ['no such file', () => join(folder, 'none'), /does not exist/],
     ['a folder', () => folder, /is a folder; expected a file/],
     [
       'not JSON',

@@ -2,6 +2,7 @@
 import * as fc from 'fast-check'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
+import { assistant, user, type Message, type View } from 'indelible'
 import { pairCalls } from 'indelible/message'
 import { residencyLevels } from 'indelible/pages'
 import {
@@ -157,6 +158,34 @@ it('any context can be continued: of an earlier length, of a fork, of another po
   )
 })
 
+/** Positions that a policy keeps, with the other half of their calls. */
+const wholeUnits = (view: View<Message>, keeps: ReadonlySet<number>): ReadonlySet<number> => {
+  const whole = new Set([...keeps].filter((position) => position < view.length))
+  for (const position of whole)
+    for (const { position: call, answer } of pairCalls(view)) {
+      if (position === call && answer !== undefined) whole.add(answer.position)
+      if (position === answer?.position) whole.add(call)
+    }
+  return whole
+}
+
+/** At each length, more than what is kept takes beside the least of all else: instructions, and what the user asks. */
+const leastBeside = (view: View<Message>, whole: ReadonlySet<number>): readonly number[] => {
+  const marker = 60
+  const leasts = [marker]
+  let [always, spoken, substantive] = [marker, -1, -1]
+  const sizes = [...view].map((message) => estimateTokens(message) + marker)
+  const isAlways = (position: number): boolean => whole.has(position) || view.at(position)?.role === 'system'
+  for (const [position, message] of [...view].entries()) {
+    if (isAlways(position)) always += sizes[position] as number
+    if (message.role === 'user') spoken = position
+    if (isSubstantive(message)) substantive = position
+    const asked = [...new Set([spoken, substantive])].filter((at) => at !== -1 && !isAlways(at))
+    leasts.push(asked.reduce((sum, at) => sum + (sizes[at] as number), always))
+  }
+  return leasts
+}
+
 it('what a policy keeps stays whole where it fits beside the least of all else, whatever it chooses', () => {
   const levels = fc.array(fc.constantFrom(...residencyLevels), { minLength: 1, maxLength: 40 })
   fc.assert(
@@ -178,33 +207,36 @@ it('what a policy keeps stays whole where it fits beside the least of all else, 
         const context = derive(view, { budget, policy })
         if (context === undefined) return
         expectLawful(context, view)
-        // Whole units: a call with all its answers.
-        const whole = new Set([...keeps].filter((position) => position < view.length))
-        for (const position of whole)
-          for (const { position: call, answer } of pairCalls(view)) {
-            if (position === call && answer !== undefined) whole.add(answer.position)
-            if (position === answer?.position) whole.add(call)
-          }
-        const marker = 60
-        // The least has the question too: the latest message of the user, and the latest that asks for something.
-        const asked = new Set([
-          [...view].findLastIndex(({ role }) => role === 'user'),
-          [...view].findLastIndex((message) => message.role === 'user' && isSubstantive(message)),
-        ])
-        const least = [...view].reduce(
-          (sum, message, position) =>
-            sum +
-            (whole.has(position) || asked.has(position) || message.role === 'system'
-              ? estimateTokens(message) + marker
-              : 0),
-          marker,
+        // What fell at one compaction stays so: with epochs it must have fitted whenever there was one.
+        const whole = wholeUnits(view, keeps)
+        if (
+          leastBeside(view, whole).some(
+            (least, length) => least > budget && (choose === 'epochs' || length === view.length),
+          )
         )
-        if (least <= budget)
-          for (const position of whole) expect([position, context.residency.at(position)]).toEqual([position, 'full'])
+          return
+        for (const position of whole) expect([position, context.residency.at(position)]).toEqual([position, 'full'])
       },
     ),
     { numRuns: 300 },
   )
+})
+
+it('with epochs, what fell beside a large question does not come back when a small one follows', () => {
+  const kept = user('Keep this whole. '.repeat(80))
+  const large = user('Why does src/a.ts say 1, 2; 3, 4; 5, 6? '.repeat(60))
+  const view = recordOf([kept, large, assistant('Because.'), user('What is next to do?')])
+  const residency = (choose: Policy['choose'], length: number): readonly unknown[] | undefined => {
+    const select: Policy['select'] = ({ candidates }) => candidates.map(() => 'full')
+    const policy: Policy = { name: 'keeping', choose, keeps: new Set([0]), select }
+    return derive(view.slice(0, length), { budget: 560, policy })?.residency.toArray()
+  }
+  const leasts = leastBeside(view, new Set([0]))
+  expect(leasts[4]).toBeLessThan(560)
+  expect(residency('always', 4)?.[0]).toBe('full')
+  expect(leasts[2]).toBeGreaterThan(560)
+  expect(residency('epochs', 2)).toEqual(['structured', 'compressed'])
+  expect(residency('epochs', 4)?.[0]).toBe('structured')
 })
 
 it('the active turn stays full where it fits beside the least of all else', () => {

@@ -148,7 +148,7 @@ it('the command copies every session of a store, the oldest first', () => {
   expect(copied.status).toBe(0)
   expect(copied.lines.map((line) => line.split(':')[0])).toEqual(['one', 'two', ''])
   expect(indelible(['copy', '--from', from, '--to', to]).stdout).toBe(
-    copied.stdout.replaceAll(/(?=\n)/g, ', was there already'),
+    copied.stdout.replaceAll(/(?=\n)/g, ', already copied'),
   )
   expect(indelible(['head', 'two', '--store', to]).stdout).toBe(indelible(['head', 'two', '--store', from]).stdout)
   indelible(['append', 'one', 'hello', '--store', to])
@@ -157,11 +157,11 @@ it('the command copies every session of a store, the oldest first', () => {
   expect(both.lines[0]).toMatch(/^two: 20 messages, head 20:/)
   expect([both.status, both.stderr]).toEqual([
     1,
-    'none: there is no such session in the store to read\none: the copy has grown since: 20 rows, and 19 in the store to read; it was left as it is\nindelible: 2 sessions of 3 were not copied\n',
+    'none: the store that --from names has no such session\none: the session in the other store is longer: 20 rows, against 19 here; it was not changed\nindelible: 2 sessions of 3 were not copied\n',
   ])
   indelible(['append', 'one', 'other', '--store', from])
   expect(indelible(['copy', 'one', '--from', from, '--to', to]).stderr).toMatch(
-    /^one: there is another record of this id there, of 20 rows; it was left as it is/,
+    /^one: the other store has another record with this id, of 20 rows; it was not changed/,
   )
   expect(indelible(['copy', '--from', from]).status).toBe(2)
   expect(indelible(['copy', '--from', from, '--to', from]).status).toBe(2)

@@ -1,0 +1,197 @@
+/** Events are frozen, all the way down, before the first handler sees them; and nothing of a caller's is frozen for it. */
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { createHistory, settle, user, type Message, type Settled, type View } from 'indelible'
+import { run, tool, toolOutput, type Model, type ModelEvent, type RunEvent, type RunOptions } from 'indelible/run'
+
+const start = ((): Settled<View<Message>> => {
+  const found = settle(createHistory<Message>({ from: [user('go')] }).view())
+  if (isLeft(found)) throw new Error('not settled')
+  return found.right
+})()
+
+/** The first path below a value that is not frozen. */
+const thawed = (value: unknown, path = 'event'): string | undefined => {
+  if (typeof value !== 'object' || value === null) return undefined
+  if (!Object.isFrozen(value)) return path
+  for (const key of Reflect.ownKeys(value)) {
+    const found = thawed((value as { readonly [key: PropertyKey]: unknown })[key], `${path}.${String(key)}`)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** A model that gives plain objects out and keeps them. */
+const mine = (answers: readonly (readonly ModelEvent[])[], results: NonNullable<Model['results']>): Model => {
+  let next = 0
+  return {
+    name: 'mine',
+    results,
+    async *stream() {
+      yield* answers[next++] ?? []
+    },
+  }
+}
+
+const call = { type: 'tool_call', id: 'c1', name: 'show', arguments: '{}' } as const
+const answers = (): ModelEvent[][] => [
+  [
+    { type: 'block_start', index: 0, block: 'text' },
+    { type: 'text_delta', index: 0, block: 'text', text: 'a' },
+    { type: 'block_end', index: 0, block: 'text', part: { type: 'text', text: 'a', meta: { of: { mine: [1] } } } },
+    { type: 'block_start', index: 1, block: 'tool_call', callId: 'c1', name: 'show' },
+    { type: 'arguments_delta', index: 1, block: 'tool_call', text: '{}' },
+    { type: 'block_end', index: 1, block: 'tool_call', part: { ...call } },
+    {
+      type: 'finish',
+      message: {
+        role: 'assistant',
+        content: [{ type: 'text', text: 'a' }, { ...call }, { ...call, id: 'c2', name: 'nope' }],
+        meta: { deep: [{ x: 1 }] },
+      },
+      reason: 'tool_calls',
+      usage: { input: 1, output: 1 },
+    },
+  ],
+  [
+    {
+      type: 'finish',
+      message: { role: 'assistant', content: [{ type: 'text', text: 'b' }] },
+      reason: 'end_turn',
+      usage: { input: 1, output: 1 },
+    },
+  ],
+]
+
+const show = tool({
+  name: 'show',
+  parameters: {},
+  run: () => toolOutput([{ type: 'image', source: { type: 'url', url: 'u' } }]),
+})
+
+describe('every event', () => {
+  it.each(['together', 'perCall'] as const)('is frozen before the first handler sees it (%s)', async (results) => {
+    const seen = new Set<string>()
+    const bad: string[] = []
+    const look = (event: RunEvent): void => {
+      seen.add(event.type === 'model_event' ? event.event.type : event.type)
+      const found = thawed(event, event.type)
+      if (found !== undefined) bad.push(found)
+    }
+    const parameters = { nested: { temperature: 1 } }
+    const given = answers()
+    const variants: Partial<RunOptions>[] = [
+      {},
+      { receipts: true, parameters },
+      { limits: { maxToolCalls: 1 } },
+      { limits: { maxTokens: 1 } },
+    ]
+    for (const options of variants) {
+      const stream = run({ model: mine(given, results), view: start, tools: [show], handlers: [look], ...options })
+      expect(isRight(await stream.result()())).toBe(true)
+    }
+    const cut = run({ model: mine(given, results), view: start, tools: [show], handlers: [look] })
+    for await (const event of cut)
+      if (event.type === 'model_event' && event.event.type === 'arguments_delta')
+        cut.interrupt({ behavior: 'saveMarked', message: { role: 'user', content: [{ type: 'text', text: 'no' }] } })
+    await cut.result()()
+    expect(bad).toEqual([])
+    expect([...seen].toSorted()).toEqual([
+      'arguments_delta', 'block_end', 'block_start', 'finish', 'history_delta', 'interrupted', 'run_complete',
+      'step_complete', 'step_start', 'text_delta', 'tool_call_start', 'tool_result',
+    ]) // prettier-ignore
+    // What the model gave out and what the caller passed in stays theirs.
+    expect(given).toEqual(answers())
+    for (const event of given.flat()) expect(Object.isFrozen(event)).toBe(false)
+    expect(Object.isFrozen(parameters.nested)).toBe(false)
+  })
+
+  it('is a copy: a model that changes what it gave out changes nothing', async () => {
+    const message = { role: 'assistant' as const, content: [{ type: 'text' as const, text: 'said' }] }
+    const usage = { input: 1, output: 1 }
+    const model: Model = {
+      name: 'later',
+      async *stream() {
+        yield { type: 'finish', message, reason: 'end_turn', usage }
+      },
+    }
+    const stream = run({
+      model,
+      view: start,
+      handlers: [
+        (event) => {
+          if (event.type !== 'model_event') return
+          ;(message.content[0] as { text: string }).text = 'other'
+          usage.input = 99
+        },
+      ],
+    })
+    const { messages, usage: counted } = await stream.result()
+    expect(messages.at(-1)).toEqual({ role: 'assistant', content: [{ type: 'text', text: 'said' }] })
+    expect(counted).toEqual({ input: 1, output: 1 })
+  })
+
+  it('of a model that says what is none is an invalid answer', async () => {
+    const say = async (event: unknown): Promise<unknown> => {
+      const model = mine([[event as ModelEvent]], 'perCall')
+      const ended = await run({ model, view: start }).result()()
+      return isLeft(ended) ? ended.left : ended.right
+    }
+    const message = { role: 'assistant', content: [{ type: 'text', text: 'a' }] }
+    const finish = { type: 'finish', message, reason: 'end_turn' }
+    for (const event of [
+      undefined,
+      null,
+      7,
+      { type: 'block_end', index: 0, block: 'text', part: new Map() },
+      { type: 'text_delta', index: 0, block: 'text', text: { toString: () => 'x' } },
+      { type: 'finish', reason: 'end_turn', usage: { input: 1, output: 1 } },
+      finish,
+      { ...finish, usage: { input: 1 } },
+      { ...finish, usage: { input: NaN, output: 1 } },
+      { ...finish, usage: { input: -1, output: 1 } },
+      { ...finish, usage: { input: 1, output: 1, cacheRead: 'all' } },
+      {
+        ...finish,
+        get usage() {
+          throw new Error('a getter')
+        },
+      },
+      new Proxy(
+        {},
+        {
+          get: (_, key) => {
+            if (key !== 'then') throw new Error('a trap')
+          },
+        },
+      ),
+    ])
+      // prettier-ignore
+      expect(await say(event)).toMatchObject({ _tag: 'InvalidAnswer', model: 'mine', step: 0 })
+    expect(await say({ ...finish, usage: { input: 1, output: 1 }, client: new Map() })).toMatchObject({
+      stopReason: 'end_turn',
+    })
+  })
+
+  it('that streams half a surrogate pair at a time adds up to the character', async () => {
+    const [high, low] = '😀'
+      .split('')
+      .map((text): ModelEvent => ({ type: 'text_delta', index: 0, block: 'text', text })) as [ModelEvent, ModelEvent]
+    const model: Model = {
+      name: 'halves',
+      async *stream(_, signal) {
+        yield high
+        yield low
+        await new Promise((_resolve, reject) => signal.addEventListener('abort', () => reject(new Error('cut'))))
+      },
+    }
+    const stream = run({ model, view: start })
+    for await (const event of stream)
+      if (event.type === 'model_event' && 'text' in event.event && event.event.text === '\ude00')
+        stream.interrupt({ behavior: 'savePartial' })
+    expect((await stream.result()).messages.at(-1)).toEqual({
+      role: 'assistant',
+      content: [{ type: 'text', text: '😀' }],
+    })
+  })
+})

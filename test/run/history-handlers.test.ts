@@ -1,0 +1,227 @@
+/** Handlers that keep a run in memory: each delta once, whoever tells it and how often. */
+import * as fc from 'fast-check'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import {
+  applyDelta,
+  assistant,
+  createHistory,
+  decodeMessage,
+  restoreHistory,
+  settle,
+  toolCall,
+  user,
+  type History,
+  type Message,
+  type Settled,
+  type View,
+} from 'indelible'
+import { without } from '../../src/history/index.ts'
+import {
+  historyAccumulator,
+  historyHandler,
+  run,
+  scriptedModel,
+  strictHistoryHandler,
+  tool,
+  type RunEvent,
+  type RunHandler,
+} from 'indelible/run'
+
+const seed: readonly Message[] = [user('hello'), assistant('hi'), user('add')]
+const add = tool({ name: 'add', parameters: {}, run: () => '3' })
+const model = () => scriptedModel([assistant('Adding.', toolCall('c1', 'add', '{}')), assistant('3.')])
+
+const settledOf = (view: View<Message>): Settled<View<Message>> => {
+  const found = settle(view)
+  if (isLeft(found)) throw new Error('not settled')
+  return found.right
+}
+const started = (from: readonly Message[] = seed) => settledOf(createHistory<Message>({ from }).view())
+
+/** The events of one run of four messages in two deltas, and its final messages. */
+const recorded = async (
+  handlers: readonly RunHandler[] = [],
+): Promise<{ events: RunEvent[]; messages: readonly Message[] }> => {
+  const stream = run({ model: model(), view: started(), tools: [add], handlers, id: 'r' })
+  const events: RunEvent[] = []
+  for await (const event of stream) events.push(event)
+  return { events, messages: (await stream.result()).messages }
+}
+
+const delta = (id: string, expectedLen: number, ...append: readonly Message[]): RunEvent => ({
+  seq: 7,
+  type: 'history_delta',
+  step: 0,
+  id,
+  expectedLen,
+  append,
+})
+
+/** The two things that can be handed to the default handler, each with a way to read it. */
+const targets: readonly (readonly [string, (from: readonly Message[]) => [History<Message> | Message[], () => readonly Message[]]])[] = [
+  ['a history', (from) => { const history = createHistory<Message>({ from }); return [history, () => history.view().toArray()] }],
+  ['an array', (from) => { const array = [...from]; return [array, () => [...array]] }],
+] // prettier-ignore
+
+describe.each(targets)('historyHandler on %s', (_name, make) => {
+  it('appends the deltas: what it began with and they are the run’s final messages', async () => {
+    const [target, read] = make(seed)
+    const { messages } = await recorded([historyHandler(target)])
+    expect(messages.length).toBe(6)
+    expect(read()).toEqual(messages)
+  })
+
+  it('appends each delta once: of two handlers on it, told twice, and from the events as well', async () => {
+    const [target, read] = make(seed)
+    const handler = historyHandler(target)
+    const { events, messages } = await recorded([handler, historyHandler(target), handler])
+    for (const event of [...events, ...events]) historyHandler(target)(event)
+    for (const event of events) handler(event)
+    expect(read()).toEqual(messages)
+  })
+
+  it('sees that the messages stand there already, where no id is known', async () => {
+    const { events, messages } = await recorded()
+    const [target, read] = make(messages)
+    for (const event of events) expect(isRight(historyHandler(target)(event))).toBe(true)
+    expect(read()).toEqual(messages)
+  })
+
+  it('appends the rest of a delta whose first messages stand at the end', async () => {
+    const { events, messages } = await recorded()
+    const [target, read] = make(messages.slice(0, 4))
+    const handler = historyHandler(target)
+    for (const event of events) handler(event)
+    expect(read()).toEqual(messages)
+  })
+
+  it('goes on after what its owner appended meanwhile', async () => {
+    const [target, read] = make(seed)
+    const handler = historyHandler(target)
+    expect(handler(delta('r:0', 3, assistant('one')))).toEqual({ _tag: 'Right', right: 'applied' })
+    if (Array.isArray(target)) target.push(user('by the way'))
+    else target.append(user('by the way'))
+    expect(handler(delta('r:1', 4, assistant('two')))).toEqual({ _tag: 'Right', right: 'applied' })
+    expect(handler(delta('r:1', 4, assistant('two')))).toEqual({ _tag: 'Right', right: 'duplicate' })
+    expect(read()).toEqual([...seed, assistant('one'), user('by the way'), assistant('two')])
+  })
+
+  it('refuses a gap, and an id that it knows with other messages or at another place', () => {
+    const [target, read] = make(seed)
+    const handler = historyHandler(target)
+    expect(handler(delta('r:1', 5, assistant('late')))).toMatchObject({
+      left: { _tag: 'DeltaGap', position: 3, expectedLen: 5 },
+    })
+    handler(delta('r:0', 3, assistant('one')))
+    expect(handler(delta('r:0', 3, assistant('other')))).toMatchObject({
+      left: { _tag: 'DeltaMismatch', position: 3, len: 4 },
+    })
+    expect(handler(delta('r:0', 4, assistant('one')))).toMatchObject({ left: { _tag: 'DeltaMismatch' } })
+    expect(read()).toEqual([...seed, assistant('one')])
+  })
+
+  it('takes the deltas alone, where it began empty', async () => {
+    const [target, read] = make([])
+    const { messages } = await recorded([historyHandler(target)])
+    expect(read()).toEqual(messages.slice(3))
+  })
+
+  it('ends the run, where a delta is missing', async () => {
+    const [target, read] = make(seed.slice(0, 2))
+    const handler = historyHandler(target)
+    const ended = await run({
+      model: model(),
+      view: started(),
+      tools: [add],
+      handlers: [(event) => (event.type === 'history_delta' && event.id === 'r:0' ? undefined : handler(event))],
+      id: 'r',
+    }).result()()
+    expect(ended).toMatchObject({
+      _tag: 'Left',
+      left: { _tag: 'HandlerFailed', event: 'history_delta', cause: { _tag: 'DeltaGap' } },
+    })
+    expect(read()).toEqual(seed.slice(0, 2))
+  })
+})
+
+it('deltas in any order of telling, by any of several handlers: the messages once, or a refusal', async () => {
+  const { events, messages } = await recorded()
+  await fc.assert(
+    fc.property(
+      fc.array(fc.tuple(fc.nat({ max: events.length - 1 }), fc.nat({ max: 2 })), { maxLength: 40 }),
+      (plan) => {
+        for (const [, make] of targets) {
+          const [target, read] = make(seed)
+          const handlers = [historyHandler(target), historyHandler(target), historyHandler(target)]
+          for (const [event, handler] of plan) handlers[handler]?.(events[event] as RunEvent)
+          expect(messages.slice(0, read().length)).toEqual(read())
+        }
+      },
+    ),
+  )
+})
+
+describe('an array as a target', () => {
+  it('may begin as the conversation, without what was retracted', async () => {
+    const conversation = settledOf(without(createHistory<Message>({ from: seed }).view(), [{ from: 0, to: 2 }]))
+    const array = [...conversation]
+    const stream = run({ model: model(), view: conversation, tools: [add], handlers: [historyHandler(array)] })
+    expect((await stream.result()).messages).toEqual(array)
+    expect(array.length).toBe(4)
+  })
+  it('that can not grow ends the run with the reason', async () => {
+    const ended = await run({
+      model: model(),
+      view: started(),
+      handlers: [historyHandler(Object.freeze([...seed]) as Message[])],
+    }).result()()
+    expect(ended).toMatchObject({ left: { _tag: 'HandlerFailed', event: 'history_delta' } })
+  })
+})
+
+describe('historyAccumulator', () => {
+  it('of a seed holds the seed and the deltas, without one the deltas', async () => {
+    const array = historyAccumulator(seed)
+    const view = historyAccumulator(started())
+    const none = historyAccumulator()
+    const { events, messages } = await recorded([array, view, none])
+    for (const event of events) for (const collected of [array, view, none]) collected(event)
+    expect(array.messages()).toEqual(messages)
+    expect(view.messages()).toEqual(messages)
+    expect(none.messages()).toEqual(messages.slice(3))
+    expect(Object.isFrozen(array.messages())).toBe(true)
+    expect(seed.length).toBe(3)
+  })
+  it('collects the deltas alone, where they are told without the run’s other events', async () => {
+    const { events, messages } = await recorded()
+    const none = historyAccumulator()
+    for (const event of events) if (event.type === 'history_delta') none(event)
+    expect(none.messages()).toEqual(messages.slice(3))
+  })
+})
+
+describe('ids of deltas', () => {
+  it('another id at the same place is a mismatch; a restored history knows no ids', () => {
+    const history = createHistory<Message>({ from: seed })
+    const step = { id: 'a', expectedLen: 3, append: [assistant('one')] }
+    expect(applyDelta(history, step)).toEqual({ _tag: 'Right', right: 'applied' })
+    expect(applyDelta(history, step)).toEqual({ _tag: 'Right', right: 'duplicate' })
+    expect(applyDelta(history, { ...step, id: 'b' })).toMatchObject({
+      left: { _tag: 'DeltaMismatch', position: 3, appliedBy: 'a' },
+    })
+    const restored = restoreHistory<Message>(
+      JSON.parse(JSON.stringify({ messages: history.view(), pages: history.view().pages })),
+      decodeMessage,
+    )
+    if (isLeft(restored)) throw new Error(restored.left._tag)
+    expect(applyDelta(restored.right.history, { ...step, id: 'b' })).toEqual({ _tag: 'Right', right: 'duplicate' })
+    expect(strictHistoryHandler(restored.right.history)(delta('c', 3, assistant('one')))).toMatchObject({
+      right: 'duplicate',
+    })
+  })
+  it('what is no history is refused at once', () => {
+    expect(() => historyHandler({} as never)).toThrow(TypeError)
+    expect(() => strictHistoryHandler([] as never)).toThrow(TypeError)
+  })
+})
