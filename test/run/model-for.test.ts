@@ -31,7 +31,9 @@ describe('modelFor', () => {
     ).toBe('x')
     expect(said({ name: 'gemini-3-pro' }, { google: aiSdkProvider((name) => name) })).toBe('gemini-3-pro')
     expect(said({ name: 'any', type: 'ai_sdk' }, { ai_sdk: aiSdkProvider((name) => name) })).toBe('any')
-    expect(said({ name: 'any', type: 'mine' }, { mine: { apiKey: '', model: () => scriptedModel([]) } })).toBe('scripted')
+    expect(said({ name: 'any', type: 'mine' }, { mine: { apiKey: '', model: () => scriptedModel([]) } })).toBe(
+      'scripted',
+    )
     expect(said({ name: 'any', type: 'mine' }, {})).toMatch(/^UnknownModelType/)
     expect(said({ name: 'gemini-3-pro' }, {})).toMatch(/^UnconfiguredModel/)
     expect(said({ name: 'gpt-5' }, { openai: { apiKey: 'k', model: () => scriptedModel([]) } })).toBe('scripted')
