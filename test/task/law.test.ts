@@ -39,7 +39,15 @@ import {
 } from 'indelible/refs'
 import { run, scriptedModel } from 'indelible/run'
 import { copySession, describeSession, listUnfinished, proveEntry, readRange } from 'indelible/session'
-import { keyValueBlocks, rangeAt, removeBlocks, verifyLog, type OnceStore } from 'indelible/store'
+import {
+  consistencyPath,
+  inclusionPath,
+  keyValueBlocks,
+  rangeAt,
+  removeBlocks,
+  verifyLog,
+  type OnceStore,
+} from 'indelible/store'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
@@ -167,6 +175,8 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   'once.remove': async (bad) => [once(bad).remove('a')],
   removeBlocks: async (bad) => [removeBlocks({ mget: bad, mset: bad, deletePrefix: bad })],
   verifyLog: async (bad) => [verifyLog((await started()).store, 's', undefined, bad)],
+  inclusionPath: async () => [inclusionPath(memoryStore(), 'none', 0, 1)],
+  consistencyPath: async () => [consistencyPath(memoryStore(), 'none', 1, 2)],
   rangeAt: async () => [rangeAt(memoryStore(), 'none', 0)],
   sqliteStore: async (bad) => [
     sqliteStore({ path: join(folder, 'none', 'x.db') }),
