@@ -5,9 +5,9 @@ import type { StoredRow } from './row.ts'
 
 /** From where to follow, and until when. */
 export interface FollowOptions {
-  /** The position of the first row wanted. One beyond the end is waited for. Default: 0. */
+  /** The position of the first row. If it is beyond the end, the iteration waits for it. Default: 0. */
   readonly from?: number
-  /** Ends the iteration, without an error, when it is aborted. Default: it ends with `break`, or never. */
+  /** Aborting this signal ends the iteration without an error. Default: only `break` ends it. */
   readonly signal?: SignalLike
 }
 

@@ -13,6 +13,7 @@ import { rowLeaf } from './tree.ts'
  * @param id of the log
  * @param row its position, below `size`
  * @param size at most the size of the log
+ * @throws RangeError if `row` is not below `size`
  */
 export const inclusionPath = (
   store: Store,
@@ -28,6 +29,7 @@ export const inclusionPath = (
  * @param id of the log
  * @param oldSize from 1 to `size`
  * @param size at most the size of the log
+ * @throws RangeError if `oldSize` is not from 1 to `size`
  */
 export const consistencyPath = (
   store: Store,

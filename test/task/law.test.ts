@@ -21,6 +21,21 @@ import {
   verifySession,
   type Fault,
 } from 'indelible'
+import {
+  lastCheckpoint,
+  listCheckpoints,
+  newKey,
+  proveInLedger,
+  readLedger,
+  removeRecorded,
+  signerOf,
+  signLedger,
+  signSession,
+  updateLedger,
+  verifyLedger,
+  withLedger,
+  witnessLedger,
+} from 'indelible/evidence'
 import { createHistory } from 'indelible/history'
 import { deriveContextAsync, prepareSummaries, recallAsync } from 'indelible/context'
 import { openCallLog } from 'indelible/records'
@@ -142,6 +157,32 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   'session.refresh': async () => [(await started()).session.refresh()],
   'session.seal': async () => [(await started()).session.seal()],
   'session.close': async () => [(await started()).session.close()],
+  // evidence
+  readLedger: async () => [readLedger(memoryStore(), NaN)],
+  updateLedger: async () => [updateLedger(memoryStore(), ['\n'])],
+  verifyLedger: async () => [verifyLedger(memoryStore(), { size: NaN, root: '' })],
+  removeRecorded: async (bad) => [removeRecorded(withLedger(memoryStore(), { onFault: bad }), 'none')],
+  signLedger: async (bad) => {
+    const { store } = await started()
+    await updateLedger(store)
+    return [signLedger(store, { origin: 'o', signers: [{ name: 'n', keyId: '00000000', vkey: '', sign: bad }] })]
+  },
+  signSession: async (bad) => [
+    signSession((await started()).store, 's', {
+      origin: 'o',
+      signers: [{ name: 'n', keyId: '00000000', vkey: '', sign: bad }],
+    }),
+  ],
+  lastCheckpoint: async () => [lastCheckpoint(memoryStore())],
+  listCheckpoints: async () => [listCheckpoints(memoryStore())],
+  witnessLedger: async (bad) => {
+    const { store } = await started()
+    const { skey, vkey } = newKey('n')
+    await updateLedger(store)
+    await signLedger(store, { origin: 'o', signers: [orThrow(signerOf(skey))] })
+    return [witnessLedger(store, [{ url: 'x', vkey }], { fetch: bad })]
+  },
+  proveInLedger: async () => [proveInLedger(memoryStore(), 'none', NaN)],
   // stores
   'store.create': async () => [memoryStore().create({ id: '' }), memoryStore({ now: () => NaN }).create({ id: 'a' })],
   'store.info': async () => [memoryStore().info('\u0000')],
@@ -175,7 +216,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   'once.remove': async (bad) => [once(bad).remove('a')],
   removeBlocks: async (bad) => [removeBlocks({ mget: bad, mset: bad, deletePrefix: bad })],
   verifyLog: async (bad) => [verifyLog((await started()).store, 's', undefined, bad)],
-  inclusionPath: async () => [inclusionPath(memoryStore(), 'none', 0, 1)],
+  inclusionPath: async () => [inclusionPath(memoryStore(), 'none', 0, 2)],
   consistencyPath: async () => [consistencyPath(memoryStore(), 'none', 1, 2)],
   rangeAt: async () => [rangeAt(memoryStore(), 'none', 0)],
   sqliteStore: async (bad) => [
