@@ -95,6 +95,7 @@ export const faultMessage = (fault: Fault): string => {
     case 'OtherScope':
     case 'UnreadableHistory':
     case 'NewerRefs':
+    case 'MalformedTree':
     case 'MissingKeys':
     case 'MalformedContent':
       return refsFaultText(fault)
@@ -117,6 +118,7 @@ export const faultMessage = (fault: Fault): string => {
     case 'MissingKey':
       return runFaultText(fault)
     case 'InvalidInput':
+    case 'FailedBefore':
     case 'ActionEnded':
     case 'Superseded':
     case 'Unexpected':

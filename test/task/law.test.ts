@@ -39,7 +39,19 @@ import {
 import { createHistory } from 'indelible/history'
 import { deriveContextAsync, prepareSummaries, recallAsync } from 'indelible/context'
 import { openCallLog } from 'indelible/records'
-import { adoptHistory, createPendingHistory, hydrate, hydratePartial, parseHistoryJson, persist } from 'indelible/refs'
+import {
+  adoptHistory,
+  blocksOfTree,
+  createPendingHistory,
+  createRefHistory,
+  growRefTree,
+  hydrate,
+  hydratePartial,
+  parseHistoryJson,
+  persist,
+  refsOf,
+  refsOfTree,
+} from 'indelible/refs'
 import { run, scriptedModel } from 'indelible/run'
 import { copySession, createFork, describeSession, listUnfinished, proveEntry, readRange } from 'indelible/session'
 import {
@@ -92,8 +104,12 @@ const started = async () => {
   await session.append([user('a'), assistant('b')])
   return { store, session }
 }
-const onceOf = (bad: Bad): OnceStore => keyValueBlocks({ mget: bad, mset: bad, putIfAbsent: bad }).once as OnceStore
 const transcript = () => orThrow(readTranscript('[{"role":"user","content":"a"}]'))
+
+const tree = { id: 'ab'.repeat(32) as never, len: 3 }
+
+const once = (bad: Bad) =>
+  keyValueBlocks({ mget: bad, mset: bad, putIfAbsent: bad, keys: bad, deletePrefix: bad }).once as Required<OnceStore>
 
 /** A call of everything that gives a task, with a hostile function wherever one is taken. */
 const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]> } = {
@@ -189,14 +205,16 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   'store.check': async () => [memoryStore().check()],
   'store.repair': async () => [memoryStore().repair()],
   'store.close': async () => [memoryStore().close()],
-  'once.get': async (bad) => [onceOf(bad).get(['a'])],
-  'once.put': async (bad) => [onceOf(bad).put('a', new Uint8Array(1))],
   'store.putBlocks': async (bad) => [
     keyValueBlocks({ mget: bad, mset: bad }).putBlocks([new Uint8Array(1)]),
     memoryStore().putBlocks([null as never]),
   ],
   'store.getBlocks': async (bad) => [keyValueBlocks({ mget: bad, mset: bad }).getBlocks(['x' as never])],
   'store.hasBlocks': async (bad) => [keyValueBlocks({ mget: bad, mset: bad }).hasBlocks(['0'.repeat(64) as never])],
+  'once.get': async (bad) => [once(bad).get(['a'])],
+  'once.put': async (bad) => [once(bad).put('a', new Uint8Array(1))],
+  'once.list': async (bad) => [once(bad).list('a')],
+  'once.remove': async (bad) => [once(bad).remove('a')],
   removeBlocks: async (bad) => [removeBlocks({ mget: bad, mset: bad, deletePrefix: bad })],
   verifyLog: async (bad) => [verifyLog((await started()).store, 's', undefined, bad)],
   inclusionPath: async () => [inclusionPath(memoryStore(), 'none', 0, 2)],
@@ -216,6 +234,12 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     return [backupSqlite({ path, to: `${path}.copy`, progress: bad })]
   },
   // reference histories
+  growRefTree: async (bad) => [
+    growRefTree(keyValueBlocks({ mget: bad, mset: bad }), undefined, (await stored()).refHistory().refs()),
+  ],
+  refsOfTree: async (bad) => [refsOfTree(keyValueBlocks({ mget: bad, mset: bad }), tree)],
+  blocksOfTree: async (bad) => [blocksOfTree(keyValueBlocks({ mget: bad, mset: bad }), tree)],
+  refsOf: async (bad) => [refsOf(keyValueBlocks({ mget: bad, mset: bad }), createRefHistory({ tree }))],
   hydrate: async (bad) => [hydrate(keyValueBlocks({ mget: bad, mset: bad }), (await stored()).refHistory())],
   hydratePartial: async (bad) => [
     hydratePartial(keyValueBlocks({ mget: bad, mset: bad }), (await stored()).refHistory()),
