@@ -1,4 +1,4 @@
-/** What a run that was cut off has left: calls without results, and calls that are in no message. */
+/** The traces of an interrupted run: steps that are not recorded, calls without results, and calls that are in no message. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { View } from '../history/index.ts'
 import { isLeft, right } from '../json/index.ts'
@@ -35,8 +35,8 @@ export const interruptedIn = (mirror: Mirror, reason: string | undefined): reado
   const said = (call: OpenCall): string =>
     reason ??
     (started.has(call.id)
-      ? 'The run was cut off while this tool was at work; it may have had effects.'
-      : 'The run was cut off before this tool gave a result.')
+      ? 'The run was interrupted while this tool was running; it may have had effects.'
+      : 'The run was interrupted before this tool gave a result.')
   const noted = notedIn(mirror)
   const messages = [
     ...openIn(mirror).flatMap((call) => interruptedResults([call], said(call))),
@@ -49,7 +49,7 @@ export const interruptedIn = (mirror: Mirror, reason: string | undefined): reado
   return Object.freeze(last?.role === 'assistant' && isCut(last) ? [...messages, goOnAfter(reason)] : messages)
 }
 
-/** The calls that were started and gave no result, of all steps that are not recorded. */
+/** The calls that were started and have no known result, of all steps that are not recorded. */
 export const unfinishedIn = (mirror: Mirror): readonly StartedCall[] => {
   const inSteps = openStepsIn(mirror).flatMap(({ answer, said, started, results }) =>
     callsOf(answer ?? { role: 'assistant', content: said.filter((part) => typeof part !== 'string') })
@@ -69,7 +69,7 @@ const notedIn = (mirror: Mirror): readonly StartedCall[] => {
   const started: StartedCall[] = []
   for (let index = notes.len - 1; index >= 0 && (noteRows[index] as number) - index === len; index--) {
     const note = notes.view().at(index) as Note
-    if (retractedBy(note, len)?.to === len) break // what was started is taken back with its turn
+    if (retractedBy(note, len)?.to === len) break // a retraction takes the calls of its turn back
     if (note.type !== 'tool_started') continue
     const { type: _, ...call } = note
     started.unshift(Object.freeze(call))
@@ -85,7 +85,7 @@ const notedIn = (mirror: Mirror): readonly StartedCall[] => {
 /** Calls that are in no message can have no results: what is known of them is said by the library, not by the user. */
 const noticeOf = (
   calls: readonly StartedCall[],
-  reason = 'The run was cut off while tools were at work. What they answered is not known, and they may have had effects',
+  reason = 'The run was interrupted while tools were running. Their results are unknown, and they may have had effects',
 ): Message => ({
   ...developer(`[${reason}: ${calls.map(({ name, arguments: given = '' }) => `${name}(${given})`).join(', ')}]`),
   meta: { indelible: { interrupted: true, started: calls.map((call) => ({ ...call })) } },

@@ -154,10 +154,10 @@ export type Unanswered = (call: ToolCallPart, step: OpenStep) => string
 /** Why, where nobody says anything else. */
 export const whyUnanswered: Unanswered = ({ id }, { started, waiting, answer }) => {
   if (waiting.has(id)) return 'Not run: it waited for an approval that did not come.'
-  if (started.has(id)) return 'The run was cut off while this tool was at work; it may have had effects.'
+  if (started.has(id)) return 'The run was interrupted while this tool was running; it may have had effects.'
   return answer === undefined
-    ? 'Not run: the run was cut off before the answer was whole.'
-    : 'Not run: the run was cut off before this tool was started.'
+    ? 'Not run: the run was interrupted before the answer was complete.'
+    : 'Not run: the run was interrupted before this tool was started.'
 }
 
 /**
@@ -182,8 +182,8 @@ const cutOf = (said: OpenStep['said']): Message | undefined =>
  * What says after a cut answer that it was cut, and lets the model go on: a provider that is sent an answer as the last
  * message takes it for the beginning of the next one.
  */
-export const goOnAfter = (reason = 'The run was cut off here'): Message => ({
-  ...developer(`[${reason}. What stands above is everything that was kept.]`),
+export const goOnAfter = (reason = 'The run was interrupted here'): Message => ({
+  ...developer(`[${reason}. The answer above is incomplete.]`),
   meta: { indelible: { interrupted: true } },
 })
 

@@ -212,7 +212,7 @@ describe('sessionHandler', () => {
     const [answer, ...results] = resumed.interrupted()
     expect([answer?.role, answer?.content]).toEqual([calling.role, calling.content])
     expect(results.map(textIn)).toEqual([
-      'The run was cut off while this tool was at work; it may have had effects.',
+      'The run was interrupted while this tool was running; it may have had effects.',
     ])
     expect(resumed.interrupted('Nobody knows').map(textIn)).toEqual(['Deploying.', 'Nobody knows'])
 
@@ -259,7 +259,7 @@ describe('sessionHandler', () => {
     expect(session.view().toArray().slice(1).map(textIn)).toEqual([
       'At once.',
       'ok',
-      'The run was cut off while this tool was at work; it may have had effects.',
+      'The run was interrupted while this tool was running; it may have had effects.',
     ])
     const derived = deriveContext(session.view(), { budget: 1000 })
     expect(isRight(derived) && derived.right.residency.at(0)).toBe('full')
