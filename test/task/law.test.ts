@@ -27,7 +27,15 @@ import { openCallLog } from 'indelible/records'
 import { adoptHistory, createPendingHistory, hydrate, hydratePartial, parseHistoryJson, persist } from 'indelible/refs'
 import { run, scriptedModel } from 'indelible/run'
 import { copySession, describeSession, listUnfinished, proveEntry, readRange } from 'indelible/session'
-import { keyValueBlocks, rangeAt, removeBlocks, verifyLog } from 'indelible/store'
+import {
+  consistencyPath,
+  inclusionPath,
+  keyValueBlocks,
+  rangeAt,
+  removeBlocks,
+  verifyLog,
+  type OnceStore,
+} from 'indelible/store'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
@@ -70,6 +78,9 @@ const started = async () => {
   return { store, session }
 }
 const transcript = () => orThrow(readTranscript('[{"role":"user","content":"a"}]'))
+
+const onceOf = (bad: Bad) =>
+  keyValueBlocks({ mget: bad, mset: bad, putIfAbsent: bad, keys: bad, deletePrefix: bad }).once as OnceStore
 
 /** A call of everything that gives a task, with a hostile function wherever one is taken. */
 const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]> } = {
@@ -147,6 +158,12 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   removeBlocks: async (bad) => [removeBlocks({ mget: bad, mset: bad, deletePrefix: bad })],
   verifyLog: async (bad) => [verifyLog((await started()).store, 's', undefined, bad)],
   rangeAt: async () => [rangeAt(memoryStore(), 'none', 0)],
+  inclusionPath: async () => [inclusionPath(memoryStore(), 'none', 0, 1)],
+  consistencyPath: async () => [consistencyPath(memoryStore(), 'none', 1, 2)],
+  'once.get': async (bad) => [onceOf(bad).get(['a'])],
+  'once.put': async (bad) => [onceOf(bad).put('a', new Uint8Array(1))],
+  'once.list': async (bad) => [onceOf(bad).list?.('a') as Called],
+  'once.remove': async (bad) => [onceOf(bad).remove?.('a') as Called],
   sqliteStore: async (bad) => [
     sqliteStore({ path: join(folder, 'none', 'x.db') }),
     sqliteStore({ path: join(folder, 'notice.db'), onNotice: bad }),
@@ -208,6 +225,65 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
 }
 
 const stored = async () => await persist(memoryStore(), createPendingHistory({ from: [user('a')] }))
+
+/** Everything that has methods which give tasks. */
+const things: { readonly [name: string]: () => Promise<object> } = {
+  session: async () => (await started()).session,
+  'session.readonly': async () => (await started()).session.readonly(),
+  lease: async () => await (await started()).session.lease({ holder: 'h', ttl: 60_000 }),
+  store: async () => (await started()).store,
+  'sqlite store': async () => await sqliteStore({ path: join(folder, `${Math.random()}.db`) }),
+  'blocks by keys': async () => keyValueBlocks({ mget: async () => [], mset: async () => {} }),
+  'values kept once': async () =>
+    onceOf(() => {
+      throw new Error('down')
+    }),
+  'call log': async () => await openCallLog({ store: memoryStore(), id: 'calls' }),
+  run: async () => run({ model: scriptedModel([assistant('b')]), view: orThrow(settle([user('a')])) }),
+}
+
+/** What a method may be given: a hostile function, and an object that gives one for everything that it is asked. */
+const given = (bad: Bad): readonly (readonly unknown[])[] => {
+  const everywhere = new Proxy({}, { get: () => bad })
+  return [
+    [bad],
+    [bad, bad, bad],
+    ['s', bad],
+    ['s', everywhere],
+    [everywhere, everywhere],
+    ['s', { from: bad, id: bad }],
+  ]
+}
+
+const isTask = (value: unknown): value is Called =>
+  typeof value === 'function' && typeof (value as { readonly then?: unknown }).then === 'function'
+
+describe('each method of each thing, by reflection', () => {
+  for (const [name, make] of Object.entries(things))
+    for (const [how, bad] of Object.entries(hostile))
+      it(`${name}: a task that is called answers, where what it is given ${how}`, async () => {
+        let tasks = 0
+        const thing = (await make()) as { readonly [key: string]: unknown }
+        const ends = ['seal', 'close'] // nothing is left to do behind these
+        const keys = Object.keys(Object.getOwnPropertyDescriptors(thing)).filter((key) => !ends.includes(key))
+        for (const key of [...keys, ...ends])
+          for (const values of given(bad)) {
+            const member = thing[key]
+            if (isTask(member)) expect(['Left', 'Right']).toContain((await member())._tag)
+            if (typeof member !== 'function' || isTask(member)) continue
+            let made: unknown
+            try {
+              made = (member as (...values: readonly unknown[]) => unknown)(...values)
+            } catch {
+              continue // it gives no task, or what it was given is a mistake in the program
+            }
+            if (!isTask(made)) continue
+            tasks += 1
+            expect([key, (await made())._tag]).toEqual([key, expect.stringMatching(/^(?:Left|Right)$/)])
+          }
+        expect(tasks + (name === 'call log' ? 1 : 0)).toBeGreaterThan(0)
+      })
+})
 
 describe('whatever the functions do that it is given', () => {
   for (const [how, bad] of Object.entries(hostile))
