@@ -17,6 +17,7 @@ import type { Task } from '../task/index.ts'
 import { refsTask, type HydrateFault, type HydratePartialFault, type RefsFaultOf } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
 import type { RefHistory } from './ref-history.ts'
+import { refsOf } from './tree.ts'
 import { isLeft, left, right, textOfUtf8 } from '../json/index.ts'
 
 /**
@@ -66,7 +67,9 @@ const contentOf = async (
 ): Promise<Either<HydratePartialFault, Read>> => {
   const { scope, session } = given
   if (store.scope !== scope) return left({ _tag: 'OtherScope', expected: store.scope, found: scope })
-  const refs = given.refs()
+  const listed = await refsOf(store, given)()
+  if (isLeft(listed)) return listed
+  const refs = listed.right
   const parts = refs.map(blocksOfRef)
   const wanted = new Set(parts.flatMap(({ stored }) => stored))
   const attachments = [...new Set(parts.flatMap(({ attachments }) => attachments))].filter((id) => !wanted.has(id))
