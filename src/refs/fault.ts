@@ -34,11 +34,14 @@ export type RefsFaultOf<Tag extends RefsFault['_tag']> = Extract<RefsFault, { re
 /** Reading a saved history. */
 export type ParseFault = RefsFaultOf<'UnreadableHistory' | 'NewerRefs'>
 
-/** Reading the content of refs, as far as it is there. */
-export type HydratePartialFault = BlockFault | RefsFaultOf<'OtherScope'>
+/** Reading or growing a tree of refs. */
+export type TreeFault = BlockFault | RefsFaultOf<'MalformedTree'> | StoreFaultOf<'MissingBlock'>
+
+/** Reading the content of refs, as far as it is there. `MissingBlock`: of the tree that the refs stand in. */
+export type HydratePartialFault = TreeFault | RefsFaultOf<'OtherScope'>
 
 /** Reading the content of refs. */
-export type HydrateFault = HydratePartialFault | RefsFaultOf<'MalformedBlock'> | StoreFaultOf<'MissingBlock'>
+export type HydrateFault = HydratePartialFault | RefsFaultOf<'MalformedBlock'>
 
 /** Storing the content of a history. */
 export type PersistFault = BlockFault | RefsFaultOf<'OtherScope'> | StoreFaultOf<'MissingBlock'>

@@ -183,9 +183,10 @@ describe('of contexts, runs, refs and records', () => {
   })
   it('refs', () => {
     type Block = Medium | 'InvalidId' | 'DamagedBlock'
+    type Tree = Block | 'MalformedTree' | 'MissingBlock'
     expectTypeOf<Tags<typeof parseHistoryJson>>().toEqualTypeOf<'UnreadableHistory' | 'NewerRefs'>()
-    expectTypeOf<Tags<typeof hydrate>>().toEqualTypeOf<Block | 'OtherScope' | 'MalformedBlock' | 'MissingBlock'>()
-    expectTypeOf<Tags<typeof hydratePartial>>().toEqualTypeOf<Block | 'OtherScope'>()
+    expectTypeOf<Tags<typeof hydrate>>().toEqualTypeOf<Tree | 'OtherScope' | 'MalformedBlock'>()
+    expectTypeOf<Tags<typeof hydratePartial>>().toEqualTypeOf<Tree | 'OtherScope'>()
     expectTypeOf<Tags<typeof persist>>().toEqualTypeOf<Block | 'OtherScope' | 'MissingBlock'>()
     expectTypeOf<Tags<typeof adoptHistory>>().toEqualTypeOf<
       'MissingKeys' | 'MalformedContent' | 'Io' | 'CallbackThrew'
