@@ -37,15 +37,21 @@ import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from
 import type { Tool } from './tool.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
 
-/** What is sent in place of the whole record. `deriveContext` gives it. */
+/** The messages to send instead of the whole record. `deriveContext` gives it. */
 export interface ModelContext {
   /** The messages to send. */
   readonly messages: Settled<Sequence<Message>>
-  /** How many messages, from the first, are those of the context before. */
+  /** The number of leading messages that equal those of the last context. */
   readonly stablePrefix: number
 }
 
-/** Derives what the next call is sent, given what was sent before. */
+/**
+ * Derives the context of the next call.
+ *
+ * @param view the record so far
+ * @param previous the context of the last call; undefined for the first
+ * @returns the context; a `Left` ends the run with `NoContext`
+ */
 export type ContextFor = (view: View<Message>, previous: ModelContext | undefined) => Either<unknown, ModelContext>
 
 /** A loop's options, with every default filled in. */
