@@ -10,7 +10,7 @@ import type { Path } from '../json/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import type { CodecFault } from './fault.ts'
 import type { BlockId } from '../proof/index.ts'
-import type { Message, Settled } from '../message/index.ts'
+import type { Message, PairingFault, Settled } from '../message/index.ts'
 
 /** One foreign format: how it is read and how it is written. */
 export interface Codec<Wire> {
@@ -27,9 +27,32 @@ export interface Codec<Wire> {
    * Write a conversation as a request carries it. Only a settled one: a request in which a call has no result is
    * refused by every provider. The wire is a fresh mutable value that shares nothing with the messages.
    *
+   * With `allow`, write a conversation that need not be settled, for a place that takes it: what an application stores,
+   * or shows while it waits for an approval.
+   *
    * Cost    O(messages); bench: codecs
    */
-  readonly encode: (messages: Settled<Sequence<Message>>, options?: EncodeOptions) => Either<CodecFault, Encoded<Wire>>
+  readonly encode: Encode<Wire>
+}
+
+/** How a codec writes: a settled conversation, or one with what `allow` names. */
+export interface Encode<Wire, Options extends EncodeOptions = EncodeOptions> {
+  (messages: Sequence<Message>, options: Options & UnsettledOptions): Either<CodecFault | PairingFault, Encoded<Wire>>
+  (messages: Settled<Sequence<Message>>, options?: Options): Either<CodecFault, Encoded<Wire>>
+}
+
+/**
+ * What a wire may hold that no request may.
+ *
+ * `open-calls`: calls without a result, such as those that wait for an approval or whose input is unfinished. Any other
+ * pairing problem is the fault `Unsettled`, with those problems. `unsettled`: anything, as it was recorded.
+ */
+export type Allowed = 'open-calls' | 'unsettled'
+
+/** How a conversation is written that need not be settled. */
+export interface UnsettledOptions extends EncodeOptions {
+  /** What the wire may hold. */
+  readonly allow: Allowed
 }
 
 /** How a conversation is written. */

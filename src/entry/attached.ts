@@ -6,7 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { BlockId } from '../proof/index.ts'
 import { arrayOf, emptyList, isLeft, left, OwnSet, right } from '../json/index.ts'
 import type { Message, Part } from '../message/index.ts'
-import { sameBlocks, type BlockStore, type StoreFault } from '../store/index.ts'
+import { sameBlocks, type BlockStore, type BlockFault, type StoreFaultOf } from '../store/index.ts'
 
 /**
  * The attachments of a message: the blocks that its images and files reference.
@@ -46,7 +46,7 @@ export const lacking = async (
   store: BlockStore,
   ids: readonly BlockId[],
   from: BlockStore | undefined,
-): Promise<Either<StoreFault, readonly Uint8Array[]>> => {
+): Promise<Either<BlockFault | StoreFaultOf<'MissingBlock'>, readonly Uint8Array[]>> => {
   if (ids.length === 0) return right([])
   const there = await store.hasBlocks(ids)()
   if (isLeft(there)) return there

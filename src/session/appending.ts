@@ -6,7 +6,6 @@ import type { Message } from '../message/index.ts'
 import { rangeDigest, type Note } from '../notes/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { SessionFault } from './fault.ts'
 import { conversationOf, momentAt, type Mirror } from './mirror.ts'
 import { createPace, type Pace } from './pace.ts'
 import {
@@ -55,7 +54,7 @@ export class Appending {
     const { expectedHead, expectedLen, page } = options
     const said = messageRows(this.#mirror, messages, page, this.#store)
     if (isLeft(said)) return said
-    const whole = (len: number): Either<SessionFault, StepRows> =>
+    const whole = (len: number): ReturnType<Step['rows']> =>
       notes.length === 0 ? said : withNotes(this.#mirror, said.right, notes, len)
     const counts = { messages: messages.length, notes: notes.length }
     if (expectedHead !== undefined)

@@ -2,9 +2,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { produce } from 'immer'
 import { isLeft, left, right, type JsonObject } from '../json/index.ts'
-import type { LogInfo, Store, StoreFault } from '../store/index.ts'
-import { called, type CallbackThrew } from '../task/index.ts'
-import type { SessionFault } from './fault.ts'
+import type { LogInfo, Store } from '../store/index.ts'
+import { called } from '../task/index.ts'
+import type { UpdateSessionFault } from './fault.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import type { MetadataDraft } from './session.ts'
 
@@ -27,9 +27,7 @@ export class Described {
   }
 
   /** Beside the writer: appends don't wait for it. */
-  update(
-    recipe: (metadata: MetadataDraft) => void,
-  ): Promise<Either<SessionFault | StoreFault | CallbackThrew, JsonObject>> {
+  update(recipe: (metadata: MetadataDraft) => void): Promise<Either<UpdateSessionFault, JsonObject>> {
     const updated = this.#last.then(() => this.#updated(recipe))
     this.#last = updated.catch(() => undefined)
     return updated
@@ -40,25 +38,22 @@ export class Described {
     await this.#last
   }
 
-  async #updated(
-    recipe: (metadata: MetadataDraft) => void,
-  ): Promise<Either<SessionFault | StoreFault | CallbackThrew, JsonObject>> {
+  async #updated(recipe: (metadata: MetadataDraft) => void): Promise<Either<UpdateSessionFault, JsonObject>> {
     const { id, metadata, forkedFrom, erasable } = this.#info
     const changed = called('update', () => produce(metadata, recipe as (draft: object) => void)) // JSON, made writable by Immer
     if (isLeft(changed)) return changed
     const meta = storedMeta(changed.right, forkedFrom, erasable)
     if (isLeft(meta)) return meta
     const answer = await this.#store.update(id, { expected: this.#version, meta: meta.right })()
-    const conflict = isLeft(answer) && answer.left._tag === 'MetaConflict' ? answer.left : undefined
-    if (isLeft(answer) && conflict === undefined) return answer
-    const log = conflict === undefined ? answer : await this.#store.info(id)()
+    if (isLeft(answer) && answer.left._tag !== 'MetaConflict') return left(answer.left)
+    const log = isLeft(answer) ? await this.#store.info(id)() : answer
     if (isLeft(log)) return log
     const info = sessionInfo(log.right)
     if (isLeft(info)) return info
     this.#info = info.right
     this.#version = log.right.version
-    return conflict === undefined
-      ? right(info.right.metadata)
-      : left({ _tag: 'MetadataConflict', id, metadata: info.right.metadata })
+    return isLeft(answer)
+      ? left({ _tag: 'MetadataConflict', id, metadata: info.right.metadata })
+      : right(info.right.metadata)
   }
 }

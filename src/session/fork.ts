@@ -1,12 +1,13 @@
 /** Forking: another session that starts with the first messages of one, and shares them. */
 import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import type { Store } from '../store/index.ts'
-import { sessionTask, type SessionTask } from './fault.ts'
+import type { LogFault, Store, StoreFaultOf } from '../store/index.ts'
+import { sessionTask, type ForkSessionFault } from './fault.ts'
+import type { Task } from '../task/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { noteOf } from './mirror.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { describeSession, randomId } from './open.ts'
-import type { Answered } from './step.ts'
 
 /** Where a fork begins, and what it is called. */
 export interface ForkOptions {
@@ -28,7 +29,7 @@ export const forkSession = (
   store: Store,
   id: string,
   { at, id: to = randomId(), metadata }: ForkOptions = {},
-): SessionTask<SessionInfo> =>
+): Task<ForkSessionFault, SessionInfo> =>
   sessionTask(async () => {
     const from = await describeSession(store, id)()
     if (isLeft(from)) return from
@@ -43,7 +44,11 @@ export const forkSession = (
   }, 'forkSession')
 
 /** How many rows of the log there are before the message at a position, or before the seal. */
-const rowsUpTo = async (store: Store, { id, len, head }: SessionInfo, at: number): Promise<Answered<number>> => {
+const rowsUpTo = async (
+  store: Store,
+  { id, len, head }: SessionInfo,
+  at: number,
+): Promise<Either<LogFault | StoreFaultOf<'BeyondEnd'>, number>> => {
   if (!(Number.isInteger(at) && at >= 0 && at <= len)) return left({ _tag: 'BeyondEnd', id, at, size: len })
   const range =
     at < len ? ({ only: 'entry', from: at, to: at + 1 } as const) : { from: Math.max(0, head.size - 1), to: head.size }

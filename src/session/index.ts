@@ -1,4 +1,18 @@
-export { type SessionFault, type SessionTask } from './fault.ts'
+export type {
+  CreateSessionFault,
+  ForkSessionFault,
+  ImportFault,
+  LeaseSessionFault,
+  NoSessionFault,
+  OpenSessionFault,
+  ReadSessionFault,
+  RefreshFault,
+  SessionFault,
+  SessionFaultOf,
+  UpdateSessionFault,
+  VerifySessionFault,
+  WriteFault,
+} from './fault.ts'
 export { follow, type SessionPlace } from './follow.ts'
 export { forkSession, type ForkOptions } from './fork.ts'
 export type { LeaseOptions, SessionLease } from './lease.ts'

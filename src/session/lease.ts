@@ -1,9 +1,16 @@
 /** The lease of a session: taking it, renewing it while it is held, carrying its number in every append. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { FaultError, newAbort, type Signal } from '../task/index.ts'
-import type { Lease, Store, StoreFault } from '../store/index.ts'
-import { sessionFaultText, sessionTask, type SessionFault, type SessionTask } from './fault.ts'
+import { FaultError, newAbort, type Signal, type Task } from '../task/index.ts'
+import type { Lease, LeaseFault, LogFault, Store, StoreFault, StoreFaultOf } from '../store/index.ts'
+import {
+  sessionFaultText,
+  sessionTask,
+  type LeaseSessionFault,
+  type RefreshFault,
+  type SessionFault,
+  type SessionFaultOf,
+} from './fault.ts'
 
 /** Who wants to hold a session, and for how long. */
 export interface LeaseOptions {
@@ -29,7 +36,7 @@ export interface SessionLease {
    */
   readonly signal: Signal
   /** Give it back. The handle appends without a lease from then on. Closing the session releases it too. */
-  readonly release: () => SessionTask<void>
+  readonly release: () => Task<LogFault, void>
 }
 
 /** The leases of one handle. */
@@ -39,8 +46,8 @@ export interface Holding {
   /** @param refresh reads what the holder before has appended; a failure gives the lease back */
   readonly take: (
     options: LeaseOptions,
-    refresh: () => Promise<Either<SessionFault | StoreFault, unknown>>,
-  ) => SessionTask<SessionLease>
+    refresh: () => Promise<Either<RefreshFault, unknown>>,
+  ) => Task<LeaseSessionFault, SessionLease>
   readonly release: () => Promise<void>
 }
 
@@ -57,7 +64,7 @@ export const createHolding = (store: Store, id: string): Holding => {
     append: (log, append) =>
       store.append(log, current === undefined ? append : { ...append, lease: { number: current.lease.number } }),
   }
-  const release = async (kept: Kept): Promise<Either<StoreFault, void>> => {
+  const release = async (kept: Kept): Promise<Either<LogFault, void>> => {
     kept.end()
     const released = await store.release(id, kept.lease.number)()
     if (current === kept) current = undefined
@@ -106,11 +113,12 @@ const taking = async (
   store: Store,
   id: string,
   { holder, ttl = defaultTtl, wait = 0 }: LeaseOptions,
-): Promise<Either<SessionFault | StoreFault, Lease>> => {
+): Promise<Either<Exclude<LeaseFault, StoreFaultOf<'LeaseHeld'>> | SessionFaultOf<'SessionBusy'>, Lease>> => {
   const until = performance.now() + wait
   for (let pause = soonest; ; pause = Math.min(pause * 2, latest)) {
     const answer = await store.lease(id, { holder, ttl })()
-    if (!isLeft(answer) || answer.left._tag !== 'LeaseHeld') return answer
+    if (!isLeft(answer)) return answer
+    if (answer.left._tag !== 'LeaseHeld') return left(busyOf(answer.left))
     const rest = until - performance.now()
     if (rest <= 0) return left(busyOf(answer.left))
     // Not all waiters at the same moment again.
@@ -121,7 +129,7 @@ const taking = async (
 /** What a store says of a log that somebody holds, as a session's fault. */
 export const busyOf = <F extends SessionFault | StoreFault>(
   fault: F,
-): Exclude<F, { _tag: 'LeaseHeld' }> | Extract<SessionFault, { _tag: 'SessionBusy' }> => {
+): Exclude<F, { _tag: 'LeaseHeld' }> | SessionFaultOf<'SessionBusy'> => {
   if (fault._tag !== 'LeaseHeld') return fault as Exclude<F, { _tag: 'LeaseHeld' }> // its tag was compared
   const { id, holder, expires, remaining } = fault
   return { _tag: 'SessionBusy', id, holder, until: expires, remaining }

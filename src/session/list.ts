@@ -1,7 +1,8 @@
 /** What sessions a store has. */
 import { isLeft, right } from '../json/index.ts'
-import type { DamagedEntry, ListQuery, Store } from '../store/index.ts'
-import { sessionTask, type SessionTask } from './fault.ts'
+import type { DamagedEntry, ListFault, ListQuery, Store } from '../store/index.ts'
+import { sessionTask, type NoSessionFault } from './fault.ts'
+import type { Task } from '../task/index.ts'
 import { formatKey, sessionInfo, type SessionInfo } from './metadata.ts'
 
 /** A page of a list of sessions. */
@@ -15,7 +16,10 @@ export interface SessionPage {
 }
 
 /** A page of the sessions in a scope, those of this format, with the metadata that is asked for. Cost: O(page). */
-export const listSessions = (store: Store, { where = {}, ...query }: ListQuery = {}): SessionTask<SessionPage> =>
+export const listSessions = (
+  store: Store,
+  { where = {}, ...query }: ListQuery = {},
+): Task<ListFault | NoSessionFault, SessionPage> =>
   sessionTask(async () => {
     const page = await store.list({ ...query, where: { ...where, [formatKey]: 1 } })()
     if (isLeft(page)) return page

@@ -2,8 +2,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { checkMeta, type LogInfo, type StoreFault } from '../store/index.ts'
-import type { SessionFault } from './fault.ts'
+import { checkMeta, type LogInfo, type StoreFaultOf } from '../store/index.ts'
+import type { NoSessionFault } from './fault.ts'
 
 /** What can be known of a session without reading it. */
 export interface SessionInfo {
@@ -66,7 +66,7 @@ export const storedMeta = (
   given: unknown,
   forkedFrom?: ForkPoint,
   erasable = false,
-): Either<StoreFault, JsonObject> => {
+): Either<StoreFaultOf<'InvalidMeta'>, JsonObject> => {
   const checked = checkMeta(given)
   if (isLeft(checked)) return checked
   const metadata = checked.right
@@ -89,7 +89,7 @@ export const sessionInfo = ({
   created,
   appended,
   meta,
-}: LogInfo): Either<SessionFault, SessionInfo> => {
+}: LogInfo): Either<NoSessionFault, SessionInfo> => {
   if (isPartial({ meta })) return left({ _tag: 'UnfinishedSession', id, rows: head.size })
   const found = Object.hasOwn(meta, formatKey) ? meta[formatKey] : undefined
   if (typeof found !== 'number') return left({ _tag: 'NotASession', id })

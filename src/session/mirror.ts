@@ -17,7 +17,9 @@ import {
   type Row,
   type Store,
   type StoredRow,
-  type StoreFault,
+  type LogFault,
+  type StoreFaultOf,
+  type VerifyFault,
 } from '../store/index.ts'
 
 export interface Mirror {
@@ -91,7 +93,7 @@ export const rowOf = (mirror: Mirror, position: number): number => {
  *
  * Cost    O(new rows), in pieces; nothing is read where there are none
  */
-export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<StoreFault, LogInfo>> => {
+export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<VerifyFault, LogInfo>> => {
   const { id, head: known } = mirror
   const found = await store.info(id)()
   if (isLeft(found)) return found
@@ -103,7 +105,14 @@ export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<Stor
     if (before === undefined || headOf(before.right, store.hash).root !== known.root)
       return left({ _tag: 'Diverged', id, expected: known, actual: head })
   }
-  for (let from = known.size; from < head.size; from += piece) {
+  return readUpTo(store, mirror, found.right)
+}
+
+/** Read the rows of a log behind those of the mirror, which it continues. */
+export const readUpTo = async (store: Store, mirror: Mirror, log: LogInfo): Promise<Either<LogFault, LogInfo>> => {
+  const { id, head } = log
+  if (head.size === mirror.head.size && head.root === mirror.head.root) return right(log)
+  for (let from = mirror.head.size; from < head.size; from += piece) {
     const fault = await readPiece(store, mirror, from, Math.min(from + piece, head.size))
     if (fault !== undefined) return left(fault)
   }
@@ -113,7 +122,7 @@ export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<Stor
     return left({ _tag: 'DamagedLog', id, position: head.size, reason: 'the head does not match the rows' })
   mirror.range = range.right
   mirror.head = head
-  return found
+  return right(log)
 }
 
 /**
@@ -126,7 +135,7 @@ export const catchUpFrom = async (
   store: Store,
   mirror: Mirror,
   { expected, actual, missed }: Conflict,
-): Promise<Either<StoreFault, boolean>> => {
+): Promise<Either<LogFault, boolean>> => {
   const { size, root } = mirror.head
   if (expected.size !== size || expected.root !== root || missed.length !== actual.size - size) return right(false)
   const { range } = grow(
@@ -142,12 +151,12 @@ export const catchUpFrom = async (
   return right(true)
 }
 
-export type Conflict = Extract<StoreFault, { readonly _tag: 'Conflict' }>
+export type Conflict = StoreFaultOf<'Conflict'>
 
 /** How many rows are read at once. */
 const piece = 1000
 
-const readPiece = async (store: Store, mirror: Mirror, from: number, to: number): Promise<StoreFault | undefined> => {
+const readPiece = async (store: Store, mirror: Mirror, from: number, to: number): Promise<LogFault | undefined> => {
   const rows = await store.read(mirror.id, { from, to })()
   if (isLeft(rows)) return rows.left
   if (rows.right.length !== to - from)
@@ -160,7 +169,7 @@ const takeRows = async (
   mirror: Mirror,
   from: number,
   rows: readonly StoredRow[],
-): Promise<StoreFault | undefined> => {
+): Promise<LogFault | undefined> => {
   const decoded = decodeRows(mirror.id, rows)
   if (isLeft(decoded)) return decoded.left
   const blocks = await blocksOf(store, mirror.id, decoded.right)
@@ -183,7 +192,7 @@ export type RowToRead =
   | { readonly kind: 'entry'; readonly position: number; readonly entry: DecodedRow }
 
 /** A row of the log is not as it should be. */
-export type Damage = Extract<StoreFault, { readonly _tag: 'DamagedLog' }>
+export type Damage = StoreFaultOf<'DamagedLog'>
 
 export const decodeRows = (id: string, rows: readonly StoredRow[]): Either<Damage, readonly RowToRead[]> => {
   const decoded: RowToRead[] = []
@@ -203,7 +212,7 @@ export const blocksOf = async (
   store: Store,
   id: string,
   rows: readonly RowToRead[],
-): Promise<Either<StoreFault, ReadonlyMap<BlockId, Uint8Array>>> => {
+): Promise<Either<LogFault, ReadonlyMap<BlockId, Uint8Array>>> => {
   const wanted = new Map<BlockId, number>() // with the first row that has it
   for (const row of rows)
     if (row.kind === 'entry')
@@ -216,11 +225,11 @@ export const readBlocks = async (
   store: Store,
   id: string,
   wanted: ReadonlyMap<BlockId, number>,
-): Promise<Either<StoreFault, ReadonlyMap<BlockId, Uint8Array>>> => {
+): Promise<Either<LogFault, ReadonlyMap<BlockId, Uint8Array>>> => {
   const ids = [...wanted.keys()]
   if (ids.length === 0) return right(new Map())
   const found = await store.getBlocks(ids)()
-  const damaged = (bad: readonly BlockId[], reason: string): StoreFault => {
+  const damaged = (bad: readonly BlockId[], reason: string): Damage => {
     const first = ids.find((block) => bad.includes(block))
     return { _tag: 'DamagedLog', id, position: wanted.get(first as BlockId) ?? -1, reason: `block ${first} ${reason}` }
   }

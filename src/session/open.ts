@@ -2,14 +2,15 @@
 import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { planned, type LogInfo, type Store } from '../store/index.ts'
-import { sessionTask, type SessionTask } from './fault.ts'
+import { sessionTask, type CreateSessionFault, type OpenSessionFault, type ReadSessionFault } from './fault.ts'
+import type { Task } from '../task/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { sealedOf, sessionOf } from './handle.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
-import { addTimes, catchUp, emptyMirror, type Mirror } from './mirror.ts'
+import { addTimes, emptyMirror, readUpTo, type Mirror } from './mirror.ts'
 import { messageRows } from './rows.ts'
 import type { Appendable, ReadonlySession, SealedSession, Session } from './session.ts'
 import { stamp } from './stamp.ts'
-import type { Answered } from './step.ts'
 
 declare const crypto: { readonly randomUUID: () => string }
 
@@ -36,7 +37,7 @@ export interface SessionOptions {
 export const createSession = (
   store: Store,
   { id = randomId(), metadata = {}, messages = [], erasable = false }: SessionOptions = {},
-): SessionTask<Session> =>
+): Task<CreateSessionFault, Session> =>
   sessionTask(async () => {
     const meta = storedMeta(metadata, undefined, erasable)
     if (isLeft(meta)) return meta
@@ -66,7 +67,7 @@ export const createSession = (
  * Cost    O(messages), at most twice that of `JSON.parse` (bench: sessions). It reads what is stored and trusts it;
  *         `verifySession` does not.
  */
-export const openSession = (store: Store, id: string): SessionTask<Session> =>
+export const openSession = (store: Store, id: string): Task<OpenSessionFault, Session> =>
   sessionTask(async () => {
     const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
@@ -77,7 +78,7 @@ export const openSession = (store: Store, id: string): SessionTask<Session> =>
   })
 
 /** Open a session, sealed or not, to read it. */
-export const readSession = (store: Store, id: string): SessionTask<ReadonlySession | SealedSession> =>
+export const readSession = (store: Store, id: string): Task<ReadSessionFault, ReadonlySession | SealedSession> =>
   sessionTask(async () => {
     const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
@@ -86,7 +87,7 @@ export const readSession = (store: Store, id: string): SessionTask<ReadonlySessi
   })
 
 /** What is known of a session without reading it. */
-export const describeSession = (store: Store, id: string): SessionTask<SessionInfo> =>
+export const describeSession = (store: Store, id: string): Task<ReadSessionFault, SessionInfo> =>
   sessionTask(async () => {
     const log = await store.info(id)()
     return isLeft(log) ? log : sessionInfo(log.right)
@@ -99,12 +100,12 @@ export interface Opened {
 }
 
 /** A session as it is stored. */
-export const readMirror = async (store: Store, id: string): Promise<Answered<Opened>> => {
-  const before = await describeSession(store, id)()
-  if (isLeft(before)) return before
-  const mirror = emptyMirror(store, id)
-  const log = await catchUp(store, mirror)
+export const readMirror = async (store: Store, id: string): Promise<Either<ReadSessionFault, Opened>> => {
+  const log = await store.info(id)()
   if (isLeft(log)) return log
   const info = sessionInfo(log.right)
-  return isLeft(info) ? info : right({ mirror, log: log.right, info: info.right })
+  if (isLeft(info)) return info
+  const mirror = emptyMirror(store, id)
+  const read = await readUpTo(store, mirror, log.right)
+  return isLeft(read) ? read : right({ mirror, log: log.right, info: info.right })
 }

@@ -7,8 +7,19 @@ import { base64Of, bytesOfBase64, type Immutable, isLeft, left, right } from '..
 import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { decodeRow, takeMessage } from '../entry/index.ts'
-import { inclusionPath, isMoment, isSalt, rangeAt, headOf, rowLeaf, type Head, type Store } from '../store/index.ts'
-import { sessionTask, type SessionFault, type SessionTask } from './fault.ts'
+import {
+  inclusionPath,
+  isMoment,
+  isSalt,
+  rangeAt,
+  headOf,
+  rowLeaf,
+  type Head,
+  type Store,
+  type StoreFaultOf,
+} from '../store/index.ts'
+import { sessionTask, type ReadSessionFault, type SessionFaultOf } from './fault.ts'
+import type { Task } from '../task/index.ts'
 import { describeSession } from './open.ts'
 import { blocksOf, decodeRows } from './mirror.ts'
 
@@ -68,7 +79,7 @@ export const proveEntry = (
   id: string,
   position: number,
   { size }: ProveOptions = {},
-): SessionTask<EntryProof> =>
+): Task<ReadSessionFault | StoreFaultOf<'BeyondEnd'>, EntryProof> =>
   sessionTask(async () => {
     const info = await describeSession(store, id)()
     if (isLeft(info)) return info
@@ -111,8 +122,8 @@ export const proveEntry = (
  * Check a proof, without a store. With the head that is known from elsewhere, it shows that the message stands in that
  * record; without, only that the proof is in order for the head it names.
  */
-export const checkProof = (proof: unknown, head?: Head): Either<SessionFault, Proven> => {
-  const bad = (reason: string): Either<SessionFault, never> => left({ _tag: 'BadProof', reason })
+export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'BadProof'>, Proven> => {
+  const bad = (reason: string): Either<SessionFaultOf<'BadProof'>, never> => left({ _tag: 'BadProof', reason })
   if (!isProof(proof)) return bad('it is not a proof of this library')
   if (head !== undefined && (head.size !== proof.head.size || head.root !== proof.head.root))
     return bad(`it leads to the head ${proof.head.size} ${proof.head.root}, not to ${head.size} ${head.root}`)

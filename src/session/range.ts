@@ -3,8 +3,9 @@ import { isLeft, left, right } from '../json/index.ts'
 import { createHistory, type View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import { takeMessage } from '../entry/index.ts'
-import type { Store } from '../store/index.ts'
-import { sessionTask, type SessionTask } from './fault.ts'
+import type { LogFault, Store } from '../store/index.ts'
+import { sessionTask } from './fault.ts'
+import type { Task } from '../task/index.ts'
 import { blocksOf, decodeRows } from './mirror.ts'
 
 /** A part of a session. */
@@ -20,7 +21,7 @@ export interface MessageRange {
  *
  * Cost    O(messages that are read + log length)
  */
-export const readRange = (store: Store, id: string, from?: number, to?: number): SessionTask<MessageRange> =>
+export const readRange = (store: Store, id: string, from?: number, to?: number): Task<LogFault, MessageRange> =>
   sessionTask(async () => {
     const rows = await store.read(id, {
       only: 'entry',

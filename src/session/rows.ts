@@ -8,12 +8,10 @@ import { noteFaultText } from '../notes/fault.ts'
 import { classify, isPageKind, type PageKind } from '../pages/index.ts'
 import { encodeRow } from '../entry/index.ts'
 import type { Row, Store } from '../store/index.ts'
-import type { SessionFault } from './fault.ts'
+import type { SessionFaultOf } from './fault.ts'
 import { addNote, conversationOf, type Mirror } from './mirror.ts'
 import type { Appendable, AppendOptions } from './session.ts'
 import type { StepRows } from './step.ts'
-
-type Made = Either<SessionFault, StepRows>
 
 /** Rows of messages, copied and checked now: what the caller does with theirs afterwards changes nothing. */
 export const messageRows = (
@@ -21,7 +19,7 @@ export const messageRows = (
   given: readonly Appendable[],
   page: AppendOptions['page'],
   { hash }: Pick<Store, 'hash'>,
-): Made => {
+): Either<SessionFaultOf<'InvalidMessage' | 'InvalidPage'>, StepRows> => {
   const entries: { readonly message: Message; readonly page: PageKind }[] = []
   const rows: Row[] = []
   const blocks: Uint8Array[] = []
@@ -45,7 +43,12 @@ export const messageRows = (
 }
 
 /** Rows of messages, which begin at the position `base`, and notes behind them. */
-export const withNotes = (mirror: Mirror, messages: StepRows, given: readonly Note[], base: number): Made => {
+export const withNotes = (
+  mirror: Mirror,
+  messages: StepRows,
+  given: readonly Note[],
+  base: number,
+): Either<SessionFaultOf<'InvalidNote'>, StepRows> => {
   const count = messages.rows.length
   const notes: Note[] = []
   for (const one of given) {
@@ -76,7 +79,7 @@ export const rowsOfNote = (mirror: Mirror, note: Note): StepRows => ({
 const noteRow = (note: Note): Row => ({ kind: 'note', body: JSON.stringify(note) })
 
 /** A copy of a note that somebody else may write. */
-export const checkedNote = (given: Note): Either<SessionFault, Note> => {
+export const checkedNote = (given: Note): Either<SessionFaultOf<'InvalidNote'>, Note> => {
   const decoded = decodeNote(given)
   if (isLeft(decoded)) return left({ _tag: 'InvalidNote', reason: noteFaultText(decoded.left) })
   return decoded.right.type === 'seal'
@@ -135,7 +138,7 @@ export const retractionRows = (
   conversation: View<Message>,
   retract: Retract,
   instead?: StepRows,
-): Made => {
+): Either<SessionFaultOf<'InvalidNote'>, StepRows> => {
   const len = conversation.positionAt(conversation.length) as number
   const { from, to } = retract(conversation, len)
   if (!Number.isSafeInteger(from) || from < 0 || from > len)

@@ -8,9 +8,9 @@ import type { Immutable, Json, JsonObject } from '../json/index.ts'
 import type { Message, OpenCall } from '../message/index.ts'
 import type { Note, SealNote, ToolStartedNote } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import type { Head, Lease, StoreFault } from '../store/index.ts'
+import type { Head, Lease, LogFault } from '../store/index.ts'
 import type { CallbackThrew, Task } from '../task/index.ts'
-import type { SessionFault, SessionTask } from './fault.ts'
+import type { LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
 import type { LeaseOptions, SessionLease } from './lease.ts'
 import type { SessionInfo } from './metadata.ts'
 import type { Missed, Moment } from './mirror.ts'
@@ -58,11 +58,11 @@ export interface SessionReader extends SessionBrand {
 export interface ReadonlySession extends SessionReader {
   readonly state: 'readonly'
   /** Read what was appended since, here or elsewhere. */
-  readonly refresh: () => SessionTask<Missed>
+  readonly refresh: () => Task<RefreshFault, Missed>
   /** Who holds the session; undefined: nobody. */
-  readonly leaseOf: () => SessionTask<Lease | undefined>
+  readonly leaseOf: () => Task<LogFault, Lease | undefined>
   /** Ask the holder to stop: its lease's `signal` is aborted at its next renewal. Gives the lease; undefined: nobody holds one. */
-  readonly requestStop: () => SessionTask<Lease | undefined>
+  readonly requestStop: () => Task<LogFault, Lease | undefined>
 }
 
 /** A session that has ended. Nothing can be appended to it, by anybody; it can be forked. */
@@ -85,7 +85,7 @@ export interface Session extends SessionReader {
   readonly append: (
     given: Appendable | readonly Appendable[] | Together,
     options?: AppendOptions,
-  ) => SessionTask<Recorded>
+  ) => Task<WriteFault, Recorded>
   /**
    * Append what `make` gives for the conversation as it is. Where another writer was quicker it is asked again, with what
    * that one has appended; an empty list ends it.
@@ -95,7 +95,7 @@ export interface Session extends SessionReader {
   readonly rebase: (
     make: (view: View<Message>) => Appendable | readonly Appendable[],
     options?: Omit<AppendOptions, 'expectedLen' | 'expectedHead'>,
-  ) => Task<SessionFault | StoreFault | CallbackThrew, Recorded>
+  ) => Task<WriteFault | CallbackThrew, Recorded>
   /**
    * Take the last message out of the conversation, and give it: `undefined` if there is none. The record keeps it, as it
    * does all that `rewind`, `replaceTail` and `clear` retract.
@@ -104,31 +104,29 @@ export interface Session extends SessionReader {
    * messages that come instead. It is done to the record as this handle knows it, once what was called before is done.
    * `SessionConflict` if somebody else has written since, be it a note: of two that pop at once, one pops.
    */
-  readonly pop: (options?: RetractOptions) => SessionTask<Popped>
+  readonly pop: (options?: RetractOptions) => Task<WriteFault, Popped>
   /** Take everything from a position of the record on out of the conversation. `InvalidNote` beyond its end. */
-  readonly rewind: (to: number, options?: RetractOptions) => SessionTask<Recorded>
+  readonly rewind: (to: number, options?: RetractOptions) => Task<WriteFault, Recorded>
   /** The same, with messages that come instead, all in one append. */
   readonly replaceTail: (
     from: number,
     messages: Appendable | readonly Appendable[],
     options?: RetractOptions & Pick<AppendOptions, 'page'>,
-  ) => SessionTask<Recorded>
+  ) => Task<WriteFault, Recorded>
   /** Take everything out of the conversation. */
-  readonly clear: (options?: RetractOptions) => SessionTask<Recorded>
+  readonly clear: (options?: RetractOptions) => Task<WriteFault, Recorded>
   /** Write a note behind whatever was appended. It must speak of messages that are there, a summary with their digest. */
-  readonly note: (note: Exclude<Note, SealNote>, options?: NoteOptions) => SessionTask<Recorded>
+  readonly note: (note: Exclude<Note, SealNote>, options?: NoteOptions) => Task<WriteFault, Recorded>
   /** Pin a message: it is held as a `constraint` from now on. */
-  readonly pin: (position: number) => SessionTask<Recorded>
+  readonly pin: (position: number) => Task<WriteFault, Recorded>
   /** Undo `pin`: the message has its own page kind again. */
-  readonly unpin: (position: number) => SessionTask<Recorded>
+  readonly unpin: (position: number) => Task<WriteFault, Recorded>
   /** Give a message another page kind. What it was appended with stays in the record. */
-  readonly retag: (position: number, kind: PageKind) => SessionTask<Recorded>
+  readonly retag: (position: number, kind: PageKind) => Task<WriteFault, Recorded>
   /** A note that says in short what the messages from `from` up to, not including, `to` say. Their digest is put in. */
-  readonly summarize: (summary: NewSummary) => SessionTask<Recorded>
+  readonly summarize: (summary: NewSummary) => Task<WriteFault, Recorded>
   /** Change the metadata, with an Immer recipe. `MetadataConflict` if somebody else has: then it has their values. */
-  readonly update: (
-    recipe: (metadata: MetadataDraft) => void,
-  ) => Task<SessionFault | StoreFault | CallbackThrew, JsonObject>
+  readonly update: (recipe: (metadata: MetadataDraft) => void) => Task<UpdateSessionFault, JsonObject>
   /**
    * What to append before anything else is said, where a run was cut off: error results for the calls that the last turn
    * left open, and, of `unfinished` calls, a message that names them. What was started may have had effects, and it says so.
@@ -140,7 +138,7 @@ export interface Session extends SessionReader {
    */
   readonly unfinished: () => readonly StartedCall[]
   /** Read what other writers have appended. */
-  readonly refresh: () => SessionTask<Missed>
+  readonly refresh: () => Task<RefreshFault, Missed>
   /**
    * Hold the session: while it is held nobody else gets a lease, and every append of this handle carries it. What others
    * have appended is read first. It is renewed until it is released, and released when the session is closed.
@@ -150,17 +148,17 @@ export interface Session extends SessionReader {
    *
    * Cost    one small transaction beside the log, and one for each renewal
    */
-  readonly lease: (options: LeaseOptions) => SessionTask<SessionLease>
+  readonly lease: (options: LeaseOptions) => Task<LeaseSessionFault, SessionLease>
   /** Who holds the session; undefined: nobody. */
-  readonly leaseOf: () => SessionTask<Lease | undefined>
+  readonly leaseOf: () => Task<LogFault, Lease | undefined>
   /** Ask the holder to stop: its lease's `signal` is aborted at its next renewal. Gives the lease; undefined: nobody holds one. */
-  readonly requestStop: () => SessionTask<Lease | undefined>
+  readonly requestStop: () => Task<LogFault, Lease | undefined>
   /** End the record, for every writer. This handle appends nothing any more either. */
-  readonly seal: () => SessionTask<SealedSession>
+  readonly seal: () => Task<WriteFault, SealedSession>
   /** The same session for whoever should only read: it follows this one. */
   readonly readonly: () => ReadonlySession
   /** Let go of it, once everything that was called is done. The store stays open. */
-  readonly close: () => SessionTask<void>
+  readonly close: () => Task<never, void>
 }
 
 /** A call that was begun and is in no message. */

@@ -1,7 +1,7 @@
 /** Steps: what a session's writer is asked to append, and where it is to stand. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import type { Head, Row, StoreFault } from '../store/index.ts'
-import type { SessionFault } from './fault.ts'
+import type { Head, Row } from '../store/index.ts'
+import type { SessionFaultOf, WriteFault } from './fault.ts'
 
 /** What an append has done: the messages from `from` up to, not including, `to` are its own. */
 export interface Recorded {
@@ -13,7 +13,7 @@ export interface Recorded {
   readonly head: Head
 }
 
-export type Answered<T> = Either<SessionFault | StoreFault, T>
+export type Answered<T> = Either<WriteFault, T>
 
 /** Rows that are ready to be stored. */
 export interface StepRows {
@@ -46,5 +46,5 @@ export interface Step {
   /** Its last row ends the record. */
   readonly seals?: true
   /** Asked when its turn has come: of a step that continues a head, the record is what it continues. */
-  readonly rows: () => Either<SessionFault, StepRows>
+  readonly rows: () => Either<SessionFaultOf<'InvalidNote' | 'InvalidMessage' | 'InvalidPage'>, StepRows>
 }

@@ -7,9 +7,30 @@ import type { Note } from '../notes/index.ts'
 import { classify } from '../pages/index.ts'
 import { exportOf, type Exported, type ExportedRow, type Transcript } from '../transcript/index.ts'
 import { encodeRow, lacking, type EncodedRow } from '../entry/index.ts'
-import { headOf, maxMissed, rangeAt, type Head, type LogInfo, type Store, type StoreFault } from '../store/index.ts'
+import {
+  headOf,
+  maxMissed,
+  rangeAt,
+  type Head,
+  type LogInfo,
+  type Store,
+  type AppendFault,
+  type BlockFault,
+  type ForkFault,
+  type ListFault,
+  type NewLogFault,
+  type StoreFaultOf,
+  type UpdateFault,
+  type VerifyFault,
+} from '../store/index.ts'
 import { called, type CallbackThrew, type Task } from '../task/index.ts'
-import { sessionTask, type SessionFault, type SessionTask } from './fault.ts'
+import {
+  sessionTask,
+  type ImportFault,
+  type NoSessionFault,
+  type ReadSessionFault,
+  type SessionFaultOf,
+} from './fault.ts'
 import {
   isOldPartial,
   isPartial,
@@ -49,7 +70,7 @@ export const importTranscript = (
   store: Store,
   transcript: Transcript,
   { id, progress }: ImportOptions = {},
-): Task<SessionFault | StoreFault | CallbackThrew, SessionInfo> =>
+): Task<ImportFault, SessionInfo> =>
   sessionTask(async () => {
     const exported = exportOf(transcript)
     const name = id ?? transcript.origin.id ?? randomId()
@@ -79,9 +100,9 @@ const importPrefix = 'indelible.import.'
 const publish = async (
   store: Store,
   own: string,
-  head: Head | SessionFault | StoreFault | CallbackThrew,
+  head: Head | StoringFault,
   { id, meta, root }: { readonly id: string; readonly meta: JsonObject; readonly root: string | undefined },
-): Promise<Either<SessionFault | StoreFault | CallbackThrew, LogInfo>> => {
+): Promise<Either<StoringFault | ForkFault | SessionFaultOf<'OtherHead'>, LogInfo>> => {
   if ('_tag' in head) return left(head)
   if (root !== undefined && head.root !== root) return left({ _tag: 'OtherHead', id, expected: root, found: head.root })
   return store.fork(own, { id, at: head.size, meta })()
@@ -91,7 +112,10 @@ const publish = async (
  * Whether there is no log of that id. A partial one of a version before 0.3 is removed, by the first import that claims
  * it: that version removed it, too.
  */
-const isFree = async (store: Store, id: string): Promise<Either<SessionFault | StoreFault, void>> => {
+const isFree = async (
+  store: Store,
+  id: string,
+): Promise<Either<UpdateFault | StoreFaultOf<'LogExists'> | SessionFaultOf<'UnfinishedSession'>, void>> => {
   const found = await store.info(id)()
   if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? right(undefined) : found
   const { version, head } = found.right
@@ -120,7 +144,7 @@ export interface Unfinished {
  *
  * Cost    O(logs of the scope)
  */
-export const listUnfinished = (store: Store): SessionTask<readonly Unfinished[]> =>
+export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinished[]> =>
   sessionTask(async () => {
     const found: Unfinished[] = []
     for (const by of ['import', 'copy', true] as const) {
@@ -137,7 +161,7 @@ export const listUnfinished = (store: Store): SessionTask<readonly Unfinished[]>
   })
 
 /** A whole session as it is exported: `exportLines` writes it. Cost: that of opening it. */
-export const exportSession = (store: Store, id: string): SessionTask<Exported> =>
+export const exportSession = (store: Store, id: string): Task<ReadSessionFault, Exported> =>
   sessionTask(async () => {
     const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
@@ -172,7 +196,7 @@ export const copySession = (
   to: Store,
   id: string,
   { progress }: Pick<ImportOptions, 'progress'> = {},
-): Task<SessionFault | StoreFault | CallbackThrew, SessionInfo> =>
+): Task<ImportFault, SessionInfo> =>
   sessionTask(async () => {
     const opened = await readMirror(from, id)
     if (isLeft(opened)) return opened
@@ -195,7 +219,7 @@ const finished = async (
   store: Store,
   id: string,
   meta: JsonObject,
-): Promise<Either<SessionFault | StoreFault, SessionInfo>> => {
+): Promise<Either<UpdateFault | NoSessionFault, SessionInfo>> => {
   const log = await store.info(id)()
   if (isLeft(log) || !isPartialOf(log.right, 'copy')) return isLeft(log) ? log : sessionInfo(log.right)
   const whole = await store.update(id, { expected: log.right.version, meta })()
@@ -203,13 +227,11 @@ const finished = async (
   return isLeft(whole) ? whole : sessionInfo(whole.right)
 }
 
+type BeginFault =
+  NewLogFault | UpdateFault | VerifyFault | StoreFaultOf<'Conflict'> | SessionFaultOf<'UnfinishedSession'>
+
 /** How far the copy is, which is the beginning of the record. */
-const beginCopy = async (
-  from: Store,
-  to: Store,
-  id: string,
-  head: Head,
-): Promise<Either<SessionFault | StoreFault, Head>> => {
+const beginCopy = async (from: Store, to: Store, id: string, head: Head): Promise<Either<BeginFault, Head>> => {
   const found = await to.info(id)()
   if (isLeft(found) && found.left._tag !== 'NoSuchLog') return found
   if (!isLeft(found) && isPartialOf(found.right, 'import'))
@@ -246,6 +268,8 @@ const after = function* <T>(values: Iterable<T>, count: number): Generator<T> {
 const mostRows = 1000
 const mostText = 4_000_000
 
+type StoringFault = AppendFault | BlockFault | SessionFaultOf<'InvalidMessage'> | CallbackThrew
+
 const storeRows = async (
   store: Store,
   id: string,
@@ -253,11 +277,11 @@ const storeRows = async (
   rows: Iterable<ExportedRow>,
   progress: ImportOptions['progress'],
   from?: Store,
-): Promise<Head | SessionFault | StoreFault | CallbackThrew> => {
+): Promise<Head | StoringFault> => {
   let head = start
   let waiting: EncodedRow[] = []
   let text = 0
-  const flush = async (): Promise<StoreFault | CallbackThrew | undefined> => {
+  const flush = async (): Promise<StoringFault | undefined> => {
     const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without, the store looks for them itself
     const brought = await lacking(store, attachments, from)
     if (isLeft(brought)) return brought.left

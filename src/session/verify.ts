@@ -4,9 +4,9 @@ import { createHistory } from '../history/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import type { Message } from '../message/index.ts'
 import { attachedTo, takeMessage } from '../entry/index.ts'
-import { verifyLog, type Head, type InspectRows, type Store, type StoreFault } from '../store/index.ts'
-import { called, type CallbackThrew, type Task } from '../task/index.ts'
-import { sessionTask, type SessionFault } from './fault.ts'
+import { verifyLog, type Head, type InspectRows, type Store } from '../store/index.ts'
+import { called, type Task } from '../task/index.ts'
+import { sessionTask, type VerifySessionFault } from './fault.ts'
 import { sessionInfo, type SessionInfo } from './metadata.ts'
 import { blocksOf, decodeRows, noteOf, readBlocks, type Damage } from './mirror.ts'
 
@@ -31,7 +31,7 @@ export const verifySession = (
   store: Store,
   id: string,
   { head, progress }: VerifyOptions = {},
-): Task<SessionFault | StoreFault | CallbackThrew, SessionInfo> =>
+): Task<VerifySessionFault, SessionInfo> =>
   sessionTask(async () => {
     const log = await verifyLog(store, id, head, inspector(store, id, progress))()
     return isLeft(log) ? log : sessionInfo(log.right)

@@ -18,14 +18,16 @@ import {
   rangeAt,
   sameHead,
   type Append,
+  type AppendFault,
   type Appended,
   type Head,
   type Plan,
   type Row,
   type Store,
-  type StoreFault,
+  type StoreFaultOf,
+  type VerifyFault,
 } from '../store/index.ts'
-import type { SessionFault } from './fault.ts'
+import type { RefreshFault, SessionFaultOf, WriteFault } from './fault.ts'
 import { busyOf } from './lease.ts'
 import {
   addTimes,
@@ -50,15 +52,18 @@ interface Waiting extends Step {
   /** How many messages, and how many notes, it was called behind. */
   readonly behind: { readonly messages: number; readonly notes: number }
   /** Why it can't be appended: one that it was to follow has failed. */
-  doomed: SessionFault | StoreFault | undefined
+  doomed: WriteFault | undefined
   readonly resolve: (answer: Answered<Recorded>) => void
 }
+
+/** Why a step does not fit. */
+type Late = SessionFaultOf<'SessionConflict' | 'SessionGap' | 'SessionSealed'>
 
 /** A step that is on its way. */
 interface Sent extends Waiting {
   readonly plan: Plan
   readonly apply: StepRows['apply']
-  readonly answer: Promise<Either<StoreFault, Appended>>
+  readonly answer: Promise<Either<AppendFault, Appended>>
 }
 
 /** Something to be done while nothing is on its way. */
@@ -82,7 +87,7 @@ export class Writer {
   /** The last time, the store did not say what it holds. */
   #stale = false
   /** The mirror can't be brought up to the store. */
-  #broken: StoreFault | undefined
+  #broken: VerifyFault | undefined
   #closed: Promise<void> | undefined
   #called = 0
 
@@ -121,7 +126,7 @@ export class Writer {
   }
 
   /** Do something while nothing is on its way; what was called before is done first, what is called later waits. */
-  alone<F, T>(work: () => Promise<Either<F, T>>): Promise<Either<F | SessionFault, T>> {
+  alone<F, T>(work: () => Promise<Either<F, T>>): Promise<Either<F | SessionFaultOf<'SessionClosed'>, T>> {
     return new Promise((resolve, reject) => {
       if (this.#closed !== undefined) return resolve(left({ _tag: 'SessionClosed', id: this.#mirror.id }))
       this.#waiting.push({ pause: () => work().then(resolve, reject) })
@@ -130,7 +135,7 @@ export class Writer {
   }
 
   /** Read what others have appended. */
-  refresh(): Promise<Answered<Missed>> {
+  refresh(): Promise<Either<RefreshFault, Missed>> {
     return this.alone(() => this.#sync())
   }
 
@@ -206,7 +211,7 @@ export class Writer {
   }
 
   /** Rows as they are to be stored: with their time, hashed once. */
-  #plan(expected: Head, rows: readonly Row[]): Either<StoreFault, Plan> {
+  #plan(expected: Head, rows: readonly Row[]): Either<StoreFaultOf<'InvalidRow' | 'InvalidId' | 'Io'>, Plan> {
     try {
       const stamped = stamp(rows, this.#store, this.#mirror.erasable)
       return isLeft(stamped) ? stamped : planned(this.#ahead, expected, stamped.right, this.#store.hash)
@@ -219,7 +224,7 @@ export class Writer {
   async #ask(
     { operation, respectLease }: Step,
     append: Pick<Append, 'expected' | 'rows' | 'blocks'>,
-  ): Promise<Either<StoreFault, Appended>> {
+  ): Promise<Either<AppendFault, Appended>> {
     try {
       return await this.#store.append(this.#mirror.id, {
         ...append,
@@ -252,7 +257,7 @@ export class Writer {
   }
 
   /** One has not been appended where it should have been; neither have those behind it, unless the store says so. */
-  async #recover(first: Sent, answer: Either<StoreFault, Appended>): Promise<void> {
+  async #recover(first: Sent, answer: Either<AppendFault, Appended>): Promise<void> {
     this.#pausing = true
     const all = [{ step: first, answer }]
     for (const step of this.#sent.splice(0)) all.push({ step, answer: await step.answer })
@@ -333,11 +338,11 @@ export class Writer {
   }
 
   /** Bring the mirror up to the store. */
-  async #sync(conflict?: Conflict): Promise<Either<StoreFault, Missed>> {
+  async #sync(conflict?: Conflict): Promise<Either<VerifyFault, Missed>> {
     if (this.#broken !== undefined) return left(this.#broken)
     const mirror = this.#mirror
     const [len, notes] = [mirror.history.len, mirror.notes.len]
-    const synced = await guarded<unknown>(async () => {
+    const synced = await guarded(async (): Promise<Either<VerifyFault, unknown>> => {
       const carried = conflict === undefined ? right(false) : await catchUpFrom(this.#store, mirror, conflict)
       return isLeft(carried) || carried.right ? carried : catchUp(this.#store, mirror)
     })
@@ -356,8 +361,9 @@ export class Writer {
     step.resolve(answer)
   }
 
-  #fail(step: Waiting, fault: SessionFault | StoreFault): void {
-    this.#answer(step, left(busyOf(fault)))
+  #fail(step: Waiting, given: WriteFault | AppendFault): void {
+    const fault = busyOf(given)
+    this.#answer(step, left(fault))
     if (step.continues.type !== 'end') for (const follower of this.#followers()) follower.doomed ??= fault
   }
 
@@ -377,7 +383,7 @@ export class Writer {
   }
 
   /** Why a step does not fit. */
-  #against({ continues, expectedLen, expectedHead, behind }: Waiting): SessionFault {
+  #against({ continues, expectedLen, expectedHead, behind }: Waiting): Late {
     const { id, sealed, history, head } = this.#mirror
     const { len } = history
     if (sealed) return { _tag: 'SessionSealed', id, len }
@@ -405,7 +411,7 @@ const isRepeat = ({ head }: Appended, { plan, operation }: Sent): boolean =>
 const lengthOf = (given: unknown): number => (typeof given === 'number' ? given : NaN)
 
 /** What a store throws that should answer is its failure. */
-const guarded = async <T>(work: () => Promise<Either<StoreFault, T>>): Promise<Either<StoreFault, T>> => {
+const guarded = async <F, T>(work: () => Promise<Either<F, T>>): Promise<Either<F | StoreFaultOf<'Io'>, T>> => {
   try {
     return await work()
   } catch (cause) {

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
 import type { BlockId, Hash } from '../proof/index.ts'
 import { latest } from './clock.ts'
-import type { StoreFault } from './fault.ts'
+import type { StoreFaultOf } from './fault.ts'
 import { invalidBlockId } from './id.ts'
 import type { Row, RowKind } from './row.ts'
 import { rowLeaf } from './tree.ts'
@@ -21,7 +21,10 @@ export interface CheckedRow extends Row {
 }
 
 /** Frozen copies with their leaves, or what is wrong with the first that is none. */
-export const checkRows = (given: readonly Row[], hash: Hash): Either<StoreFault, readonly CheckedRow[]> => {
+export const checkRows = (
+  given: readonly Row[],
+  hash: Hash,
+): Either<StoreFaultOf<'InvalidRow' | 'InvalidId'>, readonly CheckedRow[]> => {
   const rows: CheckedRow[] = []
   for (const { kind, body, blocks = [], at, salt } of given) {
     const reason = againstRow(kind, body, at, salt)

@@ -7,7 +7,7 @@ import type { Task } from '../task/index.ts'
 import { blockIdOf, emptyRange, type Hash, type BlockId } from '../proof/index.ts'
 import { isLeft, isObject, type JsonObject, left, type Path, right } from '../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
-import { storeTask, type StoreFault } from './fault.ts'
+import { storeTask, type BlockFault, type StoreFault, type StoreFaultOf } from './fault.ts'
 import { checkRows, type CheckedRow } from './checked-row.ts'
 import { invalidBlockId, invalidId } from './id.ts'
 import { checkMeta } from './meta.ts'
@@ -142,7 +142,7 @@ export const storeOf = (
   driver: StoreDriver,
   scope: string = defaultScope,
   onNotice: OnNotice = () => {},
-): Either<StoreFault, Store> => {
+): Either<StoreFaultOf<'InvalidId'>, Store> => {
   const problem = invalidId('scope', scope)
   return problem === undefined
     ? right(handle(driver, scope, { closed: undefined, signals: signalsOf(driver) }, undefined, onNotice))
@@ -150,7 +150,10 @@ export const storeOf = (
 }
 
 /** The blocks that a driver keeps, for one scope. */
-export const blockStoreOf = (driver: BlockDriver, scope: string = defaultScope): Either<StoreFault, BlockStore> => {
+export const blockStoreOf = (
+  driver: BlockDriver,
+  scope: string = defaultScope,
+): Either<StoreFaultOf<'InvalidId'>, BlockStore> => {
   const problem = invalidId('scope', scope)
   if (problem !== undefined) return left(problem)
   const store = Object.freeze(blockHandle(driver, scope, guarded))
@@ -208,7 +211,12 @@ const handle = (driver: StoreDriver, scope: string, whole: Life, own: Life | und
       change,
     )
   /** The same for what concerns a log. Its watchers are told of a change, also of one that may have happened. */
-  const onLog = <T>(operation: string, id: string, work: () => Answer<T>, change?: string): Task<StoreFault, T> =>
+  const onLog = <F extends StoreFault, T>(
+    operation: string,
+    id: string,
+    work: () => Answer<T>,
+    change?: string,
+  ): Task<F, T> =>
     run(
       operation,
       async () => {
@@ -365,16 +373,17 @@ const handle = (driver: StoreDriver, scope: string, whole: Life, own: Life | und
 }
 
 /** Makes a task of what a driver does. */
-type Run = <T>(operation: string, work: () => Answer<T>, change?: string) => Task<StoreFault, T>
+type Run = <F extends StoreFault, T>(operation: string, work: () => Answer<T>, change?: string) => Task<F, T>
 
-const guarded: Run = (operation, work, change) =>
+// The one cast: that a driver gives no other faults than the port names is what `storeContract` sees to.
+const guarded: Run = <F extends StoreFault, T>(operation: string, work: () => Answer<T>, change?: string) =>
   storeTask(async () => {
     try {
       return await work()
     } catch (cause) {
       return left({ _tag: 'Io', operation, cause, ...(changing.has(operation) && { outcome: 'unknown' as const }) })
     }
-  }, change)
+  }, change) as Task<F, T>
 
 /** Operations that change something: of one that throws, nobody knows whether it did. */
 const changing: ReadonlySet<string> = new Set([
@@ -401,7 +410,7 @@ const blockHandle = (driver: BlockDriver, scope: string, run: Run): BlockStore =
     operation: string,
     given: readonly BlockId[],
     work: (ids: readonly BlockId[]) => Answer<T>,
-  ): Task<StoreFault, T> =>
+  ): Task<BlockFault, T> =>
     run(operation, async () => {
       const problem = invalidBlockId(given)
       return problem === undefined ? work([...new Set(given)]) : left(problem)

@@ -16,7 +16,23 @@ export {
   type Cursor,
   type StoreDriver,
 } from './driver.ts'
-export { storeTask, type StoreFault } from './fault.ts'
+export {
+  storeTask,
+  type AppendFault,
+  type BlockFault,
+  type ForkFault,
+  type LeaseFault,
+  type ListFault,
+  type LogFault,
+  type MediumFault,
+  type NewLogFault,
+  type OpenStoreFault,
+  type RenewFault,
+  type StoreFault,
+  type StoreFaultOf,
+  type UpdateFault,
+  type VerifyFault,
+} from './fault.ts'
 export {
   againstClaim,
   changed as leaseChanged,

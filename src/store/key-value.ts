@@ -9,7 +9,7 @@ import { isLeft, left, right } from '../json/index.ts'
 import type { Task } from '../task/index.ts'
 import { blockIdOf, portableSha256, type BlockId, type Hash } from '../proof/index.ts'
 import { blockStoreOf, defaultScope, withOnce } from './driver.ts'
-import { storeTask, type StoreFault } from './fault.ts'
+import { storeTask, type MediumFault, type StoreFaultOf } from './fault.ts'
 import { invalidId } from './id.ts'
 import type { BlockStore, OnceStore } from './store.ts'
 
@@ -102,7 +102,7 @@ const onceOf = (
   keyOf: (name: string) => string,
   keysPerCall: number | undefined,
 ): OnceStore => {
-  const io = <T>(operation: string, work: () => Promise<T>): Task<StoreFault, T> =>
+  const io = <T>(operation: string, work: () => Promise<T>): Task<MediumFault, T> =>
     storeTask(async () => {
       try {
         return right(await work())
@@ -155,7 +155,7 @@ export const valuesOf = async (
 export const removeBlocks = (
   keyValue: KeyValueStore & Required<Pick<KeyValueStore, 'deletePrefix'>>,
   { prefix, scope = defaultScope }: Pick<KeyValueOptions, 'prefix' | 'scope'> = {},
-): Task<StoreFault, void> =>
+): Task<StoreFaultOf<'Io'>, void> =>
   storeTask(async () => {
     try {
       return right(await keyValue.deletePrefix(keysOf(prefix, scope)('')))

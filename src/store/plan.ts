@@ -6,7 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../json/index.ts'
 import type { CompactRange, Hash } from '../proof/index.ts'
 import { checkRows, type CheckedRow } from './checked-row.ts'
-import type { StoreFault } from './fault.ts'
+import type { StoreFaultOf } from './fault.ts'
 import type { Head, Row } from './row.ts'
 import { grow, headOf } from './tree.ts'
 
@@ -39,7 +39,7 @@ export const planned = (
   expected: Head,
   given: readonly Row[],
   hash: Hash,
-): Either<StoreFault, Plan> => {
+): Either<StoreFaultOf<'InvalidRow' | 'InvalidId'>, Plan> => {
   const rows = checkRows(given, hash)
   if (isLeft(rows)) return rows
   const { range: after, nodes } = grow(

@@ -2,7 +2,7 @@
 import { isLeft, left, right } from '../json/index.ts'
 import { nodeHash, peakEnds, rootOf, siblingsOf, subtreesBetween, type Subtree } from '../proof/index.ts'
 import type { Task } from '../task/index.ts'
-import { storeTask, type StoreFault } from './fault.ts'
+import { storeTask, type LogFault } from './fault.ts'
 import type { Store } from './store.ts'
 import { rowLeaf } from './tree.ts'
 
@@ -19,7 +19,7 @@ export const inclusionPath = (
   id: string,
   row: number,
   size: number,
-): Task<StoreFault, readonly Uint8Array[]> => subtreeRoots(store, id, siblingsOf(row, size))
+): Task<LogFault, readonly Uint8Array[]> => subtreeRoots(store, id, siblingsOf(row, size))
 
 /**
  * The hashes that show that the log's first `size` rows continue its first `oldSize`.
@@ -34,14 +34,10 @@ export const consistencyPath = (
   id: string,
   oldSize: number,
   size: number,
-): Task<StoreFault, readonly Uint8Array[]> => subtreeRoots(store, id, subtreesBetween(oldSize, size))
+): Task<LogFault, readonly Uint8Array[]> => subtreeRoots(store, id, subtreesBetween(oldSize, size))
 
 /** The roots of subtrees of a log. */
-const subtreeRoots = (
-  store: Store,
-  id: string,
-  subtrees: readonly Subtree[],
-): Task<StoreFault, readonly Uint8Array[]> =>
+const subtreeRoots = (store: Store, id: string, subtrees: readonly Subtree[]): Task<LogFault, readonly Uint8Array[]> =>
   storeTask(async () => {
     const pieces = subtrees.map(perfectPieces)
     const needed = pieces.flat().flatMap(partsOf)

@@ -8,7 +8,19 @@ import type { Hash, BlockId } from '../proof/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { RowKind, Row, StoredRow, Head } from './row.ts'
-import type { StoreFault } from './fault.ts'
+import type {
+  AppendFault,
+  BlockFault,
+  ForkFault,
+  LeaseFault,
+  ListFault,
+  LogFault,
+  MediumFault,
+  NewLogFault,
+  RenewFault,
+  StoreFaultOf,
+  UpdateFault,
+} from './fault.ts'
 import type { AppendClaim, Lease, NewLease, Renewal } from './lease.ts'
 
 /** What is known of a log without reading its rows. */
@@ -145,13 +157,13 @@ export interface LogPage {
  */
 export interface OnceStore {
   /** The values of these names, in the same order; `undefined` where there is none. */
-  readonly get: (names: readonly string[]) => Task<StoreFault, readonly (Uint8Array | undefined)[]>
+  readonly get: (names: readonly string[]) => Task<MediumFault, readonly (Uint8Array | undefined)[]>
   /** True: it was kept. False: the name has a value already, which stays. After a failure either may be so: read it. */
-  readonly put: (name: string, value: Uint8Array) => Task<StoreFault, boolean>
+  readonly put: (name: string, value: Uint8Array) => Task<MediumFault, boolean>
   /** The names that begin so, in any order. Absent, where the store has no `keys`. */
-  readonly list?: (start?: string) => Task<StoreFault, readonly string[]>
+  readonly list?: (start?: string) => Task<MediumFault, readonly string[]>
   /** Remove the values of all names that begin so. Absent, where the store has no `deletePrefix`. */
-  readonly remove?: (start: string) => Task<StoreFault, void>
+  readonly remove?: (start: string) => Task<MediumFault, void>
 }
 
 /** Bytes under their SHA-256. */
@@ -166,16 +178,16 @@ export interface BlockStore {
    * Keep blocks, and give their ids in the same order. What is there already is not stored again, unless it is damaged.
    * Blocks that are put here, and not with the rows of a log, are kept for good.
    */
-  readonly putBlocks: (blocks: readonly Uint8Array[]) => Task<StoreFault, readonly BlockId[]>
+  readonly putBlocks: (blocks: readonly Uint8Array[]) => Task<MediumFault, readonly BlockId[]>
   /** The blocks with these ids, in the same order; `undefined` for one that is not there. A damaged one is a fault. */
-  readonly getBlocks: (ids: readonly BlockId[]) => Task<StoreFault, readonly (Uint8Array | undefined)[]>
+  readonly getBlocks: (ids: readonly BlockId[]) => Task<BlockFault, readonly (Uint8Array | undefined)[]>
   /**
    * Whether there are blocks with these ids, in the same order. A damaged one is not there: it can be put again, and is
    * whole then.
    *
    * Cost    the blocks are read, by the store or by its server
    */
-  readonly hasBlocks: (ids: readonly BlockId[]) => Task<StoreFault, readonly boolean[]>
+  readonly hasBlocks: (ids: readonly BlockId[]) => Task<BlockFault, readonly boolean[]>
 }
 
 /**
@@ -189,50 +201,50 @@ export interface Store extends BlockStore {
   /** The store's clock: milliseconds since 1970. What appends to a log takes the `at` of its rows from it. */
   readonly now: () => number
   /** Start a log, empty or with its first rows. */
-  readonly create: (log: NewLog) => Task<StoreFault, LogInfo>
+  readonly create: (log: NewLog) => Task<NewLogFault, LogInfo>
   /** The head, metadata and counts of a log, without its rows. `NoSuchLog` if there is none. */
-  readonly info: (id: string) => Task<StoreFault, LogInfo>
+  readonly info: (id: string) => Task<LogFault, LogInfo>
   /** A page of the logs of this scope, the last created first. */
-  readonly list: (query?: ListQuery) => Task<StoreFault, LogPage>
+  readonly list: (query?: ListQuery) => Task<ListFault, LogPage>
   /** Replace a log's metadata, if nobody else has since the version it was made from. */
-  readonly update: (id: string, update: MetaUpdate) => Task<StoreFault, LogInfo>
+  readonly update: (id: string, update: MetaUpdate) => Task<UpdateFault, LogInfo>
   /**
    * Append rows at the expected head: all of them and their blocks, or nothing and a fault. Once the answer is there
    * they are durable, as far as the store promises that. Appends that wait together share a commit.
    *
    * Cost    one round trip; independent of the length of the log
    */
-  readonly append: (id: string, append: Append) => Task<StoreFault, Appended>
+  readonly append: (id: string, append: Append) => Task<AppendFault, Appended>
   /** Rows, in order. Cost: O(rows that are read + log length). */
-  readonly read: (id: string, range?: RowRange) => Task<StoreFault, readonly StoredRow[]>
+  readonly read: (id: string, range?: RowRange) => Task<LogFault, readonly StoredRow[]>
   /**
    * What is kept beside each row: the root of the largest perfect subtree that ends with it. Those at `peakEnds(n)` are
    * the peaks of the log's first `n` rows.
    */
-  readonly nodes: (id: string, positions: readonly number[]) => Task<StoreFault, readonly Uint8Array[]>
+  readonly nodes: (id: string, positions: readonly number[]) => Task<LogFault, readonly Uint8Array[]>
   /**
    * A new log that starts with the first rows of another and shares them. Appends to one don't show in the other;
    * either can be removed. Operations are not taken along.
    *
    * Cost    independent of the length of the log
    */
-  readonly fork: (id: string, fork: Fork) => Task<StoreFault, LogInfo>
+  readonly fork: (id: string, fork: Fork) => Task<ForkFault, LogInfo>
   /** Delete a log with its rows, except those that a fork shares, and with the blocks that nobody else speaks of. */
-  readonly remove: (id: string) => Task<StoreFault, void>
+  readonly remove: (id: string) => Task<LogFault, void>
   /**
    * Hold everything that is kept against everything else, in all scopes: rows against the tree, blocks against their
    * digests, and the store's own bookkeeping. Changes nothing. `[]`: it is all as it was written.
    *
    * Cost    O(everything); a reader among others
    */
-  readonly check: () => Task<StoreFault, readonly StoreFinding[]>
+  readonly check: () => Task<MediumFault, readonly StoreFinding[]>
   /**
    * Rebuild what the rest of the store proves, in all scopes, and say of every finding what was done. No row and no block
    * that was recorded is changed or removed.
    *
    * Cost    O(everything), in one transaction: others wait
    */
-  readonly repair: () => Task<StoreFault, readonly StoreRepair[]>
+  readonly repair: () => Task<MediumFault, readonly StoreRepair[]>
   /**
    * Take the lease of a log. `LeaseHeld` while somebody else holds one. One that has expired is taken over.
    *
@@ -241,15 +253,15 @@ export interface Store extends BlockStore {
    *
    * Cost    one transaction beside the log
    */
-  readonly lease: (id: string, lease: NewLease) => Task<StoreFault, Lease>
+  readonly lease: (id: string, lease: NewLease) => Task<LeaseFault, Lease>
   /** Make a lease last longer. `LeaseLost` once it has expired, also where nobody has taken it since. */
-  readonly renew: (id: string, renewal: Renewal) => Task<StoreFault, Lease>
+  readonly renew: (id: string, renewal: Renewal) => Task<RenewFault, Lease>
   /** Give a lease back. One that is lost already stays as it is. */
-  readonly release: (id: string, number: number) => Task<StoreFault, void>
+  readonly release: (id: string, number: number) => Task<LogFault, void>
   /** Ask the holder to stop: it sees that at its next renewal. Gives the lease that was asked; undefined: nobody holds one. */
-  readonly requestStop: (id: string) => Task<StoreFault, Lease | undefined>
+  readonly requestStop: (id: string) => Task<LogFault, Lease | undefined>
   /** Who holds the log; undefined: nobody. */
-  readonly leaseOf: (id: string) => Task<StoreFault, Lease | undefined>
+  readonly leaseOf: (id: string) => Task<LogFault, Lease | undefined>
   /**
    * Call `wake` whenever the log may have changed: by this handle, by another of this process, or by another process. What
    * changed is read. Several changes may be one call, a call may come for nothing, and `wake` must return quickly. Once
@@ -259,9 +271,9 @@ export interface Store extends BlockStore {
    * Cost    nothing in memory. SQLite and PostgreSQL poll for what other processes do: at most 5 times a second for all
    *         logs of a handle, and PostgreSQL once in 5 seconds while its notifications arrive
    */
-  readonly watch: (id: string, wake: () => void) => Task<StoreFault, () => void>
+  readonly watch: (id: string, wake: () => void) => Task<MediumFault | StoreFaultOf<'InvalidId'>, () => void>
   /** The same store for another scope. */
-  readonly scoped: (scope: string) => Either<StoreFault, Store>
+  readonly scoped: (scope: string) => Either<StoreFaultOf<'InvalidId'>, Store>
   /** End this handle; the handle that the store was opened with ends all. What was started is finished first. */
-  readonly close: () => Task<StoreFault, void>
+  readonly close: () => Task<StoreFaultOf<'Io'>, void>
 }

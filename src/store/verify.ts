@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import type { CallbackThrew, Task } from '../task/index.ts'
 import { appendLeaf, emptyRange, equalBytes, peakEnds, type CompactRange } from '../proof/index.ts'
-import { storeTask, type StoreFault } from './fault.ts'
+import { storeTask, type LogFault, type VerifyFault } from './fault.ts'
 import type { LogInfo, Store } from './store.ts'
 import type { Head, StoredRow } from './row.ts'
 import { headOf, rowLeaf } from './tree.ts'
@@ -15,19 +15,19 @@ import { headOf, rowLeaf } from './tree.ts'
  *
  * Cost    O(log length), in pieces; three hashes a row
  */
-export function verifyLog(store: Store, id: string, older?: Head): Task<StoreFault, LogInfo>
+export function verifyLog(store: Store, id: string, older?: Head): Task<VerifyFault, LogInfo>
 export function verifyLog(
   store: Store,
   id: string,
   older: Head | undefined,
   inspect: InspectRows,
-): Task<StoreFault | CallbackThrew, LogInfo>
+): Task<VerifyFault | CallbackThrew, LogInfo>
 export function verifyLog(
   store: Store,
   id: string,
   older?: Head,
   inspect?: InspectRows,
-): Task<StoreFault | CallbackThrew, LogInfo> {
+): Task<VerifyFault | CallbackThrew, LogInfo> {
   return storeTask(async () => {
     const found = await store.info(id)()
     if (isLeft(found)) return found
@@ -61,7 +61,7 @@ const verifyAt = async (
   found: LogInfo,
   older: Head | undefined,
   inspect: InspectRows | undefined,
-): Promise<Either<StoreFault | CallbackThrew, LogInfo>> => {
+): Promise<Either<VerifyFault | CallbackThrew, LogInfo>> => {
   const { id, head, entries } = found
   const walk: Walk = {
     id,
@@ -83,10 +83,10 @@ const verifyAt = async (
 }
 
 /** Looks at rows that are what was appended, and gives what is wrong with them beyond that. */
-export type InspectRows = (rows: readonly StoredRow[]) => Promise<StoreFault | CallbackThrew | undefined>
+export type InspectRows = (rows: readonly StoredRow[]) => Promise<VerifyFault | CallbackThrew | undefined>
 
 /** The range that the first `size` rows of a log stand for, from the nodes beside them. Cost: O(log size). */
-export const rangeAt = (store: Store, id: string, size: number): Task<StoreFault, CompactRange> =>
+export const rangeAt = (store: Store, id: string, size: number): Task<LogFault, CompactRange> =>
   storeTask(async () => {
     const peaks = await store.nodes(
       id,
@@ -108,7 +108,7 @@ interface Walk {
   olderFound: Head | undefined
 }
 
-const verifyPiece = async (store: Store, walk: Walk, to: number): Promise<StoreFault | CallbackThrew | undefined> => {
+const verifyPiece = async (store: Store, walk: Walk, to: number): Promise<VerifyFault | CallbackThrew | undefined> => {
   const from = walk.range.size
   const read = await pieceOf(store, walk.id, from, to)
   if (isLeft(read)) {
@@ -144,7 +144,7 @@ interface Piece {
   readonly nodes: readonly Uint8Array[]
 }
 
-const pieceOf = async (store: Store, id: string, from: number, to: number): Promise<Either<StoreFault, Piece>> => {
+const pieceOf = async (store: Store, id: string, from: number, to: number): Promise<Either<LogFault, Piece>> => {
   const rows = await store.read(id, { from, to })()
   if (isLeft(rows)) return rows
   const nodes = await store.nodes(

@@ -12,6 +12,7 @@ export type TranscriptFormat =
   | 'anthropic'
   | 'ai-sdk'
   | 'ai-sdk-ui'
+  | 'langchain'
   | 'tau-bench'
   | 'swe-agent'
   | 'pi-session'

@@ -5,7 +5,7 @@ import type { Sequence } from '../../sequence/index.ts'
 import type { CodecFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
-import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart, Settled } from '../../message/index.ts'
+import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { keptBy, restore, thaw, type Kept } from '../residual.ts'
 import { Aside } from './aside.ts'
 import { format, translate, uiFormat, type Fresh, type Names } from './format.ts'
@@ -17,7 +17,7 @@ import { writeReasoning } from './reasoning.ts'
 import type { AiModelMessage } from './wire.ts'
 
 export const encode = (
-  messages: Settled<Sequence<Message>>,
+  messages: Sequence<Message>,
   options: EncodeOptions = {},
 ): Either<CodecFault, Encoded<AiModelMessage[]>> => {
   const writer = new Writer()

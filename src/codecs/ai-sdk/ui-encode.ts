@@ -5,7 +5,7 @@ import type { Sequence } from '../../sequence/index.ts'
 import type { CodecFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
-import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart, Settled } from '../../message/index.ts'
+import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { keptBy, restore, thaw, type Kept } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { format as modelFormat, translate, uiFormat as format, type Fresh, type Names } from './format.ts'
@@ -16,7 +16,7 @@ import { ToolPart, understood } from './ui-tool.ts'
 import type { AiUiMessage } from './ui-wire.ts'
 
 export const encodeUi = (
-  messages: Settled<Sequence<Message>>,
+  messages: Sequence<Message>,
   options: EncodeOptions = {},
 ): Either<CodecFault, Encoded<AiUiMessage[]>> => {
   const writer = new Writer()

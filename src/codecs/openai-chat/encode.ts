@@ -6,14 +6,14 @@ import { CallIds } from '../call-ids.ts'
 import type { CodecFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
-import type { Message, Part, ToolCallPart, ToolResultPart, Settled } from '../../message/index.ts'
+import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { keptBy, restore, thaw } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { format, longestCallId } from './decode.ts'
 import type { ChatMessage } from './wire.ts'
 
 export const encode = (
-  messages: Settled<Sequence<Message>>,
+  messages: Sequence<Message>,
   options: EncodeOptions = {},
 ): Either<CodecFault, Encoded<ChatMessage[]>> => {
   const wire: Fresh[] = []

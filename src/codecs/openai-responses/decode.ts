@@ -26,6 +26,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../message/index.ts'
+import { isAgentsItem } from '../openai-agents/items.ts'
 import { keep } from '../residual.ts'
 import { sourceOf } from '../source.ts'
 import * as items from './items.ts'
@@ -101,6 +102,13 @@ class Reading {
 
 const readItem = (wire: JsonObject, reading: Reading): void => {
   const { type } = wire
+  // Read as items of Responses they would be opaque, and their calls without results unseen.
+  if (isAgentsItem(wire))
+    throw new Unexpected(
+      [],
+      "an item of OpenAI Responses; openaiAgents of indelible/codecs/openai-agents reads the Agents SDK's",
+      wire,
+    )
   if (type === 'message' || (type === undefined && wire['role'] !== undefined)) return readMessage(wire, reading)
   if (type === 'reasoning') return reading.say(readReasoning(wire))
   const asking = kindOfCall.get(type)

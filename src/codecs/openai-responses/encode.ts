@@ -16,7 +16,6 @@ import type {
   TextPart,
   ToolCallPart,
   ToolResultPart,
-  Settled,
 } from '../../message/index.ts'
 import { keptBy, restore, thaw, type Kept } from '../residual.ts'
 import { format } from './decode.ts'
@@ -25,7 +24,7 @@ import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } 
 import type { ResponsesItem } from './wire.ts'
 
 export const encode = (
-  messages: Settled<Sequence<Message>>,
+  messages: Sequence<Message>,
   options: EncodeOptions = {},
 ): Either<CodecFault, Encoded<ResponsesItem[]>> => {
   const wire: items.Fresh[] = []
