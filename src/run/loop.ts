@@ -19,6 +19,7 @@ import {
 import { rangeDigest } from '../notes/index.ts'
 import { admitted, openCallsOf, resultMessages, whyNot } from './answer.ts'
 import type { Channel } from './channel.ts'
+import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, Sent } from './event.ts'
 import { reasonOf, type RunFailure } from './fault.ts'
@@ -32,17 +33,6 @@ import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
 import type { Tool } from './tool.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
-
-/** What is sent in place of the whole record. `deriveContext` gives it. */
-export interface ModelContext {
-  /** The messages to send. */
-  readonly messages: Settled<Sequence<Message>>
-  /** How many messages, from the first, are those of the context before. */
-  readonly stablePrefix: number
-}
-
-/** Derives what the next call is sent, given what was sent before. */
-export type ContextFor = (view: View<Message>, previous: ModelContext | undefined) => Either<unknown, ModelContext>
 
 /**
  * Whoever is told of each event before the next thing happens. It may take its time; a `Left`, or a throw, ends the
@@ -64,7 +54,7 @@ export interface LoopOptions {
   readonly limits: Limits
   readonly dollarsOf: DollarsOf
   readonly parameters: JsonObject
-  readonly context: ContextFor | undefined
+  readonly context: Deriving | undefined
   readonly receipts: boolean
   readonly handlers: readonly RunHandler[]
   readonly now: () => number
@@ -408,7 +398,7 @@ export class Loop {
 }
 
 const derivedBy = (
-  context: ContextFor,
+  context: Deriving,
   view: View<Message>,
   previous: ModelContext | undefined,
 ): Either<unknown, ModelContext> => {

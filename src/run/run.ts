@@ -9,14 +9,15 @@ import { amount, type Task } from '../task/index.ts'
 import type { ModelRates } from '../context/index.ts'
 import { runTask, type RunFailure } from './fault.ts'
 import { limitsOf, type Limits } from './limits.ts'
-import { Loop, type ContextFor, type RunHandler } from './loop.ts'
+import { derivingOf, type ContextOptions } from './context-for.ts'
+import { Loop, type RunHandler } from './loop.ts'
 import type { Model } from './model.ts'
 import { dollarsBy } from './prices.ts'
 import type { RunResult } from './result.ts'
 import { checkTimeout, type Tool } from './tool.ts'
 
 /** What a run is made of. */
-export interface RunOptions {
+export interface RunOptions extends ContextOptions {
   /** The model to call. */
   readonly model: Model
   /** What the run begins with. It is never changed: what the run adds comes in deltas. */
@@ -33,8 +34,6 @@ export interface RunOptions {
   readonly prices?: ModelRates
   /** What the model's provider takes beside messages and tools. */
   readonly parameters?: JsonObject
-  /** Derives what each call is sent. Default: everything. */
-  readonly context?: ContextFor
   /** Whether the events say what each call was sent, by its digest: `sessionHandler` then writes receipts. Cost: O(what is sent) a call. Default: false. */
   readonly receipts?: boolean
   /** Told of each event, in order, before the next thing happens. */
@@ -109,7 +108,7 @@ export const run = (options: RunOptions): RunStream => {
       limits,
       dollarsOf: dollarsBy(options.prices, model, limits),
       parameters: frozen(options.parameters ?? {}),
-      context: options.context,
+      context: derivingOf(options, options.tools ?? []),
       receipts: options.receipts ?? false,
       handlers: [...(options.handlers ?? [])],
       now: options.now ?? (() => performance.now()),
