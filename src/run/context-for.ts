@@ -5,11 +5,11 @@ import type { View } from '../history/index.ts'
 import type { Message, Sequence, Settled } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
 
-/** What is sent in place of the whole record. `deriveContext` gives it. */
+/** The messages to send instead of the whole record. `deriveContext` gives it. */
 export interface ModelContext {
   /** The messages to send. */
   readonly messages: Settled<Sequence<Message>>
-  /** How many messages, from the first, are those of the context before. */
+  /** The number of leading messages that equal those of the last context. */
   readonly stablePrefix: number
 }
 
@@ -19,7 +19,14 @@ export interface ModelCall {
   readonly tools: readonly OfferedTool[]
 }
 
-/** Derives what the next call is sent, given what was sent before. */
+/**
+ * Derives the context of the next call.
+ *
+ * @param view the record so far
+ * @param previous the context of the last call; undefined for the first
+ * @param call the call that it is for
+ * @returns the context; a `Left` ends the run with `NoContext`
+ */
 export type ContextFor = (
   view: View<Message>,
   previous: ModelContext | undefined,
@@ -41,7 +48,7 @@ export interface ContextOptions {
   readonly budget?: Budget
   /** How the contexts of the `budget` are derived: the policy, the notes. Default: as `deriveContext` does it. */
   readonly derive?: RunDerive
-  /** Derives what each call is sent, in place of `budget`. */
+  /** Derives the context of each call, instead of `budget`. Default: the whole record is sent. */
   readonly context?: ContextFor
 }
 

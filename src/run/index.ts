@@ -9,6 +9,7 @@ export type { ContextFor, ModelCall, ModelContext, RunDerive } from './context-f
 export type { HandlerAnswer, RunHandler } from './loop.ts'
 export { run, type InterruptOptions, type RunOptions, type RunStream } from './run.ts'
 export { type NoModel, type RunFailure, type RunFault } from './fault.ts'
+export { invoke } from './invoke.ts'
 export { modelFor, type ModelConfig, type ModelProvider, type ModelRegistry } from './model-for.ts'
 export { modelTypes, type ModelType } from './model-types.ts'
 export type { RunResult, RunStep, StopReason } from './result.ts'

@@ -35,12 +35,15 @@ import type { Tool } from './tool.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
 
 /**
- * Whoever is told of each event before the next thing happens. It may take its time; a `Left`, or a throw, ends the
- * run with the fault `HandlerFailed`.
+ * Receives each event before the run continues. It may take its time. A `Left`, or a throw, ends the run with the fault
+ * `HandlerFailed`.
+ *
+ * @param event the event
+ * @returns nothing, or an `Either`
  */
 export type RunHandler = (event: RunEvent) => HandlerAnswer | Promise<HandlerAnswer>
 
-/** What a handler may return: nothing, or an `Either`, whose `Left` ends the run. */
+/** The return value of a handler: nothing, or an `Either`, whose `Left` ends the run. */
 export type HandlerAnswer = Either<unknown, unknown> | void
 
 /** A loop's options, with every default filled in. */
