@@ -11,6 +11,7 @@ import {
   type RecallFault,
   type SummaryFault,
 } from './context/fault.ts'
+import { evidenceFaultText, type EvidenceFault } from './evidence/fault.ts'
 import { historyFaultText, type HistoryFault } from './history/fault.ts'
 import {
   messageFaultText,
@@ -46,6 +47,7 @@ export type Fault =
   | RunFault
   | ActionFault
   | ContentFault
+  | EvidenceFault
   | PairingProblem
   | ThreadProblem
   | CallbackThrew
@@ -93,6 +95,7 @@ export const faultMessage = (fault: Fault): string => {
     case 'OtherScope':
     case 'UnreadableHistory':
     case 'NewerRefs':
+    case 'MalformedTree':
     case 'MissingKeys':
     case 'MalformedContent':
       return refsFaultText(fault)
@@ -115,6 +118,7 @@ export const faultMessage = (fault: Fault): string => {
     case 'MissingKey':
       return runFaultText(fault)
     case 'InvalidInput':
+    case 'FailedBefore':
     case 'ActionEnded':
     case 'Superseded':
     case 'Unexpected':
@@ -124,6 +128,19 @@ export const faultMessage = (fault: Fault): string => {
     case 'ContentMiss':
     case 'ContentTooLarge':
       return contentFaultText(fault)
+    case 'BadNote':
+    case 'BadKey':
+    case 'BadSignature':
+    case 'NotSigned':
+    case 'BadCheckpoint':
+    case 'BadBundle':
+    case 'TooFewWitnesses':
+    case 'WitnessRefused':
+    case 'NoLedger':
+    case 'NotALedger':
+    case 'NotInLedger':
+    case 'LedgerMismatch':
+      return evidenceFaultText(fault)
     case 'DanglingCall':
     case 'DuplicateCall':
     case 'DuplicateOutput':
@@ -147,6 +164,13 @@ export const faultMessage = (fault: Fault): string => {
  * const session = await orThrow(pipe(createSession(store), TE.chainFirst((session) => session.append(user('hello')))))
  */
 export function orThrow<F, A>(outcome: TaskEither<F, A>): Promise<A>
+/**
+ * The value of an `Either`; a fault is thrown as a {@link FaultError} whose message is the fault's sentence.
+ *
+ * @param outcome an `Either`
+ * @returns the value of a `Right`
+ * @throws FaultError with the fault of a `Left`
+ */
 export function orThrow<F, A>(outcome: Either<F, A>): A
 export function orThrow<F, A>(outcome: Either<F, A> | TaskEither<F, A>): A | Promise<A> {
   if (typeof outcome === 'function') return outcome().then((answer) => orThrow(answer))

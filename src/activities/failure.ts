@@ -11,25 +11,65 @@ import { refsFaultText } from '../refs/fault.ts'
 import { runFaultText } from '../run/fault.ts'
 import { storeFaultText } from '../store/fault.ts'
 import { activityFaultText, type ActivityFault } from './fault.ts'
+import type { FailureNote } from './failure-note.ts'
+import { retryAfterOf } from './retry-after.ts'
 
-/** An activity did not come to its end. `name` is what engines match their retry policies with. */
-export class ActivityFailure extends Error {
-  override readonly name: 'RetryableFailure' | 'PermanentFailure'
+/**
+ * An activity did not come to its end. What is thrown is a `PermanentFailure` or a `RetryableFailure`. Both keep their names
+ * in minified code, as `error.name` and as `error.constructor.name`: engines match retry policies by one or the other.
+ */
+export abstract class ActivityFailure extends Error {
+  abstract override readonly name: 'RetryableFailure' | 'PermanentFailure'
   /** Whether the same might go well the next time. */
-  readonly retryable: boolean
+  abstract readonly retryable: boolean
   /** The `_tag` of the fault. */
   readonly tag: ActivityFault['_tag']
   /** HTTP's, of the model's provider. */
   readonly status?: number
+  /** Milliseconds after which to try again, where the provider said so (`retry-after`). */
+  readonly retryAfter?: number
 
-  constructor(fault: ActivityFault) {
-    super(`${fault._tag}: ${sentence(fault)}`)
-    this.retryable = isRetryable(fault)
-    this.name = this.retryable ? 'RetryableFailure' : 'PermanentFailure'
-    this.tag = fault._tag
-    if (fault._tag === 'ModelFailed' && fault.status !== undefined) this.status = fault.status
+  constructor({ tag, message, status }: FailureNote, retryAfter?: number) {
+    super(message)
+    this.tag = tag as ActivityFault['_tag'] // noted from a fault
+    if (status !== undefined) this.status = status
+    if (retryAfter !== undefined) this.retryAfter = retryAfter
   }
 }
+
+/** The same would fail again: an engine should not retry it. */
+export class PermanentFailure extends ActivityFailure {
+  /** What Temporal takes the type of a failure from. Not the name of the class: a minifier would change it. */
+  static override readonly name = 'PermanentFailure'
+  override readonly name = 'PermanentFailure'
+  override readonly retryable = false
+}
+
+/** The same might go well the next time. */
+export class RetryableFailure extends ActivityFailure {
+  /** What Temporal takes the type of a failure from. Not the name of the class: a minifier would change it. */
+  static override readonly name = 'RetryableFailure'
+  override readonly name = 'RetryableFailure'
+  override readonly retryable = true
+}
+
+/** A fault as the error that an activity throws. */
+export const failureOf = (fault: ActivityFault): ActivityFailure => {
+  if (fault._tag === 'FailedBefore') return new PermanentFailure(fault.failure)
+  return isRetryable(fault)
+    ? new RetryableFailure(failureNote(fault), fault._tag === 'ModelFailed' ? retryAfterOf(fault.cause) : undefined)
+    : new PermanentFailure(failureNote(fault))
+}
+
+/** A fault as data without content. */
+export const failureNote = (fault: ActivityFault): FailureNote =>
+  fault._tag === 'FailedBefore'
+    ? fault.failure
+    : {
+        tag: fault._tag,
+        message: `${fault._tag}: ${sentence(fault)}`,
+        ...(fault._tag === 'ModelFailed' && fault.status !== undefined && { status: fault.status }),
+      }
 
 /**
  * Whether the same might go well the next time: a store that can't be reached or is busy, a model that is overloaded
@@ -85,6 +125,7 @@ const sentence = (fault: ActivityFault): string => {
     case 'OtherAction':
     case 'ActionEnded':
     case 'Superseded':
+    case 'FailedBefore':
     case 'Unexpected':
     case 'Unpublished':
       return activityFaultText(fault)
@@ -97,6 +138,7 @@ const sentence = (fault: ActivityFault): string => {
     case 'OtherScope':
     case 'UnreadableHistory':
     case 'NewerRefs':
+    case 'MalformedTree':
     case 'MissingKeys':
     case 'MalformedContent':
       return refsFaultText(fault)

@@ -59,7 +59,6 @@ export const isResidencyLevel = (value: unknown): value is ResidencyLevel =>
  *
  * @param kind a page kind
  * @returns `structured` for bootstrap and constraint, else `pointer`
- * @throws TypeError if `kind` is not a page kind
  */
 export const minFidelity = (kind: PageKind): ResidencyLevel => {
   const path = paths[kind]
@@ -71,7 +70,6 @@ export const minFidelity = (kind: PageKind): ResidencyLevel => {
  *
  * @param kind a page kind
  * @returns the levels, frozen
- * @throws TypeError if `kind` is not a page kind
  */
 export const degradationPath = (kind: PageKind): readonly ResidencyLevel[] => paths[kind]
 

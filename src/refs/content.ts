@@ -122,7 +122,7 @@ export const storedOf = (inside: Inside & { readonly store: BlockStore }): Store
   const stored = handle<StoredHistory>('stored', inside, {
     refHistory: () => createRefHistory({ scope, ...(session !== undefined && { session }), from: refs }),
     extend: () => pendingOf(inside, createHistory<Message>({ from: view() })),
-    toJSON: () => jsonOf(scope, session, refs),
+    toJSON: () => jsonOf({ scope, session, refs }),
   })
   insides.set(stored, inside)
   return stored

@@ -15,6 +15,8 @@ export type RefsFault =
   | { readonly _tag: 'UnreadableHistory'; readonly path: Path; readonly expected: string; readonly found: string }
   /** A newer version of the library wrote the refs, in the format `found`. */
   | { readonly _tag: 'NewerRefs'; readonly found: number; readonly supported: number }
+  /** A block of a tree of refs is there, but is no node of it, or the tree has another length than its reference says. */
+  | { readonly _tag: 'MalformedTree'; readonly id: BlockId; readonly reason: string }
   /** Keys with no value in the other system's store. */
   | { readonly _tag: 'MissingKeys'; readonly keys: readonly string[] }
   /** The value under a key of the other system's store is not a content block. */
@@ -45,6 +47,8 @@ export const refsFaultText = (fault: RefsFault | StoreFault | CallbackThrew): st
       return `${formatPath(fault.path) || 'the saved history'} should be ${fault.expected}, found ${fault.found}`
     case 'NewerRefs':
       return `the refs were written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}): update the library`
+    case 'MalformedTree':
+      return `block ${fault.id} of a tree of refs ${fault.reason}; growRefTree did not make this tree: check where its reference comes from`
     case 'MissingKeys':
       return `the store has no value for ${fault.keys.length} of the keys, the first ${JSON.stringify(fault.keys[0])}: check that the store and keyOf are the right ones`
     case 'MalformedContent':

@@ -16,6 +16,7 @@ import {
 import { refsTask, type RefsFault, type RefsTask } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
 import type { RefHistory } from './ref-history.ts'
+import { refsOf } from './tree.ts'
 import { isLeft, left, right, textOfUtf8 } from '../json/index.ts'
 
 /**
@@ -65,7 +66,9 @@ const contentOf = async (
 ): Promise<Either<RefsFault | StoreFault, Read>> => {
   const { scope, session } = given
   if (store.scope !== scope) return left({ _tag: 'OtherScope', expected: store.scope, found: scope })
-  const refs = given.refs()
+  const listed = await refsOf(store, given)()
+  if (isLeft(listed)) return listed
+  const refs = listed.right
   const parts = refs.map(blocksOfRef)
   const wanted = new Set(parts.flatMap(({ stored }) => stored))
   const attachments = [...new Set(parts.flatMap(({ attachments }) => attachments))].filter((id) => !wanted.has(id))

@@ -111,10 +111,10 @@ const exactly = ([first]: readonly Replaced[], read: () => ParsedHistory): Eithe
 
 const ours = (json: JsonObject, altered: readonly Replaced[]): Either<RefsFault, ParsedHistory> => {
   const { version } = json as { readonly [field: string]: Json | undefined }
-  if (version === 1) return exactly(altered, () => readOurs(json))
-  return typeof version === 'number' && Number.isInteger(version) && version > 1
-    ? left({ _tag: 'NewerRefs', found: version, supported: 1 })
-    : unreadable(['version'], '1', describe(version))
+  if (version === 1 || version === 2) return exactly(altered, () => readOurs(json, version))
+  return typeof version === 'number' && Number.isInteger(version) && version > 2
+    ? left({ _tag: 'NewerRefs', found: version, supported: 2 })
+    : unreadable(['version'], '1 or 2', describe(version))
 }
 
 const chat = (list: readonly Json[], altered: readonly Replaced[], scope: string): Either<RefsFault, ParsedHistory> => {

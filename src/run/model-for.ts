@@ -9,7 +9,7 @@ import { modelTypes, type ModelType } from './model-types.ts'
 export interface ModelConfig {
   /** As its provider names it. */
   readonly name?: string
-  /** Default: found out by the name, where it is one of OpenAI's or Anthropic's. */
+  /** Default: found out by the name, where it is one of OpenAI's, Anthropic's or Google's. */
   readonly type?: string
 }
 
@@ -23,8 +23,10 @@ export interface ModelProvider {
   readonly model: (name: string) => Model
 }
 
-/** The providers that are configured. */
-export type ModelRegistry = { readonly [Type in ModelType]?: ModelProvider }
+/** The providers that are configured, by type: one of `ModelType`, or any name of your own. */
+export type ModelRegistry = { readonly [Type in ModelType]?: ModelProvider } & {
+  readonly [type: string]: ModelProvider | undefined
+}
 
 /**
  * The model that is wanted, or which of four things keeps it from being there: nothing was specified, the type is
@@ -36,9 +38,9 @@ export type ModelRegistry = { readonly [Type in ModelType]?: ModelProvider }
 export const modelFor = ({ name, type }: ModelConfig, registry: ModelRegistry): Either<RunFault, Model> => {
   if (name === undefined || name === '') return left({ _tag: 'UnspecifiedModel', configured: configured(registry) })
   const wanted = type ?? typeOf(name)
-  if (wanted === undefined || !isModelType(wanted))
+  const provider = wanted !== undefined && Object.hasOwn(registry, wanted) ? registry[wanted] : undefined
+  if (wanted === undefined || (provider === undefined && !isModelType(wanted)))
     return left({ _tag: 'UnknownModelType', name, ...(wanted !== undefined && { type: wanted }) })
-  const provider = registry[wanted]
   if (provider === undefined)
     return left({ _tag: 'UnconfiguredModel', name, type: wanted, configured: configured(registry) })
   if (provider.apiKey === undefined)
@@ -51,12 +53,13 @@ export const modelFor = ({ name, type }: ModelConfig, registry: ModelRegistry): 
   return right(provider.model(name))
 }
 
-const configured = (registry: ModelRegistry): readonly ModelType[] =>
-  modelTypes.filter((type) => registry[type] !== undefined)
+const configured = (registry: ModelRegistry): readonly string[] =>
+  Object.keys(registry).filter((type) => registry[type] !== undefined)
 
 const isModelType = (type: string): type is ModelType => (modelTypes as readonly string[]).includes(type)
 
 const typeOf = (name: string): ModelType | undefined => {
   if (name.startsWith('claude-')) return 'anthropic'
+  if (/^(?:models\/)?gemini-/.test(name)) return 'google'
   return /^(?:gpt-|chatgpt-|o\d|codex-)/.test(name) ? 'openai' : undefined
 }

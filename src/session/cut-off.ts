@@ -1,4 +1,4 @@
-/** What a run that was cut off has left: calls without results, and calls that are in no message. */
+/** The traces of an interrupted run: calls without results, and calls that are in no message. */
 import type { View } from '../history/index.ts'
 import { interruptedResults, openCalls, text, toolCallsOf, type Message, type OpenCall } from '../message/index.ts'
 import { retractedBy, type Note } from '../notes/index.ts'
@@ -27,8 +27,8 @@ export const interruptedIn = (mirror: Mirror, reason: string | undefined): reado
   const said = (call: OpenCall): string =>
     reason ??
     (started.has(call.id)
-      ? 'The run was cut off while this tool was at work; it may have had effects.'
-      : 'The run was cut off before this tool gave a result.')
+      ? 'The run was interrupted while this tool was running; it may have had effects.'
+      : 'The run was interrupted before this tool gave a result.')
   const unfinished = unfinishedIn(mirror)
   return Object.freeze([
     ...openIn(mirror).flatMap((call) => interruptedResults([call], said(call))),
@@ -36,14 +36,14 @@ export const interruptedIn = (mirror: Mirror, reason: string | undefined): reado
   ])
 }
 
-/** The calls that were started since the last message or the last retraction of it, but for those that it has. */
+/** The calls started since the last message, or since its last retraction, that the message does not have. */
 export const unfinishedIn = (mirror: Mirror): readonly StartedCall[] => {
   const { history, notes, noteRows } = mirror
   const { len } = history
   const started: StartedCall[] = []
   for (let index = notes.len - 1; index >= 0 && (noteRows[index] as number) - index === len; index--) {
     const note = notes.view().at(index) as Note
-    if (retractedBy(note, len)?.to === len) break // what was started is taken back with its turn
+    if (retractedBy(note, len)?.to === len) break // a retraction takes the calls of its turn back
     if (note.type !== 'tool_started') continue
     const { type: _, ...call } = note
     started.unshift(Object.freeze(call))
@@ -58,7 +58,7 @@ export const unfinishedIn = (mirror: Mirror): readonly StartedCall[] => {
 
 const noteOfUnfinished = (
   calls: readonly StartedCall[],
-  reason = 'The run was cut off while tools were at work. What they answered is not known, and they may have had effects',
+  reason = 'The run was interrupted while tools were running. Their results are unknown, and they may have had effects',
 ): Message => ({
   role: 'user',
   content: [text(`[${reason}: ${calls.map(({ name, arguments: given = '' }) => `${name}(${given})`).join(', ')}]`)],

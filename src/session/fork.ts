@@ -9,21 +9,26 @@ import { noteOf } from './mirror.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { describeSession, randomId } from './open.ts'
 
-/** Where a fork begins, and what it is called. */
+/** The place and the id of a fork. */
 export interface ForkOptions {
-  /** How many messages it shares. Default: all of them. */
+  /** The number of messages to share. Default: all. */
   readonly at?: number
-  /** The new id. Default: a random UUID. */
+  /** The id of the new session. Default: a random UUID. */
   readonly id?: string
-  /** Default: that of the session that is forked. */
+  /** The metadata of the new session. Default: that of the forked one. */
   readonly metadata?: JsonObject
 }
 
 /**
- * Start a session with the first messages of another, and the notes that were written until then. A sealed session can
- * be forked too: the seal is left behind. Open it with `openSession`.
+ * Start a session with the first messages of another and the notes that were written until then. Open it with
+ * `openSession`. You may fork a sealed session: the fork is not sealed.
  *
  * Cost    independent of the length: nothing is copied
+ *
+ * @param store the store that keeps both
+ * @param id the session to fork
+ * @param options the number of messages to share, the new id and metadata
+ * @returns the description of the new session; or `NoSuchLog`, `LogExists`, `BeyondEnd`
  */
 export const forkSession = (
   store: Store,

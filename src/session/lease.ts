@@ -12,30 +12,41 @@ import {
   type SessionFaultOf,
 } from './fault.ts'
 
-/** Who wants to hold a session, and for how long. */
+/** The holder of a lease, and its times. */
 export interface LeaseOptions {
-  /** Who it is, for others to read: 1 to 255 bytes without control characters. It need not be unique. */
+  /** The name of the holder, for others to read: 1 to 255 bytes without control characters. It need not be unique. */
   readonly holder: string
-  /** Milliseconds until others may take over from a holder that renews no more. It is renewed after a third. Default: 30,000. */
+  /**
+   * Time to live in milliseconds: if the holder does not renew the lease for that long, others may take it. It is
+   * renewed
+   * after a third. Default: 30,000.
+   */
   readonly ttl?: number
-  /** Milliseconds to wait for another holder. Default: 0. */
+  /** How long to wait for another holder, in milliseconds. Default: 0. */
   readonly wait?: number
 }
 
-/** A session that is held by this handle. Every append of the handle carries the lease until it is released. */
+/** A lease that this handle has. Every append of the handle carries it until it is released. */
 export interface SessionLease {
-  /** The fencing number: greater than that of every lease of this session before. */
+  /** The fencing number: greater than that of every earlier lease of this session. */
   readonly number: number
-  /** Who holds it: this handle, by the name that it gave. */
+  /** The name of the holder, as this handle gave it. */
   readonly holder: string
-  /** False once it was lost or released. A holder that was paused finds out late; the store does not. */
+  /** False once the lease is lost or released. A paused holder notices late; the store does not. */
   readonly held: boolean
   /**
-   * Aborted when somebody asks the holder to stop (`StopRequested`), and when the lease is lost (`LeaseLost`): the reason
-   * is a FaultError. Give it to a run. After a request to stop the lease is still held, so the run can be ended in order.
+   * Aborted when another process asks the holder to stop (`StopRequested`), and when the lease is lost (`LeaseLost`);
+   * the
+   * reason is a FaultError. Give it to a run. After a request to stop the lease is still held, so the run can finish
+   * its
+   * step.
    */
   readonly signal: Signal
-  /** Give it back. The handle appends without a lease from then on. Closing the session releases it too. */
+  /**
+   * Release the lease. The handle then appends without one. Closing the session releases it, too.
+   *
+   * @returns nothing
+   */
   readonly release: () => Task<LogFault, void>
 }
 

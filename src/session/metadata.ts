@@ -5,31 +5,31 @@ import type { JsonObject } from '../json/index.ts'
 import { checkMeta, type LogInfo, type StoreFaultOf } from '../store/index.ts'
 import type { NoSessionFault } from './fault.ts'
 
-/** What can be known of a session without reading it. */
+/** The description of a session. */
 export interface SessionInfo {
   /** The id of the session. */
   readonly id: string
-  /** How many messages it has. */
+  /** The number of messages. */
   readonly len: number
   /** The size and root of its log. */
   readonly head: LogInfo['head']
-  /** Milliseconds since 1970. */
+  /** The time of creation, in milliseconds since 1970. */
   readonly created: number
-  /** When it was last appended to: the time of its last row, in milliseconds since 1970; `created`, if it has none of its own. */
+  /** The time of its last own row, in milliseconds since 1970; `created` if it has none. */
   readonly appended: number
   /** Its metadata, without the library's own keys. */
   readonly metadata: JsonObject
-  /** Its rows have a salt each, so that an erased text can't be found by guessing. */
+  /** True if every row has a salt, so that nobody can find an erased text by guessing. */
   readonly erasable?: true
-  /** What it was forked from, and how many messages it shares with that. */
+  /** The session that it was forked from, and the number of messages that they share. Absent if it is not a fork. */
   readonly forkedFrom?: ForkPoint
 }
 
-/** Where a fork left another session. */
+/** The place of a fork in another session. */
 export interface ForkPoint {
   /** The id of that session. */
   readonly id: string
-  /** How many messages they share. */
+  /** The number of messages that they share. */
   readonly at: number
 }
 

@@ -276,11 +276,11 @@ export const addNote = (mirror: Mirror, position: number, note: Note): void => {
   if (note.type === 'seal') mirror.sealed = true
 }
 
-/** The record as it was at a number of rows. */
+/** The record at one head. */
 export interface Moment {
   /** Every message. */
   readonly view: View<Message>
-  /** The messages that were not retracted then. */
+  /** The messages that were not retracted at that time. */
   readonly conversation: View<Message>
   /** The notes. */
   readonly notes: View<Note>
@@ -317,7 +317,7 @@ export const momentAt = (mirror: Mirror, rows: number): Moment => {
   })
 }
 
-/** What was appended since the mirror had so many messages and notes. */
+/** The rows that another writer appended. */
 export interface Missed {
   /** The messages that were appended. */
   readonly messages: View<Message>

@@ -16,23 +16,26 @@ declare const crypto: { readonly randomUUID: () => string }
 
 export const randomId = (): string => crypto.randomUUID()
 
-/** How a session begins. */
+/** How a session starts. */
 export interface SessionOptions {
-  /** Default: a random UUID. */
+  /** The id: 1 to 255 bytes of UTF-8 without control characters. Default: a random UUID. */
   readonly id?: string
-  /** Any JSON object; names that begin with `indelible.` are the library's. Default: `{}`. */
+  /** Any JSON object. Names that begin with `indelible.` are reserved. Default: `{}`. */
   readonly metadata?: JsonObject
-  /** What it starts with, stored with it in one commit. Default: nothing. */
+  /** The first messages, stored in the same commit. Default: none. */
   readonly messages?: readonly Appendable[]
-  /** Every row gets 16 random bytes, so that a text that is erased later can't be found by guessing. Default: false. */
+  /** True: every row gets 16 random bytes, so that nobody can find an erased text by guessing. Default: false. */
   readonly erasable?: boolean
 }
 
 /**
- * Start a session, empty or with its first messages.
+ * Create a session, empty or with its first messages.
  *
+ * @param store the store that keeps it
+ * @param options id, metadata and first messages
+ * @returns the session; or `LogExists` if the store has a session with that id, `InvalidId`, `InvalidMessage`
  * @example
- * const created = await createSession(store, { metadata: { user: 'ada' } })()
+ * const session = await createSession(store, { metadata: { user: 'ada' } })
  */
 export const createSession = (
   store: Store,
@@ -60,12 +63,18 @@ export const createSession = (
   }, 'createSession')
 
 /**
- * Open a session to go on with it. `SessionSealed` if it has ended.
+ * Open a session to continue it.
  *
- * Nothing is repaired: where the last turn was cut off, `session.interrupted()` has what to append.
+ * It repairs nothing. If the last turn was interrupted, append the messages that `session.interrupted()` gives.
  *
- * Cost    O(messages), at most twice that of `JSON.parse` (bench: sessions). It reads what is stored and trusts it;
- *         `verifySession` does not.
+ * Cost    O(messages), at most twice that of `JSON.parse` (bench: sessions). It trusts the stored rows; `verifySession`
+ *         checks them.
+ *
+ * @param store the store that keeps it
+ * @param id the id of the session
+ * @returns the session; or `NoSuchLog`, `SessionSealed` if it has ended, `DamagedLog`, `NewerSession`
+ * @example
+ * const session = await openSession(store, 'notes')
  */
 export const openSession = (store: Store, id: string): Task<OpenSessionFault, Session> =>
   sessionTask(async () => {
@@ -77,7 +86,13 @@ export const openSession = (store: Store, id: string): Task<OpenSessionFault, Se
       : right(sessionOf(store, mirror, log, info))
   })
 
-/** Open a session, sealed or not, to read it. */
+/**
+ * Open a session, sealed or not, to read it.
+ *
+ * @param store the store that keeps it
+ * @param id the id of the session
+ * @returns the session without methods that write; or `NoSuchLog`, `DamagedLog`, `NewerSession`
+ */
 export const readSession = (store: Store, id: string): Task<ReadSessionFault, ReadonlySession | SealedSession> =>
   sessionTask(async () => {
     const opened = await readMirror(store, id)
@@ -86,7 +101,13 @@ export const readSession = (store: Store, id: string): Task<ReadSessionFault, Re
     return right(mirror.sealed ? sealedOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly())
   })
 
-/** What is known of a session without reading it. */
+/**
+ * Describe a session without reading its messages.
+ *
+ * @param store the store that keeps it
+ * @param id the id of the session
+ * @returns length, head, metadata and times; or `NoSuchLog`, `NotASession`
+ */
 export const describeSession = (store: Store, id: string): Task<ReadSessionFault, SessionInfo> =>
   sessionTask(async () => {
     const log = await store.info(id)()

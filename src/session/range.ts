@@ -10,16 +10,24 @@ import { blocksOf, decodeRows } from './mirror.ts'
 
 /** A part of a session. */
 export interface MessageRange {
-  /** The position of the first message that was read. */
+  /** The position of the first message of the range. */
   readonly from: number
   /** The messages of the range. */
   readonly view: View<Message>
 }
 
 /**
- * The messages from `from` up to, not including, `to`, by the rules of `Array.prototype.slice`: `-50` are the last fifty.
+ * Read the messages from `from` up to, not including, `to`, by the rules of `Array.prototype.slice`.
  *
- * Cost    O(messages that are read + log length)
+ * Cost    O(messages read + log length)
+ *
+ * @param store the store that keeps the session
+ * @param id the id of the session
+ * @param from the first position; a negative one counts from the end. Default: 0
+ * @param to the position after the last one; a negative one counts from the end. Default: the end
+ * @returns the messages, and the position of the first one
+ * @example
+ * const { view } = await readRange(store, 'notes', -50) // the last fifty
  */
 export const readRange = (store: Store, id: string, from?: number, to?: number): Task<LogFault, MessageRange> =>
   sessionTask(async () => {

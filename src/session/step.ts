@@ -3,13 +3,13 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Head, Row } from '../store/index.ts'
 import type { SessionFaultOf, WriteFault } from './fault.ts'
 
-/** What an append has done: the messages from `from` up to, not including, `to` are its own. */
+/** The result of an append. Its messages are those from `from` up to, not including, `to`. */
 export interface Recorded {
   /** The position of the first message. */
   readonly from: number
   /** The position after the last one. */
   readonly to: number
-  /** The head right after it. */
+  /** The head directly after the append. */
   readonly head: Head
 }
 

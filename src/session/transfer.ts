@@ -45,26 +45,40 @@ import type { Mirror } from './mirror.ts'
 import { momentOf } from './stamp.ts'
 import { randomId, readMirror } from './open.ts'
 
-/** How a transcript becomes a session. */
+/** How to import a transcript. */
 export interface ImportOptions {
-  /** Default: the id that the transcript names, or a random UUID. */
+  /** The id of the new session. Default: the id in the transcript, or a random UUID. */
   readonly id?: string
-  /** Told how many rows are stored so far. */
+  /**
+   * Called while rows are stored.
+   *
+   * @param rows the number of rows stored so far
+   */
   readonly progress?: (rows: number) => void
 }
 
 /**
- * Store a transcript as a session: its messages, page kinds and notes, row by row. An export of ours gives the record
- * that it was made from, with the same head; if it doesn't, that is `OtherHead`, and nothing is kept.
+ * Store a transcript as a session: its messages, page kinds and notes, row by row. An export of Indelible gives the
+ * same
+ * record with the same head, or `OtherHead`, and then nothing is kept.
  *
- * The stored files that its messages name are not in a transcript: they must be in the store, or that is `MissingBlock`.
+ * A transcript does not have the stored files that its messages reference. They must be in the store, or it is
+ * `MissingBlock`.
  *
- * The rows are stored in a log of the import's own, `indelible.import.` and a random UUID. Once they are whole, the
- * session is forked from it and that log is removed: the session is there from one moment to the next, or not at all. So
- * imports of one id can run at once: one stores the session, and the others get `LogExists`. An import never removes a
- * log that it did not create. One that is killed leaves its own log behind, which `listUnfinished` names.
+ * The rows go into a log of the import's own, `indelible.import.` and a random UUID. When it is complete, the session
+ * is
+ * forked from it and the log is removed. So the session appears at one moment, or not at all. Several imports of one id
+ * may
+ * run at once: one stores the session, and the others get `LogExists`. An import removes only the log that it created.
+ * A
+ * killed import leaves its log behind; `listUnfinished` names it.
  *
  * Cost    O(transcript), in pieces
+ *
+ * @param store the store to write
+ * @param transcript the conversation, as `readTranscript` gives it
+ * @param options the id, and a callback for progress
+ * @returns the description of the session; or `LogExists`, `MissingBlock`, `OtherHead`
  */
 export const importTranscript = (
   store: Store,
@@ -126,23 +140,26 @@ const isFree = async (
   return store.remove(id)()
 }
 
-/** A log that an import or a copy began and has not ended. */
+/** The log of an import or a copy that has not finished. */
 export interface Unfinished {
-  /** The id that the session was to have. */
+  /** The id of the session to be. */
   readonly id: string
-  /** Which function began it. */
+  /** The function that began it. */
   readonly by: PartialOf
-  /** How many rows were stored. */
+  /** The number of rows stored so far. */
   readonly rows: number
-  /** Milliseconds since 1970. */
+  /** The time of creation, in milliseconds since 1970. */
   readonly created: number
 }
 
 /**
- * The logs that imports and copies began and did not end. Those that still run are among them: removing one makes its
+ * List the logs of imports and copies that have not finished. Some may still be running: removing such a log makes its
  * import or copy fail, and loses nothing else.
  *
  * Cost    O(logs of the scope)
+ *
+ * @param store the store to look in
+ * @returns the logs
  */
 export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinished[]> =>
   sessionTask(async () => {
@@ -160,7 +177,13 @@ export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinishe
     return right(found)
   })
 
-/** A whole session as it is exported: `exportLines` writes it. Cost: that of opening it. */
+/**
+ * Read a whole session for an export; `exportLines` writes it. Cost: that of opening the session.
+ *
+ * @param store the store that keeps it
+ * @param id the id of the session
+ * @returns the rows, the metadata and the head; or `NoSuchLog`, `DamagedLog`
+ */
 export const exportSession = (store: Store, id: string): Task<ReadSessionFault, Exported> =>
   sessionTask(async () => {
     const opened = await readMirror(store, id)
@@ -181,15 +204,22 @@ function* rowsOf({ head, noteRows, history, notes, times, salts }: Mirror): Gene
 }
 
 /**
- * Copy a session to another store, under the same id. Where a copy was begun before, or another process is at it, it is
- * gone on with: what is there must be the beginning of the record, or nothing is changed: a copy that has grown past it is
- * a `Conflict`, another record `Diverged`. At the end both heads are the same, or that is `OtherHead`; until then it is no
- * session.
+ * Copy a session to another store, under the same id. A copy that was interrupted, or that another process is making,
+ * is
+ * continued. The rows in the other store must be the beginning of the record; otherwise nothing changes, and it is a
+ * `Conflict` if the other session is longer, `Diverged` if it differs. At the end both heads are equal, or it is
+ * `OtherHead`. Until then the copy is not a session.
  *
- * The record is copied, with its metadata and with the stored files that its messages name: not when it was created, nor
- * the ids of its operations, and a fork's rows once more.
+ * The copy has the record, its metadata and the stored files that its messages reference. It does not have the time of
+ * creation or the operation ids, and a fork gets its own rows.
  *
  * Cost    O(session), in pieces; the record is in memory meanwhile
+ *
+ * @param from the store to read
+ * @param to the store to write
+ * @param id the id of the session
+ * @param options a callback for progress
+ * @returns the description of the copy; or a fault
  */
 export const copySession = (
   from: Store,

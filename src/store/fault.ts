@@ -223,5 +223,11 @@ const name = (id: string): string => JSON.stringify(id)
 
 const plural = (ids: readonly BlockId[]): string => (ids.length === 1 ? ' is' : 's are')
 
-/** Makes a task of an operation of a store. */
+/**
+ * Make a task of an operation of a store.
+ *
+ * @param run runs the operation; it must not reject
+ * @param change the name of the call, if the operation changes something: a task that never runs is then reported
+ * @returns the task
+ */
 export const storeTask: TaskOf<StoreFault | CallbackThrew> = taskOf(storeFaultText)

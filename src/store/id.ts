@@ -5,7 +5,13 @@ import type { StoreFaultOf } from './fault.ts'
 /** The longest id, in bytes of UTF-8. */
 export const maxIdBytes = 255
 
-/** What is wrong with an id; undefined if it is a good one. */
+/**
+ * Check an id.
+ *
+ * @param what the thing it names
+ * @param id any value
+ * @returns the fault; undefined if the id is valid
+ */
 export const invalidId = (what: 'log' | 'scope' | 'operation', id: unknown): StoreFaultOf<'InvalidId'> | undefined => {
   const reason = againstId(id)
   return reason === undefined ? undefined : { _tag: 'InvalidId', what, reason }

@@ -7,6 +7,7 @@ export {
   cursorText,
   defaultScope,
   sameBlocks,
+  standsFor,
   storeOf,
   type Answer,
   type Block,

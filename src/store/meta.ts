@@ -4,9 +4,10 @@ import { type JsonObject, left, NotJson, right, snapshot } from '../json/index.t
 import type { StoreFaultOf } from './fault.ts'
 
 /**
- * A frozen copy of the metadata of a log, or `InvalidMeta` with the place of what is no plain JSON object.
+ * Copy and freeze the metadata of a log.
  *
- * @param meta what is to be metadata
+ * @param meta the metadata
+ * @returns the copy; or `InvalidMeta` with the path, if it is not a plain JSON object
  */
 export const checkMeta = (meta: unknown): Either<StoreFaultOf<'InvalidMeta'>, JsonObject> => {
   try {

@@ -10,9 +10,12 @@ import { rowLeaf } from './tree.ts'
  * The hashes that lead from a row to the root of the log's first `size` rows, bottom up.
  *
  * Cost    O(log size) nodes and rows
- * @param id of the log
- * @param row its position, below `size`
- * @param size at most the size of the log
+ *
+ * @param store the store
+ * @param id the id of the log
+ * @param row the position of the row, below `size`
+ * @param size a number of rows, at most the size of the log
+ * @returns the hashes
  */
 export const inclusionPath = (
   store: Store,
@@ -22,12 +25,15 @@ export const inclusionPath = (
 ): Task<LogFault, readonly Uint8Array[]> => subtreeRoots(store, id, siblingsOf(row, size))
 
 /**
- * The hashes that show that the log's first `size` rows continue its first `oldSize`.
+ * The hashes that prove that the log's first `size` rows continue its first `oldSize`.
  *
  * Cost    O(log size) nodes and rows
- * @param id of the log
- * @param oldSize from 1 to `size`
- * @param size at most the size of the log
+ *
+ * @param store the store
+ * @param id the id of the log
+ * @param oldSize the earlier size, from 1 to `size`
+ * @param size a number of rows, at most the size of the log
+ * @returns the hashes
  */
 export const consistencyPath = (
   store: Store,

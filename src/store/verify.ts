@@ -9,13 +9,29 @@ import type { Head, StoredRow } from './row.ts'
 import { headOf, rowLeaf } from './tree.ts'
 
 /**
- * Read a whole log and hold every row against the tree: `DamagedLog` names the first position that is not what was
- * appended. With an older head it is also held against that: `Diverged` if the log does not continue it. `inspect` is
- * shown the rows that are good, in pieces, and can find more that is wrong with them.
+ * Read a whole log, and check every row against the tree.
  *
  * Cost    O(log length), in pieces; three hashes a row
+ *
+ * @param store the store
+ * @param id the id of the log
+ * @param older an earlier head that the log must continue. Default: none
+ * @returns the description of the log; or `DamagedLog` with the first wrong position, `Diverged` if the log does not
+ * continue
+ * `older`
  */
 export function verifyLog(store: Store, id: string, older?: Head): Task<VerifyFault, LogInfo>
+/**
+ * Read a whole log, and check every row against the tree and with a function of your own.
+ *
+ * Cost    O(log length), in pieces; three hashes a row
+ *
+ * @param store the store
+ * @param id the id of the log
+ * @param older an earlier head that the log must continue; undefined for none
+ * @param inspect receives the rows that are right, in pieces, and may find more that is wrong
+ * @returns the description of the log; or `DamagedLog`, `Diverged`, a fault of `inspect`, `CallbackThrew`
+ */
 export function verifyLog(
   store: Store,
   id: string,
@@ -82,10 +98,22 @@ const verifyAt = async (
   return right(found)
 }
 
-/** Looks at rows that are what was appended, and gives what is wrong with them beyond that. */
+/**
+ * Checks rows that match the tree.
+ *
+ * @param rows a piece of the log
+ * @returns the fault; undefined if nothing is wrong
+ */
 export type InspectRows = (rows: readonly StoredRow[]) => Promise<VerifyFault | CallbackThrew | undefined>
 
-/** The range that the first `size` rows of a log stand for, from the nodes beside them. Cost: O(log size). */
+/**
+ * The tree of the first `size` rows of a log, from the nodes beside them. Cost: O(log size).
+ *
+ * @param store the store
+ * @param id the id of the log
+ * @param size the number of rows
+ * @returns the tree; or `BeyondEnd`
+ */
 export const rangeAt = (store: Store, id: string, size: number): Task<LogFault, CompactRange> =>
   storeTask(async () => {
     const peaks = await store.nodes(

@@ -197,7 +197,7 @@ describe('sessionHandler', () => {
     expect(resumed.notes().at(0)).toEqual({ type: 'tool_started', callId: 'c1', name: 'deploy', arguments: '{}' })
     expect(resumed.unfinished()).toEqual([{ callId: 'c1', name: 'deploy', arguments: '{}' }])
     expect(resumed.interrupted().map(textOf)).toEqual([
-      '[The run was cut off while tools were at work. What they answered is not known, and they may have had effects: deploy({})]',
+      '[The run was interrupted while tools were running. Their results are unknown, and they may have had effects: deploy({})]',
     ])
     expect(resumed.interrupted('Nobody knows').map(textOf)).toEqual(['[Nobody knows: deploy({})]'])
 

@@ -21,13 +21,48 @@ import {
   verifySession,
   type Fault,
 } from 'indelible'
+import {
+  lastCheckpoint,
+  listCheckpoints,
+  newKey,
+  proveInLedger,
+  readLedger,
+  removeRecorded,
+  signerOf,
+  signLedger,
+  signSession,
+  updateLedger,
+  verifyLedger,
+  withLedger,
+  witnessLedger,
+} from 'indelible/evidence'
 import { createHistory } from 'indelible/history'
 import { deriveContextAsync, prepareSummaries, recallAsync } from 'indelible/context'
 import { openCallLog } from 'indelible/records'
-import { adoptHistory, createPendingHistory, hydrate, hydratePartial, parseHistoryJson, persist } from 'indelible/refs'
+import {
+  adoptHistory,
+  blocksOfTree,
+  createPendingHistory,
+  createRefHistory,
+  growRefTree,
+  hydrate,
+  hydratePartial,
+  parseHistoryJson,
+  persist,
+  refsOf,
+  refsOfTree,
+} from 'indelible/refs'
 import { run, scriptedModel } from 'indelible/run'
 import { copySession, describeSession, listUnfinished, proveEntry, readRange } from 'indelible/session'
-import { keyValueBlocks, rangeAt, removeBlocks, verifyLog } from 'indelible/store'
+import {
+  consistencyPath,
+  inclusionPath,
+  keyValueBlocks,
+  rangeAt,
+  removeBlocks,
+  verifyLog,
+  type OnceStore,
+} from 'indelible/store'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
@@ -70,6 +105,11 @@ const started = async () => {
   return { store, session }
 }
 const transcript = () => orThrow(readTranscript('[{"role":"user","content":"a"}]'))
+
+const tree = { id: 'ab'.repeat(32) as never, len: 3 }
+
+const once = (bad: Bad) =>
+  keyValueBlocks({ mget: bad, mset: bad, putIfAbsent: bad, keys: bad, deletePrefix: bad }).once as Required<OnceStore>
 
 /** A call of everything that gives a task, with a hostile function wherever one is taken. */
 const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]> } = {
@@ -117,6 +157,32 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   'session.refresh': async () => [(await started()).session.refresh()],
   'session.seal': async () => [(await started()).session.seal()],
   'session.close': async () => [(await started()).session.close()],
+  // evidence
+  readLedger: async () => [readLedger(memoryStore(), NaN)],
+  updateLedger: async () => [updateLedger(memoryStore(), ['\n'])],
+  verifyLedger: async () => [verifyLedger(memoryStore(), { size: NaN, root: '' })],
+  removeRecorded: async (bad) => [removeRecorded(withLedger(memoryStore(), { onFault: bad }), 'none')],
+  signLedger: async (bad) => {
+    const { store } = await started()
+    await updateLedger(store)
+    return [signLedger(store, { origin: 'o', signers: [{ name: 'n', keyId: '00000000', vkey: '', sign: bad }] })]
+  },
+  signSession: async (bad) => [
+    signSession((await started()).store, 's', {
+      origin: 'o',
+      signers: [{ name: 'n', keyId: '00000000', vkey: '', sign: bad }],
+    }),
+  ],
+  lastCheckpoint: async () => [lastCheckpoint(memoryStore())],
+  listCheckpoints: async () => [listCheckpoints(memoryStore())],
+  witnessLedger: async (bad) => {
+    const { store } = await started()
+    const { skey, vkey } = newKey('n')
+    await updateLedger(store)
+    await signLedger(store, { origin: 'o', signers: [orThrow(signerOf(skey))] })
+    return [witnessLedger(store, [{ url: 'x', vkey }], { fetch: bad })]
+  },
+  proveInLedger: async () => [proveInLedger(memoryStore(), 'none', NaN)],
   // stores
   'store.create': async () => [memoryStore().create({ id: '' }), memoryStore({ now: () => NaN }).create({ id: 'a' })],
   'store.info': async () => [memoryStore().info('\u0000')],
@@ -144,8 +210,14 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   ],
   'store.getBlocks': async (bad) => [keyValueBlocks({ mget: bad, mset: bad }).getBlocks(['x' as never])],
   'store.hasBlocks': async (bad) => [keyValueBlocks({ mget: bad, mset: bad }).hasBlocks(['0'.repeat(64) as never])],
+  'once.get': async (bad) => [once(bad).get(['a'])],
+  'once.put': async (bad) => [once(bad).put('a', new Uint8Array(1))],
+  'once.list': async (bad) => [once(bad).list('a')],
+  'once.remove': async (bad) => [once(bad).remove('a')],
   removeBlocks: async (bad) => [removeBlocks({ mget: bad, mset: bad, deletePrefix: bad })],
   verifyLog: async (bad) => [verifyLog((await started()).store, 's', undefined, bad)],
+  inclusionPath: async () => [inclusionPath(memoryStore(), 'none', 0, 2)],
+  consistencyPath: async () => [consistencyPath(memoryStore(), 'none', 1, 2)],
   rangeAt: async () => [rangeAt(memoryStore(), 'none', 0)],
   sqliteStore: async (bad) => [
     sqliteStore({ path: join(folder, 'none', 'x.db') }),
@@ -161,6 +233,12 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     return [backupSqlite({ path, to: `${path}.copy`, progress: bad })]
   },
   // reference histories
+  growRefTree: async (bad) => [
+    growRefTree(keyValueBlocks({ mget: bad, mset: bad }), undefined, (await stored()).refHistory().refs()),
+  ],
+  refsOfTree: async (bad) => [refsOfTree(keyValueBlocks({ mget: bad, mset: bad }), tree)],
+  blocksOfTree: async (bad) => [blocksOfTree(keyValueBlocks({ mget: bad, mset: bad }), tree)],
+  refsOf: async (bad) => [refsOf(keyValueBlocks({ mget: bad, mset: bad }), createRefHistory({ tree }))],
   hydrate: async (bad) => [hydrate(keyValueBlocks({ mget: bad, mset: bad }), (await stored()).refHistory())],
   hydratePartial: async (bad) => [
     hydratePartial(keyValueBlocks({ mget: bad, mset: bad }), (await stored()).refHistory()),
