@@ -4,6 +4,7 @@ import { isLeft, left, right } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import { foldPages, type Note } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
+import { sliceBounds } from '../sequence/index.ts'
 import type { LogInfo, Store } from '../store/index.ts'
 import { Appending } from './appending.ts'
 import { interruptedIn, openIn, unfinishedIn } from './cut-off.ts'
@@ -11,7 +12,7 @@ import { Described } from './described.ts'
 import { sessionTask } from './fault.ts'
 import { createHolding } from './lease.ts'
 import type { SessionInfo } from './metadata.ts'
-import { conversationOf, momentAt, type Mirror } from './mirror.ts'
+import { conversationOf, momentAt, rowsIn, timeOf, type Mirror } from './mirror.ts'
 import type { ReadonlySession, SealedSession, Session, SessionReader } from './session.ts'
 import { from } from './store-of.ts'
 import { Writer } from './writer.ts'
@@ -105,6 +106,11 @@ const readerOf = (mirror: Mirror, described: Described): Reading => {
     conversation: () => conversationOf(mirror),
     at: ({ size }) => (size > mirror.head.size ? undefined : momentAt(mirror, size)),
     notes: mirror.notes.view,
+    rows: (from, to) => {
+      const { start, end } = sliceBounds(mirror.head.size, from, to)
+      return { [Symbol.iterator]: () => rowsIn(mirror, start, end) }
+    },
+    timeOf: (position) => timeOf(mirror, position),
     pages: () => {
       const [view, notes] = [mirror.history.view(), mirror.notes.view()]
       if (folded === undefined || folded.view !== view || folded.notes !== notes)

@@ -13,7 +13,7 @@ import type { CallbackThrew, Task } from '../task/index.ts'
 import type { LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
 import type { LeaseOptions, SessionLease } from './lease.ts'
 import type { SessionInfo } from './metadata.ts'
-import type { Missed, Moment } from './mirror.ts'
+import type { Missed, Moment, SessionRow } from './mirror.ts'
 import type { Recorded } from './step.ts'
 
 declare class SessionBrand {
@@ -55,6 +55,22 @@ export interface SessionReader extends SessionBrand {
    * @returns the notes
    */
   readonly notes: () => View<Note>
+  /**
+   * The record row by row: messages and notes in the order of the log, each with its place and its time. It ends with the
+   * row that is the last one now. Cost: O(rows that are read).
+   *
+   * @param from the first row, by the rules of `slice`. Default: 0
+   * @param to the row after the last one. Default: the end
+   * @returns the rows
+   */
+  readonly rows: (from?: number, to?: number) => Iterable<SessionRow>
+  /**
+   * The time at which a message was appended, by the clock of its writer. Cost: O(log notes · log messages).
+   *
+   * @param position the position of the message in the record
+   * @returns milliseconds since 1970; undefined beyond the end, and for a message that a version before 0.3 stored
+   */
+  readonly timeOf: (position: number) => number | undefined
   /**
    * The current page kind of every message: the kinds of `view()`, overridden by notes. Cost: O(len) after a page note.
    *

@@ -1,7 +1,7 @@
 /**
  * The export of a record: JSON lines, one a row, in the order of the log.
  *
- *     {"indelible":"export","version":1,"id":"…","metadata":{…}}
+ *     {"indelible":"export","version":1,"id":"…","metadata":{…}}         of an erasable session also "erasable":true
  *     {"message":{…},"page":"conversation","at":1700000000000}
  *     {"note":{…},"at":1700000000001}
  *     {"head":{"size":2,"root":"…"}}
@@ -29,6 +29,8 @@ export interface Exported {
   readonly id?: string | undefined
   /** Its metadata. */
   readonly metadata: JsonObject
+  /** Its rows have a salt each, and those that are appended later will have. */
+  readonly erasable?: true
   /** In the order of the log. */
   readonly rows: Iterable<ExportedRow>
   /** Its size, and its root if it is known. */
@@ -36,8 +38,8 @@ export interface Exported {
 }
 
 /** The lines of an export, each with its line feed. Memory: one row. */
-export function* exportLines({ id, metadata, rows, head }: Exported): Generator<string> {
-  yield `${JSON.stringify({ indelible: 'export', version: 1, ...(id !== undefined && { id }), metadata })}\n`
+export function* exportLines({ id, metadata, erasable, rows, head }: Exported): Generator<string> {
+  yield `${JSON.stringify({ indelible: 'export', version: 1, ...(id !== undefined && { id }), metadata, ...(erasable && { erasable }) })}\n`
   for (const row of rows) yield `${JSON.stringify(row)}\n`
   yield `${JSON.stringify({ head })}\n`
 }
@@ -48,7 +50,7 @@ export const exportOf = (transcript: Transcript): Exported => {
   const { metadata, head, ...said } = origin
   return {
     ...(format === 'indelible'
-      ? { id: origin.id, metadata }
+      ? { id: origin.id, metadata, ...(origin.erasable && { erasable: origin.erasable }) }
       : { metadata: { from: { format, ...said, metadata } as unknown as JsonObject } }), // an origin is plain JSON
     rows: rowsOf(transcript),
     head: head ?? { size: messages.length + notes.length },
@@ -102,13 +104,16 @@ export const indelibleExport: LineFormat = {
 }
 
 const readHeader = (entry: JsonObject, { origin }: Sink): void => {
-  only(entry, ['indelible', 'version', 'id', 'metadata'])
+  only(entry, ['indelible', 'version', 'id', 'metadata', 'erasable'])
   if (entry['indelible'] !== 'export') throw new Unexpected(['indelible'], '"export"', entry['indelible'])
   if (entry['version'] !== 1)
     throw new Unexpected(['version'], '1, which is all that this version of the library reads', entry['version'])
   origin.version = '1'
   origin.id = entry['id'] === undefined ? undefined : stringAt(entry['id'], ['id'])
   origin.metadata = objectAt(entry['metadata'], ['metadata'])
+  const { erasable } = entry
+  if (erasable !== undefined && erasable !== true) throw new Unexpected(['erasable'], 'true or absent', erasable)
+  origin.erasable = erasable === true
 }
 
 const readHead = (entry: JsonObject, rows: number, line: number, { origin, damage }: Sink): void => {

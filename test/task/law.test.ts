@@ -53,7 +53,7 @@ import {
   refsOfTree,
 } from 'indelible/refs'
 import { run, scriptedModel } from 'indelible/run'
-import { copySession, describeSession, listUnfinished, proveEntry, readRange } from 'indelible/session'
+import { copySession, createFork, describeSession, listUnfinished, proveEntry, readRange } from 'indelible/session'
 import {
   consistencyPath,
   inclusionPath,
@@ -119,6 +119,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   readSession: async () => [readSession(memoryStore(), 'none')],
   describeSession: async () => [describeSession(memoryStore(), 'none')],
   forkSession: async () => [forkSession(memoryStore(), 'none', { at: NaN })],
+  createFork: async () => [createFork(memoryStore(), 'none', { at: NaN })],
   listSessions: async () => [listSessions(memoryStore(), { limit: NaN })],
   listUnfinished: async () => [listUnfinished(memoryStore())],
   readRange: async () => [readRange(memoryStore(), 'none', NaN)],
