@@ -71,7 +71,7 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
     const conversation = (await session.record()).conversation()
     expect(openCalls(conversation).map(({ id }) => id)).toEqual(['3'])
     expect(settle(conversation.slice(0, 4).toArray())._tag).toBe('Right')
-    expect(textOf(conversation.at(4)!)).toBe('A cat.')
+    expect(conversation.slice(4, 5).toArray().map(textOf)).toEqual(['A cat.'])
     await (await session.record()).append(user('and this, by our own hand'))
     expect((await session.getItems()).at(-1)).toEqual({
       type: 'message',
@@ -107,14 +107,14 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
           const session: AgentsSession = handles[which ? 0 : 1]
           if (done.type === 'add') {
             await session.addItems(done.items)
-            model = [...model, ...done.items]
+            model.push(...done.items)
           } else if (done.type === 'pop') expect(await session.popItem()).toStrictEqual(model.pop())
           else if (done.type === 'clear') {
             await session.clearSession()
             model = []
           } else if (done.type === 'compact') {
             await session.replaceHistoryWithCompaction(done.items)
-            model = done.items
+            model = [...done.items]
           } else if (done.type === 'mutate') {
             const theirs = new MemorySession({ initialItems: model })
             const mutations = [
