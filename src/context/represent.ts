@@ -20,35 +20,52 @@ import {
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
 import { beginning, foldedEnds, grouped, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
 
-/** What the `structured` level says of a tool's answer. */
+/** The typed fields of a tool result, for the level `structured`. */
 export interface StructuredResult {
   /** The name of the tool. */
   readonly tool: string
   /** Whether the tool failed. */
   readonly status: 'ok' | 'error'
-  /** The length of the answer in UTF-16 units. */
+  /** The length of the result in UTF-16 units. */
   readonly characters: number
-  /** How many lines it has. */
+  /** The number of lines. */
   readonly lines: number
-  /** The first line that speaks of an error. */
+  /** The first line that reports an error. */
   readonly error?: string
-  /** The first files it names, at most five. */
+  /** The first files that it names, at most five. */
   readonly files: readonly string[]
 }
 
-/** What a representation needs to know beside the message. */
+/** The context of a message, for its representation. */
 export interface Recorded {
   /** The position in the record. */
   readonly position: number
   /** Its page kind. */
   readonly kind: PageKind
-  /** The name of the tool that a result of this message answers for, by call id. */
+  /**
+   * The name of the tool that a call used.
+   *
+   * @param callId the id of the call
+   * @returns the name; undefined if the call is unknown
+   */
   readonly toolOf?: (callId: string) => string | undefined
-  /** The earlier position at which the same answer stands in the same context. */
+  /**
+   * The earlier position of an equal result in the same context.
+   *
+   * @param result a tool result
+   * @returns the position; undefined if there is none
+   */
   readonly sameAs?: (result: ToolResultPart) => number | undefined
 }
 
-/** A message at a level: itself at `full`. A `pointer` is no message of its own; see `marker.ts`. */
+/**
+ * A message at a level. At `full` it is the message itself. A `pointer` is not a message; markers stand for it.
+ *
+ * @param message a recorded message
+ * @param level the level
+ * @param recorded its position, page kind and tools
+ * @returns the shortened message; it shares unchanged parts with the recorded one
+ */
 export const represent = (message: Message, level: Exclude<ResidencyLevel, 'pointer'>, recorded: Recorded): Message => {
   if (level === 'full') return message
   const content = message.content.flatMap((part) => representPart(part, level, recorded))
@@ -75,7 +92,13 @@ export const cut = (message: Message, longest: number, recorded: Recorded, rule:
 export const longestIn = (message: Message): number =>
   message.content.reduce((longest, part) => Math.max(longest, lengthOf(part)), 0)
 
-/** The typed fields of a tool's answer. Cost: O(characters). */
+/**
+ * The typed fields of a tool result. Cost: O(characters).
+ *
+ * @param result a tool result
+ * @param tool the name of the tool. Default: the name in the result
+ * @returns the fields
+ */
 export const structuredResult = (result: ToolResultPart, tool: string = result.name ?? 'tool'): StructuredResult => {
   const whole = result.content.map(plain).join('\n')
   const error = errorLine(whole, result.isError === true)

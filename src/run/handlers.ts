@@ -7,13 +7,22 @@ import type { Head, StoreFault } from '../store/index.ts'
 import type { RunEvent } from './event.ts'
 
 /**
- * Makes each delta durable before the next step starts. A delta that comes twice, after a retry or a crash, is stored
- * once: its id is the operation. Before a tool runs, a note says so (`tool_started`). The answer that calls it is recorded
- * with its results, when the step is over; of a run that died in between, the notes are what there is, and
- * `session.interrupted()` says from them which calls may have had effects. Another writer on the session, or a store that fails, ends the run.
+ * A handler that stores each delta in a session before the next step starts. After a retry or a crash, a delta that
+ * comes
+ * again is stored once: its id is the operation id. Before a tool runs, it stores a note (`tool_started`). When the
+ * step is
+ * over, it stores the answer with the results. If the run dies in between, `session.interrupted()` uses the notes to
+ * say
+ * which calls may have had effects. A conflict with another writer, or a store that fails, ends the run.
  *
- * Of a run with `receipts` each model call leaves a note of what it was sent (`receipt`), one that was cut off too. It has
- * the head of the record at that moment: `session.at(receipt.head)` gives what the context was derived from.
+ * In a run with `receipts`, each model call leaves a `receipt` note, also an interrupted one. The note has the head of
+ * the
+ * record at that moment: `session.at(receipt.head)` gives the record that the context was derived from.
+ *
+ * @param session the session to append to
+ * @returns the handler
+ * @example
+ * await run({ model, view: orThrow(settle(session.conversation())), handlers: [sessionHandler(session)] }).result()
  */
 export const sessionHandler = (
   session: Pick<Session, 'append' | 'note' | 'head' | 'len'>,

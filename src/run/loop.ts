@@ -33,24 +33,33 @@ import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from
 import type { Tool } from './tool.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
 
-/** What is sent in place of the whole record. `deriveContext` gives it. */
+/** The messages to send instead of the whole record. `deriveContext` gives it. */
 export interface ModelContext {
   /** The messages to send. */
   readonly messages: Settled<Sequence<Message>>
-  /** How many messages, from the first, are those of the context before. */
+  /** The number of leading messages that equal those of the last context. */
   readonly stablePrefix: number
 }
 
-/** Derives what the next call is sent, given what was sent before. */
+/**
+ * Derives the context of the next call.
+ *
+ * @param view the record so far
+ * @param previous the context of the last call; undefined for the first
+ * @returns the context; a `Left` ends the run with `NoContext`
+ */
 export type ContextFor = (view: View<Message>, previous: ModelContext | undefined) => Either<unknown, ModelContext>
 
 /**
- * Whoever is told of each event before the next thing happens. It may take its time; a `Left`, or a throw, ends the
- * run with the fault `HandlerFailed`.
+ * Receives each event before the run continues. It may take its time. A `Left`, or a throw, ends the run with the fault
+ * `HandlerFailed`.
+ *
+ * @param event the event
+ * @returns nothing, or an `Either`
  */
 export type RunHandler = (event: RunEvent) => HandlerAnswer | Promise<HandlerAnswer>
 
-/** What a handler may return: nothing, or an `Either`, whose `Left` ends the run. */
+/** The return value of a handler: nothing, or an `Either`, whose `Left` ends the run. */
 export type HandlerAnswer = Either<unknown, unknown> | void
 
 /** A loop's options, with every default filled in. */
