@@ -51,7 +51,7 @@ export interface AgentsSession extends SessionHistoryRewriteAwareSession, Sessio
  * await run(agent, 'Where were we?', { session })
  */
 export const agentsSession = (store: Store, options: AgentsSessionOptions = {}): AgentsSession => {
-  const { sessionId = globalThis.crypto.randomUUID(), initialItems = [], metadata = {} } = options
+  const { sessionId = crypto.randomUUID(), initialItems = [], metadata = {} } = options
   const initial = initialItems.length === 0 ? undefined : messagesOf(initialItems)
   const kept = keptSession(store, sessionId, metadata)
   let begun: Promise<unknown> | undefined
