@@ -13,7 +13,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   task: ['json'],
   proof: [],
   message: ['json', 'sequence', 'proof'],
-  codecs: ['json', 'sequence', 'proof', 'message'],
+  codecs: ['json', 'sequence', 'task', 'proof', 'message'],
   pages: ['json', 'sequence'],
   notes: ['json', 'sequence', 'proof', 'pages'],
   history: ['json', 'sequence', 'task', 'pages'], // generic in its message type

@@ -8,7 +8,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../json/index.ts'
 import type { Sequence } from '../sequence/index.ts'
-import type { CodecFault } from './fault.ts'
+import type { DecodeFault, EncodeFault } from './fault.ts'
 import type { BlockId } from '../proof/index.ts'
 import type { Message, PairingFault, Settled } from '../message/index.ts'
 
@@ -22,7 +22,7 @@ export interface Codec<Wire> {
    *
    * Cost    O(wire); bench: codecs
    */
-  readonly decode: (wire: unknown) => Either<CodecFault, Decoded>
+  readonly decode: (wire: unknown) => Either<DecodeFault, Decoded>
   /**
    * Write a conversation as a request carries it. Only a settled one: a request in which a call has no result is
    * refused by every provider. The wire is a fresh mutable value that shares nothing with the messages.
@@ -37,8 +37,8 @@ export interface Codec<Wire> {
 
 /** How a codec writes: a settled conversation, or one with what `allow` names. */
 export interface Encode<Wire, Options extends EncodeOptions = EncodeOptions> {
-  (messages: Sequence<Message>, options: Options & UnsettledOptions): Either<CodecFault | PairingFault, Encoded<Wire>>
-  (messages: Settled<Sequence<Message>>, options?: Options): Either<CodecFault, Encoded<Wire>>
+  (messages: Sequence<Message>, options: Options & UnsettledOptions): Either<EncodeFault | PairingFault, Encoded<Wire>>
+  (messages: Settled<Sequence<Message>>, options?: Options): Either<EncodeFault, Encoded<Wire>>
 }
 
 /**

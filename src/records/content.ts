@@ -5,7 +5,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
 import type { Json } from '../json/index.ts'
-import type { ContentFault } from './fault.ts'
+import type { ContentFaultOf } from './fault.ts'
 import { encodeValue, type EncodeOptions } from './encode.ts'
 import { randomId } from './random-id.ts'
 
@@ -26,9 +26,12 @@ export interface ContentStoreOptions {
 /** Whole values of calls, behind references. */
 export interface ContentStore {
   /** Keep a value as JSON data and return its reference. Removes the least recently used values to make room. Cost: that of `encodeValue`. */
-  readonly put: (value: unknown, options?: Pick<EncodeOptions, 'redact' | 'path'>) => Either<ContentFault, string>
+  readonly put: (
+    value: unknown,
+    options?: Pick<EncodeOptions, 'redact' | 'path'>,
+  ) => Either<ContentFaultOf<'ContentTooLarge'>, string>
   /** Return a copy of the value, or a fault that says why there is none. */
-  readonly get: (ref: string) => Either<ContentFault, Json>
+  readonly get: (ref: string) => Either<ContentFaultOf<'ContentMiss'>, Json>
   /** How many values it has now. */
   readonly entries: number
   /** How many bytes they take, as JSON text in UTF-8. */
@@ -71,7 +74,7 @@ export const createContentStore = (options: ContentStoreOptions = {}): ContentSt
     put: (
       value: unknown,
       { redact, path }: Pick<EncodeOptions, 'redact' | 'path'> = {},
-    ): Either<ContentFault, string> => {
+    ): Either<ContentFaultOf<'ContentTooLarge'>, string> => {
       const limits = { depth: 500, string: Infinity, size: mostBytes }
       const encoded = encodeValue(value, { limits, redact, path })
       const text = JSON.stringify(encoded.value)
@@ -88,7 +91,7 @@ export const createContentStore = (options: ContentStoreOptions = {}): ContentSt
       bytes += size
       return right(ref)
     },
-    get: (ref: string): Either<ContentFault, Json> => {
+    get: (ref: string): Either<ContentFaultOf<'ContentMiss'>, Json> => {
       removeExpired()
       const found = kept.get(ref)
       if (found === undefined) {
