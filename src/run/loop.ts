@@ -20,6 +20,7 @@ import {
 import { rangeDigest } from '../notes/index.ts'
 import { admitted, openCallsOf, whyNot } from './answer.ts'
 import type { Channel } from './channel.ts'
+import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, Sent } from './event.ts'
 import { reasonOf, type RunFailure } from './fault.ts'
@@ -37,22 +38,6 @@ import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from
 import type { Tool } from './tool.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
 
-/** The messages to send instead of the whole record. `deriveContext` gives it. */
-export interface ModelContext {
-  /** The messages to send. */
-  readonly messages: Settled<Sequence<Message>>
-  /** The number of leading messages that equal those of the last context. */
-  readonly stablePrefix: number
-}
-
-/**
- * Derives the context of the next call.
- *
- * @param view the record so far
- * @param previous the context of the last call; undefined for the first
- * @returns the context; a `Left` ends the run with `NoContext`
- */
-export type ContextFor = (view: View<Message>, previous: ModelContext | undefined) => Either<unknown, ModelContext>
 
 /** A loop's options, with every default filled in. */
 export interface LoopOptions {
@@ -65,7 +50,7 @@ export interface LoopOptions {
   readonly limits: Limits
   readonly dollarsOf: DollarsOf
   readonly parameters: JsonObject
-  readonly context: ContextFor | undefined
+  readonly context: Deriving | undefined
   readonly receipts: boolean
   /** A step that another run has left. */
   readonly open: OpenAnswer | undefined
@@ -573,7 +558,7 @@ const isBusy = (cause: unknown): cause is Extract<SessionFault, { readonly _tag:
   typeof cause === 'object' && cause !== null && (cause as { readonly _tag?: unknown })._tag === 'SessionBusy'
 
 const derivedBy = (
-  context: ContextFor,
+  context: Deriving,
   view: View<Message>,
   previous: ModelContext | undefined,
 ): Either<unknown, ModelContext> => {

@@ -1,8 +1,7 @@
 /** The lease of a run: taken when it begins, given back when it ends, taken again where it was lost and nobody else had it. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../json/index.ts'
-import type { Session, SessionFault, SessionLease } from '../session/index.ts'
-import type { StoreFault } from '../store/index.ts'
+import type { LeaseSessionFault, Session, SessionLease } from '../session/index.ts'
 import { reasonOf } from './fault.ts'
 
 /** How a run holds its session. */
@@ -41,7 +40,7 @@ export const heldBy = async (
   session: Partial<Pick<Session, 'lease' | 'held'>>,
   { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', wait = Infinity }: RunLeaseOptions,
   stop: (reason: string) => void,
-): Promise<Either<SessionFault | StoreFault, RunLease | undefined>> => {
+): Promise<Either<LeaseSessionFault, RunLease | undefined>> => {
   const { lease, held } = session
   if (lease === undefined) return right(undefined)
   let over = false

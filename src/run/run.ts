@@ -10,7 +10,8 @@ import type { ModelRates } from '../context/index.ts'
 import { runTask, type RunFailure } from './fault.ts'
 import type { RunHandler } from './handler.ts'
 import { limitsOf, type Limits } from './limits.ts'
-import { Loop, type ContextFor } from './loop.ts'
+import { derivingOf, type ContextOptions } from './context-for.ts'
+import { Loop } from './loop.ts'
 import type { Model } from './model.ts'
 import type { Decisions, OpenAnswer } from './open-answer.ts'
 import { dollarsBy } from './prices.ts'
@@ -18,7 +19,7 @@ import type { RunResult } from './result.ts'
 import { checkTimeout, type Tool } from './tool.ts'
 
 /** The parts of a run. */
-export interface RunOptions extends Decisions {
+export interface RunOptions extends ContextOptions, Decisions {
   /** The model to call. */
   readonly model: Model
   /** The record to start from. The run never changes it: new messages come in deltas. */
@@ -43,8 +44,6 @@ export interface RunOptions extends Decisions {
   readonly prices?: ModelRates
   /** The provider's own parameters. Default: none. */
   readonly parameters?: JsonObject
-  /** Derives the context of each call. Default: the whole record is sent. */
-  readonly context?: ContextFor
   /**
    * Whether events have the digest of each context that was sent, so that `sessionHandler` writes receipts. Cost:
    * O(context) a
@@ -144,7 +143,7 @@ export const run = (options: RunOptions): RunStream => {
       limits,
       dollarsOf: dollarsBy(options.prices, model, limits),
       parameters: frozen(options.parameters ?? {}),
-      context: options.context,
+      context: derivingOf(options, options.tools ?? []),
       receipts: options.receipts ?? false,
       open: options.open,
       decisions: options,

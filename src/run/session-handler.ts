@@ -10,8 +10,8 @@ import type { HistoryDelta } from '../history/index.ts'
 import { isLeft, jsonEqual, right, type Json, type JsonObject } from '../json/index.ts'
 import type { Message, Part } from '../message/index.ts'
 import type { JournalBlock, JournalNote, Note, ReceiptNote } from '../notes/index.ts'
-import { callsOf, type Session, type SessionFault } from '../session/index.ts'
-import type { Head, StoreFault } from '../store/index.ts'
+import { callsOf, type LeaseSessionFault, type Session, type WriteFault } from '../session/index.ts'
+import type { Head } from '../store/index.ts'
 import type { RunEvent } from './event.ts'
 import type { Ahead, RunHandler } from './handler.ts'
 import { heldBy, type RunLease, type RunLeaseOptions } from './run-lease.ts'
@@ -33,7 +33,7 @@ export interface SessionHandlerOptions {
   readonly lease?: RunLeaseOptions | false
 }
 
-type Answer = Either<SessionFault | StoreFault, unknown>
+type Answer = Either<WriteFault, unknown>
 
 /** A handler that records in a session. Told of events one by one, without what is ahead, it writes no journal. */
 export type SessionHandler = ((event: RunEvent, ahead?: Ahead) => Promise<Answer>) &
@@ -122,7 +122,7 @@ class Recording {
     this.#every = { ms: options.journalEvery?.ms ?? 1000, bytes: options.journalEvery?.bytes ?? Infinity }
   }
 
-  async begin(stop: (reason: string) => void): Promise<Answer> {
+  async begin(stop: (reason: string) => void): Promise<Either<LeaseSessionFault, undefined>> {
     const { lease = {} } = this.#options
     if (lease === false) return right(undefined)
     const held = await heldBy(this.#session, lease, stop)
