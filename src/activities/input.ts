@@ -13,8 +13,7 @@ import type { FinishReason, ModelConfig, ToolDefinition } from '../run/index.ts'
  */
 export interface HistoryActivities {
   /**
-   * Store a message, and give its ref. Once for an action: trying again gives the same ref, with another message it is
-   * refused.
+   * Store a message. It happens once for an action: a retry gives the same ref, and another message is refused.
    *
    * @param input the action and the message
    * @returns the ref of the stored message

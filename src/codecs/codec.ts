@@ -8,7 +8,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../json/index.ts'
 import type { Sequence } from '../sequence/index.ts'
-import type { CodecFault } from './fault.ts'
+import type { DecodeFault, EncodeFault } from './fault.ts'
 import type { BlockId } from '../proof/index.ts'
 import type { Message, PairingFault, Settled } from '../message/index.ts'
 
@@ -24,7 +24,7 @@ export interface Codec<Wire> {
    * @param wire JSON of the format
    * @returns the messages; or a fault with the path
    */
-  readonly decode: (wire: unknown) => Either<CodecFault, Decoded>
+  readonly decode: (wire: unknown) => Either<DecodeFault, Decoded>
   /**
    * Write a conversation as a request carries it. It must be settled, because every provider refuses a call without a
    * result.
@@ -48,7 +48,7 @@ export interface Encode<Wire, Options extends EncodeOptions = EncodeOptions> {
    * @param options `allow`: the problems that the wire may have
    * @returns the wire and the losses; or `Unsettled`, `UnresolvedBlock`
    */
-  (messages: Sequence<Message>, options: Options & UnsettledOptions): Either<CodecFault | PairingFault, Encoded<Wire>>
+  (messages: Sequence<Message>, options: Options & UnsettledOptions): Either<EncodeFault | PairingFault, Encoded<Wire>>
   /**
    * Write a settled conversation.
    *
@@ -56,7 +56,7 @@ export interface Encode<Wire, Options extends EncodeOptions = EncodeOptions> {
    * @param options the content of stored blocks
    * @returns the wire and the losses; or `UnresolvedBlock`
    */
-  (messages: Settled<Sequence<Message>>, options?: Options): Either<CodecFault, Encoded<Wire>>
+  (messages: Settled<Sequence<Message>>, options?: Options): Either<EncodeFault, Encoded<Wire>>
 }
 
 /**

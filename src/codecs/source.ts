@@ -1,6 +1,7 @@
 /** Sources of images and files as most formats spell them: a URL, or a data URL that holds the bytes. */
-import type { Path } from '../json/index.ts'
-import type { CodecFault } from './fault.ts'
+import { isLeft, type Path } from '../json/index.ts'
+import { called } from '../task/index.ts'
+import type { EncodeFault } from './fault.ts'
 import type { EncodeOptions } from './codec.ts'
 import type { Source } from '../message/index.ts'
 
@@ -22,11 +23,11 @@ const dataUrl = /^data:([^;,]+);base64,/
 export const urlOf = (source: Exclude<Source, { type: 'block' }>): string =>
   source.type === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`
 
-/** What `encode` throws to itself when a stored block is not there; the codec's border makes a fault of it. */
+/** What `encode` throws to itself when there is no content for a stored block; the codec's border makes a fault of it. */
 export class BlockMissing {
-  readonly fault: CodecFault
+  readonly fault: EncodeFault
 
-  constructor(fault: CodecFault) {
+  constructor(fault: EncodeFault) {
     this.fault = fault
   }
 }
@@ -40,7 +41,10 @@ export const resolve = (
   path: Path,
 ): Exclude<Source, { type: 'block' }> => {
   if (source.type !== 'block') return source
-  const content = block?.(source.id)
-  if (content === undefined) throw new BlockMissing({ _tag: 'UnresolvedBlock', format, position, path, id: source.id })
+  const { id } = source
+  const found = called('block', () => block?.(id))
+  if (isLeft(found)) throw new BlockMissing(found.left)
+  const content = found.right
+  if (content === undefined) throw new BlockMissing({ _tag: 'UnresolvedBlock', format, position, path, id })
   return { type: 'base64', data: content.data, mediaType: source.mediaType ?? content.mediaType }
 }

@@ -5,7 +5,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
 import type { Json } from '../json/index.ts'
-import type { ContentFault } from './fault.ts'
+import type { ContentFaultOf } from './fault.ts'
 import { encodeValue, type EncodeOptions } from './encode.ts'
 import { randomId } from './random-id.ts'
 
@@ -36,14 +36,17 @@ export interface ContentStore {
    * @param options a redactor, and the place of the value
    * @returns the reference; or `ContentTooLarge`
    */
-  readonly put: (value: unknown, options?: Pick<EncodeOptions, 'redact' | 'path'>) => Either<ContentFault, string>
+  readonly put: (
+    value: unknown,
+    options?: Pick<EncodeOptions, 'redact' | 'path'>,
+  ) => Either<ContentFaultOf<'ContentTooLarge'>, string>
   /**
    * Read a value.
    *
    * @param ref the reference
    * @returns a copy of the value; or `ContentMiss` with the reason
    */
-  readonly get: (ref: string) => Either<ContentFault, Json>
+  readonly get: (ref: string) => Either<ContentFaultOf<'ContentMiss'>, Json>
   /** The number of values now. */
   readonly entries: number
   /** Their bytes, as JSON text in UTF-8. */
@@ -86,7 +89,7 @@ export const createContentStore = (options: ContentStoreOptions = {}): ContentSt
     put: (
       value: unknown,
       { redact, path }: Pick<EncodeOptions, 'redact' | 'path'> = {},
-    ): Either<ContentFault, string> => {
+    ): Either<ContentFaultOf<'ContentTooLarge'>, string> => {
       const limits = { depth: 500, string: Infinity, size: mostBytes }
       const encoded = encodeValue(value, { limits, redact, path })
       const text = JSON.stringify(encoded.value)
@@ -103,7 +106,7 @@ export const createContentStore = (options: ContentStoreOptions = {}): ContentSt
       bytes += size
       return right(ref)
     },
-    get: (ref: string): Either<ContentFault, Json> => {
+    get: (ref: string): Either<ContentFaultOf<'ContentMiss'>, Json> => {
       removeExpired()
       const found = kept.get(ref)
       if (found === undefined) {

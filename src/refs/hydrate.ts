@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { createHistory, type History } from '../history/index.ts'
 import { checkMessage, type Message, type Role } from '../message/index.ts'
 import { type BlockId } from '../proof/index.ts'
-import type { BlockStore, StoreFault } from '../store/index.ts'
+import type { BlockFault, BlockStore } from '../store/index.ts'
 import { attachedTo, againstStoring, placeholderOf, decodeRow, takeMessage, type DecodedRow } from '../entry/index.ts'
 import {
   partialOf,
@@ -13,7 +13,8 @@ import {
   type PartialHistory,
   type StoredHistory,
 } from './content.ts'
-import { refsTask, type RefsFault, type RefsTask } from './fault.ts'
+import type { Task } from '../task/index.ts'
+import { refsTask, type HydrateFault, type HydratePartialFault, type RefsFaultOf } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
 import type { RefHistory } from './ref-history.ts'
 import { refsOf } from './tree.ts'
@@ -35,7 +36,7 @@ import { isLeft, left, right, textOfUtf8 } from '../json/index.ts'
  * @example
  * const history = await hydrate(store, refs)
  */
-export const hydrate = (store: BlockStore, refs: RefHistory): RefsTask<StoredHistory> =>
+export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault, StoredHistory> =>
   refsTask(async () => {
     const read = await contentOf(store, refs)
     if (isLeft(read)) return read
@@ -54,7 +55,7 @@ export const hydrate = (store: BlockStore, refs: RefHistory): RefsTask<StoredHis
  * @param refs the reference history
  * @returns the content with placeholders; or a fault of the store
  */
-export const hydratePartial = (store: BlockStore, refs: RefHistory): RefsTask<PartialHistory> =>
+export const hydratePartial = (store: BlockStore, refs: RefHistory): Task<HydratePartialFault, PartialHistory> =>
   refsTask(async () => {
     const read = await contentOf(store, refs, true)
     return isLeft(read) ? read : right(partialOf(read.right.inside, read.right.missing))
@@ -63,7 +64,7 @@ export const hydratePartial = (store: BlockStore, refs: RefHistory): RefsTask<Pa
 interface Read {
   readonly inside: Inside & { readonly store: BlockStore }
   readonly missing: readonly MissingMessage[]
-  readonly faults: readonly RefsFault[]
+  readonly faults: readonly RefsFaultOf<'MalformedBlock'>[]
 }
 
 const notThere = 'it is not in the store'
@@ -72,7 +73,7 @@ const contentOf = async (
   store: BlockStore,
   given: RefHistory,
   lenient = false,
-): Promise<Either<RefsFault | StoreFault, Read>> => {
+): Promise<Either<HydratePartialFault, Read>> => {
   const { scope, session } = given
   if (store.scope !== scope) return left({ _tag: 'OtherScope', expected: store.scope, found: scope })
   const listed = await refsOf(store, given)()
@@ -86,7 +87,7 @@ const contentOf = async (
   if (isLeft(there)) return there
   const history = createHistory<Message>()
   const missing: MissingMessage[] = []
-  const faults: RefsFault[] = []
+  const faults: RefsFaultOf<'MalformedBlock'>[] = []
   for (const [position, ref] of refs.entries()) {
     const problem = take(history, ref, found.right, there.right)
     if (problem === undefined) continue
@@ -108,7 +109,7 @@ const blocksOf = async (
   store: BlockStore,
   ids: readonly BlockId[],
   lenient: boolean,
-): Promise<Either<StoreFault, Blocks>> => {
+): Promise<Either<BlockFault, Blocks>> => {
   const damaged = new Set<BlockId>()
   if (ids.length === 0) return right({ bytes: new Map(), damaged })
   for (;;) {
@@ -131,7 +132,7 @@ const blocksOf = async (
 const attachmentsOf = async (
   store: BlockStore,
   ids: readonly BlockId[],
-): Promise<Either<StoreFault, ReadonlySet<BlockId>>> => {
+): Promise<Either<BlockFault, ReadonlySet<BlockId>>> => {
   if (ids.length === 0) return right(new Set())
   const found = await store.hasBlocks(ids)()
   return isLeft(found) ? found : right(new Set(ids.filter((_, index) => found.right[index] === true)))

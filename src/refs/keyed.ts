@@ -4,11 +4,11 @@
  */
 import { isLeft, type Json, left, parseJson, right, textOfUtf8, Unexpected } from '../json/index.ts'
 import type { Message, Part, Role } from '../message/index.ts'
-import { valuesOf, type KeyValueStore, type StoreFault } from '../store/index.ts'
+import { valuesOf, type KeyValueStore } from '../store/index.ts'
 import { markOfParts, partOfContent } from './content-block.ts'
 import { createPendingHistory, type PendingHistory } from './content.ts'
-import { called, type CallbackThrew, type Task } from '../task/index.ts'
-import { refsTask, type RefsFault } from './fault.ts'
+import { called, type Task } from '../task/index.ts'
+import { refsTask, type AdoptFault } from './fault.ts'
 import { checkNames } from './ref-history.ts'
 
 declare class KeyedHistoryBrand {
@@ -96,7 +96,7 @@ export const adoptHistory = (
   keyValue: Pick<KeyValueStore, 'mget'>,
   keyed: KeyedHistory,
   { scope = keyed.scope, session, keyOf = sidekickKey(keyed), keysPerCall }: AdoptOptions = {},
-): Task<RefsFault | StoreFault | CallbackThrew, PendingHistory> => {
+): Task<AdoptFault, PendingHistory> => {
   checkNames(scope, session)
   return refsTask(async () => {
     const keys = [...new Set(keyed.refs().flatMap(({ keys }) => keys))]

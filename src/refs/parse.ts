@@ -17,7 +17,7 @@ import {
 import type { Loss } from '../codecs/index.ts'
 import { defaultScope } from '../store/index.ts'
 import { createPendingHistory } from './content.ts'
-import type { RefsFault } from './fault.ts'
+import type { ParseFault } from './fault.ts'
 import { readLegacyChat } from './legacy-chat.ts'
 import type { ParsedHistory } from './parsed-history.ts'
 import { checkNames } from './ref-history.ts'
@@ -46,7 +46,7 @@ export interface ParseOptions {
 export const parseHistoryJson = (
   saved: unknown,
   { scope = defaultScope }: ParseOptions = {},
-): Either<RefsFault, ParsedHistory> => {
+): Either<ParseFault, ParsedHistory> => {
   checkNames(scope, undefined)
   const read = typeof saved === 'string' ? fromText(saved) : fromValue(saved)
   if (isLeft(read)) return read
@@ -73,7 +73,7 @@ export const parseHistoryJson = (
 const expected =
   'a history of refs ({ type: "indelible.refs" or "llm2", refs }), an array of refs or chat messages, or null'
 
-const unreadable = (path: Path, what: string, found: string): Either<RefsFault, never> =>
+const unreadable = (path: Path, what: string, found: string): Either<ParseFault, never> =>
   left({ _tag: 'UnreadableHistory', path, expected: what, found })
 
 interface Saved {
@@ -82,14 +82,14 @@ interface Saved {
   readonly altered: readonly Replaced[]
 }
 
-const fromValue = (value: unknown): Either<RefsFault, Saved> => {
+const fromValue = (value: unknown): Either<ParseFault, Saved> => {
   const admitted = admit(value)
   if (isLeft(admitted))
     return unreadable(admitted.left.path, 'plain JSON data', `something that ${admitted.left.reason}`)
   return right({ json: admitted.right.value, altered: admitted.right.replaced })
 }
 
-const fromText = (text: string): Either<RefsFault, Saved> => {
+const fromText = (text: string): Either<ParseFault, Saved> => {
   const inspected = inspectJson(text)
   if (isLeft(inspected)) {
     const { line, column, expected, found } = inspected.left
@@ -100,7 +100,7 @@ const fromText = (text: string): Either<RefsFault, Saved> => {
 }
 
 /** Refs are names: one that is not what stood there would be another's. */
-const exactly = ([first]: readonly Replaced[], read: () => ParsedHistory): Either<RefsFault, ParsedHistory> => {
+const exactly = ([first]: readonly Replaced[], read: () => ParsedHistory): Either<ParseFault, ParsedHistory> => {
   if (first !== undefined)
     return unreadable(first.path, 'the same however it is read', `something that ${first.reason}`)
   try {
@@ -111,7 +111,7 @@ const exactly = ([first]: readonly Replaced[], read: () => ParsedHistory): Eithe
   }
 }
 
-const ours = (json: JsonObject, altered: readonly Replaced[]): Either<RefsFault, ParsedHistory> => {
+const ours = (json: JsonObject, altered: readonly Replaced[]): Either<ParseFault, ParsedHistory> => {
   const { version } = json as { readonly [field: string]: Json | undefined }
   if (version === 1 || version === 2) return exactly(altered, () => readOurs(json, version))
   return typeof version === 'number' && Number.isInteger(version) && version > 2
@@ -119,7 +119,11 @@ const ours = (json: JsonObject, altered: readonly Replaced[]): Either<RefsFault,
     : unreadable(['version'], '1 or 2', describe(version))
 }
 
-const chat = (list: readonly Json[], altered: readonly Replaced[], scope: string): Either<RefsFault, ParsedHistory> => {
+const chat = (
+  list: readonly Json[],
+  altered: readonly Replaced[],
+  scope: string,
+): Either<ParseFault, ParsedHistory> => {
   const read = readLegacyChat(list)
   if (isLeft(read)) return unreadable(read.left.path, read.left.expected, read.left.found)
   const { messages, losses } = read.right

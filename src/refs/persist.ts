@@ -1,4 +1,5 @@
 /** Persisting: from a history with content to refs of it. */
+import type { Task } from '../task/index.ts'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { isLeft, left, right } from '../json/index.ts'
 import { classify, type PageKind } from '../pages/index.ts'
@@ -8,7 +9,7 @@ import { blockIdOf, type BlockId } from '../proof/index.ts'
 import { sameBlocks, type BlockStore } from '../store/index.ts'
 import { lacking, encodeRow } from '../entry/index.ts'
 import { insideOf, storedOf, type PendingHistory, type StoredHistory } from './content.ts'
-import { refsTask, type RefsTask } from './fault.ts'
+import { refsTask, type PersistFault } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
 
 /** A message as the blocks that are put for it, and the ref that stands for them. */
@@ -37,7 +38,10 @@ export interface EncodedMessage {
  * @returns the stored history; or `OtherScope`, `MissingBlock`, a fault of the store
  * @throws TypeError if the history can't be persisted
  */
-export const persist = (store: BlockStore, history: PendingHistory | StoredHistory): RefsTask<StoredHistory> => {
+export const persist = (
+  store: BlockStore,
+  history: PendingHistory | StoredHistory,
+): Task<PersistFault, StoredHistory> => {
   const inside = insideOf(history)
   const { scope, session } = inside
   return refsTask(async () => {

@@ -9,8 +9,9 @@ import { utf8ToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, isLeft, isObject, left, parseJson, right, textOfUtf8, type Json } from '../json/index.ts'
 import { isBlockId, type BlockId } from '../proof/index.ts'
-import type { BlockStore, StoreFault } from '../store/index.ts'
-import { refsTask, type RefsFault, type RefsTask } from './fault.ts'
+import type { BlockStore, MediumFault } from '../store/index.ts'
+import type { Task } from '../task/index.ts'
+import { refsTask, type RefsFaultOf, type TreeFault } from './fault.ts'
 import { isRefProblem, refOf, type MessageRef } from './ref.ts'
 import type { RefTree } from './ref-tree.ts'
 import type { RefHistory } from './ref-history.ts'
@@ -30,10 +31,10 @@ export const growRefTree = (
   store: BlockStore,
   tree: RefTree | undefined,
   refs: readonly MessageRef[],
-): RefsTask<RefTree | undefined> =>
+): Task<TreeFault, RefTree | undefined> =>
   refsTask(async () => {
     if (refs.length === 0) return right(tree)
-    const edge: Either<RefsFault | StoreFault, Edge> =
+    const edge: Either<TreeFault, Edge> =
       tree === undefined ? right({ refs: [], levels: [] }) : await edgeOf(store, tree)
     if (isLeft(edge)) return edge
     const { refs: leaf, levels } = edge.right
@@ -64,7 +65,10 @@ export const growRefTree = (
  * @param history the history
  * @returns the refs, in order
  */
-export const refsOf = (store: BlockStore, history: RefHistory): RefsTask<readonly MessageRef[]> =>
+export const refsOf = (
+  store: BlockStore,
+  history: RefHistory,
+): Task<TreeFault | RefsFaultOf<'OtherScope'>, readonly MessageRef[]> =>
   refsTask(async () => {
     const { tree, refs } = history.toJSON()
     if (tree === undefined) return right(refs)
@@ -80,7 +84,7 @@ export const refsOf = (store: BlockStore, history: RefHistory): RefsTask<readonl
  * @param tree the tree
  * @returns the refs, in order
  */
-export const refsOfTree = (store: BlockStore, tree: RefTree): RefsTask<readonly MessageRef[]> =>
+export const refsOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, readonly MessageRef[]> =>
   refsTask(async () => {
     const read = await readTree(store, tree)
     return isLeft(read) ? read : right(read.right.refs)
@@ -94,7 +98,7 @@ export const refsOfTree = (store: BlockStore, tree: RefTree): RefsTask<readonly 
  * @param tree the tree
  * @returns their ids
  */
-export const blocksOfTree = (store: BlockStore, tree: RefTree): RefsTask<readonly BlockId[]> =>
+export const blocksOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, readonly BlockId[]> =>
   refsTask(async () => {
     const read = await readTree(store, tree)
     return isLeft(read) ? read : right(read.right.ids)
@@ -116,7 +120,7 @@ const heightOf = (len: number): number => {
   return height
 }
 
-const edgeOf = async (store: BlockStore, { id, len }: RefTree): Promise<Either<RefsFault | StoreFault, Edge>> => {
+const edgeOf = async (store: BlockStore, { id, len }: RefTree): Promise<Either<TreeFault, Edge>> => {
   const levels: (readonly BlockId[])[] = []
   let at = id
   for (let height = heightOf(len); ; height--) {
@@ -132,9 +136,7 @@ const edgeOf = async (store: BlockStore, { id, len }: RefTree): Promise<Either<R
 const readTree = async (
   store: BlockStore,
   { id, len }: RefTree,
-): Promise<
-  Either<RefsFault | StoreFault, { readonly ids: readonly BlockId[]; readonly refs: readonly MessageRef[] }>
-> => {
+): Promise<Either<TreeFault, { readonly ids: readonly BlockId[]; readonly refs: readonly MessageRef[] }>> => {
   let level: readonly BlockId[] = [id]
   const ids: BlockId[] = []
   for (let height = heightOf(len); ; height--) {
@@ -156,7 +158,7 @@ const nodesOf = async (
   store: BlockStore,
   ids: readonly BlockId[],
   height: number,
-): Promise<Either<RefsFault | StoreFault, readonly Node[]>> => {
+): Promise<Either<TreeFault, readonly Node[]>> => {
   const found = await store.getBlocks(ids)()
   if (isLeft(found)) return found
   const missing = ids.filter((_, index) => found.right[index] === undefined)
@@ -193,7 +195,7 @@ const decoded = (bytes: Uint8Array, height: number): Node | string => {
   return { refs }
 }
 
-const put = (store: BlockStore, nodes: readonly Node[]): Promise<Either<StoreFault, readonly BlockId[]>> =>
+const put = (store: BlockStore, nodes: readonly Node[]): Promise<Either<MediumFault, readonly BlockId[]>> =>
   store.putBlocks(nodes.map((node) => utf8ToBytes(JSON.stringify(node))))()
 
 const chunked = <T>(items: readonly T[]): readonly (readonly T[])[] =>

@@ -2,8 +2,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { right } from '../json/index.ts'
 import type { ReceiptNote } from '../notes/index.ts'
-import type { Session, SessionFault } from '../session/index.ts'
-import type { Head, StoreFault } from '../store/index.ts'
+import type { Session, WriteFault } from '../session/index.ts'
+import type { Head } from '../store/index.ts'
 import type { RunEvent } from './event.ts'
 
 /**
@@ -26,7 +26,7 @@ import type { RunEvent } from './event.ts'
  */
 export const sessionHandler = (
   session: Pick<Session, 'append' | 'note' | 'head' | 'len'>,
-): ((event: RunEvent) => Promise<Either<SessionFault | StoreFault, unknown>>) => {
+): ((event: RunEvent) => Promise<Either<WriteFault, unknown>>) => {
   let head: Head | undefined
   return async (event) => {
     if (event.type === 'step_start') head = session.len === event.len ? session.head() : undefined

@@ -1,6 +1,6 @@
 /** Handlers that keep the deltas of a run in memory: in a history, in an array, or collected. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { applyDelta, type History, type HistoryDelta, type HistoryFault } from '../history/index.ts'
+import { applyDelta, type History, type HistoryDelta, type DeltaFault } from '../history/index.ts'
 import { isLeft, jsonEqual, left, right, type Json } from '../json/index.ts'
 import type { Message, Sequence } from '../message/index.ts'
 import type { RunEvent } from './event.ts'
@@ -32,7 +32,7 @@ export type Kept = 'applied' | 'duplicate' | 'ignored'
  */
 export const historyHandler = (
   target: History<Message> | Message[],
-): ((event: RunEvent) => Either<HistoryFault, Kept>) =>
+): ((event: RunEvent) => Either<DeltaFault, Kept>) =>
   Array.isArray(target) ? intoArray(target, { unread: false, missing: 0 }) : intoHistory(ours(target))
 
 /**
@@ -44,7 +44,7 @@ export const historyHandler = (
  * @returns the handler
  * @throws TypeError if `history` was not made by this library
  */
-export const strictHistoryHandler = (history: History<Message>): ((event: RunEvent) => Either<HistoryFault, Kept>) => {
+export const strictHistoryHandler = (history: History<Message>): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
   ours(history)
   return (event) => (event.type === 'history_delta' ? applyDelta(history, event) : right('ignored'))
 }
@@ -60,7 +60,7 @@ export const strictHistoryHandler = (history: History<Message>): ((event: RunEve
  */
 export const historyAccumulator = (
   seed?: Sequence<Message>,
-): ((event: RunEvent) => Either<HistoryFault, Kept>) & {
+): ((event: RunEvent) => Either<DeltaFault, Kept>) & {
   /** The messages so far: a frozen array. */
   readonly messages: () => readonly Message[]
 } => {
@@ -89,7 +89,7 @@ const before = (
   taken: Taken | undefined,
   { expectedLen, append }: HistoryDelta<Message>,
   len: number,
-): Either<HistoryFault, 'duplicate'> | undefined => {
+): Either<DeltaFault, 'duplicate'> | undefined => {
   if (taken === undefined) return undefined
   const same =
     taken.expectedLen === expectedLen &&
@@ -116,7 +116,7 @@ const look = (place: Place, event: RunEvent, len: number): void => {
   place.missing = Math.max(0, length - len)
 }
 
-const intoHistory = (history: History<Message>): ((event: RunEvent) => Either<HistoryFault, Kept>) => {
+const intoHistory = (history: History<Message>): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
   const taken = takenOf(history)
   const place: Place = { unread: false, missing: 0 }
   return (event) => {
@@ -141,7 +141,7 @@ const intoHistory = (history: History<Message>): ((event: RunEvent) => Either<Hi
   }
 }
 
-const intoArray = (array: Message[], place: Place): ((event: RunEvent) => Either<HistoryFault, Kept>) => {
+const intoArray = (array: Message[], place: Place): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
   const taken = takenOf(array)
   return (event) => {
     look(place, event, array.length)

@@ -19,6 +19,7 @@ import {
 import { rangeDigest } from '../notes/index.ts'
 import { admitted, openCallsOf, resultMessages, whyNot } from './answer.ts'
 import type { Channel } from './channel.ts'
+import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, Sent } from './event.ts'
 import { reasonOf, type RunFailure } from './fault.ts'
@@ -32,23 +33,6 @@ import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
 import type { Tool } from './tool.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
-
-/** The messages to send instead of the whole record. `deriveContext` gives it. */
-export interface ModelContext {
-  /** The messages to send. */
-  readonly messages: Settled<Sequence<Message>>
-  /** The number of leading messages that equal those of the last context. */
-  readonly stablePrefix: number
-}
-
-/**
- * Derives the context of the next call.
- *
- * @param view the record so far
- * @param previous the context of the last call; undefined for the first
- * @returns the context; a `Left` ends the run with `NoContext`
- */
-export type ContextFor = (view: View<Message>, previous: ModelContext | undefined) => Either<unknown, ModelContext>
 
 /**
  * Receives each event before the run continues. It may take its time. A `Left`, or a throw, ends the run with the fault
@@ -73,7 +57,7 @@ export interface LoopOptions {
   readonly limits: Limits
   readonly dollarsOf: DollarsOf
   readonly parameters: JsonObject
-  readonly context: ContextFor | undefined
+  readonly context: Deriving | undefined
   readonly receipts: boolean
   readonly handlers: readonly RunHandler[]
   readonly now: () => number
@@ -417,7 +401,7 @@ export class Loop {
 }
 
 const derivedBy = (
-  context: ContextFor,
+  context: Deriving,
   view: View<Message>,
   previous: ModelContext | undefined,
 ): Either<unknown, ModelContext> => {

@@ -1,7 +1,7 @@
 /** Choosing a model by what a person or a configuration names. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
-import type { RunFault } from './fault.ts'
+import type { NoModel } from './fault.ts'
 import type { Model } from './model.ts'
 import { modelTypes, type ModelType } from './model-types.ts'
 
@@ -42,7 +42,7 @@ export type ModelRegistry = { readonly [Type in ModelType]?: ModelProvider } & {
  * @example
  * modelFor({ name: 'claude-opus-5' }, { anthropic: anthropicProvider({ apiKey: process.env.ANTHROPIC_API_KEY }) })
  */
-export const modelFor = ({ name, type }: ModelConfig, registry: ModelRegistry): Either<RunFault, Model> => {
+export const modelFor = ({ name, type }: ModelConfig, registry: ModelRegistry): Either<NoModel, Model> => {
   if (name === undefined || name === '') return left({ _tag: 'UnspecifiedModel', configured: configured(registry) })
   const wanted = type ?? typeOf(name)
   const provider = wanted !== undefined && Object.hasOwn(registry, wanted) ? registry[wanted] : undefined

@@ -9,14 +9,15 @@ import { amount, type Task } from '../task/index.ts'
 import type { ModelRates } from '../context/index.ts'
 import { runTask, type RunFailure } from './fault.ts'
 import { limitsOf, type Limits } from './limits.ts'
-import { Loop, type ContextFor, type RunHandler } from './loop.ts'
+import { derivingOf, type ContextOptions } from './context-for.ts'
+import { Loop, type RunHandler } from './loop.ts'
 import type { Model } from './model.ts'
 import { dollarsBy } from './prices.ts'
 import type { RunResult } from './result.ts'
 import { checkTimeout, type Tool } from './tool.ts'
 
 /** The parts of a run. */
-export interface RunOptions {
+export interface RunOptions extends ContextOptions {
   /** The model to call. */
   readonly model: Model
   /** The record to start from. The run never changes it: new messages come in deltas. */
@@ -37,8 +38,6 @@ export interface RunOptions {
   readonly prices?: ModelRates
   /** The provider's own parameters. Default: none. */
   readonly parameters?: JsonObject
-  /** Derives the context of each call. Default: the whole record is sent. */
-  readonly context?: ContextFor
   /**
    * Whether events have the digest of each context that was sent, so that `sessionHandler` writes receipts. Cost:
    * O(context) a
@@ -138,7 +137,7 @@ export const run = (options: RunOptions): RunStream => {
       limits,
       dollarsOf: dollarsBy(options.prices, model, limits),
       parameters: frozen(options.parameters ?? {}),
-      context: options.context,
+      context: derivingOf(options, options.tools ?? []),
       receipts: options.receipts ?? false,
       handlers: [...(options.handlers ?? [])],
       now: options.now ?? (() => performance.now()),

@@ -1,7 +1,7 @@
 /** From the events of a whole file to one transcript. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
-import type { CodecFault } from '../codecs/index.ts'
+import type { TranscriptFault } from '../codecs/index.ts'
 import type { Message } from '../message/index.ts'
 import { rangeDigest, type Note } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
@@ -16,7 +16,7 @@ import type { Damage, PlacedNote, RowMoment, Transcript, TranscriptFormat, Trans
  * @returns the transcript; or the fault of the last event
  * @throws Error if the last event is neither `end` nor `fault`
  */
-export const assembleTranscript = (events: readonly TranscriptEvent[]): Either<CodecFault, Transcript> => {
+export const assembleTranscript = (events: readonly TranscriptEvent[]): Either<TranscriptFault, Transcript> => {
   const last = events.at(-1)
   if (last?.type === 'fault') return left(last.fault)
   if (last?.type !== 'end' || events[0]?.type !== 'start')

@@ -1,7 +1,7 @@
 /** Transcripts: a recorded conversation in any known format, found by its content and never by its name. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, inspectJson, isLeft, type JsonTextProblem, left, parseJson, right } from '../json/index.ts'
-import type { CodecFault } from '../codecs/index.ts'
+import type { TranscriptFault } from '../codecs/index.ts'
 import { assembleTranscript } from './assemble.ts'
 import { conversationsIn, unknownFormat } from './conversation.ts'
 import { formatOfValues, lookAt } from './detect.ts'
@@ -38,7 +38,7 @@ import { valuesOfText } from './values.ts'
 export const readTranscript = (
   input: string | Uint8Array,
   options: TranscriptOptions = {},
-): Either<CodecFault, Transcript> => {
+): Either<TranscriptFault, Transcript> => {
   const lines = (): Iterable<Line> => (typeof input === 'string' ? linesOfText(input) : linesOfBytes(input))
   const beginning = lookAt(lines())
   const { startsWithEntry } = beginning
@@ -72,7 +72,7 @@ const readLines = (
   format: LineFormat,
   lines: Iterable<Line>,
   options: TranscriptOptions,
-): Either<CodecFault, Transcript> => {
+): Either<TranscriptFault, Transcript> => {
   const reader = createLineImport(format, options)
   const events: TranscriptEvent[] = []
   for (const line of lines) {
@@ -89,7 +89,7 @@ const readWhole = (
   losses: Transcript['losses'],
   damage: readonly Damage[],
   { pick = 0, strict = false }: TranscriptOptions,
-): Either<CodecFault, Transcript> => {
+): Either<TranscriptFault, Transcript> => {
   const conversations = conversationsIn(value)
   const conversation = conversations[pick]
   if (conversations.length === 0) return left(unknownFormat(value))
@@ -117,7 +117,7 @@ const readWhole = (
 /** All of a file as one text, to be parsed as one value. */
 const wholeText = (
   input: string | Uint8Array,
-): Either<CodecFault, { readonly text: string; readonly badAt?: number; readonly damage: readonly Damage[] }> => {
+): Either<TranscriptFault, { readonly text: string; readonly badAt?: number; readonly damage: readonly Damage[] }> => {
   if (typeof input === 'string') return right({ text: input.startsWith('\ufeff') ? input.slice(1) : input, damage: [] })
   try {
     const { text, badAt } = textOfBytes(input)
@@ -131,7 +131,7 @@ const wholeText = (
   }
 }
 
-const invalid = ({ line, column, expected, found }: JsonTextProblem): CodecFault => ({
+const invalid = ({ line, column, expected, found }: JsonTextProblem): TranscriptFault => ({
   _tag: 'InvalidJson',
   line,
   column,
@@ -139,7 +139,7 @@ const invalid = ({ line, column, expected, found }: JsonTextProblem): CodecFault
   found,
 })
 
-const linesOfNoFormat = (lines: Iterable<Line>): CodecFault => {
+const linesOfNoFormat = (lines: Iterable<Line>): TranscriptFault => {
   for (const { text } of lines)
     if (text.trim() !== '')
       return { _tag: 'UnknownFormat', found: `JSON lines that begin with ${describe(JSON.parse(text))}` }

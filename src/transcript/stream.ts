@@ -1,7 +1,7 @@
 /** Transcripts that are too large to be held: read line by line, in one pass. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from '../json/index.ts'
-import type { CodecFault } from '../codecs/index.ts'
+import type { TranscriptFault } from '../codecs/index.ts'
 import { Beginning } from './detect.ts'
 import type { TranscriptEvent } from './event.ts'
 import { createLineImport, type LineImport } from './line-import.ts'
@@ -83,7 +83,7 @@ export async function* readTranscriptStream(
 }
 
 /** The events of a file that is one value. Its line is the first. */
-function* eventsOf(read: Either<CodecFault, Transcript>): Generator<TranscriptEvent> {
+function* eventsOf(read: Either<TranscriptFault, Transcript>): Generator<TranscriptEvent> {
   if (isLeft(read)) return yield { type: 'fault', fault: read.left }
   const { format, messages, origin, losses, damage, count, pick } = read.right
   yield { type: 'start', format }

@@ -14,7 +14,7 @@ import {
   type JsonObject,
 } from '../../json/index.ts'
 import { decodeWire, lossesBeside } from '../admit.ts'
-import type { CodecFault } from '../fault.ts'
+import type { DecodeFault } from '../fault.ts'
 import type { Decoded, Loss } from '../codec.ts'
 import type {
   FilePart,
@@ -38,7 +38,7 @@ import { endsInSpace, fitsId, fitsName, isBlank, isFetched, isImageType, isSigna
  * Decode `{ system, messages }`, an array of messages, or the body of a response, as `decodeResponse` does. What else a
  * request has is listed as lost.
  */
-export const decode = (wire: unknown): Either<CodecFault, Decoded> =>
+export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, wire, readRequest, isArray(wire) ? [] : ['messages'])
 
 /**
@@ -55,7 +55,7 @@ export const decode = (wire: unknown): Either<CodecFault, Decoded> =>
  * @example
  * decodeResponse(await client.messages.create(request))
  */
-export const decodeResponse = (body: unknown): Either<CodecFault, Decoded> =>
+export const decodeResponse = (body: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, body, (value) => [readResponse(anObject(value))])
 
 /** What of a response is not in its message otherwise. Not under the codec's name: a request does not carry it. */
@@ -72,7 +72,7 @@ export const responseMeta = 'anthropic-response'
  * @example
  * decodeRecorded([{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: '' }] }])
  */
-export const decodeRecorded = (messages: unknown): Either<CodecFault, Decoded> =>
+export const decodeRecorded = (messages: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, messages, (value) => {
     const read: Message[] = []
     readMessages(aList(value), read, false)

@@ -5,7 +5,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, isLeft, isObject, type Json, type JsonObject, left, right } from '../../json/index.ts'
-import type { CodecFault } from '../../codecs/index.ts'
+import type { TranscriptFault } from '../../codecs/index.ts'
 import { assembleTranscript } from '../assemble.ts'
 import { langgraph } from '../langgraph.ts'
 import { createLineImport } from '../line-import.ts'
@@ -35,7 +35,7 @@ export interface TranscriptDatabase {
    * @param options `pick`: the index of the conversation. Default: 0
    * @returns the transcript; or a fault
    */
-  readonly read: (options?: TranscriptOptions) => Either<CodecFault, Transcript>
+  readonly read: (options?: TranscriptOptions) => Either<TranscriptFault, Transcript>
   /** Close the file. */
   readonly close: () => void
 }
@@ -51,7 +51,7 @@ export interface TranscriptDatabase {
  * const opened = openTranscriptDatabase('opencode.db')
  * if (isRight(opened)) opened.right.read({ pick: 0 })
  */
-export const openTranscriptDatabase = (path: string): Either<CodecFault, TranscriptDatabase> => {
+export const openTranscriptDatabase = (path: string): Either<TranscriptFault, TranscriptDatabase> => {
   let db: DatabaseSync | undefined
   try {
     db = new DatabaseSync(path, { readOnly: true })
@@ -80,7 +80,7 @@ export const openTranscriptDatabase = (path: string): Either<CodecFault, Transcr
 export const readTranscriptDatabase = (
   path: string,
   options: TranscriptOptions = {},
-): Either<CodecFault, Transcript> => {
+): Either<TranscriptFault, Transcript> => {
   const opened = openTranscriptDatabase(path)
   if (isLeft(opened)) return opened
   try {
@@ -90,14 +90,14 @@ export const readTranscriptDatabase = (
   }
 }
 
-const unknown = (found: string): CodecFault => ({ _tag: 'UnknownFormat', found })
+const unknown = (found: string): TranscriptFault => ({ _tag: 'UnknownFormat', found })
 
 /** What both kinds of database do: read the entry of one conversation, as if it were a file's. */
 const database = (
   db: DatabaseSync,
   format: LineFormat,
   conversations: readonly StoredConversation[],
-  entryOf: (id: string) => Either<CodecFault, { readonly entry: JsonObject; readonly aside: Counts }>,
+  entryOf: (id: string) => Either<TranscriptFault, { readonly entry: JsonObject; readonly aside: Counts }>,
 ): TranscriptDatabase => ({
   format: format.format,
   conversations: Object.freeze(conversations),
