@@ -7,8 +7,14 @@ import { reasonOf } from './fault.ts'
 import { ToolOutput, type Tool } from './tool.ts'
 
 /**
- * Run the tool that a call asks for. Never rejects: a throw, a timeout, an interrupt, arguments that are wrong, a tool that is
+ * Run the tool that a call asks for. Never rejects: a throw, a timeout, an interrupt, arguments that are wrong, a tool
+ * that is
  * unknown and an output that can't be recorded each become an error result that tells the model what to do about it.
+ *
+ * @param call the call of the model
+ * @param tools the tools, by name
+ * @param signal ends the call when aborted
+ * @returns the result; a failure is an error result
  */
 export const invoke = async (
   call: ToolCallPart,
