@@ -2,13 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import {
-  decodeMessage,
-  type Message,
-  type Meta,
-  type Part,
-  type ToolCallPart,
-} from '../message/index.ts'
+import { decodeMessage, type Message, type Meta, type Part, type ToolCallPart } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { overspent, type Limits, type Reached, type Spent } from './limits.ts'
 import type { ModelResponse } from './response.ts'

@@ -1,7 +1,12 @@
 export type { BlockType, Model, ModelEvent, ModelRequest, ToolDefinition } from './model.ts'
 export type { FinishReason, ModelResponse } from './response.ts'
 export type { InterruptBehavior, RunEvent, Sent } from './event.ts'
-export { sessionHandler, type RecordingSession, type SessionHandler, type SessionHandlerOptions } from './session-handler.ts'
+export {
+  sessionHandler,
+  type RecordingSession,
+  type SessionHandler,
+  type SessionHandlerOptions,
+} from './session-handler.ts'
 export type { RunLeaseOptions } from './run-lease.ts'
 export { historyAccumulator, historyHandler, strictHistoryHandler, type Kept } from './history-handlers.ts'
 export { interruptedMark } from '../message/index.ts'

@@ -38,7 +38,6 @@ import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from
 import type { Tool } from './tool.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
 
-
 /** A loop's options, with every default filled in. */
 export interface LoopOptions {
   readonly id: string
@@ -179,7 +178,8 @@ export class Loop {
     try {
       const left = this.#open
       const partial = new PartialAnswer()
-      const asked = left === undefined ? await this.#ask(partial) : { response: this.#admitted(left.response), held: [] }
+      const asked =
+        left === undefined ? await this.#ask(partial) : { response: this.#admitted(left.response), held: [] }
       if (asked === 'cut') return await this.#cut(this.#control.takeCut(), partial)
 
       const { response, held } = asked
@@ -344,10 +344,12 @@ export class Loop {
   ): Promise<IteratorResult<ModelEvent> | 'cut' | 'waited'> {
     return new Promise<IteratorResult<ModelEvent> | 'cut' | 'waited'>((resolve, reject) => {
       const timer = wait === undefined ? undefined : setTimeout(() => resolve('waited'), wait)
-      const come = <T>(done: (value: T) => void) => (value: T): void => {
-        clearTimeout(timer)
-        done(value)
-      }
+      const come =
+        <T>(done: (value: T) => void) =>
+        (value: T): void => {
+          clearTimeout(timer)
+          done(value)
+        }
       this.#control.onCut = () => come(resolve)('cut')
       coming.then(come(resolve), come(reject))
     })
@@ -400,8 +402,7 @@ export class Loop {
     const step = this.#step
     const { signal } = this.#control
     const results = new Map(this.#open?.results.map((result) => [result.callId, result]))
-    const inOrder = (): readonly ToolResultPart[] =>
-      Object.freeze(calls.flatMap(({ id }) => results.get(id) ?? []))
+    const inOrder = (): readonly ToolResultPart[] => Object.freeze(calls.flatMap(({ id }) => results.get(id) ?? []))
     const waiting = new Set<ToolCallPart>()
     for (const call of calls) if (!results.has(call.id) && (await this.#waits(call))) waiting.add(call)
     const todo = calls.filter((call) => !results.has(call.id) && !waiting.has(call))

@@ -100,7 +100,8 @@ const takeNote = (open: Map<string, Draft>, note: Note, len: number): void => {
   draft.together ||= note.together === true
   for (const { index, text: piece = '', part, after = 0 } of said) {
     const before = draft.blocks.get(index)?.text ?? ''
-    const whole = part === undefined || after === 0 ? part : { ...part, text: before.slice(0, after) + String(part['text'] ?? '') }
+    const whole =
+      part === undefined || after === 0 ? part : { ...part, text: before.slice(0, after) + String(part['text'] ?? '') }
     draft.blocks.set(index, { text: before + piece, part: whole })
   }
   if (answer !== undefined) draft.answer = answer
@@ -126,7 +127,9 @@ const newDraft = (step: string): Draft => ({
 const openStep = ({ step, lease, answer, together, blocks, started, results, waiting }: Draft): OpenStep => {
   const said = [...blocks]
     .toSorted(([a], [b]) => a - b)
-    .flatMap(([, block]): readonly (Part | string)[] => (block.part === undefined ? [block.text] : partsOf([block.part])))
+    .flatMap(([, block]): readonly (Part | string)[] =>
+      block.part === undefined ? [block.text] : partsOf([block.part]),
+    )
   return Object.freeze({
     step,
     lease,
