@@ -240,10 +240,13 @@ class Recording {
       this.#entry.said.push({ index, text: whole })
     }
     this.#flushed = performance.now()
-    if (any)
-      void this.#write(() => undefined).then((answer) => {
-        if (isLeft(answer)) this.#failed ??= answer
-      })
+    if (any) void this.#unasked(this.#write(() => undefined))
+  }
+
+  /** What goes wrong while nobody waits is said with the next event. */
+  async #unasked(writing: Promise<Answer>): Promise<void> {
+    const answer = await writing
+    if (isLeft(answer)) this.#failed ??= answer
   }
 
   /** Put something into the journal. What is put in together, or while a note is on its way, is one note. */
