@@ -87,6 +87,9 @@ export type CreateSessionFault = NewLogFault | NoSessionFault | SessionFaultOf<'
 /** Forking a session. */
 export type ForkSessionFault = ForkFault | NoSessionFault
 
+/** Forking a session, and opening the fork. */
+export type OpenForkFault = ForkSessionFault | OpenSessionFault
+
 /** Verifying a session. */
 export type VerifySessionFault = VerifyFault | NoSessionFault | CallbackThrew
 

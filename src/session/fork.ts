@@ -2,12 +2,13 @@
 import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { LogFault, Store, StoreFaultOf } from '../store/index.ts'
-import { sessionTask, type ForkSessionFault } from './fault.ts'
+import { sessionTask, type ForkSessionFault, type OpenForkFault } from './fault.ts'
 import type { Task } from '../task/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { noteOf } from './mirror.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
-import { describeSession, randomId } from './open.ts'
+import { describeSession, openSession, randomId } from './open.ts'
+import type { Session } from './session.ts'
 
 /** The place and the id of a fork. */
 export interface ForkOptions {
@@ -20,17 +21,36 @@ export interface ForkOptions {
 }
 
 /**
- * Start a session with the first messages of another and the notes that were written until then. Open it with
- * `openSession`. You may fork a sealed session: the fork is not sealed.
+ * Start a session with the first messages of another and the notes that were written until then, and open it. You may
+ * fork a sealed session: the fork is not sealed.
  *
- * Cost    independent of the length: nothing is copied
+ * Cost    that of `createFork`, which is the same at any length, and that of opening the fork: O(messages that it shares)
+ *
+ * @param store the store that keeps both
+ * @param id the session to fork
+ * @param options the number of messages to share, the new id and metadata
+ * @returns the new session; or `NoSuchLog`, `LogExists`, `BeyondEnd`
+ * @example
+ * const fork = await forkSession(store, 'build-fix', { at: 2 })
+ * await fork.append(user('Try the other file.'))
+ */
+export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> =>
+  sessionTask(async () => {
+    const forked = await createFork(store, id, options)()
+    return isLeft(forked) ? forked : openSession(store, forked.right.id)()
+  }, 'forkSession')
+
+/**
+ * The same without opening the fork.
+ *
+ * Cost    independent of the length: nothing is copied, and no message is read
  *
  * @param store the store that keeps both
  * @param id the session to fork
  * @param options the number of messages to share, the new id and metadata
  * @returns the description of the new session; or `NoSuchLog`, `LogExists`, `BeyondEnd`
  */
-export const forkSession = (
+export const createFork = (
   store: Store,
   id: string,
   { at, id: to = randomId(), metadata }: ForkOptions = {},
@@ -46,7 +66,7 @@ export const forkSession = (
     if (isLeft(meta)) return meta
     const log = await store.fork(id, { id: to, at: rows.right, meta: meta.right })()
     return isLeft(log) ? log : sessionInfo(log.right)
-  }, 'forkSession')
+  }, 'createFork')
 
 /** How many rows of the log there are before the message at a position, or before the seal. */
 const rowsUpTo = async (

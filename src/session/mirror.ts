@@ -1,11 +1,13 @@
 /** What a session holds in memory: the record as it is stored, up to a head. Never ahead of the store, never beside it. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { createHistory, without, type History, type Range, type View } from '../history/index.ts'
+import { createHistory, without, type Immutable, type History, type Range, type View } from '../history/index.ts'
 import { emptyRange, type BlockId, type CompactRange } from '../proof/index.ts'
 import type { Message } from '../message/index.ts'
 import { decodeNote, retractedBy, type Note } from '../notes/index.ts'
 import { noteFaultText } from '../notes/fault.ts'
+import { emptyFold, type JournalFold } from './journal.ts'
+import type { PageKind } from '../pages/index.ts'
 import { decodeRow, takeMessage, type DecodedRow } from '../entry/index.ts'
 import {
   grow,
@@ -40,6 +42,10 @@ export interface Mirror {
   sealed: boolean
   /** Rows that are appended get a salt. */
   erasable: boolean
+  /** What runs have finished of steps that are not recorded, as far as it was asked for. */
+  readonly journal: JournalFold
+  /** Leases up to this number are known not to be held any more. */
+  endedLeases: number
   /** How many rows were read from the store: those of others, and those that stood there when it was opened. */
   foreign: number
 }
@@ -60,6 +66,8 @@ export const emptyMirror = (store: Store, id: string): Mirror => ({
   times: [],
   salts: new Map(),
   erasable: false,
+  journal: emptyFold(),
+  endedLeases: 0,
   foreign: 0,
 })
 
@@ -316,6 +324,54 @@ export const momentAt = (mirror: Mirror, rows: number): Moment => {
     notes: mirror.notes.view().slice(0, rows - len),
   })
 }
+
+/** A row of the record: a message or a note. */
+export type SessionRow = {
+  /** Its place in the log of messages and notes, from 0. */
+  readonly row: number
+  /** When it was appended, by the clock of its writer: milliseconds since 1970. Rows of a version before 0.3 have no time. */
+  readonly at: number | undefined
+} & (
+  | {
+      readonly kind: 'entry'
+      /** The position of the message among the messages. */
+      readonly position: number
+      /** The message. */
+      readonly message: Immutable<Message>
+      /** The page kind that it was appended with. */
+      readonly page: PageKind
+    }
+  | {
+      readonly kind: 'note'
+      /** The position of the message that the note stands after; -1 if it stands before all of them. */
+      readonly after: number
+      /** The note. */
+      readonly note: Note
+    }
+)
+
+/** The rows from one to another, as they are when the first is asked for. */
+export function* rowsIn(mirror: Mirror, from: number, to: number): Generator<SessionRow> {
+  const [messages, notes] = [mirror.history.view(), mirror.notes.view()]
+  let position = messagesBefore(mirror, from)
+  for (let row = from; row < to; row++) {
+    const index = row - position // of the next note
+    const place = { row, at: mirror.times[row] }
+    if (mirror.noteRows[index] === row)
+      yield Object.freeze({ ...place, kind: 'note', after: position - 1, note: notes.at(index) as Note })
+    else {
+      const [message, page] = [messages.at(position) as Message, messages.pages.at(position) as PageKind]
+      yield Object.freeze({ ...place, kind: 'entry', position, message, page })
+      position += 1
+    }
+  }
+}
+
+/** When a message was appended. */
+export const timeOf = (mirror: Mirror, position: number): number | undefined =>
+  Number.isSafeInteger(position) && position >= 0 && position < mirror.history.len
+    ? mirror.times[rowOf(mirror, position)]
+    : undefined
 
 /** The rows that another writer appended. */
 export interface Missed {

@@ -14,6 +14,8 @@ export interface MessageRange {
   readonly from: number
   /** The messages of the range. */
   readonly view: View<Message>
+  /** When each of them was appended, in milliseconds since 1970; `undefined` of one that a version before 0.3 stored. */
+  readonly times: readonly (number | undefined)[]
 }
 
 /**
@@ -46,5 +48,6 @@ export const readRange = (store: Store, id: string, from?: number, to?: number):
       const reason = row.kind === 'entry' ? takeMessage(history, row.entry, blocks.right) : undefined
       if (reason !== undefined) return left({ _tag: 'DamagedLog', id, position: row.position, reason })
     }
-    return right(Object.freeze({ from: rows.right[0]?.index ?? 0, view: history.view() }))
+    const times = Object.freeze(rows.right.map(({ at }) => at))
+    return right(Object.freeze({ from: rows.right[0]?.index ?? 0, view: history.view(), times }))
   })

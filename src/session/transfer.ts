@@ -3,7 +3,6 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message, MessageFault } from '../message/index.ts'
-import type { Note } from '../notes/index.ts'
 import { classify } from '../pages/index.ts'
 import { exportOf, type Exported, type ExportedRow, type Transcript } from '../transcript/index.ts'
 import { encodeRow, lacking, type EncodedRow } from '../entry/index.ts'
@@ -41,7 +40,7 @@ import {
   type PartialOf,
   type SessionInfo,
 } from './metadata.ts'
-import type { Mirror } from './mirror.ts'
+import { rowsIn, type Mirror } from './mirror.ts'
 import { momentOf } from './stamp.ts'
 import { randomId, readMirror } from './open.ts'
 
@@ -88,7 +87,7 @@ export const importTranscript = (
   sessionTask(async () => {
     const exported = exportOf(transcript)
     const name = id ?? transcript.origin.id ?? randomId()
-    const meta = storedMeta(exported.metadata)
+    const meta = storedMeta(exported.metadata, undefined, exported.erasable)
     if (isLeft(meta)) return meta
     const free = await isFree(store, name)
     if (isLeft(free)) return free
@@ -189,17 +188,18 @@ export const exportSession = (store: Store, id: string): Task<ReadSessionFault, 
     const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
     const { mirror, info } = opened.right
-    return right({ id, metadata: info.metadata, rows: { [Symbol.iterator]: () => rowsOf(mirror) }, head: mirror.head })
+    const { metadata, erasable } = info
+    const rows = { [Symbol.iterator]: () => rowsOf(mirror) }
+    return right({ id, metadata, rows, head: mirror.head, ...(erasable && { erasable }) })
   })
 
-function* rowsOf({ head, noteRows, history, notes, times, salts }: Mirror): Generator<ExportedRow> {
-  const [said, noted] = [history.view(), notes.view()]
-  let note = 0
-  for (let row = 0; row < head.size; row++) {
-    const [at, salt] = [times[row], salts.get(row)]
+function* rowsOf(mirror: Mirror): Generator<ExportedRow> {
+  for (const found of rowsIn(mirror, 0, mirror.head.size)) {
+    const { row, at } = found
+    const salt = mirror.salts.get(row)
     const moment = { ...(at !== undefined && { at }), ...(salt !== undefined && { salt }) }
-    if (noteRows[note] === row) yield { note: noted.at(note++) as Note, ...moment }
-    else yield { message: said.at(row - note) as Message, page: said.pages.at(row - note) ?? 'conversation', ...moment }
+    if (found.kind === 'note') yield { note: found.note, ...moment }
+    else yield { message: found.message as Message, page: found.page, ...moment }
   }
 }
 
