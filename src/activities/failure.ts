@@ -122,6 +122,7 @@ const sentence = (fault: ActivityFault): string => {
     case 'NoContext':
     case 'HandlerFailed':
     case 'ContextUnsettled':
+    case 'SessionBusy':
       return runFaultText(fault)
     case 'Io':
       return `the store failed to ${fault.operation}`

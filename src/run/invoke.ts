@@ -50,6 +50,23 @@ export const invoke = async (
   }
 }
 
+/**
+ * Whether a call waits for an approval. One whose arguments its tool would refuse does not: it can have no effects.
+ */
+export const waitsForApproval = async (call: ToolCallPart, tools: ReadonlyMap<string, Tool>): Promise<boolean> => {
+  const found = tools.get(call.name)
+  const needs = found?.needsApproval ?? false
+  if (found === undefined || needs === false) return false
+  const input = await checked(call, found)
+  if (isLeft(input)) return false
+  if (needs === true) return true
+  try {
+    return await needs(input.right)
+  } catch {
+    return true
+  }
+}
+
 /** An error result for a call that was not run, or not to its end. */
 export const failed = ({ id, name }: ToolCallPart, reason: string): ToolResultPart =>
   toolResultPart(id, [text(reason.toWellFormed())], { name, isError: true })
