@@ -35,9 +35,24 @@ export interface MetCall<Call, Answer> {
 
 /** What a result is: the answer of a call, a second one, or that of no call before it. */
 export type MetResult<Call, Answer> =
-  | { readonly type: 'answer' | 'late'; readonly of: MetCall<Call, Answer> }
-  | { readonly type: 'second'; readonly of: MetCall<Call, Answer>; readonly first: Answer }
-  | { readonly type: 'orphan' }
+  | {
+      /** It answers its call: in its turn, or `late`. */
+      readonly type: 'answer' | 'late'
+      /** The call. */
+      readonly of: MetCall<Call, Answer>
+    }
+  | {
+      /** Its call has a result already. */
+      readonly type: 'second'
+      /** The call. */
+      readonly of: MetCall<Call, Answer>
+      /** The first result. */
+      readonly first: Answer
+    }
+  | {
+      /** No call before it has its id. */
+      readonly type: 'orphan'
+    }
 
 /** A walk over calls and results in the order in which they were made, in whatever form they stand. */
 export interface Pairing<Call, Answer> {
