@@ -174,6 +174,7 @@ export const deriveContext = (view: View<Message>, options: DeriveOptions): Eith
     const beside = {
       ...(typeof options.budget === 'object' && { window: windowParts(options.budget) }),
       ...(reserved > 0 && { reserved }),
+      ...(factor !== 1 && { factor }),
     }
     return left(doesNotFit(state, total, room, beside))
   }
@@ -285,7 +286,7 @@ const doesNotFit = (
   { line, segments }: State,
   needed: number,
   budget: number,
-  beside: Pick<ContextFault, 'window' | 'reserved'>,
+  beside: Pick<ContextFault, 'window' | 'reserved' | 'factor'>,
 ): ContextFault => {
   const { renderer } = line
   const pages = line.segments.slice(0, segments).map((segment: Segment): MinimumPage => {

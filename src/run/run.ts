@@ -8,24 +8,30 @@ import type { InterruptBehavior, RunEvent } from './event.ts'
 import { amount, type Task } from '../task/index.ts'
 import type { ModelRates } from '../context/index.ts'
 import { runTask, type RunFailure } from './fault.ts'
+import type { RunHandler } from './handler.ts'
 import { limitsOf, type Limits } from './limits.ts'
 import { derivingOf, type ContextOptions } from './context-for.ts'
-import { Loop, type RunHandler } from './loop.ts'
+import { Loop } from './loop.ts'
 import type { Model } from './model.ts'
+import type { Decisions, OpenAnswer } from './open-answer.ts'
 import { dollarsBy } from './prices.ts'
 import type { RunResult } from './result.ts'
 import { checkTimeout, type Tool } from './tool.ts'
 
 /** The parts of a run. */
-export interface RunOptions extends ContextOptions {
+export interface RunOptions extends ContextOptions, Decisions {
   /** The model to call. */
   readonly model: Model
   /** The record to start from. The run never changes it: new messages come in deltas. */
   readonly view: Settled<Sequence<Message>>
   /**
+   * A step to continue before the model is called: `open` of the result of a run that ended with `approval`. `view` is the
+   * record before that step. Default: none.
+   */
+  readonly open?: OpenAnswer
+  /**
    * Ids of calls in the record that `view` does not have, because it is only a part. No new call gets one of them.
-   * Default:
-   * none.
+   * Default: none.
    */
   readonly callIds?: Iterable<string>
   /** The tools that the model may call. Default: none. */
@@ -139,6 +145,8 @@ export const run = (options: RunOptions): RunStream => {
       parameters: frozen(options.parameters ?? {}),
       context: derivingOf(options, options.tools ?? [], model.name),
       receipts: options.receipts ?? false,
+      open: options.open,
+      decisions: options,
       handlers: [...(options.handlers ?? [])],
       now: options.now ?? (() => performance.now()),
     },

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { assistant, createHistory, createSession, memoryStore, orThrow, settle, system, toolCall, toolResult, user, type Message, type View } from 'indelible' // prettier-ignore
+import { assistant, createHistory, createSession, faultMessage, memoryStore, orThrow, settle, system, toolCall, toolResult, user, type Message, type View } from 'indelible' // prettier-ignore
 import { deriveContext, estimateTokens, paged, pagedWith, window, type DerivedContext, type DeriveOptions } from 'indelible/context' // prettier-ignore
 import { decodeNote, type Note } from 'indelible/notes'
 import { run, sessionHandler, tool, type Model } from 'indelible/run'
@@ -118,7 +118,9 @@ describe('a correction by receipts', () => {
             expect(derived.right.digest).toBe(anew.right.digest)
             expect(derived.right.tokens).toBeLessThanOrEqual(derived.right.budget)
             previous = derived.right
-            notes.push(receipt(len, derived.right.estimated ?? 0, Math.ceil(derived.right.tokens * (ratios[call] ?? 1))))
+            notes.push(
+              receipt(len, derived.right.estimated ?? 0, Math.ceil(derived.right.tokens * (ratios[call] ?? 1))),
+            )
           }
         },
       ),
@@ -136,6 +138,13 @@ describe('a correction by receipts', () => {
     expect(factor([receipt(2, 4000, 40_000)])).toBe(2)
     expect(factor([receipt(9, 4000, 6000)])).toBe(1) // of a call after this one
     expect(orThrow(deriveContext(view.slice(0, 4), { budget: 8000 })).factor).toBe(undefined)
+  })
+
+  it('is named where the least that may be sent does not fit', () => {
+    const derived = deriveContext(view.slice(0, 4), { budget: 30, notes: [receipt(2, 40, 60)], model: 'm' })
+    expect(isLeft(derived) && faultMessage(derived.left)).toContain(
+      'but the budget is 20; the provider counts 1.50 tokens for each estimated one; the largest part',
+    )
   })
 
   it('a receipt says what was estimated, as a whole number from 0', () => {
