@@ -5,7 +5,12 @@ import type { EncodeFault } from './fault.ts'
 import type { EncodeOptions } from './codec.ts'
 import type { Source } from '../message/index.ts'
 
-/** A URL as a source: its bytes, where it is a plain base64 data URL. `urlOf` gives back the same text. */
+/**
+ * A URL as a source; a plain base64 data URL becomes its bytes. `urlOf` gives the same text back.
+ *
+ * @param url a URL or a data URL
+ * @returns the source
+ */
 export const sourceOf = (url: string): Exclude<Source, { type: 'block' }> => {
   const found = dataUrl.exec(url)
   if (found === null) return Object.freeze({ type: 'url', url })

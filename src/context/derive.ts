@@ -9,13 +9,14 @@ import type { ResidencyLevel } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import { tokens, usableTokens, windowParts, type Budget } from './budget.ts'
 import type { ContextFault, MinimumPage } from './fault.ts'
+import { recallAmong, toolTokensOf, type OfferedTool } from './offered.ts'
 import { hiddenOf, itemsOf, levelIn, shown, tokensIn, type Line, type Segment } from './line.ts'
 import { paged } from './paged.ts'
 import { endOf } from './positions.ts'
 import { leastUsed, type Policy } from './policy.ts'
 import { spanOf, type Span } from './span.ts'
 import type { ContextSource } from './source.ts'
-import { estimateTokens, estimatorOf, type Estimator, type Tokenizer } from './tokens.ts'
+import { estimateTokens, estimatorOf, remembering, type Estimator, type Tokenizer } from './tokens.ts'
 import { compactNow, continued, follow, segmentAt, type Track } from './track.ts'
 import type { Unit } from './unit.ts'
 
@@ -27,7 +28,12 @@ export interface DeriveOptions {
   readonly policy?: Policy
   /** What has been written about the record: pins, page tags, summaries. Default: nothing. */
   readonly notes?: Sequence<Note>
-  /** Tokens of the tool definitions that are sent along. Default: 0. */
+  /**
+   * The tools that are sent along. What they take is taken off the budget, and markers name the recall tool among them, or
+   * none. Default: nobody knows; nothing is taken off, and markers name `recall`. A run gives its own.
+   */
+  readonly tools?: readonly OfferedTool[]
+  /** Tokens of the tool definitions that are sent along. Default: what `tools` take, by the estimator. */
   readonly toolTokens?: number
   /** Tokens of a system prompt that is not part of the record. Default: 0. */
   readonly systemTokens?: number
@@ -125,8 +131,11 @@ export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
 export const deriveContext = (view: View<Message>, options: DeriveOptions): Either<ContextFault, DerivedContext> => {
   const { policy = paged, notes = none, prices = defaultPrices, previous } = options
   const { estimate = options.tokenizer === undefined ? estimateTokens : estimatorOf(options.tokenizer) } = options
-  const reserved = tokens('toolTokens', options.toolTokens ?? 0) + tokens('systemTokens', options.systemTokens ?? 0)
-  const settings = { policy, budget: Math.max(0, usableTokens(options.budget) - reserved), estimate }
+  const { tools } = options
+  const toolTokens = options.toolTokens ?? toolTokensOf(tools ?? [], remembering(estimate))
+  const reserved = tokens('toolTokens', toolTokens) + tokens('systemTokens', options.systemTokens ?? 0)
+  const budget = Math.max(0, usableTokens(options.budget) - reserved)
+  const settings = { policy, budget, estimate, recall: recallAmong(tools) }
   const before = previous === undefined ? undefined : states.get(previous)
   const track =
     (before && continued(before.track, before.length, view, notes, settings)) ?? follow(view, notes, settings)

@@ -130,7 +130,11 @@ interface Chunk {
 
 const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOptions): readonly Chunk[] => {
   const { chunkTokens = 4000, keepTokens = 8000, estimate = estimateTokens } = options
-  const { line, activeFrom, notes: read } = follow(view, notes, { policy: paged, budget: Infinity, estimate })
+  const {
+    line,
+    activeFrom,
+    notes: read,
+  } = follow(view, notes, { policy: paged, budget: Infinity, estimate, recall: 'recall' })
   const covered = read.summaries.filter((note) => note.to <= endOf(view) && isFaithful(note, view))
   const units = line.segments.filter((segment) => segment.type === 'unit')
   const last = lastToSum(units, activeFrom, keepTokens, (unit) => tokensIn(unit, line.renderer))

@@ -219,7 +219,15 @@ export const recallTool: {
       : list(recalled.right, maxCharacters)
   }
   const tool = <Answer extends string | Promise<string>>(run: (input: unknown) => Answer): RecallTool<Answer> =>
-    Object.freeze({ name, description, parameters, schema: undefined, timeout: undefined, alone: false, run })
+    Object.freeze({
+      name,
+      description,
+      parameters: recallParameters,
+      schema: undefined,
+      timeout: undefined,
+      alone: false,
+      run,
+    })
   return 'find' in search
     ? tool(async (input) => {
         const request = requestOf(input)
@@ -234,7 +242,8 @@ export const recallTool: {
 const description =
   'Gives back earlier parts of this conversation that are not shown, or only in short. Ask for the position that a marker names, or search for words.'
 
-const parameters: JsonObject = Object.freeze({
+/** The schema of every recall tool: by it a tool is known as one, whatever it is called. */
+export const recallParameters: JsonObject = Object.freeze({
   type: 'object',
   properties: Object.freeze({
     position: Object.freeze({ type: 'integer', minimum: 0, description: 'the position of one entry' }),

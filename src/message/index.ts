@@ -1,10 +1,13 @@
 export type { Json, JsonArray, JsonObject, Path } from '../json/index.ts'
 export type { Sequence } from '../sequence/index.ts'
+export { cutAnswer, interruptedMark, resultMessages } from './answer.ts'
 export {
   assistant,
   developer,
   file,
   image,
+  interruptedResults,
+  noResult,
   provider,
   reasoning,
   refusal,
@@ -44,5 +47,15 @@ export type {
   ToolCallPart,
   ToolResultPart,
 } from './message.ts'
-export { openCalls, pairCalls, type OpenCall, type PairedCall } from './pairing.ts'
-export { interruptedResults, mend, settle, type Mended, type Repair, type Settled } from './settle.ts'
+export { renamedCall, renamedResult, withContent } from './edited.ts'
+export {
+  createPairing,
+  openCalls,
+  pairCalls,
+  type MetCall,
+  type MetResult,
+  type OpenCall,
+  type PairedCall,
+  type Pairing,
+} from './pairing.ts'
+export { mend, settle, type Mended, type Repair, type Settled } from './settle.ts'

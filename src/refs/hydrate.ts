@@ -21,16 +21,20 @@ import { refsOf } from './tree.ts'
 import { isLeft, left, right, textOfUtf8 } from '../json/index.ts'
 
 /**
- * Read the content of refs from the store. All of it, or a fault: `MissingBlock` with every id that is not there,
- * `DamagedBlock` for bytes that are not those of their id, `MalformedBlock` for what is no message.
+ * Read the content of refs from a store: all of it, or a fault.
  *
- * Give it `cachedBlocks(store, cache)`, and only what was not read or written before is fetched.
+ * With `cachedBlocks(store, cache)` it reads only blocks that were not read or written before. Attachments must exist,
+ * and
+ * are not read.
  *
- * Attachments must be there too, and are not read.
+ * Cost    one `getBlocks` with each id once, and one `hasBlocks` if there are attachments; then O(content) (bench:
+ *         refs)
  *
- * Cost    one `getBlocks` with each id once, and one `hasBlocks` where there are attachments; then O(content) (bench: refs)
+ * @param store the store with the blocks
+ * @param refs the reference history
+ * @returns the content; or `MissingBlock` with every missing id, `DamagedBlock`, `MalformedBlock`, `OtherScope`
  * @example
- * const hydrated = await hydrate(store, refs)()
+ * const history = await hydrate(store, refs)
  */
 export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault, StoredHistory> =>
   refsTask(async () => {
@@ -43,8 +47,13 @@ export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault,
   })
 
 /**
- * The same with a placeholder for each message whose content is not there or not as it should be: to look at what is
- * left. It can't be continued, persisted or written, so a placeholder never takes the place of what it stands for.
+ * `hydrate` with a placeholder for each message whose content is missing or damaged: to look at the rest. The result
+ * can't
+ * be continued, persisted or encoded, so a placeholder never replaces the real message.
+ *
+ * @param store the store with the blocks
+ * @param refs the reference history
+ * @returns the content with placeholders; or a fault of the store
  */
 export const hydratePartial = (store: BlockStore, refs: RefHistory): Task<HydratePartialFault, PartialHistory> =>
   refsTask(async () => {

@@ -23,23 +23,25 @@ import type { ParsedHistory } from './parsed-history.ts'
 import { checkNames } from './ref-history.ts'
 import { isRefList, readLlm2, readOurs } from './saved-refs.ts'
 
-/** How a saved history is read. */
+/** How to read a saved history. */
 export interface ParseOptions {
-  /** The scope of what was saved without one. Default: `default`. */
+  /** The scope of histories that were saved without one. Default: `default`. */
   readonly scope?: string
 }
 
 /**
- * Read a saved history: JSON, or its text.
+ * Read a saved history.
  *
- * Known are `{ type: 'indelible.refs', … }`, `{ type: 'llm2', refs }` with `blockKeys` or `blockIds`, a bare array of refs
- * with `flowId`, an array of chat messages, and nothing at all (`[]` and `null`), which is an empty one of these.
+ * Known forms are `{ type: 'indelible.refs', … }`, `{ type: 'llm2', refs }` with `blockKeys` or `blockIds`, an array of
+ * refs
+ * with `flowId`, an array of chat messages, and an empty one (`[]` or `null`).
  *
- * Nothing is left out in silence: whatever stands there is in the history or named in `losses`, or it can't be read.
+ * Every value is in the history or listed in `losses`, or the history can't be read. It never throws on what it reads.
  *
- * Total: it never throws on what it reads. `UnreadableHistory` says where and why, `NewerRefs` that the library is too old.
- *
- * Throws  TypeError, if `scope` can't be one
+ * @param saved JSON, or its text
+ * @param options the scope of histories without one
+ * @returns the history; or `UnreadableHistory` with the path, `NewerRefs` if a newer version wrote it
+ * @throws TypeError if `scope` is invalid
  */
 export const parseHistoryJson = (
   saved: unknown,

@@ -17,10 +17,15 @@ import type { RefTree } from './ref-tree.ts'
 import type { RefHistory } from './ref-history.ts'
 
 /**
- * Add refs to the end of a tree and store what is new of it. Trying again after any failure gives the same tree.
+ * Add refs to the end of a tree, and store its new blocks. A retry gives the same tree.
  *
  * Cost    O(refs + log len) blocks: a ref at a time about 8 kB at 20,000 (bench: refs). One `getBlocks` and one
  *         `putBlocks` a level
+ *
+ * @param store the store
+ * @param tree the tree to grow; undefined for a new one
+ * @param refs the refs to add
+ * @returns the new tree; undefined if there are no refs
  */
 export const growRefTree = (
   store: BlockStore,
@@ -52,9 +57,13 @@ export const growRefTree = (
   }, 'growRefTree')
 
 /**
- * Every ref of a history, also those that are in a tree of it.
+ * Read every ref of a history, also those in its tree.
  *
- * Cost    O(len), and one `getBlocks` a level of the tree; no call where there is none
+ * Cost    O(len), and one `getBlocks` a level of the tree; no call without a tree
+ *
+ * @param store the store
+ * @param history the history
+ * @returns the refs, in order
  */
 export const refsOf = (
   store: BlockStore,
@@ -68,7 +77,13 @@ export const refsOf = (
     return isLeft(first) ? first : right(Object.freeze([...first.right, ...refs]))
   })
 
-/** Every ref of a tree, in order. Cost: one `getBlocks` a level: three at 20,000 refs. */
+/**
+ * Read every ref of a tree. Cost: one `getBlocks` a level: three at 20,000 refs.
+ *
+ * @param store the store
+ * @param tree the tree
+ * @returns the refs, in order
+ */
 export const refsOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, readonly MessageRef[]> =>
   refsTask(async () => {
     const read = await readTree(store, tree)
@@ -76,8 +91,12 @@ export const refsOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, re
   })
 
 /**
- * The blocks of a tree itself, without those of its messages. A block of an older tree that no newer one has can be deleted,
- * once no workflow carries the older tree.
+ * List the blocks of a tree, without those of its messages. You may delete a block that only older trees have, once no
+ * workflow carries such a tree.
+ *
+ * @param store the store
+ * @param tree the tree
+ * @returns their ids
  */
 export const blocksOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, readonly BlockId[]> =>
   refsTask(async () => {

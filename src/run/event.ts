@@ -3,6 +3,7 @@ import type { HistoryDelta } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
 import type { ModelEvent } from './model.ts'
+import type { OpenAnswer } from './open-answer.ts'
 import type { ModelResponse } from './response.ts'
 import type { RunResult } from './result.ts'
 
@@ -39,6 +40,8 @@ export type RunEvent =
       readonly behavior: InterruptBehavior
       readonly sent?: Sent
     })
+  /** Calls wait for an approval, and all others of the answer have their results: the run ends. Nothing of the step is in a delta. */
+  | (Told & { readonly type: 'approval'; readonly step: number; readonly open: OpenAnswer })
   /** The end: the last event of every run, also of one that failed or was cancelled. */
   | (Told & { readonly type: 'run_complete'; readonly result: RunResult })
 

@@ -8,23 +8,30 @@ import type { InterruptBehavior, RunEvent } from './event.ts'
 import { amount, type Task } from '../task/index.ts'
 import type { ModelRates } from '../context/index.ts'
 import { runTask, type RunFailure } from './fault.ts'
+import type { RunHandler } from './handler.ts'
 import { limitsOf, type Limits } from './limits.ts'
-import { Loop, type ContextFor, type RunHandler } from './loop.ts'
+import { derivingOf, type ContextOptions } from './context-for.ts'
+import { Loop } from './loop.ts'
 import type { Model } from './model.ts'
+import type { Decisions, OpenAnswer } from './open-answer.ts'
 import { dollarsBy } from './prices.ts'
 import type { RunResult } from './result.ts'
 import { checkTimeout, type Tool } from './tool.ts'
 
 /** The parts of a run. */
-export interface RunOptions {
+export interface RunOptions extends ContextOptions, Decisions {
   /** The model to call. */
   readonly model: Model
   /** The record to start from. The run never changes it: new messages come in deltas. */
   readonly view: Settled<Sequence<Message>>
   /**
+   * A step to continue before the model is called: `open` of the result of a run that ended with `approval`. `view` is the
+   * record before that step. Default: none.
+   */
+  readonly open?: OpenAnswer
+  /**
    * Ids of calls in the record that `view` does not have, because it is only a part. No new call gets one of them.
-   * Default:
-   * none.
+   * Default: none.
    */
   readonly callIds?: Iterable<string>
   /** The tools that the model may call. Default: none. */
@@ -37,8 +44,6 @@ export interface RunOptions {
   readonly prices?: ModelRates
   /** The provider's own parameters. Default: none. */
   readonly parameters?: JsonObject
-  /** Derives the context of each call. Default: the whole record is sent. */
-  readonly context?: ContextFor
   /**
    * Whether events have the digest of each context that was sent, so that `sessionHandler` writes receipts. Cost:
    * O(context) a
@@ -138,8 +143,10 @@ export const run = (options: RunOptions): RunStream => {
       limits,
       dollarsOf: dollarsBy(options.prices, model, limits),
       parameters: frozen(options.parameters ?? {}),
-      context: options.context,
+      context: derivingOf(options, options.tools ?? []),
       receipts: options.receipts ?? false,
+      open: options.open,
+      decisions: options,
       handlers: [...(options.handlers ?? [])],
       now: options.now ?? (() => performance.now()),
     },

@@ -13,6 +13,10 @@ export interface Tool extends ToolDefinition {
   readonly timeout: number | undefined
   /** Whether it must not run beside other tools of the same step. */
   readonly alone: boolean
+  /** Whether its calls wait for an approval, all or by their input. Default: none does. */
+  readonly needsApproval?: boolean | ((input: unknown) => boolean | Promise<boolean>)
+  /** Whether a call may be run again, where a run died and left no result of it. Default: false. */
+  readonly idempotent?: boolean
   /**
    * Run the tool. The returned value becomes the result; a thrown one becomes an error result.
    *
@@ -47,6 +51,19 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
   /** Whether it must not run beside other tools of the step. Default: `false`. */
   readonly alone?: boolean
   /**
+   * Whether its calls wait for an approval: all of them, or those that a function of the input says. The run then ends with
+   * `approval`, and `resume` continues it. If the function throws, the call waits. Default: `false`.
+   */
+  readonly needsApproval?:
+    | boolean
+    | ((
+        input: Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : unknown,
+      ) => boolean | Promise<boolean>)
+  /**
+   * Whether calling it twice has the effect of calling it once. `resume` with `retry` runs such calls again. Default: `false`.
+   */
+  readonly idempotent?: boolean
+  /**
    * Run the tool. The returned value becomes the result; a thrown one becomes an error result.
    *
    * @param input the checked arguments
@@ -80,11 +97,12 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
  * tool({ name: 'read', parameters: { type: 'object', properties: { path: { type: 'string' } } }, run: (input) => … })
  */
 export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(options: ToolOptions<Schema>): Tool => {
-  const { name, description, schema, timeout, alone = false } = options
+  const { name, description, schema, timeout, alone = false, idempotent } = options
   checkTimeout(name, timeout)
   const parameters = options.parameters ?? describe(name, schema)
-  // The cast forgets the input's type; `invoke` gives `run` only what the schema has let through.
+  // The casts forget the input's type; `invoke` gives both only what the schema has let through.
   const run = options.run as Tool['run']
+  const needsApproval = options.needsApproval as Tool['needsApproval']
   return Object.freeze({
     name,
     ...(description !== undefined && { description }),
@@ -92,6 +110,8 @@ export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(op
     schema,
     timeout,
     alone,
+    ...(needsApproval !== undefined && { needsApproval }),
+    ...(idempotent !== undefined && { idempotent }),
     run,
   })
 }

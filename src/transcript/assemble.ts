@@ -10,9 +10,11 @@ import type { Range, Summary } from './line-format.ts'
 import type { Damage, PlacedNote, RowMoment, Transcript, TranscriptFormat, TranscriptLoss } from './transcript.ts'
 
 /**
- * The transcript that the events of `readTranscriptStream` make, all of them: what `readTranscript` gives.
+ * Make a transcript of the events of `readTranscriptStream`. The result equals that of `readTranscript`.
  *
- * Throws  Error, if the last event is neither `end` nor `fault`
+ * @param events all events, in order
+ * @returns the transcript; or the fault of the last event
+ * @throws Error if the last event is neither `end` nor `fault`
  */
 export const assembleTranscript = (events: readonly TranscriptEvent[]): Either<TranscriptFault, Transcript> => {
   const last = events.at(-1)

@@ -13,17 +13,25 @@ import type { Damage, Transcript, TranscriptOptions } from './transcript.ts'
 import { valuesOfText } from './values.ts'
 
 /**
- * Read a conversation from a text, or from bytes in UTF-8 or UTF-16.
+ * Read a conversation from a text, or from bytes in UTF-8 or UTF-16. The format is detected from the content.
  *
- * Formats: messages of OpenAI chat and Responses, Anthropic and the AI SDK, as an array or in the body of a request or an
- * answer; tau-bench files; SWE-agent trajectories; and, one JSON entry a line, the session files of pi, Claude Code and
- * Codex, Gemini CLI, opencode and Cursor, an export of ours, messages, and conversations in the bodies of requests. Those
- * of Gemini CLI and opencode may also be one JSON value, or several, over many lines.
+ * Formats: messages of OpenAI chat and Responses, Anthropic and the AI SDK, as an array or in the body of a request or
+ * an
+ * answer; tau-bench files; SWE-agent trajectories; and with one JSON entry a line: the session files of pi, Claude
+ * Code,
+ * Codex, Gemini CLI, opencode and Cursor, an export of Indelible, messages, and the bodies of requests. Files of Gemini
+ * CLI
+ * and opencode may also be one JSON value, or several, over many lines.
  *
- * In files of one entry a line, a line that can't be read is listed in `damage` and the rest is read; with `strict` it
- * is a fault. Total: it never throws, whatever it is given.
+ * In files with one entry a line, `damage` lists the lines that can't be read, and the rest is read; with `strict` such
+ * a
+ * line is a fault. It never throws.
  *
- * Cost    O(input): parsed, written back to see whether it says the same, and copied
+ * Cost    O(input): parsed, written back to compare, and copied
+ *
+ * @param input the content of the file
+ * @param options which conversation to read, and `strict`
+ * @returns the transcript; or `UnknownFormat`, `InvalidJson`, `UnexpectedWire`, `NoSuchConversation`
  * @example
  * readTranscript('[{"role": "user", "content": "hi"}]') // Right: one message, read as openai-chat
  */

@@ -40,9 +40,11 @@ export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, wire, (value) => readChatMessages(aList(value)))
 
 /**
- * A `decode` for messages that come a few at a time: each call takes the next of them, and together they give what one
- * `decode` of all gives.
+ * Make a `decode` for messages that come a few at a time. Each call takes the next messages; together they give the
+ * same as
+ * one `decode` of all.
  *
+ * @returns the decoder
  * @example
  * const decode = createChatDecoder()
  * decode([{ role: 'user', content: 'hi' }]) // Right: one message

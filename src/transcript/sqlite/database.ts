@@ -19,20 +19,21 @@ export interface StoredConversation {
   readonly id: string
   /** Its title, if it has one. */
   readonly title?: string
-  /** When it last changed, as the database has it: it changes with the conversation. */
+  /** The time of its last change, as the database has it. It changes with the conversation. */
   readonly updated: string
 }
 
 /** A database of recorded conversations, opened for reading. */
 export interface TranscriptDatabase {
-  /** Which program wrote it. */
+  /** The program that wrote it. */
   readonly format: TranscriptFormat
-  /** In the order in which they began: `pick` counts them. */
+  /** The conversations, in the order in which they began. `pick` is an index in this list. */
   readonly conversations: readonly StoredConversation[]
   /**
-   * Read a conversation.
+   * Read a conversation. Cost: O(conversation).
    *
-   * Cost    O(conversation)
+   * @param options `pick`: the index of the conversation. Default: 0
+   * @returns the transcript; or a fault
    */
   readonly read: (options?: TranscriptOptions) => Either<TranscriptFault, Transcript>
   /** Close the file. */
@@ -40,9 +41,12 @@ export interface TranscriptDatabase {
 }
 
 /**
- * Open a database of opencode or of LangGraph's SqliteSaver for JavaScript. That of Python writes msgpack, which is
- * `UnknownFormat`, and so is any other file.
+ * Open a database of opencode, or of LangGraph's SqliteSaver for JavaScript. LangGraph for Python writes msgpack, which
+ * is
+ * `UnknownFormat`, like any other file.
  *
+ * @param path the file
+ * @returns the database; or `UnknownFormat`
  * @example
  * const opened = openTranscriptDatabase('opencode.db')
  * if (isRight(opened)) opened.right.read({ pick: 0 })
@@ -66,7 +70,13 @@ export const openTranscriptDatabase = (path: string): Either<TranscriptFault, Tr
   }
 }
 
-/** Read one conversation of a database, and close it again. */
+/**
+ * Read one conversation of a database, and close the database.
+ *
+ * @param path the file
+ * @param options `pick`: the index of the conversation. Default: 0
+ * @returns the transcript; or a fault
+ */
 export const readTranscriptDatabase = (
   path: string,
   options: TranscriptOptions = {},
