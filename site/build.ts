@@ -72,7 +72,7 @@ writeFileSync(
     excludeExternals: true, // members that a type has from a provider's client
     excludePrivate: true,
     excludeInternal: true,
-    blockTags: ['@param', '@returns', '@throws', '@example', '@typeParam', '@see', '@remarks', '@default'],
+    blockTags: ['@param', '@returns', '@throws', '@example', '@typeParam', '@see', '@remarks', '@default', '@module'],
     validation: { notExported: false, invalidLink: true, notDocumented: true },
     requiredToBeDocumented: ['Function', 'Class', 'Interface', 'TypeAlias', 'Variable', 'Accessor'],
     treatValidationWarningsAsErrors: true,
