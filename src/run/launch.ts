@@ -158,7 +158,7 @@ export const launched = <F extends { readonly _tag: string }>(
     limits,
     dollarsOf: dollarsBy(options.prices, model, limits),
     parameters: frozen(options.parameters ?? {}),
-    context: derivingOf(options, options.tools ?? []),
+    context: derivingOf(options, options.tools ?? [], model.name),
     receipts: options.receipts ?? false,
     now: options.now ?? (() => performance.now()),
   }

@@ -313,7 +313,7 @@ describe('resume', () => {
       (await other.refresh(),
       other
         .openSteps()
-        .map(({ step: _, said: text }) => text.join(''))
+        .map(({ said: text }) => text.join(''))
         .join('') !== 'one two three')
     )
       await new Promise((resolve) => setTimeout(resolve, 1))
