@@ -159,8 +159,7 @@ export class TurnTaking {
   async #finish(reason: StopReason): Promise<void> {
     if (this.#lease === undefined) return
     for (const { id, state } of this.waiting())
-      if (state === 'taken' && reason !== 'queued')
-        await this.#done(id, reason)
+      if (state === 'taken' && reason !== 'queued') await this.#done(id, reason)
     await this.#session.refresh()()
     if (this.#stopped || this.waiting().length === 0) return this.#lease.release()
     void this.#drain(this.#lease)
