@@ -269,7 +269,7 @@ export class Loop {
         coming ??= events.next()
         const next = await this.#nextOrCut(
           coming,
-          held.length === 0 ? undefined : since + this.#lookAhead - performance.now(),
+          held.length === 0 ? undefined : Math.max(0, since + this.#lookAhead - performance.now()),
         )
         if (next === 'cut') break
         if (next === 'waited') {

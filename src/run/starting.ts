@@ -5,6 +5,7 @@ import { interruptedResults, settle, text, toolResultPart, type Message, type To
 import type { PairingFault } from '../message/fault.ts'
 import type { InputNote, JournalNote } from '../notes/index.ts'
 import {
+  callIdsIn,
   callsOf,
   goOnAfter,
   messagesOf,
@@ -61,23 +62,23 @@ const closing = (steps: readonly OpenStep[]): readonly JournalNote[] =>
   steps.map(({ step }) => ({ type: 'journal', step, closed: true }))
 
 /** What was left open, as messages, and the end of its journals: all steps but those that are gone on with. */
-const settled = (session: Session, steps: readonly OpenStep[]): Rows => ({
-  messages: [
-    ...interruptedResults(session.openCalls(), 'The run was interrupted before this tool gave a result.'),
-    ...steps.flatMap((step) => messagesOf(step)),
-    // What notes of before 0.3 say was started.
-    ...(session.openSteps().length === 0 && session.openCalls().length === 0 ? session.interrupted() : []),
-  ],
-  notes: closing(steps),
-})
+const settled = (session: Session, steps: readonly OpenStep[]): Rows => {
+  const callIds = steps.length === 0 ? new Set<string>() : callIdsIn(session.view())
+  return {
+    messages: [
+      ...interruptedResults(session.openCalls(), 'The run was interrupted before this tool gave a result.'),
+      ...steps.flatMap((step) => messagesOf(step, callIds)),
+      // What notes of before 0.3 say was started.
+      ...(session.openSteps().length === 0 && session.openCalls().length === 0 ? session.interrupted() : []),
+    ],
+    notes: closing(steps),
+  }
+}
 
 const startOf = (session: Session, rest: Partial<Start> = {}): Either<PairingFault, Start> => {
   const view = settle(session.conversation())
   if (isLeft(view)) return view
-  const callIds = [...session.view()].flatMap(({ content }) =>
-    content.flatMap((part) => (part.type === 'tool_call' ? [part.id] : [])),
-  )
-  return right({ view: view.right, callIds, ...rest })
+  return right({ view: view.right, callIds: callIdsIn(session.view()), ...rest })
 }
 
 /** The start of a turn: what was left open, and what is said now. `notes` gets the position of what is said. */
