@@ -17,6 +17,7 @@ import {
 import { noUsage } from './result.ts'
 import type { Start } from './launch.ts'
 import type { Decisions, OpenAnswer } from './open-answer.ts'
+import type { RunLease } from './run-lease.ts'
 import type { Tool } from './tool.ts'
 
 /**
@@ -48,8 +49,9 @@ type Fault = WriteFault | PairingFault
 const tries = 20
 
 /** Append what `make` gives for the record as it is; again, where somebody else was quicker. */
-const append = async (session: Session, make: () => Rows): Promise<Either<WriteFault, boolean>> => {
+const append = async (session: Session, lease: RunLease, make: () => Rows): Promise<Either<WriteFault, boolean>> => {
   for (let count = 1; ; count++) {
+    if (lease.lost) return lease.fault()
     const rows = make()
     if (rows.messages.length === 0 && rows.notes.length === 0) return right(false)
     const answer = await session.append(rows, { expectedHead: session.head() })()
@@ -84,10 +86,11 @@ const startOf = (session: Session, rest: Partial<Start> = {}): Either<PairingFau
 /** The start of a turn: what was left open, and what is said now. `notes` gets the position of what is said. */
 export const startTurn = async (
   session: Session,
+  lease: RunLease,
   said: readonly Message[],
   notes: (at: number) => readonly InputNote[] = () => [],
 ): Promise<Either<Fault, Start>> => {
-  const appended = await append(session, () => {
+  const appended = await append(session, lease, () => {
     const open = settled(session, session.openSteps())
     return {
       messages: [...open.messages, ...said],
@@ -100,9 +103,10 @@ export const startTurn = async (
 /** The start of a run that goes on where another one ended. Undefined: everything was said. */
 export const startAgain = async (
   session: Session,
+  lease: RunLease,
   { tools, unfinished, decisions }: Continuation,
 ): Promise<Either<Fault, Start | undefined>> => {
-  const appended = await append(session, () => {
+  const appended = await append(session, lease, () => {
     const kept = continued(session)?.step
     const rows = settled(
       session,
@@ -165,7 +169,8 @@ const isCut = ({ meta }: Message): boolean => {
 }
 
 /** Write down what became of an input. */
-export const noted = async (session: Session, note: InputNote): Promise<Either<WriteFault, void>> => {
+export const noted = async (session: Session, note: InputNote, lease?: RunLease): Promise<Either<WriteFault, void>> => {
+  if (lease?.lost === true) return lease.fault()
   const answer = await session.note(note)()
   return isLeft(answer) ? left(answer.left) : right(undefined)
 }

@@ -38,19 +38,23 @@ const [path = '', id = '', name = '', whenBusy = 'wait', count = '1'] = process.
 const store = await sqliteStore({ path, wait: 60_000 })
 const session = await openSession(store, id)
 for (let index = 0; index < Number(count); index++) {
-  const ended = await turn(session, `${name} ${index}`, {
-    model,
-    tools: [look],
-    id: `${name} ${index}`,
-    whenBusy: whenBusy as 'wait' | 'queue',
-    unfinished: 'retry',
-    ttl: 1000,
-    holder: name,
-  }).result()()
-  if (isLeft(ended)) throw new Error(faultMessage(ended.left))
-  const { response } = ended.right
-  if (response === undefined || textOf(response) !== `re: ${name} ${index}`)
-    throw new Error(`${name} ${index} was answered with ${JSON.stringify(response)}`)
+  for (;;) {
+    const ended = await turn(session, `${name} ${index}`, {
+      model,
+      tools: [look],
+      id: `${name} ${index}`,
+      whenBusy: whenBusy as 'wait' | 'queue',
+      unfinished: 'retry',
+      ttl: 1000,
+      holder: name,
+    }).result()()
+    // On a machine that gives it no time for a second it loses the session while it runs, and another one goes on.
+    const reason = isLeft(ended) ? faultMessage(ended.left) : ended.right.stopReason
+    if (reason === 'cancelled' || /lease/i.test(reason)) continue
+    const { response } = isLeft(ended) ? { response: undefined } : ended.right
+    if (response !== undefined && textOf(response) === `re: ${name} ${index}`) break
+    throw new Error(`${name} ${index}: ${reason}: ${JSON.stringify(response)}`)
+  }
   writeSync(1, `${index}\n`)
 }
 await session.close()
