@@ -67,6 +67,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   thread: ['json', 'sequence', 'message', 'codecs'],
   records: ['json', 'sequence', 'task', 'history', 'store'],
   evidence: ['json', 'task', 'proof', 'store', 'session'],
+  recorder: ['json', 'task', 'proof', 'message', 'codecs', 'notes', 'store', 'session'],
   cli: [
     'json',
     'sequence',
@@ -80,6 +81,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
     'context',
     'records',
     'evidence',
+    'recorder',
     'store',
     'session',
     'run',
@@ -204,7 +206,7 @@ describe('the house', () => {
       expect([file, rest.trim()]).toEqual([file, ''])
     }
   })
-  it('nothing but the command line and drivers imports Node or a package beside immer, fp-ts and noble hashes; records a parser, recall a search, evidence signatures', () => {
+  it('nothing but the command line and drivers imports Node or a package beside immer, fp-ts and noble hashes; records a parser, recall a search, evidence signatures, recorder streams', () => {
     const outside = imports.filter(
       ({ from, to }) =>
         !isLocal(to) &&
@@ -213,6 +215,7 @@ describe('the house', () => {
         !(folderOf(from) === 'records' && parser.has(to)) &&
         !(from === join('context', 'search.ts') && to === 'minisearch/SearchableMap') &&
         !(from === join('context', 'words.ts') && to === 'stemmer') &&
+        !(from === join('recorder', 'answer.ts') && to === 'eventsource-parser') &&
         !(from === join('evidence', 'keys.ts') && to === '@noble/curves/ed25519.js'),
     )
     expect([...new Set(outside.map(({ to }) => to))].toSorted()).toEqual([
