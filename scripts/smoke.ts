@@ -122,7 +122,7 @@ try {
   writeFileSync(
     join(folder, 'own.ts'),
     entries
-      .filter((entry) => !entry.startsWith('indelible/run/'))
+      .filter((entry) => !/^indelible\/(?:run|adapters)\//.test(entry))
       .map((entry) => `import '${entry}'\n`)
       .join(''),
   )

@@ -34,8 +34,10 @@ import { runTool } from './run-tool.ts'
 import { streamKey, streamWith, type Streams } from './stream.ts'
 
 /**
- * The activities on a store and models. Give their functions to the engine, and `chatStep` to the workflow.
+ * Make the activities on a store and models. Give their functions to the engine, and `chatStep` to the workflow.
  *
+ * @param options the store, the models, and the callbacks of the engine
+ * @returns the activities
  * @example
  * const activities = historyActivities({ store, registry, events, heartbeat: (beat) => Context.current().heartbeat(beat) })
  */

@@ -3,30 +3,37 @@ import type { Position } from '../history/index.ts'
 import type { RefHistory } from '../refs/index.ts'
 import type { HistoryActivities, StreamInput, StreamResult } from './input.ts'
 
-/** What a workflow learns of one answer of the model. */
+/** The workflow's view of one answer of the model. */
 export interface ChatStep extends Omit<StreamResult, 'ref' | 'tree' | 'adopted'> {
-  /** Where the answer stands; undefined, if the model had nothing to say. */
+  /** The position of the answer; undefined if the model said nothing. */
   readonly position?: Position
-  /** How many messages the model was sent. */
+  /** The number of messages that the model was sent. */
   readonly seen: number
 }
 
-/** What a chat step calls. `stream` is needed; the others where the step says. */
+/** The activities that a chat step calls. `stream` is required; the others only where the step says so. */
 export type StepActivities = Pick<HistoryActivities, 'stream'> &
   Partial<Pick<HistoryActivities, 'endStream' | 'keepRefs'>>
 
 /**
- * Have the model answer, and append the answer's ref to the history. Deterministic: everything that is not is in the
- * activities. What it throws is what `stream` throws; no answer was appended then.
+ * Let the model answer, and append the ref of the answer to the history. It is deterministic: everything else is in the
+ * activities. If `stream` throws, it throws the same error, and no answer is appended.
  *
- * Messages that `history.receive` takes during the step stand behind the answer, for the model did not see them. If the
- * answer has calls, they wait on, until their results are appended: the next step, or `history.release`, appends them.
+ * Messages that `history.receive` takes during the step come after the answer, because the model has not seen them. If
+ * the
+ * answer has calls, they wait until the results are appended: the next step, or `history.release`, appends them.
  *
- * With `tree: true` the activity gets a reference of the history in place of its list (under 10 kB, however long it is),
- * and stores the refs as a tree. A long history whose refs are in no tree yet is stored first, by `keepRefs`, 50 refs a call.
+ * With `tree: true` the activity gets a reference to the history instead of its list (under 10 kB at any length), and
+ * stores
+ * the refs as a tree. If the refs of a long history are in no tree yet, `keepRefs` stores them first, 50 refs a call.
  *
- * `action` names the step: unique in the scope, and the same when the workflow is replayed.
- *
+ * @param activities the activities, as the engine calls them
+ * @param history the workflow's history; the answer is appended to it
+ * @param options `action`: the id of the step, unique in the scope, and the same when the workflow is replayed. Model,
+ * tools
+ * and limit
+ * @returns the answer without its content: its position, usage and calls
+ * @throws whatever `stream` throws
  * @example
  * const step = await chatStep(activities, history, { action: `${workflowId}:1`, model: { name: 'claude-opus-5' } })
  */

@@ -15,18 +15,18 @@ import type { FailureNote } from './failure-note.ts'
 import { retryAfterOf } from './retry-after.ts'
 
 /**
- * An activity did not come to its end. What is thrown is a `PermanentFailure` or a `RetryableFailure`. Both keep their names
- * in minified code, as `error.name` and as `error.constructor.name`: engines match retry policies by one or the other.
+ * The error of an activity: a `PermanentFailure` or a `RetryableFailure`. Both keep their names in minified code, as
+ * `error.name` and as `error.constructor.name`, because engines match retry policies by either.
  */
 export abstract class ActivityFailure extends Error {
   abstract override readonly name: 'RetryableFailure' | 'PermanentFailure'
-  /** Whether the same might go well the next time. */
+  /** Whether a retry may succeed. */
   abstract readonly retryable: boolean
   /** The `_tag` of the fault. */
   readonly tag: ActivityFault['_tag']
-  /** HTTP's, of the model's provider. */
+  /** The HTTP status of the model's provider, if there was one. */
   readonly status?: number
-  /** Milliseconds after which to try again, where the provider said so (`retry-after`). */
+  /** The milliseconds after which to retry, if the provider said so (`retry-after`). */
   readonly retryAfter?: number
 
   constructor({ tag, message, status }: FailureNote, retryAfter?: number) {
@@ -37,17 +37,17 @@ export abstract class ActivityFailure extends Error {
   }
 }
 
-/** The same would fail again: an engine should not retry it. */
+/** A failure that a retry would repeat: an engine should not retry it. */
 export class PermanentFailure extends ActivityFailure {
-  /** What Temporal takes the type of a failure from. Not the name of the class: a minifier would change it. */
+  /** The type of the failure for Temporal. It is a field, because a minifier would change the name of the class. */
   static override readonly name = 'PermanentFailure'
   override readonly name = 'PermanentFailure'
   override readonly retryable = false
 }
 
-/** The same might go well the next time. */
+/** A failure that a retry may avoid. */
 export class RetryableFailure extends ActivityFailure {
-  /** What Temporal takes the type of a failure from. Not the name of the class: a minifier would change it. */
+  /** The type of the failure for Temporal. It is a field, because a minifier would change the name of the class. */
   static override readonly name = 'RetryableFailure'
   override readonly name = 'RetryableFailure'
   override readonly retryable = true
@@ -72,9 +72,13 @@ export const failureNote = (fault: ActivityFault): FailureNote =>
       }
 
 /**
- * Whether the same might go well the next time: a store that can't be reached or is busy, a model that is overloaded
- * (HTTP 408, 409, 429, 5xx), can't be reached, or broke off. Not: what is missing, malformed, refused or too large, nor
- * a mistake of the program.
+ * Whether a retry may succeed: the store is unreachable or busy, or the model is overloaded (HTTP 408, 409, 429, 5xx),
+ * unreachable or interrupted. A missing, malformed, refused or oversized value is not retryable, and neither is a
+ * mistake
+ * of the program.
+ *
+ * @param fault the fault of an activity
+ * @returns true if it may
  */
 export const isRetryable = (fault: ActivityFault): boolean => {
   switch (fault._tag) {
@@ -118,6 +122,7 @@ const sentence = (fault: ActivityFault): string => {
     case 'NoContext':
     case 'HandlerFailed':
     case 'ContextUnsettled':
+    case 'SessionBusy':
       return runFaultText(fault)
     case 'Io':
       return `the store failed to ${fault.operation}`

@@ -31,56 +31,84 @@ import type { ActivityFailure } from './failure.ts'
 import type { ActivityFault } from './fault.ts'
 import type { HistoryInput } from './input.ts'
 
-/** What the activities work on. */
+/** The parts that the activities work with. */
 export interface ActivityOptions {
   /**
-   * A store of logs, or of blocks alone. Exactly one answer for each action needs logs, or a key-value store with
-   * `putIfAbsent`. Without either each process remembers its own actions until it ends: an answer that is lost on the
-   * way is made twice, and told to end twice.
+   * A store of logs, or of blocks alone. To give exactly one answer for each action, it needs logs, or a key-value
+   * store with
+   * `putIfAbsent`. Without either, each process remembers its own actions until it ends: an answer lost on the way is
+   * then
+   * made twice, and its end is published twice.
    */
   readonly store: Store | BlockStore
   /**
-   * Which scopes activities may be given: that of the store, or any of a store that has several. What an activity is given
-   * says its scope, so with `any` whoever can call one reads and writes them all. Default: `own`.
+   * The scopes that inputs may name: `own`, only that of the store, or `any`. Inputs name their scope, so with `any`
+   * everyone
+   * who can call an activity reads and writes all scopes. Default: `own`.
    */
   readonly scopes?: 'own' | 'any'
-  /** The models there are. */
+  /** The models. */
   readonly registry: ModelRegistry
-  /** Who is told what models say. Default: nobody. */
+  /** Receives the events of answers. Default: they are dropped. */
   readonly events?: EventSink
-  /** Told while an answer streams, every `heartbeatEvery` and at every event of the model. It is not waited for. Default: nobody. */
+  /**
+   * Called while an answer streams: every `heartbeatEvery` milliseconds, and at every event of the model. It is not
+   * awaited.
+   * Default: nothing.
+   *
+   * @param beat the action and its progress
+   * @returns anything
+   */
   readonly heartbeat?: (beat: Heartbeat) => unknown
-  /** Milliseconds. Default: 5,000. */
+  /** The time between heartbeats, in milliseconds. Default: 5,000. */
   readonly heartbeatEvery?: number
-  /** Milliseconds that the sink may take for an event: then it counts as not taken. Default: 30,000. */
+  /** The most milliseconds for the sink to take an event; after that it counts as lost. Default: 30,000. */
   readonly publishWithin?: number
-  /** What the engine says of the call that is going on; asked at its start. Default: attempts are counted in the store, and nothing is cancelled. */
+  /**
+   * Gives what the engine knows of the current call; asked at its start. Default: the store counts attempts, and
+   * nothing is
+   * cancelled.
+   *
+   * @returns the attempt, and how the engine ends it
+   */
   readonly invocation?: () => Invocation
-  /** Told of each failure with its cause, which what is thrown leaves out: for your log. It is not waited for. Default: nobody. */
+  /**
+   * Receives each failure with its cause, which the thrown error leaves out: for your log. It is not awaited. Default:
+   * nothing.
+   *
+   * @param fault the fault
+   * @returns anything
+   */
   readonly onFailure?: (fault: ActivityFault) => unknown
   /**
-   * What to throw for a failure, in every function: your engine's own class. Default: the failure itself, a
-   * `PermanentFailure` or a `RetryableFailure`.
+   * Makes the error to throw for a failure, in every function: your engine's own class. Default: the failure itself.
+   *
+   * @param failure a `PermanentFailure` or a `RetryableFailure`
+   * @returns the error to throw
    */
   readonly failure?: (failure: ActivityFailure) => Error
-  /** Milliseconds since 1970, by which actions are forgotten. Default: the store's clock, or `Date.now`. */
+  /**
+   * The clock by which actions are forgotten. Default: the store's clock, or `Date.now`.
+   *
+   * @returns milliseconds since 1970
+   */
   readonly now?: () => number
   /**
-   * Where the content of histories stands that another system saved by keys of its own (`llm2`). Default: they are refused.
-   * Histories that were saved as chat messages need nothing.
+   * The key-value store with the content of histories that another system saved by its own keys (`llm2`). Default: such
+   * histories are refused. Histories of chat messages need nothing.
    */
   readonly adopt?: AdoptOptions & { readonly keyValue: Pick<KeyValueStore, 'mget'> }
   /** The tools that `runTool` runs. Default: none. */
   readonly tools?: readonly Tool[]
-  /** How a budget is spent: policy and estimate. Default: those of `deriveContext`. */
+  /** The policy and the estimate for a budget. Default: those of `deriveContext`. */
   readonly derive?: Pick<DeriveOptions, 'policy' | 'estimate'>
-  /** The most bytes of blocks that are kept in memory. Default: 64 MiB. */
+  /** The most bytes of blocks to keep in memory. Default: 64 MiB. */
   readonly cacheBytes?: number
 }
 
-/** What the engine says of one call of an activity. */
+/** The engine's description of one call of an activity. */
 export interface Invocation {
-  /** Counts from 1. */
+  /** The number of the attempt, from 1. */
   readonly attempt?: number
   /**
    * Whether the engine will not try again, whatever comes of it. If it may, neither an abort nor a retryable failure

@@ -1,4 +1,4 @@
-export { type CodecFault } from './fault.ts'
+export type { CodecFault, DecodeFault, EncodeFault, TranscriptFault } from './fault.ts'
 export type { Allowed, Codec, Decoded, Encode, Encoded, EncodeOptions, Loss, UnsettledOptions } from './codec.ts'
 export { codecs, type CodecFormat, type Codecs } from './codecs.ts'
 export { sourceOf } from './source.ts'

@@ -241,13 +241,13 @@ const keptFits = (selection: Selection): boolean =>
 /** The most and the least that a marker takes here, by the estimator at hand. */
 const markerSizes = (
   candidates: readonly Candidate[],
-  { estimate }: Renderer,
+  { estimate, recall }: Renderer,
 ): readonly [largest: number, smallest: number] => {
   const length = candidates.at(-1)?.to ?? 0
   const counts = (count: number) =>
     new Map<PageKind, number>(candidates.flatMap(({ kinds }) => kinds.map((kind) => [kind, count])))
   const marker = (from: number, to: number, kinds: ReadonlyMap<PageKind, number>, tokens: number): number =>
-    estimate(markerFor({ from, to, kinds, tokens }))
+    estimate(markerFor({ from, to, kinds, tokens }, recall))
   return [marker(length, 2 * length + 2, counts(length), largestCount), marker(0, 1, new Map([['plan', 1]]), 0)]
 }
 
@@ -263,7 +263,7 @@ const lineOf = (placed: readonly Placed[], { renderer, epoch, budget }: Compacti
     if (hide.length === 0) continue
     const hidden = hide.map((segment) => hiddenOf(segment, renderer)).reduce(joined)
     const text = room > 0 ? condense(hide.flatMap(linesOf), room) : ''
-    extend(line, text === '' ? gap(hidden) : summed(hidden, text, extractName))
+    extend(line, text === '' ? gap(hidden) : summed(hidden, text, extractName, renderer))
   }
   return line
 }

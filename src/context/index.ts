@@ -31,6 +31,7 @@ export {
   type Rates,
 } from './model-prices.ts'
 export { oracle } from './oracle.ts'
+export type { OfferedTool } from './offered.ts'
 export { paged, pagedWith, type PagedOptions } from './paged.ts'
 export type { Candidate, Choice, Cut, EvaluationPolicy, Policy, Selection } from './policy.ts'
 export { extractive, prepareSummaries, type PrepareOptions, type Summarizer, type SummaryRange } from './prepare.ts'

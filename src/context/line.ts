@@ -87,14 +87,14 @@ export const lentTo = (owner: ShownUnit, unit: Unit, { at }: Renderer): ShownUni
 
 export const gap = (hidden: Hidden): Gap => ({ type: 'gap', from: hidden.from, to: hidden.to, hidden })
 
-export const summed = (hidden: Hidden, text: string, model: string): Summed => ({
+export const summed = (hidden: Hidden, text: string, model: string, { recall }: Renderer): Summed => ({
   type: 'summary',
   from: hidden.from,
   to: hidden.to,
   hidden,
   text,
   model,
-  message: summaryFor(hidden, text),
+  message: summaryFor(hidden, text, recall),
 })
 
 /** Add a segment at the end of a line. `given`: the answers that stand in it already, so that none is repeated. */
@@ -113,7 +113,10 @@ export const itemsOf = (segment: Segment, renderer: Renderer, given?: Map<string
   const { from, to } = segment
   if (segment.type === 'gap')
     return [
-      { message: markerFor(segment.hidden), source: freeze({ type: 'representation', level: 'pointer', from, to }) },
+      {
+        message: markerFor(segment.hidden, renderer.recall),
+        source: freeze({ type: 'representation', level: 'pointer', from, to }),
+      },
     ]
   if (segment.type === 'summary')
     return [{ message: segment.message, source: freeze({ type: 'summary', from, to, model: segment.model }) }]
@@ -144,7 +147,7 @@ export const hiddenOf = (segment: Segment, renderer: Renderer): Hidden =>
 export const tokensIn = (segment: Segment, renderer: Renderer): number =>
   segment.type === 'unit'
     ? renderer.at(segment.unit, segment.level, segment.longest).tokens
-    : renderer.estimate(segment.type === 'gap' ? markerFor(segment.hidden) : segment.message)
+    : renderer.estimate(segment.type === 'gap' ? markerFor(segment.hidden, renderer.recall) : segment.message)
 
 const { freeze } = Object
 

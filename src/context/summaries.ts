@@ -72,7 +72,7 @@ const replacing = (
   }
   return inside.length === 0
     ? undefined
-    : [...before, summed(inside.reduce(joined), note.text, note.model ?? 'unknown'), ...after]
+    : [...before, summed(inside.reduce(joined), note.text, note.model ?? 'unknown', renderer), ...after]
 }
 
 const hiddenRange = (from: number, to: number, record: View<Message>, renderer: Renderer): Hidden => {

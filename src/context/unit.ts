@@ -4,7 +4,7 @@
  */
 import { user, type Message, type ToolResultPart } from '../message/index.ts'
 import { degradationPath, minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
-import type { Hidden } from './marker.ts'
+import { back, type Hidden, type RecallName } from './marker.ts'
 import { cut, longestIn, represent, ruleLimit } from './represent.ts'
 import type { ContextSource, Sourced } from './source.ts'
 import type { Estimator } from './tokens.ts'
@@ -63,6 +63,8 @@ export type Retagged = ReadonlyMap<number, PageKind | undefined>
 /** Reads units at levels, each once. */
 export interface Renderer {
   readonly estimate: Estimator
+  /** The tool that markers name. */
+  readonly recall: RecallName
   readonly kindOf: (page: Page) => PageKind
   /** The least that the strictest page of a unit allows. */
   readonly minimumOf: (unit: Unit) => ResidencyLevel
@@ -78,7 +80,7 @@ export interface Renderer {
   readonly hidden: (unit: Unit) => Hidden
 }
 
-export const rendererOf = (estimate: Estimator, retagged: Retagged): Renderer => {
+export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: RecallName): Renderer => {
   const known = new WeakMap<Unit, Map<string, Rendered>>()
   /** What cuts take, of each unit by level and step: a search asks for the same ones again and again. */
   const cuts = new WeakMap<Unit, Map<string, number>>()
@@ -104,7 +106,7 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged): Renderer =>
       const kind = kindOf(page)
       const own = source.type === 'synthetic' ? 'full' : longest !== undefined ? level : levelOfPage(level, kind)
       const toolOf = (id: string): string | undefined => unit.tools.get(id)
-      const recorded = { position: page.position, kind, toolOf }
+      const recorded = { position: page.position, kind, toolOf, recall }
       let shown = message
       if (own !== 'full') {
         const sameAs =
@@ -126,7 +128,10 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged): Renderer =>
         for (const answer of answersOf(message)) if (!given.has(answer)) given.set(answer, page.position)
     }
     for (const position of unit.strays)
-      add(strayMarker(position), freeze({ type: 'representation', level: 'pointer', from: position, to: position + 1 }))
+      add(
+        strayMarker(position, recall),
+        freeze({ type: 'representation', level: 'pointer', from: position, to: position + 1 }),
+      )
     return { items, tokens }
   }
 
@@ -141,6 +146,7 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged): Renderer =>
 
   return {
     estimate,
+    recall,
     kindOf,
     minimumOf,
     at,
@@ -220,9 +226,9 @@ const lastFitting = (
   return low < least ? undefined : low
 }
 
-const strayMarker = (position: number): Message =>
+const strayMarker = (position: number, recall: RecallName): Message =>
   user(
-    `[${position}: a tool result that nothing was waiting for is not shown here; recall {"position": ${position}} gives it back]`,
+    `[${position}: a tool result that nothing was waiting for is not shown here${back('; ', recall, position, ' gives it back')}]`,
   )
 
 /** An answer shorter than this costs little more than a reference to where it was given before. */

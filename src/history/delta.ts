@@ -14,7 +14,7 @@ import {
   snapshot,
 } from '../json/index.ts'
 import { createSidecar, type PageKind } from '../pages/index.ts'
-import type { HistoryFault } from './fault.ts'
+import type { DeltaFault, HistoryFaultOf } from './fault.ts'
 import type { History } from './history.ts'
 import { kindOf, logOf, record, type Applied } from './log.ts'
 
@@ -56,7 +56,7 @@ export interface HistoryDelta<M> {
 export const applyDelta = <M>(
   history: History<M>,
   delta: HistoryDelta<M>,
-): Either<HistoryFault, 'applied' | 'duplicate'> => {
+): Either<DeltaFault, 'applied' | 'duplicate'> => {
   const log = logOf(history)
   if (log === undefined)
     throw new TypeError('applyDelta needs a history that was made by createHistory or restoreHistory')
@@ -119,7 +119,7 @@ const appliedAt = (deltas: readonly Applied[], position: number): Applied | unde
   return undefined
 }
 
-const notADelta = (id: unknown, expectedLen: number, append: unknown): HistoryFault | undefined => {
+const notADelta = (id: unknown, expectedLen: number, append: unknown): HistoryFaultOf<'NotADelta'> | undefined => {
   if (typeof id !== 'string') return { _tag: 'NotADelta', path: ['id'], expected: 'a string' }
   if (!isSafeInteger(expectedLen) || expectedLen < 0)
     return { _tag: 'NotADelta', path: ['expectedLen'], expected: 'a length: a whole number from 0' }

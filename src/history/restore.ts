@@ -18,7 +18,7 @@ import {
 } from '../json/index.ts'
 import { called } from '../task/index.ts'
 import { classify as classifyMessage, isPageKind, type PageKind } from '../pages/index.ts'
-import type { HistoryFault } from './fault.ts'
+import type { HistoryFaultOf, RestoreFault } from './fault.ts'
 import type { Classify, History } from './history.ts'
 import { append, emptyLog, handleOf } from './log.ts'
 
@@ -55,7 +55,7 @@ export const restoreHistory = <M extends Recordable<M>>(
   saved: { readonly messages: unknown; readonly pages?: unknown },
   decode: (message: unknown) => Either<unknown, M>,
   options: { readonly classify?: Classify<M> } = noOptions,
-): Either<HistoryFault, Restored<M>> => {
+): Either<RestoreFault, Restored<M>> => {
   if (typeof saved !== 'object' || saved === null) return left(notSaved([], 'an object with messages and pages'))
   const messages: unknown = own(saved, 'messages')
   const given: unknown = own(saved, 'pages')
@@ -96,7 +96,11 @@ const noOptions: object = freeze(create(null))
 const elementOf = (values: readonly unknown[], index: number): unknown =>
   hasOwn(values, index) ? values[index] : undefined
 
-const notSaved = (path: Path, expected: string): HistoryFault => ({ _tag: 'NotSavedHistory', path, expected })
+const notSaved = (path: Path, expected: string): HistoryFaultOf<'NotSavedHistory'> => ({
+  _tag: 'NotSavedHistory',
+  path,
+  expected,
+})
 
 const describe = (value: unknown): string =>
   typeof value === 'string'

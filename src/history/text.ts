@@ -15,7 +15,7 @@ import {
   right,
 } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import type { HistoryFault } from './fault.ts'
+import type { HistoryFaultOf, TextFault } from './fault.ts'
 import type { History } from './history.ts'
 import { kindOf, logOf, record } from './log.ts'
 import type { Position } from './view.ts'
@@ -60,7 +60,7 @@ export const appendText = <M>(
   history: History<M>,
   text: string,
   options: TextOptions = none,
-): Either<HistoryFault, Position> => {
+): Either<TextFault, Position> => {
   const log = logOf(history)
   if (log === undefined)
     throw new TypeError('appendText needs a history that was made by createHistory or restoreHistory')
@@ -68,7 +68,7 @@ export const appendText = <M>(
   const page = own(options, 'page')
   const fills = own(options, 'fills') ?? noFills
   const check = own(options, 'check')
-  const unrecordable = (path: Path, reason: string): Either<HistoryFault, never> =>
+  const unrecordable = (path: Path, reason: string): Either<HistoryFaultOf<'UnrecordableMessage'>, never> =>
     left({ _tag: 'UnrecordableMessage', position, path, reason })
   let message: unknown
   try {
@@ -88,10 +88,17 @@ export const appendText = <M>(
     if (error instanceof NotJson) return unrecordable(error.path, error.reason)
     throw error
   }
-  const problem = check?.(message)
-  if (problem !== undefined) return left({ _tag: 'UndecodableMessage', position, cause: problem })
-  const entry = message as Immutable<M> // what `check` has nothing against is a message
-  return right(record(log, entry, page ?? kindOf(log, entry)))
+  let callback = 'check'
+  let kind: PageKind
+  try {
+    const problem = check?.(message)
+    if (problem !== undefined) return left({ _tag: 'UndecodableMessage', position, cause: problem })
+    callback = 'classify'
+    kind = page ?? kindOf(log, message as Immutable<M>)
+  } catch (cause) {
+    return left({ _tag: 'CallbackThrew', callback, cause })
+  }
+  return right(record(log, message as Immutable<M>, kind)) // what `check` has nothing against is a message
 }
 
 const none: object = freeze(create(null))

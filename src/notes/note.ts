@@ -7,7 +7,16 @@ import type { PageKind } from '../pages/index.ts'
 
 /** Every kind of note, told apart by `type`. */
 export type Note =
-  PageNote | PinNote | SummaryNote | RetractionNote | ReceiptNote | ToolStartedNote | SealNote | ApplicationNote
+  | PageNote
+  | PinNote
+  | SummaryNote
+  | RetractionNote
+  | ReceiptNote
+  | ToolStartedNote
+  | JournalNote
+  | InputNote
+  | SealNote
+  | ApplicationNote
 
 /** The entry at `position` has another kind than its classified one. The latest such note counts. */
 export interface PageNote {
@@ -102,6 +111,64 @@ export interface ToolStartedNote {
   readonly name: string
   /** The arguments of the call, as the model wrote them. */
   readonly arguments?: string
+}
+
+/**
+ * What a run has finished of a step that is not recorded yet. All journal notes of a step together say how far it came;
+ * `closed` says that its messages are in the record, and that the journal is of no more use.
+ */
+export interface JournalNote {
+  /** Names the note. */
+  readonly type: 'journal'
+  /** The id of the step: that of the delta that it becomes. */
+  readonly step: string
+  /** The fencing number of the lease that the run had. */
+  readonly lease?: number
+  /** What the model said since the note before. */
+  readonly said?: readonly JournalBlock[]
+  /** The answer is whole: the message as it is to be recorded. Without `content`: that is what was said. */
+  readonly answer?: JsonObject
+  /** The results of the step are to be one message. Default: one for each call. */
+  readonly together?: boolean
+  /** The ids of calls that were started. */
+  readonly started?: readonly string[]
+  /** The results of calls: `tool_result` parts. */
+  readonly results?: readonly JsonObject[]
+  /** The ids of the calls that wait for an approval. */
+  readonly waiting?: readonly string[]
+  /** Nothing of the step is missing in the record from here on. */
+  readonly closed?: true
+}
+
+/** A block of an answer, or a piece of one that streams. */
+export interface JournalBlock {
+  /** The place of the block in the answer. */
+  readonly index: number
+  /** Text that came since the last piece of this block. */
+  readonly text?: string
+  /** The whole block: a part of a message. */
+  readonly part?: JsonObject
+  /** So many characters of the part's text stand in the pieces before, and not in `part`. */
+  readonly after?: number
+}
+
+/**
+ * What became of the input of a turn. `queued`: it waits for its turn, and `message` is what is said. `taken`: its message
+ * is in the record. `done`: it was answered, or its run came to another end.
+ */
+export interface InputNote {
+  /** Names the note. */
+  readonly type: 'input'
+  /** The id of the input. */
+  readonly id: string
+  /** What became of it. */
+  readonly state: 'queued' | 'taken' | 'done'
+  /** The fencing number of the lease that it was taken under. */
+  readonly lease?: number
+  /** What is said, where it waits. */
+  readonly message?: JsonObject
+  /** Why its run ended, where it is done. */
+  readonly reason?: string
 }
 
 /** The record ends here: nothing is appended after it. */

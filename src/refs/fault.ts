@@ -1,8 +1,8 @@
 /** What can go wrong with reference histories, as data. What can go wrong with their store is a `StoreFault`. */
-import { taskOf, type CallbackThrew, type Task, type TaskOf } from '../task/index.ts'
+import { taskOf, type CallbackThrew, type TaskOf } from '../task/index.ts'
 import { formatPath, type Path } from '../json/index.ts'
 import type { BlockId } from '../proof/index.ts'
-import { type StoreFault } from '../store/index.ts'
+import type { BlockFault, StoreFault, StoreFaultOf } from '../store/index.ts'
 import { storeFaultText } from '../store/fault.ts'
 
 /** What can go wrong with refs. */
@@ -28,8 +28,26 @@ export type RefsFault =
       readonly found: string
     }
 
-/** A task of a reference history or of its store. */
-export type RefsTask<T> = Task<RefsFault | StoreFault, T>
+/** The faults of reference histories with these tags. */
+export type RefsFaultOf<Tag extends RefsFault['_tag']> = Extract<RefsFault, { readonly _tag: Tag }>
+
+/** Reading a saved history. */
+export type ParseFault = RefsFaultOf<'UnreadableHistory' | 'NewerRefs'>
+
+/** Reading or growing a tree of refs. */
+export type TreeFault = BlockFault | RefsFaultOf<'MalformedTree'> | StoreFaultOf<'MissingBlock'>
+
+/** Reading the content of refs, as far as it is there. `MissingBlock`: of the tree that the refs stand in. */
+export type HydratePartialFault = TreeFault | RefsFaultOf<'OtherScope'>
+
+/** Reading the content of refs. */
+export type HydrateFault = HydratePartialFault | RefsFaultOf<'MalformedBlock'>
+
+/** Storing the content of a history. */
+export type PersistFault = BlockFault | RefsFaultOf<'OtherScope'> | StoreFaultOf<'MissingBlock'>
+
+/** Reading content from another system's store. */
+export type AdoptFault = RefsFaultOf<'MissingKeys' | 'MalformedContent'> | StoreFaultOf<'Io'> | CallbackThrew
 
 /**
  * A fault of reference histories as a sentence for people.

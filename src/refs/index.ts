@@ -6,7 +6,15 @@ export {
   type PendingOptions,
   type StoredHistory,
 } from './content.ts'
-export { type RefsFault, type RefsTask } from './fault.ts'
+export type {
+  AdoptFault,
+  HydrateFault,
+  HydratePartialFault,
+  ParseFault,
+  PersistFault,
+  RefsFault,
+  TreeFault,
+} from './fault.ts'
 export { hydrate, hydratePartial } from './hydrate.ts'
 export { adoptHistory, type AdoptOptions, type KeyedHistory, type KeyedRef } from './keyed.ts'
 export { parseHistoryJson, type ParseOptions } from './parse.ts'

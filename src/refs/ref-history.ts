@@ -16,89 +16,115 @@ declare class RefHistoryBrand {
 
 /** An append-only history of refs. Branded: `createRefHistory` and `parseHistoryJson` make one. */
 export interface RefHistory extends RefHistoryBrand {
-  /** The scope of the store that the blocks are in. */
+  /** The scope of the blocks. */
   readonly scope: string
-  /** The session that the messages are of, where there is one. */
+  /** The session of the messages, if there is one. */
   readonly session?: string
-  /** How many refs there are, without those of the inbox. */
+  /** The number of refs, without the inbox. */
   readonly len: number
   /**
-   * Append a ref and return its position. Its blocks need not be there yet; `hydrate` asks for them.
+   * Append a ref. Its blocks need not exist yet; `hydrate` reads them.
    *
-   * Throws  TypeError, if it is no ref; the history is unchanged
+   * @param ref the ref
+   * @returns its position
+   * @throws TypeError if it is not a ref; the history is unchanged
    */
   readonly append: (ref: MessageRef) => Position
   /**
-   * Take a message that comes from outside, a signal for one, at any time. It is appended at once, or after the step that
-   * is going on: what the model did not see stands behind what it answers. Gives its position, undefined while it waits.
+   * Take a message from outside, such as a signal, at any time. It is appended at once, or after the current step: a
+   * message
+   * that the model has not seen comes after the model's answer.
    *
-   * Throws  TypeError, if it is no ref; the history is unchanged
+   * @param ref the ref
+   * @returns its position; undefined while it waits
+   * @throws TypeError if it is not a ref; the history is unchanged
    */
   readonly receive: (ref: MessageRef) => Position | undefined
-  /** A step begins: from now on `receive` keeps messages in the inbox. `chatStep` calls it. */
+  /** A step begins: from now on `receive` puts messages into the inbox. `chatStep` calls it. */
   readonly hold: () => void
-  /** The step has ended: append the messages of the inbox, in the order in which they came. Without a step, nothing happens. */
+  /**
+   * The step has ended: append the messages of the inbox, in the order in which they came. Without a step it does
+   * nothing.
+   */
   readonly release: () => void
-  /** The messages that wait for the end of a step. */
+  /** The messages that wait for the end of the step. */
   readonly inbox: readonly MessageRef[]
   /**
-   * Everything appended so far, frozen. Cost: O(len) after an append, else O(1).
+   * The refs so far, frozen. Cost: O(len) after an append, else O(1).
    *
-   * Throws  TypeError, if the history was read from a reference to a tree: `hydrate` and `refsOf` read what the tree has
+   * @returns the refs, in order
+   * @throws TypeError if the history was read from a reference to a tree: `hydrate` and `refsOf` read the refs of the
+   * tree
    */
   readonly refs: () => readonly MessageRef[]
-  /** The tree that has the first refs, where one is known: see `keep`. */
+  /** The tree with the first refs, if one is known: see `keep`. */
   readonly tree?: RefTree
   /**
-   * Note that the first `tree.len` refs are stored as this tree: from now on `toReference` names it in their place. An
-   * activity stores it; see `StreamInput.tree`.
+   * Note that the first `tree.len` refs are stored as this tree. `toReference` then names the tree instead of them. An
+   * activity
+   * stores it; see `StreamInput.tree`.
    *
-   * Throws  TypeError, if it is no tree, or has more refs than the history, or fewer than the one that is known
+   * @param tree the tree
+   * @throws TypeError if it is not a tree, has more refs than the history, or fewer than the known tree
    */
   readonly keep: (tree: RefTree) => void
-  /** The refs behind the tree that is known; all of them, where none is. */
+  /**
+   * The refs after the known tree; all refs if there is none.
+   *
+   * @returns the refs, in order
+   */
   readonly since: () => readonly MessageRef[]
-  /** The history as JSON of a bounded size: the tree that is known, and the refs behind it. `parseHistoryJson` reads it. */
+  /**
+   * The history as JSON of a bounded size: the known tree, and the refs after it. `parseHistoryJson` reads it.
+   *
+   * @returns the JSON
+   */
   readonly toReference: () => RefHistoryJson
-  /** What `JSON.stringify` writes: every ref that is here, and the inbox. `parseHistoryJson` reads it. */
+  /**
+   * The value that `JSON.stringify` writes: every ref in memory, and the inbox. `parseHistoryJson` reads it.
+   *
+   * @returns the JSON
+   */
   readonly toJSON: () => RefHistoryJson
 }
 
-/** A reference history as JSON: about 100 bytes a message, whatever the messages say. */
+/** A reference history as JSON: about 100 bytes a message, whatever the length of the messages. */
 export interface RefHistoryJson {
   readonly type: 'indelible.refs'
-  /** 2, where it has a tree or an inbox: earlier versions of the library refuse it. */
+  /** 2 if it has a tree or an inbox; versions of the library before 0.3 refuse it. */
   readonly version: 1 | 2
   /** The scope of the blocks. */
   readonly scope: string
   /** The session that the messages belong to, if there is one. */
   readonly session?: string
-  /** What has the first refs. */
+  /** The tree with the first refs, if there is one. */
   readonly tree?: RefTree
-  /** The refs, in order; those behind the tree, where there is one. */
+  /** The refs, in order; those after the tree, if there is one. */
   readonly refs: readonly MessageRef[]
-  /** Messages that came during a step that had not ended. It is there during a step, also if it is empty. */
+  /** Messages that came during a step that has not ended. During a step it is present even if it is empty. */
   readonly inbox?: readonly MessageRef[]
 }
 
-/** How a reference history begins. */
+/** How a reference history starts. */
 export interface RefHistoryOptions {
-  /** Default: `default`, as of stores. */
+  /** The scope of the store. Default: `default`. */
   readonly scope?: string
   /** The session that the messages belong to. Default: none. */
   readonly session?: string
-  /** A tree that has the first refs. Default: none. */
+  /** The tree with the first refs. Default: none. */
   readonly tree?: RefTree
-  /** What the history starts with, behind the tree. Default: nothing. */
+  /** The first refs, after those of the tree. Default: none. */
   readonly from?: Iterable<MessageRef>
-  /** Messages that came during a step, which is then going on. Default: no step is going on. */
+  /** Messages that came during a step, which is then still running. Default: no step is running. */
   readonly inbox?: Iterable<MessageRef>
 }
 
 /**
- * A new reference history.
+ * Create a reference history.
  *
- * Throws  TypeError, if `scope`, `session` or `tree` can't be one, or something in `from` or `inbox` is no ref
+ * @param options scope, session and first refs
+ * @returns the history
+ * @throws TypeError if `scope`, `session` or `tree` is invalid, or a value of `from` or `inbox` is not a ref
  */
 export const createRefHistory = ({
   scope = defaultScope,

@@ -5,11 +5,16 @@ import { isBlockId, type BlockId } from '../proof/index.ts'
 export interface RefTree {
   /** The block of its root. */
   readonly id: BlockId
-  /** How many refs it has. */
+  /** The number of refs. */
   readonly len: number
 }
 
-/** Whether a value has the shape of a tree. */
+/**
+ * Whether a value has the shape of a tree.
+ *
+ * @param value any value
+ * @returns true if it has
+ */
 export const isRefTree = (value: unknown): value is RefTree => {
   if (typeof value !== 'object' || value === null) return false
   const { id, len } = value as { readonly id?: unknown; readonly len?: unknown }

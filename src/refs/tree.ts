@@ -9,26 +9,32 @@ import { utf8ToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, isLeft, isObject, left, parseJson, right, textOfUtf8, type Json } from '../json/index.ts'
 import { isBlockId, type BlockId } from '../proof/index.ts'
-import type { BlockStore, StoreFault } from '../store/index.ts'
-import { refsTask, type RefsFault, type RefsTask } from './fault.ts'
+import type { BlockStore, MediumFault } from '../store/index.ts'
+import type { Task } from '../task/index.ts'
+import { refsTask, type RefsFaultOf, type TreeFault } from './fault.ts'
 import { isRefProblem, refOf, type MessageRef } from './ref.ts'
 import type { RefTree } from './ref-tree.ts'
 import type { RefHistory } from './ref-history.ts'
 
 /**
- * Add refs to the end of a tree and store what is new of it. Trying again after any failure gives the same tree.
+ * Add refs to the end of a tree, and store its new blocks. A retry gives the same tree.
  *
  * Cost    O(refs + log len) blocks: a ref at a time about 8 kB at 20,000 (bench: refs). One `getBlocks` and one
  *         `putBlocks` a level
+ *
+ * @param store the store
+ * @param tree the tree to grow; undefined for a new one
+ * @param refs the refs to add
+ * @returns the new tree; undefined if there are no refs
  */
 export const growRefTree = (
   store: BlockStore,
   tree: RefTree | undefined,
   refs: readonly MessageRef[],
-): RefsTask<RefTree | undefined> =>
+): Task<TreeFault, RefTree | undefined> =>
   refsTask(async () => {
     if (refs.length === 0) return right(tree)
-    const edge: Either<RefsFault | StoreFault, Edge> =
+    const edge: Either<TreeFault, Edge> =
       tree === undefined ? right({ refs: [], levels: [] }) : await edgeOf(store, tree)
     if (isLeft(edge)) return edge
     const { refs: leaf, levels } = edge.right
@@ -51,11 +57,18 @@ export const growRefTree = (
   }, 'growRefTree')
 
 /**
- * Every ref of a history, also those that are in a tree of it.
+ * Read every ref of a history, also those in its tree.
  *
- * Cost    O(len), and one `getBlocks` a level of the tree; no call where there is none
+ * Cost    O(len), and one `getBlocks` a level of the tree; no call without a tree
+ *
+ * @param store the store
+ * @param history the history
+ * @returns the refs, in order
  */
-export const refsOf = (store: BlockStore, history: RefHistory): RefsTask<readonly MessageRef[]> =>
+export const refsOf = (
+  store: BlockStore,
+  history: RefHistory,
+): Task<TreeFault | RefsFaultOf<'OtherScope'>, readonly MessageRef[]> =>
   refsTask(async () => {
     const { tree, refs } = history.toJSON()
     if (tree === undefined) return right(refs)
@@ -64,18 +77,28 @@ export const refsOf = (store: BlockStore, history: RefHistory): RefsTask<readonl
     return isLeft(first) ? first : right(Object.freeze([...first.right, ...refs]))
   })
 
-/** Every ref of a tree, in order. Cost: one `getBlocks` a level: three at 20,000 refs. */
-export const refsOfTree = (store: BlockStore, tree: RefTree): RefsTask<readonly MessageRef[]> =>
+/**
+ * Read every ref of a tree. Cost: one `getBlocks` a level: three at 20,000 refs.
+ *
+ * @param store the store
+ * @param tree the tree
+ * @returns the refs, in order
+ */
+export const refsOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, readonly MessageRef[]> =>
   refsTask(async () => {
     const read = await readTree(store, tree)
     return isLeft(read) ? read : right(read.right.refs)
   })
 
 /**
- * The blocks of a tree itself, without those of its messages. A block of an older tree that no newer one has can be deleted,
- * once no workflow carries the older tree.
+ * List the blocks of a tree, without those of its messages. You may delete a block that only older trees have, once no
+ * workflow carries such a tree.
+ *
+ * @param store the store
+ * @param tree the tree
+ * @returns their ids
  */
-export const blocksOfTree = (store: BlockStore, tree: RefTree): RefsTask<readonly BlockId[]> =>
+export const blocksOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, readonly BlockId[]> =>
   refsTask(async () => {
     const read = await readTree(store, tree)
     return isLeft(read) ? read : right(read.right.ids)
@@ -97,7 +120,7 @@ const heightOf = (len: number): number => {
   return height
 }
 
-const edgeOf = async (store: BlockStore, { id, len }: RefTree): Promise<Either<RefsFault | StoreFault, Edge>> => {
+const edgeOf = async (store: BlockStore, { id, len }: RefTree): Promise<Either<TreeFault, Edge>> => {
   const levels: (readonly BlockId[])[] = []
   let at = id
   for (let height = heightOf(len); ; height--) {
@@ -113,9 +136,7 @@ const edgeOf = async (store: BlockStore, { id, len }: RefTree): Promise<Either<R
 const readTree = async (
   store: BlockStore,
   { id, len }: RefTree,
-): Promise<
-  Either<RefsFault | StoreFault, { readonly ids: readonly BlockId[]; readonly refs: readonly MessageRef[] }>
-> => {
+): Promise<Either<TreeFault, { readonly ids: readonly BlockId[]; readonly refs: readonly MessageRef[] }>> => {
   let level: readonly BlockId[] = [id]
   const ids: BlockId[] = []
   for (let height = heightOf(len); ; height--) {
@@ -137,7 +158,7 @@ const nodesOf = async (
   store: BlockStore,
   ids: readonly BlockId[],
   height: number,
-): Promise<Either<RefsFault | StoreFault, readonly Node[]>> => {
+): Promise<Either<TreeFault, readonly Node[]>> => {
   const found = await store.getBlocks(ids)()
   if (isLeft(found)) return found
   const missing = ids.filter((_, index) => found.right[index] === undefined)
@@ -174,7 +195,7 @@ const decoded = (bytes: Uint8Array, height: number): Node | string => {
   return { refs }
 }
 
-const put = (store: BlockStore, nodes: readonly Node[]): Promise<Either<StoreFault, readonly BlockId[]>> =>
+const put = (store: BlockStore, nodes: readonly Node[]): Promise<Either<MediumFault, readonly BlockId[]>> =>
   store.putBlocks(nodes.map((node) => utf8ToBytes(JSON.stringify(node))))()
 
 const chunked = <T>(items: readonly T[]): readonly (readonly T[])[] =>

@@ -2,17 +2,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import {
-  decodeMessage,
-  type Message,
-  type Meta,
-  type Part,
-  type ToolCallPart,
-  type ToolResultPart,
-} from '../message/index.ts'
+import { decodeMessage, type Message, type Meta, type Part, type ToolCallPart } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { overspent, type Limits, type Reached, type Spent } from './limits.ts'
-import type { Model } from './model.ts'
 import type { ModelResponse } from './response.ts'
 
 /**
@@ -81,13 +73,6 @@ export const openCallsOf = ({ content }: Message): readonly ToolCallPart[] => {
   return Object.freeze(
     content.filter((part): part is ToolCallPart => part.type === 'tool_call' && !answered.has(part.id)),
   )
-}
-
-export const resultMessages = (results: readonly ToolResultPart[], model: Model): readonly Message[] => {
-  if (results.length === 0) return []
-  const message = (content: readonly ToolResultPart[]): Message =>
-    Object.freeze({ role: 'tool', content: Object.freeze([...content]) })
-  return model.results === 'together' ? [message(results)] : results.map((result) => message([result]))
 }
 
 /** What codecs kept with a call, but for the id of the item that it came in: that is used before, too. */

@@ -70,6 +70,11 @@ export class Control {
     this.#stepTimer?.cancel()
   }
 
+  /** What came in and was not asked for yet. */
+  get pending(): Interrupt | undefined {
+    return this.#cut
+  }
+
   /** What came in since it was last asked. */
   cut(): Interrupt | undefined {
     const cut = this.#cut

@@ -7,8 +7,14 @@ import { reasonOf } from './fault.ts'
 import { ToolOutput, type Tool } from './tool.ts'
 
 /**
- * Run the tool that a call asks for. Never rejects: a throw, a timeout, an interrupt, arguments that are wrong, a tool that is
+ * Run the tool that a call asks for. Never rejects: a throw, a timeout, an interrupt, arguments that are wrong, a tool
+ * that is
  * unknown and an output that can't be recorded each become an error result that tells the model what to do about it.
+ *
+ * @param call the call of the model
+ * @param tools the tools, by name
+ * @param signal ends the call when aborted
+ * @returns the result; a failure is an error result
  */
 export const invoke = async (
   call: ToolCallPart,
@@ -41,6 +47,23 @@ export const invoke = async (
     return failed(call, given.aborted ? reasonOf(given.reason) : `The tool failed: ${reasonOf(error)}`)
   } finally {
     timer.cancel()
+  }
+}
+
+/**
+ * Whether a call waits for an approval. One whose arguments its tool would refuse does not: it can have no effects.
+ */
+export const waitsForApproval = async (call: ToolCallPart, tools: ReadonlyMap<string, Tool>): Promise<boolean> => {
+  const found = tools.get(call.name)
+  const needs = found?.needsApproval ?? false
+  if (found === undefined || needs === false) return false
+  const input = await checked(call, found)
+  if (isLeft(input)) return false
+  if (needs === true) return true
+  try {
+    return await needs(input.right)
+  } catch {
+    return true
   }
 }
 

@@ -3,34 +3,43 @@ import type { Usage } from '../notes/index.ts'
 import { amount, type Amount } from '../task/index.ts'
 import type { RunStep, StopReason } from './result.ts'
 
-/** The limits of a run, with every default filled in. Each is at least 0, and `Infinity` is none. */
+/** The limits of a run. Each is at least 0; `Infinity` means no limit. */
 export interface Limits {
-  /** Model calls, a whole number. Default: 50. */
+  /** The most model calls, a whole number. Default: 50. */
   readonly maxSteps: number
-  /** Tool calls of the whole run, a whole number: an answer with more than are left has none of them run. Default: none. */
+  /**
+   * The most tool calls of the whole run, a whole number. If an answer has more calls than are left, none of them runs.
+   * Default: no limit.
+   */
   readonly maxToolCalls: number
   /**
-   * Input and output tokens of all steps, as the provider counts them; checked after each answer. An answer that was cut
-   * counts nothing: its provider has not said what it took. Default: none.
+   * The most input and output tokens of all steps, as the provider counts them; checked after each answer. An
+   * interrupted
+   * answer counts nothing, because its provider has not reported its tokens. Default: no limit.
    */
   readonly maxTokens: number
-  /** US dollars of all steps, by `prices` or `modelPrices`; checked after each answer. Default: none. */
+  /** The most US dollars of all steps, by `prices` or `modelPrices`; checked after each answer. Default: no limit. */
   readonly maxDollars: number
-  /** Milliseconds, of the whole run. Default: none. */
+  /** The time of the whole run, in milliseconds. Default: no limit. */
   readonly timeout: number
-  /** Milliseconds, of each step: the answer and its tools. Default: none. */
+  /** The time of each step, its answer and its tools, in milliseconds. Default: no limit. */
   readonly stepTimeout: number
-  /** Asked after each step with tools: whether that was enough. */
+  /**
+   * Called after each step with tools. Default: the run continues.
+   *
+   * @param state the steps, tokens and dollars so far
+   * @returns true to end the run
+   */
   readonly stopWhen?: (state: LimitState) => boolean
 }
 
-/** What a run has come to, for `stopWhen`. */
+/** The state of a run, for `stopWhen`. */
 export interface LimitState {
   /** The steps so far. */
   readonly steps: readonly RunStep[]
-  /** The sum over them. */
+  /** The tokens of all steps. */
   readonly usage: Usage
-  /** What they cost, in US dollars; undefined where a price is not known. */
+  /** The price of all steps in US dollars; undefined if a price is unknown. */
   readonly dollars: number | undefined
 }
 

@@ -1,11 +1,13 @@
 /** What a run came to. */
 import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
 import type { Usage } from '../notes/index.ts'
+import type { OpenAnswer } from './open-answer.ts'
 import type { ModelResponse } from './response.ts'
 
 /**
  * Why a run ended: `end_turn` the model had said all; `max_steps`, `max_tool_calls`, `max_tokens`, `max_dollars`, `timeout` a limit;
- * `cancelled` by `cancel()`, by the signal, or by an interrupt without a message; `custom` by `stopWhen`; `error` a fault.
+ * `cancelled` by `cancel()`, by the signal, or by an interrupt without a message; `custom` by `stopWhen`; `approval` calls
+ * wait for one; `queued` another run took the input of this turn up; `error` a fault.
  */
 export type StopReason =
   | 'end_turn'
@@ -16,6 +18,8 @@ export type StopReason =
   | 'timeout'
   | 'cancelled'
   | 'custom'
+  | 'approval'
+  | 'queued'
   | 'error'
 
 /** What a run came to. */
@@ -34,6 +38,8 @@ export interface RunResult {
   readonly stopReason: StopReason
   /** The view that the run began with, and after it every message of its deltas. Frozen. */
   readonly messages: readonly Message[]
+  /** The step that waits, where the run ended with `approval`. */
+  readonly open?: OpenAnswer
 }
 
 /** A step that came to its end. One that was cut has no place here; what was kept of it is in `messages`. */

@@ -185,7 +185,12 @@ export const listOf = (messages: Appendable | readonly Appendable[]): readonly A
   Array.isArray(messages) ? (messages as readonly Appendable[]) : [messages as Appendable]
 
 const togetherOf = (given: Given): { readonly messages: readonly Appendable[]; readonly notes: readonly Note[] } => {
-  const isTogether = !Array.isArray(given) && !('role' in given) && ('messages' in given || 'notes' in given)
+  const isTogether =
+    typeof given === 'object' && // else no message, as `decodeMessage` says
+    given !== null &&
+    !Array.isArray(given) &&
+    !('role' in given) &&
+    ('messages' in given || 'notes' in given)
   if (!isTogether) return { messages: listOf(given as Appendable | readonly Appendable[]), notes: [] }
   const { messages = [], notes = [] } = given as Together
   return { messages, notes }

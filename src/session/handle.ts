@@ -7,9 +7,10 @@ import type { PageKind } from '../pages/index.ts'
 import { sliceBounds } from '../sequence/index.ts'
 import type { LogInfo, Store } from '../store/index.ts'
 import { Appending } from './appending.ts'
-import { interruptedIn, openIn, unfinishedIn } from './cut-off.ts'
+import { interruptedIn, lookAtLease, openIn, unfinishedIn } from './cut-off.ts'
 import { Described } from './described.ts'
 import { sessionTask } from './fault.ts'
+import { openStepsIn } from './journal.ts'
 import { createHolding } from './lease.ts'
 import type { SessionInfo } from './metadata.ts'
 import { conversationOf, momentAt, rowsIn, timeOf, type Mirror } from './mirror.ts'
@@ -20,7 +21,9 @@ import { Writer } from './writer.ts'
 /** The session that a mirror is of. `log` is what the store said of it, as a session. */
 export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: SessionInfo): Session => {
   const { id } = mirror
-  const holding = createHolding(store, id)
+  const holding = createHolding(store, id, (number) => {
+    mirror.endedLeases = Math.max(mirror.endedLeases, number)
+  })
   const writer = new Writer(holding.store, mirror)
   const appending = new Appending(store, mirror, writer)
   mirror.erasable = about.erasable === true
@@ -32,7 +35,12 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     await described.idle()
     await holding.release()
   }
-  const refresh: Session['refresh'] = () => sessionTask(() => writer.refresh())
+  const refresh: Session['refresh'] = () =>
+    sessionTask(async () => {
+      const missed = await writer.refresh()
+      const looked = isLeft(missed) ? missed : await lookAtLease(store, mirror)
+      return isLeft(looked) ? looked : missed
+    })
   const asking: Pick<ReadonlySession, 'leaseOf' | 'requestStop'> = {
     leaseOf: () => store.leaseOf(id),
     requestStop: () => store.requestStop(id),
@@ -62,6 +70,8 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     lease: (options) => holding.take(options, () => writer.refresh()),
     interrupted: (reason) => interruptedIn(mirror, reason),
     unfinished: () => unfinishedIn(mirror),
+    openSteps: () => openStepsIn(mirror),
+    held: holding.held,
     refresh,
     ...asking,
     seal: () =>

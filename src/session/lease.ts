@@ -60,6 +60,8 @@ export interface Holding {
     refresh: () => Promise<Either<RefreshFault, unknown>>,
   ) => Task<LeaseSessionFault, SessionLease>
   readonly release: () => Promise<void>
+  /** The lease that was taken last, unless it was released. */
+  readonly held: () => SessionLease | undefined
 }
 
 declare const performance: { readonly now: () => number }
@@ -68,8 +70,10 @@ declare const clearTimeout: (timer: unknown) => void
 
 const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-export const createHolding = (store: Store, id: string): Holding => {
+/** @param ended told that leases up to a number are not held any more */
+export const createHolding = (store: Store, id: string, ended: (number: number) => void): Holding => {
   let current: Kept | undefined
+  let given: SessionLease | undefined
   const carrying: Store = {
     ...store,
     append: (log, append) =>
@@ -78,7 +82,8 @@ export const createHolding = (store: Store, id: string): Holding => {
   const release = async (kept: Kept): Promise<Either<LogFault, void>> => {
     kept.end()
     const released = await store.release(id, kept.lease.number)()
-    if (current === kept) current = undefined
+    if (current === kept) current = given = undefined
+    ended(kept.lease.number)
     return released
   }
   return {
@@ -90,6 +95,8 @@ export const createHolding = (store: Store, id: string): Holding => {
         const kept = keep(store, id, taken.right, options.ttl ?? defaultTtl)
         current?.end()
         current = kept
+        given = undefined
+        ended(taken.right.number - 1)
         const refreshed = await refresh()
         if (isLeft(refreshed)) {
           await release(kept)
@@ -97,7 +104,7 @@ export const createHolding = (store: Store, id: string): Holding => {
         }
         const { number, holder } = taken.right
         return right(
-          Object.freeze<SessionLease>({
+          (given = Object.freeze<SessionLease>({
             number,
             holder,
             get held() {
@@ -105,9 +112,10 @@ export const createHolding = (store: Store, id: string): Holding => {
             },
             signal: kept.signal,
             release: () => sessionTask(() => release(kept), 'lease.release'),
-          }),
+          })),
         )
       }, 'session.lease'),
+    held: () => given,
     release: async () => {
       if (current !== undefined) await release(current) // a lease that can't be given back expires
     },

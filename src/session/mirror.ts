@@ -6,6 +6,7 @@ import { emptyRange, type BlockId, type CompactRange } from '../proof/index.ts'
 import type { Message } from '../message/index.ts'
 import { decodeNote, retractedBy, type Note } from '../notes/index.ts'
 import { noteFaultText } from '../notes/fault.ts'
+import { emptyFold, type JournalFold } from './journal.ts'
 import type { PageKind } from '../pages/index.ts'
 import { decodeRow, takeMessage, type DecodedRow } from '../entry/index.ts'
 import {
@@ -41,6 +42,10 @@ export interface Mirror {
   sealed: boolean
   /** Rows that are appended get a salt. */
   erasable: boolean
+  /** What runs have finished of steps that are not recorded, as far as it was asked for. */
+  readonly journal: JournalFold
+  /** Leases up to this number are known not to be held any more. */
+  endedLeases: number
   /** How many rows were read from the store: those of others, and those that stood there when it was opened. */
   foreign: number
 }
@@ -61,6 +66,8 @@ export const emptyMirror = (store: Store, id: string): Mirror => ({
   times: [],
   salts: new Map(),
   erasable: false,
+  journal: emptyFold(),
+  endedLeases: 0,
   foreign: 0,
 })
 

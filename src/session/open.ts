@@ -7,6 +7,7 @@ import type { Task } from '../task/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { sealedOf, sessionOf } from './handle.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
+import { lookAtLease } from './cut-off.ts'
 import { addTimes, emptyMirror, readUpTo, type Mirror } from './mirror.ts'
 import { messageRows } from './rows.ts'
 import type { Appendable, ReadonlySession, SealedSession, Session } from './session.ts'
@@ -81,6 +82,8 @@ export const openSession = (store: Store, id: string): Task<OpenSessionFault, Se
     const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
+    const looked = await lookAtLease(store, mirror)
+    if (isLeft(looked)) return looked
     return mirror.sealed
       ? left({ _tag: 'SessionSealed', id, len: mirror.history.len })
       : right(sessionOf(store, mirror, log, info))

@@ -13,6 +13,7 @@ import type { CallbackThrew, Task } from '../task/index.ts'
 import type { LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
 import type { LeaseOptions, SessionLease } from './lease.ts'
 import type { SessionInfo } from './metadata.ts'
+import type { OpenStep } from './journal.ts'
 import type { Missed, Moment, SessionRow } from './mirror.ts'
 import type { Recorded } from './step.ts'
 
@@ -264,24 +265,30 @@ export interface Session extends SessionReader {
    */
   readonly update: (recipe: (metadata: MetadataDraft) => void) => Task<UpdateSessionFault, JsonObject>
   /**
-   * The messages to append after an interrupted run, before anything else. They are an error result for each call that
-   * the
-   * last turn left open, and a message that names the `unfinished` calls, which may have had effects.
+   * The messages to append after an interrupted run, before anything else: the answers that its model had given, as far as
+   * they came (one that was cut is marked), the results that its tools had returned, and an error result for each other
+   * call. It says which calls had been started, and may have had effects. After a cut answer comes a `developer` message.
    *
-   * @param reason the text that the model will read in each error result. Default: that the run was interrupted
+   * While the run is working, there are none: as far as this handle knows, the run holds the lease. `refresh` looks again.
+   *
+   * @param reason the text that the model will read in each error result. Default: what is known of each call
    * @returns the messages; empty if nothing is open
    * @example
    * await session.append(session.interrupted())
    */
   readonly interrupted: (reason?: string) => readonly Message[]
   /**
-   * The calls that were started since the last message (`tool_started` notes) and are in no message: a run died, or is
-   * still
-   * working, between its model's answer and the end of the step. Their effects are unknown.
+   * The calls that were started and have no known result: their run died, or is still working. Their effects are unknown.
    *
    * @returns the calls
    */
   readonly unfinished: () => readonly StartedCall[]
+  /**
+   * The steps of runs that are not recorded yet: of runs that are working, that died, or that wait for an approval.
+   *
+   * @returns the steps, in the order in which they began
+   */
+  readonly openSteps: () => readonly OpenStep[]
   /**
    * Read the rows that other writers have appended.
    *
@@ -303,6 +310,12 @@ export interface Session extends SessionReader {
    * @returns the lease; or `SessionBusy` while another holder has it
    */
   readonly lease: (options: LeaseOptions) => Task<LeaseSessionFault, SessionLease>
+  /**
+   * The lease that this handle took last and has not released.
+   *
+   * @returns the lease, which may be lost by now (`held`); undefined if there is none
+   */
+  readonly held: () => SessionLease | undefined
   /**
    * The current lease of the session.
    *

@@ -297,7 +297,12 @@ export const withOnce = (store: BlockStore, once: OnceStore): BlockStore => {
   return both
 }
 
-/** Note that a handle gives the blocks of another one. */
+/**
+ * Declare that a handle has the blocks of another one, so that `sameBlocks` is true of both.
+ *
+ * @param store the new handle
+ * @param other the handle whose blocks it has
+ */
 export const standsFor = (store: BlockStore, other: BlockStore): void =>
   void behind.set(store, behind.get(other) ?? other)
 

@@ -12,7 +12,7 @@ import {
   type Path,
   right,
 } from '../json/index.ts'
-import { codecs, isAgentsItem, type CodecFault, type CodecFormat, type Decoded } from '../codecs/index.ts'
+import { codecs, isAgentsItem, type TranscriptFault, type CodecFormat, type Decoded } from '../codecs/index.ts'
 import { isRole } from '../message/index.ts'
 import { OriginDraft, count, objectIn, textIn } from './origin.ts'
 import * as swe from './swe-agent.ts'
@@ -20,7 +20,7 @@ import type { TranscriptFormat } from './transcript.ts'
 
 export interface Conversation {
   readonly format: TranscriptFormat
-  readonly decode: () => Either<CodecFault, Decoded>
+  readonly decode: () => Either<TranscriptFault, Decoded>
   readonly origin: OriginDraft
   /** What of the value is read otherwise than it stands there, or not at all. */
   readonly losses: readonly Misread[]
@@ -45,7 +45,7 @@ export const conversationsIn = (value: unknown): readonly Conversation[] => {
 }
 
 /** A fault that says what a value is in place of a conversation. */
-export const unknownFormat = (value: unknown): CodecFault => ({ _tag: 'UnknownFormat', found: describe(value) })
+export const unknownFormat = (value: unknown): TranscriptFault => ({ _tag: 'UnknownFormat', found: describe(value) })
 
 const one = (conversation: Conversation | undefined): readonly Conversation[] =>
   conversation === undefined ? [] : [conversation]
@@ -296,7 +296,7 @@ const originOf = (answer: JsonObject): OriginDraft => {
 }
 
 /** A fault's path as seen from the whole file. */
-const within = (at: Path, decoded: Either<CodecFault, Decoded>): Either<CodecFault, Decoded> => {
+const within = (at: Path, decoded: Either<TranscriptFault, Decoded>): Either<TranscriptFault, Decoded> => {
   if (!isLeft(decoded)) return right(decoded.right)
   const fault = decoded.left
   return left(

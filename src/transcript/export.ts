@@ -29,22 +29,32 @@ export interface Exported {
   readonly id?: string | undefined
   /** Its metadata. */
   readonly metadata: JsonObject
-  /** Its rows have a salt each, and those that are appended later will have. */
+  /** True if the rows have a salt each, and later rows will have one. */
   readonly erasable?: true
-  /** In the order of the log. */
+  /** The rows, in the order of the log. */
   readonly rows: Iterable<ExportedRow>
-  /** Its size, and its root if it is known. */
+  /** The size, and the root if it is known. */
   readonly head: ExportedHead
 }
 
-/** The lines of an export, each with its line feed. Memory: one row. */
+/**
+ * Write an export. Memory: one row.
+ *
+ * @param exported the record
+ * @returns the lines, each with its line feed
+ */
 export function* exportLines({ id, metadata, erasable, rows, head }: Exported): Generator<string> {
   yield `${JSON.stringify({ indelible: 'export', version: 1, ...(id !== undefined && { id }), metadata, ...(erasable && { erasable }) })}\n`
   for (const row of rows) yield `${JSON.stringify(row)}\n`
   yield `${JSON.stringify({ head })}\n`
 }
 
-/** A transcript as it is exported. One of another format says in its metadata where it comes from, and has no root. */
+/**
+ * A transcript as an export. If it comes from another format, its metadata says so, and it has no root.
+ *
+ * @param transcript the transcript
+ * @returns the record to export
+ */
 export const exportOf = (transcript: Transcript): Exported => {
   const { format, messages, notes, origin } = transcript
   const { metadata, head, ...said } = origin

@@ -181,7 +181,7 @@ describe('openai-agents', () => {
     const stored = openaiAgents.encode(open, { allow: 'open-calls' })
     expect(stored._tag === 'Right' && stored.right.wire.length).toBe(2)
     const orphan = openaiAgents.encode([...open, toolResult('2', 'x')], { allow: 'open-calls' })
-    expect(orphan._tag === 'Left' && faultMessage(orphan.left)).toContain('which is nowhere')
+    expect(orphan._tag === 'Left' && faultMessage(orphan.left)).toContain('which is not in the conversation')
     expect(openaiAgents.encode([...open, toolResult('2', 'x')], { allow: 'unsettled' })._tag).toBe('Right')
     const items: AgentInputItem[] = stored._tag === 'Right' ? stored.right.wire : []
     expect(items.length).toBe(2)

@@ -201,7 +201,7 @@ describe('a record that does not fit', () => {
       /^the smallest context that may be sent takes \d+ tokens, but the budget is 0 \(a window of 1,000, less 250 for the answer, 2,048 for the tokens that providers add, and a tenth for estimation errors\); the largest part/,
     )
     expect(said({ budget: { window: 3000, completion: 100 }, toolTokens: 700, systemTokens: 300 })).toContain(
-      '(a window of 3,000, less 100 for the answer, 2,048 for what providers add, 1,000 for tools and system prompt, and a tenth for wrong estimates)',
+      '(a window of 3,000, less 100 for the answer, 2,048 for the tokens that providers add, 1,000 for tools and system prompt, and a tenth for estimation errors)',
     )
     expect(said({ budget: 500, toolTokens: 490 })).toContain(
       'but the budget is 10 (after 490 for tools and system prompt); ',

@@ -3,14 +3,25 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import type {
   createSession,
+  decodeMessage,
+  Fault,
   forkSession,
   importTranscript,
   listSessions,
+  openaiChat,
   openSession,
   readSession,
+  readTranscript,
+  Session,
+  settle,
+  Store,
   verifySession,
 } from 'indelible'
-import { type Fault, type Session, type Store } from 'indelible'
+import type { deriveContext, prepareSummaries, recall } from 'indelible/context'
+import type { appendText, applyDelta, restoreHistory } from 'indelible/history'
+import type { ContentStore, openCallLog, StoredCallLog } from 'indelible/records'
+import type { adoptHistory, hydrate, hydratePartial, parseHistoryJson, persist } from 'indelible/refs'
+import type { historyHandler, modelFor, run, sessionHandler } from 'indelible/run'
 import type {
   checkProof,
   copySession,
@@ -19,6 +30,7 @@ import type {
   listUnfinished,
   proveEntry,
   readRange,
+  WriteFault,
 } from 'indelible/session'
 import type { verifyLog } from 'indelible/store'
 import { describe, expectTypeOf, it } from 'vitest'
@@ -125,5 +137,67 @@ describe('of a session', () => {
     expectTypeOf<
       Extract<Tags<typeof copySession>, 'SessionConflict' | 'BadProof' | 'SessionClosed'>
     >().toEqualTypeOf<never>()
+  })
+})
+
+describe('of histories, messages and formats', () => {
+  it('saved state, a delta and a text fail in their own ways', () => {
+    expectTypeOf<Tags<typeof restoreHistory>>().toEqualTypeOf<
+      | 'NotSavedHistory'
+      | 'UndecodableMessage'
+      | 'UnrecordableMessage'
+      | 'TooManyPages'
+      | 'UnknownPage'
+      | 'CallbackThrew'
+    >()
+    expectTypeOf<Tags<typeof applyDelta>>().toEqualTypeOf<
+      'NotADelta' | 'DeltaGap' | 'DeltaMismatch' | 'UnrecordableMessage' | 'CallbackThrew'
+    >()
+    expectTypeOf<Tags<typeof appendText>>().toEqualTypeOf<
+      'UnrecordableMessage' | 'UndecodableMessage' | 'CallbackThrew'
+    >()
+    expectTypeOf<Tags<typeof settle>>().toEqualTypeOf<'Unsettled'>()
+    expectTypeOf<Tags<typeof decodeMessage>>().toEqualTypeOf<'UnexpectedShape' | 'NotPlainJson'>()
+  })
+  it('a codec reads, or writes', () => {
+    expectTypeOf<Tags<typeof openaiChat.decode>>().toEqualTypeOf<'UnexpectedWire' | 'WireNotJson'>()
+    expectTypeOf<Tags<typeof openaiChat.encode>>().toEqualTypeOf<'UnresolvedBlock' | 'CallbackThrew'>()
+    expectTypeOf<Tags<typeof readTranscript>>().toEqualTypeOf<
+      'InvalidJson' | 'UnknownFormat' | 'UnexpectedWire' | 'WireNotJson' | 'DamagedLine' | 'NoSuchConversation'
+    >()
+  })
+})
+
+describe('of contexts, runs, refs and records', () => {
+  it('deriving, summing up and recalling', () => {
+    expectTypeOf<Tags<typeof deriveContext>>().toEqualTypeOf<'MinimumDoesNotFit'>()
+    expectTypeOf<Tags<typeof prepareSummaries>>().toEqualTypeOf<'SummarizerFailed'>()
+    expectTypeOf<Tags<typeof recall>>().toEqualTypeOf<'NoMatch' | 'Denied' | 'SearchFailed'>()
+  })
+  it('a run that has begun has its model', () => {
+    type NoModel = 'UnspecifiedModel' | 'UnknownModelType' | 'UnconfiguredModel' | 'MissingKey'
+    expectTypeOf<Tags<typeof modelFor>>().toEqualTypeOf<NoModel>()
+    expectTypeOf<Extract<Tags<ReturnType<typeof run>['result']>, NoModel>>().toEqualTypeOf<never>()
+    expectTypeOf<Tags<ReturnType<typeof historyHandler>>>().toEqualTypeOf<Tags<typeof applyDelta>>()
+    expectTypeOf<ReturnType<ReturnType<typeof sessionHandler>>>().toEqualTypeOf<Promise<Either<WriteFault, unknown>>>()
+  })
+  it('refs', () => {
+    type Block = Medium | 'InvalidId' | 'DamagedBlock'
+    type Tree = Block | 'MalformedTree' | 'MissingBlock'
+    expectTypeOf<Tags<typeof parseHistoryJson>>().toEqualTypeOf<'UnreadableHistory' | 'NewerRefs'>()
+    expectTypeOf<Tags<typeof hydrate>>().toEqualTypeOf<Tree | 'OtherScope' | 'MalformedBlock'>()
+    expectTypeOf<Tags<typeof hydratePartial>>().toEqualTypeOf<Tree | 'OtherScope'>()
+    expectTypeOf<Tags<typeof persist>>().toEqualTypeOf<Block | 'OtherScope' | 'MissingBlock'>()
+    expectTypeOf<Tags<typeof adoptHistory>>().toEqualTypeOf<
+      'MissingKeys' | 'MalformedContent' | 'Io' | 'CallbackThrew'
+    >()
+  })
+  it('records', () => {
+    expectTypeOf<Tags<ContentStore['put']>>().toEqualTypeOf<'ContentTooLarge'>()
+    expectTypeOf<Tags<ContentStore['get']>>().toEqualTypeOf<'ContentMiss'>()
+    expectTypeOf<TagOf<StoredCallLog['flush'] extends TaskEither<infer E, unknown> ? E : never>>().toEqualTypeOf<
+      Tags<Store['append']>
+    >()
+    expectTypeOf<Extract<Tags<typeof openCallLog>, 'SessionConflict' | 'BeyondEnd'>>().toEqualTypeOf<never>()
   })
 })

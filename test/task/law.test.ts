@@ -288,6 +288,65 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
 
 const stored = async () => await persist(memoryStore(), createPendingHistory({ from: [user('a')] }))
 
+/** Everything that has methods which give tasks. */
+const things: { readonly [name: string]: () => Promise<object> } = {
+  session: async () => (await started()).session,
+  'session.readonly': async () => (await started()).session.readonly(),
+  lease: async () => await (await started()).session.lease({ holder: 'h', ttl: 60_000 }),
+  store: async () => (await started()).store,
+  'sqlite store': async () => await sqliteStore({ path: join(folder, `${Math.random()}.db`) }),
+  'blocks by keys': async () => keyValueBlocks({ mget: async () => [], mset: async () => {} }),
+  'values kept once': async () =>
+    once(() => {
+      throw new Error('down')
+    }),
+  'call log': async () => await openCallLog({ store: memoryStore(), id: 'calls' }),
+  run: async () => run({ model: scriptedModel([assistant('b')]), view: orThrow(settle([user('a')])) }),
+}
+
+/** What a method may be given: a hostile function, and an object that gives one for everything that it is asked. */
+const given = (bad: Bad): readonly (readonly unknown[])[] => {
+  const everywhere = new Proxy({}, { get: () => bad })
+  return [
+    [bad],
+    [bad, bad, bad],
+    ['s', bad],
+    ['s', everywhere],
+    [everywhere, everywhere],
+    ['s', { from: bad, id: bad }],
+  ]
+}
+
+const isTask = (value: unknown): value is Called =>
+  typeof value === 'function' && typeof (value as { readonly then?: unknown }).then === 'function'
+
+describe('each method of each thing, by reflection', () => {
+  for (const [name, make] of Object.entries(things))
+    for (const [how, bad] of Object.entries(hostile))
+      it(`${name}: a task that is called answers, where what it is given ${how}`, async () => {
+        let tasks = 0
+        const thing = (await make()) as { readonly [key: string]: unknown }
+        const ends = ['seal', 'close'] // nothing is left to do behind these
+        const keys = Object.keys(Object.getOwnPropertyDescriptors(thing)).filter((key) => !ends.includes(key))
+        for (const key of [...keys, ...ends])
+          for (const values of given(bad)) {
+            const member = thing[key]
+            if (isTask(member)) expect(['Left', 'Right']).toContain((await member())._tag)
+            if (typeof member !== 'function' || isTask(member)) continue
+            let made: unknown
+            try {
+              made = (member as (...values: readonly unknown[]) => unknown)(...values)
+            } catch {
+              continue // it gives no task, or what it was given is a mistake in the program
+            }
+            if (!isTask(made)) continue
+            tasks += 1
+            expect([key, (await made())._tag]).toEqual([key, expect.stringMatching(/^(?:Left|Right)$/)])
+          }
+        expect(tasks + (name === 'call log' ? 1 : 0)).toBeGreaterThan(0)
+      })
+})
+
 describe('whatever the functions do that it is given', () => {
   for (const [how, bad] of Object.entries(hostile))
     for (const [name, made] of Object.entries(calls))

@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
-import type { CodecFault } from '../fault.ts'
+import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
@@ -18,7 +18,7 @@ import type { AiUiMessage } from './ui-wire.ts'
 export const encodeUi = (
   messages: Sequence<Message>,
   options: EncodeOptions = {},
-): Either<CodecFault, Encoded<AiUiMessage[]>> => {
+): Either<EncodeFault, Encoded<AiUiMessage[]>> => {
   const writer = new Writer()
   // The one cast: what is written below is made of the shapes of ui-wire.ts, and of what the format's own wire had beside them.
   const wire = writer.wire as unknown as AiUiMessage[]

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { CallIds } from '../call-ids.ts'
-import type { CodecFault } from '../fault.ts'
+import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { Message, Part } from '../../message/index.ts'
@@ -17,7 +17,7 @@ import type { AnthropicConversation } from './wire.ts'
 export const encode = (
   messages: Sequence<Message>,
   options: EncodeOptions & { readonly exact?: boolean } = {},
-): Either<CodecFault, Encoded<AnthropicConversation>> => {
+): Either<EncodeFault, Encoded<AnthropicConversation>> => {
   const wire: { system?: string | Block[]; messages: Block[] } = { messages: [] }
   const request = new Request(options.exact ?? true)
   return encodeMessages(

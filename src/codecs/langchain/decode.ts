@@ -12,7 +12,7 @@ import {
   type JsonObject,
 } from '../../json/index.ts'
 import { decodeWire } from '../admit.ts'
-import type { CodecFault } from '../fault.ts'
+import type { DecodeFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'
 import type {
   FilePart,
@@ -30,7 +30,7 @@ import * as wires from './fields.ts'
 import { format, type Spelling } from './fields.ts'
 
 /** Decode messages: an array. */
-export const decode = (wire: unknown): Either<CodecFault, Decoded> =>
+export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, wire, (value) => readEach(aList(value), (item) => readLangChainMessage(anObject(item))))
 
 /** Read one message that is frozen JSON already. Throws Unexpected. */

@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isObject, type Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
-import type { CodecFault } from '../fault.ts'
+import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { Message, Part, Role, ToolResultPart } from '../../message/index.ts'
@@ -14,7 +14,7 @@ import type { LangChainMessage } from './wire.ts'
 export const encode = (
   messages: Sequence<Message>,
   options: EncodeOptions = {},
-): Either<CodecFault, Encoded<LangChainMessage[]>> => {
+): Either<EncodeFault, Encoded<LangChainMessage[]>> => {
   const wire: Fresh[] = []
   // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
   return encodeMessages(format, messages, options, wire as unknown as LangChainMessage[], (message, writing) => {

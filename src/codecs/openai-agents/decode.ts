@@ -12,7 +12,7 @@ import {
   type JsonObject,
 } from '../../json/index.ts'
 import { decodeWire } from '../admit.ts'
-import type { CodecFault } from '../fault.ts'
+import type { DecodeFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'
 import type {
   Message,
@@ -31,7 +31,7 @@ import * as items from './items.ts'
 import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from './items.ts'
 
 /** Decode items: an array, or the text of one user message. */
-export const decode = (wire: unknown): Either<CodecFault, Decoded> =>
+export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, wire, (value) => {
     if (typeof value === 'string') return [spoken('user', [text(value)])]
     const reading = new Reading()

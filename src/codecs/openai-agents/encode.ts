@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isObject, type Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
-import type { CodecFault } from '../fault.ts'
+import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
@@ -14,7 +14,7 @@ import type { AgentsItem } from './wire.ts'
 export const encode = (
   messages: Sequence<Message>,
   options: EncodeOptions = {},
-): Either<CodecFault, Encoded<AgentsItem[]>> => {
+): Either<EncodeFault, Encoded<AgentsItem[]>> => {
   const wire: items.Fresh[] = []
   const calls: Calls = new Map()
   // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.

@@ -13,7 +13,7 @@ import {
 } from '../../json/index.ts'
 import { decodeWire, lossesBeside } from '../admit.ts'
 import { fitsCallId, fitsName } from '../call-ids.ts'
-import type { CodecFault } from '../fault.ts'
+import type { DecodeFault } from '../fault.ts'
 import type { Decoded, Loss } from '../codec.ts'
 import type {
   Message,
@@ -38,7 +38,7 @@ export const format = 'openai-responses'
  * Decode items, the text of one user message, or the body of a request or a response. What else a body has is listed as
  * lost.
  */
-export const decode = (wire: unknown): Either<CodecFault, Decoded> =>
+export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, wire, readBody, (value) => listOf(value) ?? [])
 
 /** Where in a body its items are. */

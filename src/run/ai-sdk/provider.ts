@@ -4,10 +4,12 @@ import type { ModelProvider } from '../model-for.ts'
 import { aiSdkModel } from './model.ts'
 
 /**
- * A provider of the AI SDK, to register under `google`, `ai_sdk` or any name. Its key is the provider's own business, so
+ * A provider of the AI SDK, to register under `google`, `ai_sdk` or any name. Its key is the provider's own business,
+ * so
  * `modelFor` asks for none.
  *
- * @param model makes a model by its name: a provider such as `google` or `mistral` is such a function
+ * @param model makes a model of the AI SDK by its name
+ * @returns the provider
  * @example
  * const registry = { google: aiSdkProvider(createGoogleGenerativeAI({ apiKey })), ai_sdk: aiSdkProvider((name) => name) }
  */

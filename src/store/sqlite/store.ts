@@ -23,6 +23,7 @@ import { networkFileSystem } from './network.ts'
 import { openDatabase } from './open.ts'
 import { readOnlyDriver } from './read-only.ts'
 import { steps } from './schema.ts'
+import { addSums } from './sum.ts'
 import { Writer } from './writer.ts'
 
 /** How to open a SQLite store. */
@@ -97,14 +98,7 @@ export const sqliteStore = ({
       const writer = new Writer(db, { path, durability, wait })
       const driver: StoreDriver = {
         ...sqliteDriver(db, format, writer, sha256, now),
-        check: async () =>
-          format < steps.length
-            ? left({
-                _tag: 'Io',
-                operation: 'check the store',
-                cause: new Error('it is of an older version: open it for writing once'),
-              })
-            : checked(again),
+        check: () => checked(again, format),
         repair: () => writer.write(() => right(repaired(db))),
       }
       const store = storeOf(reading === undefined ? driver : readOnlyDriver(driver, path, reading), scope, onNotice)
@@ -119,13 +113,16 @@ export const sqliteStore = ({
 const sha256: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')
 
 /** What a check finds, read by a connection of its own: one moment of the file, while others write. */
-const checked = async (open: () => DatabaseSync): Promise<Either<StoreFault, readonly StoreFinding[]>> => {
+const checked = async (
+  open: () => DatabaseSync,
+  format: number,
+): Promise<Either<StoreFault, readonly StoreFinding[]>> => {
   const db = open()
   try {
     db.exec('begin')
     const findings: StoreFinding[] = []
     let turns = 0
-    for (const found of checkDatabase(db, sha256)) {
+    for (const found of checkDatabase(db, format, sha256)) {
       if (found !== undefined) findings.push(findingOf(found))
       if (++turns % 200 === 0) await new Promise(setImmediate)
     }
@@ -140,6 +137,8 @@ const findingOf = ({ rebuild, ...found }: Found): StoreFinding =>
 
 const repaired = (db: DatabaseSync): readonly StoreRepair[] => {
   // All is found before anything is changed: what one table proves of another is what was stored.
-  const all = [...checkDatabase(db, sha256)].filter((found) => found !== undefined)
-  return Object.freeze(all.map(({ rebuild, ...found }) => Object.freeze({ ...found, done: rebuild?.() })))
+  const all = [...checkDatabase(db, steps.length, sha256)].filter((found) => found !== undefined)
+  const repairs = all.map(({ rebuild, ...found }) => Object.freeze({ ...found, done: rebuild?.() }))
+  if (repairs.every(({ done }) => done !== undefined)) addSums(db) // all of it is as the rest says
+  return Object.freeze(repairs)
 }
