@@ -13,7 +13,7 @@ import { AnswerReader, type Answered } from './answer.ts'
 import { cacheBreak } from './cache-break.ts'
 import { recordedForm, type Redact } from './content.ts'
 import { Conversation, type RecordFault, type SentBefore } from './conversation.ts'
-import { chainOf } from './identity.ts'
+import { chainOf, identityOf } from './identity.ts'
 import { Places, type PlaceKey } from './places.ts'
 import {
   asSent,
@@ -39,6 +39,8 @@ export interface RecorderOptions {
   readonly redact?: Redact
   /** With false only lengths, digests and figures are recorded. Default: true. */
   readonly content?: boolean
+  /** The share of conversations that are recorded, from 0 to 1; which ones is told by their first message. Default: 1. */
+  readonly sample?: number
   /** Told what could not be recorded. Default: nobody. */
   readonly onNotice?: (notice: RecorderNotice) => void
   /** Bytes of a request or an answer in another encoding than text. Default: `gzip` and `deflate`, by the platform. */
@@ -193,6 +195,10 @@ class Keeper {
             typeof copy === 'string' || isIdentity(encoding) ? copy : await this.#plain(encoding as string, copy)
           const asked = readAsked(api, typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes), request)
           if (isLeft(asked)) throw new Error(asked.left)
+          if (!this.#isSampled(asked.right)) {
+            this.#passed++
+            return undefined
+          }
           return this.#begin(asked.right, this.#options.sessionOf?.(request))
         })
       },
@@ -245,6 +251,15 @@ class Keeper {
     })
     this.#work = done.then(() => void this.#waiting--)
     return done
+  }
+
+  /** Whether a conversation is one of those that are recorded: the same for each of its calls. */
+  #isSampled({ messages, client, previous }: Asked): boolean {
+    const { sample = 1 } = this.#options
+    if (sample >= 1 || previous !== undefined) return sample > 0
+    const [first] = messages
+    const digest = digestOf(client ?? (first === undefined ? '' : identityOf(first)))
+    return Number.parseInt(digest.slice(0, 8), 16) / 2 ** 32 < sample
   }
 
   #plain(encoding: string, bytes: Uint8Array): Promise<Uint8Array> {
