@@ -126,6 +126,7 @@ const drivers: { readonly [folder: string]: readonly string[] } = {
   'transcript/sqlite': ['node:sqlite'],
   'store/sqlite': ['node:sqlite', 'node:fs', 'node:path', 'node:url', 'node:crypto', 'node:zlib'],
   'store/postgres': ['pg', 'node:crypto'],
+  'adapters/ai-sdk': ['ai'],
   'recorder/proxy': ['node:http', 'node:https', 'node:net', 'node:util', 'node:zlib'],
   'adapters/openai-agents': ['@openai/agents-core'],
   'run/ai-sdk': ['ai'],

@@ -83,6 +83,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
     contextDigest: digest,
     model: text,
     parameters: optional(['an object', isObject]),
+    estimated: optional(count),
     usage: optional([
       `an object with ${Object.keys(usageShape).join(', ')}`,
       (value) => isObject(value) && fieldsOf(value, usageShape) === undefined,
@@ -107,7 +108,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
   input: {
     id: text,
     state: ['one of queued, taken, done', (value) => value === 'queued' || value === 'taken' || value === 'done'],
-    lease: optional(count),
+    at: optional(position),
     message: optional(object),
     reason: optional(text),
   },

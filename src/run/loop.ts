@@ -123,7 +123,7 @@ export class Loop {
     let ended: Either<RunFailure, RunResult> = isLeft(outcome)
       ? left({ ...outcome.left, partial: result } as RunFailure)
       : right(result)
-    for (const handler of begun) await Promise.resolve(handler.end?.()).catch(() => undefined)
+    for (const handler of begun) await Promise.resolve(handler.end?.(result)).catch(() => undefined)
     try {
       await this.#tell({ type: 'run_complete', result })
     } catch (error) {
@@ -248,13 +248,14 @@ export class Loop {
   async #ask(partial: PartialAnswer): Promise<Asked | 'cut'> {
     const { model, tools, parameters, receipts } = this.#options
     const definitions = [...tools.values()]
-    const { messages, stablePrefix } = this.#derive()
+    const { messages, stablePrefix, estimated } = this.#derive()
     if (receipts)
       this.#sent = Object.freeze({
         len: this.#work.len,
         contextDigest: rangeDigest(messages),
         model: model.name,
         parameters,
+        ...(estimated !== undefined && { estimated }),
       })
     const step = this.#step
     const { signal } = this.#control
