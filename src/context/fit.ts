@@ -164,11 +164,10 @@ export const filled = (selection: Selection, from: readonly Choice[], goal: numb
 /** Show a candidate as it is, if all then take no more than `goal`; else as much of it as fits. */
 const raise = (now: Levels, index: number, candidate: Candidate, goal: number): void => {
   const before = now.levels[index] as Choice
-  const room = goal - now.without(index)
-  if (candidate.tokens(candidate.level) <= room) return now.set(index, candidate.level)
-  const part = within(candidate, room)
-  if (part !== 'pointer' && candidate.tokens(part) <= room && candidate.tokens(part) > candidate.tokens(before))
-    now.set(index, part)
+  const part = within(candidate, goal - now.without(index))
+  if (part === 'pointer' || candidate.tokens(part) <= candidate.tokens(before)) return
+  now.set(index, part)
+  if (now.total > goal) now.set(index, before) // as little as in a marker, which it then shares
 }
 
 /** A candidate cut to so many tokens; where that can't be done, the fullest level that takes no more. */

@@ -6,6 +6,7 @@
 import type { Range } from '../sequence/index.ts'
 import { user, type Message } from '../message/index.ts'
 import { pageKinds, type PageKind } from '../pages/index.ts'
+import { folded, type Brief } from './brief.ts'
 import { grouped } from './shorten.ts'
 
 /** A range that a marker stands for: how many entries of each kind, and the tokens they would take. */
@@ -14,10 +15,14 @@ export interface Hidden extends Range {
   readonly tokens: number
 }
 
-/** The line for a range that is not shown. */
-export const markerFor = ({ from, to, kinds, tokens }: Hidden): Message => {
+/** The line for a range that is not shown, and with `briefs` what its messages say in short. */
+export const markerFor = ({ from, to, kinds, tokens }: Hidden, briefs: readonly Brief[] = []): Message => {
   const size = `about ${grouped(tokens)} tokens`
   const back = `recall {"position": ${from}}`
+  if (briefs.length > 0) {
+    const range = to - from === 1 ? `${from} is` : `${from}–${to - 1} are`
+    return user(`[${range} in short, ${size} whole; ${back} gives one back]\n${folded(briefs)}`)
+  }
   if (to - from === 1)
     return user(`[${from} is not shown: ${[...kinds.keys()].join()}, ${size}; ${back} gives it back]`)
   const counts = pageKinds.flatMap((kind) => (kinds.has(kind) ? [`${grouped(kinds.get(kind) ?? 0)} ${kind}`] : []))

@@ -66,7 +66,7 @@ export interface Selection {
   readonly candidates: readonly Candidate[]
   /** The tokens that all messages may take together. */
   readonly budget: number
-  /** The most that the marker of a range which is not shown takes. Neighbours share one. */
+  /** The most that the marker of a range which is not shown takes, without its lines. Neighbours share one. */
   readonly markerTokens: number
 }
 
@@ -84,16 +84,24 @@ export interface Candidate {
   readonly active: boolean
   /** With a position that the policy `keeps`. */
   readonly kept: boolean
-  /** Whether it stood in the context before the latest compaction: then changing it changes what a provider's cache holds. */
+  /**
+   * Whether it stands before the end of what the latest compaction shortened: then changing it changes most of what a
+   * provider's cache holds.
+   */
   readonly settled: boolean
   /** The latest message of the user, or the latest that asks for something: never below `compressed`. */
   readonly asked: boolean
   /** The page kinds of its messages. */
   readonly kinds: readonly PageKind[]
+  /**
+   * Whether it is `structured` as a line of the marker that stands for its range: neighbours that are so, or not shown, share
+   * one. Instructions and rules are messages of their own at every level.
+   */
+  readonly inMarker: boolean
   /** As recorded; empty for a range. */
   readonly messages: readonly Message[]
   /**
-   * What it takes as chosen. At `pointer` that is 0: see `markerTokens`. `Infinity` for a cut that is not possible. Cost: that
+   * What it takes as chosen. At `pointer` that is 0, and in a marker what its line takes: see `markerTokens`. `Infinity` for a cut that is not possible. Cost: that
    * of a message is found once for each level; a cut is searched for.
    */
   readonly tokens: (choice: Choice) => number

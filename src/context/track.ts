@@ -44,6 +44,8 @@ export interface Track {
   compactAt: number
   /** How many messages had been read when the line began. */
   lineFrom: number
+  /** Up to where the latest compaction shortened anything: what stands before is not changed again if that is not needed. */
+  settledTo: number
   /** A few messages of each order of magnitude, to tell another record by. */
   readonly samples: Map<number, Message>
   /** Where the active turn begins. */
@@ -92,7 +94,7 @@ export const compactNow = (track: Track, view: View<Message>, open?: Unit): Line
     policy: settings.policy,
     budget: settings.budget,
     activeFrom,
-    settledTo: line.epoch === 0 ? 0 : (view.positionAt(track.lineFrom) as number),
+    settledTo: track.settledTo,
     asked,
     summaries: notes.summaries,
     record: view,
@@ -125,6 +127,7 @@ const begin = (settings: Settings, notes: ReadNotes, late: LateResults): Track =
   recentFrom: 0,
   compactAt: settings.budget,
   lineFrom: 0,
+  settledTo: 0,
   samples: new Map(),
   activeFrom: 0,
   asked: [-1, -1],
@@ -151,6 +154,7 @@ const advance = (track: Track, view: View<Message>): boolean => {
     const callable = message.role !== 'assistant' && settling.open() === undefined
     if (!callable || settings.policy.choose !== 'epochs' || tokensOf(track.line) <= track.compactAt) continue
     track.line = compactNow(track, view)
+    track.settledTo = position + 1
     track.compactAt = compactAt(tokensOf(track.line), settings)
     // Contexts of the epoch before last are no longer continued from.
     track.recent = track.recent.slice(track.lineFrom - track.recentFrom)
@@ -162,9 +166,11 @@ const advance = (track: Track, view: View<Message>): boolean => {
 
 /** The high-water mark after a compaction that left so many tokens: above it by enough that the next one gives something. */
 const compactAt = (tokens: number, { policy, budget }: Settings): number =>
-  Math.min(budget, Math.max(budget * (policy.highWater ?? 1), tokens + budget * leastGrowth))
+  Math.min(budget, Math.max(budget * (policy.highWater ?? 1), tokens + Math.min(budget * mostGrowth, leastGrowth)))
 
-const leastGrowth = 0.2
+/** Tokens. What comes from call to call does not get less with the budget. */
+const leastGrowth = 3500
+const mostGrowth = 0.3
 
 /** A unit at the end of a line: in full; but an answer that was moved to its call goes the way of the call. */
 const arriving = (unit: Unit, { segments, renderer }: Line): Segment => {
