@@ -7,7 +7,6 @@ import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import {
   createSession,
   faultMessage,
-  forkSession,
   importTranscript,
   openSession,
   readTranscript,
@@ -16,7 +15,7 @@ import {
   type Session,
   type Store,
 } from 'indelible'
-import { readRange } from 'indelible/session'
+import { createFork, readRange } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { machine, measure, report, type Contender } from './measure.ts'
 import { messageAt, source } from './messages.ts'
@@ -149,10 +148,10 @@ const forking = async (size: number): Promise<readonly Contender[]> => {
   const forks = quick ? 5 : 50
   return [
     {
-      name: 'forkSession in the middle',
+      name: 'createFork in the middle',
       operations: forks,
       prepare: () => async () => {
-        for (let index = 0; index < forks; index++) ok(await forkSession(store, 's', { at: size / 2 })())
+        for (let index = 0; index < forks; index++) ok(await createFork(store, 's', { at: size / 2 })())
       },
     },
   ]

@@ -16,7 +16,7 @@ export const extractDocs = (): readonly string[] => {
   mkdirSync(target, { recursive: true })
   const pages = [
     'README.md',
-    ...readdirSync(join(root, 'docs'))
+    ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.md'))
       .map((name) => join('docs', name)),
   ]

@@ -28,7 +28,9 @@ const sources = [
   'CONTRIBUTING.md',
   'SECURITY.md',
   'bench/RESULTS.md',
-  ...readdirSync(join(root, 'docs')).map((name) => `docs/${name}`),
+  ...readdirSync(join(root, 'docs'), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name.replaceAll('\\', '/')}`),
 ]
 
 /** A link to another page stays; README is the first page. What is no page (a test, a folder) is named as code. */

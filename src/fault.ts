@@ -11,6 +11,7 @@ import {
   type RecallFault,
   type SummaryFault,
 } from './context/fault.ts'
+import { evidenceFaultText, type EvidenceFault } from './evidence/fault.ts'
 import { historyFaultText, type HistoryFault } from './history/fault.ts'
 import {
   messageFaultText,
@@ -46,11 +47,17 @@ export type Fault =
   | RunFault
   | ActionFault
   | ContentFault
+  | EvidenceFault
   | PairingProblem
   | ThreadProblem
   | CallbackThrew
 
-/** A fault as a sentence: what happened, where, and what to do next. */
+/**
+ * A fault as a sentence: what happened, where, and what to do next.
+ *
+ * @param fault any fault of the library
+ * @returns the sentence
+ */
 export const faultMessage = (fault: Fault): string => {
   switch (fault._tag) {
     case 'UnexpectedShape':
@@ -88,6 +95,7 @@ export const faultMessage = (fault: Fault): string => {
     case 'OtherScope':
     case 'UnreadableHistory':
     case 'NewerRefs':
+    case 'MalformedTree':
     case 'MissingKeys':
     case 'MalformedContent':
       return refsFaultText(fault)
@@ -110,6 +118,7 @@ export const faultMessage = (fault: Fault): string => {
     case 'MissingKey':
       return runFaultText(fault)
     case 'InvalidInput':
+    case 'FailedBefore':
     case 'ActionEnded':
     case 'Superseded':
     case 'Unexpected':
@@ -119,6 +128,19 @@ export const faultMessage = (fault: Fault): string => {
     case 'ContentMiss':
     case 'ContentTooLarge':
       return contentFaultText(fault)
+    case 'BadNote':
+    case 'BadKey':
+    case 'BadSignature':
+    case 'NotSigned':
+    case 'BadCheckpoint':
+    case 'BadBundle':
+    case 'TooFewWitnesses':
+    case 'WitnessRefused':
+    case 'NoLedger':
+    case 'NotALedger':
+    case 'NotInLedger':
+    case 'LedgerMismatch':
+      return evidenceFaultText(fault)
     case 'DanglingCall':
     case 'DuplicateCall':
     case 'DuplicateOutput':
@@ -130,16 +152,25 @@ export const faultMessage = (fault: Fault): string => {
 }
 
 /**
- * The value of an `Either` or of a task, or a thrown {@link FaultError} whose message is the fault's sentence: for what
- * is synchronous (`settle`, `deriveContext`, codecs), and for what `pipe` makes of tasks.
+ * The value of an `Either` or of a task; a fault is thrown as a {@link FaultError} whose message is the fault's
+ * sentence.
+ * Use it for synchronous results (`settle`, `deriveContext`, codecs), and for the pipelines that `pipe` makes of tasks.
  *
- * @param outcome an `Either`, whose value is returned, or a `TaskEither`, which is run once
- * @throws FaultError with the fault, whatever it is
+ * @param outcome an `Either`, or a `TaskEither`, which is run once
+ * @returns the value of a `Right`; for a task, a promise of it
+ * @throws FaultError with the fault of a `Left`
  * @example
  * const settled = orThrow(settle(session.view()))
  * const session = await orThrow(pipe(createSession(store), TE.chainFirst((session) => session.append(user('hello')))))
  */
 export function orThrow<F, A>(outcome: TaskEither<F, A>): Promise<A>
+/**
+ * The value of an `Either`; a fault is thrown as a {@link FaultError} whose message is the fault's sentence.
+ *
+ * @param outcome an `Either`
+ * @returns the value of a `Right`
+ * @throws FaultError with the fault of a `Left`
+ */
 export function orThrow<F, A>(outcome: Either<F, A>): A
 export function orThrow<F, A>(outcome: Either<F, A> | TaskEither<F, A>): A | Promise<A> {
   if (typeof outcome === 'function') return outcome().then((answer) => orThrow(answer))

@@ -13,7 +13,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   task: ['json'],
   proof: [],
   message: ['json', 'sequence', 'proof'],
-  codecs: ['json', 'sequence', 'proof', 'message'],
+  codecs: ['json', 'sequence', 'task', 'proof', 'message'],
   pages: ['json', 'sequence'],
   notes: ['json', 'sequence', 'proof', 'pages'],
   history: ['json', 'sequence', 'task', 'pages'], // generic in its message type
@@ -65,7 +65,23 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
     'run',
   ],
   thread: ['json', 'sequence', 'message', 'codecs'],
+  adapters: [
+    'json',
+    'sequence',
+    'task',
+    'proof',
+    'message',
+    'codecs',
+    'pages',
+    'notes',
+    'transcript',
+    'history',
+    'store',
+    'session',
+    'run',
+  ],
   records: ['json', 'sequence', 'task', 'history', 'store'],
+  evidence: ['json', 'task', 'proof', 'store', 'session'],
   cli: [
     'json',
     'sequence',
@@ -78,6 +94,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
     'history',
     'context',
     'records',
+    'evidence',
     'store',
     'session',
     'run',
@@ -107,6 +124,7 @@ const drivers: { readonly [folder: string]: readonly string[] } = {
   'transcript/sqlite': ['node:sqlite'],
   'store/sqlite': ['node:sqlite', 'node:fs', 'node:path', 'node:url', 'node:crypto', 'node:zlib'],
   'store/postgres': ['pg', 'node:crypto'],
+  'adapters/openai-agents': ['@openai/agents-core'],
   'run/ai-sdk': ['ai'],
   'context/gpt-tokenizer': ['gpt-tokenizer/encoding/cl100k_base', 'gpt-tokenizer/encoding/o200k_base'],
   'run/anthropic': ['@anthropic-ai/sdk', '@anthropic-ai/sdk/resources/messages'],
@@ -202,7 +220,7 @@ describe('the house', () => {
       expect([file, rest.trim()]).toEqual([file, ''])
     }
   })
-  it('nothing but the command line and drivers imports Node or a package beside immer, fp-ts and noble hashes; records a parser, recall a search', () => {
+  it('nothing but the command line and drivers imports Node or a package beside immer, fp-ts and noble hashes; records a parser, recall a search, evidence signatures', () => {
     const outside = imports.filter(
       ({ from, to }) =>
         !isLocal(to) &&
@@ -210,7 +228,8 @@ describe('the house', () => {
         driverOf(from) === undefined &&
         !(folderOf(from) === 'records' && parser.has(to)) &&
         !(from === join('context', 'search.ts') && to === 'minisearch/SearchableMap') &&
-        !(from === join('context', 'words.ts') && to === 'stemmer'),
+        !(from === join('context', 'words.ts') && to === 'stemmer') &&
+        !(from === join('evidence', 'keys.ts') && to === '@noble/curves/ed25519.js'),
     )
     expect([...new Set(outside.map(({ to }) => to))].toSorted()).toEqual([
       '@noble/hashes/sha2.js',

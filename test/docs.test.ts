@@ -12,12 +12,13 @@ describe('the examples do what they say', () => {
 
 it('every page of docs that README names exists, and README names every page', async () => {
   const { readdirSync } = await import('node:fs')
-  const named = [...readFileSync(`${root}README.md`, 'utf8').matchAll(/\]\(docs\/([\w-]+\.md)\)/g)].map(
+  const named = [...readFileSync(`${root}README.md`, 'utf8').matchAll(/\]\(docs\/([\w/-]+\.md)\)/g)].map(
     (match) => match[1],
   )
   expect([...new Set(named)].toSorted()).toEqual(
-    readdirSync(`${root}docs`)
+    readdirSync(`${root}docs`, { recursive: true, encoding: 'utf8' })
       .filter((name) => name.endsWith('.md'))
+      .map((name) => name.replaceAll('\\', '/'))
       .toSorted(),
   )
 })
@@ -48,4 +49,4 @@ describe("README's list of entries", () => {
 })
 
 /** Methods of a codec, and packages that an entry needs. */
-const methods = new Set(['decode', 'encode', 'pg', 'openai', 'ai'])
+const methods = new Set(['Session', 'decode', 'encode', 'pg', 'openai', 'ai'])

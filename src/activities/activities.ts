@@ -4,24 +4,40 @@
  *
  * They throw `ActivityFailure`, and where the engine has cancelled them, what it has cancelled them with.
  */
-import { manageHistory } from '../context/index.ts'
 import { digestOf } from '../proof/index.ts'
 import { formatPath, isLeft } from '../json/index.ts'
 import { decodeMessage, type MessageFault } from '../message/index.ts'
 import { isPageKind } from '../pages/index.ts'
 import { isPlaceholder } from '../entry/index.ts'
+import { createRefHistory, growRefTree, type MessageRef, type RefTree } from '../refs/index.ts'
 import { answered, refused } from './actions.ts'
-import { checkAction, checkLimit } from './check.ts'
+import { checkAction } from './check.ts'
 import { Ending } from './ending.ts'
 import { Cancelled, Failed, faultOf, given } from './failed.ts'
-import { ActivityFailure } from './failure.ts'
+import { failureOf } from './failure.ts'
 import { hostOf, jsonOf, stored, type ActivityOptions, type Host } from './host.ts'
-import type { AppendInput, AppendResult, EndInput, HistoryActivities, StreamResult } from './input.ts'
+import type {
+  AdoptResult,
+  AppendInput,
+  AppendResult,
+  EndInput,
+  ForgetInput,
+  ForgetResult,
+  HistoryActivities,
+  HistoryInput,
+  KeepInput,
+  KeepResult,
+  StreamResult,
+} from './input.ts'
+import { manage } from './manage.ts'
+import { runTool } from './run-tool.ts'
 import { streamKey, streamWith, type Streams } from './stream.ts'
 
 /**
- * The activities on a store and models. Give their functions to the engine, and `chatStep` to the workflow.
+ * Make the activities on a store and models. Give their functions to the engine, and `chatStep` to the workflow.
  *
+ * @param options the store, the models, and the callbacks of the engine
+ * @returns the activities
  * @example
  * const activities = historyActivities({ store, registry, events, heartbeat: (beat) => Context.current().heartbeat(beat) })
  */
@@ -30,20 +46,10 @@ export const historyActivities = (options: ActivityOptions): HistoryActivities =
   const streams: Streams = new Map()
   return Object.freeze<HistoryActivities>({
     appendMessage: (input) => reported(host, () => append(host, input)),
-    manage: ({ history, ...limit }) =>
-      reported(host, async () => {
-        checkLimit(limit)
-        const view = (await host.hydrated({ history })).view()
-        const { retained, residency, tokens: size, budget, overBudget } = manageHistory(view, limit)
-        const shown = [...residency].flatMap((level, position) => (level === 'pointer' ? [] : [position]))
-        return {
-          retained,
-          shown,
-          size,
-          limit: 'maxTokens' in limit ? limit.maxTokens : (limit.maxChars ?? budget),
-          overBudget,
-        }
-      }),
+    adopt: ({ history }) => reported(host, () => adopt(host, history)),
+    keepRefs: (input) => reported(host, () => keepRefs(host, input)),
+    manage: (input) => reported(host, () => manage(host, input)),
+    runTool: (input) => reported(host, () => runTool(host, input)),
     hydrate: (input) =>
       reported(host, async () => {
         const view = (await host.hydrated(input)).view()
@@ -51,6 +57,7 @@ export const historyActivities = (options: ActivityOptions): HistoryActivities =
       }),
     stream: (input) => reported(host, () => streamWith(host, streams, input)),
     endStream: (input) => reported(host, () => end(host, streams, input)),
+    forgetActions: (input) => reported(host, () => forget(host, input)),
   })
 }
 
@@ -62,7 +69,7 @@ const reported = async <T>(host: Host, work: () => Promise<T>): Promise<T> => {
     if (error instanceof Cancelled) throw error.reason
     const fault = faultOf(error)
     host.failed(fault)
-    throw new ActivityFailure(fault)
+    throw host.failure(failureOf(fault))
   }
 }
 
@@ -92,6 +99,34 @@ const append = async (host: Host, { action, message, page, scope }: AppendInput)
 const whyNoMessage = (fault: MessageFault): string =>
   `${formatPath(fault.path) || 'the message'} should be ${fault._tag === 'UnexpectedShape' ? fault.expected : 'plain JSON data'}`
 
+const adopt = async (host: Host, history: HistoryInput['history']): Promise<AdoptResult> => {
+  const { refs, losses } = await host.read(history)
+  return { history: refs.toJSON(), losses }
+}
+
+const keepRefs = async (host: Host, { tree, refs, scope }: KeepInput): Promise<KeepResult> => {
+  const { blocks } = host.open(scope)
+  const read = createdFrom(blocks.scope, tree, refs)
+  const kept = given(await growRefTree(blocks, tree, read)())
+  return { ...(kept !== undefined && { tree: kept }) }
+}
+
+/** The same refs, checked. Throws Failed. */
+const createdFrom = (scope: string, tree: RefTree | undefined, from: readonly MessageRef[]): readonly MessageRef[] => {
+  try {
+    return createRefHistory({ scope, ...(tree !== undefined && { tree }), from }).since()
+  } catch (error) {
+    throw new Failed({ _tag: 'InvalidInput', reason: error instanceof Error ? error.message : 'these are no refs' })
+  }
+}
+
+const forget = async (host: Host, { olderThan, scope }: ForgetInput): Promise<ForgetResult> => {
+  if (typeof olderThan !== 'number' || !(olderThan >= 0))
+    throw new Failed({ _tag: 'InvalidInput', reason: 'olderThan should be a number of milliseconds, at least 0' })
+  const { actions } = host.open(scope)
+  return { forgotten: given(await actions.forget(host.now() - olderThan)) }
+}
+
 /** The last of an action that was given up. Its attempt is one more than there were: whatever goes on still counts no more. */
 const end = async (host: Host, streams: Streams, { action, scope }: EndInput): Promise<void> => {
   checkAction(action)
@@ -101,5 +136,10 @@ const end = async (host: Host, streams: Streams, { action, scope }: EndInput): P
   const attempt = (known?.attempt ?? 0) + 1
   const ending = new Ending(host, action, () => opened.actions)
   if (known?.result !== undefined) await ending.ofAnswer(known.result as Partial<StreamResult>, attempt, () => 0)
-  else await ending.tell({ type: 'stream_end', outcome: 'failed', reason: 'It was given up.' }, attempt, () => 0)
+  else
+    await ending.tell(
+      { type: 'stream_end', outcome: 'failed', reason: known?.failure?.message ?? 'It was given up.' },
+      attempt,
+      () => 0,
+    )
 }

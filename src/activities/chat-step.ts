@@ -3,35 +3,78 @@ import type { Position } from '../history/index.ts'
 import type { RefHistory } from '../refs/index.ts'
 import type { HistoryActivities, StreamInput, StreamResult } from './input.ts'
 
-/** What a workflow learns of one answer of the model. */
-export interface ChatStep extends Omit<StreamResult, 'ref'> {
-  /** Where the answer stands; undefined, if the model had nothing to say. */
+/** The workflow's view of one answer of the model. */
+export interface ChatStep extends Omit<StreamResult, 'ref' | 'tree' | 'adopted'> {
+  /** The position of the answer; undefined if the model said nothing. */
   readonly position?: Position
-  /** How many messages the model was sent. More may have come to the history since. */
+  /** The number of messages that the model was sent. */
   readonly seen: number
 }
 
+/** The activities that a chat step calls. `stream` is required; the others only where the step says so. */
+export type StepActivities = Pick<HistoryActivities, 'stream'> &
+  Partial<Pick<HistoryActivities, 'endStream' | 'keepRefs'>>
+
 /**
- * Have the model answer, and append the answer's ref to the history. Deterministic: everything that is not is in the
- * activities. What it throws is what `stream` throws; the history is then as it was.
+ * Let the model answer, and append the ref of the answer to the history. It is deterministic: everything else is in the
+ * activities. If `stream` throws, it throws the same error, and no answer is appended.
  *
- * `action` names the step: unique in the scope, and the same when the workflow is replayed.
+ * Messages that `history.receive` takes during the step come after the answer, because the model has not seen them. If
+ * the
+ * answer has calls, they wait until the results are appended: the next step, or `history.release`, appends them.
  *
+ * With `tree: true` the activity gets a reference to the history instead of its list (under 10 kB at any length), and
+ * stores
+ * the refs as a tree. If the refs of a long history are in no tree yet, `keepRefs` stores them first, 50 refs a call.
+ *
+ * @param activities the activities, as the engine calls them
+ * @param history the workflow's history; the answer is appended to it
+ * @param options `action`: the id of the step, unique in the scope, and the same when the workflow is replayed. Model,
+ * tools
+ * and limit
+ * @returns the answer without its content: its position, usage and calls
+ * @throws whatever `stream` throws
  * @example
  * const step = await chatStep(activities, history, { action: `${workflowId}:1`, model: { name: 'claude-opus-5' } })
  */
 export const chatStep = async (
-  activities: Pick<HistoryActivities, 'stream'> & Partial<Pick<HistoryActivities, 'endStream'>>,
+  activities: StepActivities,
   history: RefHistory,
   options: Omit<StreamInput, 'history'>,
 ): Promise<ChatStep> => {
-  const seen = history.len
+  history.release()
+  history.hold()
+  let waits = false
   try {
-    const { ref, ...summary } = await activities.stream({ ...options, history: history.toJSON() })
-    return { ...summary, seen, ...(ref !== undefined && { position: history.append(ref) }) }
+    if (options.tree === true) await keepAll(activities, history)
+    const seen = history.len
+    const asked = history.toReference()
+    const { ref, tree, adopted: _, ...summary } = await activities.stream({ ...options, history: asked })
+    if (tree !== undefined) history.keep(tree)
+    const position = ref === undefined ? undefined : history.append(ref)
+    waits = summary.calls.length > 0
+    return { ...summary, seen, ...(position !== undefined && { position }) }
   } catch (error) {
     // If the engine gave up between two attempts, none of them has told the end. Should that fail too, the first error counts.
     await activities.endStream?.({ action: options.action, scope: history.scope }).then(undefined, () => undefined)
     throw error
+  } finally {
+    if (!waits) history.release()
+  }
+}
+
+/** Refs that one input names: about 6 kB of them. */
+const most = 50
+
+const keepAll = async ({ keepRefs }: StepActivities, history: RefHistory): Promise<void> => {
+  if (keepRefs === undefined) return
+  for (let added = history.since(); added.length > most; added = history.since()) {
+    const { tree } = await keepRefs({
+      scope: history.scope,
+      refs: added.slice(0, most),
+      ...(history.tree !== undefined && { tree: history.tree }),
+    })
+    if (tree === undefined) return
+    history.keep(tree)
   }
 }

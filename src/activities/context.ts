@@ -3,7 +3,8 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../json/index.ts'
 import { deriveContext, manageHistory, textTokens, type ContextFault, type DerivedContext } from '../context/index.ts'
 import type { View } from '../history/index.ts'
-import { settle, type Message } from '../message/index.ts'
+import { mend, type Message } from '../message/index.ts'
+import { itemAt, type Sequence } from '../sequence/index.ts'
 import type { ModelContext } from '../run/index.ts'
 import { given } from './failed.ts'
 import type { Host } from './host.ts'
@@ -17,8 +18,12 @@ export interface Sent extends ModelContext {
 export const contextOf = (view: View<Message>, { limit, tools = [] }: StreamInput, host: Host): Sent => {
   let answer = view.length - 1
   while (answer > 0 && view.at(answer)?.role !== 'assistant') answer -= 1
-  if (limit === undefined)
-    return { messages: given(settle(view)), stablePrefix: Math.max(0, answer), overBudget: false }
+  if (limit === undefined) {
+    // What was recorded in the wrong order is sent in the right one, as with a limit: refs can't be put in order afterwards.
+    const { messages, repairs } = mend(view)
+    const stablePrefix = repairs.length === 0 ? answer : sameLength(mend(view.slice(0, answer)).messages, messages)
+    return { messages, stablePrefix: Math.max(0, stablePrefix), overBudget: false }
+  }
   const toolTokens = tools.length === 0 ? 0 : textTokens(JSON.stringify(tools))
   const derive = (of: View<Message>, previous: DerivedContext | undefined): Either<ContextFault, DerivedContext> =>
     'budget' in limit
@@ -31,4 +36,14 @@ export const contextOf = (view: View<Message>, { limit, tools = [] }: StreamInpu
     stablePrefix: derived.stablePrefix,
     overBudget: 'overBudget' in derived && derived.overBudget === true,
   }
+}
+
+/** How many messages two conversations begin with alike. What `mend` makes is made anew each time, so it is compared as written. */
+const sameLength = (one: Sequence<Message>, other: Sequence<Message>): number => {
+  const most = Math.min(one.length, other.length)
+  for (let index = 0; index < most; index++) {
+    const [left, right] = [itemAt(one, index), itemAt(other, index)]
+    if (left !== right && JSON.stringify(left) !== JSON.stringify(right)) return index
+  }
+  return most
 }

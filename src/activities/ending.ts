@@ -5,10 +5,11 @@
 import { reasonOf as causeText } from '../task/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from '../json/index.ts'
-import { ended, type Actions, type Known } from './actions.ts'
+import { ended, failedOnce, type Actions, type Known } from './actions.ts'
 import type { StreamEvent } from './event.ts'
 import { Failed, faultOf } from './failed.ts'
-import { ActivityFailure, isRetryable } from './failure.ts'
+import { failureNote, isRetryable } from './failure.ts'
+import type { FailureNote } from './failure-note.ts'
 import type { ActivityFault } from './fault.ts'
 import type { Host, Invocation } from './host.ts'
 import type { StreamResult } from './input.ts'
@@ -37,22 +38,32 @@ export class Ending {
     return this.tell({ type: 'stream_end', outcome: 'answered', ...(ref !== undefined && { ref }) }, attempt, seq)
   }
 
-  /** A failure ends the stream, unless it is tried again; without a fault it was cancelled. Whatever becomes of telling it, the failure is what counts. */
+  /**
+   * A failure for good ends the stream. One that is worth another try ends it only if the host says that this was the
+   * last attempt. Without a fault it was cancelled. If telling the end fails too, the first failure counts.
+   */
   async ofFailure(
     fault: ActivityFault | undefined,
-    { last = true }: Invocation,
+    { last }: Invocation,
     attempt: number,
     seq: () => number,
   ): Promise<void> {
     if (fault !== undefined && hasOtherEnd(fault)) return
     try {
-      if ((fault === undefined || isRetryable(fault)) && !(typeof last === 'function' ? last() : last)) return
+      const failure = fault && failureNote(fault)
+      const isLast = (typeof last === 'function' ? last() : last) ?? fault === undefined
+      if ((fault === undefined || isRetryable(fault)) && !isLast) {
+        if (failure !== undefined)
+          await this.#ifAnswered(this.#actions().note(this.#action, failedOnce(attempt, failure)))
+        return
+      }
       await this.tell(
         fault === undefined
           ? { type: 'stream_end', outcome: 'cancelled' }
           : { type: 'stream_end', outcome: 'failed', reason: reasonFor(fault) },
         attempt,
         seq,
+        failure,
       )
     } catch (second) {
       this.#host.failed(faultOf(second))
@@ -60,7 +71,7 @@ export class Ending {
   }
 
   /** Nothing is told by an attempt after which another has begun: that one will. */
-  async tell(end: End, attempt: number, seq: () => number): Promise<void> {
+  async tell(end: End, attempt: number, seq: () => number, failure?: FailureNote): Promise<void> {
     const actions = this.#actions()
     const known = await this.#ifAnswered(actions.find(this.#action))
     if (known?.ended === true || (known !== undefined && known.attempt > attempt)) return
@@ -73,7 +84,7 @@ export class Ending {
     } catch (cause) {
       throw new Failed({ _tag: 'Unpublished', action: this.#action, event: end.type, cause })
     }
-    await this.#ifAnswered(actions.note(this.#action, ended(attempt)))
+    await this.#ifAnswered(actions.note(this.#action, ended(attempt, failure)))
   }
 
   async #ifAnswered(asked: Promise<Either<ActivityFault, Known | undefined>>): Promise<Known | undefined> {
@@ -86,10 +97,10 @@ export class Ending {
 
 /** Whether the action has an end of its own, which this attempt has nothing to do with. */
 const hasOtherEnd = ({ _tag }: ActivityFault): boolean =>
-  _tag === 'OtherAction' || _tag === 'ActionEnded' || _tag === 'Superseded'
+  _tag === 'OtherAction' || _tag === 'ActionEnded' || _tag === 'FailedBefore' || _tag === 'Superseded'
 
 /** What those who look on are told of a failure. */
 const reasonFor = (fault: ActivityFault): string => {
   if (fault._tag === 'Unexpected') return causeText(fault.cause)
-  return 'reason' in fault ? fault.reason : new ActivityFailure(fault).message
+  return 'reason' in fault ? fault.reason : failureNote(fault).message
 }

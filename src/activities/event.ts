@@ -3,13 +3,17 @@ import type { MessageRef } from '../refs/index.ts'
 import type { ModelEvent } from '../run/index.ts'
 
 /**
- * An event of the stream of one action. Attempts count from 1 and begin anew: what an earlier one has told is void, also
- * what one tells that was given up and does not know it yet. Within an attempt `seq` counts from 0; one that is missing was
- * not taken by the sink.
+ * An event of the stream of one action. Attempts count from 1. A new attempt makes the events of earlier ones void,
+ * also
+ * those of an attempt that was given up and still runs. Within an attempt `seq` counts from 0; the sink refused any
+ * that is
+ * missing.
  *
- * `stream_end` is the last of an action, and there is exactly one, whatever happens: an answer, a failure, an abort, a
- * retry. An attempt that will be tried again tells none. It is told before the store notes it, so a process that dies
- * between the two is the one case in which it comes again, by a later attempt, and none in which it never comes.
+ * `stream_end` is the last event of an action, and comes exactly once: after an answer, a failure, an abort or a retry.
+ * An
+ * attempt that will be retried has none. It is published before the store notes it, so it comes twice only if the
+ * process
+ * dies between the two, and it never fails to come.
  */
 export type StreamEvent = {
   /** The id of the action. */
@@ -28,21 +32,25 @@ export type StreamEvent = {
   | { readonly type: 'stream_end'; readonly outcome: 'cancelled' }
 )
 
-/** Where events go: a queue, a socket, a log. */
+/** Receives the events of answers: a queue, a socket, a log. */
 export interface EventSink {
   /**
-   * Each event is waited for before the next is told. A sink that fails holds no answer up: what is lost of it is
-   * counted in the result. Only for the end it counts: if that can't be told, the activity fails, to be tried again.
+   * Publish an event. The next one waits for it. A sink that fails does not hold up the answer; the result counts the
+   * lost
+   * events. Only if the end can't be published, the activity fails, and is retried.
+   *
+   * @param event the event
+   * @returns nothing, or a promise
    */
   readonly publish: (event: StreamEvent) => Promise<void> | void
 }
 
-/** A sign of life for the engine. It never holds content. */
+/** A sign of life for the engine. It never has content. */
 export interface Heartbeat {
-  /** The action that is at work. */
+  /** The id of the running action. */
   readonly action: string
   /** How often it has begun, from 1. */
   readonly attempt: number
-  /** How many events the model has sent. */
+  /** The number of events that the model has sent. */
   readonly events: number
 }

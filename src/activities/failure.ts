@@ -11,30 +11,74 @@ import { refsFaultText } from '../refs/fault.ts'
 import { runFaultText } from '../run/fault.ts'
 import { storeFaultText } from '../store/fault.ts'
 import { activityFaultText, type ActivityFault } from './fault.ts'
+import type { FailureNote } from './failure-note.ts'
+import { retryAfterOf } from './retry-after.ts'
 
-/** An activity did not come to its end. `name` is what engines match their retry policies with. */
-export class ActivityFailure extends Error {
-  override readonly name: 'RetryableFailure' | 'PermanentFailure'
-  /** Whether the same might go well the next time. */
-  readonly retryable: boolean
+/**
+ * The error of an activity: a `PermanentFailure` or a `RetryableFailure`. Both keep their names in minified code, as
+ * `error.name` and as `error.constructor.name`, because engines match retry policies by either.
+ */
+export abstract class ActivityFailure extends Error {
+  abstract override readonly name: 'RetryableFailure' | 'PermanentFailure'
+  /** Whether a retry may succeed. */
+  abstract readonly retryable: boolean
   /** The `_tag` of the fault. */
   readonly tag: ActivityFault['_tag']
-  /** HTTP's, of the model's provider. */
+  /** The HTTP status of the model's provider, if there was one. */
   readonly status?: number
+  /** The milliseconds after which to retry, if the provider said so (`retry-after`). */
+  readonly retryAfter?: number
 
-  constructor(fault: ActivityFault) {
-    super(`${fault._tag}: ${sentence(fault)}`)
-    this.retryable = isRetryable(fault)
-    this.name = this.retryable ? 'RetryableFailure' : 'PermanentFailure'
-    this.tag = fault._tag
-    if (fault._tag === 'ModelFailed' && fault.status !== undefined) this.status = fault.status
+  constructor({ tag, message, status }: FailureNote, retryAfter?: number) {
+    super(message)
+    this.tag = tag as ActivityFault['_tag'] // noted from a fault
+    if (status !== undefined) this.status = status
+    if (retryAfter !== undefined) this.retryAfter = retryAfter
   }
 }
 
+/** A failure that a retry would repeat: an engine should not retry it. */
+export class PermanentFailure extends ActivityFailure {
+  /** The type of the failure for Temporal. It is a field, because a minifier would change the name of the class. */
+  static override readonly name = 'PermanentFailure'
+  override readonly name = 'PermanentFailure'
+  override readonly retryable = false
+}
+
+/** A failure that a retry may avoid. */
+export class RetryableFailure extends ActivityFailure {
+  /** The type of the failure for Temporal. It is a field, because a minifier would change the name of the class. */
+  static override readonly name = 'RetryableFailure'
+  override readonly name = 'RetryableFailure'
+  override readonly retryable = true
+}
+
+/** A fault as the error that an activity throws. */
+export const failureOf = (fault: ActivityFault): ActivityFailure => {
+  if (fault._tag === 'FailedBefore') return new PermanentFailure(fault.failure)
+  return isRetryable(fault)
+    ? new RetryableFailure(failureNote(fault), fault._tag === 'ModelFailed' ? retryAfterOf(fault.cause) : undefined)
+    : new PermanentFailure(failureNote(fault))
+}
+
+/** A fault as data without content. */
+export const failureNote = (fault: ActivityFault): FailureNote =>
+  fault._tag === 'FailedBefore'
+    ? fault.failure
+    : {
+        tag: fault._tag,
+        message: `${fault._tag}: ${sentence(fault)}`,
+        ...(fault._tag === 'ModelFailed' && fault.status !== undefined && { status: fault.status }),
+      }
+
 /**
- * Whether the same might go well the next time: a store that can't be reached or is busy, a model that is overloaded
- * (HTTP 408, 409, 429, 5xx), can't be reached, or broke off. Not: what is missing, malformed, refused or too large, nor
- * a mistake of the program.
+ * Whether a retry may succeed: the store is unreachable or busy, or the model is overloaded (HTTP 408, 409, 429, 5xx),
+ * unreachable or interrupted. A missing, malformed, refused or oversized value is not retryable, and neither is a
+ * mistake
+ * of the program.
+ *
+ * @param fault the fault of an activity
+ * @returns true if it may
  */
 export const isRetryable = (fault: ActivityFault): boolean => {
   switch (fault._tag) {
@@ -78,6 +122,7 @@ const sentence = (fault: ActivityFault): string => {
     case 'NoContext':
     case 'HandlerFailed':
     case 'ContextUnsettled':
+    case 'SessionBusy':
       return runFaultText(fault)
     case 'Io':
       return `the store failed to ${fault.operation}`
@@ -85,6 +130,7 @@ const sentence = (fault: ActivityFault): string => {
     case 'OtherAction':
     case 'ActionEnded':
     case 'Superseded':
+    case 'FailedBefore':
     case 'Unexpected':
     case 'Unpublished':
       return activityFaultText(fault)
@@ -97,6 +143,7 @@ const sentence = (fault: ActivityFault): string => {
     case 'OtherScope':
     case 'UnreadableHistory':
     case 'NewerRefs':
+    case 'MalformedTree':
     case 'MissingKeys':
     case 'MalformedContent':
       return refsFaultText(fault)

@@ -5,6 +5,7 @@ import type { PairingFault } from '../message/fault.ts'
 import type { RefsFault } from '../refs/fault.ts'
 import type { RunFault } from '../run/fault.ts'
 import type { StoreFault } from '../store/fault.ts'
+import type { FailureNote } from './failure-note.ts'
 
 /** What can go wrong in an activity. */
 export type ActivityFault = RefsFault | StoreFault | RunFault | ContextFault | PairingFault | ActionFault
@@ -13,7 +14,9 @@ export type ActivityFault = RefsFault | StoreFault | RunFault | ContextFault | P
 export type ActionFault =
   /** The input of an activity has the wrong shape, or names a model, policy or function that is not registered. */
   | { readonly _tag: 'InvalidInput'; readonly reason: string }
-  /** The action has ended without a result: it failed for good, or the workflow gave it up. */
+  /** The action has already failed for good. Every later attempt throws the first failure again. */
+  | { readonly _tag: 'FailedBefore'; readonly action: string; readonly failure: FailureNote }
+  /** The workflow gave the action up before any attempt of it had failed. */
   | { readonly _tag: 'ActionEnded'; readonly action: string }
   /** A later attempt of the action began, or the workflow gave the action up, while this attempt was running. */
   | { readonly _tag: 'Superseded'; readonly action: string }
@@ -41,6 +44,8 @@ export const activityFaultText = (fault: ActionFault): string => {
       return fault.reason
     case 'OtherAction':
       return `action ${JSON.stringify(fault.action)} has already happened with other content; an action id stands for one content only, so use a new id`
+    case 'FailedBefore':
+      return fault.failure.message
     case 'ActionEnded':
       return `action ${JSON.stringify(fault.action)} has ended without a result; to try again, start another action with a new id`
     case 'Superseded':

@@ -1,62 +1,119 @@
 /** What activities share: the store with its scopes, what is known of actions, and whoever is told of them. */
-import { right } from '../json/index.ts'
+import { isLeft, right } from '../json/index.ts'
 import type { DeriveOptions } from '../context/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import {
+  adoptHistory,
   createPendingHistory,
+  createRefHistory,
   hydrate,
   parseHistoryJson,
   persist,
+  refsOf,
+  type AdoptOptions,
   type MessageRef,
+  type ParsedHistory,
   type RefHistory,
+  type RefTree,
   type StoredHistory,
 } from '../refs/index.ts'
-import type { ModelRegistry } from '../run/index.ts'
-import { blockCache, cachedBlocks, type BlockStore, type Store } from '../store/index.ts'
-import { actionsInMemory, actionsOf, type Actions } from './actions.ts'
+import type { ModelRegistry, Tool } from '../run/index.ts'
+import { blockCache, cachedBlocks, type BlockStore, type KeyValueStore, type Store } from '../store/index.ts'
+import type { Actions } from './actions.ts'
+import { actionsInLogs } from './actions-in-logs.ts'
+import { actionsInMemory } from './actions-in-memory.ts'
+import { actionsOnce } from './actions-once.ts'
 import type { EventSink, Heartbeat } from './event.ts'
-import { Failed, given } from './failed.ts'
+import { Failed, faultOf, given } from './failed.ts'
+import type { ActivityFailure } from './failure.ts'
 import type { ActivityFault } from './fault.ts'
 import type { HistoryInput } from './input.ts'
 
-/** What the activities work on. */
+/** The parts that the activities work with. */
 export interface ActivityOptions {
-  /** A store of blocks alone forgets actions when the process ends. */
+  /**
+   * A store of logs, or of blocks alone. To give exactly one answer for each action, it needs logs, or a key-value
+   * store with
+   * `putIfAbsent`. Without either, each process remembers its own actions until it ends: an answer lost on the way is
+   * then
+   * made twice, and its end is published twice.
+   */
   readonly store: Store | BlockStore
   /**
-   * Which scopes activities may be given: that of the store, or any of a store that has several. What an activity is given
-   * says its scope, so with `any` whoever can call one reads and writes them all. Default: `own`.
+   * The scopes that inputs may name: `own`, only that of the store, or `any`. Inputs name their scope, so with `any`
+   * everyone
+   * who can call an activity reads and writes all scopes. Default: `own`.
    */
   readonly scopes?: 'own' | 'any'
-  /** The models there are. */
+  /** The models. */
   readonly registry: ModelRegistry
-  /** Who is told what models say. Default: nobody. */
+  /** Receives the events of answers. Default: they are dropped. */
   readonly events?: EventSink
-  /** Told while an answer streams, every `heartbeatEvery` and at every event of the model. It is not waited for. Default: nobody. */
+  /**
+   * Called while an answer streams: every `heartbeatEvery` milliseconds, and at every event of the model. It is not
+   * awaited.
+   * Default: nothing.
+   *
+   * @param beat the action and its progress
+   * @returns anything
+   */
   readonly heartbeat?: (beat: Heartbeat) => unknown
-  /** Milliseconds. Default: 5,000. */
+  /** The time between heartbeats, in milliseconds. Default: 5,000. */
   readonly heartbeatEvery?: number
-  /** Milliseconds that the sink may take for an event: then it counts as not taken. Default: 30,000. */
+  /** The most milliseconds for the sink to take an event; after that it counts as lost. Default: 30,000. */
   readonly publishWithin?: number
-  /** What the engine says of the call that is going on; asked at its start. Default: a first and last attempt, never cancelled. */
+  /**
+   * Gives what the engine knows of the current call; asked at its start. Default: the store counts attempts, and
+   * nothing is
+   * cancelled.
+   *
+   * @returns the attempt, and how the engine ends it
+   */
   readonly invocation?: () => Invocation
-  /** Told of each failure with its cause, which what is thrown leaves out: for your log. It is not waited for. Default: nobody. */
+  /**
+   * Receives each failure with its cause, which the thrown error leaves out: for your log. It is not awaited. Default:
+   * nothing.
+   *
+   * @param fault the fault
+   * @returns anything
+   */
   readonly onFailure?: (fault: ActivityFault) => unknown
-  /** How a budget is spent: policy and estimate. Default: those of `deriveContext`. */
+  /**
+   * Makes the error to throw for a failure, in every function: your engine's own class. Default: the failure itself.
+   *
+   * @param failure a `PermanentFailure` or a `RetryableFailure`
+   * @returns the error to throw
+   */
+  readonly failure?: (failure: ActivityFailure) => Error
+  /**
+   * The clock by which actions are forgotten. Default: the store's clock, or `Date.now`.
+   *
+   * @returns milliseconds since 1970
+   */
+  readonly now?: () => number
+  /**
+   * The key-value store with the content of histories that another system saved by its own keys (`llm2`). Default: such
+   * histories are refused. Histories of chat messages need nothing.
+   */
+  readonly adopt?: AdoptOptions & { readonly keyValue: Pick<KeyValueStore, 'mget'> }
+  /** The tools that `runTool` runs. Default: none. */
+  readonly tools?: readonly Tool[]
+  /** The policy and the estimate for a budget. Default: those of `deriveContext`. */
   readonly derive?: Pick<DeriveOptions, 'policy' | 'estimate'>
-  /** The most bytes of blocks that are kept in memory. Default: 64 MiB. */
+  /** The most bytes of blocks to keep in memory. Default: 64 MiB. */
   readonly cacheBytes?: number
 }
 
-/** What the engine says of one call of an activity. */
+/** The engine's description of one call of an activity. */
 export interface Invocation {
-  /** Counts from 1. */
+  /** The number of the attempt, from 1. */
   readonly attempt?: number
   /**
-   * Whether the engine will not try again, whatever comes of it. If it may, neither an abort nor a failure that is worth
-   * it ends the stream. A function is asked once the attempt has failed: an engine may know only then. Default: true.
+   * Whether the engine will not try again, whatever comes of it. If it may, neither an abort nor a retryable failure
+   * ends the stream. A function is asked once the attempt has failed: an engine may know only then. Default: a failure is
+   * not the last, and an abort is.
    */
   readonly last?: boolean | (() => boolean)
   /** Aborted when the engine cancels the activity. */
@@ -71,50 +128,115 @@ export interface Opened {
 
 /** What activities share. */
 export interface Host extends Omit<ActivityOptions, 'heartbeat' | 'onFailure'> {
+  readonly now: () => number
+  readonly failure: (failure: ActivityFailure) => Error
   /** Whatever whoever is told does, it ends no activity and no process. */
   readonly beat: (beat: Heartbeat) => void
   readonly failed: (fault: ActivityFault) => void
   /** Throws Failed, as do all of these. */
   readonly open: (scope: string | undefined) => Opened
   readonly hydrated: (input: HistoryInput) => Promise<StoredHistory>
-  readonly read: (history: HistoryInput['history']) => RefHistory
+  readonly read: (history: HistoryInput['history']) => Promise<ReadHistory>
+}
+
+/** The history of an input: all of its refs, whatever it was written as. */
+export interface ReadHistory {
+  readonly refs: RefHistory
+  /** The tree that has the first of them already. */
+  readonly tree: RefTree | undefined
+  /** Those behind the tree. */
+  readonly added: readonly MessageRef[]
+  /** Whether it was saved in another form, and its content was stored for these refs. */
+  readonly adopted: boolean
+  /** How many values of the saved form are not in it. */
+  readonly losses: number
 }
 
 export const hostOf = (options: ActivityOptions): Host => {
   const { store } = options
   const cache = blockCache(options.cacheBytes === undefined ? {} : { maxBytes: options.cacheBytes })
-  const remembered = actionsInMemory()
+  const now = options.now ?? ('now' in store ? store.now : Date.now)
+  const remembered = actionsInMemory(undefined, now)
+  const noted = store.once && actionsOnce(store.once, now)
   const open: Host['open'] = (scope = store.scope) => {
     if (scope !== store.scope && (options.scopes !== 'any' || !('scoped' in store)))
       throw new Failed({ _tag: 'OtherScope', expected: store.scope, found: scope })
-    if (!('scoped' in store)) return { blocks: cachedBlocks(store, cache), actions: remembered }
+    if (!('scoped' in store)) return { blocks: cachedBlocks(store, cache), actions: noted ?? remembered }
     const scoped = given(scope === store.scope ? right(store) : store.scoped(scope))
-    return { blocks: cachedBlocks(scoped, cache), actions: actionsOf(scoped) }
+    return { blocks: cachedBlocks(scoped, cache), actions: actionsInLogs(scoped) }
   }
-  const read: Host['read'] = (history) => {
-    if (typeof history !== 'object' || history === null)
-      throw new Failed({
-        _tag: 'InvalidInput',
-        reason: 'the history should be a RefHistory, or what one is written as',
-      })
-    const parsed = given(parseHistoryJson('toJSON' in history ? history.toJSON() : history))
-    if (parsed.kind !== 'refs')
-      throw new Failed({
-        _tag: 'InvalidInput',
-        reason: 'the history should be one of refs, as a RefHistory is written',
-      })
-    return parsed.history
+  const read: Host['read'] = async (history) => {
+    const parsed = parsedOf(history, store.scope)
+    const { scope } = parsed.history
+    const losses = parsed.losses.length
+    const { blocks } = open(scope)
+    switch (parsed.kind) {
+      case 'refs': {
+        const { tree, session } = parsed.history
+        const added = parsed.history.since()
+        if (tree === undefined) return { refs: parsed.history, tree, added, adopted: false, losses }
+        const from = given(await refsOf(blocks, parsed.history)())
+        const refs = createRefHistory({ scope, ...(session !== undefined && { session }), from })
+        return { refs, tree, added, adopted: false, losses }
+      }
+      case 'messages':
+        return adopted(given(await persist(blocks, parsed.history)()).refHistory(), losses)
+      case 'keyed': {
+        if (options.adopt === undefined)
+          throw new Failed({
+            _tag: 'InvalidInput',
+            reason:
+              'the history has keys of another system: give the activities `adopt`, with the key-value store that they are in',
+          })
+        const { keyValue, ...how } = options.adopt
+        const read = await adoptHistory(keyValue, parsed.history, how)()
+        if (isLeft(read))
+          throw new Failed(
+            read.left._tag === 'CallbackThrew' ? { _tag: 'Unexpected', cause: read.left.cause } : read.left,
+          )
+        return adopted(given(await persist(blocks, read.right)()).refHistory(), losses)
+      }
+    }
   }
   const hydrated: Host['hydrated'] = async (input) => {
-    const refs = read(input.history)
+    const { refs } = await read(input.history)
     return given(await hydrate(open(refs.scope).blocks, refs)())
   }
   const failed = quietly(options.onFailure, () => undefined)
   const { heartbeat } = options
   const beat = (told: Heartbeat): void =>
     quietly(heartbeat, (cause) => failed({ _tag: 'Unpublished', action: told.action, event: 'heartbeat', cause }))(told)
-  return { ...options, open, read, hydrated, beat, failed }
+  const failure: Host['failure'] = (thrown) => {
+    try {
+      return options.failure?.(thrown) ?? thrown
+    } catch (error) {
+      failed(faultOf(error)) // a map that throws must not hide what went wrong
+      return thrown
+    }
+  }
+  return { ...options, now, open, read, hydrated, beat, failed, failure }
 }
+
+const adopted = (refs: RefHistory, losses: number): ReadHistory => ({
+  refs,
+  tree: undefined,
+  added: refs.refs(),
+  adopted: true,
+  losses,
+})
+
+/** Throws Failed. */
+const parsedOf = (history: HistoryInput['history'], scope: string): ParsedHistory => {
+  if (typeof history !== 'object' || (history as unknown) === null)
+    throw new Failed({
+      _tag: 'InvalidInput',
+      reason: 'the history should be a RefHistory, or a saved history that parseHistoryJson reads',
+    })
+  return given(parseHistoryJson(isRefHistory(history) ? history.toJSON() : history, { scope }))
+}
+
+const isRefHistory = (history: HistoryInput['history']): history is RefHistory =>
+  'toJSON' in history && typeof history.toJSON === 'function'
 
 /** The same, of which neither a throw nor a rejection goes anywhere but there. */
 const quietly =

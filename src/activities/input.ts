@@ -4,7 +4,7 @@ import type { JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Usage } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import type { MessageRef, RefHistory, RefHistoryJson } from '../refs/index.ts'
+import type { MessageRef, RefHistory, RefHistoryJson, RefTree } from '../refs/index.ts'
 import type { FinishReason, ModelConfig, ToolDefinition } from '../run/index.ts'
 
 /**
@@ -12,23 +12,95 @@ import type { FinishReason, ModelConfig, ToolDefinition } from '../run/index.ts'
  * same each time it is tried.
  */
 export interface HistoryActivities {
-  /** Store a message, and give its ref. Once for an action: trying again gives the same ref, with another message it is refused. */
+  /**
+   * Store a message. It happens once for an action: a retry gives the same ref, and another message is refused.
+   *
+   * @param input the action and the message
+   * @returns the ref of the stored message
+   */
   readonly appendMessage: (input: AppendInput) => Promise<AppendResult>
-  /** What a prompt within a limit would keep of the record: positions and sizes, no content. `stream` with the same limit sends that. */
+  /**
+   * What a prompt within a limit keeps of the record: positions and sizes, without content. `stream` with the same
+   * limit sends
+   * that prompt.
+   *
+   * @param input the history and the limit
+   * @returns positions and sizes
+   */
   readonly manage: (input: ManageInput) => Promise<ManageResult>
-  /** The content of a history. What it gives is content: call it where that may be. */
+  /**
+   * Convert a history that was saved in an older form, so that a workflow can continue it.
+   *
+   * @param input the saved history
+   * @returns its refs; its content is stored
+   */
+  readonly adopt: (input: HistoryInput) => Promise<AdoptResult>
+  /**
+   * Store refs as a tree, or add them to one, so that inputs can name the tree. A retry gives the same tree.
+   *
+   * @param input the refs, and the tree to add them to
+   * @returns the tree
+   */
+  readonly keepRefs: (input: KeepInput) => Promise<KeepResult>
+  /**
+   * Run the tool that the model called, with its arguments, and store the result. It happens once for an action: after
+   * the
+   * result is stored, a retry gives the same ref. A tool whose worker died halfway runs again, so give it the action as
+   * an
+   * idempotency key. An error that the tool throws is an error result, not a failure.
+   *
+   * @param input the action, the history and the call
+   * @returns the ref of the result
+   */
+  readonly runTool: (input: ToolInput) => Promise<AppendResult>
+  /**
+   * Read the content of a history. The result is content: call it only where content may be.
+   *
+   * @param input the history
+   * @returns the messages and their page kinds
+   */
   readonly hydrate: (input: HistoryInput) => Promise<HydrateResult>
-  /** Call the model on a history; tell what it says to the sink; store the answer, and give its ref with a summary. */
+  /**
+   * Call the model on a history, publish the events of its answer, store the answer, and return its ref with a summary.
+   *
+   * @param input the action, the history, the model and its tools
+   * @returns the ref, usage and calls of the answer
+   */
   readonly stream: (input: StreamInput) => Promise<StreamResult>
-  /** Tell the end of a stream whose action was given up, unless it was told. An answer that is stored is told as one. */
+  /**
+   * Publish the end of a stream whose action was given up, unless it was published before. If an answer is stored, the
+   * end
+   * says so.
+   *
+   * @param input the action
+   * @returns nothing
+   */
   readonly endStream: (input: EndInput) => Promise<void>
+  /**
+   * Forget old actions; call it from a schedule. A forgotten action that is retried happens again, so choose an age
+   * that no
+   * workflow of yours reaches.
+   *
+   * Cost    O(logs of the scope); in a key-value store O(its actions)
+   *
+   * @param input the age in milliseconds
+   * @returns the number of forgotten actions
+   */
+  readonly forgetActions: (input: ForgetInput) => Promise<ForgetResult>
 }
 
 /** The history that an activity works on. */
 export interface HistoryInput {
-  /** A reference history, or what it is written as. */
-  readonly history: RefHistory | RefHistoryJson
+  /**
+   * A reference history; its JSON, whole or as a reference (`toReference`); or a history saved in an older form, by
+   * this
+   * library or another system: `parseHistoryJson` lists them. The content of an older form is stored first.
+   */
+  readonly history: RefHistory | RefHistoryJson | SavedHistory
 }
+
+/** A history in an older form: a list of chat messages, or an object with a list of refs. */
+export type SavedHistory = readonly object[] | { readonly type: 'llm2' }
 
 /** A message to store, and the action that stores it. */
 export interface AppendInput {
@@ -36,9 +108,9 @@ export interface AppendInput {
   readonly action: string
   /** The message. */
   readonly message: Message
-  /** Default: as it is classified. */
+  /** The page kind. Default: classified. */
   readonly page?: PageKind
-  /** Default: that of the store. */
+  /** The scope. Default: that of the store. */
   readonly scope?: string
 }
 
@@ -48,7 +120,11 @@ export interface AppendResult {
   readonly ref: MessageRef
 }
 
-/** How much of the record is sent: what a budget of tokens leaves by the policy, or what `manageHistory` keeps within a limit. */
+/**
+ * How much of the record to send: as much as a policy derives for a budget of tokens, or as much as `manageHistory`
+ * keeps
+ * within a limit.
+ */
 export type ContextLimit = { readonly budget: Budget } | { readonly maxTokens: number } | { readonly maxChars: number }
 
 /** A history, and the limit of a prompt. */
@@ -56,16 +132,54 @@ export type ManageInput = HistoryInput & ({ readonly maxTokens: number } | { rea
 
 /** What a prompt within the limit keeps: positions and sizes. */
 export interface ManageResult {
-  /** The positions that are kept first. */
+  /** The positions kept first. */
   readonly retained: readonly number[]
-  /** The positions that are in it as they were said, or in short. */
+  /** The positions that are in it, whole or shortened. */
   readonly shown: readonly number[]
-  /** In tokens, or in characters. */
+  /** The size in tokens, or in characters. */
   readonly size: number
   /** The limit, in the same unit. */
   readonly limit: number
   /** Whether the messages to keep exceed the limit by themselves. */
   readonly overBudget: boolean
+  /** The prompt as a history of its own. Its messages are stored, also the shortened ones. */
+  readonly history: RefHistoryJson
+  /** The record, if the input was saved in an older form. */
+  readonly adopted?: RefHistoryJson
+}
+
+/** An adopted history. */
+export interface AdoptResult {
+  /** Its refs. Its content is stored. */
+  readonly history: RefHistoryJson
+  /** The number of values of the saved form that are not in it. `parseHistoryJson` lists them. */
+  readonly losses: number
+}
+
+/** Refs to store. */
+export interface KeepInput {
+  /** The tree to add the refs to. Default: none. */
+  readonly tree?: RefTree
+  /** The refs, in order. */
+  readonly refs: readonly MessageRef[]
+  /** The scope. Default: that of the store. */
+  readonly scope?: string
+}
+
+/** The tree that has the refs. */
+export interface KeepResult {
+  /** Its root and length; undefined if there are no refs. */
+  readonly tree?: RefTree
+}
+
+/** A call to run. */
+export interface ToolInput extends HistoryInput {
+  /** The id of the action. */
+  readonly action: string
+  /** The call: one of the last answer of the history. */
+  readonly call: { readonly id: string; readonly name: string }
+  /** Don't run the tool; the model reads this text as an error result. Default: run it. */
+  readonly refused?: string
 }
 
 /** The content of a history. */
@@ -80,19 +194,23 @@ export interface HydrateResult {
 export interface StreamInput extends HistoryInput {
   /** The id of the action. */
   readonly action: string
-  /** Which model to call. */
+  /** The model to call. */
   readonly model: ModelConfig
   /** The tools that it may call. Default: none. */
   readonly tools?: readonly ToolDefinition[]
-  /** What the model's provider takes beside messages and tools. */
+  /** The provider's own parameters. Default: none. */
   readonly parameters?: JsonObject
-  /** Default: everything is sent. */
+  /** How much of the record to send. Default: all of it. */
   readonly limit?: ContextLimit
+  /** Store the refs of the history as a tree, and return it. Default: false. */
+  readonly tree?: boolean
 }
 
-/** An answer without its content. The arguments of calls are content too: an activity that runs a tool hydrates them. */
+/**
+ * An answer without its content. The arguments of calls are content, too: an activity that runs a tool hydrates them.
+ */
 export interface StreamResult {
-  /** Undefined, if the model had nothing to say. */
+  /** The ref of the answer; undefined if the model said nothing. */
   readonly ref?: MessageRef
   /** Why the model stopped. */
   readonly reason: FinishReason
@@ -102,16 +220,34 @@ export interface StreamResult {
   readonly calls: readonly { readonly id: string; readonly name: string }[]
   /** The model that answered, as the provider names it. */
   readonly model?: string
-  /** Whether what is to be kept exceeds the limit of `maxTokens` or `maxChars` by itself: then more than the limit was sent. */
+  /** True if the kept messages alone exceed `maxTokens` or `maxChars`: then more than the limit was sent. */
   readonly overBudget?: true
-  /** How many events the sink did not take. */
+  /** The number of events that the sink did not take. */
   readonly unpublished?: number
+  /** The tree with the refs of the input, if the input asked for it. */
+  readonly tree?: RefTree
+  /** The refs of the input, if it was saved in an older form. The answer is not among them. */
+  readonly adopted?: RefHistoryJson
 }
 
 /** The action whose stream is to end. */
 export interface EndInput {
   /** The id of the action. */
   readonly action: string
-  /** Default: that of the store. */
+  /** The scope. Default: that of the store. */
   readonly scope?: string
+}
+
+/** The actions to forget. */
+export interface ForgetInput {
+  /** The least age of an action to forget, in milliseconds. */
+  readonly olderThan: number
+  /** The scope. Default: that of the store. */
+  readonly scope?: string
+}
+
+/** The result of `forgetActions`. */
+export interface ForgetResult {
+  /** The number of forgotten actions. */
+  readonly forgotten: number
 }

@@ -2,7 +2,7 @@
 import { isLeft, right } from '../json/index.ts'
 import { digestOf } from '../proof/index.ts'
 import { toolCallsOf } from '../message/index.ts'
-import type { RefHistory } from '../refs/index.ts'
+import { growRefTree, hydrate } from '../refs/index.ts'
 import { modelFor, run, type Model, type RunEvent, type RunStep, type Tool, type ToolDefinition } from '../run/index.ts'
 import { answered, begun, type Known } from './actions.ts'
 import { checkAction, checkStream } from './check.ts'
@@ -10,7 +10,7 @@ import { contextOf, type Sent } from './context.ts'
 import { Ending } from './ending.ts'
 import type { StreamEvent } from './event.ts'
 import { Cancelled, Failed, faultOf, given } from './failed.ts'
-import { jsonOf, stored, type Host, type Invocation, type Opened } from './host.ts'
+import { jsonOf, stored, type Host, type Invocation, type Opened, type ReadHistory } from './host.ts'
 import type { StreamInput, StreamResult } from './input.ts'
 import { publish, Unanswered } from './sink.ts'
 
@@ -22,7 +22,7 @@ export const streamKey = (scope: string, action: string): string => JSON.stringi
 /** Throws Failed, Cancelled, or what a function of the host's throws. */
 export const streamWith = async (host: Host, streams: Streams, input: StreamInput): Promise<StreamResult> => {
   checkAction(input.action)
-  const { invocation, read } = called(host, input)
+  const { invocation, read } = await called(host, input)
   const key = 'refs' in read ? streamKey(read.refs.scope, input.action) : ''
   const running = streams.get(key)
   const same = 'refs' in read && running?.digest === read.digest
@@ -41,18 +41,21 @@ export const streamWith = async (host: Host, streams: Streams, input: StreamInpu
 }
 
 /** What a stream is of; or why that can't be said, to be told when it begins. */
-type Read = { readonly refs: RefHistory; readonly digest: string } | { readonly problem: unknown }
+type Read = (ReadHistory & { readonly digest: string }) | { readonly problem: unknown }
 
 /** What the engine says of the call, and what it is of. */
-const called = (host: Host, input: StreamInput): { readonly invocation: Invocation; readonly read: Read } => {
+const called = async (
+  host: Host,
+  input: StreamInput,
+): Promise<{ readonly invocation: Invocation; readonly read: Read }> => {
   let invocation: Invocation = {}
   try {
     invocation = host.invocation?.() ?? {}
     checkStream(input)
-    const refs = host.read(input.history)
+    const history = await host.read(input.history)
     const { model, limit, tools = [], parameters = {} } = input
-    const digest = digestOf(JSON.stringify(['stream', refs, model, limit ?? null, tools, parameters]))
-    return { invocation, read: { refs, digest } }
+    const digest = digestOf(JSON.stringify(['stream', history.refs, model, limit ?? null, tools, parameters]))
+    return { invocation, read: { ...history, digest } }
   } catch (problem) {
     return { invocation, read: { problem } }
   }
@@ -125,14 +128,14 @@ export class Stream {
   }
 
   async #answer(
-    { refs, digest }: Extract<Read, { refs: RefHistory }>,
+    { refs, tree: before, added, adopted, digest }: Extract<Read, { digest: string }>,
     { actions, blocks }: Opened,
   ): Promise<StreamResult> {
     const { action, model: wanted, tools = [] } = this.#input
     const known = given(await actions.note(action, begun(action, digest, this.#attempt)))
     if (known.result !== undefined) return resultOf(known)
     this.#attempt = known.attempt
-    const view = (await this.#host.hydrated({ history: refs })).view()
+    const view = given(await hydrate(blocks, refs)()).view()
     const model = given(modelFor(wanted, this.#host.registry))
     const sent = contextOf(view, this.#input, this.#host)
     this.#throwIfOver()
@@ -142,6 +145,7 @@ export class Stream {
 
     const { message, reason, usage, model: named } = response
     const ref = message.content.length === 0 ? undefined : await stored(blocks, message)
+    const tree = this.#input.tree === true ? given(await growRefTree(blocks, before, added)()) : undefined
     const result: StreamResult = {
       ...(ref !== undefined && { ref }),
       reason,
@@ -150,6 +154,8 @@ export class Stream {
       ...(named !== undefined && { model: named }),
       ...(sent.overBudget && { overBudget: true }),
       ...(this.#unpublished > 0 && { unpublished: this.#unpublished }),
+      ...(tree !== undefined && { tree }),
+      ...(adopted && { adopted: refs.toJSON() }),
     }
     // This one, or what another attempt has noted before.
     return resultOf(given(await actions.note(action, answered(action, digest, jsonOf(result), false))))

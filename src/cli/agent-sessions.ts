@@ -5,7 +5,7 @@ import { homedir } from 'node:os'
 import { join } from 'node:path'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from '../json/index.ts'
-import type { CodecFault } from '../codecs/index.ts'
+import type { TranscriptFault } from '../codecs/index.ts'
 import { assembleTranscript, readTranscriptStream, type Transcript, type TranscriptEvent } from '../transcript/index.ts'
 import type { Terminal } from './command.ts'
 
@@ -16,7 +16,7 @@ export interface Source {
   readonly stamp: string
   /** Milliseconds since 1970. */
   readonly changed: number
-  readonly read: (pick: number) => Promise<Either<CodecFault, Transcript>>
+  readonly read: (pick: number) => Promise<Either<TranscriptFault, Transcript>>
 }
 
 type Env = Terminal['env']
@@ -92,7 +92,7 @@ const entriesOf = async (folder: string): Promise<readonly Dirent[]> => {
   }
 }
 
-const readFileAt = async (path: string, pick: number): Promise<Either<CodecFault, Transcript>> => {
+const readFileAt = async (path: string, pick: number): Promise<Either<TranscriptFault, Transcript>> => {
   const events: TranscriptEvent[] = []
   for await (const event of readTranscriptStream(createReadStream(path, { highWaterMark: 1 << 20 }), { pick }))
     events.push(event)

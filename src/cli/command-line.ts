@@ -13,6 +13,8 @@ import { exportSessionCommand } from './export.ts'
 import { copy } from './copy.ts'
 import { fork } from './fork.ts'
 import { importFiles } from './import.ts'
+import { key } from './key.ts'
+import { ledger } from './ledger.ts'
 import { list } from './list.ts'
 import { terminalOf, type Surroundings } from './output.ts'
 import { checkProofFile, prove } from './prove.ts'
@@ -44,6 +46,8 @@ const commands: readonly Command[] = [
   backup,
   prove,
   checkProofFile,
+  ledger,
+  key,
   chat,
   replay,
   context,

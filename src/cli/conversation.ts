@@ -39,6 +39,7 @@ const storedConversation = (id: string, call: Call): Promise<NamedConversation> 
     return {
       view: call.values['all'] === true ? record : without(record, leftOut(session.conversation())),
       notes,
+      timeOf: session.timeOf,
       title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${counted(session.len, 'message')}${retracted === 0 ? '' : `, ${retracted} of them retracted`}${notes.length === 0 ? '' : `, ${counted(notes.length, 'note')}`}`,
     }
   })

@@ -1,5 +1,5 @@
 /** `indelible fork SESSION`: another session that begins with the first messages of one. */
-import { describeSession, forkSession } from '../session/index.ts'
+import { createFork, describeSession } from '../session/index.ts'
 import { Misuse, wholeNumber, type Command } from './command.ts'
 import { answer, headText, sessionOfCall, storeHelp, storeOption, withStore } from './place.ts'
 import { counted } from './screen.ts'
@@ -30,7 +30,7 @@ ${storeHelp}
     await withStore(call, {}, async (store) => {
       const { len } = await answer(describeSession(store, id))
       const info = await answer(
-        forkSession(store, id, {
+        createFork(store, id, {
           at: at === undefined ? len : at < 0 ? len + at : at,
           ...(typeof name === 'string' && { id: name }),
         }),

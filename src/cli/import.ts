@@ -117,11 +117,22 @@ const importOne = async (
 }
 
 /** What is known of a session, for programs. */
-export const described = ({ id, len, head, created, metadata, forkedFrom }: SessionInfo): object => ({
+export const described = ({
+  id,
+  len,
+  head,
+  created,
+  appended,
+  metadata,
+  forkedFrom,
+  erasable,
+}: SessionInfo): object => ({
   id,
   len,
   head: headText(head),
   created: new Date(created).toISOString(),
+  appended: new Date(appended).toISOString(),
+  ...(erasable && { erasable }),
   ...(forkedFrom && { forkedFrom }),
   metadata,
 })

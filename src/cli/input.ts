@@ -102,6 +102,8 @@ export const titleOf = (path: string, { format, messages, count, pick }: Transcr
 export interface Conversation {
   readonly view: View<Message>
   readonly title: string
+  /** When the message at a position was stored, in milliseconds since 1970, where that is known. */
+  readonly timeOf?: (position: number) => number | undefined
 }
 
 /** What the notes of an export of ours take out of its conversation. */
@@ -115,13 +117,14 @@ export const readConversation = async (
   terminal: Terminal,
 ): Promise<Conversation> => {
   const transcript = await readTranscriptFile(path, { pick: pickOf(values) }, terminal)
-  const { messages, pages, damage } = transcript
+  const { messages, pages, moments, damage } = transcript
   if (damage.length > 0)
     terminal.tell([`${nameOf(path)}: ${counted(damage.length, 'damaged line')} left out; "indelible check" lists them`])
   const history = createHistory<Message>()
   messages.forEach((message, position) => history.append(message, pages?.[position]))
   const view = values['all'] === true ? history.view() : without(history.view(), retractedIn(transcript))
-  return { view, title: titleOf(path, transcript) }
+  const timeOf = (position: number): number | undefined => moments?.[position]?.at
+  return { view, title: titleOf(path, transcript), timeOf }
 }
 
 /** The text of a file, or of standard input for `-`. Throws Unreadable, also where it is not UTF-8. */

@@ -1,9 +1,9 @@
 /** Where sessions are kept: the store that a command works on. */
 import { isLeft } from '../json/index.ts'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
-import { faultMessage, type CallbackThrew } from '../index.ts'
-import type { SessionFault } from '../session/index.ts'
-import { storeNoticeText, type Head, type Store, type StoreFault } from '../store/index.ts'
+import { faultMessage } from '../index.ts'
+import type { AnyEvidenceFault } from '../evidence/index.ts'
+import { storeNoticeText, type Head, type Store } from '../store/index.ts'
 import { Misuse, Unreadable, type Call } from './command.ts'
 import { defaultStorePath, openStore } from './store.ts'
 
@@ -46,14 +46,14 @@ export const withStore = async <T>(
 }
 
 /** What a task gives. Throws Unreadable with the sentence of its fault. */
-export const answer = async <T>(task: TaskEither<SessionFault | StoreFault | CallbackThrew, T>): Promise<T> => {
+export const answer = async <T>(task: TaskEither<AnyEvidenceFault, T>): Promise<T> => {
   const given = await task()
   if (isLeft(given)) throw new Unreadable(faultText(given.left))
   return given.right
 }
 
 /** A fault as a sentence for somebody at a terminal. */
-export const faultText = (fault: SessionFault | StoreFault | CallbackThrew): string =>
+export const faultText = (fault: AnyEvidenceFault): string =>
   fault._tag === 'NoSuchLog'
     ? `this store has no session ${JSON.stringify(fault.id)}; "indelible list" shows its sessions`
     : fault._tag === 'LogExists'

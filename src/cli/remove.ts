@@ -1,5 +1,6 @@
 /** `indelible remove SESSION…`: sessions that are not to be kept. The one command that takes something away. */
 import { isLeft } from '../json/index.ts'
+import { removeRecorded } from '../evidence/index.ts'
 import { describeSession, listUnfinished } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
@@ -19,11 +20,16 @@ other session references. This can't be undone. A fork keeps the messages that
 it shares with the session it was forked from. If one of the sessions does not
 exist, none is removed.
 
+The ledger of the store keeps a row that says which session was removed, with
+its head, when, and, if you say so, why and by whom ("indelible ledger").
+
 In a terminal the command asks first; type yes to continue.
 
 Options:
   --unfinished   remove the partial sessions of interrupted imports and copies;
                  one that is still running is removed too, and fails
+  --reason TEXT  why, for the ledger
+  --by NAME      who, for the ledger
   --yes          do not ask; required without a terminal
 ${storeHelp}
   -h, --help     print this help
@@ -31,7 +37,13 @@ ${storeHelp}
 Example:
   indelible remove chat-2 chat-3
 `,
-  options: { yes: { type: 'boolean' }, unfinished: { type: 'boolean' }, ...storeOption },
+  options: {
+    yes: { type: 'boolean' },
+    unfinished: { type: 'boolean' },
+    reason: { type: 'string' },
+    by: { type: 'string' },
+    ...storeOption,
+  },
   run: async (call) => {
     const { values, terminal } = call
     const named = [...new Set(call.positionals)]
@@ -49,8 +61,11 @@ Example:
       if (asks && !(await isMeant(terminal, [...sizes].map(([id, size]) => `${id} (${size})`).join(', '))))
         return terminal.tell(['nothing was removed'])
       const forks = await forksOf(store, new Set(ids))
+      const { reason, by } = values
+      const because = { ...(typeof reason === 'string' && { reason }), ...(typeof by === 'string' && { by }) }
       for (const [id, size] of sizes) {
-        await answer(store.remove(id))
+        if (size === 'unfinished') await answer(store.remove(id))
+        else await answer(removeRecorded(store, id, because))
         await terminal.print([`${id}: removed, ${size}`])
         for (const fork of forks.get(id) ?? [])
           await terminal.print([`  ${fork.id} keeps the ${counted(fork.at, 'message')} that it shares`])

@@ -19,7 +19,8 @@ Totals and the calls without a result follow. The format of FILE is detected
 from its content; - reads standard input. An argument that neither is a file nor
 looks like a file name is the id of a session; with --store it always is. For a
 session, notes may have changed the page kinds. Retracted messages are left out;
-positions are those of the record.
+positions are those of the record. The time (UTC) is that of the append, or what
+the file says that a message was imported from.
 
 Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
 an array, in the body of a request or answer, or one a line; bodies one a line,
@@ -57,8 +58,15 @@ Example:
     const to = wholeNumber('--to', values['to'], undefined)
     pickOf(values)
 
-    const { view, title } = await namedConversation(path, call)
-    const options = { kinds, from, to: to ?? Infinity, columns: terminal.columns, paint: terminal.paint }
+    const { view, title, timeOf } = await namedConversation(path, call)
+    const options = {
+      kinds,
+      from,
+      to: to ?? Infinity,
+      columns: terminal.columns,
+      paint: terminal.paint,
+      ...(timeOf && { timeOf }),
+    }
 
     if (values['json'] === true) return terminal.printJson(timelineJson(view, options))
     await terminal.print([title, ''])

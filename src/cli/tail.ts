@@ -16,13 +16,13 @@ export const tail: Command = {
 
 Prints the last rows of a session, then each new row as soon as a process of
 this machine stores it (with PostgreSQL: a process of any machine). A row is a
-message or a note, and its position counts both. The command ends when the
-session is sealed, or with Ctrl-C.
+message or a note, and its position counts both; times are in UTC. The
+command ends when the session is sealed, or with Ctrl-C.
 
 Options:
   --from N       start at row N; a negative N counts from the end (default -10)
   --json         one JSON object a line, for programs: { position, kind, index,
-                 message } or { position, kind, index, note }
+                 at, message } or { position, kind, index, at, note }
 ${storeHelp}
   -h, --help     print this help
 
@@ -70,9 +70,10 @@ const jsonOf = async (store: Store, id: string, row: StoredRow): Promise<string>
 
 const lineOf = async (store: Store, id: string, row: StoredRow, { columns, paint }: Terminal): Promise<string> => {
   const position = paint('dim', padStart(String(row.position), 5))
-  const room = Math.max(10, columns - 18)
+  const time = paint('dim', row.at === undefined ? ' '.repeat(8) : new Date(row.at).toISOString().slice(11, 19))
+  const room = Math.max(10, columns - 28)
   if (row.kind === 'note')
-    return `${position}  ${paint('dim', padEnd('note', 9))}  ${paint('dim', fit(oneLine(row.body), room))}`
+    return `${position}  ${time}  ${paint('dim', padEnd('note', 9))}  ${paint('dim', fit(oneLine(row.body), room))}`
   const message = await messageIn(store, id, row)
   const content = message.content.map((part) =>
     part.type === 'tool_call'
@@ -82,5 +83,5 @@ const lineOf = async (store: Store, id: string, row: StoredRow, { columns, paint
         : plainText(part),
   )
   const role = paint(message.role === 'user' ? 'bold' : 'none', padEnd(message.role, 9))
-  return `${position}  ${role}  ${fit(oneLine(content.join(' ')), room)}`
+  return `${position}  ${time}  ${role}  ${fit(oneLine(content.join(' ')), room)}`
 }

@@ -3,6 +3,7 @@ import { estimateTokens } from '../context/index.ts'
 import type { View } from '../history/index.ts'
 import { openCalls, pairCalls, type Message, type PairedCall, type Part, type ResultPart } from '../message/index.ts'
 import { pageKinds, type PageKind } from '../pages/index.ts'
+import { sourceTimeOf } from '../transcript/index.ts'
 import type { Style, Terminal } from './command.ts'
 import { fit, grouped, oneLine, padEnd, padStart, widthOf } from './screen.ts'
 
@@ -12,6 +13,8 @@ export interface TimelineOptions {
   /** Show only positions of the record from `from` up to, not including, `to`; negative ones count from the end. */
   readonly from: number
   readonly to: number
+  /** When the message at a position was stored, in milliseconds since 1970. Default: nobody knows. */
+  readonly timeOf?: (position: number) => number | undefined
   /** Columns of the terminal. */
   readonly columns: number
   readonly paint: Paint
@@ -23,17 +26,33 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
   const { answers, calls } = pairing(view)
   const positionWidth = Math.max(3, String(Math.max(0, (view.positionAt(view.length) ?? 0) - 1)).length)
   const tokensWidth = 7
+  const messages = [...shown(view, options)]
+  const isTimed = messages.some(({ time }) => time !== undefined)
   // position, role, kind, tokens, each followed by two spaces
-  const gutter = positionWidth + 2 + roleWidth + 2 + kindWidth + 2 + tokensWidth + 2
-  const narrow = options.columns < gutter + 30
+  const untimed = positionWidth + 2 + roleWidth + 2 + kindWidth + 2 + tokensWidth + 2
+  const narrow = options.columns < untimed + 30
+  const timed = isTimed && options.columns >= untimed + timeWidth + 2 + 30
+  const gutter = untimed + (timed ? timeWidth + 2 : 0)
   const indent = narrow ? positionWidth + 2 : gutter
   const room = Math.max(10, options.columns - indent)
-  const header = [padStart('#', positionWidth), padEnd('role', roleWidth), padEnd('page', kindWidth)]
+  const header = [
+    padStart('#', positionWidth),
+    ...(timed ? [padEnd('time', timeWidth)] : []),
+    padEnd('role', roleWidth),
+    padEnd('page', kindWidth),
+  ]
+  let day = ''
   yield paint('dim', (narrow ? header : [...header, padStart('tokens', tokensWidth), 'content']).join('  ').trimEnd())
 
-  for (const { position, message, page } of shown(view, options)) {
+  for (const { position, message, page, time } of messages) {
+    const moment = timed && time !== undefined ? new Date(time).toISOString() : undefined
+    if (moment !== undefined && moment.slice(0, 10) !== day) {
+      day = moment.slice(0, 10)
+      yield paint('dim', `${' '.repeat(positionWidth + 2)}${day}`)
+    }
     const first = [
       paint('dim', padStart(String(position), positionWidth)),
+      ...(timed ? [paint('dim', padEnd(moment?.slice(11, 19) ?? '', timeWidth))] : []),
       paint(message.role === 'user' ? 'bold' : 'none', padEnd(message.role, roleWidth)),
       paint(colours[page], padEnd(page, kindWidth)),
       ...(narrow ? [] : [padStart(grouped(estimateTokens(message)), tokensWidth)]),
@@ -50,10 +69,15 @@ export function* timeline(view: View<Message>, options: TimelineOptions): Genera
   yield* totals(view, paint, options.columns)
 }
 
-/** One JSON object a line: `{ position, role, page, tokens, calls?, message }`; `calls` says where each was answered. */
+/**
+ * One JSON object a line: `{ position, role, page, at?, sourceTime?, tokens, calls?, message }`. `at` is when the message was
+ * stored, `sourceTime` when the file that it was imported from says that it was written, both in milliseconds since 1970;
+ * `calls` says where each was answered.
+ */
 export function* timelineJson(view: View<Message>, options: TimelineOptions): Generator<string> {
   const { calls } = pairing(view)
   for (const { position, message, page } of shown(view, options)) {
+    const [at, sourceTime] = [options.timeOf?.(position), sourceTimeOf(message)]
     const made = calls
       .get(position)
       ?.map(({ id, name, answer }) => ({ id, name, answeredAt: answer?.position ?? null }))
@@ -61,6 +85,8 @@ export function* timelineJson(view: View<Message>, options: TimelineOptions): Ge
       position,
       role: message.role,
       page,
+      ...(at !== undefined && { at }),
+      ...(sourceTime !== undefined && { sourceTime }),
       tokens: estimateTokens(message),
       ...(made && { calls: made }),
       message,
@@ -68,6 +94,7 @@ export function* timelineJson(view: View<Message>, options: TimelineOptions): Ge
   }
 }
 
+const timeWidth = 8
 const roleWidth = 9
 const kindWidth = 12
 const wideTotals = 40
@@ -107,14 +134,16 @@ const pairing = (view: View<Message>): Pairing => {
   return { answers, calls }
 }
 
-function* shown(view: View<Message>, { kinds, from, to }: TimelineOptions) {
+/** With the time of its file, if it was imported from one that says so; else that of the session. */
+function* shown(view: View<Message>, { kinds, from, to, timeOf }: TimelineOptions) {
   const indexOf = (position: number): number => (position < 0 ? position : view.before(position))
   const range = view.slice(indexOf(from), indexOf(to))
   let index = 0
   for (const message of range) {
     const page = range.pages.at(index) as PageKind
     const position = range.positionAt(index) as number
-    if (kinds.length === 0 || kinds.includes(page)) yield { position, message, page }
+    if (kinds.length === 0 || kinds.includes(page))
+      yield { position, message, page, time: sourceTimeOf(message) ?? timeOf?.(position) }
     index += 1
   }
 }

@@ -11,7 +11,7 @@ import {
   right,
   Unexpected,
 } from '../json/index.ts'
-import type { CodecFault } from './fault.ts'
+import type { DecodeFault } from './fault.ts'
 import type { Decoded, Loss } from './codec.ts'
 import type { Message } from '../message/index.ts'
 
@@ -29,7 +29,7 @@ export const decodeWire = (
   wire: unknown,
   read: (wire: Json, beside: Loss[]) => readonly Message[],
   listAt: Path | ((wire: Json) => Path) = [],
-): Either<CodecFault, Decoded> => {
+): Either<DecodeFault, Decoded> => {
   const admitted = admit(wire)
   if (isLeft(admitted)) return left({ _tag: 'WireNotJson', format, ...admitted.left })
   const { value, replaced } = admitted.right

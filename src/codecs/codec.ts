@@ -8,58 +8,107 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../json/index.ts'
 import type { Sequence } from '../sequence/index.ts'
-import type { CodecFault } from './fault.ts'
+import type { DecodeFault, EncodeFault } from './fault.ts'
 import type { BlockId } from '../proof/index.ts'
-import type { Message, Settled } from '../message/index.ts'
+import type { Message, PairingFault, Settled } from '../message/index.ts'
 
-/** One foreign format: how it is read and how it is written. */
+/** One foreign format: how to read and write it. */
 export interface Codec<Wire> {
-  /** Its name: that of its namespace in `meta`, and of the `provider` of parts that it carries raw. */
+  /** The name of the format: its namespace in `meta`, and the `provider` of parts that it carries raw. */
   readonly format: string
   /**
-   * Read a conversation. Total: it never throws, whatever it is given. The messages are frozen and share nothing with
-   * the input.
+   * Read a conversation. It never throws. The messages are frozen and share nothing with the input.
    *
    * Cost    O(wire); bench: codecs
+   *
+   * @param wire JSON of the format
+   * @returns the messages; or a fault with the path
    */
-  readonly decode: (wire: unknown) => Either<CodecFault, Decoded>
+  readonly decode: (wire: unknown) => Either<DecodeFault, Decoded>
   /**
-   * Write a conversation as a request carries it. Only a settled one: a request in which a call has no result is
-   * refused by every provider. The wire is a fresh mutable value that shares nothing with the messages.
+   * Write a conversation as a request carries it. It must be settled, because every provider refuses a call without a
+   * result.
+   * The wire is a new mutable value that shares nothing with the messages.
+   *
+   * With `allow`, the conversation need not be settled: for an application's own storage, or for a view that waits for
+   * an
+   * approval.
    *
    * Cost    O(messages); bench: codecs
    */
-  readonly encode: (messages: Settled<Sequence<Message>>, options?: EncodeOptions) => Either<CodecFault, Encoded<Wire>>
+  readonly encode: Encode<Wire>
 }
 
-/** How a conversation is written. */
+/** Writes a conversation: a settled one, or one with the problems that `allow` names. */
+export interface Encode<Wire, Options extends EncodeOptions = EncodeOptions> {
+  /**
+   * Write a conversation that need not be settled.
+   *
+   * @param messages the conversation
+   * @param options `allow`: the problems that the wire may have
+   * @returns the wire and the losses; or `Unsettled`, `UnresolvedBlock`
+   */
+  (messages: Sequence<Message>, options: Options & UnsettledOptions): Either<EncodeFault | PairingFault, Encoded<Wire>>
+  /**
+   * Write a settled conversation.
+   *
+   * @param messages the conversation, from `settle` or `mend`
+   * @param options the content of stored blocks
+   * @returns the wire and the losses; or `UnresolvedBlock`
+   */
+  (messages: Settled<Sequence<Message>>, options?: Options): Either<EncodeFault, Encoded<Wire>>
+}
+
+/**
+ * The pairing problems that a wire may have, though no request may.
+ *
+ * `open-calls`: calls without a result, such as calls that wait for an approval or have unfinished input. Any other
+ * problem
+ * is the fault `Unsettled`. `unsettled`: every problem, as it was recorded.
+ */
+export type Allowed = 'open-calls' | 'unsettled'
+
+/** How to write a conversation that need not be settled. */
+export interface UnsettledOptions extends EncodeOptions {
+  /** The pairing problems that the wire may have. */
+  readonly allow: Allowed
+}
+
+/** How to write a conversation. */
 export interface EncodeOptions {
-  /** The content of a stored block, for messages whose images or files are `block` sources. Default: a fault names it. */
+  /**
+   * Gives the content of a stored block, for messages whose images or files are `block` sources. Default: such a source
+   * is the
+   * fault `UnresolvedBlock`.
+   *
+   * @param id the id of the block
+   * @returns its content in base64 and its media type; undefined if it is missing
+   */
   readonly block?: (id: BlockId) => { readonly data: string; readonly mediaType: string } | undefined
 }
 
-/** What a decoder read. */
+/** The result of a decoder. */
 export interface Decoded {
   /** The messages. Frozen. */
   readonly messages: readonly Message[]
-  /** What was read other than it stood there: text with half a character in it, a number out of range. Mostly empty. */
+  /** The values that were changed while reading: half a character in a text, a number out of range. Mostly empty. */
   readonly losses: readonly Loss[]
 }
 
-/** What an encoder wrote. */
+/** The result of an encoder. */
 export interface Encoded<Wire> {
-  /** The conversation in the foreign format: a fresh mutable value. */
+  /** The conversation in the foreign format: a new mutable value. */
   readonly wire: Wire
-  /** Everything that the format can't say, in the order of the conversation. */
+  /** The content that the format can't hold, in the order of the conversation. */
   readonly losses: readonly Loss[]
 }
 
-/** One thing that did not come through. */
+/** A value that was lost or changed. */
 export interface Loss {
-  /** When encoding, the message's position; when decoding, that in the wire's list. */
+  /** When encoding, the position of the message; when decoding, that in the wire's list. */
   readonly position: number
-  /** Where in it. */
+  /** The path in the message. */
   readonly path: Path
-  /** Why, in words. */
+  /** The reason, in words. */
   readonly reason: string
 }

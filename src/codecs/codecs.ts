@@ -5,6 +5,10 @@ import type { AiModelMessage } from './ai-sdk/wire.ts'
 import { anthropic } from './anthropic/codec.ts'
 import type { AnthropicConversation } from './anthropic/wire.ts'
 import type { Codec } from './codec.ts'
+import { langchainMessages } from './langchain/codec.ts'
+import type { LangChainMessage } from './langchain/wire.ts'
+import { openaiAgents } from './openai-agents/codec.ts'
+import type { AgentsItem } from './openai-agents/wire.ts'
 import { openaiChat } from './openai-chat/codec.ts'
 import type { ChatMessage } from './openai-chat/wire.ts'
 import { openaiResponses } from './openai-responses/codec.ts'
@@ -18,6 +22,10 @@ export interface Codecs {
   readonly 'ai-sdk-ui': Codec<AiUiMessage[]>
   /** Anthropic Messages. */
   readonly anthropic: Codec<AnthropicConversation>
+  /** Messages of LangChain, as JSON. */
+  readonly langchain: Codec<LangChainMessage[]>
+  /** Items of the OpenAI Agents SDK. */
+  readonly 'openai-agents': Codec<AgentsItem[]>
   /** OpenAI Chat Completions. */
   readonly 'openai-chat': Codec<ChatMessage[]>
   /** Items of OpenAI Responses. */
@@ -32,6 +40,8 @@ export const codecs: Codecs = Object.freeze({
   'ai-sdk': aiModelMessages,
   'ai-sdk-ui': aiUiMessages,
   anthropic,
+  langchain: langchainMessages,
+  'openai-agents': openaiAgents,
   'openai-chat': openaiChat,
   'openai-responses': openaiResponses,
 })

@@ -1,6 +1,7 @@
 /** What can be wrong with a conversation in a foreign format, as data. */
 import { formatPath, type Path } from '../json/index.ts'
 import type { BlockId } from '../proof/index.ts'
+import { callbackFaultText, type CallbackThrew } from '../task/index.ts'
 
 /** Why a conversation can't be read or written in a format. */
 export type CodecFault =
@@ -38,13 +39,22 @@ export type CodecFault =
   /** `pick` is not the number of a conversation in the file. */
   | { readonly _tag: 'NoSuchConversation'; readonly pick: number; readonly count: number }
 
+/** Reading a conversation in a known format. */
+export type DecodeFault = Extract<CodecFault, { readonly _tag: 'UnexpectedWire' | 'WireNotJson' }>
+
+/** Writing a conversation. `CallbackThrew`: the option `block` threw. */
+export type EncodeFault = Extract<CodecFault, { readonly _tag: 'UnresolvedBlock' }> | CallbackThrew
+
+/** Reading a file whose format is found out. */
+export type TranscriptFault = Exclude<CodecFault, { readonly _tag: 'UnresolvedBlock' }>
+
 /**
  * A codec fault as a sentence for people.
  *
  * @param fault the fault
  * @returns what is wrong, where, what was expected and what was found
  */
-export const codecFaultText = (fault: CodecFault): string => {
+export const codecFaultText = (fault: CodecFault | CallbackThrew): string => {
   switch (fault._tag) {
     case 'InvalidJson':
       return `line ${fault.line}, column ${fault.column}: not JSON: expected ${fault.expected}, found ${fault.found}`
@@ -60,5 +70,7 @@ export const codecFaultText = (fault: CodecFault): string => {
       return `line ${fault.line} ${fault.reason} (read as ${fault.format})`
     case 'NoSuchConversation':
       return `there is no conversation ${fault.pick}; the file has ${fault.count}, numbered from 0`
+    case 'CallbackThrew':
+      return callbackFaultText(fault)
   }
 }

@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
 import type { Path } from '../json/index.ts'
-import type { CodecFault } from './fault.ts'
+import type { EncodeFault } from './fault.ts'
 import type { EncodeOptions, Encoded, Loss } from './codec.ts'
 import type { Message, Part, Source } from '../message/index.ts'
 import { foreignFields } from './residual.ts'
@@ -33,7 +33,7 @@ export const encodeMessages = <Wire>(
   write: (message: Message, writing: Writing) => void,
   understood: Understood = {},
   finish?: (writing: Writing) => void,
-): Either<CodecFault, Encoded<Wire>> => {
+): Either<EncodeFault, Encoded<Wire>> => {
   const losses: Loss[] = []
   let position = 0
   const writing = {

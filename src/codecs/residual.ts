@@ -104,7 +104,15 @@ export const foreignFields = (
 const none: readonly string[] = []
 
 /** Every namespace that a codec of ours writes in `meta`. */
-const formats: ReadonlySet<string> = new Set(['openai-chat', 'openai-responses', 'anthropic', 'ai-sdk', 'ai-sdk-ui'])
+const formats: ReadonlySet<string> = new Set([
+  'openai-chat',
+  'openai-responses',
+  'openai-agents',
+  'anthropic',
+  'ai-sdk',
+  'ai-sdk-ui',
+  'langchain',
+])
 
 /** A fresh mutable copy of recorded JSON. */
 export const thaw = (value: Json): Mutable => {

@@ -1,10 +1,16 @@
 /** Sources of images and files as most formats spell them: a URL, or a data URL that holds the bytes. */
-import type { Path } from '../json/index.ts'
-import type { CodecFault } from './fault.ts'
+import { isLeft, type Path } from '../json/index.ts'
+import { called } from '../task/index.ts'
+import type { EncodeFault } from './fault.ts'
 import type { EncodeOptions } from './codec.ts'
 import type { Source } from '../message/index.ts'
 
-/** A URL as a source: its bytes, where it is a plain base64 data URL. `urlOf` gives back the same text. */
+/**
+ * A URL as a source; a plain base64 data URL becomes its bytes. `urlOf` gives the same text back.
+ *
+ * @param url a URL or a data URL
+ * @returns the source
+ */
 export const sourceOf = (url: string): Exclude<Source, { type: 'block' }> => {
   const found = dataUrl.exec(url)
   if (found === null) return Object.freeze({ type: 'url', url })
@@ -17,11 +23,11 @@ const dataUrl = /^data:([^;,]+);base64,/
 export const urlOf = (source: Exclude<Source, { type: 'block' }>): string =>
   source.type === 'url' ? source.url : `data:${source.mediaType};base64,${source.data}`
 
-/** What `encode` throws to itself when a stored block is not there; the codec's border makes a fault of it. */
+/** What `encode` throws to itself when there is no content for a stored block; the codec's border makes a fault of it. */
 export class BlockMissing {
-  readonly fault: CodecFault
+  readonly fault: EncodeFault
 
-  constructor(fault: CodecFault) {
+  constructor(fault: EncodeFault) {
     this.fault = fault
   }
 }
@@ -35,7 +41,10 @@ export const resolve = (
   path: Path,
 ): Exclude<Source, { type: 'block' }> => {
   if (source.type !== 'block') return source
-  const content = block?.(source.id)
-  if (content === undefined) throw new BlockMissing({ _tag: 'UnresolvedBlock', format, position, path, id: source.id })
+  const { id } = source
+  const found = called('block', () => block?.(id))
+  if (isLeft(found)) throw new BlockMissing(found.left)
+  const content = found.right
+  if (content === undefined) throw new BlockMissing({ _tag: 'UnresolvedBlock', format, position, path, id })
   return { type: 'base64', data: content.data, mediaType: source.mediaType ?? content.mediaType }
 }

@@ -11,12 +11,16 @@
  */
 import type { FilePart, ImagePart, Source } from '../message/index.ts'
 
-/** Who counts. */
+/** The provider whose rule counts the tokens of an image. */
 export type ImageRule = 'anthropic' | 'openai' | 'google'
 
 /**
- * The tokens of an image of so many pixels, by the rule of one provider; without one, by the dearest.
+ * The tokens of an image.
  *
+ * @param width its width in pixels
+ * @param height its height in pixels
+ * @param rule the provider whose rule counts. Default: the rule that gives the most tokens
+ * @returns the tokens
  * @example
  * imageTokens(1000, 1000, 'anthropic') // => 1296
  * imageTokens(1000, 1000, 'openai') // => 765

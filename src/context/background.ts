@@ -12,28 +12,49 @@ import type { SummaryFault } from './fault.ts'
 import { prepareSummaries, type PrepareOptions, type Summarizer } from './prepare.ts'
 import { headAndTail, elidedCharacters } from './shorten.ts'
 
-/** How summaries are made in the background. */
+/** How to make summaries in the background. */
 export interface BackgroundOptions extends PrepareOptions {
   /** Makes the summaries. */
   readonly summarizer: Summarizer
-  /** Where a summary goes: `(notes) => session.note(notes)()`. It may be asynchronous. */
+  /**
+   * Stores summaries: `(notes) => session.note(notes)()`. It may be asynchronous.
+   *
+   * @param notes the new summaries
+   * @returns anything; a promise is awaited
+   */
   readonly append: (notes: readonly SummaryNote[]) => unknown
-  /** Told when a summarizer or `append` fails. Default: nobody; the next `offer` tries again. */
+  /**
+   * Called when a summarizer or `append` fails. Default: nothing; the next `offer` tries again.
+   *
+   * @param fault the fault
+   */
   readonly onFault?: (fault: SummaryFault | { readonly _tag: 'AppendFailed'; readonly cause: unknown }) => void
 }
 
-/** Summaries of one record, made one batch at a time. */
+/** Makes the summaries of one record, one batch at a time. */
 export interface BackgroundSummaries {
-  /** What the record has now. Begins a batch unless one is under way. Returns at once and never throws. */
+  /**
+   * Start a batch for the current record, unless one is running. It returns at once and never throws.
+   *
+   * @param view the record or its conversation
+   * @param notes its notes
+   */
   readonly offer: (view: View<Message>, notes: Sequence<Note>) => void
-  /** When what is under way is done: for the end of a program, and for tests. */
+  /**
+   * Wait for the running batch: at the end of a program, and in tests.
+   *
+   * @returns a promise that resolves when no batch is running
+   */
   readonly idle: () => Promise<void>
 }
 
 /**
  * Make summaries in the background: `offer` the record after each step.
  *
- * Cost    of an offer while a batch is under way O(1); of another O(record), after the caller has gone on
+ * Cost    of an offer while a batch is running O(1); of another O(record), after the caller has continued
+ *
+ * @param options the summarizer, and where to store its summaries
+ * @returns the handle to offer the record to
  * @example
  * const summaries = summariesInBackground({ summarizer: modelSummarizer('acme-1', complete), append: (notes) => session.note(notes)() })
  * summaries.offer(session.view(), session.notes())
@@ -71,11 +92,12 @@ export const summariesInBackground = (options: BackgroundOptions): BackgroundSum
 }
 
 /**
- * A summarizer on any model: `complete` takes a prompt and gives what the model says to it.
+ * A summarizer that asks a model.
  *
- * @param model The model's name, which stands in the note
- * @param complete One call of the model, for instance the one that runs the agent
- * @param prompt What it is asked. Default: to keep goals, decisions, names of files, errors and what is left to do
+ * @param model the model's name, for the note
+ * @param complete sends a prompt to the model and returns its answer
+ * @param prompt the instructions. Default: keep goals, decisions, file names, errors and open work
+ * @returns the summarizer
  */
 export const modelSummarizer = (
   model: string,

@@ -35,8 +35,11 @@ export const briefOf = (
     for (const part of message.content) if (part.type === 'tool_result') answers.set(part.callId, part)
   for (const { message, position } of said) {
     const words = telling(textOf(message), message.role === 'user' ? longest.user : longest.other)
-    if (words !== '') lines.push(`${position} ${message.role}: ${words}`)
-    for (const call of toolCallsOf(message)) {
+    const calls = toolCallsOf(message)
+    // What is said beside calls is often "Looking.": the calls say more.
+    if (words !== '' && (calls.length === 0 || words.length > shortRemark))
+      lines.push(`${position} ${message.role}: ${words}`)
+    for (const call of calls) {
       const answer = answers.get(call.id)
       if (answer?.isError === true) rank = 1
       lines.push(`${position} ${callLine(call, answer)}`)
@@ -119,6 +122,7 @@ export const telling = (text: string, most: number): string => {
 
 const longest = { user: 240, other: 200, arguments: 100, answer: 140, names: 240 } as const
 const scanned = 4000
+const shortRemark = 24
 const negation = /^(?:no|not|nor|never)$|n't$/
 /** Words that fill a sentence, beside the stop words of a search. English only. */
 const empty: ReadonlySet<string> = new Set(

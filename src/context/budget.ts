@@ -1,17 +1,20 @@
 /** Budgets: how many tokens the messages of one model call may take. */
 
 /**
- * Plain tokens, taken as they are; or a model's context window and the tokens its answer may take, of which
- * `usableTokens` leaves room for the answer, for what providers add, and for a wrong estimate.
+ * The tokens for one model call. A number is taken as it is. A context window and the tokens of the answer become what
+ * `usableTokens` computes: it leaves room for the answer, for tokens that providers add, and for estimation errors.
  */
 export type Budget = number | { readonly window: number; readonly completion: number }
 
 /**
  * The tokens that messages, tools and system prompt may take together:
- * `⌊(window − (min(completion, window / 4) + 2048)) × 0.9⌋`, at least 0; plain tokens as they are.
+ * `⌊(window − (min(completion, window / 4) + 2048)) × 0.9⌋`, at least 0. A plain number is returned as it is.
  *
- * Throws  TypeError, on what is not a finite number of at least 0
  * Source  codetether-agent `session/context/input_budget.rs`
+ *
+ * @param budget a number of tokens, or a window and the tokens of the answer
+ * @returns the tokens
+ * @throws TypeError if a number is not finite, or below 0
  * @example
  * usableTokens({ window: 200_000, completion: 8_000 }) // => 170956
  */
@@ -21,13 +24,13 @@ export const usableTokens = (budget: Budget): number => {
   return Math.max(0, Math.floor((window - (answer + providers)) * estimateMargin))
 }
 
-/** What a window is for beside messages, tools and system prompt. */
+/** The parts of a window that are not for messages. */
 export interface WindowParts {
   /** The tokens of the whole window. */
   readonly window: number
-  /** For the answer: what was asked for, or a quarter of the window. */
+  /** The tokens for the answer: as many as asked for, at most a quarter of the window. */
   readonly answer: number
-  /** For what providers add. */
+  /** The tokens that providers add. */
   readonly providers: number
 }
 

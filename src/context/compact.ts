@@ -284,7 +284,7 @@ const markerSizes = (
   segments: readonly Segment[],
   renderer: Renderer,
 ): readonly [largest: number, smallest: number] => {
-  const { estimate, kindOf } = renderer
+  const { estimate, kindOf, recall } = renderer
   const length = segments.at(-1)?.to ?? 0
   const kinds = new Set<PageKind>(
     segments.flatMap((segment) =>
@@ -293,7 +293,7 @@ const markerSizes = (
   )
   const counts = (count: number) => new Map<PageKind, number>([...kinds].map((kind) => [kind, count]))
   const marker = (from: number, to: number, kinds: ReadonlyMap<PageKind, number>, tokens: number): number =>
-    estimate(markerFor({ from, to, kinds, tokens }))
+    estimate(markerFor({ from, to, kinds, tokens }, recall))
   return [marker(length, 2 * length + 2, counts(length), largestCount), marker(0, 1, new Map([['plan', 1]]), 0)]
 }
 
@@ -342,6 +342,8 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) =>
 /** The tokens that each extract may take: what is free, up to an eighth of the budget, in equal parts. */
 const extractRoom = (stretches: readonly Stretch[], renderer: Renderer, budget: number): number => {
   const hidden = stretches.filter(({ hide }) => hide.length > 0).length
-  const taken = stretches.reduce((sum, { show }) => sum + (show === undefined ? 0 : tokensIn(show, renderer)), 0)
-  return hidden === 0 ? 0 : Math.floor(Math.min(budget / 8, budget - taken) / hidden)
+  const marker = (hide: readonly Placed[]): Segment =>
+    gap(hide.map(({ segment }) => hiddenOf(segment, renderer)).reduce(joined))
+  const taken = sum(stretches.map(({ show, hide }) => tokensIn(show ?? marker(hide), renderer)))
+  return hidden === 0 ? 0 : Math.max(0, Math.floor(Math.min(budget / 8, budget - taken) / hidden))
 }

@@ -3,8 +3,11 @@ import type { Message } from '../message/index.ts'
 import type { ProviderCount } from './replay.ts'
 
 /**
- * The count in an answer's `meta`: of a pi session, or of an Anthropic response as Claude Code keeps it. Undefined where
- * there is none.
+ * The tokens that a provider counted for a call, from the `meta` of the answer: of a pi session, or of an Anthropic
+ * response as Claude Code keeps it.
+ *
+ * @param answer a message of the assistant
+ * @returns the count; undefined if `meta` has none
  */
 export const countedIn = (answer: Message): ProviderCount | undefined => {
   const pi = usageIn(answer, 'pi-session')

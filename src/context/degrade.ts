@@ -11,9 +11,15 @@ import type { Candidate, Choice, Selection } from './policy.ts'
 import { rankOf } from './unit.ts'
 
 /**
- * Choices for the candidates that fit `budget`, if any do: what exceeds it even at every minimum is left so.
+ * Lower the levels of candidates until they fit the budget. If not even the minimum fits, every candidate ends at its
+ * minimum.
  *
  * Cost    O(n log n) in the candidates
+ *
+ * @param selection the candidates and the budget
+ * @param from the choices to start from, one for each candidate
+ * @param goals the tokens at which each group of candidates stops falling
+ * @returns a choice for each candidate
  */
 export const degrade = (
   { candidates, budget, markerTokens }: Selection,

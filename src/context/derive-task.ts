@@ -16,20 +16,32 @@ import { paged } from './paged.ts'
 import type { Choice, Policy, Selection } from './policy.ts'
 import { textTokens, type Tokenizer } from './tokens.ts'
 
-/** A policy that may take its time, for instance to ask a model. The same selection must give the same choices. */
+/** A policy that may wait, for example for a model. The same selection must give the same choices. */
 export interface AsyncPolicy extends Omit<Policy, 'select'> {
-  /** A choice for each candidate, in their order; it may wait. */
+  /**
+   * Choose a level for each candidate; it may wait.
+   *
+   * @param selection the candidates and the budget
+   * @returns a choice for each candidate, in order
+   */
   readonly select: (selection: Selection) => readonly Choice[] | Promise<readonly Choice[]>
 }
 
-/** Counts the tokens of a text, perhaps by asking a provider. The same text must give the same number. */
+/**
+ * Counts the tokens of a text, perhaps by asking a provider. The same text must give the same number.
+ *
+ * @param text the text
+ * @returns the tokens
+ */
 export type AsyncTokenizer = (text: string) => number | Promise<number>
 
-/** How a context is derived if a tokenizer or a policy has to wait. */
+/** How to derive a context with an asynchronous tokenizer or policy. */
 export interface AsyncDeriveOptions extends Omit<DeriveOptions, 'policy' | 'tokenizer'> {
-  /** Default: `paged`. Give the same value each time: what it chose is remembered by it. */
+  /** The policy. Default: `paged`. Give the same value each time, because its choices are remembered by it. */
   readonly policy?: AsyncPolicy
-  /** Give the same function each time: its counts are remembered by it. */
+  /**
+   * Counts tokens. Default: the estimate. Give the same function each time, because its counts are remembered by it.
+   */
   readonly tokenizer?: AsyncTokenizer
 }
 
@@ -39,6 +51,10 @@ export interface AsyncDeriveOptions extends Omit<DeriveOptions, 'policy' | 'toke
  * Cost    O(record) for each round of questions; each text is counted once, those of a round at the same time
  * Faults  those of `deriveContext`, and `CallbackThrew` where the policy or the tokenizer fails
  * Throws  TypeError, on a budget that is no number of tokens
+ *
+ * @param view the record or its conversation
+ * @param options budget, policy, tokenizer and notes
+ * @returns the context; or `MinimumDoesNotFit`, or `CallbackThrew` if the policy or the tokenizer fails
  * @example
  * const context = await deriveContextAsync(history.view(), { budget: 32_000, tokenizer: countByProvider, previous })
  */

@@ -9,13 +9,14 @@ import type { ResidencyLevel } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import { tokens, usableTokens, windowParts, type Budget } from './budget.ts'
 import type { ContextFault, MinimumPage } from './fault.ts'
+import { recallAmong, toolTokensOf, type OfferedTool } from './offered.ts'
 import { hiddenOf, itemsOf, levelIn, shown, tokensIn, type Line, type Segment } from './line.ts'
 import { paged } from './paged.ts'
 import { endOf } from './positions.ts'
 import { leastUsed, type Policy } from './policy.ts'
 import { spanOf, type Span } from './span.ts'
 import type { ContextSource } from './source.ts'
-import { estimateTokens, estimatorOf, type Estimator, type Tokenizer } from './tokens.ts'
+import { estimateTokens, estimatorOf, remembering, type Estimator, type Tokenizer } from './tokens.ts'
 import { compactNow, continued, follow, segmentAt, type Track } from './track.ts'
 import type { Unit } from './unit.ts'
 
@@ -27,7 +28,12 @@ export interface DeriveOptions {
   readonly policy?: Policy
   /** What has been written about the record: pins, page tags, summaries. Default: nothing. */
   readonly notes?: Sequence<Note>
-  /** Tokens of the tool definitions that are sent along. Default: 0. */
+  /**
+   * The tools that are sent along. What they take is taken off the budget, and markers name the recall tool among them, or
+   * none. Default: nobody knows; nothing is taken off, and markers name `recall`. A run gives its own.
+   */
+  readonly tools?: readonly OfferedTool[]
+  /** Tokens of the tool definitions that are sent along. Default: what `tools` take, by the estimator. */
   readonly toolTokens?: number
   /** Tokens of a system prompt that is not part of the record. Default: 0. */
   readonly systemTokens?: number
@@ -44,54 +50,56 @@ export interface DeriveOptions {
   readonly previous?: SentContext | undefined
 }
 
-/** What was sent before. A `DerivedContext` saves work; of anything else only the messages are compared. */
+/** The context of the last call. A `DerivedContext` saves work; of other values only the messages are compared. */
 export interface SentContext {
   /** The messages that were sent. */
   readonly messages: Sequence<Message>
 }
 
-/** What a token costs, in tokens of plain input. */
+/** The price of a token, in tokens of plain input. */
 export interface Prices {
-  /** In the prefix that the previous request had too. */
+  /** For tokens in the prefix that the last request had, too. */
   readonly cached: number
-  /** Anywhere else. */
+  /** For all other tokens. */
   readonly fresh: number
 }
 
-/** What one model call is sent, where each message of it comes from, and what became of each recorded one. */
+/** The context of one model call, the source of each of its messages, and the level of each recorded one. */
 export interface DerivedContext {
-  /** The messages to send, settled whatever the record looks like. */
+  /** The messages to send. They are always settled. */
   readonly messages: Settled<Span<Message>>
   /** The source of each message. */
   readonly sources: Span<ContextSource>
-  /** How much of each recorded position is in it: `pointer`, of those that the conversation has not. */
+  /** The level of each recorded position; `pointer` for positions that are not in the conversation. */
   readonly residency: Span<ResidencyLevel>
-  /** The ranges that only a marker or a summary stands for. Positions up to, not including, `to`. */
+  /** The ranges that only a marker or a summary represents. Positions up to, not including, `to`. */
   readonly dropped: readonly Range[]
   /**
-   * How it came to be: `policy:paged`, `epoch:2`, `whole` or `degraded`, `mended`, `interrupted`. Where less than 85 % of
-   * the budget is used (45 % right after the compaction of a policy with epochs) also why: `unused:indivisible`, because
-   * nothing that is left out can be cut to what remains; `unused:policy`, because the policy chose so: `window` and
-   * `incremental` skip nothing in their order, so that a larger budget never shows less.
+   * How the context was derived: `policy:paged`, `epoch:2`, `whole` or `degraded`, `mended`, `interrupted`. If it uses
+   * less
+   * than 85 % of the budget (45 % directly after a compaction of a policy with epochs), also the reason:
+   * `unused:indivisible` if nothing that is left out can be cut to the free space, `unused:policy` if the policy chose
+   * so.
+   * `window` and `incremental` never skip a message in their order, so that a larger budget never shows less.
    */
   readonly provenance: readonly string[]
   /** The tokens of the messages. */
   readonly tokens: number
-  /** The tokens there were for messages. */
+  /** The tokens available for messages. */
   readonly budget: number
-  /** How many messages the record had, those that were retracted too. */
+  /** The number of messages in the record, with retracted ones. */
   readonly length: number
-  /** Where the active turn begins: the position of the latest substantive user message, 0 if there is none. */
+  /** The position at which the active turn begins: that of the latest substantive user message, 0 if there is none. */
   readonly activeFrom: number
-  /** How many messages, from the first, are those of the previous context. */
+  /** The number of leading messages that equal those of the last context. */
   readonly stablePrefix: number
-  /** Their tokens: what a provider's prompt cache can hold. */
+  /** The tokens of these messages: a provider's prompt cache can hold them. */
   readonly stableTokens: number
-  /** What sending it costs, in tokens of plain input. */
+  /** The cost of sending it, in tokens of plain input. */
   readonly cost: number
-  /** How many compactions led here. */
+  /** The number of compactions so far. Between two compactions each context extends the last one. */
   readonly epoch: number
-  /** SHA-256 over the JSON of the messages, one line each. Computed when asked for. */
+  /** SHA-256 over the JSON of the messages, one line each. Computed when you read it. */
   readonly digest: string
 }
 
@@ -99,27 +107,35 @@ export interface DerivedContext {
 export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
 
 /**
- * What a model call is sent of a record: settled, within the budget, and no page below its kind's minimum; or the fault
- * that the minimum does not fit.
+ * Derive the context of a model call: settled, within the budget, and with no page below the minimum of its kind.
  *
- * The view is a conversation, or all of a record: positions are the record's all the same, in notes, sources, markers
- * and residency. Notes of what was retracted rest, and so does a summary of any of it.
+ * The view is a conversation, or the whole record. Positions in notes, sources, markers and residency are always those
+ * of
+ * the record. Notes about retracted messages have no effect; neither does a summary of any of them.
  *
- * The view and the notes stay as they are. The same view, notes and options give the same context, byte for byte,
- * whatever `previous` is: it only saves work.
+ * The view and the notes do not change. The same view, notes and options give the same context, byte for byte.
+ * `previous`
+ * only saves work.
  *
- * Cost    with `previous`, what was appended since, and from time to time a compaction (bench: context); without,
+ * Cost    with `previous`, the messages appended since, and from time to time a compaction (bench: context); without,
  *         O(record)
- * Throws  TypeError, on a budget that is no number of tokens
  * Source  ClawVM (arXiv 2604.10352)
+ *
+ * @param view the record or its conversation
+ * @param options budget, policy, notes, and the previous context
+ * @returns the context; or `MinimumDoesNotFit`
+ * @throws TypeError if the budget is not a number of tokens
  * @example
- * const context = deriveContext(history.view(), { budget: { window: 200_000, completion: 8_000 }, previous })
+ * const context = orThrow(deriveContext(session.conversation(), { budget: { window: 200_000, completion: 8_000 }, previous }))
  */
 export const deriveContext = (view: View<Message>, options: DeriveOptions): Either<ContextFault, DerivedContext> => {
   const { policy = paged, notes = none, prices = defaultPrices, previous } = options
   const { estimate = options.tokenizer === undefined ? estimateTokens : estimatorOf(options.tokenizer) } = options
-  const reserved = tokens('toolTokens', options.toolTokens ?? 0) + tokens('systemTokens', options.systemTokens ?? 0)
-  const settings = { policy, budget: Math.max(0, usableTokens(options.budget) - reserved), estimate }
+  const { tools } = options
+  const toolTokens = options.toolTokens ?? toolTokensOf(tools ?? [], remembering(estimate))
+  const reserved = tokens('toolTokens', toolTokens) + tokens('systemTokens', options.systemTokens ?? 0)
+  const budget = Math.max(0, usableTokens(options.budget) - reserved)
+  const settings = { policy, budget, estimate, recall: recallAmong(tools) }
   const before = previous === undefined ? undefined : states.get(previous)
   const track =
     (before && continued(before.track, before.length, view, notes, settings)) ?? follow(view, notes, settings)

@@ -12,32 +12,48 @@ import { plain } from './represent.ts'
 import { lexicalSearch, type Found, type RecallSearch } from './search.ts'
 import { slicedAt } from './shorten.ts'
 
-/** Vectors of texts, one for each, in their order, all of one length. A rejection fails the search. */
+/**
+ * Computes vectors of texts. If it rejects, the search fails.
+ *
+ * @param texts the texts
+ * @returns one vector for each, in order, all of one length
+ */
 export type Embed = (texts: readonly string[]) => Promise<readonly ArrayLike<number>[]>
 
-/** What finds positions for a query, and may have to wait for it. */
+/** A search that may wait. */
 export interface AsyncRecallSearch {
-  /** The best positions first, at most `limit`. None found is an empty list; what fails rejects. */
+  /**
+   * Find the positions that match a query.
+   *
+   * @param view the record or its conversation
+   * @param query the words to search for
+   * @param limit the most results
+   * @returns the results, best first; empty if nothing matches. A failure rejects
+   */
   readonly find: (view: View<Message>, query: string, limit: number) => Promise<readonly Found[]>
 }
 
-/** How a search by words and one by embeddings are joined. */
+/** How to combine a search by words with a search by vectors. */
 export interface FusedOptions {
   /** Gives a vector for each text. */
   readonly embed: Embed
-  /** Default: a new `lexicalSearch()`. */
+  /** The search by words. Default: a new `lexicalSearch()`. */
   readonly lexical?: RecallSearch
-  /** The most texts that `embed` is given at once. Default: 64. */
+  /** The most texts in one call of `embed`. Default: 64. */
   readonly batch?: number
-  /** The most that is embedded of one message or query, in UTF-16 units. Default: 8,000. */
+  /** The most UTF-16 units of one message or query to embed. Default: 8,000. */
   readonly maxCharacters?: number
 }
 
 /**
- * A search of its own, empty until it is first asked. Keep it beside the record that it is asked about. Calls wait for
- * each other, so that no message is embedded twice; after a failure the next call embeds what is missing.
+ * A search by words and by meaning, empty until its first query. Keep it beside the record that it searches. Calls wait
+ * for
+ * each other, so that no message is embedded twice. After a failure the next call embeds the missing messages.
  *
- * Cost    what `embed` takes for the query and what is new, and O(record × dimensions)
+ * Cost    one `embed` of the query and of new messages, and O(record × dimensions)
+ *
+ * @param options the embedding function, the lexical search, and limits
+ * @returns the search
  * @example
  * const search = fusedSearch({ embed })
  * await recallAsync(history.view(), { query: 'who pays?' }, { search })

@@ -21,8 +21,17 @@ export { incremental } from './incremental.ts'
 export { manageHistory, type ManagedView, type ManageOptions } from './manage.ts'
 export type { Range } from '../sequence/index.ts'
 export { marked, type Mark, type MarkOf } from './marks.ts'
-export { modelPrices, pricesOf, unitsOf, type ModelPrices, type Rates } from './model-prices.ts'
+export {
+  callDollars,
+  modelPrices,
+  pricesOf,
+  unitsOf,
+  type ModelPrices,
+  type ModelRates,
+  type Rates,
+} from './model-prices.ts'
 export { oracle } from './oracle.ts'
+export type { OfferedTool } from './offered.ts'
 export { paged, pagedWith, type PagedOptions } from './paged.ts'
 export type { Candidate, Choice, Cut, EvaluationPolicy, Policy, Selection } from './policy.ts'
 export { extractive, prepareSummaries, type PrepareOptions, type Summarizer, type SummaryRange } from './prepare.ts'

@@ -120,13 +120,15 @@ const isSpokenAs = ({ role, content }: Message, recorded: Message | undefined): 
 const hasLineOf = (message: Message, position: number): boolean =>
   message.content.filter(isText).some(({ text }) => new RegExp(`^${position} `, 'm').test(text))
 
-/** Whether the text of a message names exactly these positions and the way back. */
+/** Whether the text of a message names exactly these positions, and no other way back than theirs. */
 const names = (message: Message, from: number, to: number): boolean => {
   const range = to - from === 1 ? `${from}` : `${from}–${to - 1}`
   return message.content
     .filter(isText)
     .some(
       ({ text }) =>
-        text.startsWith('[') && new RegExp(`\\b${range}\\b`).test(text) && text.includes(`{"position": ${from}}`),
+        text.startsWith('[') &&
+        new RegExp(`\\b${range}\\b`).test(text) &&
+        (text.includes(`{"position": ${from}}`) || !text.includes('{"position": ')),
     )
 }

@@ -4,7 +4,7 @@
  */
 import type { Message } from '../message/index.ts'
 import type { ResidencyLevel } from '../pages/index.ts'
-import type { Brief } from './brief.ts'
+import { folded, type Brief } from './brief.ts'
 import { markerFor, summaryFor, type Hidden } from './marker.ts'
 import type { ContextSource, Sourced } from './source.ts'
 import { levelOfPage, type Renderer, type ShownLevel, type Unit } from './unit.ts'
@@ -95,14 +95,14 @@ export const gap = (hidden: Hidden, briefs: readonly Brief[] = []): Gap => ({
   briefs,
 })
 
-export const summed = (hidden: Hidden, text: string, model: string): Summed => ({
+export const summed = (hidden: Hidden, text: string, model: string, { recall }: Renderer): Summed => ({
   type: 'summary',
   from: hidden.from,
   to: hidden.to,
   hidden,
   text,
   model,
-  message: summaryFor(hidden, text),
+  message: summaryFor(hidden, text, recall),
 })
 
 /** Add a segment at the end of a line. `given`: the answers that stand in it already, so that none is repeated. */
@@ -120,10 +120,10 @@ export const extend = (line: Line, segment: Segment, given?: Map<string, number>
 export const itemsOf = (segment: Segment, renderer: Renderer, given?: Map<string, number>): readonly Sourced[] => {
   const { from, to } = segment
   if (segment.type === 'gap') {
-    const { hidden, briefs } = segment
+    const { briefs } = segment
     const noted = briefs.length > 0 && { briefs: freeze(briefs.flatMap(positionsIn)) }
     const source = freeze({ type: 'representation', level: 'pointer', from, to, ...noted } as const)
-    return [{ message: markerFor(hidden, briefs), source }]
+    return [{ message: markerOf(segment, renderer), source }]
   }
   if (segment.type === 'summary')
     return [{ message: segment.message, source: freeze({ type: 'summary', from, to, model: segment.model }) }]
@@ -156,7 +156,9 @@ export const hiddenOf = (segment: Segment, renderer: Renderer): Hidden =>
 export const tokensIn = (segment: Segment, renderer: Renderer): number =>
   segment.type === 'unit'
     ? renderer.at(segment.unit, segment.level, segment.longest).tokens
-    : renderer.estimate(segment.type === 'gap' ? markerFor(segment.hidden, segment.briefs) : segment.message)
+    : renderer.estimate(segment.type === 'gap' ? markerOf(segment, renderer) : segment.message)
+
+const markerOf = ({ hidden, briefs }: Gap, { recall }: Renderer): Message => markerFor(hidden, recall, folded(briefs))
 
 const positionsIn = ({ from, to }: Brief): readonly number[] =>
   Array.from({ length: to - from }, (_, index) => from + index)

@@ -22,7 +22,7 @@ import { plain } from './represent.ts'
 import { retainedIn } from './retained.ts'
 import { estimateTokens, type Estimator } from './tokens.ts'
 
-/** How a managed view is derived. */
+/** How to derive a managed view: the limit, the marks and the notes. */
 export type ManageOptions = (
   | { readonly maxTokens: number; readonly maxChars?: undefined; readonly estimate?: Estimator }
   /** Characters: UTF-16 units of everything a message says. */
@@ -36,31 +36,37 @@ export type ManageOptions = (
   readonly previous?: SentContext | undefined
 }
 
-/** A derived context by what messages are marked as; its sizes are in the unit of the limit. */
+/** A context derived by the marks of messages. Its sizes are in the unit of the limit. */
 export interface ManagedView extends DerivedContext {
   /**
-   * Whether what is to be kept does not fit the limit whole, with a line for each range that is left out: then some of it is
-   * in short, too. Otherwise all of it is there as it was recorded.
+   * True if the kept messages do not fit the limit whole. There is then a line for each range that is left out, and
+   * some kept
+   * messages are shortened. False: every kept message is whole.
    */
   readonly overBudget: boolean
-  /** What is to be kept, by position. */
+  /** The positions of the kept messages. */
   readonly retained: readonly number[]
 }
 
 /**
- * A record as a prompt is given it, within a limit of tokens or characters.
+ * Shorten a record for a prompt, to a limit of tokens or characters.
  *
- * Kept first: the last message with its call's other half; the instructions at the beginning, with the first thing that
- * was asked; every piece of feedback, rule and preference; the latest test result, self review and summary, each with what
- * follows up to the next marked message; reports with their proposals. Then answers of tools are cut to head and tail,
- * oldest first, and then what is left is pointed at, oldest first. If not even the minimum of everything fits, that
- * minimum is given, and `overBudget` says so.
+ * It keeps, in this order: the last message with its call or result; the instructions at the beginning, with the first
+ * question; every message marked as feedback, rule or preference; the latest test result, self review and summary, each
+ * with the messages up to the next marked one; reports with their proposals. First it cuts tool results to head and
+ * tail,
+ * oldest first. Then it replaces the remaining messages by pointers, oldest first. If not even the minimum of
+ * everything
+ * fits, it returns that minimum and sets `overBudget`.
  *
- * What is cut stays marked. Managing what was managed changes nothing, if it fitted. What exceeds the limit at its minimum
- * can become less: markers are then messages like any others, and what page tags and notes hold up is of the record.
+ * Shortened messages keep their marks. Managing a managed view again changes nothing, if it fitted.
  *
  * Cost    O(record)
- * Throws  TypeError, without a limit, or where it is no number
+ *
+ * @param view the record or its conversation
+ * @param options the limit, and how messages are marked
+ * @returns the shortened view
+ * @throws TypeError if there is no limit, or it is not a number
  */
 export const manageHistory = (view: View<Message>, options: ManageOptions): ManagedView => {
   const { markOf = markInMeta, notes = [], previous } = options

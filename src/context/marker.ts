@@ -6,7 +6,7 @@
 import type { Range } from '../sequence/index.ts'
 import { user, type Message } from '../message/index.ts'
 import { pageKinds, type PageKind } from '../pages/index.ts'
-import { folded, type Brief } from './brief.ts'
+
 import { grouped } from './shorten.ts'
 
 /** A range that a marker stands for: how many entries of each kind, and the tokens they would take. */
@@ -15,23 +15,36 @@ export interface Hidden extends Range {
   readonly tokens: number
 }
 
-/** The line for a range that is not shown, and with `briefs` what its messages say in short. */
-export const markerFor = ({ from, to, kinds, tokens }: Hidden, briefs: readonly Brief[] = []): Message => {
+/**
+ * The name of the tool with which the model gets a position back; `false` where it has none. A marker that names a tool
+ * which is not there makes the model call it.
+ */
+export type RecallName = string | false
+
+/** How the model gets a position back, after what stands before it; nothing where it can't. */
+export const back = (before: string, recall: RecallName, position: number, gives = ''): string =>
+  recall === false ? '' : `${before}${recall} {"position": ${position}}${gives}`
+
+/** The line for a range that is not shown, and with `lines` what its messages say in short. */
+export const markerFor = ({ from, to, kinds, tokens }: Hidden, recall: RecallName, lines = ''): Message => {
   const size = `about ${grouped(tokens)} tokens`
-  const back = `recall {"position": ${from}}`
-  if (briefs.length > 0) {
+  if (lines !== '') {
     const range = to - from === 1 ? `${from} is` : `${from}–${to - 1} are`
-    return user(`[${range} in short, ${size} whole; ${back} gives one back]\n${folded(briefs)}`)
+    return user(`[${range} in short, ${size} whole${back('; ', recall, from, ' gives one back')}]\n${lines}`)
   }
   if (to - from === 1)
-    return user(`[${from} is not shown: ${[...kinds.keys()].join()}, ${size}; ${back} gives it back]`)
+    return user(
+      `[${from} is not shown: ${[...kinds.keys()].join()}, ${size}${back('; ', recall, from, ' gives it back')}]`,
+    )
   const counts = pageKinds.flatMap((kind) => (kinds.has(kind) ? [`${grouped(kinds.get(kind) ?? 0)} ${kind}`] : []))
-  return user(`[${from}–${to - 1} are not shown: ${counts.join(', ')}, ${size}; ${back} gives one back]`)
+  return user(
+    `[${from}–${to - 1} are not shown: ${counts.join(', ')}, ${size}${back('; ', recall, from, ' gives one back')}]`,
+  )
 }
 
 /** The message for a range that a summary stands for. */
-export const summaryFor = ({ from, to }: Range, summary: string): Message =>
-  user(`[summary of ${from}–${to - 1}; recall {"position": ${from}} gives one back]\n${summary}`)
+export const summaryFor = ({ from, to }: Range, summary: string, recall: RecallName): Message =>
+  user(`[summary of ${from}–${to - 1}${back('; ', recall, from, ' gives one back')}]\n${summary}`)
 
 /** Two ranges that follow each other, as one. */
 export const joined = (first: Hidden, second: Hidden): Hidden => {

@@ -3,9 +3,9 @@ import type { JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 
 /**
- * What a message is marked as. An application marks what it appends in `meta`, under `indelible`:
- * `{ indelible: { mark: 'feedback' } }`, `{ indelible: { mark: 'report', of: 'proposal-1' } }`. Pages tagged `constraint`
- * or `preference`, also by a note, count as marked, and are kept as feedback is.
+ * The mark of a message. An application marks the messages that it appends in `meta`, under `indelible`:
+ * `{ indelible: { mark: 'feedback' } }`, `{ indelible: { mark: 'report', of: 'proposal-1' } }`. Pages of the kind
+ * `constraint` or `preference`, also by a note, count as marked and are kept like feedback.
  */
 export type Mark =
   /** What a person says of the work. Every piece is kept. */
@@ -18,8 +18,11 @@ export type Mark =
   | { readonly mark: 'proposal'; readonly id: string }
 
 /**
- * The same message with a mark. What else its `meta` says stays.
+ * The same message with a mark. The rest of its `meta` stays.
  *
+ * @param message a message
+ * @param mark the mark
+ * @returns a new message
  * @example
  * history.append(marked(user('Keep the public names.'), { mark: 'feedback' }))
  */
@@ -29,7 +32,12 @@ export const marked = (message: Message, mark: Mark): Message => {
   return { ...message, meta: { ...message.meta, indelible: { ...before, ...mark } } }
 }
 
-/** Gives the mark of a message, or undefined. */
+/**
+ * Gives the mark of a message.
+ *
+ * @param message a message
+ * @returns the mark; undefined if it has none
+ */
 export type MarkOf = (message: Message) => Mark | undefined
 
 /** The mark under `indelible` in a message's `meta`; undefined for what is none. */

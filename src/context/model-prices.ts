@@ -2,6 +2,7 @@
  * What models cost, so that a replay can say money. A table of list prices, each with the page and the day it was read;
  * pass prices of your own where yours differ.
  */
+import type { Usage } from '../notes/index.ts'
 import type { Prices } from './derive.ts'
 
 /** US dollars for a million tokens. */
@@ -10,25 +11,37 @@ export interface Rates {
   readonly input: number
   /** For a token of output. */
   readonly output: number
-  /** Input that the provider had in its cache. */
+  /** Input that the provider read from its cache. */
   readonly cacheRead: number
-  /** Input that is written to the cache, for five minutes where there is a choice; the price of input where that is free. */
+  /**
+   * Input that the provider writes to its cache, for five minutes if there is a choice. The price of plain input, if
+   * writing
+   * is free.
+   */
   readonly cacheWrite: number
 }
 
-/** List prices of a model, in US dollars per million tokens, with their source. */
-export interface ModelPrices extends Rates {
-  /** Rates of a request whose input is above so many tokens. They are for all of its tokens. */
+/** The rates of a model, and its rates for long requests. */
+export interface ModelRates extends Rates {
+  /** The rates of a request with more input tokens than `above`. They hold for all of its tokens. */
   readonly long?: Rates & { readonly above: number }
-  /** The page. */
+}
+
+/** List prices of a model, in US dollars per million tokens, with their source. */
+export interface ModelPrices extends ModelRates {
+  /** The page with the prices. */
   readonly source: string
-  /** The day on which it was read, as ISO 8601. */
+  /** The day on which the page was read, as ISO 8601. */
   readonly read: string
 }
 
 /**
- * The list prices of a model, by its name: `claude-opus-4-5-20251101` has those of `claude-opus-4-5`, and a provider
- * before the name (`anthropic/`) does not count. Undefined for a model that is not in the table.
+ * The list prices of a model. `claude-opus-4-5-20251101` has those of `claude-opus-4-5`, and a provider in front of the
+ * name
+ * (`anthropic/`) is ignored.
+ *
+ * @param model the name of the model
+ * @returns the prices; undefined if the model is not in the table
  */
 export const pricesOf = (model: string): ModelPrices | undefined => {
   const name = model.toLowerCase().slice(model.lastIndexOf('/') + 1)
@@ -36,7 +49,12 @@ export const pricesOf = (model: string): ModelPrices | undefined => {
   return modelPrices[known.toSorted((a, b) => b.length - a.length)[0] ?? '']
 }
 
-/** What cached and other tokens cost in tokens of plain input. */
+/**
+ * The prices of cached and other tokens, in tokens of plain input.
+ *
+ * @param rates US dollars per million tokens
+ * @returns the prices
+ */
 export const unitsOf = ({ input, cacheRead, cacheWrite }: Rates): Prices =>
   Object.freeze({ cached: cacheRead / input, fresh: cacheWrite / input })
 
@@ -50,7 +68,21 @@ export const inputDollars = (prices: ModelPrices, tokens: number, cached: number
 export const outputDollars = (prices: ModelPrices, inputTokens: number, outputTokens: number): number =>
   (outputTokens * ratesAt(prices, inputTokens).output) / 1e6
 
-const ratesAt = (prices: ModelPrices, inputTokens: number): Rates =>
+/**
+ * The price of one call, by the tokens that its provider counted.
+ *
+ * @param prices US dollars per million tokens
+ * @param usage the tokens of the call
+ * @returns US dollars
+ */
+export const callDollars = (prices: ModelRates, { input, output, cacheRead = 0, cacheWrite = 0 }: Usage): number => {
+  const rates = ratesAt(prices, input)
+  const plain = Math.max(0, input - cacheRead - cacheWrite)
+  const sum = plain * rates.input + cacheRead * rates.cacheRead + cacheWrite * rates.cacheWrite + output * rates.output
+  return sum / 1e6
+}
+
+const ratesAt = (prices: ModelRates, inputTokens: number): Rates =>
   prices.long !== undefined && inputTokens > prices.long.above ? prices.long : prices
 
 const rates = (input: number, output: number, cacheRead: number, cacheWrite = input): Rates => ({
@@ -83,7 +115,7 @@ const earlier = (base: Rates): ModelPrices =>
     base,
   )
 
-/** List prices, by the name of the model. What it costs to keep a cache for longer is not in them. */
+/** List prices by the name of the model. The price of keeping a cache longer is not included. */
 export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze({
   'claude-opus-5-5': claude('opus-5-5', 4, 20, 0.2, 5),
   'claude-opus-5': claude('opus-5', 5, 25, 0.5, 6.25),

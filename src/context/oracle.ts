@@ -7,7 +7,12 @@ import { packed } from './fit.ts'
 import type { EvaluationPolicy } from './policy.ts'
 import { callKey } from './repeats.ts'
 
-/** Looks `horizon` messages ahead. Default: 100. */
+/**
+ * A policy for comparison that knows the future of a recording. `replay` takes it, `deriveContext` does not.
+ *
+ * @param horizon the number of messages that it looks ahead. Default: 100
+ * @returns the policy
+ */
 export const oracle = (horizon = 100): EvaluationPolicy =>
   Object.freeze<EvaluationPolicy>({
     name: 'oracle',

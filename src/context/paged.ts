@@ -10,15 +10,22 @@ import { degrade, isEvidence, measure } from './degrade.ts'
 import { activeFits, filled, shortened } from './fit.ts'
 import type { Candidate, Choice, Policy, Selection } from './policy.ts'
 
-/** The marks between which `pagedWith` works. */
+/** The thresholds of a paged policy. */
 export interface PagedOptions {
-  /** The share of the budget that a compaction goes down to. Default: 0.475. Lower: fewer epochs, less of the past. */
+  /** The share of the budget that a compaction leaves. Default: 0.465. Lower: fewer epochs, and less of the past. */
   readonly lowWater?: number
-  /** The share at which a context that was compacted before is compacted again. Default: 0.9. */
+  /** The share of the budget at which a compacted context is compacted again, if it has grown by some thousand tokens. Default: 0.6. */
   readonly highWater?: number
 }
 
-/** A paged policy with marks of your own. Make it once: a context continues from one of the same policy value only. */
+/**
+ * A paged policy with thresholds of your own. Make it once: a context only continues a context of the same policy
+ * value.
+ *
+ * @param options the thresholds
+ * @returns the policy
+ * @throws TypeError if a threshold is not above 0 and at most 1
+ */
 export const pagedWith = ({ lowWater = 0.465, highWater = 0.6 }: PagedOptions): Policy => {
   isShare('lowWater', lowWater)
   isShare('highWater', highWater)
@@ -60,7 +67,7 @@ export const pagedWith = ({ lowWater = 0.465, highWater = 0.6 }: PagedOptions): 
   })
 }
 
-/** Residency by page, in epochs: the default. */
+/** The default policy: it chooses a level for each page, and changes the levels only in epochs. */
 export const paged: Policy = pagedWith({})
 
 function isShare(name: string, value: number): void {

@@ -7,28 +7,35 @@
 import type { Message } from '../message/index.ts'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
 
-/** How a context is chosen: a level for each candidate. */
+/** How to choose what a context shows: a level for each candidate. */
 export interface Policy {
-  /** Its name, as provenance and results print it. */
+  /** The name, for provenance and results. */
   readonly name: string
   /**
-   * When levels are chosen. `always`: anew at each derive, as soon as the record exceeds the budget. `epochs`: only
-   * when the context has grown to the budget, and never upwards; until then every context extends the one before.
+   * When to choose levels. `always`: at each derive, as soon as the record exceeds the budget. `epochs`: only when the
+   * context has grown to the budget, and never upwards; until then every context extends the last one.
    */
   readonly choose: 'always' | 'epochs'
   /**
-   * Positions that it keeps: where they fit whole beside the least of all else they are whole, and only after everything
-   * else, the active turn too, they fall. With `epochs`, what fell at one compaction stays so. Default: none.
+   * Positions to keep. They stay whole where they fit beside the minimum of everything else, and are shortened last,
+   * after the
+   * active turn. With `epochs`, a page shortened by one compaction stays so. Default: none.
    */
   readonly keeps?: ReadonlySet<number>
   /**
-   * With `epochs`: the share of the budget at which a context that was compacted before is compacted again. Default: 1, when
-   * the budget is reached. What fits whole is never compacted.
+   * With `epochs`: the share of the budget at which a compacted context is compacted again. Default: 1. A record that
+   * fits
+   * whole is never compacted.
    */
   readonly highWater?: number
-  /** Whether a range that is not shown is summed up by the library's own extract where no note does it. */
+  /** Whether the library's own extract replaces a range that is not shown and has no summary note. Default: false. */
   readonly extracts?: boolean
-  /** A choice for each candidate, in their order. Pure: the same selection gives the same choices. */
+  /**
+   * Choose a level for each candidate. It must be pure: the same selection gives the same choices.
+   *
+   * @param selection the candidates and the budget
+   * @returns a choice for each candidate, in order
+   */
   readonly select: (selection: Selection) => readonly Choice[]
 }
 
@@ -38,13 +45,13 @@ export const leastUsed: { readonly [Choose in Policy['choose']]: number } = Obje
   epochs: 0.45,
 })
 
-/** How much of a candidate is shown: a level, or as much of it as a number of tokens holds. */
+/** How much of a candidate to show: a level, or as much as fits a number of tokens. */
 export type Choice = ResidencyLevel | Cut
 
 /**
- * Compressed to at most so many tokens: the longest of its texts, results and arguments are cut to head and tail, just as
- * far as needed; instructions and rules to a longer outline than their minimum. What can't be cut so far falls to the next
- * level.
+ * Compressed to at most so many tokens: the longest texts, results and arguments are cut to head and tail, only as far
+ * as
+ * needed; instructions and rules are cut to an outline. A candidate that can't be cut so far falls to the next level.
  */
 export interface Cut {
   /** The most tokens that it may take. */
@@ -56,53 +63,61 @@ export interface EvaluationPolicy {
   /** Its name, as results print it. */
   readonly name: string
   readonly evaluationOnly: true
-  /** The policy for a call that sees the record up to `position`. */
+  /**
+   * The policy for one call.
+   *
+   * @param recording the whole recording
+   * @param position the call sees the record up to this position
+   * @returns the policy
+   */
   readonly at: (recording: readonly Message[], position: number) => Policy
 }
 
-/** What a policy chooses from. */
+/** The input of a policy. */
 export interface Selection {
   /** Everything recorded, oldest first. */
   readonly candidates: readonly Candidate[]
-  /** The tokens that all messages may take together. */
+  /** The tokens available for all messages together. */
   readonly budget: number
-  /** The most that the marker of a range which is not shown takes, without its lines. Neighbours share one. */
+  /** The most tokens of the marker of a range that is not shown, without its lines. Neighbouring ranges share one. */
   readonly markerTokens: number
 }
 
-/** A message, or calls with their results; or a range that was degraded to a marker or a summary before. */
+/** A message, or calls with their results; or a range that was replaced by a marker or a summary before. */
 export interface Candidate {
-  /** Positions, up to, not including, `to`. */
+  /** The first position. */
   readonly from: number
   /** The position after its last message. */
   readonly to: number
-  /** Where it stands now. It can only fall, along `levels`. */
+  /** Its current level. It can only fall, along `levels`. */
   readonly level: ResidencyLevel
-  /** Where it can stand, from `level` to the minimum. */
+  /** The levels it can have, from `level` down to the minimum. */
   readonly levels: readonly ResidencyLevel[]
-  /** Of the latest substantive user message, or after it. */
+  /** True for the active turn: the latest substantive user message, and everything after it. */
   readonly active: boolean
-  /** With a position that the policy `keeps`. */
+  /** True if the policy `keeps` one of its positions. */
   readonly kept: boolean
-  /**
-   * Whether it stands before the end of what the latest compaction shortened: then changing it changes most of what a
-   * provider's cache holds.
-   */
+  /** True if the context before the latest compaction had it: changing it then changes the provider's cached prefix. */
   readonly settled: boolean
-  /** The latest message of the user, or the latest that asks for something: never below `compressed`. */
+  /**
+   * True for the latest user message, and the latest one that asks for something: these never fall below `compressed`.
+   */
   readonly asked: boolean
   /** The page kinds of its messages. */
   readonly kinds: readonly PageKind[]
   /**
-   * Whether it is `structured` as a line of the marker that stands for its range: neighbours that are so, or not shown, share
-   * one. Instructions and rules are messages of their own at every level.
+   * True if its `structured` level is a line in the marker of its range. Neighbours that are structured or not shown share
+   * one marker. Instructions and rules are messages of their own at every level.
    */
   readonly inMarker: boolean
-  /** As recorded; empty for a range. */
+  /** The recorded messages; empty for a range. */
   readonly messages: readonly Message[]
   /**
-   * What it takes as chosen. At `pointer` that is 0, and in a marker what its line takes: see `markerTokens`. `Infinity` for a cut that is not possible. Cost: that
-   * of a message is found once for each level; a cut is searched for.
+   * The tokens of the candidate with a choice. At `pointer` that is 0, and in a marker the tokens of its line: see
+   * `markerTokens`. A cut that is not possible gives `Infinity`. Cost: each level is computed once; a cut is searched for.
+   *
+   * @param choice a level or a cut
+   * @returns the tokens
    */
   readonly tokens: (choice: Choice) => number
 }

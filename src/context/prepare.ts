@@ -17,41 +17,49 @@ import { isFaithful } from './summaries.ts'
 import { estimateTokens, type Estimator } from './tokens.ts'
 import { follow } from './track.ts'
 
-/** Sums up a range of a record, in a model's words or by a rule. */
+/** Summarizes a range of a record, with a model or by a rule. */
 export interface Summarizer {
-  /** Who writes it: a model's name, or that of a rule. It stands in the note. */
+  /** The author, for the note: the name of a model or of a rule. */
   readonly model: string
-  /** The prompt it is made with; the note holds its digest. */
+  /** The prompt; the note has its digest. Default: none. */
   readonly prompt?: string
-  /** The summary of a range, as text. */
+  /**
+   * Summarize a range.
+   *
+   * @param range the messages, their positions, and the most tokens
+   * @returns the summary
+   */
   readonly summarize: (range: SummaryRange) => string | Promise<string>
 }
 
-/** The messages that a summary stands for. */
+/** The messages to summarize. */
 export interface SummaryRange {
   /** The recorded messages. */
   readonly messages: View<Message>
-  /** Positions in the record, up to, not including, `to`. */
+  /** The first position in the record. */
   readonly from: number
   /** The position after the last one. */
   readonly to: number
-  /** The most that the summary should take. */
+  /** The most tokens that the summary should take. */
   readonly maxTokens: number
 }
 
-/** How summaries are prepared. */
+/** How to prepare summaries. */
 export interface PrepareOptions {
-  /** Tokens of the record that one summary stands for, at least. Default: 4,000. */
+  /** The least tokens of the record for one summary. Default: 4,000. */
   readonly chunkTokens?: number
-  /** Tokens that a summary should take at most. Default: 300. */
+  /** The most tokens that a summary should take. Default: 300. */
   readonly maxTokens?: number
-  /** Of the active turn, so many of the latest tokens are left alone, with its task. Default: 8,000. */
+  /** The number of latest tokens of the active turn that are not summarized. Default: 8,000. */
   readonly keepTokens?: number
-  /** Default: `estimateTokens`. */
+  /** Counts tokens. Default: `estimateTokens`. */
   readonly estimate?: Estimator
 }
 
-/** The default: an extract of what was asked and done. It needs no model, and is the same every time. */
+/**
+ * The default summarizer: an extract of the questions and actions. It needs no model, and gives the same text every
+ * time.
+ */
 export const extractive: Summarizer = Object.freeze<Summarizer>({
   model: extractName,
   summarize: ({ messages, from, maxTokens }) => {
@@ -68,14 +76,21 @@ export const extractive: Summarizer = Object.freeze<Summarizer>({
 })
 
 /**
- * Summaries of what no note of the record sums up yet, one after the other: ranges of whole turns where that is possible,
- * without instructions and rules (those stay in every context) and without the latest of the active turn.
+ * Summarize the parts of a record that no note summarizes yet, one after the other. Ranges are whole turns where
+ * possible.
+ * Instructions and rules are left out, because every context has them, and so is the end of the active turn.
  *
- * Nothing is written: append the notes to the session. Ranges do not overlap, so asking again gives what is new.
+ * Nothing is stored: append the notes to the session. Ranges do not overlap, so a later call gives only new ones.
  *
  * Cost    O(record), and the summarizer's
+ *
+ * @param view the record or its conversation
+ * @param notes the notes of the record
+ * @param summarizer makes the text. Default: `extractive`
+ * @param options sizes of ranges and summaries
+ * @returns the notes; or `SummarizerFailed` with the notes made before it failed
  * @example
- * const prepared = await prepareSummaries(history.view(), notes)()
+ * const notes = await prepareSummaries(session.conversation(), session.notes())
  */
 export const prepareSummaries = (
   view: View<Message>,
@@ -120,7 +135,11 @@ interface Chunk {
 
 const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOptions): readonly Chunk[] => {
   const { chunkTokens = 4000, keepTokens = 8000, estimate = estimateTokens } = options
-  const { line, activeFrom, notes: read } = follow(view, notes, { policy: paged, budget: Infinity, estimate })
+  const {
+    line,
+    activeFrom,
+    notes: read,
+  } = follow(view, notes, { policy: paged, budget: Infinity, estimate, recall: 'recall' })
   const covered = read.summaries.filter((note) => note.to <= endOf(view) && isFaithful(note, view))
   const units = line.segments.filter((segment) => segment.type === 'unit')
   const last = lastToSum(units, activeFrom, keepTokens, (unit) => tokensIn(unit, line.renderer))

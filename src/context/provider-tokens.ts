@@ -6,10 +6,15 @@ import type { Part } from '../message/index.ts'
 import { estimateTokens, type Estimator } from './tokens.ts'
 
 /**
- * As Anthropic counts since Claude 4: runs of letters, digits and signs, and what calls and messages add. Reasoning counts
- * nothing: only that of the latest turn is sent back. On two recorded coding sessions it grows within 10 % of the counts.
+ * An estimate for Anthropic's models since Claude 4: runs of letters, digits and signs, and the overhead of calls and
+ * messages. Reasoning counts as 0, because only that of the latest turn is sent back. On two recorded coding sessions
+ * the
+ * estimate grows within 10 % of the counts.
  *
  * Cost  O(characters)
+ *
+ * @param message a message
+ * @returns the tokens
  */
 export const claudeTokens: Estimator = (message) => {
   let tokens = ofMessage
@@ -18,8 +23,13 @@ export const claudeTokens: Estimator = (message) => {
 }
 
 /**
- * As OpenAI counts: the general estimate, and for encrypted reasoning, which is sent back with each call, a token for every
- * nine and a half characters in place of its summary. On a recorded session of Codex it grows within 10 % of the counts.
+ * An estimate for OpenAI's models: the general estimate, but encrypted reasoning, which is sent back with each call,
+ * counts
+ * one token for 9.5 characters in place of its summary. On a recorded session of Codex it grows within 10 % of the
+ * counts.
+ *
+ * @param message a message
+ * @returns the tokens
  */
 export const openaiTokens: Estimator = (message) => {
   const shown = message.content.filter((part) => part.type !== 'reasoning' || part.encrypted === undefined)

@@ -16,15 +16,25 @@ import { plain } from './represent.ts'
 import { lexicalSearch, type Found, type RecallSearch } from './search.ts'
 import { beginning, elidedCharacters, foldText, grouped, headAndTail, slicedAt } from './shorten.ts'
 
-/** What a recall may give, and how it searches. */
+/** How to search, and what may be recalled. */
 export interface RecallOptions {
-  /** Which entries may be given out. Default: all. */
+  /**
+   * Whether an entry may be recalled. Default: every entry.
+   *
+   * @param position its position
+   * @param page its page kind
+   * @param message the message
+   * @returns true if it may
+   */
   readonly allow?: (position: number, page: PageKind, message: Message) => boolean
-  /** How many a query gives at most. Default: 5. */
+  /** The most results of a query. Default: 5. */
   readonly limit?: number
-  /** How many messages before and after each answer to a query come with it. Default: 1. */
+  /** The number of messages before and after each result that come with it. Default: 1. */
   readonly around?: number
-  /** Default: a new `lexicalSearch()`, which reads the whole record. Keep one to read only what is new. */
+  /**
+   * The search. Default: a new `lexicalSearch()`, which reads the whole record. Keep one, and it reads only new
+   * messages.
+   */
   readonly search?: RecallSearch
 }
 
@@ -38,21 +48,27 @@ export interface RecalledEntry {
   readonly message: Message
 }
 
-/** An entry that was asked for. */
+/** A result. */
 export interface Recalled extends RecalledEntry {
-  /** Of a query: the words that were met, and how well. */
+  /** For a query: the words that matched. */
   readonly words?: readonly string[]
-  /** Of a query: how well the entry matches. Higher is better. */
+  /** For a query: how well the entry matches. Higher is better. */
   readonly score?: number
-  /** Of a query: what stands before and after it and may be given out, each entry once in all. */
+  /** For a query: the messages before and after it, each once in the whole answer. */
   readonly around?: readonly RecalledEntry[]
 }
 
 /**
- * Entries of a record, by position or by search, best first; never an empty list. Of a conversation only what it has:
- * a view of the whole record gives back what was retracted, too.
+ * Recall entries of a record, by position or by a search. A conversation gives only its own messages; a view of the
+ * whole
+ * record gives retracted ones, too.
  *
- * Cost    by position O(1); by query what is new since the `search` was last asked
+ * Cost    by position O(1); by query, the messages since the `search` was last used
+ *
+ * @param view the record or its conversation
+ * @param request a position, or a query
+ * @param options the search, and which entries may be recalled
+ * @returns the entries, best first, never empty; or `NoMatch`, `Denied`, `SearchFailed`
  * @example
  * recall(view, { position: 12 })
  * recall(view, { query: 'billing period' }, { search })
@@ -70,13 +86,20 @@ export const recall = (
   }
 }
 
-/** How a recall searches, if the search has to wait. */
+/** How to recall with a search that may wait. */
 export interface AsyncRecallOptions extends Omit<RecallOptions, 'search'> {
   /** The search: `fusedSearch`, or one of your own. */
   readonly search: AsyncRecallSearch
 }
 
-/** The same with a search that may have to wait: `fusedSearch`, or one of the host's. */
+/**
+ * `recall` with a search that may wait: `fusedSearch`, or one of your own.
+ *
+ * @param view the record or its conversation
+ * @param request a position, or a query
+ * @param options the search, and which entries may be recalled
+ * @returns the entries, best first, never empty; or `NoMatch`, `Denied`, `SearchFailed`
+ */
 export const recallAsync = (
   view: View<Message>,
   request: RecallRequest,
@@ -139,35 +162,46 @@ const recallTask: TaskOf<RecallFault> = taskOf(recallFaultText)
 
 /** How a recall tool searches and answers. */
 export interface RecallToolOptions extends Omit<RecallOptions, 'search'> {
-  /** Default: a new `lexicalSearch()`. With one that has to wait, the tool answers with a promise. */
+  /** The search. Default: a new `lexicalSearch()`. With an asynchronous search, the tool returns a promise. */
   readonly search?: RecallSearch | AsyncRecallSearch
-  /** Default: `recall`, the name that markers use. */
+  /** The name of the tool. Default: `recall`, the name in the markers of contexts. */
   readonly name?: string
-  /** The most that one answer holds, in UTF-16 units; longer entries are given in parts. Default: 12,000. */
+  /** The most UTF-16 units of one answer; longer entries come in parts. Default: 12,000. */
   readonly maxCharacters?: number
 }
 
-/** A tool as a run takes it: `run({ tools: [recallTool(() => session.conversation())] })`. */
+/** A tool for a run: `run({ tools: [recallTool(() => session.conversation())] })`. */
 export interface RecallTool<Answer extends string | Promise<string> = string> {
-  /** `recall`, as markers name it. */
+  /** The name of the tool. */
   readonly name: string
-  /** What the model reads. */
+  /** The description for the model. */
   readonly description: string
   /** JSON Schema of its arguments. */
   readonly parameters: JsonObject
-  /** None: it checks its arguments itself. */
+  /** Undefined: the tool checks its arguments itself. */
   readonly schema: undefined
-  /** None. */
+  /** Undefined: the tool has no time limit. */
   readonly timeout: undefined
-  /** `false`: it only reads. */
+  /** False: the tool only reads. */
   readonly alone: boolean
-  /** Throws  Error with the sentence of the fault, which a run makes an error result */
+  /**
+   * Answer a call.
+   *
+   * @param input the arguments: `{ position }`, with an `offset` for long entries, or `{ query }`
+   * @returns the text for the model
+   * @throws Error with the fault's sentence; a run makes it an error result
+   */
   readonly run: (input: unknown) => Answer
 }
 
 /**
- * A tool with which a model fetches back what its context only points at. It reads the record as it is when it is
+ * A tool by which a model reads the parts of the record that its context does not show. It reads the record as it is
+ * when
  * called, and keeps its search index between calls.
+ *
+ * @param view gives the current conversation
+ * @param options the search, the name, and the length of an answer
+ * @returns the tool
  */
 export const recallTool: {
   (view: () => View<Message>, options?: RecallToolOptions & { readonly search?: RecallSearch }): RecallTool
@@ -185,7 +219,15 @@ export const recallTool: {
       : list(recalled.right, maxCharacters)
   }
   const tool = <Answer extends string | Promise<string>>(run: (input: unknown) => Answer): RecallTool<Answer> =>
-    Object.freeze({ name, description, parameters, schema: undefined, timeout: undefined, alone: false, run })
+    Object.freeze({
+      name,
+      description,
+      parameters: recallParameters,
+      schema: undefined,
+      timeout: undefined,
+      alone: false,
+      run,
+    })
   return 'find' in search
     ? tool(async (input) => {
         const request = requestOf(input)
@@ -200,7 +242,8 @@ export const recallTool: {
 const description =
   'Gives back earlier parts of this conversation that are not shown, or only in short. Ask for the position that a marker names, or search for words.'
 
-const parameters: JsonObject = Object.freeze({
+/** The schema of every recall tool: by it a tool is known as one, whatever it is called. */
+export const recallParameters: JsonObject = Object.freeze({
   type: 'object',
   properties: Object.freeze({
     position: Object.freeze({ type: 'integer', minimum: 0, description: 'the position of one entry' }),

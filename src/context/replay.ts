@@ -16,17 +16,17 @@ import { callKey } from './repeats.ts'
 import { estimateTokens, remembering, type Estimator } from './tokens.ts'
 import { rankOf } from './unit.ts'
 
-/** How contexts are derived in a replay. */
+/** How to derive the contexts of a replay. */
 export interface ReplayOptions {
   /** The tokens of each call. */
   readonly budget: Budget
-  /** Default: `paged`. */
+  /** The policy. Default: `paged`. */
   readonly policy?: Policy | EvaluationPolicy
   /** The notes of the record. Default: none. */
   readonly notes?: Sequence<Note>
-  /** Default: those of `model`, or cached tokens at 0.1 and others at 1.25. */
+  /** Prices of tokens. Default: those of `model`, or cached tokens at 0.1 and others at 1.25. */
   readonly prices?: Prices
-  /** What the model costs: with it the replay says `dollars`. See `pricesOf`. */
+  /** The list prices of a model, from `pricesOf`. With them the replay has `dollars`. */
   readonly model?: ModelPrices
   /** Tokens of the tool definitions. Default: 0. */
   readonly toolTokens?: number
@@ -34,76 +34,94 @@ export interface ReplayOptions {
   readonly systemTokens?: number
   /** Counts tokens. Default: `estimateTokens`. */
   readonly estimate?: Estimator
-  /** What the provider counted for the call that an answer is of, where the recording has it. See `countedIn`. */
+  /**
+   * The tokens that the provider counted for the call of an answer. See `countedIn`.
+   *
+   * @param answer a message of the assistant
+   * @param position its position
+   * @returns the count; undefined if the recording has none
+   */
   readonly counted?: (answer: Message, position: number) => ProviderCount | undefined
-  /** A clock, in milliseconds. Default: `performance.now`. */
+  /**
+   * The clock that times each derive. Default: `performance.now`.
+   *
+   * @returns milliseconds
+   */
   readonly now?: () => number
 }
 
-/** What a provider counted for one call: tokens of input, and how many of them its cache served. */
+/** The tokens that a provider counted for one call. */
 export interface ProviderCount {
   /** The input tokens that the provider counted. */
   readonly input: number
-  /** Those that it served from its cache. */
+  /** The input tokens that it read from its cache. */
   readonly cached: number
 }
 
-/** A replay against the counts of the provider, over the calls that have some. Meant for an unlimited budget. */
+/** A replay compared with the counts of the provider, for the calls that have one. Use it with an unlimited budget. */
 export interface AgainstProvider {
-  /** How many calls were compared. */
+  /** The number of calls compared. */
   readonly calls: number
   /** The share of the input that the provider's cache served. */
   readonly served: number
-  /** Calls after the first of which the cache served nothing, for reasons that no recording says. */
+  /** Calls after the first for which the cache served nothing; recordings don't say why. */
   readonly misses: number
-  /** The share that the cache served of all other calls. */
+  /** The share that the cache served for all other calls. */
   readonly servedElse: number
-  /** The share that a cache could hold by this replay, what is not in the record (tools, system prompt) counted in. */
+  /**
+   * The share that a cache could hold by this replay, counting the tokens outside the record (tools, system prompt).
+   */
   readonly cacheable: number
-  /** How much the input grows from call to call by this replay, for each token that it grows by the provider's count. */
+  /** The growth of the input from call to call by this replay, per token of growth by the provider's count. */
   readonly growth: number
 }
 
-/** What a replay measured, over all calls of a recorded conversation. */
+/** The measurements of a replay, over all calls of a recorded conversation. */
 export interface Replay {
   /** The name of the policy. */
   readonly policy: string
-  /** The tokens there were for messages. */
+  /** The tokens available for messages. */
   readonly budget: number
-  /** Answers of the model: so many contexts were derived. */
+  /** The number of answers of the model, and so of derived contexts. */
   readonly calls: number
-  /** Calls for which the minimum did not fit. Nothing was sent, and nothing below counts them. */
+  /** Calls for which the minimum did not fit. They are not counted below. */
   readonly unfit: number
   /** Tokens sent in all. */
   readonly tokens: number
-  /** The share of them in the prefix that the call before had too: what a prompt cache can hold. */
+  /** The share of the tokens in the prefix that the last call had, too: a prompt cache can hold them. */
   readonly cacheable: number
-  /** What they cost, in tokens of plain input. */
+  /** The cost, in tokens of plain input. */
   readonly cost: number
-  /** With a `model`: what was sent, and what the recording answered, in US dollars. */
+  /** With a `model`: the price of the input that was sent and of the recorded answers, in US dollars. */
   readonly dollars?: { readonly input: number; readonly output: number }
-  /** With `counted`: how that compares with what the provider counted. */
+  /** With `counted`: the comparison with the provider's counts. */
   readonly provider?: AgainstProvider
-  /** Microseconds for one derive. */
+  /** The median time of one derive, in microseconds. */
   readonly median: number
   /** The 99th percentile of the same, in microseconds. */
   readonly p99: number
-  /** How often something changed that had been sent before. */
+  /** How often messages that had already been sent changed. */
   readonly epochs: number
-  /** How often each fault was found in a context. */
+  /** How often a context broke each law. */
   readonly faults: ContextFaults
   /** Calls that the recording made again, with equal arguments. */
   readonly repeats: number
-  /** Of these, those whose earlier result was below structured: a measure, not a fault. */
+  /** Repeated calls whose earlier result was below `structured` in the context: a measure, not a fault. */
   readonly rereads: number
-  /** The same for `oracle`, which knew what would come. */
+  /** The same for `oracle`, which knows the future. */
   readonly oracleRereads: number
 }
 
 /**
- * Derive a context before each answer of a recorded conversation, as if calling the model, and judge them all.
+ * Derive a context before each answer of a recorded conversation, as if calling the model, and measure them all.
  *
- * Cost    O(calls × record): every context is checked against all that was recorded before it
+ * Cost    O(calls × record): every context is checked against everything recorded before it
+ *
+ * @param view the recorded conversation
+ * @param options budget, policy and prices
+ * @returns the measurements
+ * @example
+ * replay(view, { budget: 32_000, policy: window }).cacheable // the share of a cached prefix, from 0 to 1
  */
 export const replay = (view: View<Message>, options: ReplayOptions): Replay => {
   const { policy = paged } = options

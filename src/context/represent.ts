@@ -18,37 +18,57 @@ import {
   type ToolResultPart,
 } from '../message/index.ts'
 import type { PageKind, ResidencyLevel } from '../pages/index.ts'
+import { back, type RecallName } from './marker.ts'
 import { beginning, foldedEnds, grouped, headAndTail, outline, shortArguments, type Elision } from './shorten.ts'
 
-/** What the `structured` level says of a tool's answer. */
+/** The typed fields of a tool result, for the level `structured`. */
 export interface StructuredResult {
   /** The name of the tool. */
   readonly tool: string
   /** Whether the tool failed. */
   readonly status: 'ok' | 'error'
-  /** The length of the answer in UTF-16 units. */
+  /** The length of the result in UTF-16 units. */
   readonly characters: number
-  /** How many lines it has. */
+  /** The number of lines. */
   readonly lines: number
-  /** The first line that speaks of an error. */
+  /** The first line that reports an error. */
   readonly error?: string
-  /** The first files it names, at most five. */
+  /** The first files that it names, at most five. */
   readonly files: readonly string[]
 }
 
-/** What a representation needs to know beside the message. */
+/** The context of a message, for its representation. */
 export interface Recorded {
   /** The position in the record. */
   readonly position: number
   /** Its page kind. */
   readonly kind: PageKind
-  /** The name of the tool that a result of this message answers for, by call id. */
+  /**
+   * The name of the tool that a call used.
+   *
+   * @param callId the id of the call
+   * @returns the name; undefined if the call is unknown
+   */
   readonly toolOf?: (callId: string) => string | undefined
-  /** The earlier position at which the same answer stands in the same context. */
+  /**
+   * The earlier position of an equal result in the same context.
+   *
+   * @param result a tool result
+   * @returns the position; undefined if there is none
+   */
   readonly sameAs?: (result: ToolResultPart) => number | undefined
+  /** The tool with which the model gets it back; `false`: there is none. Default: `recall`. */
+  readonly recall?: RecallName
 }
 
-/** A message at a level: itself at `full`. A `pointer` is no message of its own; see `marker.ts`. */
+/**
+ * A message at a level. At `full` it is the message itself. A `pointer` is not a message; markers stand for it.
+ *
+ * @param message a recorded message
+ * @param level the level
+ * @param recorded its position, page kind and tools
+ * @returns the shortened message; it shares unchanged parts with the recorded one
+ */
 export const represent = (message: Message, level: Exclude<ResidencyLevel, 'pointer'>, recorded: Recorded): Message => {
   if (level === 'full') return message
   const content = message.content.flatMap((part) => representPart(part, level, recorded))
@@ -75,7 +95,13 @@ export const cut = (message: Message, longest: number, recorded: Recorded, rule:
 export const longestIn = (message: Message): number =>
   message.content.reduce((longest, part) => Math.max(longest, lengthOf(part)), 0)
 
-/** The typed fields of a tool's answer. Cost: O(characters). */
+/**
+ * The typed fields of a tool result. Cost: O(characters).
+ *
+ * @param result a tool result
+ * @param tool the name of the tool. Default: the name in the result
+ * @returns the fields
+ */
 export const structuredResult = (result: ToolResultPart, tool: string = result.name ?? 'tool'): StructuredResult => {
   const whole = result.content.map(plain).join('\n')
   const error = errorLine(whole, result.isError === true)
@@ -174,13 +200,13 @@ const representPart = (part: Part, level: 'compressed' | 'structured', recorded:
     case 'image':
     case 'file':
     case 'provider':
-      return [text(attachmentLine(part, recorded.position))]
+      return [text(attachmentLine(part, recorded))]
   }
 }
 
 const cutPart = (part: Part, longest: number, recorded: Recorded, rule: boolean): Part => {
   if (lengthOf(part) <= longest || (recorded.kind === 'constraint' && part.type === 'text')) return part
-  const elided = elidedAt(recorded.position)
+  const elided = elidedAt(recorded)
   switch (part.type) {
     case 'text':
     case 'refusal':
@@ -192,7 +218,7 @@ const cutPart = (part: Part, longest: number, recorded: Recorded, rule: boolean)
     case 'image':
     case 'file':
     case 'provider':
-      return text(attachmentLine(part, recorded.position))
+      return text(attachmentLine(part, recorded))
     case 'reasoning':
       return part
   }
@@ -238,9 +264,9 @@ const withAnswer = (part: ToolResultPart, said: string): ToolResultPart => {
   return edited(bare(part), (draft) => void (draft.content = [text(said)]))
 }
 
-const shortText = (whole: string, level: 'compressed' | 'structured', { position, kind }: Recorded): string => {
-  if (level === 'compressed') return foldedEnds(whole, limits.compressed.text, elidedAt(position))
-  return outline(whole, kind === 'bootstrap' ? ruleLimit : limits.structured.text, elidedAt(position))
+const shortText = (whole: string, level: 'compressed' | 'structured', recorded: Recorded): string => {
+  if (level === 'compressed') return foldedEnds(whole, limits.compressed.text, elidedAt(recorded))
+  return outline(whole, recorded.kind === 'bootstrap' ? ruleLimit : limits.structured.text, elidedAt(recorded))
 }
 
 const resultAt = (part: ToolResultPart, level: 'compressed' | 'structured', recorded: Recorded): ToolResultPart => {
@@ -250,15 +276,15 @@ const resultAt = (part: ToolResultPart, level: 'compressed' | 'structured', reco
 }
 
 const compressedResult = (part: ToolResultPart, recorded: Recorded): string =>
-  foldedEnds(textOfResult(part, recorded), limits.compressed.result, elidedAt(recorded.position))
+  foldedEnds(textOfResult(part, recorded), limits.compressed.result, elidedAt(recorded))
 
-const textOfResult = (part: ToolResultPart, { position }: Recorded): string =>
-  part.content.map((inner) => resultText(inner, position)).join('\n')
+const textOfResult = (part: ToolResultPart, recorded: Recorded): string =>
+  part.content.map((inner) => resultText(inner, recorded)).join('\n')
 
-const resultText = (part: ResultPart, position: number): string =>
-  part.type === 'text' ? part.text : attachmentLine(part, position)
+const resultText = (part: ResultPart, recorded: Recorded): string =>
+  part.type === 'text' ? part.text : attachmentLine(part, recorded)
 
-const structuredLine = (part: ToolResultPart, { position, toolOf }: Recorded): string => {
+const structuredLine = (part: ToolResultPart, { position, toolOf, recall = 'recall' }: Recorded): string => {
   const whole = part.content.map(plain).join('\n').trim()
   if (whole.length <= shortResult && part.content.every(({ type }) => type === 'text')) return whole
   const { tool, status, characters, lines, error, files } = structuredResult(part, toolOf?.(part.callId))
@@ -269,7 +295,7 @@ const structuredLine = (part: ToolResultPart, { position, toolOf }: Recorded): s
   ]
   if (error !== undefined) fields.push(`error: ${beginning(error, 160)}`)
   if (files.length > 0) fields.push(`files: ${files.join(' ')}`)
-  return `[${fields.join('; ')}; recall {"position": ${position}}]`
+  return `[${fields.join('; ')}${back('; ', recall, position)}]`
 }
 
 /** An answer that is no longer than its fields would be is its own best summary. */
@@ -289,15 +315,15 @@ export const errorLine = (whole: string, isError: boolean): string | undefined =
 }
 
 const elidedAt =
-  (position: number): Elision =>
+  ({ position, recall = 'recall' }: Recorded): Elision =>
   (left, of) =>
-    `[… ${grouped(left)} of ${grouped(of)} characters left out; recall {"position": ${position}} …]`
+    `[… ${grouped(left)} of ${grouped(of)} characters left out${back('; ', recall, position)} …]`
 
 const attachmentLine = (
   part: Extract<Part, { readonly type: 'image' | 'file' | 'provider' }>,
-  position: number,
+  { position, recall = 'recall' }: Recorded,
 ): string =>
-  `[${part.type === 'provider' ? `${part.provider} data, ${grouped(JSON.stringify(part.raw).length)} characters` : attachment(part)}; recall {"position": ${position}}]`
+  `[${part.type === 'provider' ? `${part.provider} data, ${grouped(JSON.stringify(part.raw).length)} characters` : attachment(part)}${back('; ', recall, position)}]`
 
 const attachment = (part: Extract<Part, { readonly type: 'image' | 'file' }>): string => {
   const { source } = part

@@ -11,23 +11,34 @@ import type { Message } from '../message/index.ts'
 import { plain } from './represent.ts'
 import { isStopWord, wordsIn } from './words.ts'
 
-/** What finds positions for a query. `lexicalSearch` is one; a caller may bring another. */
+/** A search over a record. `lexicalSearch` is one; you may bring another. */
 export interface RecallSearch {
-  /** The best positions first, at most `limit`. None found is an empty list; what fails throws. */
+  /**
+   * Find the positions that match a query.
+   *
+   * @param view the record or its conversation
+   * @param query the words to search for
+   * @param limit the most results
+   * @returns the results, best first; empty if nothing matches. A failure throws
+   */
   readonly search: (view: View<Message>, query: string, limit: number) => readonly Found[]
 }
 
-/** An entry that a search found. */
+/** A result of a search. */
 export interface Found {
-  /** In the record: `view.positionAt` of the index in the view. */
+  /** The position in the record: `view.positionAt` of the index in the view. */
   readonly position: number
   /** How well it matches. Higher is better. */
   readonly score: number
-  /** The words of the message that were met; none where only its neighbours have them. */
+  /** The words that matched; empty if only its neighbours have them. */
   readonly words: readonly string[]
 }
 
-/** An index of its own, empty until it is first asked. Keep it beside the record that it is asked about. */
+/**
+ * A search by words, empty until its first query. Keep it beside the record that it searches.
+ *
+ * @returns the search
+ */
 export const lexicalSearch = (): RecallSearch => {
   let index = emptyIndex()
   return Object.freeze<RecallSearch>({

@@ -3,9 +3,17 @@ import { collect, indexAt, iterate, seclude, type Read, type Sequence } from '..
 
 /** A sequence that can be written as JSON. */
 export interface Span<T> extends Sequence<T> {
-  /** A fresh frozen array. */
+  /**
+   * A new frozen array of the values.
+   *
+   * @returns the array
+   */
   readonly toArray: () => readonly T[]
-  /** What `JSON.stringify` writes: the same as `toArray()`. */
+  /**
+   * The value that `JSON.stringify` writes: the same as `toArray()`.
+   *
+   * @returns the array
+   */
   readonly toJSON: () => readonly T[]
 }
 

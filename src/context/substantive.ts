@@ -2,9 +2,12 @@
 import { isText, type Message } from '../message/index.ts'
 
 /**
- * Whether a user message asks for something of its own. One that only says to go on ("continue", "ok, go ahead", "yes
- * please") does not, nor one that says that a run was cut off (`session.interrupted()`): what was asked before it is still
- * what is being done. Pictures and files always count.
+ * Whether a user message asks for something new. A message that only says to continue ("continue", "ok, go ahead", "yes
+ * please") does not. Neither does the note of an interrupted run (`session.interrupted()`): the earlier question still
+ * holds. Pictures and files always count.
+ *
+ * @param message a user message
+ * @returns true if it does
  */
 export const isSubstantive = (message: Message): boolean => {
   if (message.role !== 'user' || saysInterrupted(message)) return false

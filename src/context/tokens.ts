@@ -11,16 +11,38 @@
 import { attachmentTokens } from './attachments.ts'
 import type { Message, Part } from '../message/index.ts'
 
-/** Counts the tokens of one message. It must be pure: the same message gives the same whole number, always. */
+/**
+ * Counts the tokens of a message. It must be pure: the same message always gives the same whole number.
+ *
+ * @param message a message
+ * @returns the tokens
+ */
 export type Estimator = (message: Message) => number
 
-/** The estimated tokens of one message: a whole number of at least 4. Cost: O(characters). */
+/**
+ * The estimated tokens of a message, at least 4. Cost: O(characters).
+ *
+ * @param message a message
+ * @returns the tokens
+ */
 export const estimateTokens: Estimator = (message) => tokensOfMessage(message, textTokens)
 
-/** Counts the tokens of a text: `textTokens`, or the tokenizer of a model. Pure. */
+/**
+ * Counts the tokens of a text: `textTokens`, or the tokenizer of a model. It must be pure.
+ *
+ * @param text the text
+ * @returns the tokens
+ */
 export type Tokenizer = (text: string) => number
 
-/** The estimator that counts texts by a tokenizer, and all else as `estimateTokens` does. The same one for the same tokenizer. */
+/**
+ * An estimator that counts texts with a tokenizer, and everything else like `estimateTokens`. The same tokenizer gives
+ * the
+ * same estimator.
+ *
+ * @param tokenizer counts the tokens of a text
+ * @returns the estimator
+ */
 export const estimatorOf = (tokenizer: Tokenizer): Estimator => {
   const known = estimators.get(tokenizer)
   if (known !== undefined) return known
@@ -42,7 +64,12 @@ export const remembering = (estimate: Estimator): Estimator => {
   }
 }
 
-/** The estimated tokens of a text. Cost: O(characters). */
+/**
+ * The estimated tokens of a text. Cost: O(characters).
+ *
+ * @param text the text
+ * @returns the tokens
+ */
 export const textTokens = (text: string): number => {
   let sum = 0
   let before: Class = Class.start

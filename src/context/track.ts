@@ -13,6 +13,7 @@ import { minFidelity, type PageKind } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import { compact } from './compact.ts'
 import { emptyLine, extend, gap, lentTo, levelIn, shown, tokensOf, type Line, type Segment } from './line.ts'
+import type { RecallName } from './marker.ts'
 import { markedAs } from './marks.ts'
 import type { Policy } from './policy.ts'
 import { indexIn } from './positions.ts'
@@ -26,6 +27,8 @@ export interface Settings {
   /** The tokens there are for messages. */
   readonly budget: number
   readonly estimate: Estimator
+  /** The tool that markers name. */
+  readonly recall: RecallName
 }
 
 export interface Track {
@@ -80,8 +83,9 @@ export const continued = (
   notes: Sequence<Note>,
   settings: Settings,
 ): Track | undefined => {
-  const { policy, budget, estimate } = track.settings
-  if (policy !== settings.policy || budget !== settings.budget || estimate !== settings.estimate) return undefined
+  const { policy, budget, estimate, recall } = track.settings
+  if (policy !== settings.policy || budget !== settings.budget) return undefined
+  if (estimate !== settings.estimate || recall !== settings.recall) return undefined
   if (!isOf(track, from, view) || !annotated(track, view, notes)) return undefined
   return advance(track, view) ? track : undefined
 }
@@ -119,7 +123,7 @@ export const segmentAt = (segments: readonly Segment[], count: number, position:
 const begin = (settings: Settings, notes: ReadNotes, late: LateResults): Track => ({
   settings,
   settling: settling(late),
-  line: emptyLine(0, rendererOf(remembering(settings.estimate), notes.retagged)),
+  line: emptyLine(0, rendererOf(remembering(settings.estimate), notes.retagged, settings.recall)),
   notes,
   length: 0,
   lastAt: -1,
@@ -209,7 +213,7 @@ const annotated = (track: Track, view: View<Message>, notes: Sequence<Note>): bo
   }
   if (!changes) return true
   const { line } = track
-  const renderer = rendererOf(remembering(track.settings.estimate), folded)
+  const renderer = rendererOf(remembering(track.settings.estimate), folded, track.settings.recall)
   for (const [position, kind] of folded) {
     if (
       indexIn(view, position) === -1 ||
@@ -219,7 +223,12 @@ const annotated = (track: Track, view: View<Message>, notes: Sequence<Note>): bo
     )
       continue
     const segment = segmentAt(line.segments, line.segments.length, position)
-    if (segment !== undefined && rankOf(levelIn(segment, position, renderer)) > rankOf(minFidelity(kind))) return false
+    // A line in a marker is less than what a rule keeps: a message of its own.
+    const isLess =
+      segment?.type === 'unit'
+        ? rankOf(levelIn(segment, position, renderer)) > rankOf(minFidelity(kind))
+        : minFidelity(kind) !== 'pointer'
+    if (segment !== undefined && isLess) return false
   }
   track.line = { ...line, renderer }
   return true

@@ -5,7 +5,7 @@
 import { user, type Message, type ToolResultPart } from '../message/index.ts'
 import { degradationPath, minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
 import { briefOf, tokensAfter, type Brief } from './brief.ts'
-import type { Hidden } from './marker.ts'
+import { back, type Hidden, type RecallName } from './marker.ts'
 import { cut, longestIn, represent, ruleLimit } from './represent.ts'
 import type { ContextSource, Sourced } from './source.ts'
 import type { Estimator } from './tokens.ts'
@@ -64,6 +64,8 @@ export type Retagged = ReadonlyMap<number, PageKind | undefined>
 /** Reads units at levels, each once. */
 export interface Renderer {
   readonly estimate: Estimator
+  /** The tool that markers name. */
+  readonly recall: RecallName
   readonly kindOf: (page: Page) => PageKind
   /** The least that the strictest page of a unit allows. */
   readonly minimumOf: (unit: Unit) => ResidencyLevel
@@ -83,7 +85,7 @@ export interface Renderer {
   readonly briefTokens: (brief: Brief, before: Brief | undefined) => number
 }
 
-export const rendererOf = (estimate: Estimator, retagged: Retagged): Renderer => {
+export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: RecallName): Renderer => {
   const known = new WeakMap<Unit, Map<string, Rendered>>()
   /** What cuts take, of each unit by level and step: a search asks for the same ones again and again. */
   const cuts = new WeakMap<Unit, Map<string, number>>()
@@ -112,7 +114,7 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged): Renderer =>
       const kind = kindOf(page)
       const own = source.type === 'synthetic' ? 'full' : longest !== undefined ? level : levelOfPage(level, kind)
       const toolOf = (id: string): string | undefined => unit.tools.get(id)
-      const recorded = { position: page.position, kind, toolOf }
+      const recorded = { position: page.position, kind, toolOf, recall }
       let shown = message
       if (own !== 'full') {
         const sameAs =
@@ -134,7 +136,10 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged): Renderer =>
         for (const answer of answersOf(message)) if (!given.has(answer)) given.set(answer, page.position)
     }
     for (const position of unit.strays)
-      add(strayMarker(position), freeze({ type: 'representation', level: 'pointer', from: position, to: position + 1 }))
+      add(
+        strayMarker(position, recall),
+        freeze({ type: 'representation', level: 'pointer', from: position, to: position + 1 }),
+      )
     return { items, tokens }
   }
 
@@ -149,6 +154,7 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged): Renderer =>
 
   return {
     estimate,
+    recall,
     kindOf,
     minimumOf,
     at,
@@ -237,9 +243,9 @@ const lastFitting = (
   return low < least ? undefined : low
 }
 
-const strayMarker = (position: number): Message =>
+const strayMarker = (position: number, recall: RecallName): Message =>
   user(
-    `[${position}: a tool result that nothing was waiting for is not shown here; recall {"position": ${position}} gives it back]`,
+    `[${position}: a tool result that nothing was waiting for is not shown here${back('; ', recall, position, ' gives it back')}]`,
   )
 
 /** An answer shorter than this costs little more than a reference to where it was given before. */

@@ -6,9 +6,14 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { BlockId } from '../proof/index.ts'
 import { arrayOf, emptyList, isLeft, left, OwnSet, right } from '../json/index.ts'
 import type { Message, Part } from '../message/index.ts'
-import { sameBlocks, type BlockStore, type StoreFault } from '../store/index.ts'
+import { sameBlocks, type BlockStore, type BlockFault, type StoreFaultOf } from '../store/index.ts'
 
-/** The attachments of a message, each once. */
+/**
+ * The attachments of a message: the blocks that its images and files reference.
+ *
+ * @param message a message
+ * @returns their ids, each once
+ */
 export const attachedTo = ({ content }: Pick<Message, 'content'>): readonly BlockId[] => {
   const found = emptyList<BlockId>()
   addAttachments(content, found, new OwnSet())
@@ -28,16 +33,20 @@ const addAttachments = (content: Message['content'], found: BlockId[], known: Se
 }
 
 /**
- * What a store lacks of these blocks, from the store that they are in, if there is one; `MissingBlock` where they are in
- * neither.
+ * The blocks that a store does not have, read from another store.
  *
- * Cost    one `hasBlocks`; one `getBlocks` of what is missing
+ * Cost    one `hasBlocks`; one `getBlocks` of the missing blocks
+ *
+ * @param store the store that needs the blocks
+ * @param ids the ids of the blocks
+ * @param from the store to read them from; undefined if there is none
+ * @returns the bytes of the missing blocks; or `MissingBlock` if neither store has them
  */
 export const lacking = async (
   store: BlockStore,
   ids: readonly BlockId[],
   from: BlockStore | undefined,
-): Promise<Either<StoreFault, readonly Uint8Array[]>> => {
+): Promise<Either<BlockFault | StoreFaultOf<'MissingBlock'>, readonly Uint8Array[]>> => {
   if (ids.length === 0) return right([])
   const there = await store.hasBlocks(ids)()
   if (isLeft(there)) return there

@@ -3,7 +3,13 @@ import { describe, isObject, own, type Immutable } from '../json/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import { text, type Message, type MessageFault } from '../message/index.ts'
 
-/** The placeholder of a message whose blocks were not found. */
+/**
+ * The placeholder of a message whose blocks were not found.
+ *
+ * @param message the role of the message
+ * @param missing the ids of the blocks, and the reason
+ * @returns the placeholder
+ */
 export const placeholderOf = (
   { role }: Pick<Message, 'role'>,
   { ids, reason }: { readonly ids: readonly BlockId[]; readonly reason: string },
@@ -13,10 +19,20 @@ export const placeholderOf = (
   meta: { indelible: { missing: ids } },
 })
 
-/** Whether a message is a placeholder, and so none that was said. */
+/**
+ * Whether a message is a placeholder for content that was not found.
+ *
+ * @param message a message
+ * @returns true for a placeholder
+ */
 export const isPlaceholder = (message: Message | Immutable<Message>): boolean => missingOf(message) !== undefined
 
-/** Why a message can't be stored; `undefined` if it can. */
+/**
+ * Why a message can't be stored.
+ *
+ * @param message a message
+ * @returns the fault; undefined if the message can be stored
+ */
 export const againstStoring = (message: Message): MessageFault | undefined => {
   const missing = missingOf(message)
   if (missing === undefined) return undefined

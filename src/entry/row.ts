@@ -46,48 +46,58 @@ import { type Row } from '../store/index.ts'
 import { attachedTo } from './attached.ts'
 import { againstStoring } from './placeholder.ts'
 
-/** What is stored for a message. */
+/** A message in its stored form. */
 export interface EncodedRow {
-  /** It speaks of the blocks that were taken out of the message, and of its attachments. */
+  /** The row. It references the blocks taken out of the message, and its attachments. */
   readonly row: Row
-  /** What was taken out. */
+  /** The contents of the blocks that were taken out. */
   readonly blocks: readonly Uint8Array[]
-  /** Blocks that must be there already: attachments that are not among those that were taken out. */
+  /** Blocks that the store must already have: the attachments that are not in `blocks`. */
   readonly attachments: readonly BlockId[]
 }
 
-/** What a row says, before its blocks are there. */
+/** The content of a row, before its blocks are read. */
 export interface DecodedRow {
   /** The page kind of the message. */
   readonly page: PageKind
-  /** Whether the kind was given, and is not what classification gave. */
+  /** True if the application gave the page kind, and it differs from the classified one. */
   readonly tagged: boolean
-  /** The message as JSON text, without what was taken out of it. */
+  /** The message as JSON text, without the texts that are in blocks. */
   readonly text: string
-  /** What stands in blocks. Mostly empty. */
+  /** The texts that are in blocks. Mostly empty. */
   readonly blocks: readonly TakenOut[]
 }
 
-/** A text that stands in a block. */
+/** A text of a message that is stored as a block. */
 export interface TakenOut {
-  /** Where in the message it stood. */
+  /** The path of the text in the message. */
   readonly path: Path
   /** The id of its block. */
   readonly id: BlockId
-  /** What the bytes are of it. */
+  /** The encoding of the text: the block has the bytes of its UTF-8, or of the data that it is the base64 of. */
   readonly as: 'base64' | 'utf8'
 }
 
-/** A text of that many characters becomes a block: for less, the reference would cost more than what sharing saves. */
+/**
+ * The number of characters from which a text becomes a block. For a shorter one the reference would cost more than
+ * sharing
+ * saves.
+ */
 export const longText = 4096
 
-/** Base64 of that many characters becomes a block: its bytes are a quarter smaller. */
+/** The number of characters from which base64 becomes a block: its bytes take a quarter less. */
 export const longBase64 = 1024
 
 /**
- * A message as it is stored, or why it can't be: it is a placeholder. Whatever stores messages does it with this.
+ * Encode a message as a row. Everything that stores messages uses this.
  *
- * Cost  one `JSON.stringify`; a walk and a digest where something is taken out
+ * Cost  one `JSON.stringify`; a walk and a digest for each text that becomes a block
+ *
+ * @param message the message
+ * @param page its page kind
+ * @param tagged true if the application gave the page kind, and it differs from the classified one
+ * @param hash the hash function: SHA-256
+ * @returns the row and its blocks; or a fault, if the message is a placeholder
  */
 export const encodeRow = (
   message: Message,
@@ -124,7 +134,12 @@ export const encodeRow = (
   })
 }
 
-/** What a row's body says, or why it is none. The message itself is not looked at. */
+/**
+ * Decode the body of a row. The message itself is not checked.
+ *
+ * @param body the stored text
+ * @returns the parts of the row; or the reason why the body is not a row
+ */
 export const decodeRow = (body: string): Either<string, DecodedRow> => {
   const start = indexIn(body, messageKey) // before the message nothing has this key: paths are lists
   if (start === -1 || body[body.length - 1] !== '}') return left('is not a stored message')
@@ -153,7 +168,15 @@ const fillOf = ({ path, as }: TakenOut, bytes: Uint8Array): Fill => ({
   text: as === 'base64' ? base64Of(bytes) : textOfUtf8(bytes),
 })
 
-/** Add a message to a history; `bytes` has its blocks. Gives what is wrong with it, if something is. */
+/**
+ * Append the message of a row to a history.
+ *
+ * @param history the history to append to
+ * @param row the decoded row
+ * @param bytes the blocks of the row, by id
+ * @param check checks the message, as for `appendText`
+ * @returns why the message could not be appended; undefined if it was
+ */
 export const takeMessage = (
   history: History<Message>,
   { page, text, blocks }: DecodedRow,

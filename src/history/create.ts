@@ -6,19 +6,22 @@ import type { Classify, History } from './history.ts'
 import { append, emptyLog, handleOf, partOf, record, type Log } from './log.ts'
 import type { View } from './view.ts'
 
-/** How a history starts, and how it classifies. */
+/** How a history starts, and how it classifies messages. */
 export interface HistoryOptions<M> {
-  /** What the history starts with. A view brings its page kinds along; other messages are classified. */
+  /** The first messages. A view brings its page kinds along; other messages are classified. Default: none. */
   readonly from?: View<M> | Iterable<M>
-  /** The page kind of a message that is appended without one. Default: `classify` of `indelible/pages`. */
+  /** Gives the page kind of a message that is appended without one. Default: `classify` of `indelible/pages`. */
   readonly classify?: Classify<M>
 }
 
 /**
- * A new history, empty or starting with the messages of `from`.
+ * Create a history. It is empty, or starts with the messages of `from`.
  *
  * Cost    O(length of `from`); the entries of a view are shared, not copied
- * Throws  TypeError naming position and path, if something in `from` can't be recorded
+ *
+ * @param options the first messages, and how to classify. Default: an empty history
+ * @returns the handle: the only way to append to this history
+ * @throws TypeError naming the position and the path, if a message of `from` is not plain JSON data
  * @example
  * const history = createHistory<Message>()
  * history.append(user('hello')) // => 0

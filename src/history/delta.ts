@@ -14,13 +14,13 @@ import {
   snapshot,
 } from '../json/index.ts'
 import { createSidecar, type PageKind } from '../pages/index.ts'
-import type { HistoryFault } from './fault.ts'
+import type { DeltaFault, HistoryFaultOf } from './fault.ts'
 import type { History } from './history.ts'
 import { kindOf, logOf, record, type Applied } from './log.ts'
 
 /** The messages of one step. */
 export interface HistoryDelta<M> {
-  /** Names the step. The handle remembers it: the same messages under another id are a mismatch. */
+  /** The id of the step. The handle remembers it: the same messages under another id are a mismatch. */
   readonly id: string
   /** The length of the history that these messages continue. */
   readonly expectedLen: number
@@ -31,15 +31,23 @@ export interface HistoryDelta<M> {
 /**
  * Append the messages of a delta: all of them, or none and a fault.
  *
- * `applied` if the history has exactly the expected length. `duplicate` if the same messages (equal as JSON) already
- * stand at these positions; nothing changes then. A gap, another message at one of the positions, a position that a
- * delta with another id has filled, or a message that can't be recorded is a fault that names the position.
+ * `applied` if the history has exactly the expected length. `duplicate` if equal messages (as JSON) are already at
+ * these
+ * positions; then nothing changes. A gap, another message at one of the positions, a position that a delta with another
+ * id
+ * has filled, or a message that can't be recorded is a fault that names the position.
  *
- * A handle remembers the ids of the deltas that it has applied. Messages that came by `append`, from a view or from
- * `restoreHistory` have no id: there, equal messages are a duplicate.
+ * A handle remembers the ids of the deltas that it applied. Messages from `append`, from a view or from
+ * `restoreHistory`
+ * have no id, so equal messages there are a duplicate.
  *
  * Cost    O(delta + log of the number of deltas), independent of `len`; a few dozen bytes for each delta
- * Throws  TypeError, if `history` was not made by this library
+ *
+ * @param history the history to append to
+ * @param delta the messages of one step, with the length that they continue
+ * @returns `applied` or `duplicate`; or `DeltaGap`, `DeltaMismatch`, `NotADelta`, `UnrecordableMessage`,
+ * `CallbackThrew`
+ * @throws TypeError if `history` was not made by this library
  * @example
  * const step = { id: 's1', expectedLen: 0, append: [user('hello')] }
  * applyDelta(history, step) // right('applied')
@@ -48,7 +56,7 @@ export interface HistoryDelta<M> {
 export const applyDelta = <M>(
   history: History<M>,
   delta: HistoryDelta<M>,
-): Either<HistoryFault, 'applied' | 'duplicate'> => {
+): Either<DeltaFault, 'applied' | 'duplicate'> => {
   const log = logOf(history)
   if (log === undefined)
     throw new TypeError('applyDelta needs a history that was made by createHistory or restoreHistory')
@@ -111,7 +119,7 @@ const appliedAt = (deltas: readonly Applied[], position: number): Applied | unde
   return undefined
 }
 
-const notADelta = (id: unknown, expectedLen: number, append: unknown): HistoryFault | undefined => {
+const notADelta = (id: unknown, expectedLen: number, append: unknown): HistoryFaultOf<'NotADelta'> | undefined => {
   if (typeof id !== 'string') return { _tag: 'NotADelta', path: ['id'], expected: 'a string' }
   if (!isSafeInteger(expectedLen) || expectedLen < 0)
     return { _tag: 'NotADelta', path: ['expectedLen'], expected: 'a length: a whole number from 0' }

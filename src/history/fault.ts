@@ -27,6 +27,22 @@ export type HistoryFault =
    */
   | { readonly _tag: 'DeltaMismatch'; readonly position: number; readonly len: number; readonly appliedBy?: string }
 
+/** The history faults with these tags. */
+export type HistoryFaultOf<Tag extends HistoryFault['_tag']> = Extract<HistoryFault, { readonly _tag: Tag }>
+
+/** Restoring a history. */
+export type RestoreFault = HistoryFaultOf<
+  'NotSavedHistory' | 'UndecodableMessage' | 'UnrecordableMessage' | 'TooManyPages' | 'UnknownPage' | 'CallbackThrew'
+>
+
+/** Applying a delta. */
+export type DeltaFault = HistoryFaultOf<
+  'NotADelta' | 'DeltaGap' | 'DeltaMismatch' | 'UnrecordableMessage' | 'CallbackThrew'
+>
+
+/** Appending JSON text. */
+export type TextFault = HistoryFaultOf<'UnrecordableMessage' | 'UndecodableMessage' | 'CallbackThrew'>
+
 /**
  * A history fault as a sentence for people: what happened, where, and what to do next.
  *

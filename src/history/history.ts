@@ -15,23 +15,36 @@ export interface History<M> extends HistoryBrand {
   /**
    * Append one message and return its position.
    *
-   * The message is copied and frozen: changing yours later changes nothing here. `page` tags what the entry is for
-   * memory management; without it the history's `classify` decides.
+   * The message is copied and frozen: changing yours later changes nothing here.
    *
    * Cost    amortised O(1), independent of `len` (bench: append)
-   * Throws  TypeError naming the path, if the message is not plain JSON data or the page kind is not one; the history
-   *         is unchanged
    * Source  codetether-agent `session/history.rs`
+   *
+   * @param message the message: plain JSON data
+   * @param page the page kind of the message, for memory management. Default: the history's `classify` decides
+   * @returns the position of the message, from 0
+   * @throws TypeError naming the path, if the message is not plain JSON data or the page kind is unknown; the history
+   * is
+   * unchanged
    * @example
    * const history = createHistory<Message>()
    * history.append(user('hello')) // => 0
    */
   readonly append: (message: M | Immutable<M>, page?: PageKind) => Position
-  /** Everything recorded so far, as a value that never changes. Cost: O(1). */
+  /**
+   * Everything recorded so far, as a value that never changes. Cost: O(1).
+   *
+   * @returns the view
+   */
   readonly view: () => View<M>
   /** How many messages are recorded. */
   readonly len: number
 }
 
-/** Decides the page kind of a message that is appended without one. It sees the frozen copy. */
+/**
+ * Gives the page kind of a message that is appended without one.
+ *
+ * @param message the frozen copy of the message
+ * @returns its page kind
+ */
 export type Classify<M> = (message: Immutable<M>) => PageKind

@@ -1,7 +1,7 @@
 export type { Immutable, Recordable } from '../json/index.ts'
 export { createHistory, type HistoryOptions } from './create.ts'
 export { applyDelta, type HistoryDelta } from './delta.ts'
-export { type HistoryFault } from './fault.ts'
+export type { DeltaFault, HistoryFault, RestoreFault, TextFault } from './fault.ts'
 export type { Classify, History } from './history.ts'
 export { restoreHistory, type Restored } from './restore.ts'
 export { appendText, type Fill, type TextOptions } from './text.ts'

@@ -2,7 +2,14 @@
 import type { Range } from '../sequence/index.ts'
 import type { View } from './view.ts'
 
-/** The ranges of positions before its end that a view leaves out: `without` of all before it gives it again. Cost: O(length). */
+/**
+ * The ranges of positions that a view leaves out before its end. `without` of the whole history and these ranges gives
+ * the
+ * view again. Cost: O(length).
+ *
+ * @param view a view, often one that `without` made
+ * @returns the ranges, in order
+ */
 export const leftOut = (view: View<unknown>): readonly Range[] => {
   const ranges: Range[] = []
   let next = 0

@@ -110,11 +110,16 @@ export interface LogPart<M> {
 }
 
 /**
- * A view less the messages at some positions of its history. Ranges may overlap and come in any order, and reach beyond
- * the view. The view itself stays as it is, and whoever has the new one can't get back to it.
+ * A view without the messages at some positions of its history. The given view stays as it is. Nothing leads from the
+ * new
+ * view back to the messages that it leaves out.
  *
  * Cost    O(n log n) in the ranges, independent of the length
- * Throws  TypeError, if a range is none of positions or the view was not made by this library
+ *
+ * @param view the view to start from
+ * @param ranges positions of the history to leave out. They may overlap, come in any order, and reach beyond the view
+ * @returns the view without them
+ * @throws TypeError if a range has no valid positions, or the view was not made by this library
  * @example
  * without(history.view(), [{ from: 3, to: 5 }]) // all but the messages 3 and 4
  */

@@ -18,7 +18,7 @@ import {
 } from '../json/index.ts'
 import { called } from '../task/index.ts'
 import { classify as classifyMessage, isPageKind, type PageKind } from '../pages/index.ts'
-import type { HistoryFault } from './fault.ts'
+import type { HistoryFaultOf, RestoreFault } from './fault.ts'
 import type { Classify, History } from './history.ts'
 import { append, emptyLog, handleOf } from './log.ts'
 
@@ -26,24 +26,36 @@ import { append, emptyLog, handleOf } from './log.ts'
 export interface Restored<M> {
   /** Its handle. */
   readonly history: History<M>
-  /** From this position on, page kinds were missing in the saved sidecar and have been classified. `len` if none was. */
+  /**
+   * The first position whose page kind was missing in the saved sidecar and was classified. `len` if none was missing.
+   */
   readonly classifiedFrom: number
 }
 
 /**
- * A history from saved messages and page kinds, as `view.toArray()` and `view.pages.toArray()` gave them.
+ * Make a history from saved messages and page kinds, as `view.toArray()` and `view.pages.toArray()` gave them.
  *
- * Each message goes through `decode` (for messages of this library: `decodeMessage`). A sidecar that is absent or too
- * short is completed by classifying the messages it lacks, and only those; one that is too long or names an unknown
+ * If page kinds are missing at the end, only the messages that lack one are classified. Too many page kinds or an
+ * unknown
  * kind is a fault. All or nothing.
  *
  * Cost    O(messages)
+ *
+ * @param saved the saved messages and page kinds; untrusted data
+ * @param decode checks one message. For messages of this library: `decodeMessage`
+ * @param options `classify` gives the page kind of messages without one. Default: `classify` of `indelible/pages`
+ * @returns the history; or `NotSavedHistory`, `UndecodableMessage`, `UnrecordableMessage`, `TooManyPages`,
+ * `UnknownPage`,
+ * `CallbackThrew`
+ * @example
+ * const saved = JSON.parse(JSON.stringify({ messages: history.view(), pages: history.view().pages }))
+ * const { history: restored } = orThrow(restoreHistory<Message>(saved, decodeMessage))
  */
 export const restoreHistory = <M extends Recordable<M>>(
   saved: { readonly messages: unknown; readonly pages?: unknown },
   decode: (message: unknown) => Either<unknown, M>,
   options: { readonly classify?: Classify<M> } = noOptions,
-): Either<HistoryFault, Restored<M>> => {
+): Either<RestoreFault, Restored<M>> => {
   if (typeof saved !== 'object' || saved === null) return left(notSaved([], 'an object with messages and pages'))
   const messages: unknown = own(saved, 'messages')
   const given: unknown = own(saved, 'pages')
@@ -84,7 +96,11 @@ const noOptions: object = freeze(create(null))
 const elementOf = (values: readonly unknown[], index: number): unknown =>
   hasOwn(values, index) ? values[index] : undefined
 
-const notSaved = (path: Path, expected: string): HistoryFault => ({ _tag: 'NotSavedHistory', path, expected })
+const notSaved = (path: Path, expected: string): HistoryFaultOf<'NotSavedHistory'> => ({
+  _tag: 'NotSavedHistory',
+  path,
+  expected,
+})
 
 const describe = (value: unknown): string =>
   typeof value === 'string'

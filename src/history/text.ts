@@ -15,41 +15,52 @@ import {
   right,
 } from '../json/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import type { HistoryFault } from './fault.ts'
+import type { HistoryFaultOf, TextFault } from './fault.ts'
 import type { History } from './history.ts'
 import { kindOf, logOf, record } from './log.ts'
 import type { Position } from './view.ts'
 
-/** A text that was taken out of a message. An empty string stands in its place. */
+/** A text that belongs in a message. The JSON text has an empty string in its place. */
 export interface Fill {
-  /** Where the empty string stands. */
+  /** The path of the empty string in the message. */
   readonly path: Path
-  /** What to put there. Anything but a string is refused. */
+  /** The text to put there. Anything but a string is refused. */
   readonly text: string
 }
 
-/** What a stored text does not say itself. */
+/** What the JSON text of a message does not contain. */
 export interface TextOptions {
-  /** What the entry is for memory management. Default: as the history classifies it. */
+  /** The page kind of the message. Default: the history's `classify` decides. */
   readonly page?: PageKind | undefined
-  /** Texts to put in before the message is recorded. */
+  /** Texts to put in before the message is recorded. Default: none. */
   readonly fills?: readonly Fill[]
-  /** Finds what is wrong with the message; `undefined` where nothing is. Default: any JSON will do. */
+  /**
+   * Checks the message. Default: any JSON is accepted.
+   *
+   * @param message the parsed message
+   * @returns what is wrong with it; undefined if nothing is
+   */
   readonly check?: (message: unknown) => unknown
 }
 
 /**
- * Append a message that is given as JSON text: all of `history.append(JSON.parse(text))`, but nobody else holds what was
- * parsed, so it is frozen where it is instead of being copied.
+ * Append a message that is given as JSON text. The result equals `history.append(JSON.parse(text))`. Nobody else holds
+ * the
+ * parsed value, so it is frozen in place instead of copied.
  *
  * Cost    little more than `JSON.parse` (bench: sessions)
- * Throws  TypeError, if `history` was not made by this library or `page` is no page kind; the history is unchanged
+ *
+ * @param history the history to append to
+ * @param text the message as JSON
+ * @param options page kind, texts to fill in, and a check
+ * @returns the position; or `UndecodableMessage`, `UnrecordableMessage`, `CallbackThrew`
+ * @throws TypeError if `history` was not made by this library, or `page` is not a page kind; the history is unchanged
  */
 export const appendText = <M>(
   history: History<M>,
   text: string,
   options: TextOptions = none,
-): Either<HistoryFault, Position> => {
+): Either<TextFault, Position> => {
   const log = logOf(history)
   if (log === undefined)
     throw new TypeError('appendText needs a history that was made by createHistory or restoreHistory')
@@ -57,7 +68,7 @@ export const appendText = <M>(
   const page = own(options, 'page')
   const fills = own(options, 'fills') ?? noFills
   const check = own(options, 'check')
-  const unrecordable = (path: Path, reason: string): Either<HistoryFault, never> =>
+  const unrecordable = (path: Path, reason: string): Either<HistoryFaultOf<'UnrecordableMessage'>, never> =>
     left({ _tag: 'UnrecordableMessage', position, path, reason })
   let message: unknown
   try {
@@ -77,10 +88,17 @@ export const appendText = <M>(
     if (error instanceof NotJson) return unrecordable(error.path, error.reason)
     throw error
   }
-  const problem = check?.(message)
-  if (problem !== undefined) return left({ _tag: 'UndecodableMessage', position, cause: problem })
-  const entry = message as Immutable<M> // what `check` has nothing against is a message
-  return right(record(log, entry, page ?? kindOf(log, entry)))
+  let callback = 'check'
+  let kind: PageKind
+  try {
+    const problem = check?.(message)
+    if (problem !== undefined) return left({ _tag: 'UndecodableMessage', position, cause: problem })
+    callback = 'classify'
+    kind = page ?? kindOf(log, message as Immutable<M>)
+  } catch (cause) {
+    return left({ _tag: 'CallbackThrew', callback, cause })
+  }
+  return right(record(log, message as Immutable<M>, kind)) // what `check` has nothing against is a message
 }
 
 const none: object = freeze(create(null))

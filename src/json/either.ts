@@ -10,11 +10,13 @@ export const left = <E = never, A = never>(e: E): Either<E, A> => ({ _tag: 'Left
 /** A value. */
 export const right = <E = never, A = never>(a: A): Either<E, A> => ({ _tag: 'Right', right: a })
 
-/** Whether it is a failure. */
-export const isLeft = <E>(either: Either<E, unknown>): either is Left<E> => either._tag === 'Left'
+/** Whether it is a failure. Of several Eithers it may be, those of each. */
+export const isLeft = <T extends Either<unknown, unknown>>(either: T): either is Extract<T, Left<unknown>> =>
+  either._tag === 'Left'
 
 /** Whether it is a value. */
-export const isRight = <A>(either: Either<unknown, A>): either is Right<A> => either._tag === 'Right'
+export const isRight = <T extends Either<unknown, unknown>>(either: T): either is Extract<T, Right<unknown>> =>
+  either._tag === 'Right'
 
 /** The end of a `switch` over a union: the compiler names the case that was forgotten. */
 export const absurd = (forgotten: never): never => {

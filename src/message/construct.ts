@@ -20,21 +20,49 @@ import type {
   ToolResultPart,
 } from './message.ts'
 
-/** Instructions. A string becomes one text part. */
+/**
+ * Instructions for the model.
+ *
+ * @param content texts and parts; a string becomes a text part
+ * @returns a message of the role system
+ */
 export const system = (...content: readonly (string | Part)[]): Message => message('system', content)
 
-/** Instructions, in OpenAI's later word for them. */
+/**
+ * Instructions for the model, under the later name that OpenAI gave the role.
+ *
+ * @param content texts and parts; a string becomes a text part
+ * @returns a message of the role developer
+ */
 export const developer = (...content: readonly (string | Part)[]): Message => message('developer', content)
 
-/** What the person says. */
+/**
+ * A message of the user.
+ *
+ * @param content texts and parts; a string becomes a text part
+ * @returns a message of the role user
+ * @example
+ * user('What is in this picture?', image({ type: 'url', url: 'https://example.com/cat.png' }))
+ */
 export const user = (...content: readonly (string | Part)[]): Message => message('user', content)
 
-/** What the model says: text, reasoning and tool calls, in the order in which it said them. */
+/**
+ * A message of the model: text, reasoning and tool calls, in the order in which the model wrote them.
+ *
+ * @param content texts and parts; a string becomes a text part
+ * @returns a message of the role assistant
+ * @example
+ * assistant('Looking.', toolCall('call_1', 'read', { path: 'a.txt' }))
+ */
 export const assistant = (...content: readonly (string | Part)[]): Message => message('assistant', content)
 
 /**
- * The message that answers the call `callId`: a tool message with one `tool_result` part.
+ * The result of a tool call, as a tool message with one `tool_result` part.
  *
+ * @param callId the id of the call
+ * @param content the result; a string becomes a text part
+ * @param options the name of the tool, and whether the call failed. Default: it succeeded
+ * @returns a message of the role tool
  * @example
  * toolResult('call_1', 'no such file', { isError: true })
  */
@@ -44,7 +72,14 @@ export const toolResult = (
   options: { readonly name?: string; readonly isError?: boolean } = {},
 ): Message => message('tool', [toolResultPart(callId, content, options)])
 
-/** One answer among several in one message, as Anthropic sends the results of parallel calls. */
+/**
+ * The result of a tool call as a part, for a message that carries several, as Anthropic sends parallel results.
+ *
+ * @param callId the id of the call
+ * @param content the result; a string becomes a text part
+ * @param options the name of the tool, and whether the call failed. Default: it succeeded
+ * @returns the part
+ */
 export const toolResultPart = (
   callId: string,
   content: string | readonly ResultPart[],
@@ -57,30 +92,70 @@ export const toolResultPart = (
     ...options,
   })
 
-/** A text part. */
+/**
+ * A text part.
+ *
+ * @param value the text
+ * @returns the part
+ */
 export const text = (value: string): TextPart => freeze({ type: 'text', text: value })
 
-/** An image, from a URL, base64 or a stored block. */
+/**
+ * An image.
+ *
+ * @param source a URL, base64 data, or the id of a stored block
+ * @returns the part
+ */
 export const image = (source: Source): ImagePart => freeze({ type: 'image', source: freeze({ ...source }) })
 
-/** A document, audio or video. */
+/**
+ * A document, audio or video.
+ *
+ * @param source a URL, base64 data, or the id of a stored block
+ * @param options the name of the file
+ * @returns the part
+ */
 export const file = (source: Source, options: { readonly name?: string } = {}): FilePart =>
   freeze({ type: 'file', source: freeze({ ...source }), ...options })
 
-/** A call the model asks for. Arguments given as an object are written as JSON; a string is kept as it is. */
+/**
+ * A tool call of the model.
+ *
+ * @param id the id that the result will carry
+ * @param name the name of the tool
+ * @param args the arguments: an object is written as JSON, a string is kept as it is
+ * @returns the part
+ */
 export const toolCall = (id: string, name: string, args: string | JsonObject): ToolCallPart =>
   freeze({ type: 'tool_call', id, name, arguments: typeof args === 'string' ? args : textOfJson(args) })
 
-/** The model's reasoning, with what its provider wants back. */
+/**
+ * The model's reasoning, with the data that its provider wants back.
+ *
+ * @param value the reasoning text
+ * @param options the summaries, the signature and the encrypted reasoning that the provider gave
+ * @returns the part
+ */
 export const reasoning = (
   value: string,
   options: { readonly summary?: readonly string[]; readonly signature?: string; readonly encrypted?: string } = {},
 ): ReasoningPart => freeze({ type: 'reasoning', text: value, ...options })
 
-/** The model declines. */
+/**
+ * The model declines to answer.
+ *
+ * @param value the text of the refusal
+ * @returns the part
+ */
 export const refusal = (value: string): RefusalPart => freeze({ type: 'refusal', text: value })
 
-/** A part that only one provider knows, as it came. */
+/**
+ * A part that only one provider knows, kept as it came.
+ *
+ * @param name the provider or format
+ * @param raw the part, as JSON
+ * @returns the part
+ */
 export const provider = (name: string, raw: Json): ProviderPart => freeze({ type: 'provider', provider: name, raw })
 
 const message = (role: Role, content: readonly (string | Part)[]): Message =>

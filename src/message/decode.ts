@@ -25,12 +25,14 @@ import { isRole, roles } from './guards.ts'
 import type { Message } from './message.ts'
 
 /**
- * Decode one message. The result is a frozen copy: it shares nothing with the input.
+ * Decode one message. The result is a frozen copy that shares nothing with the input.
  *
- * Fields this version does not know are refused rather than dropped; an application's own data belongs in `meta`.
- * Total: it never throws, whatever it is given.
+ * Unknown fields are refused, not dropped; an application's own data belongs in `meta`. It never throws.
  *
  * Cost    one copy-and-freeze and one check per field (bench: decode)
+ *
+ * @param input any value
+ * @returns the message; or `UnexpectedShape` or `NotPlainJson` with the path
  * @example
  * decodeMessage({ role: 'user', content: [{ type: 'text' }] })
  * // Left: content[0].text should be a string, found nothing
@@ -48,7 +50,12 @@ export const decodeMessage = (input: unknown): Either<MessageFault, Message> => 
   return problem === undefined ? right(value as Message) : left(problem) // the checks below are the definition of Message
 }
 
-/** What keeps plain JSON data from being a message; `undefined` if nothing does. For what is frozen already: it copies nothing. */
+/**
+ * Check plain JSON data that is already frozen. Nothing is copied.
+ *
+ * @param value plain JSON data
+ * @returns why the value is not a message; undefined if it is one
+ */
 export const checkMessage = (value: unknown): MessageFault | undefined => {
   const problem = aMessage(value)
   return problem === undefined ? undefined : { _tag: 'UnexpectedShape', ...problem }

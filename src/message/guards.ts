@@ -5,20 +5,50 @@ import type { Message, Part, ReasoningPart, Role, TextPart, ToolCallPart, ToolRe
 /** Every role. */
 export const roles: readonly Role[] = freeze(['system', 'developer', 'user', 'assistant', 'tool'] as const)
 
-/** Whether a value is one of the roles. */
+/**
+ * Whether a value is a role.
+ *
+ * @param value any value
+ * @returns true for one of `roles`
+ */
 export const isRole = (value: unknown): value is Role =>
   value === 'system' || value === 'developer' || value === 'user' || value === 'assistant' || value === 'tool'
 
-/** Whether a part is text. */
+/**
+ * Whether a part is text.
+ *
+ * @param part a part
+ * @returns true for a text part
+ */
 export const isText = (part: Part): part is TextPart => part.type === 'text'
-/** Whether a part is a tool call. */
+/**
+ * Whether a part is a tool call.
+ *
+ * @param part a part
+ * @returns true for a tool call
+ */
 export const isToolCall = (part: Part): part is ToolCallPart => part.type === 'tool_call'
-/** Whether a part is a tool result. */
+/**
+ * Whether a part is a tool result.
+ *
+ * @param part a part
+ * @returns true for a tool result
+ */
 export const isToolResult = (part: Part): part is ToolResultPart => part.type === 'tool_result'
-/** Whether a part is reasoning. */
+/**
+ * Whether a part is reasoning.
+ *
+ * @param part a part
+ * @returns true for reasoning
+ */
 export const isReasoning = (part: Part): part is ReasoningPart => part.type === 'reasoning'
 
-/** The text parts of a message, one after the other, without anything between them. */
+/**
+ * The text parts of a message, joined without a separator.
+ *
+ * @param message a message
+ * @returns the text; empty if there is none
+ */
 export const textOf = (message: Message): string => {
   let text = ''
   for (let index = 0; index < message.content.length; index++) {
@@ -28,8 +58,18 @@ export const textOf = (message: Message): string => {
   return text
 }
 
-/** The calls a message makes, in order. */
+/**
+ * The tool calls of a message.
+ *
+ * @param message a message
+ * @returns the calls, in order
+ */
 export const toolCallsOf = (message: Message): readonly ToolCallPart[] => filterEach(message.content, isToolCall)
 
-/** The results a message carries, in order. */
+/**
+ * The tool results of a message.
+ *
+ * @param message a message
+ * @returns the results, in order
+ */
 export const toolResultsOf = (message: Message): readonly ToolResultPart[] => filterEach(message.content, isToolResult)

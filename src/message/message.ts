@@ -7,18 +7,18 @@
 import type { BlockId } from '../proof/index.ts'
 import type { Json } from '../json/index.ts'
 
-/** Who spoke. `developer` is OpenAI's later word for instructions; `tool` carries tool results. */
+/** The speaker. `developer` is OpenAI's later name for system instructions; `tool` carries tool results. */
 export type Role = 'system' | 'developer' | 'user' | 'assistant' | 'tool'
 
 /** One conversation entry. */
 export interface Message {
   /** Who spoke. */
   readonly role: Role
-  /** What was said, in order. */
+  /** The content, in order. */
   readonly content: readonly Part[]
-  /** The id its provider or application gave it. */
+  /** The id that its provider or application gave it. */
   readonly id?: string
-  /** Who spoke, where several share a role. */
+  /** The speaker's name, if several share a role. */
   readonly name?: string
   /** JSON beside the content. */
   readonly meta?: Meta
@@ -38,7 +38,7 @@ export type Part =
 export interface TextPart {
   /** Names the part. */
   readonly type: 'text'
-  /** What is said. */
+  /** The text. */
   readonly text: string
   /** JSON beside the text. */
   readonly meta?: Meta
@@ -89,23 +89,23 @@ export interface ToolCallPart {
   readonly meta?: Meta
 }
 
-/** What a tool answered to the call `callId`. */
+/** The result of the tool call `callId`. */
 export interface ToolResultPart {
   /** Names the part. */
   readonly type: 'tool_result'
   /** The id of the call. */
   readonly callId: string
-  /** The answer. */
+  /** The result. */
   readonly content: readonly ResultPart[]
   /** The name of the tool. */
   readonly name?: string
-  /** Whether the call failed. Default: false. */
+  /** True if the call failed. Default: false. */
   readonly isError?: boolean
   /** JSON beside the result. */
   readonly meta?: Meta
 }
 
-/** What a tool can answer with. */
+/** The parts that a tool result can have. */
 export type ResultPart = TextPart | ImagePart | FilePart | ProviderPart
 
 /** The model's reasoning. `signature` and `encrypted` go back to its provider unchanged. */
@@ -116,7 +116,7 @@ export interface ReasoningPart {
   readonly text: string
   /** The summaries that the provider gave, in order. */
   readonly summary?: readonly string[]
-  /** The signature by which the provider knows it again. */
+  /** The signature by which the provider recognises the reasoning. */
   readonly signature?: string
   /** The reasoning itself, readable by the provider only. */
   readonly encrypted?: string
@@ -128,17 +128,17 @@ export interface ReasoningPart {
 export interface RefusalPart {
   /** Names the part. */
   readonly type: 'refusal'
-  /** What it says. */
+  /** The text of the refusal. */
   readonly text: string
   /** JSON beside the refusal. */
   readonly meta?: Meta
 }
 
-/** Whatever has no word here, raw, with the name of the provider or format it comes from. */
+/** A part that this model has no type for, raw, with the provider or format that it comes from. */
 export interface ProviderPart {
   /** Names the part. */
   readonly type: 'provider'
-  /** The provider or format that knows it. */
+  /** The provider or format that defines the part. */
   readonly provider: string
   /** The part as it came. */
   readonly raw: Json

@@ -19,15 +19,19 @@ export interface OpenCall {
 export interface PairedCall extends OpenCall {
   /** The call itself. */
   readonly call: ToolCallPart
-  /** The place of its result, and the result; `undefined` if it has none. */
+  /** The result and its place; undefined if the call has none. */
   readonly answer: { readonly position: number; readonly part: number; readonly result: ToolResultPart } | undefined
 }
 
 /**
- * Every tool call with its answer, in the order in which the calls were made. A result answers the latest earlier call
- * with its id that has none yet, so an id that is used again is a call of its own.
+ * Pair every tool call with its result. A result belongs to the latest earlier call with its id that has no result yet,
+ * so
+ * an id that is used again is a new call.
  *
  * Cost    one pass, O(parts)
+ *
+ * @param messages the conversation
+ * @returns the calls, in the order in which they were made
  */
 export const pairCalls = (messages: Sequence<Message>): readonly PairedCall[] => {
   const calls = emptyList<PairedCall>()
@@ -54,7 +58,12 @@ export const pairCalls = (messages: Sequence<Message>): readonly PairedCall[] =>
   return mapEach(calls, (call) => freeze(call))
 }
 
-/** The calls that no later result answers, in the order in which they were made. Cost: one pass, O(parts). */
+/**
+ * The tool calls without a later result. Cost: one pass, O(parts).
+ *
+ * @param messages the conversation
+ * @returns the calls, in the order in which they were made
+ */
 export const openCalls = (messages: Sequence<Message>): readonly OpenCall[] =>
   mapEach(
     filterEach(pairCalls(messages), ({ answer }) => answer === undefined),

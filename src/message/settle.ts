@@ -17,14 +17,14 @@ import type { OpenCall } from './pairing.ts'
 // What the compiler names, where somebody gives a sequence that is not settled.
 declare const settleOrMendMakesIt: unique symbol
 
-/** A sequence that `settle` or `mend` has found in order. Nothing else gives this brand. */
+/** A sequence that `settle` or `mend` found to be settled. Nothing else gives this brand. */
 export type Settled<V extends Sequence<Message>> = V & { readonly [settleOrMendMakesIt]: true }
 
-/** One thing that `mend` did: what was wrong, and what the derived conversation has instead. */
+/** One repair by `mend`. */
 export interface Repair {
-  /** What was wrong. */
+  /** The problem in the damaged conversation. */
   readonly problem: PairingProblem
-  /** What `mend` did about it. */
+  /** The repair in the derived conversation. */
   readonly done:
     'inserted an error result' | 'left out the result' | 'moved the result to its call' | 'renamed the call'
 }
@@ -38,9 +38,15 @@ export interface Mended<V extends Sequence<Message>> {
 }
 
 /**
- * The same sequence, branded as settled; or everything that keeps it from being so, with positions and ids.
+ * Check that a conversation is settled: every tool call has exactly one result, directly after it. Only a settled
+ * conversation can become a model request.
  *
  * Cost    one pass, O(parts)
+ *
+ * @param messages the conversation
+ * @returns the same sequence, branded as settled; or `Unsettled` with every problem, its position and its call id
+ * @example
+ * const request = openaiChat.encode(orThrow(settle(session.conversation())))
  */
 export const settle = <V extends Sequence<Message>>(messages: V): Either<PairingFault, Settled<V>> => {
   const { problems } = pair(messages)
@@ -49,13 +55,17 @@ export const settle = <V extends Sequence<Message>>(messages: V): Either<Pairing
 }
 
 /**
- * A settled conversation derived from one that may be damaged: calls without a result get an error result that says
- * so, results that stand elsewhere are moved to their call, orphan and duplicate results are left out, and a call whose
- * id was used before gets one of its own. A settled sequence is given back as it is.
+ * Derive a settled conversation from one that may be damaged. A call without a result gets an error result, a result in
+ * the
+ * wrong place moves to its call, orphan and duplicate results are left out, and a call with a used id gets a new id. A
+ * settled sequence is returned as it is.
  *
- * For a record that ends in open calls, append `interruptedResults` instead: `mend` is for damage in the middle.
+ * If a record only ends in open calls, append `interruptedResults` instead: `mend` is for damage in the middle.
  *
  * Cost    O(parts)
+ *
+ * @param messages the conversation; it is not changed
+ * @returns the settled conversation, and the repairs
  */
 export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
   const { calls, problems } = pair(messages)
@@ -100,9 +110,12 @@ export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
 }
 
 /**
- * Error results for the calls that an interrupted run left open, one message each, in the order of the calls: to be
- * appended, so that the record itself is settled. `reason` is what the model will read.
+ * Error results for the calls that an interrupted run left open, one message each. Append them, and the record is
+ * settled.
  *
+ * @param open the open calls, as `openCalls` gives them
+ * @param reason the text that the model will read
+ * @returns one tool message for each call, in the same order
  * @example
  * for (const message of interruptedResults(openCalls(history.view()), 'interrupted by the user')) history.append(message)
  */

@@ -6,8 +6,12 @@ import type { NoteFault } from './fault.ts'
 import type { Note } from './note.ts'
 
 /**
- * Decode one note. The result is a frozen copy. Fields this version does not know are refused rather than dropped; an
- * application's own data belongs in an `application` note. Total: it never throws.
+ * Decode one note. The result is a frozen copy. Unknown fields are refused, not dropped; an application's own data
+ * belongs
+ * in an `application` note. It never throws.
+ *
+ * @param input any value
+ * @returns the note; or `NotANote` with the path and the expected shape
  */
 export const decodeNote = (input: unknown): Either<NoteFault, Note> => {
   let value: unknown
@@ -43,6 +47,20 @@ const usageShape: Shape = { input: count, output: count, cacheRead: optional(cou
 
 const headShape: Shape = { size: count, root: digest }
 
+const listOf = (expected: string, holds: (value: unknown) => boolean): Field =>
+  optional([`a list of ${expected}`, (value) => Array.isArray(value) && value.every(holds)])
+const texts: Field = listOf('strings', isText)
+const objects: Field = listOf('objects', isObject)
+const whether: Field = ['true or false', (value) => typeof value === 'boolean']
+const object: Field = ['an object', isObject]
+
+const blockShape: Shape = {
+  index: position,
+  text: optional(text),
+  part: optional(object),
+  after: optional(count),
+}
+
 const shapes: { readonly [Type in Note['type']]: Shape } = {
   page: { position, kind: [`one of ${pageKinds.join(', ')}`, isPageKind] },
   pin: { position },
@@ -71,6 +89,27 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
     ]),
   },
   tool_started: { callId: text, name: text, arguments: optional(text) },
+  journal: {
+    step: text,
+    lease: optional(count),
+    said: listOf(
+      'objects with index, text, part, after',
+      (value) => isObject(value) && fieldsOf(value, blockShape) === undefined,
+    ),
+    answer: optional(object),
+    together: optional(whether),
+    started: texts,
+    results: objects,
+    waiting: texts,
+    closed: optional(['true', (value) => value === true]),
+  },
+  input: {
+    id: text,
+    state: ['one of queued, taken, done', (value) => value === 'queued' || value === 'taken' || value === 'done'],
+    lease: optional(count),
+    message: optional(object),
+    reason: optional(text),
+  },
   seal: {},
   application: {
     namespace: ['a string that is not empty', (value) => isText(value) && value !== ''],

@@ -5,10 +5,13 @@ import type { Range, Sequence } from '../sequence/index.ts'
 import type { Note } from './note.ts'
 
 /**
- * What became of the pages that notes speak of: per position the effective kind. A pinned page is a `constraint`; one
- * that was unpinned again is what it was, or what a `page` note has since made of it (`undefined`: as classified).
+ * The current page kind of every position that a note names. A pinned page is a `constraint`. An unpinned page has its
+ * earlier kind again, or the kind of a later `page` note.
  *
  * Cost    O(notes)
+ *
+ * @param notes the notes of a record, in order
+ * @returns the kind by position; undefined where the classified kind holds
  */
 export const foldPages = (notes: Iterable<Note>): ReadonlyMap<number, PageKind | undefined> => {
   const tagged = new Map<number, PageKind>()
@@ -24,15 +27,25 @@ export const foldPages = (notes: Iterable<Note>): ReadonlyMap<number, PageKind |
   return new Map([...touched].map((position) => [position, pinned.has(position) ? 'constraint' : tagged.get(position)]))
 }
 
-/** The positions that a note takes out of the conversation, if it is a retraction. `len` messages stand before it. */
+/**
+ * The positions that a note takes out of the conversation.
+ *
+ * @param note any note
+ * @param len the number of messages before the note
+ * @returns the range; undefined if the note is not a retraction
+ */
 export const retractedBy = (note: Note, len: number): Range | undefined =>
   note.type === 'retraction' && note.from < len ? { from: note.from, to: Math.min(note.to, len) } : undefined
 
 /**
- * The digest of a run of entries: SHA-256 over their JSON, one line each. A summary carries that of its source, so that
- * it can be told whether it still speaks of the same entries.
+ * The digest of a run of entries: SHA-256 over their JSON, one line each. A summary carries the digest of its source,
+ * so
+ * that a reader can check whether it still fits these entries.
  *
  * Cost    O(bytes of the entries)
+ *
+ * @param entries the entries, in order
+ * @returns 64 lowercase hexadecimal digits
  */
 export const rangeDigest = (entries: Sequence<unknown>): string => {
   let lines = ''

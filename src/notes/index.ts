@@ -2,6 +2,9 @@ export { decodeNote } from './decode.ts'
 export { foldPages, rangeDigest, retractedBy } from './fold.ts'
 export type {
   ApplicationNote,
+  InputNote,
+  JournalBlock,
+  JournalNote,
   Note,
   PageNote,
   PinNote,

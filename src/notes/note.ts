@@ -7,9 +7,18 @@ import type { PageKind } from '../pages/index.ts'
 
 /** Every kind of note, told apart by `type`. */
 export type Note =
-  PageNote | PinNote | SummaryNote | RetractionNote | ReceiptNote | ToolStartedNote | SealNote | ApplicationNote
+  | PageNote
+  | PinNote
+  | SummaryNote
+  | RetractionNote
+  | ReceiptNote
+  | ToolStartedNote
+  | JournalNote
+  | InputNote
+  | SealNote
+  | ApplicationNote
 
-/** The entry at `position` is of another kind than it was classified as. The latest such note counts. */
+/** The entry at `position` has another kind than its classified one. The latest such note counts. */
 export interface PageNote {
   /** Names the note. */
   readonly type: 'page'
@@ -19,7 +28,7 @@ export interface PageNote {
   readonly kind: PageKind
 }
 
-/** From here on the entry at `position` is held as a `constraint`, or (`unpin`) no longer. */
+/** From here on the entry at `position` is held as a `constraint` (`pin`), or no longer (`unpin`). */
 export interface PinNote {
   /** Names the note. */
   readonly type: 'pin' | 'unpin'
@@ -27,7 +36,7 @@ export interface PinNote {
   readonly position: number
 }
 
-/** What the entries from `from` up to, not including, `to` say in short. */
+/** A summary of the entries from `from` up to, not including, `to`. */
 export interface SummaryNote {
   /** Names the note. */
   readonly type: 'summary'
@@ -39,16 +48,17 @@ export interface SummaryNote {
   readonly sourceDigest: string
   /** The summary. */
   readonly text: string
-  /** Who wrote it: a model's name, or that of a deterministic extractor. */
+  /** The author: the name of a model or of a deterministic extractor. */
   readonly model?: string
-  /** SHA-256 of the prompt it was made with. */
+  /** SHA-256 of the prompt that the model got. */
   readonly promptDigest?: string
 }
 
 /**
  * From here on the messages from `from` up to, not including, `to` are no longer part of the conversation: they were
- * popped, cleared, rewound or replaced. The record keeps them. Of a range that reaches beyond the messages before the
- * note, only those count.
+ * popped, cleared, rewound or replaced. The record keeps them. A range may reach beyond the messages before the note;
+ * the
+ * rest of it has no effect.
  */
 export interface RetractionNote {
   /** Names the note. */
@@ -59,13 +69,13 @@ export interface RetractionNote {
   readonly to: number
 }
 
-/** One model call: what exactly was sent, to whom, at which cost. */
+/** The receipt of one model call: what was sent, to which model, and its cost. */
 export interface ReceiptNote {
   /** Names the note. */
   readonly type: 'receipt'
-  /** How many messages the record had when the context was derived. */
+  /** The number of messages in the record when the context was derived. */
   readonly len: number
-  /** The head of the record then: what was retracted later is in the context. */
+  /** The head of the record at that time. Messages that were retracted later are in the context. */
   readonly head?: { readonly size: number; readonly root: string }
   /** SHA-256 of the context that was sent. */
   readonly contextDigest: string
@@ -89,7 +99,7 @@ export interface Usage {
   readonly cacheWrite?: number
 }
 
-/** Written before a tool runs, so that a run which died knows which calls may have had effects. */
+/** Written before a tool runs. After a crash it shows which calls may have had effects. */
 export interface ToolStartedNote {
   /** Names the note. */
   readonly type: 'tool_started'
@@ -99,6 +109,64 @@ export interface ToolStartedNote {
   readonly name: string
   /** The arguments of the call, as the model wrote them. */
   readonly arguments?: string
+}
+
+/**
+ * What a run has finished of a step that is not recorded yet. All journal notes of a step together say how far it came;
+ * `closed` says that its messages are in the record, and that the journal is of no more use.
+ */
+export interface JournalNote {
+  /** Names the note. */
+  readonly type: 'journal'
+  /** The id of the step: that of the delta that it becomes. */
+  readonly step: string
+  /** The fencing number of the lease that the run had. */
+  readonly lease?: number
+  /** What the model said since the note before. */
+  readonly said?: readonly JournalBlock[]
+  /** The answer is whole: the message as it is to be recorded. Without `content`: that is what was said. */
+  readonly answer?: JsonObject
+  /** The results of the step are to be one message. Default: one for each call. */
+  readonly together?: boolean
+  /** The ids of calls that were started. */
+  readonly started?: readonly string[]
+  /** The results of calls: `tool_result` parts. */
+  readonly results?: readonly JsonObject[]
+  /** The ids of the calls that wait for an approval. */
+  readonly waiting?: readonly string[]
+  /** Nothing of the step is missing in the record from here on. */
+  readonly closed?: true
+}
+
+/** A block of an answer, or a piece of one that streams. */
+export interface JournalBlock {
+  /** The place of the block in the answer. */
+  readonly index: number
+  /** Text that came since the last piece of this block. */
+  readonly text?: string
+  /** The whole block: a part of a message. */
+  readonly part?: JsonObject
+  /** So many characters of the part's text stand in the pieces before, and not in `part`. */
+  readonly after?: number
+}
+
+/**
+ * What became of the input of a turn. `queued`: it waits for its turn, and `message` is what is said. `taken`: its message
+ * is in the record. `done`: it was answered, or its run came to another end.
+ */
+export interface InputNote {
+  /** Names the note. */
+  readonly type: 'input'
+  /** The id of the input. */
+  readonly id: string
+  /** What became of it. */
+  readonly state: 'queued' | 'taken' | 'done'
+  /** The fencing number of the lease that it was taken under. */
+  readonly lease?: number
+  /** What is said, where it waits. */
+  readonly message?: JsonObject
+  /** Why its run ended, where it is done. */
+  readonly reason?: string
 }
 
 /** The record ends here: nothing is appended after it. */

@@ -9,17 +9,21 @@ import { itemAt, type Sequence } from '../sequence/index.ts'
 import type { PageKind } from './kind.ts'
 
 /**
- * The page kind of one message of any shape: system or developer role → `bootstrap`; tool role, or any `tool_result`
- * part → `evidence`; everything else → `conversation`. Total: it never throws on plain data.
+ * The page kind of one message of any shape. A system or developer role gives `bootstrap`; a tool role, or any
+ * `tool_result` part, gives `evidence`; everything else is `conversation`. A message of the library that says that a run was
+ * cut off (`meta.indelible.interrupted`) is `conversation` in these two roles, too. It never throws on plain data.
  *
  * Cost    O(parts)
+ *
+ * @param message any value
+ * @returns its page kind
  * @example
  * classify({ role: 'system', content: 'Be brief.' }) // => 'bootstrap'
  */
 export const classify = (message: unknown): PageKind => {
   if (typeof message !== 'object' || message === null) return 'conversation'
   const role = own(message as Shape, 'role')
-  if (role === 'system' || role === 'developer') return 'bootstrap'
+  if (role === 'system' || role === 'developer') return saysInterrupted(message) ? 'conversation' : 'bootstrap'
   if (role === 'tool') return 'evidence'
   const content = own(message as Shape, 'content')
   if (isArray(content))
@@ -27,7 +31,12 @@ export const classify = (message: unknown): PageKind => {
   return 'conversation'
 }
 
-/** The page kind of every message, in order. Frozen, same length. */
+/**
+ * The page kind of every message.
+ *
+ * @param messages the messages, in order
+ * @returns the kinds, in the same order: a frozen array of the same length
+ */
 export const classifyAll = (messages: Sequence<unknown>): readonly PageKind[] => {
   const kinds = emptyList<PageKind>()
   const { length } = messages
@@ -37,9 +46,18 @@ export const classifyAll = (messages: Sequence<unknown>): readonly PageKind[] =>
 
 interface Shape {
   readonly role?: unknown
+  readonly meta?: unknown
+  readonly indelible?: unknown
+  readonly interrupted?: unknown
   readonly content?: unknown
   readonly type?: unknown
 }
 
 const isToolResult = (part: unknown): boolean =>
   typeof part === 'object' && part !== null && own(part as Shape, 'type') === 'tool_result'
+
+const saysInterrupted = (message: object): boolean => {
+  const meta = own(message as Shape, 'meta')
+  const ours = typeof meta === 'object' && meta !== null ? own(meta as Shape, 'indelible') : undefined
+  return typeof ours === 'object' && ours !== null && own(ours as Shape, 'interrupted') === true
+}

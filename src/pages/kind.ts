@@ -11,23 +11,30 @@ export const pageKinds = ['bootstrap', 'constraint', 'plan', 'preference', 'evid
 Object.freeze(pageKinds) // the sidecar reads kinds by index from here
 
 /**
- * What an entry *is*:
- * `bootstrap` the instructions everything rests on, `constraint` a rule that must stay in force, `plan` what is being
- * done and what is left, `preference` how somebody wants it done, `evidence` what a tool found, `conversation` the rest.
+ * The kind of an entry for memory management: `bootstrap` the instructions that everything rests on, `constraint` a
+ * rule
+ * that must stay in force, `plan` the steps done and left, `preference` how the user wants it done, `evidence` the
+ * output
+ * of a tool, `conversation` everything else.
  */
 export type PageKind = (typeof pageKinds)[number]
 
-/** Every residency level, from whole to least. */
+/** Every residency level, from the whole page to the least. */
 export const residencyLevels = ['full', 'compressed', 'structured', 'pointer'] as const
 Object.freeze(residencyLevels)
 
 /**
- * How much of a page is in a derived context: `full` the content itself, `compressed` its text shortened,
- * `structured` typed fields, `pointer` one line that says it exists and how to get it back.
+ * How much of a page is in a derived context: `full` its whole content, `compressed` its text shortened, `structured`
+ * typed fields, `pointer` one line that says it exists and how to recall it.
  */
 export type ResidencyLevel = (typeof residencyLevels)[number]
 
-/** Whether a value is one of the page kinds. */
+/**
+ * Whether a value is a page kind.
+ *
+ * @param value any value
+ * @returns true for one of `pageKinds`
+ */
 export const isPageKind = (value: unknown): value is PageKind => typeof value === 'string' && codes[value] !== undefined
 
 /** The number of a page kind in the sidecar. Throws TypeError on anything else. */
@@ -38,17 +45,32 @@ export const codeOf = (kind: PageKind): number => {
   throw new TypeError(`${found} is not a page kind; expected one of ${kindList}`)
 }
 
-/** Whether a value is one of the residency levels. */
+/**
+ * Whether a value is a residency level.
+ *
+ * @param value any value
+ * @returns true for one of `residencyLevels`
+ */
 export const isResidencyLevel = (value: unknown): value is ResidencyLevel =>
   value === 'full' || value === 'compressed' || value === 'structured' || value === 'pointer'
 
-/** The least of a page that any derived context holds: `structured` for bootstrap and constraint, else `pointer`. */
+/**
+ * The lowest level at which a derived context may hold a page of this kind.
+ *
+ * @param kind a page kind
+ * @returns `structured` for bootstrap and constraint, else `pointer`
+ */
 export const minFidelity = (kind: PageKind): ResidencyLevel => {
   const path = paths[kind]
   return path[path.length - 1] as ResidencyLevel
 }
 
-/** The levels a page passes through when space is short, from `full` to its minimum. Frozen. */
+/**
+ * The levels of a page as space gets short, from `full` down to its minimum.
+ *
+ * @param kind a page kind
+ * @returns the levels, frozen
+ */
 export const degradationPath = (kind: PageKind): readonly ResidencyLevel[] => paths[kind]
 
 const kindList = pageKinds.join(', ')

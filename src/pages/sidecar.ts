@@ -10,31 +10,71 @@ declare class PagesBrand {
 
 /** The page kinds of a view: as many as the view has entries, always. Branded: only a sidecar gives one. */
 export interface Pages extends PagesBrand, Iterable<PageKind> {
-  /** How many entries there are. */
+  /** The number of entries. */
   readonly length: number
-  /** The kind at a position; a negative one counts from the end; `undefined` outside. */
+  /**
+   * The kind at an index.
+   *
+   * @param position the index, from 0; a negative one counts from the end
+   * @returns the kind; undefined outside
+   */
   readonly at: (position: number) => PageKind | undefined
-  /** How many entries are of a kind. Cost: O(length) bytes read. */
+  /**
+   * The number of entries of a kind. Cost: O(length) bytes read.
+   *
+   * @param kind a page kind
+   * @returns the number
+   */
   readonly count: (kind: PageKind) => number
-  /** A fresh frozen array, fit to be saved beside the messages and given to `restoreHistory`. */
+  /**
+   * A new frozen array of the kinds. Save it beside the messages, and give it to `restoreHistory`.
+   *
+   * @returns the array
+   */
   readonly toArray: () => readonly PageKind[]
-  /** What `JSON.stringify` writes: the same as `toArray()`. */
+  /**
+   * The value that `JSON.stringify` writes: the same as `toArray()`.
+   *
+   * @returns the array
+   */
   readonly toJSON: () => readonly PageKind[]
 }
 
 /** An append-only column of page kinds. */
 export interface Sidecar {
-  /** Cost: amortised O(1). Throws TypeError on an unknown kind; the sidecar is unchanged. */
+  /**
+   * Append a kind. Cost: amortised O(1).
+   *
+   * @param kind the page kind
+   * @throws TypeError if the kind is unknown; the sidecar is unchanged
+   */
   readonly append: (kind: PageKind) => void
-  /** The kinds from `start` up to, not including, `end`; bounds as in `Array.prototype.slice`. Cost: O(1). */
+  /**
+   * A range of the kinds. Cost: O(1).
+   *
+   * @param start the first index; a negative one counts from the end. Default: 0
+   * @param end the index after the last one; a negative one counts from the end. Default: `len`
+   * @returns the kinds
+   */
   readonly view: (start?: number, end?: number) => Pages
-  /** The kinds that are kept between gaps: those with a rank from `start` up to, not including, `end`. Cost: O(1). */
+  /**
+   * The kinds that remain between gaps. Cost: O(1).
+   *
+   * @param gaps the ranges to leave out; undefined for none
+   * @param start the first index among the remaining kinds
+   * @param end the index after the last one
+   * @returns the kinds
+   */
   readonly kept: (gaps: Gaps | undefined, start: number, end: number) => Pages
-  /** How many kinds the column has. */
+  /** The number of kinds in the column. */
   readonly len: number
 }
 
-/** Cost  one byte an entry (the buffer doubles, so at most two). */
+/**
+ * An empty column of page kinds. Cost: one byte an entry (the buffer doubles, so at most two).
+ *
+ * @returns the sidecar
+ */
 export const createSidecar = (): Sidecar => {
   // Its length is kept beside it: to ask would call a getter, which somebody may have patched to get at the bytes.
   let bytes: Uint8Array = new Bytes(16)

@@ -5,7 +5,12 @@ import type { Hash } from './sha256.ts'
 export type BlockId = string & { readonly [blockId]: true }
 declare const blockId: unique symbol
 
-/** Whether a value is a block id: 64 lowercase hexadecimal digits. */
+/**
+ * Whether a value is a block id: 64 lowercase hexadecimal digits.
+ *
+ * @param value any value
+ * @returns true for a block id
+ */
 export const isBlockId = (value: unknown): value is BlockId => {
   // By hand: code that patches regular expressions must not decide what names a block.
   if (typeof value !== 'string' || value.length !== 64) return false
@@ -16,7 +21,13 @@ export const isBlockId = (value: unknown): value is BlockId => {
   return true
 }
 
-/** The id of a block: the SHA-256 of its bytes. */
+/**
+ * The id of a block: the SHA-256 of its bytes.
+ *
+ * @param bytes the content of the block
+ * @param hash the hash function: SHA-256
+ * @returns the id
+ */
 export const blockIdOf = (bytes: Uint8Array, hash: Hash): BlockId => hexOf(hash(bytes)) as BlockId // of 32 bytes: 64 digits
 
 /** By hand for the same reason: a wrong name would be stored. */

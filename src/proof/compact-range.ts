@@ -9,7 +9,7 @@ import { emptyRoot, nodeHash } from './hashes.ts'
 
 /** A tree of `size` leaves as its peaks. A value: appending gives another one. */
 export interface CompactRange {
-  /** How many leaves there are. */
+  /** The number of leaves. */
   readonly size: number
   /** The roots of its perfect subtrees, from left to right. */
   readonly peaks: readonly Uint8Array[]
@@ -19,12 +19,18 @@ export interface CompactRange {
 export const emptyRange: CompactRange = Object.freeze({ size: 0, peaks: Object.freeze([]) })
 
 /**
- * The tree with one leaf more.
+ * Append a leaf to a tree.
  *
- * The last peak of the result is the root of the largest perfect subtree that ends with this leaf. Whoever keeps it
- * beside the leaf can find the peaks of every smaller tree again: they end at `peakEnds(size)`.
+ * The last peak of the result is the root of the largest perfect subtree that ends with this leaf. Keep it beside the
+ * leaf
+ * to find the peaks of every smaller tree again: they end at `peakEnds(size)`.
  *
  * Cost    amortised one hash; as many as the size has trailing 1 bits
+ *
+ * @param range the tree
+ * @param leaf the hash of the leaf, from `leafHash`
+ * @param hash the hash function. Default: `portableSha256`
+ * @returns the tree with the leaf
  */
 export const appendLeaf = (
   { size, peaks }: CompactRange,
@@ -38,7 +44,13 @@ export const appendLeaf = (
   return Object.freeze({ size: size + 1, peaks: Object.freeze(next) })
 }
 
-/** The root of the tree. Cost: one hash less than there are peaks. */
+/**
+ * The root of a tree. Cost: one hash less than there are peaks.
+ *
+ * @param range the tree
+ * @param hash the hash function. Default: `portableSha256`
+ * @returns the root: 32 bytes
+ */
 export const rootOf = ({ peaks }: CompactRange, hash: Hash = portableSha256): Uint8Array => {
   let root = peaks.at(-1)
   if (root === undefined) return emptyRoot(hash)
@@ -47,8 +59,10 @@ export const rootOf = ({ peaks }: CompactRange, hash: Hash = portableSha256): Ui
 }
 
 /**
- * Where the peaks of a tree end: the positions after their last leaves, from left to right. The last one is the size.
+ * The positions at which the peaks of a tree end, from left to right. The last one is the size.
  *
+ * @param size the number of leaves
+ * @returns the position after the last leaf of each peak
  * @example
  * peakEnds(7) // => [4, 6, 7]
  */
@@ -59,7 +73,13 @@ export const peakEnds = (size: number): readonly number[] => {
   return Object.freeze(ends.toReversed().map((width) => (end += width)))
 }
 
-/** The root of the tree with these leaves. Cost: O(leaves). */
+/**
+ * The root of the tree with these leaves. Cost: O(leaves).
+ *
+ * @param leaves the hashes of the leaves, from `leafHash`
+ * @param hash the hash function. Default: `portableSha256`
+ * @returns the root: 32 bytes
+ */
 export const treeRoot = (leaves: Iterable<Uint8Array>, hash: Hash = portableSha256): Uint8Array => {
   let range = emptyRange
   for (const leaf of leaves) range = appendLeaf(range, leaf, hash)

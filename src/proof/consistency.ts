@@ -9,10 +9,15 @@ import { areHashes, equalBytes, nodeHash } from './hashes.ts'
 import { largestPowerBelow, type Subtree } from './inclusion.ts'
 
 /**
- * The hashes that show that the tree with these leaves extends the tree of its first `oldSize`.
+ * The hashes that prove that a tree extends the tree of its first `oldSize` leaves.
  *
  * Cost    O(leaves) hashes; the proof has at most log2(leaves) + 1
- * Throws  RangeError, if `oldSize` is not from 1 to the number of leaves: everything extends the empty tree
+ *
+ * @param oldSize the number of leaves of the older tree
+ * @param leaves the hashes of all leaves
+ * @param hash the hash function. Default: `portableSha256`
+ * @returns the proof
+ * @throws RangeError if `oldSize` is not from 1 to the number of leaves: every tree extends the empty one
  */
 export const consistencyProof = (
   oldSize: number,
@@ -24,10 +29,14 @@ export const consistencyProof = (
   )
 
 /**
- * The subtrees whose roots prove that a tree of `size` leaves extends the tree of its first `oldSize`, in the order of the
- * proof. For a caller that keeps roots and need not look at every leaf.
+ * The subtrees whose roots prove that a tree of `size` leaves extends the tree of its first `oldSize`. Use it if you
+ * keep
+ * roots, and don't want to read every leaf.
  *
- * Throws  RangeError, if `oldSize` is not from 1 to `size`
+ * @param oldSize the number of leaves of the older tree
+ * @param size the number of leaves of the newer tree
+ * @returns the subtrees, in the order of the proof
+ * @throws RangeError if `oldSize` is not from 1 to `size`
  */
 export const subtreesBetween = (oldSize: number, size: number): readonly Subtree[] => {
   if (!Number.isSafeInteger(oldSize) || oldSize < 1 || oldSize > size)
@@ -50,13 +59,13 @@ export const subtreesBetween = (oldSize: number, size: number): readonly Subtree
   return Object.freeze(subtrees.toReversed())
 }
 
-/** What `verifyConsistency` checks: that a tree extends an earlier one. */
+/** The input of `verifyConsistency`: two trees and a proof. */
 export interface Consistency {
-  /** How many leaves the earlier tree had. */
+  /** The number of leaves of the older tree. */
   readonly oldSize: number
   /** Its root: 32 bytes. */
   readonly oldRoot: Uint8Array
-  /** How many leaves the tree has now. */
+  /** The number of leaves of the newer tree. */
   readonly size: number
   /** Its root: 32 bytes. */
   readonly root: Uint8Array
@@ -65,8 +74,13 @@ export interface Consistency {
 }
 
 /**
- * Whether the proof shows that the tree with `root` extends the one with `oldRoot`. Never throws. An empty old tree is
- * refused: that something extends it says nothing.
+ * Whether a proof shows that the tree with `root` extends the tree with `oldRoot`. It never throws. An empty older tree
+ * is
+ * refused, because every tree extends it.
+ *
+ * @param consistency the two trees and the proof
+ * @param hash the hash function. Default: `portableSha256`
+ * @returns true if the proof is right
  */
 export const verifyConsistency = (
   { oldSize, oldRoot, size, root, proof }: Consistency,

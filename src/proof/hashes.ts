@@ -8,7 +8,13 @@ import { portableSha256, type Hash } from './sha256.ts'
 /** The byte that a leaf's content is hashed behind. */
 export const leafMark = 0
 
-/** The hash of a leaf's content. Everything else in this folder takes leaves as these hashes. */
+/**
+ * The hash of a leaf's content. The other functions of this entry take leaves as these hashes.
+ *
+ * @param content the bytes of the leaf
+ * @param hash the hash function. Default: `portableSha256`
+ * @returns 32 bytes
+ */
 export const leafHash = (content: Uint8Array, hash: Hash = portableSha256): Uint8Array => {
   const bytes = new Uint8Array(content.length + 1)
   bytes[0] = leafMark
@@ -16,7 +22,14 @@ export const leafHash = (content: Uint8Array, hash: Hash = portableSha256): Uint
   return hash(bytes)
 }
 
-/** The hash of a node: of the two subtrees below it. */
+/**
+ * The hash of a node, from the roots of the two subtrees below it.
+ *
+ * @param left the root of the left subtree
+ * @param right the root of the right subtree
+ * @param hash the hash function. Default: `portableSha256`
+ * @returns 32 bytes
+ */
 export const nodeHash = (left: Uint8Array, right: Uint8Array, hash: Hash = portableSha256): Uint8Array => {
   const bytes = new Uint8Array(1 + left.length + right.length)
   bytes[0] = 1
@@ -25,10 +38,21 @@ export const nodeHash = (left: Uint8Array, right: Uint8Array, hash: Hash = porta
   return hash(bytes)
 }
 
-/** The root of the tree that has no leaf. */
+/**
+ * The root of the tree without leaves.
+ *
+ * @param hash the hash function. Default: `portableSha256`
+ * @returns 32 bytes
+ */
 export const emptyRoot = (hash: Hash = portableSha256): Uint8Array => hash(new Uint8Array(0))
 
-/** Whether two byte arrays are equal. */
+/**
+ * Whether two byte arrays are equal.
+ *
+ * @param left one array
+ * @param right the other array
+ * @returns true if they have the same bytes
+ */
 export const equalBytes = (left: Uint8Array, right: Uint8Array): boolean => {
   if (left.length !== right.length) return false
   for (let index = 0; index < left.length; index++) if (left[index] !== right[index]) return false

@@ -8,10 +8,15 @@ import { treeRoot } from './compact-range.ts'
 import { areHashes, equalBytes, nodeHash } from './hashes.ts'
 
 /**
- * The hashes that lead from the leaf at `position` to the root of the tree with these leaves, bottom up.
+ * The hashes that lead from the leaf at `position` to the root of the tree, bottom up.
  *
  * Cost    O(leaves) hashes; the proof has at most log2(leaves) + 1
- * Throws  RangeError, if no leaf stands there
+ *
+ * @param position the position of the leaf, from 0
+ * @param leaves the hashes of all leaves
+ * @param hash the hash function. Default: `portableSha256`
+ * @returns the proof
+ * @throws RangeError if the tree has no leaf at that position
  */
 export const inclusionProof = (
   position: number,
@@ -29,10 +34,14 @@ export interface Subtree {
 }
 
 /**
- * The subtrees whose roots prove the leaf at `position` of a tree of that size, bottom up. For whoever keeps roots and
- * need not look at every leaf.
+ * The subtrees whose roots prove the leaf at `position` of a tree, bottom up. Use it if you keep roots, and don't want
+ * to
+ * read every leaf.
  *
- * Throws  RangeError, if no leaf stands there
+ * @param position the position of the leaf, from 0
+ * @param size the number of leaves
+ * @returns the subtrees, in the order of the proof
+ * @throws RangeError if the tree has no leaf at that position
  */
 export const siblingsOf = (position: number, size: number): readonly Subtree[] => {
   if (!Number.isSafeInteger(position) || position < 0 || position >= size)
@@ -53,11 +62,11 @@ export const siblingsOf = (position: number, size: number): readonly Subtree[] =
   return Object.freeze(siblings.toReversed())
 }
 
-/** What `verifyInclusion` checks: that a leaf stands in a tree. */
+/** The input of `verifyInclusion`: a leaf, a tree and a proof. */
 export interface Inclusion {
   /** The position of the leaf. */
   readonly position: number
-  /** How many leaves the tree has. */
+  /** The number of leaves of the tree. */
   readonly size: number
   /** The hash of the leaf. */
   readonly leaf: Uint8Array
@@ -67,7 +76,13 @@ export interface Inclusion {
   readonly root: Uint8Array
 }
 
-/** Whether the proof shows that the leaf stands at that position of the tree with that root. Never throws. */
+/**
+ * Whether a proof shows that a leaf stands at a position of a tree. It never throws.
+ *
+ * @param inclusion the leaf, the tree and the proof
+ * @param hash the hash function. Default: `portableSha256`
+ * @returns true if the proof is right
+ */
 export const verifyInclusion = (
   { position, size, leaf, proof, root }: Inclusion,
   hash: Hash = portableSha256,

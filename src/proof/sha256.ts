@@ -6,12 +6,27 @@
 import { sha256 } from '@noble/hashes/sha2.js'
 import { bytesToHex, utf8ToBytes } from '@noble/hashes/utils.js'
 
-/** A hash function over bytes: 32 bytes out. */
+/**
+ * A hash function with 32 bytes of output.
+ *
+ * @param bytes the input
+ * @returns the hash
+ */
 export type Hash = (bytes: Uint8Array) => Uint8Array
 
-/** The default `Hash`. Node's own `crypto.hash` is several times faster, where there is Node. */
+/**
+ * The default `Hash`. In Node, `crypto.hash` is several times faster.
+ *
+ * @param bytes the input
+ * @returns 32 bytes
+ */
 export const portableSha256: Hash = (bytes) => sha256(bytes)
 
-/** The SHA-256 of bytes, or of the UTF-8 of a text: 64 lowercase hexadecimal digits. */
+/**
+ * The SHA-256 of bytes, or of the UTF-8 of a text.
+ *
+ * @param content the bytes or the text
+ * @returns 64 lowercase hexadecimal digits
+ */
 export const digestOf = (content: string | Uint8Array): string =>
   bytesToHex(sha256(typeof content === 'string' ? utf8ToBytes(content) : content))

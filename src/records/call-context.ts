@@ -7,11 +7,17 @@ export interface CallContext {
   readonly callId: string
   /** The id of the trace, if there is one. */
   readonly traceId?: string
-  /** How many calls this call is inside of. */
+  /** The number of calls around this one. */
   readonly depth: number
   /** The signal of the call, if it has one. */
   readonly signal?: Signal
-  /** Record a call inside this one, in the same log. */
+  /**
+   * Record a call inside this one, in the same log.
+   *
+   * @param call the method and its arguments
+   * @param body makes the call
+   * @returns what the body returns
+   */
   readonly recordCall: <T>(
     call: Omit<Call<T>, 'parent'>,
     body: (context: CallContext) => T | PromiseLike<T>,
@@ -24,9 +30,19 @@ export interface Signal {
   readonly aborted: boolean
   /** Why it aborted. */
   readonly reason: unknown
-  /** Call the listener when it aborts. */
+  /**
+   * Call a listener when it aborts.
+   *
+   * @param type `abort`
+   * @param listener the listener
+   */
   readonly addEventListener: (type: 'abort', listener: () => void) => void
-  /** Stop calling the listener. */
+  /**
+   * Stop calling a listener.
+   *
+   * @param type `abort`
+   * @param listener the listener
+   */
   readonly removeEventListener: (type: 'abort', listener: () => void) => void
 }
 
@@ -38,7 +54,7 @@ export interface Call<T = unknown> {
   readonly args?: readonly unknown[]
   /** The named arguments. Default: none. */
   readonly kwargs?: { readonly [name: string]: unknown }
-  /** Who asks for the call. Default: `user`, or `tool` for a call inside another. */
+  /** The speaker that asks for the call. Default: `user`, or `tool` for a call inside another. */
   readonly speaker?: Speaker
   /** The id of the call. Default: a new one. A call whose id has a record gets no second one. */
   readonly callId?: string
@@ -54,9 +70,21 @@ export interface Call<T = unknown> {
   readonly fields?: { readonly [name: string]: unknown }
   /** Ends the call when it aborts, even if the body goes on: as `timeout` if its reason is a TimeoutError. */
   readonly signal?: Signal
-  /** Says how a value counts, if failure is a value. Its fields replace those of the summary. */
+  /**
+   * Summarizes a returned value, if the method returns failures as values. Its fields replace those of the summary.
+   * Default:
+   * every returned value is a success.
+   *
+   * @param value the returned value
+   * @returns fields of the summary
+   */
   readonly summarize?: (value: T) => Partial<OutcomeSummary> & { readonly errorMessage?: string }
-  /** Whether the same call may succeed after this error. Default: true if the error has `retriable: true`. */
+  /**
+   * Whether the same call may succeed after an error. Default: true if the error has `retriable: true`.
+   *
+   * @param error the thrown error
+   * @returns true if it may
+   */
   readonly retriable?: (error: unknown) => boolean
 }
 

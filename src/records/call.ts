@@ -13,11 +13,16 @@ import { fieldNames, isoTime, speakers, type BegunRecord, type CallRecord, type 
 import { watched } from './stream.ts'
 import type { Call, CallContext, Outcome, Signal } from './call-context.ts'
 
-/** A call that has begun, of `startCall`. */
+/** A call that `startCall` has begun. */
 export interface StartedCall<T = unknown> {
   /** The call, for the inner calls it makes. */
   readonly context: CallContext
-  /** End the call: append its record, unless its id has one. Never throws. Returns what it did. */
+  /**
+   * End the call: append its record, unless its id has one. It never throws.
+   *
+   * @param outcome the returned value, or the thrown error
+   * @returns whether the record was appended, and its position
+   */
   readonly finish: (outcome: Outcome<T>) => Finished
 }
 

@@ -5,7 +5,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
 import type { Json } from '../json/index.ts'
-import type { ContentFault } from './fault.ts'
+import type { ContentFaultOf } from './fault.ts'
 import { encodeValue, type EncodeOptions } from './encode.ts'
 import { randomId } from './random-id.ts'
 
@@ -15,9 +15,13 @@ export interface ContentStoreOptions {
   readonly entries?: number
   /** The most bytes it keeps, as JSON text in UTF-8. Default: 2 MiB. */
   readonly bytes?: number
-  /** How long it keeps a value, in milliseconds. Default: while there is room. */
+  /** The time to live of a value, in milliseconds. Default: until the store needs room. */
   readonly ttlMs?: number
-  /** The clock: milliseconds since 1970. Default: `Date.now`. */
+  /**
+   * The clock. Default: `Date.now`.
+   *
+   * @returns milliseconds since 1970
+   */
   readonly now?: () => number
   /** A unique name for this store. Default: a random one. */
   readonly id?: string
@@ -25,13 +29,27 @@ export interface ContentStoreOptions {
 
 /** Whole values of calls, behind references. */
 export interface ContentStore {
-  /** Keep a value as JSON data and return its reference. Removes the least recently used values to make room. Cost: that of `encodeValue`. */
-  readonly put: (value: unknown, options?: Pick<EncodeOptions, 'redact' | 'path'>) => Either<ContentFault, string>
-  /** Return a copy of the value, or a fault that says why there is none. */
-  readonly get: (ref: string) => Either<ContentFault, Json>
-  /** How many values it has now. */
+  /**
+   * Store a value as JSON data. To make room, it removes the least recently used values. Cost: that of `encodeValue`.
+   *
+   * @param value any value
+   * @param options a redactor, and the place of the value
+   * @returns the reference; or `ContentTooLarge`
+   */
+  readonly put: (
+    value: unknown,
+    options?: Pick<EncodeOptions, 'redact' | 'path'>,
+  ) => Either<ContentFaultOf<'ContentTooLarge'>, string>
+  /**
+   * Read a value.
+   *
+   * @param ref the reference
+   * @returns a copy of the value; or `ContentMiss` with the reason
+   */
+  readonly get: (ref: string) => Either<ContentFaultOf<'ContentMiss'>, Json>
+  /** The number of values now. */
   readonly entries: number
-  /** How many bytes they take, as JSON text in UTF-8. */
+  /** Their bytes, as JSON text in UTF-8. */
   readonly bytes: number
 }
 
@@ -71,7 +89,7 @@ export const createContentStore = (options: ContentStoreOptions = {}): ContentSt
     put: (
       value: unknown,
       { redact, path }: Pick<EncodeOptions, 'redact' | 'path'> = {},
-    ): Either<ContentFault, string> => {
+    ): Either<ContentFaultOf<'ContentTooLarge'>, string> => {
       const limits = { depth: 500, string: Infinity, size: mostBytes }
       const encoded = encodeValue(value, { limits, redact, path })
       const text = JSON.stringify(encoded.value)
@@ -88,7 +106,7 @@ export const createContentStore = (options: ContentStoreOptions = {}): ContentSt
       bytes += size
       return right(ref)
     },
-    get: (ref: string): Either<ContentFault, Json> => {
+    get: (ref: string): Either<ContentFaultOf<'ContentMiss'>, Json> => {
       removeExpired()
       const found = kept.get(ref)
       if (found === undefined) {

@@ -8,17 +8,29 @@ import { formatPath, type Json, type JsonObject, type Path } from '../json/index
 
 /** The limits of an encoded value. */
 export interface EncodeLimits {
-  /** Levels of arrays and objects; what is deeper becomes `[Array]`, `[Object]` or its class. 1 to 500. Default: 16. */
+  /**
+   * The most levels of arrays and objects. A deeper value becomes `[Array]`, `[Object]` or its class. From 1 to 500.
+   * Default:
+   * 16.
+   */
   readonly depth?: number
-  /** Characters of one string or key; a longer one is cut. From 32. Default: 10,000. */
+  /** The most characters of one string or key; a longer one is cut. From 32. Default: 10,000. */
   readonly string?: number
-  /** Characters of the whole as JSON text, escapes not counted; what comes last is left out. From 256. Default: 100,000. */
+  /**
+   * The most characters of the whole as JSON text, escapes not counted; the end is left out. From 256. Default:
+   * 100,000.
+   */
   readonly size?: number
 }
 
 /**
- * Decides what may be kept: given every value before it is encoded, with the place it stands at, it returns the same
- * value, or what stands there instead. It fails closed: where it throws, or returns nothing, `[redacted]` is kept.
+ * Decides what may be kept. It sees every value before it is encoded, and returns the same value or a replacement. If
+ * it
+ * throws, or returns undefined, `[redacted]` is kept.
+ *
+ * @param value the value
+ * @param path its place
+ * @returns the value to keep
  */
 export type Redact = (value: unknown, path: Path) => unknown
 
@@ -36,7 +48,7 @@ export interface EncodeOptions {
 export interface EncodedValue {
   /** The JSON data. */
   readonly value: Json
-  /** Whether something was left out for its depth, length or size. */
+  /** Whether something was left out because of its depth, length or size. */
   readonly cut: boolean
 }
 

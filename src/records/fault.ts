@@ -5,6 +5,9 @@ export type ContentFault =
   /** The value is larger than the store takes: `limit` bytes. */
   | { readonly _tag: 'ContentTooLarge'; readonly limit: number }
 
+/** The content faults with these tags. */
+export type ContentFaultOf<Tag extends ContentFault['_tag']> = Extract<ContentFault, { readonly _tag: Tag }>
+
 /**
  * A content fault as a sentence for people.
  *

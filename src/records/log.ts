@@ -21,24 +21,47 @@ export interface CallLogOptions {
   readonly redact?: Redact
   /** Keeps the whole value of each successful call. Default: none; values are not kept. */
   readonly content?: ContentStore
-  /** Gets an event after every call. Errors that it throws are ignored. */
+  /**
+   * Receives an event after every call. Errors that it throws are ignored. Default: nothing.
+   *
+   * @param event the event
+   */
   readonly telemetry?: (event: RecordEvent) => void
   /**
-   * Carries the current call through asynchronous code, so that nested calls find their parent by themselves: an
-   * `AsyncLocalStorage` of Node's, or anything like it. Default: a parent is given.
+   * Carries the current call through asynchronous code, so that inner calls find their parent: Node's
+   * `AsyncLocalStorage`, or
+   * an object like it. Default: you pass the parent.
    */
   readonly scope?: CallScope
-  /** The clock: milliseconds since 1970. Default: `Date.now`. */
+  /**
+   * The clock. Default: `Date.now`.
+   *
+   * @returns milliseconds since 1970
+   */
   readonly now?: () => number
-  /** Makes ids for calls that have none. Default: random ones. */
+  /**
+   * Makes ids for calls that have none. Default: random ids.
+   *
+   * @returns an id
+   */
   readonly newId?: () => string
 }
 
 /** Carries the current call through asynchronous code: an `AsyncLocalStorage`, or an object like it. */
 export interface CallScope {
-  /** The current call, if there is one. */
+  /**
+   * The current call.
+   *
+   * @returns its context; undefined outside of calls
+   */
   readonly getStore: () => CallContext | undefined
-  /** Do the work with this call as the current one. */
+  /**
+   * Run a function with this call as the current one.
+   *
+   * @param context the call
+   * @param work the function
+   * @returns what the function returns
+   */
   readonly run: <T>(context: CallContext, work: () => T) => T
 }
 

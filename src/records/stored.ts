@@ -8,6 +8,9 @@ import type { Task } from '../task/index.ts'
 import type { History } from '../history/index.ts'
 import {
   storeTask,
+  type AppendFault,
+  type LogFault,
+  type NewLogFault,
   type Head,
   type LogInfo,
   type Row,
@@ -45,12 +48,15 @@ export interface StoredCallLog {
   /** The log. Appended records are written to the store soon after, in order; nobody waits for that unless it is durable. */
   readonly log: History<CallRecord>
   /** Write the records that are not yet written. Gives the head of the stored log, which has every record then. */
-  readonly flush: Task<StoreFault, Head>
+  readonly flush: Task<AppendFault, Head>
   /** How many records are not yet written. */
   readonly pending: number
   /** What it took to read the stored records. Rows that are no records stay in the store as they are. */
   readonly report: NormalizeReport
 }
+
+/** Opening a log of calls. */
+export type OpenLogFault = LogFault | NewLogFault | AppendFault
 
 /**
  * Open a log of calls on a store.
@@ -68,7 +74,7 @@ export interface StoredCallLog {
  * await recordCall(opened.log, { methodName: 'f' }, () => 1)
  * await opened.flush
  */
-export const openCallLog = (options: StoredCallLogOptions): Task<StoreFault, StoredCallLog> =>
+export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, StoredCallLog> =>
   storeTask(async () => {
     const { store, id, durable = false, writer: name = 'writer', ...others } = options
     const info = await findOrCreate(store, id)
@@ -170,7 +176,7 @@ const interrupted = (begun: BegunRecord, timestamp: string): CallRecord => ({
   errorMessage: 'the process ended before the call did',
 })
 
-const findOrCreate = async (store: Store, id: string): Promise<Either<StoreFault, LogInfo>> => {
+const findOrCreate = async (store: Store, id: string): Promise<Either<LogFault | NewLogFault, LogInfo>> => {
   const found = await store.info(id)()
   if (!isLeft(found) || found.left._tag !== 'NoSuchLog') return found
   const created = await store.create({ id, meta: { records: 'calls' } })()
@@ -187,7 +193,7 @@ const valueOf = (body: string): unknown => {
 }
 
 interface Writer {
-  readonly flush: () => Promise<Either<StoreFault, Head>>
+  readonly flush: () => Promise<Either<AppendFault, Head>>
   readonly writeSoon: () => void
   /** Write a row before the records that come after it. */
   readonly mark: (row: Row) => void
@@ -205,7 +211,7 @@ const writerOf = (
   let marks: readonly Row[] = []
   /** What is being written. After a fault it is tried again as it was, under its operation: it may have happened. */
   let batch: { readonly to: number; readonly rows: readonly Row[]; readonly operation: string } | undefined
-  let running: Promise<Either<StoreFault, Head>> = Promise.resolve(right(head))
+  let running: Promise<Either<AppendFault, Head>> = Promise.resolve(right(head))
   let scheduled = false
 
   const nextBatch = (): typeof batch => {
@@ -216,7 +222,7 @@ const writerOf = (
     return rows.length === 0 ? undefined : { to, rows, operation: randomId() }
   }
 
-  const write = async (): Promise<Either<StoreFault, Head>> => {
+  const write = async (): Promise<Either<AppendFault, Head>> => {
     while ((batch ??= nextBatch()) !== undefined) {
       const { to, rows, operation } = batch
       const appended = await store.append(info.id, { expected: head, rows, operation })()
@@ -233,9 +239,9 @@ const writerOf = (
     return right(head)
   }
   // One after the other: each needs the head of the one before.
-  const flush = (): Promise<Either<StoreFault, Head>> => (running = running.then(write, write).then(told))
+  const flush = (): Promise<Either<AppendFault, Head>> => (running = running.then(write, write).then(told))
 
-  const told = (done: Either<StoreFault, Head>): Either<StoreFault, Head> => {
+  const told = (done: Either<AppendFault, Head>): Either<AppendFault, Head> => {
     const first = log.view().at(written)
     if (isLeft(done) && first !== undefined) failed(first, done.left)
     return done

@@ -33,11 +33,23 @@ interface Content<State extends string> extends ContentBrand<State> {
 
 /** A history whose content is in the store. Branded: `hydrate` and `persist` make one. */
 export interface StoredHistory extends Content<'stored'> {
-  /** A reference history of its own: appending to it does not change this one. Cost: O(len). */
+  /**
+   * The refs of this history. Appending to the result does not change this one. Cost: O(len).
+   *
+   * @returns a new reference history
+   */
   readonly refHistory: () => RefHistory
-  /** Go on with the conversation. Cost: O(len); the messages are shared, not copied. */
+  /**
+   * Continue the conversation. Cost: O(len); the messages are shared, not copied.
+   *
+   * @returns a new pending history
+   */
   readonly extend: () => PendingHistory
-  /** What `JSON.stringify` writes: refs, no content. */
+  /**
+   * The value that `JSON.stringify` writes: refs, no content.
+   *
+   * @returns the JSON
+   */
   readonly toJSON: () => RefHistoryJson
 }
 
@@ -46,15 +58,19 @@ export interface PendingHistory extends Content<'pending'> {
   /**
    * Append a message and return its position.
    *
-   * Throws  TypeError naming the path, if it is no message, a placeholder, or the page kind is not one; the history is
-   *         unchanged
+   * @param message the message
+   * @param page its page kind. Default: classified
+   * @returns the position
+   * @throws TypeError naming the path, if it is not a message, is a placeholder, or the page kind is unknown; the
+   * history is
+   * unchanged
    */
   readonly append: (message: Message | Immutable<Message>, page?: PageKind) => Position
 }
 
-/** A history with placeholders where content was not found: to look at. `hydratePartial` makes one. */
+/** A history to look at, with placeholders where content was not found. `hydratePartial` makes one. */
 export interface PartialHistory extends Content<'partial'> {
-  /** Which messages are placeholders, and why. */
+  /** The messages that are placeholders, and why. */
   readonly missing: readonly MissingMessage[]
 }
 
@@ -62,26 +78,28 @@ export interface PartialHistory extends Content<'partial'> {
 export interface MissingMessage {
   /** Its position in the history. */
   readonly position: number
-  /** The blocks of it that are not there or not as they should be. */
+  /** Its blocks that are missing or damaged. */
   readonly ids: readonly BlockId[]
   /** What is missing, in words. */
   readonly reason: string
 }
 
-/** How a pending history begins. */
+/** How a pending history starts. */
 export interface PendingOptions {
-  /** Default: `default`, as of stores. */
+  /** The scope of the store. Default: `default`. */
   readonly scope?: string
   /** The session that the messages belong to. Default: none. */
   readonly session?: string
-  /** What the history starts with. A view brings its page kinds along. */
+  /** The first messages. A view brings its page kinds along. Default: none. */
   readonly from?: View<Message> | Iterable<Message>
 }
 
 /**
- * A new history with content, to be persisted.
+ * Create a history with content, to be persisted.
  *
- * Throws  TypeError naming position and path, if something in `from` is no message or a placeholder
+ * @param options scope, session and first messages
+ * @returns the history
+ * @throws TypeError naming position and path, if a value of `from` is not a message, or is a placeholder
  */
 export const createPendingHistory = ({ scope = defaultScope, session, from }: PendingOptions = {}): PendingHistory => {
   checkNames(scope, session)
@@ -122,7 +140,7 @@ export const storedOf = (inside: Inside & { readonly store: BlockStore }): Store
   const stored = handle<StoredHistory>('stored', inside, {
     refHistory: () => createRefHistory({ scope, ...(session !== undefined && { session }), from: refs }),
     extend: () => pendingOf(inside, createHistory<Message>({ from: view() })),
-    toJSON: () => jsonOf(scope, session, refs),
+    toJSON: () => jsonOf({ scope, session, refs }),
   })
   insides.set(stored, inside)
   return stored

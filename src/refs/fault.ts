@@ -1,8 +1,8 @@
 /** What can go wrong with reference histories, as data. What can go wrong with their store is a `StoreFault`. */
-import { taskOf, type CallbackThrew, type Task, type TaskOf } from '../task/index.ts'
+import { taskOf, type CallbackThrew, type TaskOf } from '../task/index.ts'
 import { formatPath, type Path } from '../json/index.ts'
 import type { BlockId } from '../proof/index.ts'
-import { type StoreFault } from '../store/index.ts'
+import type { BlockFault, StoreFault, StoreFaultOf } from '../store/index.ts'
 import { storeFaultText } from '../store/fault.ts'
 
 /** What can go wrong with refs. */
@@ -15,6 +15,8 @@ export type RefsFault =
   | { readonly _tag: 'UnreadableHistory'; readonly path: Path; readonly expected: string; readonly found: string }
   /** A newer version of the library wrote the refs, in the format `found`. */
   | { readonly _tag: 'NewerRefs'; readonly found: number; readonly supported: number }
+  /** A block of a tree of refs is there, but is no node of it, or the tree has another length than its reference says. */
+  | { readonly _tag: 'MalformedTree'; readonly id: BlockId; readonly reason: string }
   /** Keys with no value in the other system's store. */
   | { readonly _tag: 'MissingKeys'; readonly keys: readonly string[] }
   /** The value under a key of the other system's store is not a content block. */
@@ -26,8 +28,26 @@ export type RefsFault =
       readonly found: string
     }
 
-/** A task of a reference history or of its store. */
-export type RefsTask<T> = Task<RefsFault | StoreFault, T>
+/** The faults of reference histories with these tags. */
+export type RefsFaultOf<Tag extends RefsFault['_tag']> = Extract<RefsFault, { readonly _tag: Tag }>
+
+/** Reading a saved history. */
+export type ParseFault = RefsFaultOf<'UnreadableHistory' | 'NewerRefs'>
+
+/** Reading or growing a tree of refs. */
+export type TreeFault = BlockFault | RefsFaultOf<'MalformedTree'> | StoreFaultOf<'MissingBlock'>
+
+/** Reading the content of refs, as far as it is there. `MissingBlock`: of the tree that the refs stand in. */
+export type HydratePartialFault = TreeFault | RefsFaultOf<'OtherScope'>
+
+/** Reading the content of refs. */
+export type HydrateFault = HydratePartialFault | RefsFaultOf<'MalformedBlock'>
+
+/** Storing the content of a history. */
+export type PersistFault = BlockFault | RefsFaultOf<'OtherScope'> | StoreFaultOf<'MissingBlock'>
+
+/** Reading content from another system's store. */
+export type AdoptFault = RefsFaultOf<'MissingKeys' | 'MalformedContent'> | StoreFaultOf<'Io'> | CallbackThrew
 
 /**
  * A fault of reference histories as a sentence for people.
@@ -45,6 +65,8 @@ export const refsFaultText = (fault: RefsFault | StoreFault | CallbackThrew): st
       return `${formatPath(fault.path) || 'the saved history'} should be ${fault.expected}, found ${fault.found}`
     case 'NewerRefs':
       return `the refs were written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}): update the library`
+    case 'MalformedTree':
+      return `block ${fault.id} of a tree of refs ${fault.reason}; growRefTree did not make this tree: check where its reference comes from`
     case 'MissingKeys':
       return `the store has no value for ${fault.keys.length} of the keys, the first ${JSON.stringify(fault.keys[0])}: check that the store and keyOf are the right ones`
     case 'MalformedContent':

@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { createHistory, type History } from '../history/index.ts'
 import { checkMessage, type Message, type Role } from '../message/index.ts'
 import { type BlockId } from '../proof/index.ts'
-import type { BlockStore, StoreFault } from '../store/index.ts'
+import type { BlockFault, BlockStore } from '../store/index.ts'
 import { attachedTo, againstStoring, placeholderOf, decodeRow, takeMessage, type DecodedRow } from '../entry/index.ts'
 import {
   partialOf,
@@ -13,24 +13,30 @@ import {
   type PartialHistory,
   type StoredHistory,
 } from './content.ts'
-import { refsTask, type RefsFault, type RefsTask } from './fault.ts'
+import type { Task } from '../task/index.ts'
+import { refsTask, type HydrateFault, type HydratePartialFault, type RefsFaultOf } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
 import type { RefHistory } from './ref-history.ts'
+import { refsOf } from './tree.ts'
 import { isLeft, left, right, textOfUtf8 } from '../json/index.ts'
 
 /**
- * Read the content of refs from the store. All of it, or a fault: `MissingBlock` with every id that is not there,
- * `DamagedBlock` for bytes that are not those of their id, `MalformedBlock` for what is no message.
+ * Read the content of refs from a store: all of it, or a fault.
  *
- * Give it `cachedBlocks(store, cache)`, and only what was not read or written before is fetched.
+ * With `cachedBlocks(store, cache)` it reads only blocks that were not read or written before. Attachments must exist,
+ * and
+ * are not read.
  *
- * Attachments must be there too, and are not read.
+ * Cost    one `getBlocks` with each id once, and one `hasBlocks` if there are attachments; then O(content) (bench:
+ *         refs)
  *
- * Cost    one `getBlocks` with each id once, and one `hasBlocks` where there are attachments; then O(content) (bench: refs)
+ * @param store the store with the blocks
+ * @param refs the reference history
+ * @returns the content; or `MissingBlock` with every missing id, `DamagedBlock`, `MalformedBlock`, `OtherScope`
  * @example
- * const hydrated = await hydrate(store, refs)()
+ * const history = await hydrate(store, refs)
  */
-export const hydrate = (store: BlockStore, refs: RefHistory): RefsTask<StoredHistory> =>
+export const hydrate = (store: BlockStore, refs: RefHistory): Task<HydrateFault, StoredHistory> =>
   refsTask(async () => {
     const read = await contentOf(store, refs)
     if (isLeft(read)) return read
@@ -41,10 +47,15 @@ export const hydrate = (store: BlockStore, refs: RefHistory): RefsTask<StoredHis
   })
 
 /**
- * The same with a placeholder for each message whose content is not there or not as it should be: to look at what is
- * left. It can't be continued, persisted or written, so a placeholder never takes the place of what it stands for.
+ * `hydrate` with a placeholder for each message whose content is missing or damaged: to look at the rest. The result
+ * can't
+ * be continued, persisted or encoded, so a placeholder never replaces the real message.
+ *
+ * @param store the store with the blocks
+ * @param refs the reference history
+ * @returns the content with placeholders; or a fault of the store
  */
-export const hydratePartial = (store: BlockStore, refs: RefHistory): RefsTask<PartialHistory> =>
+export const hydratePartial = (store: BlockStore, refs: RefHistory): Task<HydratePartialFault, PartialHistory> =>
   refsTask(async () => {
     const read = await contentOf(store, refs, true)
     return isLeft(read) ? read : right(partialOf(read.right.inside, read.right.missing))
@@ -53,7 +64,7 @@ export const hydratePartial = (store: BlockStore, refs: RefHistory): RefsTask<Pa
 interface Read {
   readonly inside: Inside & { readonly store: BlockStore }
   readonly missing: readonly MissingMessage[]
-  readonly faults: readonly RefsFault[]
+  readonly faults: readonly RefsFaultOf<'MalformedBlock'>[]
 }
 
 const notThere = 'it is not in the store'
@@ -62,10 +73,12 @@ const contentOf = async (
   store: BlockStore,
   given: RefHistory,
   lenient = false,
-): Promise<Either<RefsFault | StoreFault, Read>> => {
+): Promise<Either<HydratePartialFault, Read>> => {
   const { scope, session } = given
   if (store.scope !== scope) return left({ _tag: 'OtherScope', expected: store.scope, found: scope })
-  const refs = given.refs()
+  const listed = await refsOf(store, given)()
+  if (isLeft(listed)) return listed
+  const refs = listed.right
   const parts = refs.map(blocksOfRef)
   const wanted = new Set(parts.flatMap(({ stored }) => stored))
   const attachments = [...new Set(parts.flatMap(({ attachments }) => attachments))].filter((id) => !wanted.has(id))
@@ -74,7 +87,7 @@ const contentOf = async (
   if (isLeft(there)) return there
   const history = createHistory<Message>()
   const missing: MissingMessage[] = []
-  const faults: RefsFault[] = []
+  const faults: RefsFaultOf<'MalformedBlock'>[] = []
   for (const [position, ref] of refs.entries()) {
     const problem = take(history, ref, found.right, there.right)
     if (problem === undefined) continue
@@ -96,7 +109,7 @@ const blocksOf = async (
   store: BlockStore,
   ids: readonly BlockId[],
   lenient: boolean,
-): Promise<Either<StoreFault, Blocks>> => {
+): Promise<Either<BlockFault, Blocks>> => {
   const damaged = new Set<BlockId>()
   if (ids.length === 0) return right({ bytes: new Map(), damaged })
   for (;;) {
@@ -119,7 +132,7 @@ const blocksOf = async (
 const attachmentsOf = async (
   store: BlockStore,
   ids: readonly BlockId[],
-): Promise<Either<StoreFault, ReadonlySet<BlockId>>> => {
+): Promise<Either<BlockFault, ReadonlySet<BlockId>>> => {
   if (ids.length === 0) return right(new Set())
   const found = await store.hasBlocks(ids)()
   return isLeft(found) ? found : right(new Set(ids.filter((_, index) => found.right[index] === true)))

@@ -6,7 +6,15 @@ export {
   type PendingOptions,
   type StoredHistory,
 } from './content.ts'
-export { type RefsFault, type RefsTask } from './fault.ts'
+export type {
+  AdoptFault,
+  HydrateFault,
+  HydratePartialFault,
+  ParseFault,
+  PersistFault,
+  RefsFault,
+  TreeFault,
+} from './fault.ts'
 export { hydrate, hydratePartial } from './hydrate.ts'
 export { adoptHistory, type AdoptOptions, type KeyedHistory, type KeyedRef } from './keyed.ts'
 export { parseHistoryJson, type ParseOptions } from './parse.ts'
@@ -15,3 +23,5 @@ export { persist } from './persist.ts'
 export { isPlaceholder } from '../entry/index.ts'
 export type { MessageRef } from './ref.ts'
 export { createRefHistory, type RefHistory, type RefHistoryJson, type RefHistoryOptions } from './ref-history.ts'
+export { isRefTree, type RefTree } from './ref-tree.ts'
+export { blocksOfTree, growRefTree, refsOf, refsOfTree } from './tree.ts'

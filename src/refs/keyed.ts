@@ -4,38 +4,42 @@
  */
 import { isLeft, type Json, left, parseJson, right, textOfUtf8, Unexpected } from '../json/index.ts'
 import type { Message, Part, Role } from '../message/index.ts'
-import { valuesOf, type KeyValueStore, type StoreFault } from '../store/index.ts'
+import { valuesOf, type KeyValueStore } from '../store/index.ts'
 import { markOfParts, partOfContent } from './content-block.ts'
 import { createPendingHistory, type PendingHistory } from './content.ts'
-import { called, type CallbackThrew, type Task } from '../task/index.ts'
-import { refsTask, type RefsFault } from './fault.ts'
+import { called, type Task } from '../task/index.ts'
+import { refsTask, type AdoptFault } from './fault.ts'
 import { checkNames } from './ref-history.ts'
 
 declare class KeyedHistoryBrand {
   readonly #keyedHistory: never
 }
 
-/** Refs by keys of another system. Branded: `parseHistoryJson` makes one. */
+/** Refs by the keys of another system. Branded: `parseHistoryJson` makes one. */
 export interface KeyedHistory extends KeyedHistoryBrand {
-  /** How many refs there are. */
+  /** The number of refs. */
   readonly len: number
-  /** The refs, in order. */
+  /**
+   * The refs.
+   *
+   * @returns the refs, in order
+   */
   readonly refs: () => readonly KeyedRef[]
   /** The workflow that the keys belong to, if the history says so as a whole. */
   readonly flowId?: string
   /** The workspace that the keys belong to, if the history says so as a whole. */
   readonly workspaceId?: string
-  /** Where it is to go, once it is adopted. */
+  /** The scope to adopt it into. */
   readonly scope: string
 }
 
-/** A message by keys of another system. */
+/** A message by the keys of another system. */
 export interface KeyedRef {
   /** Its keys, one for each content block. */
   readonly keys: readonly string[]
-  /** Who said it. */
+  /** The role of the message. */
   readonly role: Role
-  /** The workflow that it says it belongs to. */
+  /** The workflow of the message, if it names one. */
   readonly flowId?: string
 }
 
@@ -56,31 +60,43 @@ export const createKeyedHistory = (
   return Object.freeze(history) as unknown as KeyedHistory // the one place where one is made
 }
 
-/** How a history of keys is adopted. */
+/** How to adopt a history of keys. */
 export interface AdoptOptions {
-  /** The scope of the history that comes of it. Default: that which `parseHistoryJson` was given. */
+  /** The scope of the resulting history. Default: the scope given to `parseHistoryJson`. */
   readonly scope?: string
   /** The session that the messages belong to. Default: none. */
   readonly session?: string
-  /** The key that a ref's key stands under in the store. Default: as Sidekick has them, `{flowId}:msg:{key}` where the history has a flow and the key is not whole. */
+  /**
+   * The key in the store for the key of a ref. Default: as in Sidekick, `{flowId}:msg:{key}` if the history has a flow
+   * and the
+   * key is not complete.
+   *
+   * @param key the key of the ref
+   * @returns the key in the store
+   */
   readonly keyOf?: (key: string) => string
-  /** How many keys are asked for in one call; a call for each such chunk, one after the other. Default: 500. */
+  /** The most keys in one call. More keys take several calls, one after the other. Default: 500. */
   readonly keysPerCall?: number
 }
 
 /**
- * Read the content of keyed refs from the store of the system that wrote it. Persist what it gives, and it is refs here.
+ * Read the content of keyed refs from the store of the system that wrote them. Persist the result to get refs.
  *
- * A message of the user's that holds results of tools becomes one of the role `tool`.
+ * A user message that holds tool results becomes a tool message.
  *
  * Cost    one `mget` for each `keysPerCall` keys, with each key once
- * Throws  TypeError, if `scope` or `session` can't be one
+ *
+ * @param keyValue the other system's store
+ * @param keyed the refs, from `parseHistoryJson`
+ * @param options scope, session and keys
+ * @returns the content, to persist; or `MissingKeys`, `MalformedContent`, `CallbackThrew`
+ * @throws TypeError if `scope` or `session` is invalid
  */
 export const adoptHistory = (
   keyValue: Pick<KeyValueStore, 'mget'>,
   keyed: KeyedHistory,
   { scope = keyed.scope, session, keyOf = sidekickKey(keyed), keysPerCall }: AdoptOptions = {},
-): Task<RefsFault | StoreFault | CallbackThrew, PendingHistory> => {
+): Task<AdoptFault, PendingHistory> => {
   checkNames(scope, session)
   return refsTask(async () => {
     const keys = [...new Set(keyed.refs().flatMap(({ keys }) => keys))]

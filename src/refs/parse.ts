@@ -17,34 +17,36 @@ import {
 import type { Loss } from '../codecs/index.ts'
 import { defaultScope } from '../store/index.ts'
 import { createPendingHistory } from './content.ts'
-import type { RefsFault } from './fault.ts'
+import type { ParseFault } from './fault.ts'
 import { readLegacyChat } from './legacy-chat.ts'
 import type { ParsedHistory } from './parsed-history.ts'
 import { checkNames } from './ref-history.ts'
 import { isRefList, readLlm2, readOurs } from './saved-refs.ts'
 
-/** How a saved history is read. */
+/** How to read a saved history. */
 export interface ParseOptions {
-  /** The scope of what was saved without one. Default: `default`. */
+  /** The scope of histories that were saved without one. Default: `default`. */
   readonly scope?: string
 }
 
 /**
- * Read a saved history: JSON, or its text.
+ * Read a saved history.
  *
- * Known are `{ type: 'indelible.refs', … }`, `{ type: 'llm2', refs }` with `blockKeys` or `blockIds`, a bare array of refs
- * with `flowId`, an array of chat messages, and nothing at all (`[]` and `null`), which is an empty one of these.
+ * Known forms are `{ type: 'indelible.refs', … }`, `{ type: 'llm2', refs }` with `blockKeys` or `blockIds`, an array of
+ * refs
+ * with `flowId`, an array of chat messages, and an empty one (`[]` or `null`).
  *
- * Nothing is left out in silence: whatever stands there is in the history or named in `losses`, or it can't be read.
+ * Every value is in the history or listed in `losses`, or the history can't be read. It never throws on what it reads.
  *
- * Total: it never throws on what it reads. `UnreadableHistory` says where and why, `NewerRefs` that the library is too old.
- *
- * Throws  TypeError, if `scope` can't be one
+ * @param saved JSON, or its text
+ * @param options the scope of histories without one
+ * @returns the history; or `UnreadableHistory` with the path, `NewerRefs` if a newer version wrote it
+ * @throws TypeError if `scope` is invalid
  */
 export const parseHistoryJson = (
   saved: unknown,
   { scope = defaultScope }: ParseOptions = {},
-): Either<RefsFault, ParsedHistory> => {
+): Either<ParseFault, ParsedHistory> => {
   checkNames(scope, undefined)
   const read = typeof saved === 'string' ? fromText(saved) : fromValue(saved)
   if (isLeft(read)) return read
@@ -71,7 +73,7 @@ export const parseHistoryJson = (
 const expected =
   'a history of refs ({ type: "indelible.refs" or "llm2", refs }), an array of refs or chat messages, or null'
 
-const unreadable = (path: Path, what: string, found: string): Either<RefsFault, never> =>
+const unreadable = (path: Path, what: string, found: string): Either<ParseFault, never> =>
   left({ _tag: 'UnreadableHistory', path, expected: what, found })
 
 interface Saved {
@@ -80,14 +82,14 @@ interface Saved {
   readonly altered: readonly Replaced[]
 }
 
-const fromValue = (value: unknown): Either<RefsFault, Saved> => {
+const fromValue = (value: unknown): Either<ParseFault, Saved> => {
   const admitted = admit(value)
   if (isLeft(admitted))
     return unreadable(admitted.left.path, 'plain JSON data', `something that ${admitted.left.reason}`)
   return right({ json: admitted.right.value, altered: admitted.right.replaced })
 }
 
-const fromText = (text: string): Either<RefsFault, Saved> => {
+const fromText = (text: string): Either<ParseFault, Saved> => {
   const inspected = inspectJson(text)
   if (isLeft(inspected)) {
     const { line, column, expected, found } = inspected.left
@@ -98,7 +100,7 @@ const fromText = (text: string): Either<RefsFault, Saved> => {
 }
 
 /** Refs are names: one that is not what stood there would be another's. */
-const exactly = ([first]: readonly Replaced[], read: () => ParsedHistory): Either<RefsFault, ParsedHistory> => {
+const exactly = ([first]: readonly Replaced[], read: () => ParsedHistory): Either<ParseFault, ParsedHistory> => {
   if (first !== undefined)
     return unreadable(first.path, 'the same however it is read', `something that ${first.reason}`)
   try {
@@ -109,15 +111,19 @@ const exactly = ([first]: readonly Replaced[], read: () => ParsedHistory): Eithe
   }
 }
 
-const ours = (json: JsonObject, altered: readonly Replaced[]): Either<RefsFault, ParsedHistory> => {
+const ours = (json: JsonObject, altered: readonly Replaced[]): Either<ParseFault, ParsedHistory> => {
   const { version } = json as { readonly [field: string]: Json | undefined }
-  if (version === 1) return exactly(altered, () => readOurs(json))
-  return typeof version === 'number' && Number.isInteger(version) && version > 1
-    ? left({ _tag: 'NewerRefs', found: version, supported: 1 })
-    : unreadable(['version'], '1', describe(version))
+  if (version === 1 || version === 2) return exactly(altered, () => readOurs(json, version))
+  return typeof version === 'number' && Number.isInteger(version) && version > 2
+    ? left({ _tag: 'NewerRefs', found: version, supported: 2 })
+    : unreadable(['version'], '1 or 2', describe(version))
 }
 
-const chat = (list: readonly Json[], altered: readonly Replaced[], scope: string): Either<RefsFault, ParsedHistory> => {
+const chat = (
+  list: readonly Json[],
+  altered: readonly Replaced[],
+  scope: string,
+): Either<ParseFault, ParsedHistory> => {
   const read = readLegacyChat(list)
   if (isLeft(read)) return unreadable(read.left.path, read.left.expected, read.left.found)
   const { messages, losses } = read.right

@@ -1,4 +1,5 @@
 /** Persisting: from a history with content to refs of it. */
+import type { Task } from '../task/index.ts'
 import { utf8ToBytes } from '@noble/hashes/utils.js'
 import { isLeft, left, right } from '../json/index.ts'
 import { classify, type PageKind } from '../pages/index.ts'
@@ -8,7 +9,7 @@ import { blockIdOf, type BlockId } from '../proof/index.ts'
 import { sameBlocks, type BlockStore } from '../store/index.ts'
 import { lacking, encodeRow } from '../entry/index.ts'
 import { insideOf, storedOf, type PendingHistory, type StoredHistory } from './content.ts'
-import { refsTask, type RefsTask } from './fault.ts'
+import { refsTask, type PersistFault } from './fault.ts'
 import { blocksOfRef, type MessageRef } from './ref.ts'
 
 /** A message as the blocks that are put for it, and the ref that stands for them. */
@@ -18,19 +19,29 @@ export interface EncodedMessage {
 }
 
 /**
- * Put the content of a history into the store, and give it as one that is stored. Until then there are no refs of it.
+ * Store the content of a history, and return it as a stored one. Before that it has no refs.
  *
- * Ids are digests of content: after any failure, half-way too, trying again gives the same refs and stores nothing twice.
- * The pending history stays as it is and can be appended to; what is appended later is not part of what this gives.
+ * Ids are digests of content, so a retry after any failure gives the same refs and stores nothing twice. The pending
+ * history
+ * stays as it is; messages that you append to it later are not in the result.
  *
- * Attachments, the stored blocks that messages name, are brought along from the store that the history was hydrated
- * from; those that are in neither are `MissingBlock`, and nothing is put.
+ * Attachments are copied from the store that the history was hydrated from. If neither store has one, it is
+ * `MissingBlock`,
+ * and nothing is stored.
  *
- * Cost    one `putBlocks` of what the store did not have when it was hydrated, none if that is nothing; one `hasBlocks` if
- *         there are attachments; O(len) in memory (bench: refs)
- * Throws  TypeError, on a history that can't be persisted
+ * Cost    one `putBlocks` of the blocks that the store did not have when the history was hydrated, none if that is
+ *         nothing;
+ *         one `hasBlocks` if there are attachments; O(len) in memory (bench: refs)
+ *
+ * @param store the store to write
+ * @param history the history
+ * @returns the stored history; or `OtherScope`, `MissingBlock`, a fault of the store
+ * @throws TypeError if the history can't be persisted
  */
-export const persist = (store: BlockStore, history: PendingHistory | StoredHistory): RefsTask<StoredHistory> => {
+export const persist = (
+  store: BlockStore,
+  history: PendingHistory | StoredHistory,
+): Task<PersistFault, StoredHistory> => {
   const inside = insideOf(history)
   const { scope, session } = inside
   return refsTask(async () => {

@@ -8,6 +8,7 @@ import { describe, formatPath } from '../json/index.ts'
 import type { Position } from '../history/index.ts'
 import { defaultScope, invalidId } from '../store/index.ts'
 import { isRefProblem, refOf, type MessageRef } from './ref.ts'
+import { isRefTree, type RefTree } from './ref-tree.ts'
 
 declare class RefHistoryBrand {
   readonly #refHistory: never
@@ -15,80 +16,227 @@ declare class RefHistoryBrand {
 
 /** An append-only history of refs. Branded: `createRefHistory` and `parseHistoryJson` make one. */
 export interface RefHistory extends RefHistoryBrand {
-  /** The scope of the store that the blocks are in. */
+  /** The scope of the blocks. */
   readonly scope: string
-  /** The session that the messages are of, where there is one. */
+  /** The session of the messages, if there is one. */
   readonly session?: string
-  /** How many refs there are. */
+  /** The number of refs, without the inbox. */
   readonly len: number
   /**
-   * Append a ref and return its position. Its blocks need not be there yet; `hydrate` asks for them.
+   * Append a ref. Its blocks need not exist yet; `hydrate` reads them.
    *
-   * Throws  TypeError, if it is no ref; the history is unchanged
+   * @param ref the ref
+   * @returns its position
+   * @throws TypeError if it is not a ref; the history is unchanged
    */
   readonly append: (ref: MessageRef) => Position
-  /** Everything appended so far, frozen. Cost: O(len) after an append, else O(1). */
+  /**
+   * Take a message from outside, such as a signal, at any time. It is appended at once, or after the current step: a
+   * message
+   * that the model has not seen comes after the model's answer.
+   *
+   * @param ref the ref
+   * @returns its position; undefined while it waits
+   * @throws TypeError if it is not a ref; the history is unchanged
+   */
+  readonly receive: (ref: MessageRef) => Position | undefined
+  /** A step begins: from now on `receive` puts messages into the inbox. `chatStep` calls it. */
+  readonly hold: () => void
+  /**
+   * The step has ended: append the messages of the inbox, in the order in which they came. Without a step it does
+   * nothing.
+   */
+  readonly release: () => void
+  /** The messages that wait for the end of the step. */
+  readonly inbox: readonly MessageRef[]
+  /**
+   * The refs so far, frozen. Cost: O(len) after an append, else O(1).
+   *
+   * @returns the refs, in order
+   * @throws TypeError if the history was read from a reference to a tree: `hydrate` and `refsOf` read the refs of the
+   * tree
+   */
   readonly refs: () => readonly MessageRef[]
-  /** What `JSON.stringify` writes. `parseHistoryJson` reads it. */
+  /** The tree with the first refs, if one is known: see `keep`. */
+  readonly tree?: RefTree
+  /**
+   * Note that the first `tree.len` refs are stored as this tree. `toReference` then names the tree instead of them. An
+   * activity
+   * stores it; see `StreamInput.tree`.
+   *
+   * @param tree the tree
+   * @throws TypeError if it is not a tree, has more refs than the history, or fewer than the known tree
+   */
+  readonly keep: (tree: RefTree) => void
+  /**
+   * The refs after the known tree; all refs if there is none.
+   *
+   * @returns the refs, in order
+   */
+  readonly since: () => readonly MessageRef[]
+  /**
+   * The history as JSON of a bounded size: the known tree, and the refs after it. `parseHistoryJson` reads it.
+   *
+   * @returns the JSON
+   */
+  readonly toReference: () => RefHistoryJson
+  /**
+   * The value that `JSON.stringify` writes: every ref in memory, and the inbox. `parseHistoryJson` reads it.
+   *
+   * @returns the JSON
+   */
   readonly toJSON: () => RefHistoryJson
 }
 
-/** A reference history as JSON: about 100 bytes a message, whatever the messages say. */
+/** A reference history as JSON: about 100 bytes a message, whatever the length of the messages. */
 export interface RefHistoryJson {
   readonly type: 'indelible.refs'
-  readonly version: 1
+  /** 2 if it has a tree or an inbox; versions of the library before 0.3 refuse it. */
+  readonly version: 1 | 2
   /** The scope of the blocks. */
   readonly scope: string
   /** The session that the messages belong to, if there is one. */
   readonly session?: string
-  /** The refs, in order. */
+  /** The tree with the first refs, if there is one. */
+  readonly tree?: RefTree
+  /** The refs, in order; those after the tree, if there is one. */
   readonly refs: readonly MessageRef[]
+  /** Messages that came during a step that has not ended. During a step it is present even if it is empty. */
+  readonly inbox?: readonly MessageRef[]
 }
 
-/** How a reference history begins. */
+/** How a reference history starts. */
 export interface RefHistoryOptions {
-  /** Default: `default`, as of stores. */
+  /** The scope of the store. Default: `default`. */
   readonly scope?: string
   /** The session that the messages belong to. Default: none. */
   readonly session?: string
-  /** What the history starts with. Default: nothing. */
+  /** The tree with the first refs. Default: none. */
+  readonly tree?: RefTree
+  /** The first refs, after those of the tree. Default: none. */
   readonly from?: Iterable<MessageRef>
+  /** Messages that came during a step, which is then still running. Default: no step is running. */
+  readonly inbox?: Iterable<MessageRef>
 }
 
 /**
- * A new reference history.
+ * Create a reference history.
  *
- * Throws  TypeError, if `scope` or `session` can't be one, or something in `from` is no ref
+ * @param options scope, session and first refs
+ * @returns the history
+ * @throws TypeError if `scope`, `session` or `tree` is invalid, or a value of `from` or `inbox` is not a ref
  */
-export const createRefHistory = ({ scope = defaultScope, session, from = [] }: RefHistoryOptions = {}): RefHistory => {
+export const createRefHistory = ({
+  scope = defaultScope,
+  session,
+  tree,
+  from = [],
+  inbox,
+}: RefHistoryOptions = {}): RefHistory => {
   checkNames(scope, session)
+  if (tree !== undefined && !isRefTree(tree))
+    throw new TypeError(`the tree should be { id, len }, found ${describe(tree)}`)
+  /** How many refs stand before the first one that is here. */
+  const before = tree?.len ?? 0
   const refs: MessageRef[] = []
+  let known = tree === undefined ? undefined : copyOf(tree)
+  let waiting: readonly MessageRef[] | undefined
   let shown: readonly MessageRef[] | undefined
   const append = (given: MessageRef): Position => {
-    const ref = refOf(given)
-    if (isRefProblem(ref))
-      throw new TypeError(
-        `${formatPath([...ref.at]) || 'it'} should be ${ref.expected}, found ${describe(ref.value)}; nothing was appended`,
-      )
+    const ref = checked(given)
     shown = undefined
-    return (refs.push(ref) - 1) as Position // where it stands now
+    return (before + refs.push(ref) - 1) as Position // where it stands now
   }
-  const all = (): readonly MessageRef[] => (shown ??= Object.freeze([...refs]))
+  const receive = (given: MessageRef): Position | undefined => {
+    if (waiting === undefined) return append(given)
+    waiting = Object.freeze([...waiting, checked(given)])
+    return undefined
+  }
+  const here = (): readonly MessageRef[] => (shown ??= Object.freeze([...refs]))
+  const all = (): readonly MessageRef[] => {
+    if (before > 0)
+      throw new TypeError(
+        `the first ${before} refs of this history are in a tree: hydrate it, or read them with refsOf`,
+      )
+    return here()
+  }
+  const since = (): readonly MessageRef[] =>
+    known === undefined || known.len === before ? here() : Object.freeze(refs.slice(known.len - before))
+  const names = { scope, ...(session !== undefined && { session }) }
   for (const ref of from) append(ref)
+  if (inbox !== undefined) {
+    waiting = Object.freeze([])
+    for (const ref of inbox) receive(ref)
+  }
   return Object.freeze({
-    scope,
-    ...(session !== undefined && { session }),
+    ...names,
     get len() {
-      return refs.length
+      return before + refs.length
+    },
+    get tree() {
+      return known
+    },
+    get inbox() {
+      return waiting ?? none
     },
     append,
+    receive,
+    hold: () => void (waiting ??= none),
+    release: () => {
+      const came = waiting ?? none
+      waiting = undefined
+      for (const ref of came) append(ref)
+    },
     refs: all,
-    toJSON: () => jsonOf(scope, session, all()),
+    keep: (given: RefTree) => {
+      if (!isRefTree(given) || given.len > before + refs.length || given.len < (known?.len ?? 0))
+        throw new TypeError(
+          `a tree of the first ${known?.len ?? 1} to ${before + refs.length} refs was expected, found ${JSON.stringify(given)}`,
+        )
+      known = copyOf(given)
+    },
+    since,
+    toReference: () => jsonOf({ ...names, tree: known, refs: since() }),
+    toJSON: () =>
+      jsonOf({ ...names, tree: before > 0 ? tree && copyOf(tree) : undefined, refs: here(), inbox: waiting }),
   }) as unknown as RefHistory // the one place where one is made
 }
 
-export const jsonOf = (scope: string, session: string | undefined, refs: readonly MessageRef[]): RefHistoryJson =>
-  Object.freeze({ type: 'indelible.refs', version: 1, scope, ...(session !== undefined && { session }), refs })
+const none: readonly MessageRef[] = Object.freeze([])
+
+const copyOf = ({ id, len }: RefTree): RefTree => Object.freeze({ id, len })
+
+const checked = (given: MessageRef): MessageRef => {
+  const ref = refOf(given)
+  if (!isRefProblem(ref)) return ref
+  throw new TypeError(
+    `${formatPath([...ref.at]) || 'it'} should be ${ref.expected}, found ${describe(ref.value)}; nothing was appended`,
+  )
+}
+
+/** What a reference history is written as. */
+export const jsonOf = ({
+  scope,
+  session,
+  tree,
+  refs,
+  inbox,
+}: {
+  readonly scope: string
+  readonly session?: string | undefined
+  readonly tree?: RefTree | undefined
+  readonly refs: readonly MessageRef[]
+  readonly inbox?: readonly MessageRef[] | undefined
+}): RefHistoryJson =>
+  Object.freeze({
+    type: 'indelible.refs',
+    version: tree === undefined && inbox === undefined ? 1 : 2,
+    scope,
+    ...(session !== undefined && { session }),
+    ...(tree !== undefined && { tree }),
+    refs,
+    ...(inbox !== undefined && { inbox }),
+  })
 
 /** Throws TypeError. */
 export const checkNames = (scope: string, session: string | undefined): void => {

@@ -18,22 +18,38 @@ import { createKeyedHistory, type KeyedRef } from './keyed.ts'
 import type { ParsedHistory } from './parsed-history.ts'
 import { isRefProblem, refFields, refOf, type MessageRef } from './ref.ts'
 import { createRefHistory } from './ref-history.ts'
+import { isRefTree, type RefTree } from './ref-tree.ts'
 
-/** The first version of `{ type: 'indelible.refs' }`. What it has no field for was not written by it. Throws Unexpected. */
-export const readOurs = (json: JsonObject): ParsedHistory => {
-  nothingBeside(json, ['type', 'version', 'scope', 'session', 'refs'])
+/** Histories of this library. Version 2 may have a tree and an inbox. What it has no field for was not written by it. Throws Unexpected. */
+export const readOurs = (json: JsonObject, version: 1 | 2): ParsedHistory => {
+  nothingBeside(json, ['type', 'version', 'scope', 'session', 'refs', ...(version === 2 ? ['tree', 'inbox'] : [])])
   const scope = readIn(json, 'scope', (value) => named('scope', value, 'the name of a scope'))
   const session =
     json['session'] === undefined
       ? undefined
       : readIn(json, 'session', (value) => named('log', value, 'the id of a session'))
+  const tree = json['tree'] === undefined ? undefined : readIn(json, 'tree', readTree)
   const from = readIn(json, 'refs', (list) => readEach(aListOfRefs(list), readRef))
+  const inbox =
+    json['inbox'] === undefined ? undefined : readIn(json, 'inbox', (list) => readEach(aListOfRefs(list), readRef))
   return {
     kind: 'refs',
     format: 'indelible.refs',
-    history: createRefHistory({ scope, ...(session !== undefined && { session }), from }),
+    history: createRefHistory({
+      scope,
+      ...(session !== undefined && { session }),
+      ...(tree !== undefined && { tree }),
+      from,
+      ...(inbox !== undefined && { inbox }),
+    }),
     losses: Object.freeze([]),
   }
+}
+
+const readTree = (value: Json | undefined): RefTree => {
+  if (!isRefTree(value)) throw new Unexpected([], 'a tree of refs: { id, len }', value)
+  nothingBeside(value as unknown as JsonObject, ['id', 'len'])
+  return value
 }
 
 /** Whether an array is one of refs: its first item names keys. A message has a content of its own; a ref has none. */

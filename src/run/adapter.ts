@@ -5,13 +5,17 @@ import { codecFaultText } from '../codecs/fault.ts'
 import { type Message, type Part } from '../message/index.ts'
 import type { ModelRequest } from './model.ts'
 
-/** What every adapter of a provider takes. */
+/** Options of every provider's adapter. */
 export interface AdapterOptions {
-  /** The model, as the provider names it. */
+  /** The name of the model, as the provider has it. */
   readonly model: string
-  /** What receipts and errors call it. Default: `model`. */
+  /** The name in receipts and errors. Default: `model`. */
   readonly name?: string
-  /** Told of what of the record this provider's requests can't say. Default: nobody is. */
+  /**
+   * Receives the parts of the record that this provider's requests can't hold. Default: they are dropped.
+   *
+   * @param losses the parts, with their places and reasons
+   */
   readonly onLosses?: (losses: readonly Loss[]) => void
 }
 

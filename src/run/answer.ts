@@ -2,20 +2,10 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import {
-  decodeMessage,
-  type Message,
-  type Meta,
-  type Part,
-  type ToolCallPart,
-  type ToolResultPart,
-} from '../message/index.ts'
+import { decodeMessage, type Message, type Meta, type Part, type ToolCallPart } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
-import type { Usage } from '../notes/index.ts'
-import type { Limits } from './limits.ts'
-import type { Model } from './model.ts'
+import { overspent, type Limits, type Reached, type Spent } from './limits.ts'
 import type { ModelResponse } from './response.ts'
-import type { StopReason } from './result.ts'
 
 /**
  * The answer as it can be recorded: calls with ids of their own, none whose arguments were cut off. Or why it can't be.
@@ -59,18 +49,19 @@ const withOwnId = (part: ToolCallPart, callIds: Set<string>): ToolCallPart => {
 export const whyNot = (
   calls: readonly ToolCallPart[],
   { reason }: ModelResponse,
-  usage: Usage,
+  spent: Spent,
   toolCalls: number,
   limits: Limits,
-): { readonly reason: string; readonly stop: StopReason } | undefined => {
+): Reached | undefined => {
   if (calls.length === 0) return undefined
   if (reason === 'max_tokens')
     return { reason: 'Not run: the answer was cut at the limit of its length.', stop: 'max_tokens' }
-  if (usage.input + usage.output > limits.maxTokens)
-    return { reason: `Not run: the limit of ${limits.maxTokens} tokens for this run is reached.`, stop: 'max_tokens' }
-  if (toolCalls + calls.length > limits.maxToolCalls)
+  const { maxToolCalls } = limits
+  const over = overspent(spent, limits)
+  if (over !== undefined) return over
+  if (toolCalls + calls.length > maxToolCalls)
     return {
-      reason: `Not run: the limit of ${limits.maxToolCalls} tool ${limits.maxToolCalls === 1 ? 'call' : 'calls'} for this run is reached.`,
+      reason: `Not run: the limit of ${maxToolCalls} tool ${maxToolCalls === 1 ? 'call' : 'calls'} for this run is reached.`,
       stop: 'max_tool_calls',
     }
   return undefined
@@ -82,13 +73,6 @@ export const openCallsOf = ({ content }: Message): readonly ToolCallPart[] => {
   return Object.freeze(
     content.filter((part): part is ToolCallPart => part.type === 'tool_call' && !answered.has(part.id)),
   )
-}
-
-export const resultMessages = (results: readonly ToolResultPart[], model: Model): readonly Message[] => {
-  if (results.length === 0) return []
-  const message = (content: readonly ToolResultPart[]): Message =>
-    Object.freeze({ role: 'tool', content: Object.freeze([...content]) })
-  return model.results === 'together' ? [message(results)] : results.map((result) => message([result]))
 }
 
 /** What codecs kept with a call, but for the id of the item that it came in: that is used before, too. */

@@ -1,5 +1,6 @@
 /** What comes from outside while a run goes on: interrupts, its end, its time limits. The loop asks for it where it can stop. */
 import type { Message } from '../message/index.ts'
+import { after, type Timer } from '../task/index.ts'
 import type { InterruptBehavior } from './event.ts'
 import type { StopReason } from './result.ts'
 
@@ -18,8 +19,8 @@ export class Control {
   #cut: Interrupt | undefined
   #ended = false
   #abort = new AbortController()
-  #stepTimer: ReturnType<typeof setTimeout> | undefined
-  readonly #runTimer: ReturnType<typeof setTimeout> | undefined
+  #stepTimer: Timer | undefined
+  readonly #runTimer: Timer
   readonly #released: () => void
   readonly #outside: AbortSignal | undefined
   /** Called once when something comes in, by whoever waits for that and for something else. */
@@ -35,8 +36,7 @@ export class Control {
   constructor(timeout: number, outside: AbortSignal | undefined, released: () => void) {
     this.#released = released
     this.#outside = outside
-    if (Number.isFinite(timeout))
-      this.#runTimer = setTimeout(() => this.#timeOut(`The run's limit of ${timeout} ms was reached.`), timeout)
+    this.#runTimer = after(timeout, () => this.#timeOut(`The run's limit of ${timeout} ms was reached.`))
     if (outside?.aborted === true) this.#onOutside()
     else outside?.addEventListener('abort', this.#onOutside, { once: true })
   }
@@ -63,12 +63,16 @@ export class Control {
 
   beginStep(timeout: number): void {
     if (this.#cut === undefined) this.#abort = new AbortController()
-    if (Number.isFinite(timeout))
-      this.#stepTimer = setTimeout(() => this.#timeOut(`The step's limit of ${timeout} ms was reached.`), timeout)
+    this.#stepTimer = after(timeout, () => this.#timeOut(`The step's limit of ${timeout} ms was reached.`))
   }
 
   endStep(): void {
-    clearTimeout(this.#stepTimer)
+    this.#stepTimer?.cancel()
+  }
+
+  /** What came in and was not asked for yet. */
+  get pending(): Interrupt | undefined {
+    return this.#cut
   }
 
   /** What came in since it was last asked. */
@@ -98,8 +102,8 @@ export class Control {
 
   end(): void {
     this.#ended = true
-    clearTimeout(this.#runTimer)
-    clearTimeout(this.#stepTimer)
+    this.#runTimer.cancel()
+    this.#stepTimer?.cancel()
     this.#outside?.removeEventListener('abort', this.#onOutside)
     this.#released()
   }

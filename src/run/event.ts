@@ -3,6 +3,7 @@ import type { HistoryDelta } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
 import type { ModelEvent } from './model.ts'
+import type { OpenAnswer } from './open-answer.ts'
 import type { ModelResponse } from './response.ts'
 import type { RunResult } from './result.ts'
 
@@ -39,14 +40,16 @@ export type RunEvent =
       readonly behavior: InterruptBehavior
       readonly sent?: Sent
     })
+  /** Calls wait for an approval, and all others of the answer have their results: the run ends. Nothing of the step is in a delta. */
+  | (Told & { readonly type: 'approval'; readonly step: number; readonly open: OpenAnswer })
   /** The end: the last event of every run, also of one that failed or was cancelled. */
   | (Told & { readonly type: 'run_complete'; readonly result: RunResult })
 
-/** What a model call was sent: there, if the run was asked for `receipts`. */
+/** The request of a model call, if the run has `receipts`. */
 export interface Sent {
-  /** How many messages the record had. */
+  /** The number of messages in the record. */
   readonly len: number
-  /** The `rangeDigest` of the messages that were sent; `digest` of a derived context. */
+  /** The `rangeDigest` of the messages that were sent, which is the `digest` of a derived context. */
   readonly contextDigest: string
   /** The name of the model. */
   readonly model: string
@@ -60,7 +63,8 @@ interface Told {
 }
 
 /**
- * What becomes of an answer that is interrupted while it streams: `discard` nothing of it is recorded, `savePartial` its
- * text and finished calls are, `saveMarked` they are, with a mark that people and models can read.
+ * What happens to an answer that is interrupted while it streams. `discard`: nothing of it is recorded. `savePartial`:
+ * its
+ * text and finished calls are recorded. `saveMarked`: they are, with a mark that people and models can read.
  */
 export type InterruptBehavior = 'discard' | 'savePartial' | 'saveMarked'

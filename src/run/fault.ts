@@ -1,6 +1,8 @@
 /** What can go wrong in a run, as data. */
 import { pairingFaultText, type PairingFault } from '../message/fault.ts'
 import { reasonOf as textOf, taskOf, type TaskOf } from '../task/index.ts'
+import type { SessionFault } from '../session/index.ts'
+import { sessionFaultText } from '../session/fault.ts'
 import { modelTypes } from './model-types.ts'
 import type { RunResult } from './result.ts'
 
@@ -54,6 +56,9 @@ export type RunFailure =
       readonly partial: RunResult
     }
 
+  /** Another run holds the session, and nothing was done. */
+  | (Extract<SessionFault, { readonly _tag: 'SessionBusy' }> & { readonly partial: RunResult })
+
 /** Why `modelFor` found no model. */
 export type NoModel =
   /** The model has no type, and no name from which the provider follows. */
@@ -81,7 +86,7 @@ export const runFaultText = (fault: RunFault): string => {
     case 'ModelFailed':
       return `step ${fault.step}: ${fault.model} failed${fault.status === undefined ? '' : ` with HTTP ${fault.status}`}: ${fault.reason}`
     case 'StreamEndedEarly':
-      return `step ${fault.step}: the answer of ${fault.model} ended before it was complete${fault.partialText === '' ? '' : ` (after ${fault.partialText.length} characters)`}; none of it was recorded: run again`
+      return `step ${fault.step}: the answer of ${fault.model} ended before it was complete${fault.partialText === '' ? '' : ` (after ${fault.partialText.length} characters, which are recorded as interrupted)`}: run again`
     case 'InvalidAnswer':
       return `step ${fault.step}: the answer of ${fault.model} can't be recorded: ${fault.reason}`
     case 'NoContext':
@@ -90,6 +95,8 @@ export const runFaultText = (fault: RunFault): string => {
       return `step ${fault.step}: a handler refused the event ${fault.event}: ${reasonOf(fault.cause)}`
     case 'ContextUnsettled':
       return `step ${fault.step}: nothing was sent: ${pairingFaultText(fault.cause)}`
+    case 'SessionBusy':
+      return sessionFaultText(fault)
     case 'UnspecifiedModel':
       return `no model was named; ${fault.configured.length === 0 ? 'configure a provider and name one of its models' : `name one of a configured provider: ${fault.configured.join(', ')}`}`
     case 'UnknownModelType':

@@ -1,56 +1,66 @@
 /** Handlers that keep the deltas of a run in memory: in a history, in an array, or collected. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { applyDelta, type History, type HistoryDelta, type HistoryFault } from '../history/index.ts'
+import { applyDelta, type History, type HistoryDelta, type DeltaFault } from '../history/index.ts'
 import { isLeft, jsonEqual, left, right, type Json } from '../json/index.ts'
 import type { Message, Sequence } from '../message/index.ts'
 import type { RunEvent } from './event.ts'
 
-/** What a handler did with an event: `ignored` is every event but a delta. */
+/** The result of a handler: `ignored` for every event but a delta. */
 export type Kept = 'applied' | 'duplicate' | 'ignored'
 
 /**
- * The default: appends the messages of each delta to a history or to an array of yours, and does nothing else. You may
- * append to it yourself meanwhile: a delta then comes after that.
+ * A handler that appends the messages of each delta to a history or to an array of yours. You may append to it
+ * meanwhile;
+ * the next delta then comes after your messages.
  *
- * Each delta is appended once, however many handlers there are and however often they are told. All handlers of one
- * history or array know the ids of the deltas that any of them appended. Where no id is known (the history was restored),
- * equal messages at `expectedLen` are the delta; if only its first messages stand there, the rest is appended.
+ * Each delta is appended once, however many handlers there are and however often they get it. All handlers of one
+ * history
+ * or array share the ids of applied deltas. If no ids are known, because the history was restored, equal messages at
+ * `expectedLen` count as the delta; if only the first of them are there, the rest is appended.
  *
- * A delta beyond the end (`DeltaGap`), or one with a known id and other messages (`DeltaMismatch`), is refused, and as a
- * handler of the run this one then ends the run. The target may begin with fewer messages than the record has, or with
- * none: its handler sees the length of the record at the beginning of the run (`seq` 0).
+ * A delta beyond the end (`DeltaGap`), or a known id with other messages (`DeltaMismatch`), ends the run. The target
+ * may
+ * begin with fewer messages than the record, or with none: the handler learns the length of the record from the first
+ * event (`seq` 0).
  *
- * Throws  TypeError, on anything but a history of this library or an array
+ * @param target a history, or an array
+ * @returns the handler
+ * @throws TypeError if `target` is neither a history of this library nor an array
  * @example
  * const messages: Message[] = [...view]
  * await run({ model, view, handlers: [historyHandler(messages)] }).result() // messages is now the run's result.messages
  */
 export const historyHandler = (
   target: History<Message> | Message[],
-): ((event: RunEvent) => Either<HistoryFault, Kept>) =>
+): ((event: RunEvent) => Either<DeltaFault, Kept>) =>
   Array.isArray(target) ? intoArray(target, { unread: false, missing: 0 }) : intoHistory(ours(target))
 
 /**
- * The strict one: each delta must continue the history exactly. A gap, or another message where one should come, is a
- * fault that names the position, and as a handler of the run it ends the run.
+ * A handler for which each delta must continue the history exactly. A gap, or another message in its place, is a fault
+ * that
+ * names the position and ends the run.
  *
- * Throws  TypeError, on anything but a history of this library
+ * @param history the history to append to
+ * @returns the handler
+ * @throws TypeError if `history` was not made by this library
  */
-export const strictHistoryHandler = (history: History<Message>): ((event: RunEvent) => Either<HistoryFault, Kept>) => {
+export const strictHistoryHandler = (history: History<Message>): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
   ours(history)
   return (event) => (event.type === 'history_delta' ? applyDelta(history, event) : right('ignored'))
 }
 
 /**
- * Collects messages: the seed, and after it those of the deltas, each delta once. Without a seed, what the run has added.
+ * A handler that collects messages: the seed, and after it the messages of each delta, once.
  *
+ * @param seed the first messages. Default: none
+ * @returns the handler; `messages()` gives the messages so far
  * @example
  * const collected = historyAccumulator(view)
  * await run({ model, view, handlers: [collected] }).result() // collected.messages() is the run's result.messages
  */
 export const historyAccumulator = (
   seed?: Sequence<Message>,
-): ((event: RunEvent) => Either<HistoryFault, Kept>) & {
+): ((event: RunEvent) => Either<DeltaFault, Kept>) & {
   /** The messages so far: a frozen array. */
   readonly messages: () => readonly Message[]
 } => {
@@ -79,7 +89,7 @@ const before = (
   taken: Taken | undefined,
   { expectedLen, append }: HistoryDelta<Message>,
   len: number,
-): Either<HistoryFault, 'duplicate'> | undefined => {
+): Either<DeltaFault, 'duplicate'> | undefined => {
   if (taken === undefined) return undefined
   const same =
     taken.expectedLen === expectedLen &&
@@ -106,7 +116,7 @@ const look = (place: Place, event: RunEvent, len: number): void => {
   place.missing = Math.max(0, length - len)
 }
 
-const intoHistory = (history: History<Message>): ((event: RunEvent) => Either<HistoryFault, Kept>) => {
+const intoHistory = (history: History<Message>): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
   const taken = takenOf(history)
   const place: Place = { unread: false, missing: 0 }
   return (event) => {
@@ -131,7 +141,7 @@ const intoHistory = (history: History<Message>): ((event: RunEvent) => Either<Hi
   }
 }
 
-const intoArray = (array: Message[], place: Place): ((event: RunEvent) => Either<HistoryFault, Kept>) => {
+const intoArray = (array: Message[], place: Place): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
   const taken = takenOf(array)
   return (event) => {
     look(place, event, array.length)

@@ -1,13 +1,22 @@
 export type { BlockType, Model, ModelEvent, ModelRequest, ToolDefinition } from './model.ts'
 export type { FinishReason, ModelResponse } from './response.ts'
 export type { InterruptBehavior, RunEvent, Sent } from './event.ts'
-export { sessionHandler } from './handlers.ts'
+export {
+  sessionHandler,
+  type RecordingSession,
+  type SessionHandler,
+  type SessionHandlerOptions,
+} from './session-handler.ts'
+export type { RunLeaseOptions } from './run-lease.ts'
 export { historyAccumulator, historyHandler, strictHistoryHandler, type Kept } from './history-handlers.ts'
-export { interruptedMark } from './partial.ts'
-export type { Limits } from './limits.ts'
-export type { ContextFor, HandlerAnswer, ModelContext, RunHandler } from './loop.ts'
+export { interruptedMark } from '../message/index.ts'
+export type { Limits, LimitState } from './limits.ts'
+export type { ContextFor, ModelCall, ModelContext, RunDerive } from './context-for.ts'
+export type { Ahead, HandlerAnswer, RunHandler } from './handler.ts'
+export type { Decisions, Denial, OpenAnswer } from './open-answer.ts'
 export { run, type InterruptOptions, type RunOptions, type RunStream } from './run.ts'
 export { type NoModel, type RunFailure, type RunFault } from './fault.ts'
+export { invoke } from './invoke.ts'
 export { modelFor, type ModelConfig, type ModelProvider, type ModelRegistry } from './model-for.ts'
 export { modelTypes, type ModelType } from './model-types.ts'
 export type { RunResult, RunStep, StopReason } from './result.ts'

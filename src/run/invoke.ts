@@ -2,12 +2,19 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, parseJson, right } from '../json/index.ts'
 import { decodeMessage, text, toolResultPart, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
+import { after } from '../task/index.ts'
 import { reasonOf } from './fault.ts'
 import { ToolOutput, type Tool } from './tool.ts'
 
 /**
- * Run the tool that a call asks for. Never rejects: a throw, a timeout, an interrupt, arguments that are wrong, a tool that is
+ * Run the tool that a call asks for. Never rejects: a throw, a timeout, an interrupt, arguments that are wrong, a tool
+ * that is
  * unknown and an output that can't be recorded each become an error result that tells the model what to do about it.
+ *
+ * @param call the call of the model
+ * @param tools the tools, by name
+ * @param signal ends the call when aborted
+ * @returns the result; a failure is an error result
  */
 export const invoke = async (
   call: ToolCallPart,
@@ -26,10 +33,9 @@ export const invoke = async (
 
   const { timeout } = found
   const limit = new AbortController()
-  const timer =
-    timeout === undefined
-      ? undefined
-      : setTimeout(() => limit.abort(new Error(`The tool was given up after ${timeout} ms.`)), timeout)
+  const timer = after(timeout ?? Infinity, () =>
+    limit.abort(new Error(`The tool was given up after ${String(timeout)} ms.`)),
+  )
   const given = AbortSignal.any([signal, limit.signal])
   try {
     const output = await Promise.race([
@@ -40,7 +46,24 @@ export const invoke = async (
   } catch (error) {
     return failed(call, given.aborted ? reasonOf(given.reason) : `The tool failed: ${reasonOf(error)}`)
   } finally {
-    clearTimeout(timer)
+    timer.cancel()
+  }
+}
+
+/**
+ * Whether a call waits for an approval. One whose arguments its tool would refuse does not: it can have no effects.
+ */
+export const waitsForApproval = async (call: ToolCallPart, tools: ReadonlyMap<string, Tool>): Promise<boolean> => {
+  const found = tools.get(call.name)
+  const needs = found?.needsApproval ?? false
+  if (found === undefined || needs === false) return false
+  const input = await checked(call, found)
+  if (isLeft(input)) return false
+  if (needs === true) return true
+  try {
+    return await needs(input.right)
+  } catch {
+    return true
   }
 }
 

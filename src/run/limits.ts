@@ -1,27 +1,97 @@
 /** When a run ends though the model would go on. */
 import type { Usage } from '../notes/index.ts'
-import type { RunStep } from './result.ts'
+import { amount, type Amount } from '../task/index.ts'
+import type { RunStep, StopReason } from './result.ts'
 
-/** The limits of a run, with every default filled in. */
+/** The limits of a run. Each is at least 0; `Infinity` means no limit. */
 export interface Limits {
-  /** Model calls. Default: 50. */
+  /** The most model calls, a whole number. Default: 50. */
   readonly maxSteps: number
-  /** Tool calls of the whole run: an answer with more than are left has none of them run. Default: none. */
+  /**
+   * The most tool calls of the whole run, a whole number. If an answer has more calls than are left, none of them runs.
+   * Default: no limit.
+   */
   readonly maxToolCalls: number
-  /** Input and output tokens of all steps, as the provider counts them; checked after each answer. Default: none. */
+  /**
+   * The most input and output tokens of all steps, as the provider counts them; checked after each answer. An
+   * interrupted
+   * answer counts nothing, because its provider has not reported its tokens. Default: no limit.
+   */
   readonly maxTokens: number
-  /** Milliseconds, of the whole run. Default: none. */
+  /** The most US dollars of all steps, by `prices` or `modelPrices`; checked after each answer. Default: no limit. */
+  readonly maxDollars: number
+  /** The time of the whole run, in milliseconds. Default: no limit. */
   readonly timeout: number
-  /** Milliseconds, of each step: the answer and its tools. Default: none. */
+  /** The time of each step, its answer and its tools, in milliseconds. Default: no limit. */
   readonly stepTimeout: number
-  /** Asked after each step with tools: whether that was enough. */
-  readonly stopWhen?: (state: { readonly steps: readonly RunStep[]; readonly usage: Usage }) => boolean
+  /**
+   * Called after each step with tools. Default: the run continues.
+   *
+   * @param state the steps, tokens and dollars so far
+   * @returns true to end the run
+   */
+  readonly stopWhen?: (state: LimitState) => boolean
 }
 
-export const noLimits: Limits = Object.freeze({
-  maxSteps: 50,
-  maxToolCalls: Infinity,
-  maxTokens: Infinity,
-  timeout: Infinity,
-  stepTimeout: Infinity,
-})
+/** The state of a run, for `stopWhen`. */
+export interface LimitState {
+  /** The steps so far. */
+  readonly steps: readonly RunStep[]
+  /** The tokens of all steps. */
+  readonly usage: Usage
+  /** The price of all steps in US dollars; undefined if a price is unknown. */
+  readonly dollars: number | undefined
+}
+
+/** What the answers of a run have used. */
+export interface Spent {
+  readonly usage: Usage
+  readonly dollars: number | undefined
+}
+
+/** A limit that is reached: what the results of calls say that are not run for it, and why the run ends. */
+export interface Reached {
+  readonly reason: string
+  readonly stop: StopReason
+}
+
+const amounts: { readonly [Name in Exclude<keyof Limits, 'stopWhen'>]: Amount & { readonly usually: number } } = {
+  maxSteps: { unit: 'steps', whole: true, usually: 50 },
+  maxToolCalls: { unit: 'calls', whole: true, usually: Infinity },
+  maxTokens: { unit: 'tokens', usually: Infinity },
+  maxDollars: { unit: 'US dollars', usually: Infinity },
+  timeout: { unit: 'milliseconds', usually: Infinity },
+  stepTimeout: { unit: 'milliseconds', usually: Infinity },
+}
+
+/** Limits with every default filled in. Throws TypeError, on one that is no limit. */
+export const limitsOf = (given: Partial<Limits> = {}): Limits => {
+  const names = [...Object.keys(amounts), 'stopWhen']
+  const unknown = Object.keys(given).find((name) => !names.includes(name))
+  if (unknown !== undefined)
+    throw new TypeError(`limits.${unknown} is no limit of a run; there are ${names.join(', ')}`)
+  const limit = (name: keyof typeof amounts): number => {
+    const value = given[name]
+    return value === undefined ? amounts[name].usually : amount(`limits.${name}`, value, amounts[name])
+  }
+  const { stopWhen } = given
+  if (stopWhen !== undefined && typeof stopWhen !== 'function') throw new TypeError('limits.stopWhen is no function')
+  return Object.freeze({
+    maxSteps: limit('maxSteps'),
+    maxToolCalls: limit('maxToolCalls'),
+    maxTokens: limit('maxTokens'),
+    maxDollars: limit('maxDollars'),
+    timeout: limit('timeout'),
+    stepTimeout: limit('stepTimeout'),
+    ...(stopWhen !== undefined && { stopWhen }),
+  })
+}
+
+/** Whether what was used is more than a run may use. */
+export const overspent = ({ usage, dollars }: Spent, { maxTokens, maxDollars }: Limits): Reached | undefined => {
+  if (usage.input + usage.output > maxTokens)
+    return { reason: `Not run: the limit of ${maxTokens} tokens for this run is reached.`, stop: 'max_tokens' }
+  if (dollars !== undefined && dollars > maxDollars)
+    return { reason: `Not run: the limit of $${maxDollars} for this run is reached.`, stop: 'max_dollars' }
+  return undefined
+}

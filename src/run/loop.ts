@@ -6,9 +6,10 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import type { View } from '../history/index.ts'
+import type { HistoryDelta, View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import {
+  resultMessages,
   settle,
   type Message,
   type Sequence,
@@ -16,41 +17,26 @@ import {
   type ToolCallPart,
   type ToolResultPart,
 } from '../message/index.ts'
-import { rangeDigest, type Usage } from '../notes/index.ts'
-import { admitted, openCallsOf, resultMessages, whyNot } from './answer.ts'
+import { rangeDigest } from '../notes/index.ts'
+import { admitted, openCallsOf, whyNot } from './answer.ts'
 import type { Channel } from './channel.ts'
+import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, Sent } from './event.ts'
 import { reasonOf, type RunFailure } from './fault.ts'
-import { failed, invoke, notRun } from './invoke.ts'
-import type { Limits } from './limits.ts'
+import type { Ahead, HandlerAnswer, RunHandler } from './handler.ts'
+import { failed, invoke, notRun, waitsForApproval } from './invoke.ts'
+import { overspent, type Limits, type Spent } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
+import { denialOf, type Decisions, type OpenAnswer } from './open-answer.ts'
+import type { DollarsOf } from './prices.ts'
+import type { SessionFault } from '../session/index.ts'
 import type { ModelResponse } from './response.ts'
 import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
 import type { Tool } from './tool.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
-
-/** What is sent in place of the whole record. `deriveContext` gives it. */
-export interface ModelContext {
-  /** The messages to send. */
-  readonly messages: Settled<Sequence<Message>>
-  /** How many messages, from the first, are those of the context before. */
-  readonly stablePrefix: number
-}
-
-/** Derives what the next call is sent, given what was sent before. */
-export type ContextFor = (view: View<Message>, previous: ModelContext | undefined) => Either<unknown, ModelContext>
-
-/**
- * Whoever is told of each event before the next thing happens. It may take its time; a `Left`, or a throw, ends the
- * run with the fault `HandlerFailed`.
- */
-export type RunHandler = (event: RunEvent) => HandlerAnswer | Promise<HandlerAnswer>
-
-/** What a handler may return: nothing, or an `Either`, whose `Left` ends the run. */
-export type HandlerAnswer = Either<unknown, unknown> | void
 
 /** A loop's options, with every default filled in. */
 export interface LoopOptions {
@@ -61,9 +47,13 @@ export interface LoopOptions {
   readonly tools: ReadonlyMap<string, Tool>
   readonly toolConcurrency: number
   readonly limits: Limits
+  readonly dollarsOf: DollarsOf
   readonly parameters: JsonObject
-  readonly context: ContextFor | undefined
+  readonly context: Deriving | undefined
   readonly receipts: boolean
+  /** A step that another run has left. */
+  readonly open: OpenAnswer | undefined
+  readonly decisions: Decisions
   readonly handlers: readonly RunHandler[]
   readonly now: () => number
 }
@@ -93,16 +83,21 @@ export class Loop {
   #deltas = 0
   #toolCalls = 0
   #interrupts = 0
-  #usage: Usage = noUsage
+  #spent: Spent = { usage: noUsage, dollars: 0 }
   #context: ModelContext | undefined
   /** What the last call was sent, if that is to be told. */
   #sent: Sent | undefined
+  /** A step that is gone on with; then one that waits for an approval. */
+  #open: OpenAnswer | undefined
+  readonly #lookAhead: number
 
   constructor(options: LoopOptions, control: Control, channel: Channel<RunEvent>) {
     this.#options = options
     this.#control = control
     this.#channel = channel
     this.#work = workingCopy(options.view)
+    this.#open = options.open
+    this.#lookAhead = Math.max(0, ...options.handlers.map(({ lookAhead = 0 }) => lookAhead))
     this.#callIds = new Set(options.callIds)
     for (const { content } of options.view)
       for (const part of content) if (part.type === 'tool_call') this.#callIds.add(part.id)
@@ -111,7 +106,9 @@ export class Loop {
   /** Run to the end. Never rejects. */
   async run(): Promise<Either<RunFailure, RunResult>> {
     let outcome: Either<Problem, StopReason>
+    const begun: RunHandler[] = []
     try {
+      await this.#begin(begun)
       outcome = right(await this.#untilStopped())
     } catch (error) {
       // What is no Failed was thrown by a function of the caller's; the run ends as every run does.
@@ -126,6 +123,7 @@ export class Loop {
     let ended: Either<RunFailure, RunResult> = isLeft(outcome)
       ? left({ ...outcome.left, partial: result } as RunFailure)
       : right(result)
+    for (const handler of begun) await Promise.resolve(handler.end?.()).catch(() => undefined)
     try {
       await this.#tell({ type: 'run_complete', result })
     } catch (error) {
@@ -135,10 +133,23 @@ export class Loop {
     return ended
   }
 
+  /** @param begun takes the handlers that have begun */
+  async #begin(begun: RunHandler[]): Promise<void> {
+    const stop = (reason: string): void =>
+      void this.#control.interrupt({ behavior: 'saveMarked', message: undefined, reason, stop: 'cancelled' })
+    for (const handler of this.#options.handlers) {
+      if (handler.begin === undefined) continue
+      const answer = await handler.begin(stop)
+      if (answer !== undefined && isLeft(answer)) throw new Failed(notBegun(answer.left))
+      begun.push(handler)
+    }
+  }
+
   async #untilStopped(): Promise<StopReason> {
     for (;;) {
       let stop = await this.#between(this.#control.cut())
       if (stop === undefined && this.#step >= this.#options.limits.maxSteps) stop = 'max_steps'
+      stop ??= overspent(this.#spent, this.#options.limits)?.stop
       if (stop === undefined) {
         stop = await this.#once()
         this.#step += 1
@@ -154,30 +165,39 @@ export class Loop {
   async #between(cut: Interrupt | undefined): Promise<StopReason | undefined> {
     if (cut === undefined) return undefined
     await this.#tellCut(cut, '')
-    await this.#record([], cut.message)
+    await this.#record(this.#deltaOf([], cut.message))
     return cut.stop
   }
 
   /** One step. A reason to stop, or undefined to go on. */
   async #once(): Promise<StopReason | undefined> {
-    const { limits, model, now } = this.#options
+    const { limits, now } = this.#options
     const began = now()
     await this.#tell({ type: 'step_start', step: this.#step, len: this.#work.len })
     this.#control.beginStep(limits.stepTimeout)
     try {
+      const left = this.#open
       const partial = new PartialAnswer()
-      const answer = await this.#ask(partial)
-      if (answer === 'cut') return await this.#cut(this.#control.takeCut(), partial)
+      const asked =
+        left === undefined ? await this.#ask(partial) : { response: this.#admitted(left.response), held: [] }
+      if (asked === 'cut') return await this.#cut(this.#control.takeCut(), partial)
 
-      const response = this.#admitted(answer)
+      const { response, held } = asked
       const calls = openCallsOf(response.message)
-      const usage = addUsage(this.#usage, response.usage)
-      const refusal = whyNot(calls, response, usage, this.#toolCalls, limits)
-      const results =
-        refusal === undefined
-          ? await this.#runTools(calls)
-          : Object.freeze(calls.map((call) => failed(call, refusal.reason)))
-      this.#usage = usage
+      const spent = this.#with(response)
+      this.#spent = spent
+      const refusal = left === undefined ? whyNot(calls, response, spent, this.#toolCalls, limits) : undefined
+      const refused = refusal && Object.freeze(calls.map((call) => failed(call, refusal.reason)))
+      let announced: Announced | undefined
+      const announce = (results: readonly ToolResultPart[]): HistoryDelta<Message> => {
+        const cut = this.#control.pending
+        announced = { delta: this.#deltaOf(this.#stepMessages(response, results), cut?.message), cut }
+        return announced.delta
+      }
+      const whole = refused ?? (calls.length === 0 ? Object.freeze([]) : undefined)
+      await this.#tellHeld(held, { response, ...(whole && { delta: announce(whole) }) })
+      const results = whole ?? (await this.#runTools(calls, response, announce))
+      if (results === 'approval') return 'approval'
       this.#steps.push(Object.freeze({ response, calls, results, milliseconds: now() - began }))
       await this.#tell({
         type: 'step_complete',
@@ -190,23 +210,42 @@ export class Loop {
       // What comes in while tools run is no reason to discard: the answer was whole, and its tools may have had effects.
       const cut = this.#control.cut()
       if (cut !== undefined) await this.#tellCut(cut, '')
-      await this.#record(
-        [...(response.message.content.length === 0 ? [] : [response.message]), ...resultMessages(results, model)],
-        cut?.message,
-      )
+      await this.#record(announced?.delta ?? this.#deltaOf(this.#stepMessages(response, results), cut?.message))
+      if (announced !== undefined && announced.cut !== cut) await this.#record(this.#deltaOf([], cut?.message))
       if (cut !== undefined) return cut.stop
       if (refusal !== undefined) return refusal.stop
       if (calls.length === 0 && response.reason !== 'pause')
         return response.reason === 'max_tokens' ? 'max_tokens' : 'end_turn'
-      if (limits.stopWhen?.({ steps: this.#steps, usage: this.#usage }) === true) return 'custom'
+      if (limits.stopWhen?.({ steps: Object.freeze([...this.#steps]), ...this.#spent }) === true) return 'custom'
       return undefined
     } finally {
       this.#control.endStep()
     }
   }
 
-  /** The model's whole answer, or `cut` if it was interrupted before. */
-  async #ask(partial: PartialAnswer): Promise<ModelResponse | 'cut'> {
+  /** What is spent with one more answer. */
+  #with(response: ModelResponse): Spent {
+    const { usage, dollars } = this.#spent
+    const cost = dollars === undefined ? undefined : this.#options.dollarsOf(response)
+    return {
+      usage: addUsage(usage, response.usage),
+      dollars: dollars === undefined || cost === undefined ? undefined : dollars + cost,
+    }
+  }
+
+  #stepMessages({ message }: ModelResponse, results: readonly ToolResultPart[]): readonly Message[] {
+    return [...(message.content.length === 0 ? [] : [message]), ...resultMessages(results, this.#together)]
+  }
+
+  get #together(): boolean {
+    return this.#options.model.results === 'together'
+  }
+
+  /**
+   * The model's whole answer, and the events at its end that are not told yet. `cut` if it was interrupted before.
+   * A stream that breaks off leaves what it gave, marked, as a delta.
+   */
+  async #ask(partial: PartialAnswer): Promise<Asked | 'cut'> {
     const { model, tools, parameters, receipts } = this.#options
     const definitions = [...tools.values()]
     const { messages, stablePrefix } = this.#derive()
@@ -220,30 +259,51 @@ export class Loop {
     const step = this.#step
     const { signal } = this.#control
     let events: AsyncIterator<ModelEvent> | undefined
+    const held: ModelEvent[] = []
+    let since = 0
     try {
       events = model.stream({ messages, tools: definitions, stablePrefix, parameters }, signal)[Symbol.asyncIterator]()
+      let coming: Promise<IteratorResult<ModelEvent>> | undefined
       while (!signal.aborted) {
-        const next = await this.#nextOrCut(events)
+        coming ??= events.next()
+        const next = await this.#nextOrCut(
+          coming,
+          held.length === 0 ? undefined : since + this.#lookAhead - performance.now(),
+        )
         if (next === 'cut') break
+        if (next === 'waited') {
+          await this.#tellHeld(held)
+          continue
+        }
+        coming = undefined
         if (next.done === true)
           throw new Failed({ _tag: 'StreamEndedEarly', model: model.name, step, partialText: partial.text })
         const event = this.#copyOf(next.value)
         partial.take(event)
-        await this.#tell({ type: 'model_event', step, event })
-        if (event.type === 'finish') return event
+        held.push(event)
+        if (event.type === 'finish') return { response: await this.#admittedHeld(event, held), held }
+        if (held.length === 1) since = performance.now()
+        if (held[0]?.type !== 'block_end' || this.#lookAhead === 0) await this.#tellHeld(held)
       }
+      await this.#tellHeld(held)
     } catch (error) {
-      if (error instanceof Failed) throw error
-      if (!signal.aborted)
-        throw new Failed({
-          _tag: 'ModelFailed',
-          model: model.name,
-          step,
-          reason: reasonOf(error),
-          ...statusOf(error),
-          partialText: partial.text,
-          cause: error,
-        })
+      const problem: Problem | undefined =
+        error instanceof Failed
+          ? error.problem
+          : signal.aborted
+            ? undefined
+            : {
+                _tag: 'ModelFailed',
+                model: model.name,
+                step,
+                reason: reasonOf(error),
+                ...statusOf(error),
+                partialText: partial.text,
+                cause: error,
+              }
+      await this.#tellHeld(held)
+      if (problem?._tag === 'ModelFailed' || problem?._tag === 'StreamEndedEarly') await this.#keep(partial)
+      if (problem !== undefined) throw new Failed(problem)
     } finally {
       // Not awaited: a stream that hangs would hold up the end.
       Promise.resolve(events?.return?.()).catch(() => undefined)
@@ -251,11 +311,47 @@ export class Loop {
     return 'cut'
   }
 
+  /** Events that were held back, each with those that come after it. */
+  async #tellHeld(held: ModelEvent[], more: Partial<Ahead> = {}): Promise<void> {
+    while (held.length > 0) {
+      const event = held.shift() as ModelEvent
+      await this.#tell({ type: 'model_event', step: this.#step, event }, undefined, { ...more, events: [...held] })
+    }
+  }
+
+  async #admittedHeld(answer: ModelResponse, held: ModelEvent[]): Promise<ModelResponse> {
+    try {
+      return this.#admitted(answer)
+    } catch (error) {
+      await this.#tellHeld(held)
+      throw error
+    }
+  }
+
+  /** What came of an answer that broke off, recorded and marked. Nothing, if nobody could read anything of it. */
+  async #keep(partial: PartialAnswer): Promise<void> {
+    const message = partial.empty ? undefined : partial.message('saveMarked')
+    if (message === undefined) return
+    const response = this.#admitted({ message, reason: 'other', usage: noUsage })
+    const results = openCallsOf(response.message).map((call) => failed(call, notRun('The answer broke off.')))
+    await this.#record(this.#deltaOf(this.#stepMessages(response, results)))
+  }
+
   /** One promise an event: a race against one that stays pending for long would keep every loser alive. */
-  #nextOrCut(events: AsyncIterator<ModelEvent>): Promise<IteratorResult<ModelEvent> | 'cut'> {
-    return new Promise((resolve, reject) => {
-      this.#control.onCut = () => resolve('cut')
-      events.next().then(resolve, reject)
+  #nextOrCut(
+    coming: Promise<IteratorResult<ModelEvent>>,
+    wait: number | undefined,
+  ): Promise<IteratorResult<ModelEvent> | 'cut' | 'waited'> {
+    return new Promise<IteratorResult<ModelEvent> | 'cut' | 'waited'>((resolve, reject) => {
+      const timer = wait === undefined ? undefined : setTimeout(() => resolve('waited'), wait)
+      const come =
+        <T>(done: (value: T) => void) =>
+        (value: T): void => {
+          clearTimeout(timer)
+          done(value)
+        }
+      this.#control.onCut = () => come(resolve)('cut')
+      coming.then(come(resolve), come(reject))
     })
   }
 
@@ -293,33 +389,71 @@ export class Loop {
     return admissible.right
   }
 
-  /** The results in call order, however long each takes. */
-  async #runTools(calls: readonly ToolCallPart[]): Promise<readonly ToolResultPart[]> {
+  /**
+   * The results in call order, however long each takes; or `approval`, where calls wait for one and all others have theirs.
+   * The last result is told with the delta of the step.
+   */
+  async #runTools(
+    calls: readonly ToolCallPart[],
+    response: ModelResponse,
+    announce: (results: readonly ToolResultPart[]) => HistoryDelta<Message>,
+  ): Promise<readonly ToolResultPart[] | 'approval'> {
     const { tools, toolConcurrency, now } = this.#options
     const step = this.#step
     const { signal } = this.#control
-    const results: ToolResultPart[] = []
-    const queue = calls.entries()
+    const results = new Map(this.#open?.results.map((result) => [result.callId, result]))
+    const inOrder = (): readonly ToolResultPart[] => Object.freeze(calls.flatMap(({ id }) => results.get(id) ?? []))
+    const waiting = new Set<ToolCallPart>()
+    for (const call of calls) if (!results.has(call.id) && (await this.#waits(call))) waiting.add(call)
+    const todo = calls.filter((call) => !results.has(call.id) && !waiting.has(call))
+    const resultOf = async (call: ToolCallPart): Promise<ToolResultPart> => {
+      const denial = this.#open && denialOf(call.id, this.#options.decisions)
+      if (denial !== undefined) return failed(call, denial)
+      if (signal.aborted) return failed(call, notRun(reasonOf(signal.reason)))
+      await this.#tell({ type: 'tool_call_start', step, call })
+      return signal.aborted ? failed(call, notRun(reasonOf(signal.reason))) : invoke(call, tools, signal)
+    }
+    const queue = todo.values()
     let stopped: unknown
-    const one = async (index: number, call: ToolCallPart): Promise<void> => {
-      if (!signal.aborted) await this.#tell({ type: 'tool_call_start', step, call })
+    const one = async (call: ToolCallPart): Promise<void> => {
       const began = now()
-      const result = signal.aborted ? failed(call, notRun(reasonOf(signal.reason))) : await invoke(call, tools, signal)
-      results[index] = result
-      await this.#tell({ type: 'tool_result', step, result, milliseconds: now() - began })
+      const result = await resultOf(call)
+      results.set(call.id, result)
+      const ahead = results.size === calls.length ? { delta: announce(inOrder()) } : undefined
+      await this.#tell({ type: 'tool_result', step, result, milliseconds: now() - began }, undefined, ahead)
     }
     // Workers take from one queue. One that fails (a handler refused) lets the others finish what they have begun.
     const worker = async (): Promise<void> => {
-      for (const [index, call] of queue) {
+      for (const call of queue) {
         if (stopped !== undefined) return
-        await one(index, call).catch((error: unknown) => (stopped ??= error))
+        await one(call).catch((error: unknown) => (stopped ??= error))
       }
     }
-    const alone = calls.some(({ name }) => tools.get(name)?.alone === true)
-    await Promise.all(Array.from({ length: alone ? 1 : Math.min(toolConcurrency, calls.length) }, worker))
+    const alone = todo.some(({ name }) => tools.get(name)?.alone === true)
+    await Promise.all(Array.from({ length: alone ? 1 : Math.min(toolConcurrency, todo.length) }, worker))
     if (stopped !== undefined) throw stopped
-    this.#toolCalls += calls.length
-    return Object.freeze(results)
+    this.#toolCalls += todo.length
+    if (waiting.size > 0 && !signal.aborted) {
+      const { started = [] } = this.#open ?? {}
+      const left = { step: this.#deltaId, response, results: inOrder(), calls: Object.freeze([...waiting]) }
+      const still = started.filter((id) => left.calls.some((call) => call.id === id))
+      this.#open = Object.freeze(still.length === 0 ? left : { ...left, started: Object.freeze(still) })
+      await this.#tell({ type: 'approval', step, open: this.#open })
+      return 'approval'
+    }
+    for (const call of waiting) results.set(call.id, failed(call, notRun(reasonOf(signal.reason))))
+    return inOrder()
+  }
+
+  /** Whether a call waits for an approval: its tool wants one, or a run that died had started it, and nobody has decided. */
+  async #waits(call: ToolCallPart): Promise<boolean> {
+    const { decisions, tools } = this.#options
+    const { id } = call
+    if (this.#open !== undefined) {
+      if (denialOf(id, decisions) !== undefined || decisions.approve?.includes(id) === true) return false
+      if (this.#open.calls.some((waiting) => waiting.id === id)) return true
+    }
+    return waitsForApproval(call, tools)
   }
 
   /** An answer that was cut: told, and what is kept of it recorded, with results for its calls. */
@@ -330,8 +464,7 @@ export class Loop {
     const results = kept === undefined ? [] : openCallsOf(kept).map((call) => failed(call, notRun(cut.reason)))
     await this.#tellCut(cut, partial.text, this.#sent)
     await this.#record(
-      [...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#options.model)],
-      cut.message,
+      this.#deltaOf([...(kept === undefined ? [] : [kept]), ...resultMessages(results, this.#together)], cut.message),
     )
     return cut.stop
   }
@@ -347,20 +480,31 @@ export class Loop {
     })
   }
 
-  /** A delta, told and taken into the working copy. None if there is nothing to record. */
-  async #record(messages: readonly Message[], injected: Message | undefined): Promise<void> {
+  /** The id of the delta that comes next. */
+  get #deltaId(): string {
+    return this.#open?.step ?? `${this.#options.id}:${this.#deltas}`
+  }
+
+  #deltaOf(messages: readonly Message[], injected?: Message): HistoryDelta<Message> {
     const append = Object.freeze(injected === undefined ? [...messages] : [...messages, injected])
-    if (append.length === 0) return
-    const id = `${this.#options.id}:${this.#deltas++}`
-    await this.#tell({ type: 'history_delta', step: this.#step, id, expectedLen: this.#work.len, append }, () => {
-      for (const message of append) this.#work.append(message)
+    return Object.freeze({ id: this.#deltaId, expectedLen: this.#work.len, append })
+  }
+
+  /** A delta, told and taken into the working copy. None if there is nothing to record. */
+  async #record(delta: HistoryDelta<Message>): Promise<void> {
+    if (delta.append.length === 0) return
+    if (this.#open === undefined) this.#deltas += 1
+    this.#open = undefined
+    await this.#tell({ type: 'history_delta', step: this.#step, ...delta }, () => {
+      for (const message of delta.append) this.#work.append(message as Message)
     })
   }
 
   /** Handlers first, so that what a reader sees of a delta has been made durable. */
-  async #tell(event: Untold, done?: () => void): Promise<void> {
+  async #tell(event: Untold, done?: () => void, ahead: Partial<Ahead> = {}): Promise<void> {
     const told = Object.freeze({ seq: this.#seq++, ...event }) as RunEvent
-    const refusal = await this.#handle(told)
+    const known = Object.freeze({ id: this.#deltaId, together: this.#together, events: [], ...ahead })
+    const refusal = await this.#handle(told, known)
     if (refusal !== undefined && event.type === 'history_delta') throw new Failed(refusal)
     done?.()
     await this.#channel.push(told, event.type === 'model_event')
@@ -368,11 +512,11 @@ export class Loop {
   }
 
   /** Why a handler will not have the event. Those after it are not told. */
-  async #handle(told: RunEvent): Promise<Problem | undefined> {
+  async #handle(told: RunEvent, ahead: Ahead): Promise<Problem | undefined> {
     for (const handler of this.#options.handlers) {
       let answer: HandlerAnswer
       try {
-        answer = await handler(told)
+        answer = await handler(told, ahead)
       } catch (cause) {
         return { _tag: 'HandlerFailed', step: this.#step, event: told.type, cause }
       }
@@ -387,15 +531,35 @@ export class Loop {
       response: this.#steps.at(-1)?.response.message,
       steps: Object.freeze([...this.#steps]),
       counts: Object.freeze({ steps: this.#steps.length, toolCalls: this.#toolCalls, interrupts: this.#interrupts }),
-      usage: this.#usage,
+      ...this.#spent,
       stopReason,
       messages: this.#work.view().toArray(),
+      ...(stopReason === 'approval' && this.#open && { open: this.#open }),
     })
   }
 }
 
+/** The end of an answer: the whole of it as it can be recorded, and the events that are not told yet. */
+interface Asked {
+  readonly response: ModelResponse
+  readonly held: ModelEvent[]
+}
+
+/** A delta that handlers know of before it is told, and the interrupt whose message is in it. */
+interface Announced {
+  readonly delta: HistoryDelta<Message>
+  readonly cut: Interrupt | undefined
+}
+
+/** Why a run does not begin. */
+const notBegun = (cause: unknown): Problem =>
+  isBusy(cause) ? cause : { _tag: 'HandlerFailed', step: 0, event: 'begin', cause }
+
+const isBusy = (cause: unknown): cause is Extract<SessionFault, { readonly _tag: 'SessionBusy' }> =>
+  typeof cause === 'object' && cause !== null && (cause as { readonly _tag?: unknown })._tag === 'SessionBusy'
+
 const derivedBy = (
-  context: ContextFor,
+  context: Deriving,
   view: View<Message>,
   previous: ModelContext | undefined,
 ): Either<unknown, ModelContext> => {

@@ -1,44 +1,53 @@
 /** Choosing a model by what a person or a configuration names. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
-import type { RunFault } from './fault.ts'
+import type { NoModel } from './fault.ts'
 import type { Model } from './model.ts'
 import { modelTypes, type ModelType } from './model-types.ts'
 
-/** Which model is wanted. */
+/** The model to use. */
 export interface ModelConfig {
-  /** As its provider names it. */
+  /** The name, as its provider has it. */
   readonly name?: string
-  /** Default: found out by the name, where it is one of OpenAI's or Anthropic's. */
+  /** The type of its provider. Default: it follows from the name, for models of OpenAI and Anthropic. */
   readonly type?: string
 }
 
-/** A provider that can be reached. `indelible/run/openai` and `indelible/run/anthropic` make them. */
+/** A configured provider. `indelible/run/openai` and `indelible/run/anthropic` make them. */
 export interface ModelProvider {
-  /** Undefined, where none was found. A server that wants none has the empty string. */
+  /** The key. If it is undefined, `modelFor` gives `MissingKey`. For a server without keys it is the empty string. */
   readonly apiKey: string | undefined
-  /** Where to set the key: the name of an environment variable, say. Told in the fault. */
+  /** Where to set the key, for the fault: the name of an environment variable, for example. */
   readonly keyFrom?: string
-  /** Makes a model by its name. */
+  /**
+   * Make a model.
+   *
+   * @param name the name of the model
+   * @returns the model
+   */
   readonly model: (name: string) => Model
 }
 
-/** The providers that are configured. */
-export type ModelRegistry = { readonly [Type in ModelType]?: ModelProvider }
+/** The configured providers, by type. */
+export type ModelRegistry = { readonly [Type in ModelType]?: ModelProvider } & {
+  readonly [type: string]: ModelProvider | undefined
+}
 
 /**
- * The model that is wanted, or which of four things keeps it from being there: nothing was specified, the type is
- * unknown, its provider is not configured, its key is missing.
+ * Find the model of a configuration.
  *
+ * @param config the name of the model, and its type
+ * @param registry the configured providers
+ * @returns the model; or `UnspecifiedModel`, `UnknownModelType`, `UnconfiguredModel`, `MissingKey`
  * @example
  * modelFor({ name: 'claude-opus-5' }, { anthropic: anthropicProvider({ apiKey: process.env.ANTHROPIC_API_KEY }) })
  */
-export const modelFor = ({ name, type }: ModelConfig, registry: ModelRegistry): Either<RunFault, Model> => {
+export const modelFor = ({ name, type }: ModelConfig, registry: ModelRegistry): Either<NoModel, Model> => {
   if (name === undefined || name === '') return left({ _tag: 'UnspecifiedModel', configured: configured(registry) })
   const wanted = type ?? typeOf(name)
-  if (wanted === undefined || !isModelType(wanted))
+  const provider = wanted !== undefined && Object.hasOwn(registry, wanted) ? registry[wanted] : undefined
+  if (wanted === undefined || (provider === undefined && !isModelType(wanted)))
     return left({ _tag: 'UnknownModelType', name, ...(wanted !== undefined && { type: wanted }) })
-  const provider = registry[wanted]
   if (provider === undefined)
     return left({ _tag: 'UnconfiguredModel', name, type: wanted, configured: configured(registry) })
   if (provider.apiKey === undefined)
@@ -51,12 +60,13 @@ export const modelFor = ({ name, type }: ModelConfig, registry: ModelRegistry): 
   return right(provider.model(name))
 }
 
-const configured = (registry: ModelRegistry): readonly ModelType[] =>
-  modelTypes.filter((type) => registry[type] !== undefined)
+const configured = (registry: ModelRegistry): readonly string[] =>
+  Object.keys(registry).filter((type) => registry[type] !== undefined)
 
 const isModelType = (type: string): type is ModelType => (modelTypes as readonly string[]).includes(type)
 
 const typeOf = (name: string): ModelType | undefined => {
   if (name.startsWith('claude-')) return 'anthropic'
+  if (/^(?:models\/)?gemini-/.test(name)) return 'google'
   return /^(?:gpt-|chatgpt-|o\d|codex-)/.test(name) ? 'openai' : undefined
 }

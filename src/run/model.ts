@@ -15,40 +15,49 @@ import type { ModelResponse } from './response.ts'
 
 /** A model that a run can call. */
 export interface Model {
-  /** What receipts and errors call it. */
+  /** The name in receipts and errors. */
   readonly name: string
-  /** Whether the results of one step are one message (as Anthropic has them) or one a call. Default: `perCall`. */
+  /**
+   * Whether the results of one step are one message (`together`, as Anthropic requires) or one for each call. Default:
+   * `perCall`.
+   */
   readonly results?: 'together' | 'perCall'
-  /** Call the model. Events come as the provider sends them; a failure is thrown. */
+  /**
+   * Call the model.
+   *
+   * @param request messages, tools and parameters
+   * @param signal ends the stream when aborted
+   * @returns the events, as the provider sends them. A failure throws
+   */
   readonly stream: (request: ModelRequest, signal: AbortSignal) => AsyncIterable<ModelEvent>
 }
 
-/** What a model is asked. */
+/** The input of a model. */
 export interface ModelRequest {
   /** The messages, settled. */
   readonly messages: Settled<Sequence<Message>>
   /** The tools that it may call. */
   readonly tools: readonly ToolDefinition[]
-  /** How many of the messages, from the first, are the same as in the request before: where a cache breakpoint pays. */
+  /** The number of leading messages that equal those of the last request: a good place for a cache breakpoint. */
   readonly stablePrefix: number
-  /** What the provider takes beside messages and tools: temperature, maximum tokens … Given to it as it is. */
+  /** The provider's own parameters, passed on as they are: temperature, maximum tokens … */
   readonly parameters: JsonObject
 }
 
-/** A tool, as a model is told of it. */
+/** A tool, as the model sees it. */
 export interface ToolDefinition {
   /** Its name. */
   readonly name: string
-  /** What the model reads to decide when to call it. */
+  /** The text by which the model decides when to call it. */
   readonly description?: string
   /** JSON Schema of its arguments. */
   readonly parameters: JsonObject
 }
 
-/** What a block of an answer is. */
+/** The type of a block of an answer. */
 export type BlockType = 'text' | 'reasoning' | 'tool_call' | 'refusal' | 'provider'
 
-/** One thing that a model streams. `index` counts the blocks of the answer from 0. */
+/** An event of a model's stream. `index` counts the blocks of the answer from 0. */
 export type ModelEvent =
   /** A block of the answer begins. A call has its id and name here. */
   | {

@@ -1,14 +1,26 @@
 /** What a run came to. */
 import type { Message, ToolCallPart, ToolResultPart } from '../message/index.ts'
 import type { Usage } from '../notes/index.ts'
+import type { OpenAnswer } from './open-answer.ts'
 import type { ModelResponse } from './response.ts'
 
 /**
- * Why a run ended: `end_turn` the model had said all; `max_steps`, `max_tool_calls`, `max_tokens`, `timeout` a limit;
- * `cancelled` by `cancel()`, by the signal, or by an interrupt without a message; `custom` by `stopWhen`; `error` a fault.
+ * Why a run ended: `end_turn` the model had said all; `max_steps`, `max_tool_calls`, `max_tokens`, `max_dollars`, `timeout` a limit;
+ * `cancelled` by `cancel()`, by the signal, or by an interrupt without a message; `custom` by `stopWhen`; `approval` calls
+ * wait for one; `queued` another run took the input of this turn up; `error` a fault.
  */
 export type StopReason =
-  'end_turn' | 'max_steps' | 'max_tool_calls' | 'max_tokens' | 'timeout' | 'cancelled' | 'custom' | 'error'
+  | 'end_turn'
+  | 'max_steps'
+  | 'max_tool_calls'
+  | 'max_tokens'
+  | 'max_dollars'
+  | 'timeout'
+  | 'cancelled'
+  | 'custom'
+  | 'approval'
+  | 'queued'
+  | 'error'
 
 /** What a run came to. */
 export interface RunResult {
@@ -20,10 +32,14 @@ export interface RunResult {
   readonly counts: { readonly steps: number; readonly toolCalls: number; readonly interrupts: number }
   /** The sum over all steps. */
   readonly usage: Usage
+  /** What all steps cost, in US dollars, by `prices` or `modelPrices`; undefined where a price is not known. */
+  readonly dollars: number | undefined
   /** Why the run ended. */
   readonly stopReason: StopReason
   /** The view that the run began with, and after it every message of its deltas. Frozen. */
   readonly messages: readonly Message[]
+  /** The step that waits, where the run ended with `approval`. */
+  readonly open?: OpenAnswer
 }
 
 /** A step that came to its end. One that was cut has no place here; what was kept of it is in `messages`. */

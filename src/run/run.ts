@@ -5,85 +5,129 @@ import { messageFaultText } from '../message/fault.ts'
 import { Channel } from './channel.ts'
 import { Control } from './control.ts'
 import type { InterruptBehavior, RunEvent } from './event.ts'
-import type { Task } from '../task/index.ts'
+import { amount, type Task } from '../task/index.ts'
+import type { ModelRates } from '../context/index.ts'
 import { runTask, type RunFailure } from './fault.ts'
-import { noLimits, type Limits } from './limits.ts'
-import { Loop, type ContextFor, type RunHandler } from './loop.ts'
+import type { RunHandler } from './handler.ts'
+import { limitsOf, type Limits } from './limits.ts'
+import { derivingOf, type ContextOptions } from './context-for.ts'
+import { Loop } from './loop.ts'
 import type { Model } from './model.ts'
+import type { Decisions, OpenAnswer } from './open-answer.ts'
+import { dollarsBy } from './prices.ts'
 import type { RunResult } from './result.ts'
-import type { Tool } from './tool.ts'
+import { checkTimeout, type Tool } from './tool.ts'
 
-/** What a run is made of. */
-export interface RunOptions {
+/** The parts of a run. */
+export interface RunOptions extends ContextOptions, Decisions {
   /** The model to call. */
   readonly model: Model
-  /** What the run begins with. It is never changed: what the run adds comes in deltas. */
+  /** The record to start from. The run never changes it: new messages come in deltas. */
   readonly view: Settled<Sequence<Message>>
-  /** Ids of calls that the record has beside those of `view`, where that is only a part of it: no call is given one of them again. */
+  /**
+   * A step to continue before the model is called: `open` of the result of a run that ended with `approval`. `view` is the
+   * record before that step. Default: none.
+   */
+  readonly open?: OpenAnswer
+  /**
+   * Ids of calls in the record that `view` does not have, because it is only a part. No new call gets one of them.
+   * Default: none.
+   */
   readonly callIds?: Iterable<string>
   /** The tools that the model may call. Default: none. */
   readonly tools?: readonly Tool[]
-  /** How many tools of one step run at a time; 1 is one after the other, in call order. Default: 8. */
+  /** The most tools of one step that run at a time; with 1 they run in the order of the calls. Default: 8. */
   readonly toolConcurrency?: number
-  /** The limits of the run. */
+  /** The limits of the run. Default: 50 steps. */
   readonly limits?: Partial<Limits>
-  /** What the model's provider takes beside messages and tools. */
+  /** The prices of the model, in US dollars per million tokens. Default: `modelPrices`, by the name of the model. */
+  readonly prices?: ModelRates
+  /** The provider's own parameters. Default: none. */
   readonly parameters?: JsonObject
-  /** Derives what each call is sent. Default: everything. */
-  readonly context?: ContextFor
-  /** Whether the events say what each call was sent, by its digest: `sessionHandler` then writes receipts. Cost: O(what is sent) a call. Default: false. */
+  /**
+   * Whether events have the digest of each context that was sent, so that `sessionHandler` writes receipts. Cost:
+   * O(context) a
+   * call. Default: false.
+   */
   readonly receipts?: boolean
-  /** Told of each event, in order, before the next thing happens. */
+  /** Receive each event, in order, before the run continues. Default: none. */
   readonly handlers?: readonly RunHandler[]
-  /** Aborting it is `cancel()`. */
+  /** Aborting it is `cancel()`. Default: none. */
   readonly signal?: AbortSignal
-  /** What the ids of the deltas begin with: unique to the run, the same when a run is tried again. Default: random. */
+  /**
+   * The beginning of the ids of deltas. It must be unique to the run, and the same when the run is retried. Default:
+   * random.
+   */
   readonly id?: string
-  /** Events that wait for a slow reader before the loop waits too. Default: 256. */
+  /** The number of events that wait for a slow reader before the loop waits, too. Default: 256. */
   readonly buffer?: number
-  /** Milliseconds since some moment. Default: `performance.now`. */
+  /**
+   * The clock that times steps and tools. Default: `performance.now`.
+   *
+   * @returns milliseconds
+   */
   readonly now?: () => number
 }
 
-/** What happens to an answer that an interrupt cuts, and how the run continues. */
+/** What to do with an interrupted answer, and how the run continues. */
 export interface InterruptOptions {
-  /** What becomes of an answer that is streaming. Default: `saveMarked`. */
+  /** What to do with the answer that is streaming. Default: `saveMarked`. */
   readonly behavior?: InterruptBehavior
-  /** What the user says instead, a text or a message of the role `user`: the run goes on with it. Without it the run ends, as `cancelled`. */
+  /** A user message, or its text, with which the run continues. Without it the run ends as `cancelled`. */
   readonly message?: string | Message
 }
 
-/** A run that is going on: its events, and the two ways to reach into it. */
+/** A running run: its events, and the ways to interrupt or end it. */
 export interface RunStream extends AsyncIterable<RunEvent> {
   /**
-   * Cut what is going on: the answer that streams, or the tools that run (their calls get results that say so).
+   * Interrupt the answer that is streaming, or the tools that are running; their calls get results that say so.
    *
-   * @returns false, if the run has ended or is about to
-   * Throws  TypeError, if the message is none of a user; nothing is cut then
+   * @param options what to do with the answer, and a message with which the run continues
+   * @returns false if the run has ended or is about to
+   * @throws TypeError if the message is not a user message; nothing is interrupted then
    */
   readonly interrupt: (options?: InterruptOptions) => boolean
-  /** End the run. What streams is discarded, what is recorded is settled. Cancelling again, or after the end, is false. */
+  /**
+   * End the run. The answer that is streaming is discarded; the record stays settled.
+   *
+   * @returns false if the run was cancelled before, or has ended
+   */
   readonly cancel: () => boolean
-  /** What the run came to, or what went wrong with what it had come to. The run goes on whether this is asked or not. */
+  /**
+   * The result of the run. The run continues whether you ask for it or not.
+   *
+   * @returns the messages, usage and steps; or a fault whose `partial` has them up to there
+   */
   readonly result: () => Task<RunFailure, RunResult>
 }
 
 /**
- * Run a model and its tools until the model has said all, a limit is reached, or somebody ends it.
+ * Run a model and its tools until the model has finished, a limit is reached, or you end it.
  *
- * The run begins at once. Read its events with `for await` (leaving the loop cancels the run), or await `result()`,
- * or both. A reader that is slow holds the run up; with no reader the run goes on, and of its events only
- * `model_event`s beyond `buffer` are left out. They are read once: a second loop over them throws.
+ * The run begins at once. Read its events with `for await` (leaving the loop cancels the run), or await `result()`, or
+ * do
+ * both. A slow reader slows the run down. Without a reader the run continues, and only `model_event`s beyond `buffer`
+ * are
+ * dropped. The events can be read once: a second loop over them throws.
  *
- * Throws  TypeError, where two tools have one name, or a limit or the parameters are not what they should be
  * Cost    per step one pass over the view (to settle it), and a copy of each message that is added (bench: run)
+ *
+ * @param options the model, the record, the tools, handlers and limits
+ * @returns the run
+ * @throws TypeError if two tools have one name, or a limit or a parameter is invalid
  * @example
  * const stream = run({ model, view: settled, tools: [read] })
  * for await (const event of stream) if (event.type === 'history_delta') applyDelta(history, event)
  */
 export const run = (options: RunOptions): RunStream => {
-  const { toolConcurrency = 8, buffer = 256 } = options
-  const limits: Limits = { ...noLimits, ...options.limits }
+  const { model } = options
+  const toolConcurrency = amount('toolConcurrency', options.toolConcurrency ?? 8, {
+    unit: 'tools',
+    least: 1,
+    whole: true,
+  })
+  const buffer = amount('buffer', options.buffer ?? 256, { unit: 'events', whole: true })
+  const limits = limitsOf(options.limits)
   const channel = new Channel<RunEvent>(buffer, () => void cancel())
   const control = new Control(limits.timeout, options.signal, () => channel.release())
   const cancel = (): boolean =>
@@ -91,15 +135,18 @@ export const run = (options: RunOptions): RunStream => {
   const loop = new Loop(
     {
       id: options.id ?? crypto.randomUUID(),
-      model: options.model,
+      model,
       view: options.view,
       callIds: options.callIds ?? [],
       tools: byName(options.tools ?? []),
-      toolConcurrency: Math.max(1, toolConcurrency),
+      toolConcurrency,
       limits,
+      dollarsOf: dollarsBy(options.prices, model, limits),
       parameters: frozen(options.parameters ?? {}),
-      context: options.context,
+      context: derivingOf(options, options.tools ?? []),
       receipts: options.receipts ?? false,
+      open: options.open,
+      decisions: options,
       handlers: [...(options.handlers ?? [])],
       now: options.now ?? (() => performance.now()),
     },
@@ -148,5 +195,6 @@ const byName = (tools: readonly Tool[]): ReadonlyMap<string, Tool> => {
   const found = new Map(tools.map((tool) => [tool.name, tool]))
   const twice = tools.find((tool) => found.get(tool.name) !== tool)
   if (twice !== undefined) throw new TypeError(`run: there are two tools called ${JSON.stringify(twice.name)}`)
+  for (const { name, timeout } of tools) checkTimeout(name, timeout)
   return found
 }

@@ -1,29 +1,33 @@
 /** A model without a provider: it says what it is told to. For demonstrations, and for tests of what is built on `run`. */
 import { textOf, type Message, type Part } from '../message/index.ts'
+import { amount, longestTimer } from '../task/index.ts'
 import type { Model, ModelEvent, ModelRequest } from './model.ts'
 
 /** How a scripted model streams. */
 export interface ScriptOptions {
-  /** Default: `scripted`. */
+  /** The name of the model. Default: `scripted`. */
   readonly name?: string
-  /** Whether the results of a step are one message or one a call. Default: `perCall`. */
+  /** Whether the results of a step are one message or one for each call. Default: `perCall`. */
   readonly results?: Model['results']
-  /** Milliseconds between two streamed pieces. Default: 0, which still gives everybody else a turn. */
+  /** The time between two streamed pieces, in milliseconds. Default: 0; other tasks still get a turn. */
   readonly pause?: number
 }
 
-/** What a scripted model says next: a message of the assistant, or a function of the request that gives one. */
+/** The next answer of a scripted model: a message, or a function of the request that returns one. */
 export type Line = Message | ((request: ModelRequest) => Message)
 
 /**
- * A model that answers with one line after the other, each streamed word by word. Its usage counts words.
+ * A model that gives one line of a script after the other, streamed word by word. Its usage counts words.
  *
- * Throws  while streaming, when it has no more lines
+ * @param lines the answers, in order
+ * @param options name and pauses
+ * @returns the model. Its stream throws when the script has no more lines
  */
 export const scriptedModel = (
   lines: Iterable<Line>,
   { name = 'scripted', results = 'perCall', pause = 0 }: ScriptOptions = {},
 ): Model => {
+  amount('pause', pause, { unit: 'milliseconds', most: longestTimer })
   const script = lines[Symbol.iterator]()
   return Object.freeze({
     name,

@@ -2,21 +2,32 @@
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec'
 import type { JsonObject } from '../json/index.ts'
 import type { ResultPart, ToolCallPart } from '../message/index.ts'
+import { amount } from '../task/index.ts'
 import type { ToolDefinition } from './model.ts'
 
-/** A tool that can be run. `tool` makes one. */
+/** A runnable tool. `tool` makes one. */
 export interface Tool extends ToolDefinition {
   /** Checks the arguments, if there is one. */
   readonly schema: StandardSchemaV1 | undefined
-  /** Milliseconds after which it is given up. Default: none but those of the run. */
+  /** Milliseconds after which the call fails. Default: only the limits of the run. */
   readonly timeout: number | undefined
-  /** Whether it must not run beside others of the same step. */
+  /** Whether it must not run beside other tools of the same step. */
   readonly alone: boolean
-  /** Runs it. The returned value becomes the result; a thrown one becomes an error result. */
+  /** Whether its calls wait for an approval, all or by their input. Default: none does. */
+  readonly needsApproval?: boolean | ((input: unknown) => boolean | Promise<boolean>)
+  /** Whether a call may be run again, where a run died and left no result of it. Default: false. */
+  readonly idempotent?: boolean
+  /**
+   * Run the tool. The returned value becomes the result; a thrown one becomes an error result.
+   *
+   * @param input the checked arguments
+   * @param context the call, and a signal that ends it
+   * @returns the result, or a promise of it
+   */
   readonly run: (input: never, context: ToolContext) => unknown
 }
 
-/** What a tool gets beside its arguments. */
+/** The second argument of a tool. */
 export interface ToolContext {
   /** The call, as the model made it. */
   readonly call: ToolCallPart
@@ -25,20 +36,40 @@ export interface ToolContext {
 }
 
 /**
- * What a tool is made of.
+ * The parts of a tool.
  *
- * @typeParam Schema a Standard Schema (zod, valibot, arktype …), or undefined for a tool that checks its arguments itself
+ * @typeParam Schema a Standard Schema (zod, valibot, arktype …), or undefined for a tool that checks its arguments
+ * itself
  */
 export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
-  /** Its name, as the model calls it. */
+  /** The name by which the model calls it. */
   readonly name: string
-  /** What the model reads to decide when to call it. */
+  /** The text by which the model decides when to call it. */
   readonly description?: string
-  /** Milliseconds after which the tool is given up. Default: only the limits of the run. */
+  /** Milliseconds after which the call fails. Default: only the limits of the run. */
   readonly timeout?: number
   /** Whether it must not run beside other tools of the step. Default: `false`. */
   readonly alone?: boolean
-  /** Runs it. The returned value becomes the result; a thrown one becomes an error result. */
+  /**
+   * Whether its calls wait for an approval: all of them, or those that a function of the input says. The run then ends with
+   * `approval`, and `resume` continues it. If the function throws, the call waits. Default: `false`.
+   */
+  readonly needsApproval?:
+    | boolean
+    | ((
+        input: Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : unknown,
+      ) => boolean | Promise<boolean>)
+  /**
+   * Whether calling it twice has the effect of calling it once. `resume` with `retry` runs such calls again. Default: `false`.
+   */
+  readonly idempotent?: boolean
+  /**
+   * Run the tool. The returned value becomes the result; a thrown one becomes an error result.
+   *
+   * @param input the checked arguments
+   * @param context the call, and a signal that ends it
+   * @returns the result, or a promise of it
+   */
   readonly run: (
     input: Schema extends StandardSchemaV1 ? StandardSchemaV1.InferOutput<Schema> : unknown,
     context: ToolContext,
@@ -53,18 +84,25 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
   : { readonly schema?: undefined; readonly parameters: JsonObject })
 
 /**
- * A tool. What `run` returns is what the model reads: a string as it is, anything else as JSON, parts (an image, say)
- * through `toolOutput`. What it throws is an error result.
+ * Make a tool. The model reads the return value of `run`: a string as it is, anything else as JSON, parts (an image,
+ * for
+ * example) through `toolOutput`. An error that `run` throws becomes an error result.
  *
- * Throws  TypeError, if the schema can't describe itself to the model and `parameters` is not given
+ * @param options name, parameters and function
+ * @returns the tool
+ * @throws TypeError if the schema can't give a JSON Schema and `parameters` is missing, or the timeout is not a number
+ * of
+ * milliseconds
  * @example
  * tool({ name: 'read', parameters: { type: 'object', properties: { path: { type: 'string' } } }, run: (input) => … })
  */
 export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(options: ToolOptions<Schema>): Tool => {
-  const { name, description, schema, timeout, alone = false } = options
+  const { name, description, schema, timeout, alone = false, idempotent } = options
+  checkTimeout(name, timeout)
   const parameters = options.parameters ?? describe(name, schema)
-  // The cast forgets the input's type; `invoke` gives `run` only what the schema has let through.
+  // The casts forget the input's type; `invoke` gives both only what the schema has let through.
   const run = options.run as Tool['run']
+  const needsApproval = options.needsApproval as Tool['needsApproval']
   return Object.freeze({
     name,
     ...(description !== undefined && { description }),
@@ -72,8 +110,15 @@ export const tool = <Schema extends StandardSchemaV1 | undefined = undefined>(op
     schema,
     timeout,
     alone,
+    ...(needsApproval !== undefined && { needsApproval }),
+    ...(idempotent !== undefined && { idempotent }),
     run,
   })
+}
+
+/** Throws TypeError, on a timeout that is no number of milliseconds. */
+export const checkTimeout = (name: string, timeout: number | undefined): void => {
+  if (timeout !== undefined) amount(`tool ${JSON.stringify(name)}: timeout`, timeout, { unit: 'milliseconds' })
 }
 
 const describe = (name: string, schema: StandardSchemaV1 | undefined): JsonObject => {
@@ -83,7 +128,7 @@ const describe = (name: string, schema: StandardSchemaV1 | undefined): JsonObjec
   return standard.jsonSchema.input({ target: 'draft-2020-12' }) as JsonObject
 }
 
-/** What a tool answers, where that is not a string or JSON. */
+/** A tool result that is not a string or JSON. */
 export class ToolOutput {
   /** The parts that the model reads. */
   readonly content: readonly ResultPart[]
@@ -96,7 +141,13 @@ export class ToolOutput {
   }
 }
 
-/** An answer made of parts, or one that is an error without being thrown. */
+/**
+ * A tool result made of parts, or an error result that is not thrown.
+ *
+ * @param content the result; a string becomes a text part
+ * @param options whether the call failed. Default: it succeeded
+ * @returns the output, to return from a tool
+ */
 export const toolOutput = (
   content: string | readonly ResultPart[],
   options: { readonly isError?: boolean } = {},

@@ -3,8 +3,13 @@
  * that an array, a view and a derived context can all be read by the same code.
  */
 export interface Sequence<T> extends Iterable<T> {
-  /** How many values there are. */
+  /** The number of values. */
   readonly length: number
-  /** The value at a position; a negative one counts from the end; `undefined` outside. */
+  /**
+   * The value at a position.
+   *
+   * @param position the position, from 0; a negative one counts from the end
+   * @returns the value; undefined outside
+   */
   readonly at: (position: number) => T | undefined
 }

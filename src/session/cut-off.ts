@@ -1,8 +1,12 @@
-/** What a run that was cut off has left: calls without results, and calls that are in no message. */
+/** The traces of an interrupted run: steps that are not recorded, calls without results, and calls that are in no message. */
+import type { Either } from 'fp-ts/lib/Either.js'
 import type { View } from '../history/index.ts'
-import { interruptedResults, openCalls, text, toolCallsOf, type Message, type OpenCall } from '../message/index.ts'
+import { isLeft, right } from '../json/index.ts'
+import { developer, interruptedResults, openCalls, toolCallsOf, type Message, type OpenCall } from '../message/index.ts'
 import { retractedBy, type Note } from '../notes/index.ts'
+import { callsOf, goOnAfter, messagesOf, named, openStepsIn, whyUnanswered, type OpenStep } from './journal.ts'
 import { conversationOf, type Mirror } from './mirror.ts'
+import type { LogFault, Store } from '../store/index.ts'
 import type { StartedCall } from './session.ts'
 
 /** The calls that the last assistant message left open, if nothing but results stands behind it. */
@@ -21,46 +25,87 @@ const lastTurnOf = (view: View<Message>): number => {
   return Math.max(0, from)
 }
 
+/** The steps that nobody is at work on: their runs held no lease, or hold it no more. */
+export const endedStepsIn = (mirror: Mirror): readonly OpenStep[] =>
+  openStepsIn(mirror).filter(({ lease = 0 }) => lease <= mirror.endedLeases)
+
 export const interruptedIn = (mirror: Mirror, reason: string | undefined): readonly Message[] => {
   const started = new Set<string>()
   for (const note of mirror.notes.view()) if (note.type === 'tool_started') started.add(note.callId)
   const said = (call: OpenCall): string =>
     reason ??
     (started.has(call.id)
-      ? 'The run was cut off while this tool was at work; it may have had effects.'
-      : 'The run was cut off before this tool gave a result.')
-  const unfinished = unfinishedIn(mirror)
-  return Object.freeze([
+      ? 'The run was interrupted while this tool was running; it may have had effects.'
+      : 'The run was interrupted before this tool gave a result.')
+  const noted = notedIn(mirror)
+  const messages = [
     ...openIn(mirror).flatMap((call) => interruptedResults([call], said(call))),
-    ...(unfinished.length === 0 ? [] : [noteOfUnfinished(unfinished, reason)]),
-  ])
+    ...endedStepsIn(mirror).flatMap((step) =>
+      named(step, messagesOf(step, reason === undefined ? whyUnanswered : () => reason)),
+    ),
+    ...(noted.length === 0 ? [] : [noticeOf(noted, reason)]),
+  ]
+  const last = messages.at(-1)
+  return Object.freeze(last?.role === 'assistant' && isCut(last) ? [...messages, goOnAfter(reason)] : messages)
 }
 
-/** The calls that were started since the last message or the last retraction of it, but for those that it has. */
+/** The calls that were started and have no known result, of all steps that are not recorded. */
 export const unfinishedIn = (mirror: Mirror): readonly StartedCall[] => {
+  const inSteps = openStepsIn(mirror).flatMap(({ answer, said, started, results }) =>
+    callsOf(answer ?? { role: 'assistant', content: said.filter((part) => typeof part !== 'string') })
+      .filter(({ id }) => started.has(id) && !results.has(id))
+      .map(({ id, name, arguments: given }) => Object.freeze({ callId: id, name, arguments: given })),
+  )
+  return Object.freeze([...notedIn(mirror), ...inSteps])
+}
+
+/**
+ * The calls that notes of before 0.3, or of the application, say were started since the last message or the last
+ * retraction of it, but for those that it has.
+ */
+const notedIn = (mirror: Mirror): readonly StartedCall[] => {
   const { history, notes, noteRows } = mirror
   const { len } = history
   const started: StartedCall[] = []
   for (let index = notes.len - 1; index >= 0 && (noteRows[index] as number) - index === len; index--) {
     const note = notes.view().at(index) as Note
-    if (retractedBy(note, len)?.to === len) break // what was started is taken back with its turn
+    if (retractedBy(note, len)?.to === len) break // a retraction takes the calls of its turn back
     if (note.type !== 'tool_started') continue
     const { type: _, ...call } = note
     started.unshift(Object.freeze(call))
   }
-  if (started.length === 0) return Object.freeze(started)
+  if (started.length === 0) return started
   const conversation = conversationOf(mirror)
   const recorded = new Set(
     [...conversation.slice(lastTurnOf(conversation))].flatMap((message) => toolCallsOf(message).map(({ id }) => id)),
   )
-  return Object.freeze(started.filter(({ callId }) => !recorded.has(callId)))
+  return started.filter(({ callId }) => !recorded.has(callId))
 }
 
-const noteOfUnfinished = (
+/** Calls that are in no message can have no results: what is known of them is said by the library, not by the user. */
+const noticeOf = (
   calls: readonly StartedCall[],
-  reason = 'The run was cut off while tools were at work. What they answered is not known, and they may have had effects',
+  reason = 'The run was interrupted while tools were running. Their results are unknown, and they may have had effects',
 ): Message => ({
-  role: 'user',
-  content: [text(`[${reason}: ${calls.map(({ name, arguments: given = '' }) => `${name}(${given})`).join(', ')}]`)],
+  ...developer(`[${reason}: ${calls.map(({ name, arguments: given = '' }) => `${name}(${given})`).join(', ')}]`),
   meta: { indelible: { interrupted: true, started: calls.map((call) => ({ ...call })) } },
 })
+
+const isCut = ({ meta }: Message): boolean => {
+  const ours = meta?.['indelible']
+  return typeof ours === 'object' && ours !== null && 'interrupted' in ours
+}
+
+/**
+ * Whether the runs whose steps are open live: they hold the lease. Nothing is asked where no step is open.
+ *
+ * Cost    one question to the store, or none
+ */
+export const lookAtLease = async (store: Store, mirror: Mirror): Promise<Either<LogFault, void>> => {
+  const latest = Math.max(0, ...openStepsIn(mirror).map(({ lease = 0 }) => lease))
+  if (latest <= mirror.endedLeases) return right(undefined)
+  const live = await store.leaseOf(mirror.id)()
+  if (isLeft(live)) return live
+  mirror.endedLeases = Math.max(mirror.endedLeases, live.right === undefined ? latest : live.right.number - 1)
+  return right(undefined)
+}

@@ -1,12 +1,21 @@
 /** What can go wrong with a session, as data. Its store has faults of its own: `StoreFault`. */
-import { taskOf, type CallbackThrew, type Task, type TaskOf } from '../task/index.ts'
+import { taskOf, type CallbackThrew, type TaskOf } from '../task/index.ts'
 import type { View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { type Message, type MessageFault } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import type { Note } from '../notes/index.ts'
 import { pageKinds } from '../pages/index.ts'
-import { type StoreFault } from '../store/index.ts'
+import type {
+  AppendFault,
+  ForkFault,
+  LogFault,
+  NewLogFault,
+  StoreFault,
+  StoreFaultOf,
+  UpdateFault,
+  VerifyFault,
+} from '../store/index.ts'
 import { storeFaultText } from '../store/fault.ts'
 
 /** What can go wrong with a session. Its store has faults of its own: {@link StoreFault}. */
@@ -60,8 +69,58 @@ export type SessionFault =
   /** The imported record has another head than the export states. */
   | { readonly _tag: 'OtherHead'; readonly id: string; readonly expected: string; readonly found: string }
 
-/** A task of a session or of its store. */
-export type SessionTask<T> = Task<SessionFault | StoreFault, T>
+/** The session faults with these tags. */
+export type SessionFaultOf<Tag extends SessionFault['_tag']> = Extract<SessionFault, { readonly _tag: Tag }>
+
+/** A log is no session that this version reads. */
+export type NoSessionFault = SessionFaultOf<'NotASession' | 'UnfinishedSession' | 'NewerSession'>
+
+/** Reading a session. */
+export type ReadSessionFault = LogFault | NoSessionFault
+
+/** Opening a session to append to it. */
+export type OpenSessionFault = ReadSessionFault | SessionFaultOf<'SessionSealed'>
+
+/** Starting a session. */
+export type CreateSessionFault = NewLogFault | NoSessionFault | SessionFaultOf<'InvalidMessage' | 'InvalidPage'>
+
+/** Forking a session. */
+export type ForkSessionFault = ForkFault | NoSessionFault
+
+/** Forking a session, and opening the fork. */
+export type OpenForkFault = ForkSessionFault | OpenSessionFault
+
+/** Verifying a session. */
+export type VerifySessionFault = VerifyFault | NoSessionFault | CallbackThrew
+
+/** Reading what others have appended to an open session. */
+export type RefreshFault = VerifyFault | SessionFaultOf<'SessionClosed'>
+
+/**
+ * Writing to a session. Of the methods that write, each names the faults of starting and opening one too: with those,
+ * `pipe(createSession(store), TE.chain((session) => session.append(m)))` has one fault type, as `TE.chain` asks.
+ */
+export type WriteFault =
+  | CreateSessionFault
+  | OpenSessionFault
+  | Exclude<AppendFault, { readonly _tag: 'LeaseHeld' }>
+  | SessionFaultOf<'SessionConflict' | 'SessionGap' | 'SessionClosed' | 'SessionBusy' | 'InvalidNote'>
+
+/** Changing the metadata of an open session. */
+export type UpdateSessionFault = WriteFault | SessionFaultOf<'MetadataConflict'> | CallbackThrew
+
+/** Taking the lease of an open session. */
+export type LeaseSessionFault = WriteFault | StoreFaultOf<'InvalidLease'>
+
+/** Storing a transcript as a session, and copying one to another store. */
+export type ImportFault =
+  | NewLogFault
+  | AppendFault
+  | UpdateFault
+  | ForkFault
+  | NoSessionFault
+  | SessionFaultOf<'InvalidMessage' | 'OtherHead'>
+  | CallbackThrew
 
 /**
  * A session fault as a sentence for people.

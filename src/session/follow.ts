@@ -14,17 +14,24 @@ export interface SessionPlace {
 }
 
 /**
- * The rows of a session from a position on: those that are stored, then each one after its commit, by this process or by
- * any other. None is left out, none comes twice, and they come in order. A sealed session ends the iteration.
+ * Follow a session from a position on: first its stored rows, then each new one after its commit, by this process or
+ * any
+ * other. Every row comes once, in order. The iteration ends when the session is sealed.
  *
- * Positions are those of the log, where messages and notes stand in one order. Each iteration starts at `from` again.
- * Rows are read when they are asked for, so a slow reader holds up nobody. After an error, continue from the last row's
- * position plus 1.
+ * Positions are those of the log, which counts messages and notes together. Each iteration starts at `from` again. Rows
+ * are
+ * read when you ask for them, so a slow reader holds up nobody. After an error, continue from the last row's position
+ * plus 1.
  *
- * Throws  TypeError, if `from` is not a whole number of at least 0. While iterating, a FaultError with the store's fault:
- *         `NoSuchLog` when the session is removed, `Closed` when the store is closed
  * Cost    one read of up to 500 rows for each signal. At rest: nothing in memory; SQLite is polled 5 times a second,
  *         PostgreSQL once in 5 seconds
+ *
+ * @param session a session, or its store and id
+ * @param options the first position, and a signal that ends the iteration
+ * @returns the rows
+ * @throws TypeError if `from` is not a whole number of at least 0. While iterating, a FaultError with the store's
+ * fault:
+ * `NoSuchLog` when the session is removed, `Closed` when the store is closed
  * @example
  * for await (const row of follow(session, { from: session.head().size })) console.log(row.kind, row.body)
  */

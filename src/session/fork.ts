@@ -1,34 +1,60 @@
 /** Forking: another session that starts with the first messages of one, and shares them. */
 import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import type { Store } from '../store/index.ts'
-import { sessionTask, type SessionTask } from './fault.ts'
+import type { LogFault, Store, StoreFaultOf } from '../store/index.ts'
+import { sessionTask, type ForkSessionFault, type OpenForkFault } from './fault.ts'
+import type { Task } from '../task/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
 import { noteOf } from './mirror.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
-import { describeSession, randomId } from './open.ts'
-import type { Answered } from './writer.ts'
+import { describeSession, openSession, randomId } from './open.ts'
+import type { Session } from './session.ts'
 
-/** Where a fork begins, and what it is called. */
+/** The place and the id of a fork. */
 export interface ForkOptions {
-  /** How many messages it shares. Default: all of them. */
+  /** The number of messages to share. Default: all. */
   readonly at?: number
-  /** The new id. Default: a random UUID. */
+  /** The id of the new session. Default: a random UUID. */
   readonly id?: string
-  /** Default: that of the session that is forked. */
+  /** The metadata of the new session. Default: that of the forked one. */
   readonly metadata?: JsonObject
 }
 
 /**
- * Start a session with the first messages of another, and the notes that were written until then. A sealed session can
- * be forked too: the seal is left behind. Open it with `openSession`.
+ * Start a session with the first messages of another and the notes that were written until then, and open it. You may
+ * fork a sealed session: the fork is not sealed.
  *
- * Cost    independent of the length: nothing is copied
+ * Cost    that of `createFork`, which is the same at any length, and that of opening the fork: O(messages that it shares)
+ *
+ * @param store the store that keeps both
+ * @param id the session to fork
+ * @param options the number of messages to share, the new id and metadata
+ * @returns the new session; or `NoSuchLog`, `LogExists`, `BeyondEnd`
+ * @example
+ * const fork = await forkSession(store, 'build-fix', { at: 2 })
+ * await fork.append(user('Try the other file.'))
  */
-export const forkSession = (
+export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> =>
+  sessionTask(async () => {
+    const forked = await createFork(store, id, options)()
+    return isLeft(forked) ? forked : openSession(store, forked.right.id)()
+  }, 'forkSession')
+
+/**
+ * The same without opening the fork.
+ *
+ * Cost    independent of the length: nothing is copied, and no message is read
+ *
+ * @param store the store that keeps both
+ * @param id the session to fork
+ * @param options the number of messages to share, the new id and metadata
+ * @returns the description of the new session; or `NoSuchLog`, `LogExists`, `BeyondEnd`
+ */
+export const createFork = (
   store: Store,
   id: string,
   { at, id: to = randomId(), metadata }: ForkOptions = {},
-): SessionTask<SessionInfo> =>
+): Task<ForkSessionFault, SessionInfo> =>
   sessionTask(async () => {
     const from = await describeSession(store, id)()
     if (isLeft(from)) return from
@@ -40,10 +66,14 @@ export const forkSession = (
     if (isLeft(meta)) return meta
     const log = await store.fork(id, { id: to, at: rows.right, meta: meta.right })()
     return isLeft(log) ? log : sessionInfo(log.right)
-  }, 'forkSession')
+  }, 'createFork')
 
 /** How many rows of the log there are before the message at a position, or before the seal. */
-const rowsUpTo = async (store: Store, { id, len, head }: SessionInfo, at: number): Promise<Answered<number>> => {
+const rowsUpTo = async (
+  store: Store,
+  { id, len, head }: SessionInfo,
+  at: number,
+): Promise<Either<LogFault | StoreFaultOf<'BeyondEnd'>, number>> => {
   if (!(Number.isInteger(at) && at >= 0 && at <= len)) return left({ _tag: 'BeyondEnd', id, at, size: len })
   const range =
     at < len ? ({ only: 'entry', from: at, to: at + 1 } as const) : { from: Math.max(0, head.size - 1), to: head.size }

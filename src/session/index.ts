@@ -1,10 +1,26 @@
-export { type SessionFault, type SessionTask } from './fault.ts'
+export type {
+  CreateSessionFault,
+  ForkSessionFault,
+  OpenForkFault,
+  ImportFault,
+  LeaseSessionFault,
+  NoSessionFault,
+  OpenSessionFault,
+  ReadSessionFault,
+  RefreshFault,
+  SessionFault,
+  SessionFaultOf,
+  UpdateSessionFault,
+  VerifySessionFault,
+  WriteFault,
+} from './fault.ts'
 export { follow, type SessionPlace } from './follow.ts'
-export { forkSession, type ForkOptions } from './fork.ts'
+export { createFork, forkSession, type ForkOptions } from './fork.ts'
+export { callsOf, goOnAfter, messagesOf, whyUnanswered, type OpenStep, type Unanswered } from './journal.ts'
 export type { LeaseOptions, SessionLease } from './lease.ts'
 export { listSessions, type SessionPage } from './list.ts'
 export type { ForkPoint, SessionInfo } from './metadata.ts'
-export type { Missed, Moment } from './mirror.ts'
+export type { Missed, Moment, SessionRow } from './mirror.ts'
 export { createSession, describeSession, openSession, readSession, type SessionOptions } from './open.ts'
 export { checkProof, proveEntry, type EntryProof, type ProveOptions, type Proven } from './prove.ts'
 export { readRange, type MessageRange } from './range.ts'
@@ -32,4 +48,4 @@ export {
   type Unfinished,
 } from './transfer.ts'
 export { verifySession, type VerifyOptions } from './verify.ts'
-export type { Recorded } from './writer.ts'
+export type { Recorded } from './step.ts'

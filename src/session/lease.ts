@@ -1,35 +1,53 @@
 /** The lease of a session: taking it, renewing it while it is held, carrying its number in every append. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { FaultError, newAbort, type Signal } from '../task/index.ts'
-import type { Lease, Store, StoreFault } from '../store/index.ts'
-import { sessionFaultText, sessionTask, type SessionFault, type SessionTask } from './fault.ts'
+import { FaultError, newAbort, type Signal, type Task } from '../task/index.ts'
+import type { Lease, LeaseFault, LogFault, Store, StoreFault, StoreFaultOf } from '../store/index.ts'
+import {
+  sessionFaultText,
+  sessionTask,
+  type LeaseSessionFault,
+  type RefreshFault,
+  type SessionFault,
+  type SessionFaultOf,
+} from './fault.ts'
 
-/** Who wants to hold a session, and for how long. */
+/** The holder of a lease, and its times. */
 export interface LeaseOptions {
-  /** Who it is, for others to read: 1 to 255 bytes without control characters. It need not be unique. */
+  /** The name of the holder, for others to read: 1 to 255 bytes without control characters. It need not be unique. */
   readonly holder: string
-  /** Milliseconds until others may take over from a holder that renews no more. It is renewed after a third. Default: 30,000. */
+  /**
+   * Time to live in milliseconds: if the holder does not renew the lease for that long, others may take it. It is
+   * renewed
+   * after a third. Default: 30,000.
+   */
   readonly ttl?: number
-  /** Milliseconds to wait for another holder. Default: 0. */
+  /** How long to wait for another holder, in milliseconds. Default: 0. */
   readonly wait?: number
 }
 
-/** A session that is held by this handle. Every append of the handle carries the lease until it is released. */
+/** A lease that this handle has. Every append of the handle carries it until it is released. */
 export interface SessionLease {
-  /** The fencing number: greater than that of every lease of this session before. */
+  /** The fencing number: greater than that of every earlier lease of this session. */
   readonly number: number
-  /** Who holds it: this handle, by the name that it gave. */
+  /** The name of the holder, as this handle gave it. */
   readonly holder: string
-  /** False once it was lost or released. A holder that was paused finds out late; the store does not. */
+  /** False once the lease is lost or released. A paused holder notices late; the store does not. */
   readonly held: boolean
   /**
-   * Aborted when somebody asks the holder to stop (`StopRequested`), and when the lease is lost (`LeaseLost`): the reason
-   * is a FaultError. Give it to a run. After a request to stop the lease is still held, so the run can be ended in order.
+   * Aborted when another process asks the holder to stop (`StopRequested`), and when the lease is lost (`LeaseLost`);
+   * the
+   * reason is a FaultError. Give it to a run. After a request to stop the lease is still held, so the run can finish
+   * its
+   * step.
    */
   readonly signal: Signal
-  /** Give it back. The handle appends without a lease from then on. Closing the session releases it too. */
-  readonly release: () => SessionTask<void>
+  /**
+   * Release the lease. The handle then appends without one. Closing the session releases it, too.
+   *
+   * @returns nothing
+   */
+  readonly release: () => Task<LogFault, void>
 }
 
 /** The leases of one handle. */
@@ -39,9 +57,11 @@ export interface Holding {
   /** @param refresh reads what the holder before has appended; a failure gives the lease back */
   readonly take: (
     options: LeaseOptions,
-    refresh: () => Promise<Either<SessionFault | StoreFault, unknown>>,
-  ) => SessionTask<SessionLease>
+    refresh: () => Promise<Either<RefreshFault, unknown>>,
+  ) => Task<LeaseSessionFault, SessionLease>
   readonly release: () => Promise<void>
+  /** The lease that was taken last, unless it was released. */
+  readonly held: () => SessionLease | undefined
 }
 
 declare const performance: { readonly now: () => number }
@@ -50,17 +70,20 @@ declare const clearTimeout: (timer: unknown) => void
 
 const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
 
-export const createHolding = (store: Store, id: string): Holding => {
+/** @param ended told that leases up to a number are not held any more */
+export const createHolding = (store: Store, id: string, ended: (number: number) => void): Holding => {
   let current: Kept | undefined
+  let given: SessionLease | undefined
   const carrying: Store = {
     ...store,
     append: (log, append) =>
       store.append(log, current === undefined ? append : { ...append, lease: { number: current.lease.number } }),
   }
-  const release = async (kept: Kept): Promise<Either<StoreFault, void>> => {
+  const release = async (kept: Kept): Promise<Either<LogFault, void>> => {
     kept.end()
     const released = await store.release(id, kept.lease.number)()
-    if (current === kept) current = undefined
+    if (current === kept) current = given = undefined
+    ended(kept.lease.number)
     return released
   }
   return {
@@ -72,6 +95,8 @@ export const createHolding = (store: Store, id: string): Holding => {
         const kept = keep(store, id, taken.right, options.ttl ?? defaultTtl)
         current?.end()
         current = kept
+        given = undefined
+        ended(taken.right.number - 1)
         const refreshed = await refresh()
         if (isLeft(refreshed)) {
           await release(kept)
@@ -79,7 +104,7 @@ export const createHolding = (store: Store, id: string): Holding => {
         }
         const { number, holder } = taken.right
         return right(
-          Object.freeze<SessionLease>({
+          (given = Object.freeze<SessionLease>({
             number,
             holder,
             get held() {
@@ -87,9 +112,10 @@ export const createHolding = (store: Store, id: string): Holding => {
             },
             signal: kept.signal,
             release: () => sessionTask(() => release(kept), 'lease.release'),
-          }),
+          })),
         )
       }, 'session.lease'),
+    held: () => given,
     release: async () => {
       if (current !== undefined) await release(current) // a lease that can't be given back expires
     },
@@ -106,11 +132,12 @@ const taking = async (
   store: Store,
   id: string,
   { holder, ttl = defaultTtl, wait = 0 }: LeaseOptions,
-): Promise<Either<SessionFault | StoreFault, Lease>> => {
+): Promise<Either<Exclude<LeaseFault, StoreFaultOf<'LeaseHeld'>> | SessionFaultOf<'SessionBusy'>, Lease>> => {
   const until = performance.now() + wait
   for (let pause = soonest; ; pause = Math.min(pause * 2, latest)) {
     const answer = await store.lease(id, { holder, ttl })()
-    if (!isLeft(answer) || answer.left._tag !== 'LeaseHeld') return answer
+    if (!isLeft(answer)) return answer
+    if (answer.left._tag !== 'LeaseHeld') return left(busyOf(answer.left))
     const rest = until - performance.now()
     if (rest <= 0) return left(busyOf(answer.left))
     // Not all waiters at the same moment again.
@@ -121,7 +148,7 @@ const taking = async (
 /** What a store says of a log that somebody holds, as a session's fault. */
 export const busyOf = <F extends SessionFault | StoreFault>(
   fault: F,
-): Exclude<F, { _tag: 'LeaseHeld' }> | Extract<SessionFault, { _tag: 'SessionBusy' }> => {
+): Exclude<F, { _tag: 'LeaseHeld' }> | SessionFaultOf<'SessionBusy'> => {
   if (fault._tag !== 'LeaseHeld') return fault as Exclude<F, { _tag: 'LeaseHeld' }> // its tag was compared
   const { id, holder, expires, remaining } = fault
   return { _tag: 'SessionBusy', id, holder, until: expires, remaining }

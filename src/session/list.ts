@@ -1,21 +1,33 @@
 /** What sessions a store has. */
 import { isLeft, right } from '../json/index.ts'
-import type { DamagedEntry, ListQuery, Store } from '../store/index.ts'
-import { sessionTask, type SessionTask } from './fault.ts'
+import type { DamagedEntry, ListFault, ListQuery, Store } from '../store/index.ts'
+import { sessionTask, type NoSessionFault } from './fault.ts'
+import type { Task } from '../task/index.ts'
 import { formatKey, sessionInfo, type SessionInfo } from './metadata.ts'
 
-/** A page of a list of sessions. */
+/** One page of a list of sessions. */
 export interface SessionPage {
-  /** The last created first. */
+  /** The sessions, newest first. */
   readonly sessions: readonly SessionInfo[]
-  /** Logs that are there and that nothing can be said of, sessions or not, whatever `where` asks. */
+  /** Logs with unreadable metadata, sessions or not, whatever `where` asks for. Absent if there are none. */
   readonly damaged?: readonly DamagedEntry[]
-  /** Where the next page starts: give it as `after`; absent on the last one. */
+  /** The cursor of the next page: give it as `after`. Absent on the last page. */
   readonly next?: string
 }
 
-/** A page of the sessions in a scope, those of this format, with the metadata that is asked for. Cost: O(page). */
-export const listSessions = (store: Store, { where = {}, ...query }: ListQuery = {}): SessionTask<SessionPage> =>
+/**
+ * List the sessions of a scope, page by page. Cost: O(page).
+ *
+ * @param store the store to list
+ * @param query a filter on the metadata, the order, the size of a page, and the cursor of the last page
+ * @returns one page
+ * @example
+ * const { sessions, next } = await listSessions(store, { where: { user: 'ada' } })
+ */
+export const listSessions = (
+  store: Store,
+  { where = {}, ...query }: ListQuery = {},
+): Task<ListFault | NoSessionFault, SessionPage> =>
   sessionTask(async () => {
     const page = await store.list({ ...query, where: { ...where, [formatKey]: 1 } })()
     if (isLeft(page)) return page

@@ -2,34 +2,34 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { checkMeta, type LogInfo, type StoreFault } from '../store/index.ts'
-import type { SessionFault } from './fault.ts'
+import { checkMeta, type LogInfo, type StoreFaultOf } from '../store/index.ts'
+import type { NoSessionFault } from './fault.ts'
 
-/** What can be known of a session without reading it. */
+/** The description of a session. */
 export interface SessionInfo {
   /** The id of the session. */
   readonly id: string
-  /** How many messages it has. */
+  /** The number of messages. */
   readonly len: number
   /** The size and root of its log. */
   readonly head: LogInfo['head']
-  /** Milliseconds since 1970. */
+  /** The time of creation, in milliseconds since 1970. */
   readonly created: number
-  /** When it was last appended to: the time of its last row, in milliseconds since 1970; `created`, if it has none of its own. */
+  /** The time of its last own row, in milliseconds since 1970; `created` if it has none. */
   readonly appended: number
   /** Its metadata, without the library's own keys. */
   readonly metadata: JsonObject
-  /** Its rows have a salt each, so that an erased text can't be found by guessing. */
+  /** True if every row has a salt, so that nobody can find an erased text by guessing. */
   readonly erasable?: true
-  /** What it was forked from, and how many messages it shares with that. */
+  /** The session that it was forked from, and the number of messages that they share. Absent if it is not a fork. */
   readonly forkedFrom?: ForkPoint
 }
 
-/** Where a fork left another session. */
+/** The place of a fork in another session. */
 export interface ForkPoint {
   /** The id of that session. */
   readonly id: string
-  /** How many messages they share. */
+  /** The number of messages that they share. */
   readonly at: number
 }
 
@@ -66,7 +66,7 @@ export const storedMeta = (
   given: unknown,
   forkedFrom?: ForkPoint,
   erasable = false,
-): Either<StoreFault, JsonObject> => {
+): Either<StoreFaultOf<'InvalidMeta'>, JsonObject> => {
   const checked = checkMeta(given)
   if (isLeft(checked)) return checked
   const metadata = checked.right
@@ -89,7 +89,7 @@ export const sessionInfo = ({
   created,
   appended,
   meta,
-}: LogInfo): Either<SessionFault, SessionInfo> => {
+}: LogInfo): Either<NoSessionFault, SessionInfo> => {
   if (isPartial({ meta })) return left({ _tag: 'UnfinishedSession', id, rows: head.size })
   const found = Object.hasOwn(meta, formatKey) ? meta[formatKey] : undefined
   if (typeof found !== 'number') return left({ _tag: 'NotASession', id })

@@ -1,11 +1,13 @@
 /** What a session holds in memory: the record as it is stored, up to a head. Never ahead of the store, never beside it. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { createHistory, without, type History, type Range, type View } from '../history/index.ts'
+import { createHistory, without, type Immutable, type History, type Range, type View } from '../history/index.ts'
 import { emptyRange, type BlockId, type CompactRange } from '../proof/index.ts'
 import type { Message } from '../message/index.ts'
 import { decodeNote, retractedBy, type Note } from '../notes/index.ts'
 import { noteFaultText } from '../notes/fault.ts'
+import { emptyFold, type JournalFold } from './journal.ts'
+import type { PageKind } from '../pages/index.ts'
 import { decodeRow, takeMessage, type DecodedRow } from '../entry/index.ts'
 import {
   grow,
@@ -17,7 +19,9 @@ import {
   type Row,
   type Store,
   type StoredRow,
-  type StoreFault,
+  type LogFault,
+  type StoreFaultOf,
+  type VerifyFault,
 } from '../store/index.ts'
 
 export interface Mirror {
@@ -38,6 +42,10 @@ export interface Mirror {
   sealed: boolean
   /** Rows that are appended get a salt. */
   erasable: boolean
+  /** What runs have finished of steps that are not recorded, as far as it was asked for. */
+  readonly journal: JournalFold
+  /** Leases up to this number are known not to be held any more. */
+  endedLeases: number
   /** How many rows were read from the store: those of others, and those that stood there when it was opened. */
   foreign: number
 }
@@ -58,6 +66,8 @@ export const emptyMirror = (store: Store, id: string): Mirror => ({
   times: [],
   salts: new Map(),
   erasable: false,
+  journal: emptyFold(),
+  endedLeases: 0,
   foreign: 0,
 })
 
@@ -91,7 +101,7 @@ export const rowOf = (mirror: Mirror, position: number): number => {
  *
  * Cost    O(new rows), in pieces; nothing is read where there are none
  */
-export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<StoreFault, LogInfo>> => {
+export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<VerifyFault, LogInfo>> => {
   const { id, head: known } = mirror
   const found = await store.info(id)()
   if (isLeft(found)) return found
@@ -103,7 +113,14 @@ export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<Stor
     if (before === undefined || headOf(before.right, store.hash).root !== known.root)
       return left({ _tag: 'Diverged', id, expected: known, actual: head })
   }
-  for (let from = known.size; from < head.size; from += piece) {
+  return readUpTo(store, mirror, found.right)
+}
+
+/** Read the rows of a log behind those of the mirror, which it continues. */
+export const readUpTo = async (store: Store, mirror: Mirror, log: LogInfo): Promise<Either<LogFault, LogInfo>> => {
+  const { id, head } = log
+  if (head.size === mirror.head.size && head.root === mirror.head.root) return right(log)
+  for (let from = mirror.head.size; from < head.size; from += piece) {
     const fault = await readPiece(store, mirror, from, Math.min(from + piece, head.size))
     if (fault !== undefined) return left(fault)
   }
@@ -113,7 +130,7 @@ export const catchUp = async (store: Store, mirror: Mirror): Promise<Either<Stor
     return left({ _tag: 'DamagedLog', id, position: head.size, reason: 'the head does not match the rows' })
   mirror.range = range.right
   mirror.head = head
-  return found
+  return right(log)
 }
 
 /**
@@ -126,7 +143,7 @@ export const catchUpFrom = async (
   store: Store,
   mirror: Mirror,
   { expected, actual, missed }: Conflict,
-): Promise<Either<StoreFault, boolean>> => {
+): Promise<Either<LogFault, boolean>> => {
   const { size, root } = mirror.head
   if (expected.size !== size || expected.root !== root || missed.length !== actual.size - size) return right(false)
   const { range } = grow(
@@ -142,12 +159,12 @@ export const catchUpFrom = async (
   return right(true)
 }
 
-export type Conflict = Extract<StoreFault, { readonly _tag: 'Conflict' }>
+export type Conflict = StoreFaultOf<'Conflict'>
 
 /** How many rows are read at once. */
 const piece = 1000
 
-const readPiece = async (store: Store, mirror: Mirror, from: number, to: number): Promise<StoreFault | undefined> => {
+const readPiece = async (store: Store, mirror: Mirror, from: number, to: number): Promise<LogFault | undefined> => {
   const rows = await store.read(mirror.id, { from, to })()
   if (isLeft(rows)) return rows.left
   if (rows.right.length !== to - from)
@@ -160,7 +177,7 @@ const takeRows = async (
   mirror: Mirror,
   from: number,
   rows: readonly StoredRow[],
-): Promise<StoreFault | undefined> => {
+): Promise<LogFault | undefined> => {
   const decoded = decodeRows(mirror.id, rows)
   if (isLeft(decoded)) return decoded.left
   const blocks = await blocksOf(store, mirror.id, decoded.right)
@@ -183,7 +200,7 @@ export type RowToRead =
   | { readonly kind: 'entry'; readonly position: number; readonly entry: DecodedRow }
 
 /** A row of the log is not as it should be. */
-export type Damage = Extract<StoreFault, { readonly _tag: 'DamagedLog' }>
+export type Damage = StoreFaultOf<'DamagedLog'>
 
 export const decodeRows = (id: string, rows: readonly StoredRow[]): Either<Damage, readonly RowToRead[]> => {
   const decoded: RowToRead[] = []
@@ -203,7 +220,7 @@ export const blocksOf = async (
   store: Store,
   id: string,
   rows: readonly RowToRead[],
-): Promise<Either<StoreFault, ReadonlyMap<BlockId, Uint8Array>>> => {
+): Promise<Either<LogFault, ReadonlyMap<BlockId, Uint8Array>>> => {
   const wanted = new Map<BlockId, number>() // with the first row that has it
   for (const row of rows)
     if (row.kind === 'entry')
@@ -216,11 +233,11 @@ export const readBlocks = async (
   store: Store,
   id: string,
   wanted: ReadonlyMap<BlockId, number>,
-): Promise<Either<StoreFault, ReadonlyMap<BlockId, Uint8Array>>> => {
+): Promise<Either<LogFault, ReadonlyMap<BlockId, Uint8Array>>> => {
   const ids = [...wanted.keys()]
   if (ids.length === 0) return right(new Map())
   const found = await store.getBlocks(ids)()
-  const damaged = (bad: readonly BlockId[], reason: string): StoreFault => {
+  const damaged = (bad: readonly BlockId[], reason: string): Damage => {
     const first = ids.find((block) => bad.includes(block))
     return { _tag: 'DamagedLog', id, position: wanted.get(first as BlockId) ?? -1, reason: `block ${first} ${reason}` }
   }
@@ -267,11 +284,11 @@ export const addNote = (mirror: Mirror, position: number, note: Note): void => {
   if (note.type === 'seal') mirror.sealed = true
 }
 
-/** The record as it was at a number of rows. */
+/** The record at one head. */
 export interface Moment {
   /** Every message. */
   readonly view: View<Message>
-  /** The messages that were not retracted then. */
+  /** The messages that were not retracted at that time. */
   readonly conversation: View<Message>
   /** The notes. */
   readonly notes: View<Note>
@@ -308,7 +325,55 @@ export const momentAt = (mirror: Mirror, rows: number): Moment => {
   })
 }
 
-/** What was appended since the mirror had so many messages and notes. */
+/** A row of the record: a message or a note. */
+export type SessionRow = {
+  /** Its place in the log of messages and notes, from 0. */
+  readonly row: number
+  /** When it was appended, by the clock of its writer: milliseconds since 1970. Rows of a version before 0.3 have no time. */
+  readonly at: number | undefined
+} & (
+  | {
+      readonly kind: 'entry'
+      /** The position of the message among the messages. */
+      readonly position: number
+      /** The message. */
+      readonly message: Immutable<Message>
+      /** The page kind that it was appended with. */
+      readonly page: PageKind
+    }
+  | {
+      readonly kind: 'note'
+      /** The position of the message that the note stands after; -1 if it stands before all of them. */
+      readonly after: number
+      /** The note. */
+      readonly note: Note
+    }
+)
+
+/** The rows from one to another, as they are when the first is asked for. */
+export function* rowsIn(mirror: Mirror, from: number, to: number): Generator<SessionRow> {
+  const [messages, notes] = [mirror.history.view(), mirror.notes.view()]
+  let position = messagesBefore(mirror, from)
+  for (let row = from; row < to; row++) {
+    const index = row - position // of the next note
+    const place = { row, at: mirror.times[row] }
+    if (mirror.noteRows[index] === row)
+      yield Object.freeze({ ...place, kind: 'note', after: position - 1, note: notes.at(index) as Note })
+    else {
+      const [message, page] = [messages.at(position) as Message, messages.pages.at(position) as PageKind]
+      yield Object.freeze({ ...place, kind: 'entry', position, message, page })
+      position += 1
+    }
+  }
+}
+
+/** When a message was appended. */
+export const timeOf = (mirror: Mirror, position: number): number | undefined =>
+  Number.isSafeInteger(position) && position >= 0 && position < mirror.history.len
+    ? mirror.times[rowOf(mirror, position)]
+    : undefined
+
+/** The rows that another writer appended. */
 export interface Missed {
   /** The messages that were appended. */
   readonly messages: View<Message>

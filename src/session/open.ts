@@ -2,45 +2,51 @@
 import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { planned, type LogInfo, type Store } from '../store/index.ts'
-import { sessionTask, type SessionTask } from './fault.ts'
-import { sealedOf, sessionOf, stepOf } from './handle.ts'
+import { sessionTask, type CreateSessionFault, type OpenSessionFault, type ReadSessionFault } from './fault.ts'
+import type { Task } from '../task/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { sealedOf, sessionOf } from './handle.ts'
 import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
-import { addTimes, catchUp, emptyMirror, type Mirror } from './mirror.ts'
+import { lookAtLease } from './cut-off.ts'
+import { addTimes, emptyMirror, readUpTo, type Mirror } from './mirror.ts'
+import { messageRows } from './rows.ts'
 import type { Appendable, ReadonlySession, SealedSession, Session } from './session.ts'
 import { stamp } from './stamp.ts'
-import type { Answered } from './writer.ts'
 
 declare const crypto: { readonly randomUUID: () => string }
 
 export const randomId = (): string => crypto.randomUUID()
 
-/** How a session begins. */
+/** How a session starts. */
 export interface SessionOptions {
-  /** Default: a random UUID. */
+  /** The id: 1 to 255 bytes of UTF-8 without control characters. Default: a random UUID. */
   readonly id?: string
-  /** Any JSON object; names that begin with `indelible.` are the library's. Default: `{}`. */
+  /** Any JSON object. Names that begin with `indelible.` are reserved. Default: `{}`. */
   readonly metadata?: JsonObject
-  /** What it starts with, stored with it in one commit. Default: nothing. */
+  /** The first messages, stored in the same commit. Default: none. */
   readonly messages?: readonly Appendable[]
-  /** Every row gets 16 random bytes, so that a text that is erased later can't be found by guessing. Default: false. */
+  /** True: every row gets 16 random bytes, so that nobody can find an erased text by guessing. Default: false. */
   readonly erasable?: boolean
 }
 
 /**
- * Start a session, empty or with its first messages.
+ * Create a session, empty or with its first messages.
  *
+ * @param store the store that keeps it
+ * @param options id, metadata and first messages
+ * @returns the session; or `LogExists` if the store has a session with that id, `InvalidId`, `InvalidMessage`
  * @example
- * const created = await createSession(store, { metadata: { user: 'ada' } })()
+ * const session = await createSession(store, { metadata: { user: 'ada' } })
  */
 export const createSession = (
   store: Store,
   { id = randomId(), metadata = {}, messages = [], erasable = false }: SessionOptions = {},
-): SessionTask<Session> =>
+): Task<CreateSessionFault, Session> =>
   sessionTask(async () => {
     const meta = storedMeta(metadata, undefined, erasable)
     if (isLeft(meta)) return meta
     const mirror = emptyMirror(store, id)
-    const step = stepOf(mirror, messages, {}, store)
+    const step = messageRows(mirror, messages, undefined, store)
     if (isLeft(step)) return step
     const stamped = stamp(step.right.rows, store, erasable)
     if (isLeft(stamped)) return stamped
@@ -58,25 +64,39 @@ export const createSession = (
   }, 'createSession')
 
 /**
- * Open a session to go on with it. `SessionSealed` if it has ended.
+ * Open a session to continue it.
  *
- * Nothing is repaired: where the last turn was cut off, `session.interrupted()` has what to append.
+ * It repairs nothing. If the last turn was interrupted, append the messages that `session.interrupted()` gives.
  *
- * Cost    O(messages), at most twice that of `JSON.parse` (bench: sessions). It reads what is stored and trusts it;
- *         `verifySession` does not.
+ * Cost    O(messages), at most twice that of `JSON.parse` (bench: sessions). It trusts the stored rows; `verifySession`
+ *         checks them.
+ *
+ * @param store the store that keeps it
+ * @param id the id of the session
+ * @returns the session; or `NoSuchLog`, `SessionSealed` if it has ended, `DamagedLog`, `NewerSession`
+ * @example
+ * const session = await openSession(store, 'notes')
  */
-export const openSession = (store: Store, id: string): SessionTask<Session> =>
+export const openSession = (store: Store, id: string): Task<OpenSessionFault, Session> =>
   sessionTask(async () => {
     const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
+    const looked = await lookAtLease(store, mirror)
+    if (isLeft(looked)) return looked
     return mirror.sealed
       ? left({ _tag: 'SessionSealed', id, len: mirror.history.len })
       : right(sessionOf(store, mirror, log, info))
   })
 
-/** Open a session, sealed or not, to read it. */
-export const readSession = (store: Store, id: string): SessionTask<ReadonlySession | SealedSession> =>
+/**
+ * Open a session, sealed or not, to read it.
+ *
+ * @param store the store that keeps it
+ * @param id the id of the session
+ * @returns the session without methods that write; or `NoSuchLog`, `DamagedLog`, `NewerSession`
+ */
+export const readSession = (store: Store, id: string): Task<ReadSessionFault, ReadonlySession | SealedSession> =>
   sessionTask(async () => {
     const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
@@ -84,8 +104,14 @@ export const readSession = (store: Store, id: string): SessionTask<ReadonlySessi
     return right(mirror.sealed ? sealedOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly())
   })
 
-/** What is known of a session without reading it. */
-export const describeSession = (store: Store, id: string): SessionTask<SessionInfo> =>
+/**
+ * Describe a session without reading its messages.
+ *
+ * @param store the store that keeps it
+ * @param id the id of the session
+ * @returns length, head, metadata and times; or `NoSuchLog`, `NotASession`
+ */
+export const describeSession = (store: Store, id: string): Task<ReadSessionFault, SessionInfo> =>
   sessionTask(async () => {
     const log = await store.info(id)()
     return isLeft(log) ? log : sessionInfo(log.right)
@@ -98,12 +124,12 @@ export interface Opened {
 }
 
 /** A session as it is stored. */
-export const readMirror = async (store: Store, id: string): Promise<Answered<Opened>> => {
-  const before = await describeSession(store, id)()
-  if (isLeft(before)) return before
-  const mirror = emptyMirror(store, id)
-  const log = await catchUp(store, mirror)
+export const readMirror = async (store: Store, id: string): Promise<Either<ReadSessionFault, Opened>> => {
+  const log = await store.info(id)()
   if (isLeft(log)) return log
   const info = sessionInfo(log.right)
-  return isLeft(info) ? info : right({ mirror, log: log.right, info: info.right })
+  if (isLeft(info)) return info
+  const mirror = emptyMirror(store, id)
+  const read = await readUpTo(store, mirror, log.right)
+  return isLeft(read) ? read : right({ mirror, log: log.right, info: info.right })
 }

@@ -7,37 +7,48 @@ import { base64Of, bytesOfBase64, type Immutable, isLeft, left, right } from '..
 import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { decodeRow, takeMessage } from '../entry/index.ts'
-import { inclusionPath, isMoment, isSalt, rangeAt, headOf, rowLeaf, type Head, type Store } from '../store/index.ts'
-import { sessionTask, type SessionFault, type SessionTask } from './fault.ts'
+import {
+  inclusionPath,
+  isMoment,
+  isSalt,
+  rangeAt,
+  headOf,
+  rowLeaf,
+  type Head,
+  type Store,
+  type StoreFaultOf,
+} from '../store/index.ts'
+import { sessionTask, type ReadSessionFault, type SessionFaultOf } from './fault.ts'
+import type { Task } from '../task/index.ts'
 import { describeSession } from './open.ts'
 import { blocksOf, decodeRows } from './mirror.ts'
 
 /** The proof of one message, as JSON. */
 export interface EntryProof {
   readonly indelible: 'proof'
-  /** 2, where the row has a time: what a version before 0.3 can't check. */
+  /** 2 if the row has a time. Versions before 0.3 check only proofs of version 1. */
   readonly version: 1 | 2
-  /** The id of the session. It is not proven. */
+  /** The id of the session. The proof does not cover it. */
   readonly session: string
-  /** Where in the log of messages and notes the message stands. */
+  /** The position of the message in the log of messages and notes. */
   readonly row: number
-  /** The row as it is stored. */
+  /** The stored text of the row. */
   readonly body: string
   /** The time of the row, in milliseconds since 1970. */
   readonly at?: number
   /** The salt of the row. */
   readonly salt?: string
-  /** The blocks that the row speaks of, in base64. */
+  /** The blocks that the row references, in base64, by id. */
   readonly blocks: { readonly [id: string]: string }
-  /** The head that it leads to. Whoever checks the proof must know it from elsewhere. */
+  /** The head that the proof leads to. A reader must know it from elsewhere. */
   readonly head: Head
   /** The hashes on the way from the row to the root, bottom up, in hexadecimal. */
   readonly path: readonly string[]
 }
 
-/** What a proof that holds says. */
+/** The result of a proof that is right. */
 export interface Proven {
-  /** The id that the proof names. It is not proven. */
+  /** The id that the proof names. The proof does not cover it. */
   readonly session: string
   /** The position of the row in the log of messages and notes. */
   readonly row: number
@@ -47,13 +58,13 @@ export interface Proven {
   readonly message: Immutable<Message>
   /** Its page kind. */
   readonly page: PageKind
-  /** When it was appended, in milliseconds since 1970: by the writer's clock, as the head covers it. */
+  /** The time of the append by the writer's clock, in milliseconds since 1970. The head covers it. */
   readonly at?: number
 }
 
-/** What a message is proven to be in. */
+/** The head to prove against. */
 export interface ProveOptions {
-  /** The size of the head to lead to, in rows: an earlier one than the session has. Default: its head now. */
+  /** The size of an earlier head, in rows. Default: the head of the session now. */
   readonly size?: number
 }
 
@@ -61,14 +72,19 @@ export interface ProveOptions {
  * Prove that a message is in a session.
  *
  * Cost    O(log length) rows and nodes, and the blocks of the message
- * @param position counts messages, a negative one from the end of the session as it is now
+ *
+ * @param store the store that keeps the session
+ * @param id the id of the session
+ * @param position the position of the message in the record; a negative one counts from the end
+ * @param options the earlier head to prove against
+ * @returns the proof; or `NoSuchLog`, `BeyondEnd`
  */
 export const proveEntry = (
   store: Store,
   id: string,
   position: number,
   { size }: ProveOptions = {},
-): SessionTask<EntryProof> =>
+): Task<ReadSessionFault | StoreFaultOf<'BeyondEnd'>, EntryProof> =>
   sessionTask(async () => {
     const info = await describeSession(store, id)()
     if (isLeft(info)) return info
@@ -108,11 +124,16 @@ export const proveEntry = (
   })
 
 /**
- * Check a proof, without a store. With the head that is known from elsewhere, it shows that the message stands in that
- * record; without, only that the proof is in order for the head it names.
+ * Check a proof, without a store. Give a head that you know from elsewhere: then the message stands in that record.
+ * Without
+ * one, the proof is only checked against the head that it names itself.
+ *
+ * @param proof the proof; untrusted data
+ * @param head a head that you know. Default: the head that the proof names
+ * @returns the message and its place; or `BadProof` with the reason
  */
-export const checkProof = (proof: unknown, head?: Head): Either<SessionFault, Proven> => {
-  const bad = (reason: string): Either<SessionFault, never> => left({ _tag: 'BadProof', reason })
+export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'BadProof'>, Proven> => {
+  const bad = (reason: string): Either<SessionFaultOf<'BadProof'>, never> => left({ _tag: 'BadProof', reason })
   if (!isProof(proof)) return bad('it is not a proof of this library')
   if (head !== undefined && (head.size !== proof.head.size || head.root !== proof.head.root))
     return bad(`it leads to the head ${proof.head.size} ${proof.head.root}, not to ${head.size} ${head.root}`)

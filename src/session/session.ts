@@ -1,71 +1,135 @@
 /**
- * The session: a history made durable by a store. Once an append is answered it is on disk, in order, once.
+ * The session: a history made durable by a store. When an append resolves, its messages are on disk, in order, exactly once.
  *
- * Whoever holds a `Session` may append. A `ReadonlySession` and a `SealedSession` have no `append` at all.
+ * A `Session` can append. A `ReadonlySession` and a `SealedSession` have no `append` at all.
  */
 import type { View } from '../history/index.ts'
 import type { Immutable, Json, JsonObject } from '../json/index.ts'
 import type { Message, OpenCall } from '../message/index.ts'
 import type { Note, SealNote, ToolStartedNote } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import type { Head, Lease, StoreFault } from '../store/index.ts'
+import type { Head, Lease, LogFault } from '../store/index.ts'
 import type { CallbackThrew, Task } from '../task/index.ts'
-import type { SessionFault, SessionTask } from './fault.ts'
+import type { LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
 import type { LeaseOptions, SessionLease } from './lease.ts'
 import type { SessionInfo } from './metadata.ts'
-import type { Missed, Moment } from './mirror.ts'
-import type { Recorded } from './writer.ts'
+import type { OpenStep } from './journal.ts'
+import type { Missed, Moment, SessionRow } from './mirror.ts'
+import type { Recorded } from './step.ts'
 
 declare class SessionBrand {
   readonly #session: never
 }
 
-/** What can be read of any session, as it is in memory: everything that was read or acknowledged here. */
+/** The read side of a session. It reads from memory: everything that this handle has read or appended so far. */
 export interface SessionReader extends SessionBrand {
   /** The id of the session. */
   readonly id: string
-  /** How many messages it has. */
+  /** The number of messages in the record. */
   readonly len: number
-  /** The messages, as a value that never changes. Their page kinds are those they were appended with. Cost: O(1). */
+  /**
+   * Every message of the record, as a value that never changes, with the page kinds it was appended with. Cost: O(1).
+   *
+   * @returns the view
+   */
   readonly view: () => View<Message>
   /**
-   * What retractions leave of `view()`: what is said to a model, exported and continued. A view like any other, and
-   * `positionAt` says where each of its messages stands in the record. Cost: O(1); after an append or a retraction
-   * O(retractions), once.
+   * The record without the messages that retractions took out. Send, export and continue this one. `positionAt` gives
+   * the
+   * position of each message in the record. Cost: O(1); after an append or a retraction O(retractions), once.
+   *
+   * @returns the view
    */
   readonly conversation: () => View<Message>
   /**
-   * The record as it was at a head, also one that was kept elsewhere: its messages, conversation and notes.
-   * `undefined`, if this handle has not read so far. The root is not looked at: that is for `verifySession`.
+   * The record as it was at a head, also at one that was kept elsewhere. The root is not checked; `verifySession` does
+   * that.
    * Cost: O(retractions).
+   *
+   * @param head the head; only its size is used
+   * @returns its messages, conversation and notes; undefined if this handle has not read that far
    */
   readonly at: (head: Pick<Head, 'size'>) => Moment | undefined
-  /** The notes, in the order in which they were written. Cost: O(1). */
+  /**
+   * The notes, in the order of the log. Cost: O(1).
+   *
+   * @returns the notes
+   */
   readonly notes: () => View<Note>
-  /** What became of the page kinds: those of `view()`, and over them what the notes say. Cost: O(len) after a page note. */
+  /**
+   * The record row by row: messages and notes in the order of the log, each with its place and its time. It ends with the
+   * row that is the last one now. Cost: O(rows that are read).
+   *
+   * @param from the first row, by the rules of `slice`. Default: 0
+   * @param to the row after the last one. Default: the end
+   * @returns the rows
+   */
+  readonly rows: (from?: number, to?: number) => Iterable<SessionRow>
+  /**
+   * The time at which a message was appended, by the clock of its writer. Cost: O(log notes · log messages).
+   *
+   * @param position the position of the message in the record
+   * @returns milliseconds since 1970; undefined beyond the end, and for a message that a version before 0.3 stored
+   */
+  readonly timeOf: (position: number) => number | undefined
+  /**
+   * The current page kind of every message: the kinds of `view()`, overridden by notes. Cost: O(len) after a page note.
+   *
+   * @returns the kinds, one for each message of `view()`
+   */
   readonly pages: () => readonly PageKind[]
-  /** Size and Merkle root of the log of messages and notes. Keep it elsewhere, and `verifySession` can hold the record to it. */
+  /**
+   * The size and the Merkle root of the log of messages and notes. Keep it elsewhere, and `verifySession` can compare
+   * the
+   * record with it.
+   *
+   * @returns the head
+   */
   readonly head: () => Head
-  /** What the store says of the session: id, length, head, metadata, and where it was forked from. */
+  /**
+   * The id, length, head and metadata of the session, and the session that it was forked from.
+   *
+   * @returns the description
+   */
   readonly info: () => SessionInfo
-  /** The metadata, as it was read or changed last. */
+  /**
+   * The metadata, as this handle read or changed it last.
+   *
+   * @returns the metadata
+   */
   readonly metadata: () => JsonObject
-  /** The calls of the last turn of the conversation that have no result, by their positions in the record. Cost: O(last turn). */
+  /**
+   * The calls of the last turn of the conversation that have no result. Cost: O(last turn).
+   *
+   * @returns the calls, with their positions in the record
+   */
   readonly openCalls: () => readonly OpenCall[]
 }
 
-/** A session to read from: it can be handed to whoever should not write. */
+/** A session without the methods that write. Hand it to code that should only read. */
 export interface ReadonlySession extends SessionReader {
   readonly state: 'readonly'
-  /** Read what was appended since, here or elsewhere. */
-  readonly refresh: () => SessionTask<Missed>
-  /** Who holds the session; undefined: nobody. */
-  readonly leaseOf: () => SessionTask<Lease | undefined>
-  /** Ask the holder to stop: its lease's `signal` is aborted at its next renewal. Gives the lease; undefined: nobody holds one. */
-  readonly requestStop: () => SessionTask<Lease | undefined>
+  /**
+   * Read the rows that were appended since, by this process or another.
+   *
+   * @returns the messages and notes that are new
+   */
+  readonly refresh: () => Task<RefreshFault, Missed>
+  /**
+   * The current lease of the session.
+   *
+   * @returns the lease; undefined if nobody holds the session
+   */
+  readonly leaseOf: () => Task<LogFault, Lease | undefined>
+  /**
+   * Ask the holder of the session to stop. At its next renewal, the `signal` of its lease is aborted.
+   *
+   * @returns the lease; undefined if nobody holds the session
+   */
+  readonly requestStop: () => Task<LogFault, Lease | undefined>
 }
 
-/** A session that has ended. Nothing can be appended to it, by anybody; it can be forked. */
+/** A session that has ended. It takes no more appends from anyone; you can fork it. */
 export interface SealedSession extends SessionReader {
   readonly state: 'sealed'
 }
@@ -74,166 +138,293 @@ export interface SealedSession extends SessionReader {
 export interface Session extends SessionReader {
   readonly state: 'open'
   /**
-   * Append messages: all of them, or none and a fault. When the task gives an answer they are as durable as the store
-   * promises. Tasks may be run without waiting for each other: they keep their order and share commits.
+   * Append messages: all of them, or none and a fault. When the task resolves, they are as durable as the store
+   * promises. You
+   * may run several appends without awaiting each: they keep their order and share commits.
    *
-   * `SessionConflict` if another writer was quicker; the view has what was missed then, and the append can be tried again.
-   * Appends that were called behind one that failed fail with it.
+   * With `SessionConflict` another writer appended first: the view has its messages now, and you may append again.
+   * Appends
+   * that were called after one that failed fail with it.
    *
    * Cost    one round trip to the store, independent of `len` (bench: sessions)
+   *
+   * @param given one message, several, or messages and notes together
+   * @param options page kinds, an operation id for retries, and the length or head to continue
+   * @returns the positions and the head after the append; or a fault such as `SessionConflict`, `InvalidMessage`,
+   * `SessionSealed`
+   * @example
+   * await session.append(user('Is it raining?'))
+   * await session.append([assistant(toolCall('c1', 'look', '{}')), toolResult('c1', 'yes')], { operation: 'turn-1' })
    */
   readonly append: (
     given: Appendable | readonly Appendable[] | Together,
     options?: AppendOptions,
-  ) => SessionTask<Recorded>
+  ) => Task<WriteFault, Recorded>
   /**
-   * Append what `make` gives for the conversation as it is. Where another writer was quicker it is asked again, with what
-   * that one has appended; an empty list ends it.
+   * Append the messages that `make` returns for the current conversation. If another writer appends first, `make` is
+   * called
+   * again with the new conversation. An empty list ends it without an append.
    *
-   * Called again and again without a pause it gives way to other writers from time to time, for at most 1.25 seconds.
+   * Called in a loop without a pause, it lets other writers go first from time to time, for at most 1.25 seconds.
+   *
+   * @param make gets the conversation, and returns the messages to append
+   * @param options page kinds, an operation id for retries
+   * @returns the positions and the head after the append; or a fault, `CallbackThrew` if `make` threw
    */
   readonly rebase: (
     make: (view: View<Message>) => Appendable | readonly Appendable[],
     options?: Omit<AppendOptions, 'expectedLen' | 'expectedHead'>,
-  ) => Task<SessionFault | StoreFault | CallbackThrew, Recorded>
+  ) => Task<WriteFault | CallbackThrew, Recorded>
   /**
-   * Take the last message out of the conversation, and give it: `undefined` if there is none. The record keeps it, as it
-   * does all that `rewind`, `replaceTail` and `clear` retract.
+   * Take the last message out of the conversation. The record keeps it, as for `rewind`, `replaceTail` and `clear`.
    *
-   * Each of these four is one append, or none if there is nothing to do: a note (`retraction`), and behind it the
-   * messages that come instead. It is done to the record as this handle knows it, once what was called before is done.
-   * `SessionConflict` if somebody else has written since, be it a note: of two that pop at once, one pops.
+   * Each of these four is one append: a note (`retraction`), and the messages that replace the retracted ones. Nothing
+   * is
+   * appended if there is nothing to retract. It applies to the record as this handle knows it, after all earlier calls.
+   * If
+   * another writer has appended anything since, it is a `SessionConflict`: of two processes that pop at once, one pops.
+   *
+   * @param options an operation id for retries, and the head to continue
+   * @returns the message and its position; both undefined if the conversation is empty
    */
-  readonly pop: (options?: RetractOptions) => SessionTask<Popped>
-  /** Take everything from a position of the record on out of the conversation. `InvalidNote` beyond its end. */
-  readonly rewind: (to: number, options?: RetractOptions) => SessionTask<Recorded>
-  /** The same, with messages that come instead, all in one append. */
+  readonly pop: (options?: RetractOptions) => Task<WriteFault, Popped>
+  /**
+   * Take everything from a position of the record on out of the conversation.
+   *
+   * @param to the first position to retract
+   * @param options an operation id for retries, and the head to continue
+   * @returns the head after the append; or `InvalidNote` if the position is beyond the end of the record
+   */
+  readonly rewind: (to: number, options?: RetractOptions) => Task<WriteFault, Recorded>
+  /**
+   * Take everything from a position on out of the conversation, and append messages in its place, in one append.
+   *
+   * @param from the first position to retract
+   * @param messages the messages to append instead
+   * @param options page kinds, an operation id for retries, and the head to continue
+   * @returns the positions and the head after the append
+   */
   readonly replaceTail: (
     from: number,
     messages: Appendable | readonly Appendable[],
     options?: RetractOptions & Pick<AppendOptions, 'page'>,
-  ) => SessionTask<Recorded>
-  /** Take everything out of the conversation. */
-  readonly clear: (options?: RetractOptions) => SessionTask<Recorded>
-  /** Write a note behind whatever was appended. It must speak of messages that are there, a summary with their digest. */
-  readonly note: (note: Exclude<Note, SealNote>, options?: NoteOptions) => SessionTask<Recorded>
-  /** Pin a message: it is held as a `constraint` from now on. */
-  readonly pin: (position: number) => SessionTask<Recorded>
-  /** Undo `pin`: the message has its own page kind again. */
-  readonly unpin: (position: number) => SessionTask<Recorded>
-  /** Give a message another page kind. What it was appended with stays in the record. */
-  readonly retag: (position: number, kind: PageKind) => SessionTask<Recorded>
-  /** A note that says in short what the messages from `from` up to, not including, `to` say. Their digest is put in. */
-  readonly summarize: (summary: NewSummary) => SessionTask<Recorded>
-  /** Change the metadata, with an Immer recipe. `MetadataConflict` if somebody else has: then it has their values. */
-  readonly update: (
-    recipe: (metadata: MetadataDraft) => void,
-  ) => Task<SessionFault | StoreFault | CallbackThrew, JsonObject>
+  ) => Task<WriteFault, Recorded>
   /**
-   * What to append before anything else is said, where a run was cut off: error results for the calls that the last turn
-   * left open, and, of `unfinished` calls, a message that names them. What was started may have had effects, and it says so.
+   * Take everything out of the conversation.
+   *
+   * @param options an operation id for retries, and the head to continue
+   * @returns the head after the append
+   */
+  readonly clear: (options?: RetractOptions) => Task<WriteFault, Recorded>
+  /**
+   * Append a note. It may name only positions that the record has; a summary must carry the digest of its messages.
+   *
+   * @param note the note
+   * @param options an operation id for retries, and the length or head to continue
+   * @returns the head after the append; or `InvalidNote`
+   */
+  readonly note: (note: Exclude<Note, SealNote>, options?: NoteOptions) => Task<WriteFault, Recorded>
+  /**
+   * Pin a message: from now on contexts hold it as a `constraint`.
+   *
+   * @param position the position of the message in the record
+   * @returns the head after the append
+   */
+  readonly pin: (position: number) => Task<WriteFault, Recorded>
+  /**
+   * Undo `pin`: the message has its own page kind again.
+   *
+   * @param position the position of the message in the record
+   * @returns the head after the append
+   */
+  readonly unpin: (position: number) => Task<WriteFault, Recorded>
+  /**
+   * Give a message another page kind. The record keeps the kind that it was appended with.
+   *
+   * @param position the position of the message in the record
+   * @param kind the new page kind
+   * @returns the head after the append
+   */
+  readonly retag: (position: number, kind: PageKind) => Task<WriteFault, Recorded>
+  /**
+   * Append a summary of the messages from `from` up to, not including, `to`. Their digest is computed here.
+   *
+   * @param summary the range, the text and its author
+   * @returns the head after the append
+   */
+  readonly summarize: (summary: NewSummary) => Task<WriteFault, Recorded>
+  /**
+   * Change the metadata with an Immer recipe.
+   *
+   * @param recipe changes the draft in place
+   * @returns the new metadata; or `MetadataConflict` with the current metadata, if another writer changed it first
+   * @example
+   * await session.update((metadata) => {
+   *   metadata['title'] = 'Weather'
+   * })
+   */
+  readonly update: (recipe: (metadata: MetadataDraft) => void) => Task<UpdateSessionFault, JsonObject>
+  /**
+   * The messages to append after an interrupted run, before anything else: the answers that its model had given, as far as
+   * they came (one that was cut is marked), the results that its tools had returned, and an error result for each other
+   * call. It says which calls had been started, and may have had effects. After a cut answer comes a `developer` message.
+   *
+   * While the run is working, there are none: as far as this handle knows, the run holds the lease. `refresh` looks again.
+   *
+   * @param reason the text that the model will read in each error result. Default: what is known of each call
+   * @returns the messages; empty if nothing is open
+   * @example
+   * await session.append(session.interrupted())
    */
   readonly interrupted: (reason?: string) => readonly Message[]
   /**
-   * The calls that were started since the last message (`tool_started`) and that no message has: a run died, or is at work,
-   * between its model's answer and the end of the step. What they did is not known.
+   * The calls that were started and have no known result: their run died, or is still working. Their effects are unknown.
+   *
+   * @returns the calls
    */
   readonly unfinished: () => readonly StartedCall[]
-  /** Read what other writers have appended. */
-  readonly refresh: () => SessionTask<Missed>
   /**
-   * Hold the session: while it is held nobody else gets a lease, and every append of this handle carries it. What others
-   * have appended is read first. It is renewed until it is released, and released when the session is closed.
+   * The steps of runs that are not recorded yet: of runs that are working, that died, or that wait for an approval.
    *
-   * `SessionBusy` while somebody else holds it. Once the lease is lost, appends of this handle are `LeaseLost` and append
-   * nothing, however long it was paused: take a new lease, or release the lost one.
+   * @returns the steps, in the order in which they began
+   */
+  readonly openSteps: () => readonly OpenStep[]
+  /**
+   * Read the rows that other writers have appended.
+   *
+   * @returns the messages and notes that are new
+   */
+  readonly refresh: () => Task<RefreshFault, Missed>
+  /**
+   * Take the lease of the session. While this handle has it, no other process gets one, and every append of this handle
+   * carries it. It reads the rows of other writers first. It renews the lease until you release it or close the
+   * session.
+   *
+   * Once the lease is lost, appends of this handle fail with `LeaseLost`, however long the process was paused: take a
+   * new
+   * lease, or release the lost one.
    *
    * Cost    one small transaction beside the log, and one for each renewal
+   *
+   * @param options the holder's name, the time to live, and how long to wait
+   * @returns the lease; or `SessionBusy` while another holder has it
    */
-  readonly lease: (options: LeaseOptions) => SessionTask<SessionLease>
-  /** Who holds the session; undefined: nobody. */
-  readonly leaseOf: () => SessionTask<Lease | undefined>
-  /** Ask the holder to stop: its lease's `signal` is aborted at its next renewal. Gives the lease; undefined: nobody holds one. */
-  readonly requestStop: () => SessionTask<Lease | undefined>
-  /** End the record, for every writer. This handle appends nothing any more either. */
-  readonly seal: () => SessionTask<SealedSession>
-  /** The same session for whoever should only read: it follows this one. */
+  readonly lease: (options: LeaseOptions) => Task<LeaseSessionFault, SessionLease>
+  /**
+   * The lease that this handle took last and has not released.
+   *
+   * @returns the lease, which may be lost by now (`held`); undefined if there is none
+   */
+  readonly held: () => SessionLease | undefined
+  /**
+   * The current lease of the session.
+   *
+   * @returns the lease; undefined if nobody holds the session
+   */
+  readonly leaseOf: () => Task<LogFault, Lease | undefined>
+  /**
+   * Ask the holder of the session to stop. At its next renewal, the `signal` of its lease is aborted.
+   *
+   * @returns the lease; undefined if nobody holds the session
+   */
+  readonly requestStop: () => Task<LogFault, Lease | undefined>
+  /**
+   * End the record, for every writer. This handle appends nothing more, either.
+   *
+   * @returns the session, to read
+   */
+  readonly seal: () => Task<WriteFault, SealedSession>
+  /**
+   * The same session without the methods that write. It sees everything that this handle appends.
+   *
+   * @returns the readonly session
+   */
   readonly readonly: () => ReadonlySession
-  /** Let go of it, once everything that was called is done. The store stays open. */
-  readonly close: () => SessionTask<void>
+  /**
+   * Finish pending calls, then close this handle. The store stays open.
+   *
+   * @returns nothing
+   */
+  readonly close: () => Task<never, void>
 }
 
-/** A call that was begun and is in no message. */
+/** A call that was started, and that no message of the record has. */
 export type StartedCall = Omit<ToolStartedNote, 'type'>
 
 /** A message to append. */
 export type Appendable = Message | Immutable<Message>
 
-/** Messages and notes that are appended as one: all of them or none, first the messages, then the notes. */
+/** Messages and notes to append together, all of them or none. The messages come first. */
 export interface Together {
   /** The messages to append, in order. Default: none. */
   readonly messages?: readonly Appendable[]
-  /** They may speak of the messages before them, by their positions; a summary only of messages that were there already. */
+  /** The notes. They may name the positions of the new messages; a summary only older ones. Default: none. */
   readonly notes?: readonly Exclude<Note, SealNote>[]
 }
 
-/** How messages are appended. */
+/** How to append messages. */
 export interface AppendOptions extends NoteOptions {
-  /** What the entries are for memory management: one kind for all, or one for each (`undefined`: as classified). */
+  /** The page kind of the messages: one for all, or one for each (`undefined`: classified). Default: classified. */
   readonly page?: PageKind | readonly (PageKind | undefined)[]
-  /** `SessionBusy` where somebody else holds the session, instead of an append beside its holder. Default: false. */
-  readonly respectLease?: boolean
 }
 
-/** What an append continues, and how it is named. */
+/** The id of an append, and the state of the record that it continues. */
 export interface NoteOptions {
   /**
-   * Names this append, so that it can be tried again after any failure, also by another process: where it has happened
-   * before, the answer is that of the first time. The same name with other messages or notes is a fault.
+   * The operation id of this append. After any failure you may retry with it, also from another process: if the append
+   * has
+   * already happened, you get its first answer. Other content under the same id is a fault. Default: none.
    */
   readonly operation?: string
   /**
-   * The length that it continues. Notes don't count: it succeeds behind a note that nobody here has seen. Default for
-   * messages: that of everything appended here so far, answered or not; for a note alone: any.
+   * The number of messages to continue. Notes don't count. Default for messages: all that this handle has appended so
+   * far,
+   * acknowledged or not; for a note alone: any number.
    */
   readonly expectedLen?: number
   /**
-   * The head that it continues: no message and no note may have come since, or it is a `SessionConflict`. It waits for
-   * everything that was called before. `expectedLen` is not looked at then.
+   * The head to continue. If any message or note has come since, it is a `SessionConflict`. It waits for all earlier
+   * calls,
+   * and `expectedLen` is ignored.
    */
   readonly expectedHead?: Head
+  /** True: fail with `SessionBusy` if another holder has the lease, instead of appending beside it. Default: false. */
+  readonly respectLease?: boolean
 }
 
-/** How messages are retracted. */
-export interface RetractOptions {
-  /** Names it, so that it can be tried again after any failure: name `expectedHead` too, for what it is done to. */
+/** How to retract messages. */
+export interface RetractOptions extends Pick<NoteOptions, 'respectLease'> {
+  /**
+   * An operation id for retries. Give `expectedHead` with it, so that a retry retracts the same messages. Default:
+   * none.
+   */
   readonly operation?: string
-  /** The head of the record that it is done to. Default: the one that it has here by then. */
+  /** The head to continue. Default: the head of this handle after all earlier calls. */
   readonly expectedHead?: Head
 }
 
-/** What was popped, and the append that did it. */
+/** The popped message, and the append that retracted it. */
 export interface Popped extends Recorded {
-  /** The message that was the last of the conversation. */
+  /** The message that was the last of the conversation; undefined if there was none. */
   readonly message: Immutable<Message> | undefined
-  /** Where it stands in the record. */
+  /** Its position in the record; undefined if there was none. */
   readonly position: number | undefined
 }
 
-/** Who says what, in short, about which messages. */
+/** A summary to append. */
 export interface NewSummary {
-  /** The first position that it sums up. */
+  /** The first position of the range. */
   readonly from: number
   /** The position after the last one. */
   readonly to: number
   /** The summary. */
   readonly text: string
-  /** Who wrote it: the name of a model. */
+  /** The author: the name of a model. Default: none. */
   readonly model?: string
-  /** The digest of the prompt that it was asked by. */
+  /** SHA-256 of the prompt that the model got. Default: none. */
   readonly promptDigest?: string
 }
 
-/** Metadata that may be changed, inside a recipe. */
+/** The metadata inside a recipe: it may be changed. */
 export type MetadataDraft = { [key: string]: DraftJson }
 type DraftJson = Exclude<Json, object> | DraftJson[] | { [key: string]: DraftJson }

@@ -1,12 +1,12 @@
 /** What a session writes on each row that it appends: when, and in an erasable session a salt. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import type { Row, Store, StoreFault } from '../store/index.ts'
+import type { Row, Store, StoreFaultOf } from '../store/index.ts'
 
 declare const crypto: { readonly getRandomValues: (bytes: Uint8Array) => Uint8Array }
 
 /** The time by the store's clock, in milliseconds since 1970. */
-export const momentOf = ({ now }: Pick<Store, 'now'>): Either<StoreFault, number> => {
+export const momentOf = ({ now }: Pick<Store, 'now'>): Either<StoreFaultOf<'Io'>, number> => {
   try {
     return right(now())
   } catch (cause) {
@@ -19,7 +19,7 @@ export const stamp = (
   rows: readonly Row[],
   store: Pick<Store, 'now'>,
   erasable: boolean,
-): Either<StoreFault, readonly Row[]> => {
+): Either<StoreFaultOf<'Io'>, readonly Row[]> => {
   if (rows.length === 0) return right(rows)
   const at = momentOf(store)
   return isLeft(at) ? at : right(rows.map((row) => ({ ...row, at: at.right, ...(erasable && { salt: newSalt() }) })))

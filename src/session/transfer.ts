@@ -3,13 +3,33 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message, MessageFault } from '../message/index.ts'
-import type { Note } from '../notes/index.ts'
 import { classify } from '../pages/index.ts'
 import { exportOf, type Exported, type ExportedRow, type Transcript } from '../transcript/index.ts'
 import { encodeRow, lacking, type EncodedRow } from '../entry/index.ts'
-import { headOf, maxMissed, rangeAt, type Head, type LogInfo, type Store, type StoreFault } from '../store/index.ts'
+import {
+  headOf,
+  maxMissed,
+  rangeAt,
+  type Head,
+  type LogInfo,
+  type Store,
+  type AppendFault,
+  type BlockFault,
+  type ForkFault,
+  type ListFault,
+  type NewLogFault,
+  type StoreFaultOf,
+  type UpdateFault,
+  type VerifyFault,
+} from '../store/index.ts'
 import { called, type CallbackThrew, type Task } from '../task/index.ts'
-import { sessionTask, type SessionFault, type SessionTask } from './fault.ts'
+import {
+  sessionTask,
+  type ImportFault,
+  type NoSessionFault,
+  type ReadSessionFault,
+  type SessionFaultOf,
+} from './fault.ts'
 import {
   isOldPartial,
   isPartial,
@@ -20,40 +40,54 @@ import {
   type PartialOf,
   type SessionInfo,
 } from './metadata.ts'
-import type { Mirror } from './mirror.ts'
+import { rowsIn, type Mirror } from './mirror.ts'
 import { momentOf } from './stamp.ts'
 import { randomId, readMirror } from './open.ts'
 
-/** How a transcript becomes a session. */
+/** How to import a transcript. */
 export interface ImportOptions {
-  /** Default: the id that the transcript names, or a random UUID. */
+  /** The id of the new session. Default: the id in the transcript, or a random UUID. */
   readonly id?: string
-  /** Told how many rows are stored so far. */
+  /**
+   * Called while rows are stored.
+   *
+   * @param rows the number of rows stored so far
+   */
   readonly progress?: (rows: number) => void
 }
 
 /**
- * Store a transcript as a session: its messages, page kinds and notes, row by row. An export of ours gives the record
- * that it was made from, with the same head; if it doesn't, that is `OtherHead`, and nothing is kept.
+ * Store a transcript as a session: its messages, page kinds and notes, row by row. An export of Indelible gives the
+ * same
+ * record with the same head, or `OtherHead`, and then nothing is kept.
  *
- * The stored files that its messages name are not in a transcript: they must be in the store, or that is `MissingBlock`.
+ * A transcript does not have the stored files that its messages reference. They must be in the store, or it is
+ * `MissingBlock`.
  *
- * The rows are stored in a log of the import's own, `indelible.import.` and a random UUID. Once they are whole, the
- * session is forked from it and that log is removed: the session is there from one moment to the next, or not at all. So
- * imports of one id can run at once: one stores the session, and the others get `LogExists`. An import never removes a
- * log that it did not create. One that is killed leaves its own log behind, which `listUnfinished` names.
+ * The rows go into a log of the import's own, `indelible.import.` and a random UUID. When it is complete, the session
+ * is
+ * forked from it and the log is removed. So the session appears at one moment, or not at all. Several imports of one id
+ * may
+ * run at once: one stores the session, and the others get `LogExists`. An import removes only the log that it created.
+ * A
+ * killed import leaves its log behind; `listUnfinished` names it.
  *
  * Cost    O(transcript), in pieces
+ *
+ * @param store the store to write
+ * @param transcript the conversation, as `readTranscript` gives it
+ * @param options the id, and a callback for progress
+ * @returns the description of the session; or `LogExists`, `MissingBlock`, `OtherHead`
  */
 export const importTranscript = (
   store: Store,
   transcript: Transcript,
   { id, progress }: ImportOptions = {},
-): Task<SessionFault | StoreFault | CallbackThrew, SessionInfo> =>
+): Task<ImportFault, SessionInfo> =>
   sessionTask(async () => {
     const exported = exportOf(transcript)
     const name = id ?? transcript.origin.id ?? randomId()
-    const meta = storedMeta(exported.metadata)
+    const meta = storedMeta(exported.metadata, undefined, exported.erasable)
     if (isLeft(meta)) return meta
     const free = await isFree(store, name)
     if (isLeft(free)) return free
@@ -79,9 +113,9 @@ const importPrefix = 'indelible.import.'
 const publish = async (
   store: Store,
   own: string,
-  head: Head | SessionFault | StoreFault | CallbackThrew,
+  head: Head | StoringFault,
   { id, meta, root }: { readonly id: string; readonly meta: JsonObject; readonly root: string | undefined },
-): Promise<Either<SessionFault | StoreFault | CallbackThrew, LogInfo>> => {
+): Promise<Either<StoringFault | ForkFault | SessionFaultOf<'OtherHead'>, LogInfo>> => {
   if ('_tag' in head) return left(head)
   if (root !== undefined && head.root !== root) return left({ _tag: 'OtherHead', id, expected: root, found: head.root })
   return store.fork(own, { id, at: head.size, meta })()
@@ -91,7 +125,10 @@ const publish = async (
  * Whether there is no log of that id. A partial one of a version before 0.3 is removed, by the first import that claims
  * it: that version removed it, too.
  */
-const isFree = async (store: Store, id: string): Promise<Either<SessionFault | StoreFault, void>> => {
+const isFree = async (
+  store: Store,
+  id: string,
+): Promise<Either<UpdateFault | StoreFaultOf<'LogExists'> | SessionFaultOf<'UnfinishedSession'>, void>> => {
   const found = await store.info(id)()
   if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? right(undefined) : found
   const { version, head } = found.right
@@ -102,25 +139,28 @@ const isFree = async (store: Store, id: string): Promise<Either<SessionFault | S
   return store.remove(id)()
 }
 
-/** A log that an import or a copy began and has not ended. */
+/** The log of an import or a copy that has not finished. */
 export interface Unfinished {
-  /** The id that the session was to have. */
+  /** The id of the session to be. */
   readonly id: string
-  /** Which function began it. */
+  /** The function that began it. */
   readonly by: PartialOf
-  /** How many rows were stored. */
+  /** The number of rows stored so far. */
   readonly rows: number
-  /** Milliseconds since 1970. */
+  /** The time of creation, in milliseconds since 1970. */
   readonly created: number
 }
 
 /**
- * The logs that imports and copies began and did not end. Those that still run are among them: removing one makes its
+ * List the logs of imports and copies that have not finished. Some may still be running: removing such a log makes its
  * import or copy fail, and loses nothing else.
  *
  * Cost    O(logs of the scope)
+ *
+ * @param store the store to look in
+ * @returns the logs
  */
-export const listUnfinished = (store: Store): SessionTask<readonly Unfinished[]> =>
+export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinished[]> =>
   sessionTask(async () => {
     const found: Unfinished[] = []
     for (const by of ['import', 'copy', true] as const) {
@@ -136,43 +176,57 @@ export const listUnfinished = (store: Store): SessionTask<readonly Unfinished[]>
     return right(found)
   })
 
-/** A whole session as it is exported: `exportLines` writes it. Cost: that of opening it. */
-export const exportSession = (store: Store, id: string): SessionTask<Exported> =>
+/**
+ * Read a whole session for an export; `exportLines` writes it. Cost: that of opening the session.
+ *
+ * @param store the store that keeps it
+ * @param id the id of the session
+ * @returns the rows, the metadata and the head; or `NoSuchLog`, `DamagedLog`
+ */
+export const exportSession = (store: Store, id: string): Task<ReadSessionFault, Exported> =>
   sessionTask(async () => {
     const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
     const { mirror, info } = opened.right
-    return right({ id, metadata: info.metadata, rows: { [Symbol.iterator]: () => rowsOf(mirror) }, head: mirror.head })
+    const { metadata, erasable } = info
+    const rows = { [Symbol.iterator]: () => rowsOf(mirror) }
+    return right({ id, metadata, rows, head: mirror.head, ...(erasable && { erasable }) })
   })
 
-function* rowsOf({ head, noteRows, history, notes, times, salts }: Mirror): Generator<ExportedRow> {
-  const [said, noted] = [history.view(), notes.view()]
-  let note = 0
-  for (let row = 0; row < head.size; row++) {
-    const [at, salt] = [times[row], salts.get(row)]
+function* rowsOf(mirror: Mirror): Generator<ExportedRow> {
+  for (const found of rowsIn(mirror, 0, mirror.head.size)) {
+    const { row, at } = found
+    const salt = mirror.salts.get(row)
     const moment = { ...(at !== undefined && { at }), ...(salt !== undefined && { salt }) }
-    if (noteRows[note] === row) yield { note: noted.at(note++) as Note, ...moment }
-    else yield { message: said.at(row - note) as Message, page: said.pages.at(row - note) ?? 'conversation', ...moment }
+    if (found.kind === 'note') yield { note: found.note, ...moment }
+    else yield { message: found.message as Message, page: found.page, ...moment }
   }
 }
 
 /**
- * Copy a session to another store, under the same id. Where a copy was begun before, or another process is at it, it is
- * gone on with: what is there must be the beginning of the record, or nothing is changed: a copy that has grown past it is
- * a `Conflict`, another record `Diverged`. At the end both heads are the same, or that is `OtherHead`; until then it is no
- * session.
+ * Copy a session to another store, under the same id. A copy that was interrupted, or that another process is making,
+ * is
+ * continued. The rows in the other store must be the beginning of the record; otherwise nothing changes, and it is a
+ * `Conflict` if the other session is longer, `Diverged` if it differs. At the end both heads are equal, or it is
+ * `OtherHead`. Until then the copy is not a session.
  *
- * The record is copied, with its metadata and with the stored files that its messages name: not when it was created, nor
- * the ids of its operations, and a fork's rows once more.
+ * The copy has the record, its metadata and the stored files that its messages reference. It does not have the time of
+ * creation or the operation ids, and a fork gets its own rows.
  *
  * Cost    O(session), in pieces; the record is in memory meanwhile
+ *
+ * @param from the store to read
+ * @param to the store to write
+ * @param id the id of the session
+ * @param options a callback for progress
+ * @returns the description of the copy; or a fault
  */
 export const copySession = (
   from: Store,
   to: Store,
   id: string,
   { progress }: Pick<ImportOptions, 'progress'> = {},
-): Task<SessionFault | StoreFault | CallbackThrew, SessionInfo> =>
+): Task<ImportFault, SessionInfo> =>
   sessionTask(async () => {
     const opened = await readMirror(from, id)
     if (isLeft(opened)) return opened
@@ -195,7 +249,7 @@ const finished = async (
   store: Store,
   id: string,
   meta: JsonObject,
-): Promise<Either<SessionFault | StoreFault, SessionInfo>> => {
+): Promise<Either<UpdateFault | NoSessionFault, SessionInfo>> => {
   const log = await store.info(id)()
   if (isLeft(log) || !isPartialOf(log.right, 'copy')) return isLeft(log) ? log : sessionInfo(log.right)
   const whole = await store.update(id, { expected: log.right.version, meta })()
@@ -203,13 +257,11 @@ const finished = async (
   return isLeft(whole) ? whole : sessionInfo(whole.right)
 }
 
+type BeginFault =
+  NewLogFault | UpdateFault | VerifyFault | StoreFaultOf<'Conflict'> | SessionFaultOf<'UnfinishedSession'>
+
 /** How far the copy is, which is the beginning of the record. */
-const beginCopy = async (
-  from: Store,
-  to: Store,
-  id: string,
-  head: Head,
-): Promise<Either<SessionFault | StoreFault, Head>> => {
+const beginCopy = async (from: Store, to: Store, id: string, head: Head): Promise<Either<BeginFault, Head>> => {
   const found = await to.info(id)()
   if (isLeft(found) && found.left._tag !== 'NoSuchLog') return found
   if (!isLeft(found) && isPartialOf(found.right, 'import'))
@@ -246,6 +298,8 @@ const after = function* <T>(values: Iterable<T>, count: number): Generator<T> {
 const mostRows = 1000
 const mostText = 4_000_000
 
+type StoringFault = AppendFault | BlockFault | SessionFaultOf<'InvalidMessage'> | CallbackThrew
+
 const storeRows = async (
   store: Store,
   id: string,
@@ -253,11 +307,11 @@ const storeRows = async (
   rows: Iterable<ExportedRow>,
   progress: ImportOptions['progress'],
   from?: Store,
-): Promise<Head | SessionFault | StoreFault | CallbackThrew> => {
+): Promise<Head | StoringFault> => {
   let head = start
   let waiting: EncodedRow[] = []
   let text = 0
-  const flush = async (): Promise<StoreFault | CallbackThrew | undefined> => {
+  const flush = async (): Promise<StoringFault | undefined> => {
     const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without, the store looks for them itself
     const brought = await lacking(store, attachments, from)
     if (isLeft(brought)) return brought.left

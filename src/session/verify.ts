@@ -4,34 +4,49 @@ import { createHistory } from '../history/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import type { Message } from '../message/index.ts'
 import { attachedTo, takeMessage } from '../entry/index.ts'
-import { verifyLog, type Head, type InspectRows, type Store, type StoreFault } from '../store/index.ts'
-import { called, type CallbackThrew, type Task } from '../task/index.ts'
-import { sessionTask, type SessionFault } from './fault.ts'
+import { verifyLog, type Head, type InspectRows, type Store } from '../store/index.ts'
+import { called, type Task } from '../task/index.ts'
+import { sessionTask, type VerifySessionFault } from './fault.ts'
 import { sessionInfo, type SessionInfo } from './metadata.ts'
 import { blocksOf, decodeRows, noteOf, readBlocks, type Damage } from './mirror.ts'
 
-/** What a session is compared with. */
+/** How to verify a session. */
 export interface VerifyOptions {
-  /** A head that it had before. What was appended after it is no matter; what it stands for must not have changed. */
+  /**
+   * An earlier head of the session. The record may have grown since, but must still begin with the rows of that head.
+   */
   readonly head?: Head
-  /** Told how many rows have been read so far. */
+  /**
+   * Called while rows are read.
+   *
+   * @param rows the number of rows read so far
+   */
   readonly progress?: (rows: number) => void
 }
 
 /**
- * Read a whole session and hold every row and block against the tree. `DamagedLog` names the first position of the log
- * that is altered, missing or in another place; `Diverged` says that it does not continue the head that was given.
+ * Read a whole session, and check every row and block against the Merkle tree.
  *
- * Without a head from elsewhere, somebody who can write to the store can make a whole new record that is good in itself.
- * With one, they can't change anything that it stands for.
+ * Without a head from elsewhere, someone who can write to the store can replace the whole record by another valid one.
+ * With
+ * a head, a change of any row that it covers is found.
  *
  * Cost    O(rows + bytes of blocks), in pieces
+ *
+ * @param store the store that keeps it
+ * @param id the id of the session
+ * @param options an earlier head, and a callback for progress
+ * @returns the description of the session; or `DamagedLog` with the first altered, missing or moved position,
+ * `Diverged` if
+ * the record does not continue the head
+ * @example
+ * await verifySession(store, session.id, { head: keptElsewhere })
  */
 export const verifySession = (
   store: Store,
   id: string,
   { head, progress }: VerifyOptions = {},
-): Task<SessionFault | StoreFault | CallbackThrew, SessionInfo> =>
+): Task<VerifySessionFault, SessionInfo> =>
   sessionTask(async () => {
     const log = await verifyLog(store, id, head, inspector(store, id, progress))()
     return isLeft(log) ? log : sessionInfo(log.right)

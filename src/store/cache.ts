@@ -9,19 +9,24 @@ declare class BlockCacheBrand {
   readonly #cache: never
 }
 
-/** One for all scopes of one store. Branded: `blockCache` makes one. */
+/** A cache for all scopes of one store. Branded: `blockCache` makes one. */
 export interface BlockCache extends BlockCacheBrand {
-  /** What is in it, counted as `maxBytes` counts. */
+  /** The bytes in the cache, counted as for `maxBytes`. */
   readonly bytes: number
 }
 
 /** The limits of a block cache. */
 export interface BlockCacheOptions {
-  /** The most that is kept: the blocks, and what it takes to keep them. Default: 64 MiB. */
+  /** The most bytes to keep: the blocks and the overhead of keeping them. Default: 64 MiB. */
   readonly maxBytes?: number
 }
 
-/** A cache for {@link cachedBlocks}: the blocks that were used last, up to a number of bytes. */
+/**
+ * A cache for {@link cachedBlocks}. It keeps the blocks used last, up to a number of bytes.
+ *
+ * @param options the limit
+ * @returns the cache
+ */
 export const blockCache = ({ maxBytes = 64 * 1024 * 1024 }: BlockCacheOptions = {}): BlockCache => {
   const lately: Lately = { blocks: new Map(), bytes: 0, maxBytes }
   const cache = Object.freeze({
@@ -34,10 +39,16 @@ export const blockCache = ({ maxBytes = 64 * 1024 * 1024 }: BlockCacheOptions = 
 }
 
 /**
- * The same blocks, asked for only where they are not in the cache. A block is what its id says, so it never gets stale;
- * those of one scope are not found for another.
+ * A block store that reads only blocks that are not in the cache. A block never gets stale, because its id is the hash
+ * of
+ * its content. A block of one scope is not found in another.
  *
  * Cost    O(blocks); a copy of each
+ *
+ * @param store the block store to read from
+ * @param cache the cache, from `blockCache`
+ * @returns the block store with the cache
+ * @throws TypeError if `blockCache` did not make the cache
  */
 export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore => {
   const lately = insides.get(cache)

@@ -1,23 +1,28 @@
 /** What a check of a whole store finds, and what a repair does about it: an fsck, for places that keep bookkeeping of their own. */
 
-/** Something that is not as the rest of the store says it should be. */
+/** A part of the store that contradicts the rest. */
 export interface StoreFinding {
-  /** The table that it is in; `file` for what is below all tables. */
+  /** The table of the finding; `file` for damage below all tables. */
   readonly table: string
-  /** Which row of it, for people: the scope and the id of a log, the number of a segment. Undefined: the table as a whole. */
+  /** The row, for people: the scope and id of a log, the number of a segment. Undefined: the whole table. */
   readonly where: string | undefined
-  /** What is wrong, in words. */
+  /** The damage, in words. */
   readonly what: string
-  /** Whether `repair` can rebuild it from the rest. Rows that were recorded are never overwritten. */
+  /** Whether `repair` can rebuild it from the rest. Recorded rows are never overwritten. */
   readonly repairable: boolean
 }
 
-/** What a repair found, and what it did about it. */
+/** A finding, and the action that a repair took. */
 export interface StoreRepair extends Omit<StoreFinding, 'repairable'> {
-  /** What was done; undefined where nothing can be: restore the store from a backup. */
+  /** The action; undefined if it can't be repaired: restore the store from a backup. */
   readonly done: string | undefined
 }
 
-/** A finding as a sentence for people. */
+/**
+ * A finding as a sentence for people.
+ *
+ * @param finding the finding
+ * @returns the sentence
+ */
 export const findingText = ({ table, where, what }: Omit<StoreFinding, 'repairable'>): string =>
   `${table}${where === undefined ? '' : ` ${where}`}: ${what}`

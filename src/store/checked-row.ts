@@ -3,25 +3,28 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
 import type { BlockId, Hash } from '../proof/index.ts'
 import { latest } from './clock.ts'
-import type { StoreFault } from './fault.ts'
+import type { StoreFaultOf } from './fault.ts'
 import { invalidBlockId } from './id.ts'
 import type { Row, RowKind } from './row.ts'
 import { rowLeaf } from './tree.ts'
 
-/** A row as it is to be stored. */
+/** A row to store, with its leaf. */
 export interface CheckedRow extends Row {
   /** Whether it is an entry or a note. */
   readonly kind: RowKind
   /** Its text. */
   readonly body: string
-  /** The blocks that the text names. */
+  /** The blocks that the text references. */
   readonly blocks: readonly BlockId[]
   /** The hash of the row as a leaf of the tree. */
   readonly leaf: Uint8Array
 }
 
 /** Frozen copies with their leaves, or what is wrong with the first that is none. */
-export const checkRows = (given: readonly Row[], hash: Hash): Either<StoreFault, readonly CheckedRow[]> => {
+export const checkRows = (
+  given: readonly Row[],
+  hash: Hash,
+): Either<StoreFaultOf<'InvalidRow' | 'InvalidId'>, readonly CheckedRow[]> => {
   const rows: CheckedRow[] = []
   for (const { kind, body, blocks = [], at, salt } of given) {
     const reason = againstRow(kind, body, at, salt)
@@ -44,9 +47,19 @@ const againstRow = (kind: unknown, body: unknown, at: unknown, salt: unknown): s
   return undefined
 }
 
-/** Whether a value is whole milliseconds since 1970 that a `Date` can be. */
+/**
+ * Whether a value is a time: whole milliseconds since 1970, in the range of `Date`.
+ *
+ * @param value any value
+ * @returns true for a time
+ */
 export const isMoment = (value: unknown): value is number =>
   Number.isInteger(value) && Math.abs(value as number) <= latest
 
-/** Whether a value is 16 bytes in hexadecimal. */
+/**
+ * Whether a value is a salt: 16 bytes as 32 lowercase hexadecimal digits.
+ *
+ * @param value any value
+ * @returns true for a salt
+ */
 export const isSalt = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{32}$/.test(value)

@@ -7,7 +7,7 @@ import type { Task } from '../task/index.ts'
 import { blockIdOf, emptyRange, type Hash, type BlockId } from '../proof/index.ts'
 import { isLeft, isObject, type JsonObject, left, type Path, right } from '../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
-import { storeTask, type StoreFault } from './fault.ts'
+import { storeTask, type BlockFault, type StoreFault, type StoreFaultOf } from './fault.ts'
 import { checkRows, type CheckedRow } from './checked-row.ts'
 import { invalidBlockId, invalidId } from './id.ts'
 import { checkMeta } from './meta.ts'
@@ -30,10 +30,10 @@ import type { Head, StoredRow } from './row.ts'
 import { planOf, type Plan } from './plan.ts'
 import { headOf } from './tree.ts'
 
-/** What a driver's method gives: a value, or a fault. */
+/** The result of a driver's method: a value or a fault. */
 export type Answer<T> = Promise<Either<StoreFault, T>>
 
-/** An append as a driver gets it. */
+/** An append as a driver receives it. */
 export interface CheckedAppend extends AppendClaim {
   /** The head that the rows continue. */
   readonly expected: Head
@@ -41,9 +41,9 @@ export interface CheckedAppend extends AppendClaim {
   readonly rows: readonly CheckedRow[]
   /** The blocks of the rows that came with the append. */
   readonly blocks: readonly Block[]
-  /** The name of the append for retries, if it has one. */
+  /** The operation id of the append, if it has one. */
   readonly operation: string | undefined
-  /** What the rows come to on a head, where that was computed already: `growth` of the rules takes it. */
+  /** The plan of the rows, if it was computed already. Give it to `growth` of the rules. */
   readonly plan: Plan | undefined
 }
 
@@ -55,21 +55,26 @@ export interface Block {
   readonly bytes: Uint8Array
 }
 
-/** Behind which log of a list a page starts. Drivers give it as `next`, by `cursorText`. */
+/** The log after which a page of a list starts. Drivers return it as `next`, by `cursorText`. */
 export interface Cursor {
-  /** When it was last appended to; only where that is the order. */
+  /** The time of its last append; only if that is the order. */
   readonly appended: number | undefined
-  /** Its number, in the order of creation. */
+  /** Its number in the order of creation. */
   readonly key: number
 }
 
-/** A query as a driver gets it. */
+/** A query as a driver receives it. */
 export interface CheckedQuery extends Required<Pick<ListQuery, 'limit' | 'where' | 'by'>> {
-  /** The log behind which the page starts; undefined for the first page. */
+  /** The log after which the page starts; undefined for the first page. */
   readonly after: Cursor | undefined
 }
 
-/** A cursor as the `next` of a page. */
+/**
+ * A cursor as the `next` of a page.
+ *
+ * @param cursor the cursor
+ * @returns the text
+ */
 export const cursorText = ({ appended, key }: Cursor): string =>
   appended === undefined ? `${key}` : `${appended}.${key}`
 
@@ -81,76 +86,200 @@ const cursorIn = (text: string, by: CheckedQuery['by']): Cursor | undefined => {
 }
 
 /**
- * What an adapter implements. Each method is called when its task is run, with a valid scope and valid ids. What it
- * throws becomes an `Io` fault, of a change one with `outcome: 'unknown'`: a driver that knows that nothing was changed
- * answers with a fault instead. After `close` none is called.
+ * The interface that an adapter implements. Each method is called with a valid scope and valid ids. An error that it
+ * throws
+ * becomes an `Io` fault; for a change, with `outcome: 'unknown'`. If the driver knows that nothing was changed, it
+ * returns a
+ * fault instead. After `close` no method is called.
  *
- * Missing here and done by `storeOf`: checking and copying what comes in, block digests of what goes out, `Closed`.
+ * `storeOf` does the rest: it checks and copies the input, checks the digests of blocks that are read, and answers
+ * `Closed` after a close.
  */
 export interface StoreDriver {
   /** The SHA-256 that the driver uses. */
   readonly hash: Hash
-  /** The store's clock. Default: `Date.now`. */
+  /**
+   * The store's clock. Default: `Date.now`.
+   *
+   * @returns milliseconds since 1970
+   */
   readonly now?: () => number
-  /** `first` continues the empty log; mostly it has no rows. Stored with the log, or the log is not created. */
+  /**
+   * Create a log, together with its first rows, in one step.
+   *
+   * @param scope the scope
+   * @param id the id of the log
+   * @param meta its metadata
+   * @param first an append to the empty log; mostly without rows
+   * @returns the description of the log; or `LogExists`
+   */
   readonly create: (scope: string, id: string, meta: JsonObject, first: CheckedAppend) => Answer<LogInfo>
-  /** The head, metadata and counts of a log. */
+  /**
+   * Describe a log.
+   *
+   * @param scope the scope
+   * @param id the id of the log
+   * @returns head, metadata and counts; or `NoSuchLog`
+   */
   readonly info: (scope: string, id: string) => Answer<LogInfo>
-  /** A page of the logs of a scope. */
+  /**
+   * List the logs of a scope.
+   *
+   * @param scope the scope
+   * @param query the filter, the order and the cursor
+   * @returns one page
+   */
   readonly list: (scope: string, query: CheckedQuery) => Answer<LogPage>
-  /** Replace the metadata, if its version is the expected one. Otherwise `MetaConflict`. */
+  /**
+   * Replace the metadata, if its version is the expected one.
+   *
+   * @param scope the scope
+   * @param id the id of the log
+   * @param expected the version to replace
+   * @param meta the new metadata
+   * @returns the description of the log; or `MetaConflict`
+   */
   readonly update: (scope: string, id: string, expected: number, meta: JsonObject) => Answer<LogInfo>
-  /** Store rows, blocks and the new head in one step, if the head is the expected one. Otherwise `Conflict`. */
+  /**
+   * Store rows, blocks and the new head in one step, if the head is the expected one.
+   *
+   * @param scope the scope
+   * @param id the id of the log
+   * @param append the checked rows, and the head that they continue
+   * @returns the position and the new head; or `Conflict`
+   */
   readonly append: (scope: string, id: string, append: CheckedAppend) => Answer<Appended>
-  /** The rows of a range. */
+  /**
+   * Read the rows of a range.
+   *
+   * @param scope the scope
+   * @param id the id of the log
+   * @param range the range
+   * @returns the rows, in order
+   */
   readonly read: (scope: string, id: string, range: RowRange) => Answer<readonly StoredRow[]>
-  /** The stored tree nodes at these positions, in their order. */
+  /**
+   * Read the stored tree nodes of rows.
+   *
+   * @param scope the scope
+   * @param id the id of the log
+   * @param positions the positions of the rows
+   * @returns the nodes, in the same order
+   */
   readonly nodes: (scope: string, id: string, positions: readonly number[]) => Answer<readonly Uint8Array[]>
-  /** Make a log that shares the first `at` rows of another. The cost does not depend on `at`. */
+  /**
+   * Create a log that shares the first `at` rows of another. The cost must not depend on `at`.
+   *
+   * @param scope the scope
+   * @param id the log to fork
+   * @param to the id of the new log
+   * @param at the number of rows to share
+   * @param meta the metadata of the new log
+   * @returns the description of the new log
+   */
   readonly fork: (scope: string, id: string, to: string, at: number, meta: JsonObject) => Answer<LogInfo>
-  /** Remove a log. Rows that forks share stay. */
+  /**
+   * Remove a log. Rows that forks share stay.
+   *
+   * @param scope the scope
+   * @param id the id of the log
+   * @returns nothing; or `NoSuchLog`
+   */
   readonly remove: (scope: string, id: string) => Answer<void>
-  /** Do to the lease of a log what the rules of `leaseChanged` say, in one transaction. Gives the lease that there is then. */
+  /**
+   * Change the lease of a log as `leaseChanged` computes it, in one transaction.
+   *
+   * @param scope the scope
+   * @param id the id of the log
+   * @param change the change
+   * @returns the lease after the change; undefined if there is none
+   */
   readonly lease: (scope: string, id: string, change: LeaseChange) => Answer<Lease | undefined>
-  /** Store blocks that stay without a row. */
+  /**
+   * Store blocks that stay without a row.
+   *
+   * @param scope the scope
+   * @param blocks the blocks
+   * @returns nothing
+   */
   readonly putBlocks: (scope: string, blocks: readonly Block[]) => Answer<void>
-  /** Bytes of a block that nobody else will change. Ids come once each. */
+  /**
+   * Read blocks. Nobody else may change the returned bytes.
+   *
+   * @param scope the scope
+   * @param ids their ids, each once
+   * @returns the contents of the stored blocks, by id
+   */
   readonly getBlocks: (scope: string, ids: readonly BlockId[]) => Answer<ReadonlyMap<BlockId, Uint8Array>>
-  /** Which of these blocks are stored whole. */
+  /**
+   * Find which blocks are stored undamaged.
+   *
+   * @param scope the scope
+   * @param ids their ids, each once
+   * @returns the ids of these blocks
+   */
   readonly hasBlocks: (scope: string, ids: readonly BlockId[]) => Answer<ReadonlySet<BlockId>>
   /** Finish pending calls and release the medium. */
   readonly close: () => Promise<void>
-  /** Hold what is kept against itself, in all scopes. Left out: there is no bookkeeping that could be wrong. */
+  /**
+   * Check the whole store, in all scopes. Leave it out if the store has no bookkeeping that could be wrong.
+   *
+   * @returns the findings
+   */
   readonly check?: () => Answer<readonly StoreFinding[]>
-  /** Rebuild what the rest proves, in all scopes. Never what was recorded. */
+  /**
+   * Rebuild the parts of the store, in all scopes, that follow from its rows and blocks. Never change recorded data.
+   *
+   * @returns the findings, and the action taken for each
+   */
   readonly repair?: () => Answer<readonly StoreRepair[]>
   /**
-   * Call `wake` after changes of a log by others than this driver, until the returned function is called. Left out: there
-   * are no others.
+   * Call `wake` after changes of a log by other processes. Leave it out if no other process can change the store.
+   *
+   * @param scope the scope
+   * @param id the id of the log
+   * @param wake called after changes
+   * @returns a function that ends it
    */
   readonly watch?: (scope: string, id: string, wake: Wake) => Promise<() => void>
 }
 
-/** What an adapter implements that keeps blocks and no logs. */
+/** The interface of an adapter that keeps blocks and no logs. */
 export type BlockDriver = Pick<StoreDriver, 'hash' | 'putBlocks' | 'getBlocks' | 'hasBlocks'>
 
 /** The scope of a handle that was opened without one. */
 export const defaultScope = 'default'
 
-/** The store that a driver keeps, for one scope. */
+/**
+ * Make a store of a driver, for one scope.
+ *
+ * @param driver the driver
+ * @param scope the scope. Default: `default`
+ * @param onNotice receives the reports of the store. Default: they are dropped
+ * @returns the store; or `InvalidId`
+ */
 export const storeOf = (
   driver: StoreDriver,
   scope: string = defaultScope,
   onNotice: OnNotice = () => {},
-): Either<StoreFault, Store> => {
+): Either<StoreFaultOf<'InvalidId'>, Store> => {
   const problem = invalidId('scope', scope)
   return problem === undefined
     ? right(handle(driver, scope, { closed: undefined, signals: signalsOf(driver) }, undefined, onNotice))
     : left(problem)
 }
 
-/** The blocks that a driver keeps, for one scope. */
-export const blockStoreOf = (driver: BlockDriver, scope: string = defaultScope): Either<StoreFault, BlockStore> => {
+/**
+ * Make a block store of a driver, for one scope.
+ *
+ * @param driver the driver
+ * @param scope the scope. Default: `default`
+ * @returns the block store; or `InvalidId`
+ */
+export const blockStoreOf = (
+  driver: BlockDriver,
+  scope: string = defaultScope,
+): Either<StoreFaultOf<'InvalidId'>, BlockStore> => {
   const problem = invalidId('scope', scope)
   if (problem !== undefined) return left(problem)
   const store = Object.freeze(blockHandle(driver, scope, guarded))
@@ -168,11 +297,22 @@ export const withOnce = (store: BlockStore, once: OnceStore): BlockStore => {
   return both
 }
 
-/** Note that a handle gives the blocks of another one. */
+/**
+ * Declare that a handle has the blocks of another one, so that `sameBlocks` is true of both.
+ *
+ * @param store the new handle
+ * @param other the handle whose blocks it has
+ */
 export const standsFor = (store: BlockStore, other: BlockStore): void =>
   void behind.set(store, behind.get(other) ?? other)
 
-/** Whether two handles are of the same blocks: one scope of one opened store, with a cache before it or not. */
+/**
+ * Whether two handles have the same blocks: one scope of one opened store, with or without a cache.
+ *
+ * @param one a handle
+ * @param other another handle
+ * @returns true if they have
+ */
 export const sameBlocks = (one: BlockStore, other: BlockStore): boolean =>
   one.scope === other.scope && (behind.get(one) ?? one) === (behind.get(other) ?? other)
 
@@ -208,7 +348,12 @@ const handle = (driver: StoreDriver, scope: string, whole: Life, own: Life | und
       change,
     )
   /** The same for what concerns a log. Its watchers are told of a change, also of one that may have happened. */
-  const onLog = <T>(operation: string, id: string, work: () => Answer<T>, change?: string): Task<StoreFault, T> =>
+  const onLog = <F extends StoreFault, T>(
+    operation: string,
+    id: string,
+    work: () => Answer<T>,
+    change?: string,
+  ): Task<F, T> =>
     run(
       operation,
       async () => {
@@ -365,16 +510,17 @@ const handle = (driver: StoreDriver, scope: string, whole: Life, own: Life | und
 }
 
 /** Makes a task of what a driver does. */
-type Run = <T>(operation: string, work: () => Answer<T>, change?: string) => Task<StoreFault, T>
+type Run = <F extends StoreFault, T>(operation: string, work: () => Answer<T>, change?: string) => Task<F, T>
 
-const guarded: Run = (operation, work, change) =>
+// The one cast: that a driver gives no other faults than the port names is what `storeContract` sees to.
+const guarded: Run = <F extends StoreFault, T>(operation: string, work: () => Answer<T>, change?: string) =>
   storeTask(async () => {
     try {
       return await work()
     } catch (cause) {
       return left({ _tag: 'Io', operation, cause, ...(changing.has(operation) && { outcome: 'unknown' as const }) })
     }
-  }, change)
+  }, change) as Task<F, T>
 
 /** Operations that change something: of one that throws, nobody knows whether it did. */
 const changing: ReadonlySet<string> = new Set([
@@ -401,7 +547,7 @@ const blockHandle = (driver: BlockDriver, scope: string, run: Run): BlockStore =
     operation: string,
     given: readonly BlockId[],
     work: (ids: readonly BlockId[]) => Answer<T>,
-  ): Task<StoreFault, T> =>
+  ): Task<BlockFault, T> =>
     run(operation, async () => {
       const problem = invalidBlockId(given)
       return problem === undefined ? work([...new Set(given)]) : left(problem)

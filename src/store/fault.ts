@@ -90,6 +90,68 @@ export type StoreFault =
    */
   | { readonly _tag: 'Io'; readonly operation: string; readonly cause: unknown; readonly outcome?: 'unknown' }
 
+/** The store faults with these tags. */
+export type StoreFaultOf<Tag extends StoreFault['_tag']> = Extract<StoreFault, { readonly _tag: Tag }>
+
+/** What every call of a store can meet: the handle or the medium. Each of the faults below has these too. */
+export type MediumFault = StoreFaultOf<'Closed' | 'Busy' | 'ReadOnly' | 'Full' | 'FileReplaced' | 'NotAStore' | 'Io'>
+
+/** Opening a store: what stands at the place may be no store, or a newer one. */
+export type OpenStoreFault = MediumFault | StoreFaultOf<'InvalidId' | 'NoStore' | 'NewerStore' | 'DamagedLog'>
+
+/** Reading a log, or removing one. */
+export type LogFault = MediumFault | StoreFaultOf<'InvalidId' | 'NoSuchLog' | 'DamagedLog'>
+
+/** Verifying a log, also against an older head. */
+export type VerifyFault = LogFault | StoreFaultOf<'Diverged'>
+
+/** Starting a log. */
+export type NewLogFault =
+  | MediumFault
+  | StoreFaultOf<
+      | 'InvalidId'
+      | 'InvalidMeta'
+      | 'InvalidRow'
+      | 'LogExists'
+      | 'MissingBlock'
+      | 'UnusedBlock'
+      | 'DamagedBlock'
+      | 'DamagedLog'
+    >
+
+/** Listing logs: a cursor or a `where` that is none. Damaged logs are listed as such. */
+export type ListFault = MediumFault | StoreFaultOf<'InvalidId' | 'InvalidMeta'>
+
+/** Replacing metadata. */
+export type UpdateFault = LogFault | StoreFaultOf<'InvalidMeta' | 'MetaConflict'>
+
+/** Appending rows. */
+export type AppendFault =
+  | LogFault
+  | StoreFaultOf<
+      | 'Conflict'
+      | 'Diverged'
+      | 'OperationMismatch'
+      | 'InvalidRow'
+      | 'MissingBlock'
+      | 'UnusedBlock'
+      | 'DamagedBlock'
+      | 'LeaseHeld'
+      | 'LeaseLost'
+    >
+
+/** Forking a log. */
+export type ForkFault = LogFault | StoreFaultOf<'InvalidMeta' | 'BeyondEnd' | 'LogExists'>
+
+/** Taking a lease. */
+export type LeaseFault = LogFault | StoreFaultOf<'InvalidLease' | 'LeaseHeld'>
+
+/** Renewing a lease. */
+export type RenewFault = LogFault | StoreFaultOf<'InvalidLease' | 'LeaseLost'>
+
+/** Reading blocks. */
+export type BlockFault = MediumFault | StoreFaultOf<'InvalidId' | 'DamagedBlock'>
+
 /**
  * A store fault as a sentence for people.
  *
@@ -161,5 +223,11 @@ const name = (id: string): string => JSON.stringify(id)
 
 const plural = (ids: readonly BlockId[]): string => (ids.length === 1 ? ' is' : 's are')
 
-/** Makes a task of an operation of a store. */
+/**
+ * Make a task of an operation of a store.
+ *
+ * @param run runs the operation; it must not reject
+ * @param change the name of the call, if the operation changes something: a task that never runs is then reported
+ * @returns the task
+ */
 export const storeTask: TaskOf<StoreFault | CallbackThrew> = taskOf(storeFaultText)

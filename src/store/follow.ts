@@ -3,11 +3,11 @@ import type { SignalLike } from '../task/index.ts'
 import type { Store } from './store.ts'
 import type { StoredRow } from './row.ts'
 
-/** From where to follow, and until when. */
+/** The first position to follow, and the end. */
 export interface FollowOptions {
-  /** The position of the first row wanted. One beyond the end is waited for. Default: 0. */
+  /** The position of the first row. If it is beyond the end, the iteration waits for it. Default: 0. */
   readonly from?: number
-  /** Ends the iteration, without an error, when it is aborted. Default: it ends with `break`, or never. */
+  /** Aborting this signal ends the iteration without an error. Default: only `break` ends it. */
   readonly signal?: SignalLike
 }
 
@@ -15,15 +15,23 @@ export interface FollowOptions {
 const batch = 500
 
 /**
- * The rows of a log from a position on: first those that are there, then each one after its commit. None is left out,
- * none comes twice, and they come in order.
+ * Follow a log from a position on: first its stored rows, then each new one after its commit, by this process or any
+ * other.
+ * Every row comes once, in order.
  *
- * Each iteration starts at `from` again. Rows are read when they are asked for, so a slow reader holds up nobody and
- * takes no memory. After an error, go on from the last row's position plus 1.
+ * Each iteration starts at `from` again. Rows are read when you ask for them, so a slow reader holds up nobody and
+ * takes no
+ * memory. After an error, continue from the last row's position plus 1.
  *
- * Throws  TypeError, if `from` is not a whole number of at least 0. While iterating, a FaultError with the store's fault:
- *         `NoSuchLog` when the log is removed, `Closed` when the store is closed
  * Cost    a read of up to 500 rows for each signal; at rest that of `Store.watch`
+ *
+ * @param store the store
+ * @param id the id of the log
+ * @param options the first position, and a signal that ends the iteration
+ * @returns the rows
+ * @throws TypeError if `from` is not a whole number of at least 0. While iterating, a FaultError with the store's
+ * fault:
+ * `NoSuchLog` when the log is removed, `Closed` when the store is closed
  * @example
  * for await (const row of followLog(store, 's', { from: 10 })) console.log(row.position, row.body)
  */

@@ -1,18 +1,24 @@
 /** Ids: what may name a log, an operation or a scope, and the ids of blocks. */
 import { isBlockId } from '../proof/index.ts'
-import type { StoreFault } from './fault.ts'
+import type { StoreFaultOf } from './fault.ts'
 
 /** The longest id, in bytes of UTF-8. */
 export const maxIdBytes = 255
 
-/** What is wrong with an id; undefined if it is a good one. */
-export const invalidId = (what: 'log' | 'scope' | 'operation', id: unknown): StoreFault | undefined => {
+/**
+ * Check an id.
+ *
+ * @param what the thing it names
+ * @param id any value
+ * @returns the fault; undefined if the id is valid
+ */
+export const invalidId = (what: 'log' | 'scope' | 'operation', id: unknown): StoreFaultOf<'InvalidId'> | undefined => {
   const reason = againstId(id)
   return reason === undefined ? undefined : { _tag: 'InvalidId', what, reason }
 }
 
 /** What is wrong with the first of these that is no block id; undefined if all are good. */
-export const invalidBlockId = (ids: readonly unknown[]): StoreFault | undefined =>
+export const invalidBlockId = (ids: readonly unknown[]): StoreFaultOf<'InvalidId'> | undefined =>
   ids.every(isBlockId)
     ? undefined
     : { _tag: 'InvalidId', what: 'block', reason: 'it is not 64 lowercase hexadecimal digits' }

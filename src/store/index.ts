@@ -7,6 +7,7 @@ export {
   cursorText,
   defaultScope,
   sameBlocks,
+  standsFor,
   storeOf,
   type Answer,
   type Block,
@@ -16,7 +17,23 @@ export {
   type Cursor,
   type StoreDriver,
 } from './driver.ts'
-export { storeTask, type StoreFault } from './fault.ts'
+export {
+  storeTask,
+  type AppendFault,
+  type BlockFault,
+  type ForkFault,
+  type LeaseFault,
+  type ListFault,
+  type LogFault,
+  type MediumFault,
+  type NewLogFault,
+  type OpenStoreFault,
+  type RenewFault,
+  type StoreFault,
+  type StoreFaultOf,
+  type UpdateFault,
+  type VerifyFault,
+} from './fault.ts'
 export {
   againstClaim,
   changed as leaseChanged,
@@ -41,7 +58,7 @@ export {
 export { matches, positionsOf, type Positions } from './lookup.ts'
 export { planned, type Plan } from './plan.ts'
 export { consistencyPath, inclusionPath } from './prove.ts'
-export { maxMissed, type Placed } from './rules.ts'
+export { maxMissed, sameHead, type Placed } from './rules.ts'
 export { memoryDriver, memoryStore, type MemoryOptions } from './memory.ts'
 export type {
   Append,

@@ -9,52 +9,83 @@ import { isLeft, left, right } from '../json/index.ts'
 import type { Task } from '../task/index.ts'
 import { blockIdOf, portableSha256, type BlockId, type Hash } from '../proof/index.ts'
 import { blockStoreOf, defaultScope, withOnce } from './driver.ts'
-import { storeTask, type StoreFault } from './fault.ts'
+import { storeTask, type MediumFault, type StoreFaultOf } from './fault.ts'
 import { invalidId } from './id.ts'
 import type { BlockStore, OnceStore } from './store.ts'
 
 /**
- * What an implementer promises; `keyValueContract` in `indelible/testing` checks it. Keys are letters, digits and
- * `/ _ - %`, at most 1,000 characters. A failure is thrown.
+ * A key-value store, as you implement it; `keyValueContract` in `indelible/testing` checks it. Keys are letters, digits
+ * and
+ * `/ _ - %`, at most 1,000 characters. A failure throws.
  */
 export interface KeyValueStore {
-  /** The values under these keys, in the same order; `undefined` or `null` where there is none. Keys may repeat. */
+  /**
+   * Read values. Keys may repeat.
+   *
+   * @param keys the keys
+   * @returns the values, in the same order; undefined or null for a key without one
+   */
   readonly mget: (keys: readonly string[]) => Promise<readonly (Uint8Array | undefined | null)[]>
-  /** Keep values under keys. When it is done, all of them are there. It may fail half-way: then it is called again. */
+  /**
+   * Store values. When it resolves, all of them are stored. If it fails half-way, it is called again.
+   *
+   * @param entries keys and values
+   * @returns nothing
+   */
   readonly mset: (entries: readonly KeyValue[]) => Promise<void>
-  /** Remove every key that begins so. It may fail half-way. Asked of nothing but `removeBlocks` and removals from `once`. */
+  /**
+   * Remove every key with a prefix. It may fail half-way. Only `removeBlocks` and removals from `once` need it.
+   *
+   * @param prefix the beginning of the keys
+   * @returns nothing
+   */
   readonly deletePrefix?: (prefix: string) => Promise<void>
   /**
-   * Keep a value under a key that has none: true. If there is one, it stays, and the answer is false. Of writers at the
-   * same time exactly one gets true. Redis `SET key value NX`, S3 `If-None-Match: *`, DynamoDB
-   * `attribute_not_exists`, SQL `insert … on conflict do nothing`. Cloudflare KV has no such thing: leave it out there.
+   * Store a value, if the key has none. If several writers try at once, exactly one gets true. In Redis this is
+   * `SET key value NX`, in S3 `If-None-Match: *`, in DynamoDB `attribute_not_exists`, in SQL `insert … on conflict do
+   * nothing`. Cloudflare KV has nothing like it: leave the method out there.
+   *
+   * @param key the key
+   * @param value the value
+   * @returns true if it was stored; false if the key already has a value
    */
   readonly putIfAbsent?: (key: string, value: Uint8Array) => Promise<boolean>
-  /** The keys that begin so, each once, in any order. Asked of nothing but `list` of `once`. */
+  /**
+   * List keys. Only `list` of `once` needs it.
+   *
+   * @param prefix the beginning of the keys
+   * @returns each key once, in any order
+   */
   readonly keys?: (prefix: string) => Iterable<string> | AsyncIterable<string>
 }
 
-/** Values by keys: what the blocks of a key-value store need. */
+/** A key and its value. */
 export type KeyValue = readonly [key: string, value: Uint8Array]
 
-/** How blocks are kept in a key-value store. */
+/** How to keep blocks in a key-value store. */
 export interface KeyValueOptions {
-  /** What every key begins with. Default: `indelible`. */
+  /** The beginning of every key. Default: `indelible`. */
   readonly prefix?: string
   /** The scope of the blocks. Default: `default`. */
   readonly scope?: string
-  /** Default: SHA-256 in JavaScript. */
+  /** The hash function: SHA-256. Default: SHA-256 in JavaScript. */
   readonly hash?: Hash
-  /** How many keys are asked for or written in one call; a call for each such chunk, one after the other. Default: 500. */
+  /** The most keys in one call. More keys take several calls, one after the other. Default: 500. */
   readonly keysPerCall?: number
 }
 
 /**
- * The blocks of a scope in a key-value store, under `prefix/scope/id`. What is read is held against its id. With
- * `putIfAbsent` the store has `once`, under `prefix/scope/once/`: activities need it to give exactly one answer.
+ * The blocks of a scope in a key-value store, under `prefix/scope/id`. Blocks are checked against their ids when they
+ * are
+ * read. With `putIfAbsent` the store has `once`, under `prefix/scope/once/`; activities need it to give exactly one
+ * answer.
  *
  * Cost    one call of the key-value store for each `keysPerCall` blocks; `hasBlocks` reads them
- * Throws  TypeError, if `scope` or `prefix` can't be one
+ *
+ * @param keyValue the key-value store
+ * @param options prefix, scope, hash function and keys per call
+ * @returns the block store
+ * @throws TypeError if `scope` or `prefix` is invalid
  * @example
  * const blocks = keyValueBlocks({
  *   mget: (keys) => redis.mGet(keys),
@@ -102,17 +133,18 @@ const onceOf = (
   keyOf: (name: string) => string,
   keysPerCall: number | undefined,
 ): OnceStore => {
-  const io = <T>(operation: string, work: () => Promise<T>): Task<StoreFault, T> =>
+  const io = <T>(operation: string, work: () => Promise<T>, change?: string): Task<MediumFault, T> =>
     storeTask(async () => {
       try {
         return right(await work())
       } catch (cause) {
         return left({ _tag: 'Io', operation, cause })
       }
-    }, `once.${operation}`)
+    }, change)
   return Object.freeze<OnceStore>({
     get: (names) => io('get values', () => valuesOf(keyValue, names.map(keyOf), keysPerCall)),
-    put: (name, value) => io('put a value', async () => (await keyValue.putIfAbsent(keyOf(name), value)) === true),
+    put: (name, value) =>
+      io('put a value', async () => (await keyValue.putIfAbsent(keyOf(name), value)) === true, 'once.put'),
     ...(keyValue.keys !== undefined && {
       list: (start = '') =>
         io('list names', async () => {
@@ -122,16 +154,21 @@ const onceOf = (
         }),
     }),
     ...(keyValue.deletePrefix !== undefined && {
-      remove: (start) => io('remove values', async () => keyValue.deletePrefix?.(keyOf(start))),
+      remove: (start) => io('remove values', async () => keyValue.deletePrefix?.(keyOf(start)), 'once.remove'),
     }),
   })
 }
 
 /**
- * The values under any number of keys, in their order, as plain bytes of our own; `undefined` where there is none.
+ * Read any number of keys. The values are copied as plain bytes.
  *
- * Cost    one `mget` for each `keysPerCall` keys (default: 500), one after the other
- * Throws  Error, if it is given something else than bytes for each key; what `mget` throws
+ * Cost    one `mget` for each `keysPerCall` keys, one after the other
+ *
+ * @param keyValue the key-value store
+ * @param keys the keys
+ * @param keysPerCall the most keys in one call. Default: 500
+ * @returns the values, in the same order; undefined for a key without one
+ * @throws Error if `mget` returns something other than bytes for each key, and whatever `mget` throws
  */
 export const valuesOf = async (
   keyValue: Pick<KeyValueStore, 'mget'>,
@@ -151,11 +188,17 @@ export const valuesOf = async (
   return found
 }
 
-/** Remove every block of a scope. Refs to them can't be hydrated any more. */
+/**
+ * Remove every block of a scope. Refs to them can no longer be hydrated.
+ *
+ * @param keyValue the key-value store
+ * @param options prefix and scope, as for `keyValueBlocks`
+ * @returns nothing; or `Io`
+ */
 export const removeBlocks = (
   keyValue: KeyValueStore & Required<Pick<KeyValueStore, 'deletePrefix'>>,
   { prefix, scope = defaultScope }: Pick<KeyValueOptions, 'prefix' | 'scope'> = {},
-): Task<StoreFault, void> =>
+): Task<StoreFaultOf<'Io'>, void> =>
   storeTask(async () => {
     try {
       return right(await keyValue.deletePrefix(keysOf(prefix, scope)('')))

@@ -10,25 +10,25 @@ import { left, right } from '../json/index.ts'
 import type { StoreFault } from './fault.ts'
 import { againstId } from './id.ts'
 
-/** A lease, as the store has it at the moment of the answer. */
+/** A lease, as the store has it when it answers. */
 export interface Lease {
-  /** The fencing number: each lease of a log has a greater one than those before it. */
+  /** The fencing number: greater than that of every earlier lease of the log. */
   readonly number: number
-  /** Who holds it, as given when it was taken. */
+  /** The name of the holder. */
   readonly holder: string
   /** Milliseconds since 1970, by the store's clock. */
   readonly expires: number
-  /** Milliseconds until it expires, so that nobody has to compare clocks. */
+  /** Milliseconds until it expires. With this nobody has to compare clocks. */
   readonly remaining: number
-  /** Somebody has asked the holder to stop. */
+  /** Whether another process has asked the holder to stop. */
   readonly stopRequested: boolean
 }
 
 /** A lease to take. */
 export interface NewLease {
-  /** Who wants it, for people and logs: 1 to 255 bytes without control characters. It need not be unique. */
+  /** The name of the holder, for people and logs: 1 to 255 bytes without control characters. It need not be unique. */
   readonly holder: string
-  /** Milliseconds that it lasts without a renewal, from 1 to 2,147,483,647. */
+  /** Time to live without a renewal, in milliseconds: from 1 to 2,147,483,647. */
   readonly ttl: number
 }
 
@@ -36,15 +36,15 @@ export interface NewLease {
 export interface Renewal {
   /** The fencing number of the lease. */
   readonly number: number
-  /** Milliseconds that it lasts from now on. */
+  /** Time to live from now on, in milliseconds. */
   readonly ttl: number
 }
 
-/** What is stored for a log that had a lease. */
+/** The stored lease of a log. */
 export interface LeaseRow {
   /** The fencing number of the last lease that was given. */
   readonly number: number
-  /** Undefined: it was released. */
+  /** The name of the holder. Undefined: the lease was released. */
   readonly holder: string | undefined
   /** Milliseconds since 1970. */
   readonly expires: number
@@ -52,7 +52,7 @@ export interface LeaseRow {
   readonly stopRequested: boolean
 }
 
-/** What may be done to a lease. `look` changes nothing. */
+/** A change of a lease. `look` changes nothing. */
 export type LeaseChange =
   | ({ readonly type: 'take' } & NewLease)
   | ({ readonly type: 'renew' } & Renewal)
@@ -64,19 +64,19 @@ export type LeaseChange =
   | { readonly type: 'stop' }
   | { readonly type: 'look' }
 
-/** What becomes of a lease. */
+/** The result of a change of a lease. */
 export interface LeaseOutcome {
-  /** What to store. Undefined: nothing changes. */
+  /** The row to store. Undefined: nothing changes. */
   readonly row: LeaseRow | undefined
-  /** The lease that there is then. */
+  /** The lease after the change; undefined if there is none. */
   readonly lease: Lease | undefined
 }
 
-/** What an append says about leases. */
+/** The lease of an append. */
 export interface AppendClaim {
-  /** The lease that it is made under. `LeaseLost` if it is not held any more. */
+  /** The lease that the append is made under. `LeaseLost` if it is no longer held. */
   readonly lease?: { readonly number: number }
-  /** Without a lease of its own: `LeaseHeld` where somebody holds one. Default: false. */
+  /** For an append without a lease of its own: `LeaseHeld` if another holder has one. Default: false. */
   readonly respectLease?: boolean
 }
 
@@ -92,7 +92,15 @@ const live = (row: LeaseRow | undefined, now: number): Lease | undefined =>
         stopRequested: row.stopRequested,
       })
 
-/** What a change does to the lease of a log, at a moment of the store's clock. */
+/**
+ * Compute a change of the lease of a log, at a moment of the store's clock.
+ *
+ * @param id the id of the log
+ * @param row the stored lease; undefined if there is none
+ * @param change the change
+ * @param now milliseconds since 1970
+ * @returns the row to store, and the lease; or `LeaseHeld`, `LeaseLost`, `InvalidLease`
+ */
 export const changed = (
   id: string,
   row: LeaseRow | undefined,
@@ -120,7 +128,15 @@ export const changed = (
   }
 }
 
-/** Why an append can't be made, by the lease that there is. */
+/**
+ * Why the lease of a log forbids an append.
+ *
+ * @param id the id of the log
+ * @param row the stored lease; undefined if there is none
+ * @param claim the lease of the append
+ * @param now milliseconds since 1970
+ * @returns the fault; undefined if the append is allowed
+ */
 export const againstClaim = (
   id: string,
   row: LeaseRow | undefined,

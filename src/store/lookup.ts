@@ -5,7 +5,7 @@ import type { Placed } from './rules.ts'
 import type { LogInfo, RowRange, Where } from './store.ts'
 import type { RowKind } from './row.ts'
 
-/** The positions that a range stands for: from `start` up to, not including, `end`. */
+/** A range of positions, from `start` up to, not including, `end`. */
 export interface Positions {
   /** The first position. */
   readonly start: number
@@ -13,7 +13,14 @@ export interface Positions {
   readonly end: number
 }
 
-/** The positions of a range over a log. `rowAt` is asked O(log length) times, and only where the range is of one kind. */
+/**
+ * The positions of a range over a log.
+ *
+ * @param log the head and the counts of the log
+ * @param range the range
+ * @param rowAt looks up a row; called O(log length) times, and only if the range is of one kind
+ * @returns the positions
+ */
 export const positionsOf = (
   log: Pick<LogInfo, 'head' | 'entries'>,
   { from, to, only }: RowRange,
@@ -40,7 +47,13 @@ const positionOf = (kind: RowKind, index: number, size: number, rowAt: (position
   return low
 }
 
-/** Whether metadata has what a query asks for: the same scalar under each key, and the same of an object. */
+/**
+ * Whether metadata passes a filter.
+ *
+ * @param meta the metadata of a log
+ * @param where the filter
+ * @returns true if it has the same value under each key of the filter
+ */
 export const matches = (meta: JsonObject, where: Where): boolean =>
   Object.keys(where).every((key) => {
     if (!Object.hasOwn(meta, key)) return false

@@ -39,16 +39,24 @@ import { headOf } from './tree.ts'
 export interface MemoryOptions {
   /** The scope of the handle. Default: `default`. */
   readonly scope?: string
-  /** Default: SHA-256 in JavaScript. */
+  /** The hash function: SHA-256. Default: SHA-256 in JavaScript. */
   readonly hash?: Hash
-  /** The time in milliseconds since 1970. Default: `Date.now`. */
+  /**
+   * The clock of the store. Default: `Date.now`.
+   *
+   * @returns milliseconds since 1970
+   */
   readonly now?: () => number
 }
 
 /**
- * A store that is gone when the program ends.
+ * A store in memory. Its content is lost when the program ends.
  *
- * Throws  TypeError, if `scope` can't be one
+ * @param options scope, hash function and clock
+ * @returns the store
+ * @throws TypeError if `scope` is invalid
+ * @example
+ * const session = await createSession(memoryStore(), { id: 'test' })
  */
 export const memoryStore = ({ scope, hash = portableSha256, now = Date.now }: MemoryOptions = {}): Store => {
   const store = storeOf(memoryDriver({ hash, now }), scope)
@@ -91,7 +99,12 @@ interface Scope {
   readonly blocks: Map<BlockId, Held>
 }
 
-/** The driver of `memoryStore`: to stand others before it, and as an example of one. */
+/**
+ * The driver of `memoryStore`: to wrap in another driver, and as an example of one.
+ *
+ * @param options hash function and clock
+ * @returns the driver
+ */
 export const memoryDriver = ({
   hash = portableSha256,
   now = Date.now,

@@ -1,14 +1,15 @@
 /** The metadata of a log, as a store gets it. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { type JsonObject, left, NotJson, right, snapshot } from '../json/index.ts'
-import type { StoreFault } from './fault.ts'
+import type { StoreFaultOf } from './fault.ts'
 
 /**
- * A frozen copy of the metadata of a log, or `InvalidMeta` with the place of what is no plain JSON object.
+ * Copy and freeze the metadata of a log.
  *
- * @param meta what is to be metadata
+ * @param meta the metadata
+ * @returns the copy; or `InvalidMeta` with the path, if it is not a plain JSON object
  */
-export const checkMeta = (meta: unknown): Either<StoreFault, JsonObject> => {
+export const checkMeta = (meta: unknown): Either<StoreFaultOf<'InvalidMeta'>, JsonObject> => {
   try {
     const copy = snapshot(meta)
     if (typeof copy !== 'object' || copy === null || Array.isArray(copy))

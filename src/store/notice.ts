@@ -1,7 +1,7 @@
 /** What a store tells whoever has opened it, beside the answers of its calls. */
 import { storeFaultText, type StoreFault } from './fault.ts'
 
-/** What a store reports beside the answers of its calls. */
+/** A report of a store that is not the answer of a call. */
 export type StoreNotice =
   /** Writing was asked for and is not possible, for this reason; the store can be read. */
   | { readonly _tag: 'OpenedReadOnly'; readonly path: string; readonly reason: StoreFault }
@@ -10,7 +10,11 @@ export type StoreNotice =
   /** A call has met damage: the fault that it gives, or one that a list goes on behind. */
   | { readonly _tag: 'DamageFound'; readonly scope: string; readonly fault: StoreFault }
 
-/** What it throws is ignored: telling must not break the call. */
+/**
+ * Receives the reports of a store. If it throws, the error is ignored, so that it can't break a call.
+ *
+ * @param notice the report
+ */
 export type OnNotice = (notice: StoreNotice) => void
 
 /** The same, of which nothing is thrown. */
@@ -24,7 +28,12 @@ export const quietly =
     }
   }
 
-/** A notice as a sentence for people. */
+/**
+ * A notice as a sentence for people.
+ *
+ * @param notice the notice
+ * @returns the sentence
+ */
 export const storeNoticeText = (notice: StoreNotice): string => {
   switch (notice._tag) {
     case 'OpenedReadOnly':

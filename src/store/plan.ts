@@ -6,7 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../json/index.ts'
 import type { CompactRange, Hash } from '../proof/index.ts'
 import { checkRows, type CheckedRow } from './checked-row.ts'
-import type { StoreFault } from './fault.ts'
+import type { StoreFaultOf } from './fault.ts'
 import type { Head, Row } from './row.ts'
 import { grow, headOf } from './tree.ts'
 
@@ -16,7 +16,7 @@ export interface Plan {
   readonly expected: Head
   /** The tree before the rows. */
   readonly before: CompactRange
-  /** What an append is given as its `rows`. The list is how a store knows the plan. */
+  /** The rows of an append. The store recognises the plan by this array. */
   readonly rows: readonly CheckedRow[]
   /** The tree node that is stored beside each row. */
   readonly nodes: readonly Uint8Array[]
@@ -30,16 +30,22 @@ export interface Plan {
 const plans = new WeakMap<readonly Row[], { readonly plan: Plan; readonly hash: Hash }>()
 
 /**
- * Rows for the log whose head is `expected`, that of the range `before`. `InvalidRow` and `InvalidId` as an append gives them.
+ * Check rows, hash them, and compute the head after them.
  *
  * Cost    that of hashing the rows
+ *
+ * @param before the tree before the rows
+ * @param expected its head
+ * @param given the rows
+ * @param hash the hash function: SHA-256
+ * @returns the plan; or `InvalidRow`, `InvalidId`
  */
 export const planned = (
   before: CompactRange,
   expected: Head,
   given: readonly Row[],
   hash: Hash,
-): Either<StoreFault, Plan> => {
+): Either<StoreFaultOf<'InvalidRow' | 'InvalidId'>, Plan> => {
   const rows = checkRows(given, hash)
   if (isLeft(rows)) return rows
   const { range: after, nodes } = grow(

@@ -2,7 +2,7 @@
 import { isLeft, left, right } from '../json/index.ts'
 import { nodeHash, peakEnds, rootOf, siblingsOf, subtreesBetween, type Subtree } from '../proof/index.ts'
 import type { Task } from '../task/index.ts'
-import { storeTask, type StoreFault } from './fault.ts'
+import { storeTask, type LogFault } from './fault.ts'
 import type { Store } from './store.ts'
 import { rowLeaf } from './tree.ts'
 
@@ -10,38 +10,40 @@ import { rowLeaf } from './tree.ts'
  * The hashes that lead from a row to the root of the log's first `size` rows, bottom up.
  *
  * Cost    O(log size) nodes and rows
- * @param id of the log
- * @param row its position, below `size`
- * @param size at most the size of the log
+ *
+ * @param store the store
+ * @param id the id of the log
+ * @param row the position of the row, below `size`
+ * @param size a number of rows, at most the size of the log
+ * @returns the hashes
  */
 export const inclusionPath = (
   store: Store,
   id: string,
   row: number,
   size: number,
-): Task<StoreFault, readonly Uint8Array[]> => subtreeRoots(store, id, siblingsOf(row, size))
+): Task<LogFault, readonly Uint8Array[]> => subtreeRoots(store, id, siblingsOf(row, size))
 
 /**
- * The hashes that show that the log's first `size` rows continue its first `oldSize`.
+ * The hashes that prove that the log's first `size` rows continue its first `oldSize`.
  *
  * Cost    O(log size) nodes and rows
- * @param id of the log
- * @param oldSize from 1 to `size`
- * @param size at most the size of the log
+ *
+ * @param store the store
+ * @param id the id of the log
+ * @param oldSize the earlier size, from 1 to `size`
+ * @param size a number of rows, at most the size of the log
+ * @returns the hashes
  */
 export const consistencyPath = (
   store: Store,
   id: string,
   oldSize: number,
   size: number,
-): Task<StoreFault, readonly Uint8Array[]> => subtreeRoots(store, id, subtreesBetween(oldSize, size))
+): Task<LogFault, readonly Uint8Array[]> => subtreeRoots(store, id, subtreesBetween(oldSize, size))
 
 /** The roots of subtrees of a log. */
-const subtreeRoots = (
-  store: Store,
-  id: string,
-  subtrees: readonly Subtree[],
-): Task<StoreFault, readonly Uint8Array[]> =>
+const subtreeRoots = (store: Store, id: string, subtrees: readonly Subtree[]): Task<LogFault, readonly Uint8Array[]> =>
   storeTask(async () => {
     const pieces = subtrees.map(perfectPieces)
     const needed = pieces.flat().flatMap(partsOf)

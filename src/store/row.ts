@@ -1,18 +1,18 @@
 /** Rows, and the head of a log of them. */
 import type { BlockId } from '../proof/index.ts'
 
-/** What a row is: an entry of the record (a message), or a note about it. Both are leaves of one tree. */
+/** The kind of a row: an entry of the record (a message), or a note about it. Both are leaves of one tree. */
 export type RowKind = 'entry' | 'note'
 
-/** What is appended. */
+/** A row to append. */
 export interface Row {
   /** Whether it is an entry or a note. */
   readonly kind: RowKind
-  /** Any well-formed text, empty and NUL included. It is hashed as its UTF-8 and comes back unchanged. */
+  /** The text: well-formed, empty and NUL included. Its UTF-8 is hashed, and it comes back unchanged. */
   readonly body: string
-  /** The blocks that the text speaks of. They live at least as long as the row. */
+  /** The blocks that the text references. They live at least as long as the row. Default: none. */
   readonly blocks?: readonly BlockId[]
-  /** When it was written, by the writer's clock: whole milliseconds since 1970. Part of the leaf. */
+  /** The time by the writer's clock, in whole milliseconds since 1970. Part of the leaf. Default: none. */
   readonly at?: number
   /**
    * 32 lowercase hexadecimal digits: 16 random bytes that are hashed before the text, so that nobody can find an erased text
@@ -21,25 +21,25 @@ export interface Row {
   readonly salt?: string
 }
 
-/** A row as a store gives it back. */
+/** A row as a store returns it. */
 export interface StoredRow {
-  /** Counted from 0 over all rows of the log. */
+  /** The position among all rows of the log, from 0. */
   readonly position: number
   /** Whether it is an entry or a note. */
   readonly kind: RowKind
-  /** Counted from 0 over the rows of its kind. */
+  /** The index among the rows of its kind, from 0. */
   readonly index: number
   /** Its text, unchanged. */
   readonly body: string
-  /** As it was appended. Rows that a version before 0.3 wrote have none. */
+  /** The time of the append, in milliseconds since 1970. Rows of versions before 0.3 have none. */
   readonly at?: number
-  /** As it was appended. */
+  /** The salt, if the row was appended with one. */
   readonly salt?: string
 }
 
-/** How long a log is and the root of the tree of its rows, in hexadecimal: two logs with equal heads are equal. */
+/** The length of a log and the Merkle root of its rows. Two logs with equal heads are equal. */
 export interface Head {
-  /** How many rows the log has. */
+  /** The number of rows. */
   readonly size: number
   /** The root of the Merkle tree over its rows: 64 hexadecimal digits. */
   readonly root: string

@@ -50,6 +50,13 @@ export const storedRow = (
       : { position, kind, index, body, ...(at !== undefined && { at }), salt },
   )
 
+/**
+ * Whether two heads are those of one record.
+ *
+ * @param one a head
+ * @param other another head
+ * @returns true if size and root are equal
+ */
 export const sameHead = (one: Head, other: Head): boolean => one.size === other.size && one.root === other.root
 
 /** What a log is continued from. */

@@ -8,66 +8,85 @@ import type { Hash, BlockId } from '../proof/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { RowKind, Row, StoredRow, Head } from './row.ts'
-import type { StoreFault } from './fault.ts'
+import type {
+  AppendFault,
+  BlockFault,
+  ForkFault,
+  LeaseFault,
+  ListFault,
+  LogFault,
+  MediumFault,
+  NewLogFault,
+  RenewFault,
+  StoreFaultOf,
+  UpdateFault,
+} from './fault.ts'
 import type { AppendClaim, Lease, NewLease, Renewal } from './lease.ts'
 
-/** What is known of a log without reading its rows. */
+/** The description of a log, without its rows. */
 export interface LogInfo {
   /** Its id, unique in the scope. */
   readonly id: string
   /** Its size and root. */
   readonly head: Head
-  /** How many rows are entries. */
+  /** The number of entry rows. */
   readonly entries: number
-  /** Milliseconds since 1970. Two logs of one millisecond keep their order in `list`. */
+  /** The time of creation, in milliseconds since 1970. Logs of the same millisecond keep their order in `list`. */
   readonly created: number
   /**
-   * When the log was last appended to: the `at` of its last row. `created` where that row has no `at`, or is shared with the
-   * log that this one was forked from, or is not there.
+   * The time of the last append: the `at` of the last row. It is `created` if the log has no row of its own, or that
+   * row has
+   * no `at`.
    */
   readonly appended: number
   /** Its metadata: a JSON object. */
   readonly meta: JsonObject
-  /** Counts the changes of `meta`, from 1. */
+  /** The number of changes of `meta`, from 1. */
   readonly version: number
 }
 
-/** A log to start. */
+/** A log to create. */
 export interface NewLog {
   /** Its id: 1 to 255 bytes without control characters. */
   readonly id: string
-  /** Default: `{}`. */
+  /** The metadata: a JSON object. Default: `{}`. */
   readonly meta?: JsonObject
-  /** What it starts with, stored with the log in one commit. Default: nothing. */
+  /** The first rows, stored with the log in one commit. Default: none. */
   readonly rows?: readonly Row[]
-  /** Blocks that the rows speak of, as in an append. */
+  /** The blocks that the rows reference, as in an append. Default: none. */
   readonly blocks?: readonly Uint8Array[]
 }
 
 /**
- * Rows to append, the head that they continue, and their blocks. With `lease`, or `respectLease`, the store looks at the
- * log's lease in the same transaction.
+ * Rows to append, the head that they continue, and their blocks. With `lease` or `respectLease` the store checks the
+ * lease
+ * of the log in the same transaction.
  */
 export interface Append extends AppendClaim {
   /** The head that the rows continue. */
   readonly expected: Head
   /** The rows, in order. At least one. */
   readonly rows: readonly Row[]
-  /** Blocks that the rows speak of and that the store may not have yet. Stored with the rows or not at all. */
+  /**
+   * Blocks that the rows reference and that the store may lack. They are stored with the rows, or not at all. Default:
+   * none.
+   */
   readonly blocks?: readonly Uint8Array[]
   /**
-   * Names this append, so that it can be tried again: where it has happened before, the answer is that of the first
-   * time, whatever `expected` says. Kinds and bodies say what an operation is; `at` and `salt` of a retry may differ, and are
-   * not stored.
+   * The operation id of this append. After any failure you may retry with it: if the append has already happened, you
+   * get
+   * its first answer, whatever `expected` is. The kinds and bodies of a retry must be equal; `at` and `salt` may
+   * differ, and
+   * are not stored. Default: none.
    */
   readonly operation?: string
 }
 
-/** Where the rows of an append stand. */
+/** The result of an append. */
 export interface Appended {
   /** The position of the first row. */
   readonly from: number
-  /** The head right after the last one. */
+  /** The head directly after the last row. */
   readonly head: Head
 }
 
@@ -77,7 +96,7 @@ export interface RowRange {
   readonly from?: number
   /** The position after the last one; a negative one counts from the end. Default: the end. */
   readonly to?: number
-  /** Only the rows of this kind; `from` and `to` then count them alone. */
+  /** Only rows of this kind; `from` and `to` then count these alone. Default: all rows. */
   readonly only?: RowKind
 }
 
@@ -85,7 +104,7 @@ export interface RowRange {
 export interface Fork {
   /** The id of the new log. */
   readonly id: string
-  /** How many rows it shares with the old one. */
+  /** The number of rows to share. */
   readonly at: number
   /** Metadata of the new log. Default: `{}`. */
   readonly meta?: JsonObject
@@ -93,175 +112,313 @@ export interface Fork {
 
 /** New metadata for a log, and the version that it replaces. */
 export interface MetaUpdate {
-  /** The version that `meta` was made from. */
+  /** The version that `meta` replaces. */
   readonly expected: number
   /** The whole new metadata. */
   readonly meta: JsonObject
 }
 
-/** Scalars that metadata must have under these keys; an object asks the same of what stands under its key. */
+/** A filter on metadata: the values that it must have under these keys. An object filters the object under its key. */
 export interface Where {
   readonly [key: string]: string | number | boolean | null | Where
 }
 
-/** Which logs to list. */
+/** The logs to list. */
 export interface ListQuery {
-  /** From 1 to 1,000. Default 100. */
+  /** The size of a page, from 1 to 1,000. Default: 100. */
   readonly limit?: number
-  /** The `next` of the page before. */
+  /** The `next` of the page before. Default: the first page. */
   readonly after?: string
-  /** Only logs whose metadata has these values under these keys. PostgreSQL has an index for it; the others look at each log. */
+  /**
+   * Only logs whose metadata has these values. PostgreSQL has an index for it; the other stores check each log.
+   * Default: all.
+   */
   readonly where?: Where
   /**
-   * What comes first: the log that was `created` last, or that was `appended` to last. By `appended`, a log that is
-   * appended to between two pages moves to the front, and the later pages don't have it. Default: `created`.
+   * The order: newest first by `created`, or by the last append (`appended`). With `appended`, a log that grows between
+   * two
+   * pages moves to the front, and later pages don't have it. Default: `created`.
    *
    * Cost    `appended` sorts all logs that `where` leaves, for each page
    */
   readonly by?: 'created' | 'appended'
 }
 
-/** A log that is there and can't be read: its id, as far as that can be, and what is wrong with it. */
+/** A log that can't be read. */
 export interface DamagedEntry {
   /** Its id, as far as it can be read. */
   readonly id: string
-  /** What is wrong with it, in words. */
+  /** The damage, in words. */
   readonly reason: string
 }
 
-/** A page of a list of logs. */
+/** One page of a list of logs. */
 export interface LogPage {
-  /** The last first, by what the query says. */
+  /** The logs, newest first in the order of the query. */
   readonly logs: readonly LogInfo[]
-  /** Logs that are there, and that nothing can be said of, whatever `where` asks: one can be removed, or repaired. */
+  /** Logs with unreadable metadata, whatever `where` asks for. Remove or repair them. Absent if there are none. */
   readonly damaged?: readonly DamagedEntry[]
-  /** Where the next page starts; absent on the last one. */
+  /** The cursor of the next page: give it as `after`. Absent on the last page. */
   readonly next?: string
 }
 
 /**
- * Small values under names of letters, digits and `/ _ - %`. The first value of a name stays, so that processes that share
- * no log can agree.
+ * Small values under names of letters, digits and `/ _ - %`. The first value of a name stays, so processes that share
+ * no
+ * log can agree on it.
  */
 export interface OnceStore {
-  /** The values of these names, in the same order; `undefined` where there is none. */
-  readonly get: (names: readonly string[]) => Task<StoreFault, readonly (Uint8Array | undefined)[]>
-  /** True: it was kept. False: the name has a value already, which stays. After a failure either may be so: read it. */
-  readonly put: (name: string, value: Uint8Array) => Task<StoreFault, boolean>
-  /** The names that begin so, in any order. Absent, where the store has no `keys`. */
-  readonly list?: (start?: string) => Task<StoreFault, readonly string[]>
-  /** Remove the values of all names that begin so. Absent, where the store has no `deletePrefix`. */
-  readonly remove?: (start: string) => Task<StoreFault, void>
+  /**
+   * Read values.
+   *
+   * @param names the names
+   * @returns the values, in the same order; undefined for a name without one
+   */
+  readonly get: (names: readonly string[]) => Task<MediumFault, readonly (Uint8Array | undefined)[]>
+  /**
+   * Store a value, if the name has none. After a fault the value may be stored or not: read it.
+   *
+   * @param name the name
+   * @param value the value
+   * @returns true if it was stored; false if the name already has a value
+   */
+  readonly put: (name: string, value: Uint8Array) => Task<MediumFault, boolean>
+  /**
+   * List names. Absent if the key-value store has no `keys`.
+   *
+   * @param start the beginning of the names. Default: all
+   * @returns the names, in any order
+   */
+  readonly list?: (start?: string) => Task<MediumFault, readonly string[]>
+  /**
+   * Remove values. Absent if the key-value store has no `deletePrefix`.
+   *
+   * @param start the beginning of the names
+   * @returns nothing
+   */
+  readonly remove?: (start: string) => Task<MediumFault, void>
 }
 
 /** Bytes under their SHA-256. */
 export interface BlockStore {
-  /** Values of which the first stays. Only where the store has no logs, and has `putIfAbsent`. */
+  /** Values of which the first stays. Only in stores without logs whose key-value store has `putIfAbsent`. */
   readonly once?: OnceStore
-  /** The store's SHA-256: the fastest there is where it runs. */
+  /** The store's SHA-256: the fastest one available there. */
   readonly hash: Hash
-  /** The scope whose blocks these are. */
+  /** The scope of the blocks. */
   readonly scope: string
   /**
-   * Keep blocks, and give their ids in the same order. What is there already is not stored again, unless it is damaged.
-   * Blocks that are put here, and not with the rows of a log, are kept for good.
+   * Store blocks for good. A block that the store already has is not stored again, unless it is damaged. Blocks that
+   * come
+   * with the rows of a log are removed with them; these are not.
+   *
+   * @param blocks the contents
+   * @returns their ids, in the same order
    */
-  readonly putBlocks: (blocks: readonly Uint8Array[]) => Task<StoreFault, readonly BlockId[]>
-  /** The blocks with these ids, in the same order; `undefined` for one that is not there. A damaged one is a fault. */
-  readonly getBlocks: (ids: readonly BlockId[]) => Task<StoreFault, readonly (Uint8Array | undefined)[]>
+  readonly putBlocks: (blocks: readonly Uint8Array[]) => Task<MediumFault, readonly BlockId[]>
   /**
-   * Whether there are blocks with these ids, in the same order. A damaged one is not there: it can be put again, and is
-   * whole then.
+   * Read blocks.
+   *
+   * @param ids their ids
+   * @returns their contents, in the same order; undefined for a missing block. `DamagedBlock` for an altered one
+   */
+  readonly getBlocks: (ids: readonly BlockId[]) => Task<BlockFault, readonly (Uint8Array | undefined)[]>
+  /**
+   * Whether the store has blocks. A damaged block counts as missing: store it again to replace it.
    *
    * Cost    the blocks are read, by the store or by its server
+   *
+   * @param ids their ids
+   * @returns true or false for each, in the same order
    */
-  readonly hasBlocks: (ids: readonly BlockId[]) => Task<StoreFault, readonly boolean[]>
+  readonly hasBlocks: (ids: readonly BlockId[]) => Task<BlockFault, readonly boolean[]>
 }
 
 /**
- * A store handle: the logs and blocks of one scope. Nothing happens before the task that a method returns is run, and
- * no method throws.
+ * A store handle: the logs and blocks of one scope. A method returns a task; nothing happens before the task is run,
+ * and no
+ * method throws.
  *
  * Ids of logs, operations and scopes are 1 to 255 bytes of well-formed UTF-8 without control characters. They are
- * compared byte by byte, are never part of a path, and never of a query's text.
+ * compared
+ * byte by byte, and never become part of a path or of a query's text.
  */
 export interface Store extends BlockStore {
-  /** The store's clock: milliseconds since 1970. What appends to a log takes the `at` of its rows from it. */
-  readonly now: () => number
-  /** Start a log, empty or with its first rows. */
-  readonly create: (log: NewLog) => Task<StoreFault, LogInfo>
-  /** The head, metadata and counts of a log, without its rows. `NoSuchLog` if there is none. */
-  readonly info: (id: string) => Task<StoreFault, LogInfo>
-  /** A page of the logs of this scope, the last created first. */
-  readonly list: (query?: ListQuery) => Task<StoreFault, LogPage>
-  /** Replace a log's metadata, if nobody else has since the version it was made from. */
-  readonly update: (id: string, update: MetaUpdate) => Task<StoreFault, LogInfo>
   /**
-   * Append rows at the expected head: all of them and their blocks, or nothing and a fault. Once the answer is there
-   * they are durable, as far as the store promises that. Appends that wait together share a commit.
+   * The store's clock. Writers take the `at` of new rows from it.
+   *
+   * @returns milliseconds since 1970
+   */
+  readonly now: () => number
+  /**
+   * Create a log, empty or with its first rows.
+   *
+   * @param log the id, metadata and rows
+   * @returns the description of the log; or `LogExists`, `InvalidId`
+   */
+  readonly create: (log: NewLog) => Task<NewLogFault, LogInfo>
+  /**
+   * Describe a log, without its rows.
+   *
+   * @param id the id of the log
+   * @returns head, metadata and counts; or `NoSuchLog`
+   */
+  readonly info: (id: string) => Task<LogFault, LogInfo>
+  /**
+   * List the logs of this scope, page by page, newest first.
+   *
+   * @param query a filter, the order, the size of a page, and the cursor. Default: the first 100, by creation
+   * @returns one page
+   */
+  readonly list: (query?: ListQuery) => Task<ListFault, LogPage>
+  /**
+   * Replace the metadata of a log.
+   *
+   * @param id the id of the log
+   * @param update the new metadata, and the version that it replaces
+   * @returns the description of the log; or `MetaConflict` if another writer changed the metadata first
+   */
+  readonly update: (id: string, update: MetaUpdate) => Task<UpdateFault, LogInfo>
+  /**
+   * Append rows at the expected head: all of them with their blocks, or nothing and a fault. When the task resolves,
+   * they are
+   * as durable as the store promises. Appends that wait together share a commit.
    *
    * Cost    one round trip; independent of the length of the log
+   *
+   * @param id the id of the log
+   * @param append the rows, the head that they continue, and an operation id for retries
+   * @returns the position of the first row and the new head; or `Conflict` with the rows you missed,
+   * `OperationMismatch`,
+   * `LeaseLost`, `MissingBlock`
    */
-  readonly append: (id: string, append: Append) => Task<StoreFault, Appended>
-  /** Rows, in order. Cost: O(rows that are read + log length). */
-  readonly read: (id: string, range?: RowRange) => Task<StoreFault, readonly StoredRow[]>
+  readonly append: (id: string, append: Append) => Task<AppendFault, Appended>
   /**
-   * What is kept beside each row: the root of the largest perfect subtree that ends with it. Those at `peakEnds(n)` are
-   * the peaks of the log's first `n` rows.
+   * Read rows, in order. Cost: O(rows read + log length).
+   *
+   * @param id the id of the log
+   * @param range the first and last position, and the kind. Default: all rows
+   * @returns the rows
    */
-  readonly nodes: (id: string, positions: readonly number[]) => Task<StoreFault, readonly Uint8Array[]>
+  readonly read: (id: string, range?: RowRange) => Task<LogFault, readonly StoredRow[]>
   /**
-   * A new log that starts with the first rows of another and shares them. Appends to one don't show in the other;
-   * either can be removed. Operations are not taken along.
+   * Read tree nodes. The node of a row is the root of the largest perfect subtree that ends with it. The nodes at
+   * `peakEnds(n)` are the peaks of the log's first `n` rows.
+   *
+   * @param id the id of the log
+   * @param positions the positions of the rows
+   * @returns the nodes, in the same order
+   */
+  readonly nodes: (id: string, positions: readonly number[]) => Task<LogFault, readonly Uint8Array[]>
+  /**
+   * Create a log that shares the first rows of another. Later appends to one don't show in the other, and either can be
+   * removed. Operation ids are not copied.
    *
    * Cost    independent of the length of the log
-   */
-  readonly fork: (id: string, fork: Fork) => Task<StoreFault, LogInfo>
-  /** Delete a log with its rows, except those that a fork shares, and with the blocks that nobody else speaks of. */
-  readonly remove: (id: string) => Task<StoreFault, void>
-  /**
-   * Hold everything that is kept against everything else, in all scopes: rows against the tree, blocks against their
-   * digests, and the store's own bookkeeping. Changes nothing. `[]`: it is all as it was written.
    *
-   * Cost    O(everything); a reader among others
+   * @param id the log to fork
+   * @param fork the new id, the number of rows to share, and the metadata
+   * @returns the description of the new log; or `NoSuchLog`, `LogExists`, `BeyondEnd`
    */
-  readonly check: () => Task<StoreFault, readonly StoreFinding[]>
+  readonly fork: (id: string, fork: Fork) => Task<ForkFault, LogInfo>
   /**
-   * Rebuild what the rest of the store proves, in all scopes, and say of every finding what was done. No row and no block
-   * that was recorded is changed or removed.
+   * Remove a log: its rows, except those that a fork shares, and the blocks that no other row references.
    *
-   * Cost    O(everything), in one transaction: others wait
+   * @param id the id of the log
+   * @returns nothing; or `NoSuchLog`
    */
-  readonly repair: () => Task<StoreFault, readonly StoreRepair[]>
+  readonly remove: (id: string) => Task<LogFault, void>
   /**
-   * Take the lease of a log. `LeaseHeld` while somebody else holds one. One that has expired is taken over.
+   * Check the whole store, in all scopes: rows against the tree, blocks against their digests, and the store's own
+   * bookkeeping. It changes nothing.
    *
-   * A lease keeps nobody from appending without one. Give its number with each append (`lease`): then nothing is appended
-   * once the lease is lost, however long its holder was paused.
+   * Cost    O(everything); other processes may read and write meanwhile
+   *
+   * @returns the findings; empty if nothing is damaged
+   */
+  readonly check: () => Task<MediumFault, readonly StoreFinding[]>
+  /**
+   * Rebuild the parts of the store, in all scopes, that follow from its rows and blocks. No row and no block is changed
+   * or
+   * removed.
+   *
+   * Cost    O(everything), in one transaction: other writers wait
+   *
+   * @returns the findings, and the action taken for each
+   */
+  readonly repair: () => Task<MediumFault, readonly StoreRepair[]>
+  /**
+   * Take the lease of a log. An expired lease is taken over.
+   *
+   * A lease does not stop other writers from appending without one. Give its number with each append (`lease`): after
+   * you
+   * lose the lease such an append fails, however long the process was paused.
    *
    * Cost    one transaction beside the log
-   */
-  readonly lease: (id: string, lease: NewLease) => Task<StoreFault, Lease>
-  /** Make a lease last longer. `LeaseLost` once it has expired, also where nobody has taken it since. */
-  readonly renew: (id: string, renewal: Renewal) => Task<StoreFault, Lease>
-  /** Give a lease back. One that is lost already stays as it is. */
-  readonly release: (id: string, number: number) => Task<StoreFault, void>
-  /** Ask the holder to stop: it sees that at its next renewal. Gives the lease that was asked; undefined: nobody holds one. */
-  readonly requestStop: (id: string) => Task<StoreFault, Lease | undefined>
-  /** Who holds the log; undefined: nobody. */
-  readonly leaseOf: (id: string) => Task<StoreFault, Lease | undefined>
-  /**
-   * Call `wake` whenever the log may have changed: by this handle, by another of this process, or by another process. What
-   * changed is read. Several changes may be one call, a call may come for nothing, and `wake` must return quickly. Once
-   * this task resolves, no change goes without a call. The function that it gives ends it; so does a close of the store,
-   * with a last call. A log that is not there can be watched.
    *
-   * Cost    nothing in memory. SQLite and PostgreSQL poll for what other processes do: at most 5 times a second for all
-   *         logs of a handle, and PostgreSQL once in 5 seconds while its notifications arrive
+   * @param id the id of the log
+   * @param lease the holder's name and the time to live
+   * @returns the lease; or `LeaseHeld` while another holder has it
    */
-  readonly watch: (id: string, wake: () => void) => Task<StoreFault, () => void>
-  /** The same store for another scope. */
-  readonly scoped: (scope: string) => Either<StoreFault, Store>
-  /** End this handle; the handle that the store was opened with ends all. What was started is finished first. */
-  readonly close: () => Task<StoreFault, void>
+  readonly lease: (id: string, lease: NewLease) => Task<LeaseFault, Lease>
+  /**
+   * Extend a lease.
+   *
+   * @param id the id of the log
+   * @param renewal the number of the lease, and its new time to live
+   * @returns the lease; or `LeaseLost` if it has expired, even if nobody has taken it since
+   */
+  readonly renew: (id: string, renewal: Renewal) => Task<RenewFault, Lease>
+  /**
+   * Release a lease. A lost lease stays as it is.
+   *
+   * @param id the id of the log
+   * @param number the number of the lease
+   * @returns nothing
+   */
+  readonly release: (id: string, number: number) => Task<LogFault, void>
+  /**
+   * Ask the holder to stop. It learns of the request at its next renewal.
+   *
+   * @param id the id of the log
+   * @returns the lease; undefined if nobody has one
+   */
+  readonly requestStop: (id: string) => Task<LogFault, Lease | undefined>
+  /**
+   * The current lease of a log.
+   *
+   * @param id the id of the log
+   * @returns the lease; undefined if nobody has one
+   */
+  readonly leaseOf: (id: string) => Task<LogFault, Lease | undefined>
+  /**
+   * Call `wake` whenever the log may have changed: by this handle, another handle of this process, or another process.
+   * Read
+   * the log to see what changed. Several changes may give one call, and a call may come without a change. From the
+   * moment the
+   * task resolves, no change is missed. Closing the store ends it, with a last call. You may watch a log that does not
+   * exist.
+   *
+   * Cost    nothing in memory. SQLite and PostgreSQL poll for changes of other processes: at most 5 times a second for
+   *         all
+   *         logs of a handle, and PostgreSQL once in 5 seconds while its notifications arrive
+   *
+   * @param id the id of the log
+   * @param wake called after changes; it must return quickly
+   * @returns a function that ends it
+   */
+  readonly watch: (id: string, wake: () => void) => Task<MediumFault | StoreFaultOf<'InvalidId'>, () => void>
+  /**
+   * The same store for another scope.
+   *
+   * @param scope the name of the scope
+   * @returns a handle; or `InvalidId`
+   */
+  readonly scoped: (scope: string) => Either<StoreFaultOf<'InvalidId'>, Store>
+  /**
+   * Finish pending calls, then close this handle. Closing the handle that opened the store closes all its handles.
+   *
+   * @returns nothing
+   */
+  readonly close: () => Task<StoreFaultOf<'Io'>, void>
 }

@@ -16,8 +16,13 @@ export type RowContent = Pick<Row, 'kind' | 'body' | 'at' | 'salt'>
  *     16 bytes          `salt`; only if the row has it
  *     the rest          the body in UTF-8
  *
- * The first byte of the content says how long each part before the body is, so no two different rows have the same content.
- * A row with neither `at` nor `salt` has the leaf that every version of this library gave it.
+ * The first byte gives the length of each part before the body, so no two different rows have the same content. A row
+ * with
+ * neither `at` nor `salt` has the leaf that every version of this library gave it.
+ *
+ * @param row the row
+ * @param hash the hash function: SHA-256
+ * @returns the leaf: 32 bytes
  */
 export const rowLeaf = ({ kind, body, at, salt }: RowContent, hash: Hash): Uint8Array => {
   const start = 2 + (at === undefined ? 0 : 8) + (salt === undefined ? 0 : 16)
@@ -56,7 +61,13 @@ const shared = new Uint8Array(1 << 16)
 
 const roomFor = (length: number): Uint8Array => (length <= shared.length ? shared : new Uint8Array(length))
 
-/** The head of the log that a range stands for. Cost: as many hashes as the size has 1 bits. */
+/**
+ * The head of the log that a range describes. Cost: as many hashes as the size has 1 bits.
+ *
+ * @param range the tree
+ * @param hash the hash function: SHA-256
+ * @returns the head
+ */
 export const headOf = (range: CompactRange, hash: Hash): Head =>
   Object.freeze({ size: range.size, root: bytesToHex(rootOf(range, hash)) })
 
@@ -73,17 +84,24 @@ export const rangeOf = ({ size, root }: Head, peaks: readonly Uint8Array[], hash
   return range
 }
 
-/** A range after more leaves, and for each of them the node that is kept beside its row: the last peak. */
+/** A tree after more leaves. */
 export interface Grown {
   /** The tree with the new leaves. */
   readonly range: CompactRange
   /**
-   * For each leaf, the root of the largest perfect subtree that ends with it: what an adapter stores beside the row.
+   * For each new leaf, the root of the largest perfect subtree that ends with it. An adapter stores it beside the row.
    */
   readonly nodes: readonly Uint8Array[]
 }
 
-/** A range with more leaves. Cost: an amortised hash a leaf. */
+/**
+ * Append leaves to a tree. Cost: an amortised hash a leaf.
+ *
+ * @param range the tree
+ * @param leaves the new leaves
+ * @param hash the hash function: SHA-256
+ * @returns the tree after them, and a node for each
+ */
 export const grow = (range: CompactRange, leaves: readonly Uint8Array[], hash: Hash): Grown => {
   const nodes: Uint8Array[] = []
   let grown = range

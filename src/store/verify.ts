@@ -3,31 +3,47 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import type { CallbackThrew, Task } from '../task/index.ts'
 import { appendLeaf, emptyRange, equalBytes, peakEnds, type CompactRange } from '../proof/index.ts'
-import { storeTask, type StoreFault } from './fault.ts'
+import { storeTask, type LogFault, type VerifyFault } from './fault.ts'
 import type { LogInfo, Store } from './store.ts'
 import type { Head, StoredRow } from './row.ts'
 import { headOf, rowLeaf } from './tree.ts'
 
 /**
- * Read a whole log and hold every row against the tree: `DamagedLog` names the first position that is not what was
- * appended. With an older head it is also held against that: `Diverged` if the log does not continue it. `inspect` is
- * shown the rows that are good, in pieces, and can find more that is wrong with them.
+ * Read a whole log, and check every row against the tree.
  *
  * Cost    O(log length), in pieces; three hashes a row
+ *
+ * @param store the store
+ * @param id the id of the log
+ * @param older an earlier head that the log must continue. Default: none
+ * @returns the description of the log; or `DamagedLog` with the first wrong position, `Diverged` if the log does not
+ * continue
+ * `older`
  */
-export function verifyLog(store: Store, id: string, older?: Head): Task<StoreFault, LogInfo>
+export function verifyLog(store: Store, id: string, older?: Head): Task<VerifyFault, LogInfo>
+/**
+ * Read a whole log, and check every row against the tree and with a function of your own.
+ *
+ * Cost    O(log length), in pieces; three hashes a row
+ *
+ * @param store the store
+ * @param id the id of the log
+ * @param older an earlier head that the log must continue; undefined for none
+ * @param inspect receives the rows that are right, in pieces, and may find more that is wrong
+ * @returns the description of the log; or `DamagedLog`, `Diverged`, a fault of `inspect`, `CallbackThrew`
+ */
 export function verifyLog(
   store: Store,
   id: string,
   older: Head | undefined,
   inspect: InspectRows,
-): Task<StoreFault | CallbackThrew, LogInfo>
+): Task<VerifyFault | CallbackThrew, LogInfo>
 export function verifyLog(
   store: Store,
   id: string,
   older?: Head,
   inspect?: InspectRows,
-): Task<StoreFault | CallbackThrew, LogInfo> {
+): Task<VerifyFault | CallbackThrew, LogInfo> {
   return storeTask(async () => {
     const found = await store.info(id)()
     if (isLeft(found)) return found
@@ -61,7 +77,7 @@ const verifyAt = async (
   found: LogInfo,
   older: Head | undefined,
   inspect: InspectRows | undefined,
-): Promise<Either<StoreFault | CallbackThrew, LogInfo>> => {
+): Promise<Either<VerifyFault | CallbackThrew, LogInfo>> => {
   const { id, head, entries } = found
   const walk: Walk = {
     id,
@@ -82,11 +98,23 @@ const verifyAt = async (
   return right(found)
 }
 
-/** Looks at rows that are what was appended, and gives what is wrong with them beyond that. */
-export type InspectRows = (rows: readonly StoredRow[]) => Promise<StoreFault | CallbackThrew | undefined>
+/**
+ * Checks rows that match the tree.
+ *
+ * @param rows a piece of the log
+ * @returns the fault; undefined if nothing is wrong
+ */
+export type InspectRows = (rows: readonly StoredRow[]) => Promise<VerifyFault | CallbackThrew | undefined>
 
-/** The range that the first `size` rows of a log stand for, from the nodes beside them. Cost: O(log size). */
-export const rangeAt = (store: Store, id: string, size: number): Task<StoreFault, CompactRange> =>
+/**
+ * The tree of the first `size` rows of a log, from the nodes beside them. Cost: O(log size).
+ *
+ * @param store the store
+ * @param id the id of the log
+ * @param size the number of rows
+ * @returns the tree; or `BeyondEnd`
+ */
+export const rangeAt = (store: Store, id: string, size: number): Task<LogFault, CompactRange> =>
   storeTask(async () => {
     const peaks = await store.nodes(
       id,
@@ -108,7 +136,7 @@ interface Walk {
   olderFound: Head | undefined
 }
 
-const verifyPiece = async (store: Store, walk: Walk, to: number): Promise<StoreFault | CallbackThrew | undefined> => {
+const verifyPiece = async (store: Store, walk: Walk, to: number): Promise<VerifyFault | CallbackThrew | undefined> => {
   const from = walk.range.size
   const read = await pieceOf(store, walk.id, from, to)
   if (isLeft(read)) {
@@ -144,7 +172,7 @@ interface Piece {
   readonly nodes: readonly Uint8Array[]
 }
 
-const pieceOf = async (store: Store, id: string, from: number, to: number): Promise<Either<StoreFault, Piece>> => {
+const pieceOf = async (store: Store, id: string, from: number, to: number): Promise<Either<LogFault, Piece>> => {
   const rows = await store.read(id, { from, to })()
   if (isLeft(rows)) return rows
   const nodes = await store.nodes(

@@ -3,15 +3,21 @@ import { blockIdOf, type BlockId } from '../proof/index.ts'
 import { type BlockStore } from '../store/index.ts'
 import { done, faulty, holds, same, type ContractCase } from './check.ts'
 
-/** Where a suite runs: a store that is empty at first. */
+/** The place of a suite: a store that is empty at first. */
 export interface BlockPlace {
-  /** The block store that is tested, empty at first. */
+  /** The block store to test, empty at first. */
   readonly store: BlockStore
   /** Clean up. */
   readonly leave?: () => Promise<void>
 }
 
-/** The cases of the suite. Each makes a place of its own, so they may run side by side. */
+/**
+ * The suite for block stores. Each case makes a place of its own, so the cases may run in parallel.
+ *
+ * @param name the name of the adapter, for the titles
+ * @param makePlace makes an empty place
+ * @returns the cases
+ */
 export const blockContract = (name: string, makePlace: () => Promise<BlockPlace>): readonly ContractCase[] =>
   casesOn(name, blockCases, makePlace)
 

@@ -8,29 +8,42 @@
  */
 
 /**
- * What happens to a step. `fail before`: it is not done, and throws. `fail after`: it is done, and its answer is lost.
- * `crash before` and `crash after`: the same, and no later step is done. `tear`: a part of it is done, and it throws;
- * `fail before` where a step has no parts. `outage`: it is not done, nor is any other until `rest`. `delay`: it is done a moment later; nothing where a step can't wait.
+ * The fate of a step. `fail before`: it throws and does nothing. `fail after`: it is done, and its answer is lost.
+ * `crash
+ * before` and `crash after`: the same, and no later step is done. `tear`: part of it is done, and it throws (`fail
+ * before`
+ * for a step without parts). `outage`: no step is done until `rest`. `delay`: it is done a moment later, if it can
+ * wait.
  */
 export type Strike = (typeof strikes)[number]
 
 export const strikes = ['fail before', 'fail after', 'crash before', 'crash after', 'tear', 'outage', 'delay'] as const
 
-/** One step that was struck. */
+/** A step that was struck. */
 export interface Struck {
-  /** What happened to it. */
+  /** The fate of the step. */
   readonly strike: Strike
   /** The name of the step. */
   readonly step: string
-  /** Counted from 0, while armed. */
+  /** The number of the step, from 0, counted while armed. */
   readonly number: number
 }
 
-/** What a medium brings along to be struck as it would be. */
+/** The behaviour of a medium when a step is struck. */
 export interface Medium {
-  /** What it throws. Default: an `Error`. */
+  /**
+   * Makes the error to throw. Default: an `Error`.
+   *
+   * @param struck the step
+   * @returns the error
+   */
   readonly error?: (struck: Struck) => unknown
-  /** Do a part of the step: from 0, nothing, up to, not including, 1. */
+  /**
+   * Do part of the step.
+   *
+   * @param share the part, from 0 up to, not including, 1
+   * @returns anything
+   */
   readonly tear?: (share: number) => unknown
   /** Leave everything as the end of the process leaves it: locks are released, transactions are rolled back. */
   readonly crash?: () => void
@@ -38,32 +51,51 @@ export interface Medium {
 
 /** The steps of a medium, and the strikes on them. */
 export interface Faults {
-  /** A step that answers at once. */
+  /**
+   * Do a synchronous step.
+   *
+   * @param step its name
+   * @param work does it
+   * @param medium what happens if it is struck
+   * @returns what `work` returns
+   */
   readonly now: <T>(step: string, work: () => T, medium?: Medium) => T
-  /** A step that answers later. */
+  /**
+   * Do an asynchronous step.
+   *
+   * @param step its name
+   * @param work does it
+   * @param medium what happens if it is struck
+   * @returns what `work` resolves to
+   */
   readonly later: <T>(step: string, work: () => Promise<T>, medium?: Medium) => Promise<T>
-  /** Count steps and strike them; before this, and after `rest`, each step is simply done. */
+  /** Start to count steps and strike them. Before this, and after `rest`, every step is done. */
   readonly arm: () => void
-  /** Strike no more; each step is simply done. */
+  /** Stop striking: every step is done. */
   readonly rest: () => void
-  /** After a crash: the medium works again, for a handle that is opened anew. */
+  /** After a crash: the medium works again, for a newly opened handle. */
   readonly restart: () => void
-  /** Whether the medium has crashed and was not restarted. */
+  /** Whether the medium has crashed and has not been restarted. */
   readonly crashed: boolean
-  /** The steps that were counted, in order. */
+  /** The counted steps, in order. */
   readonly steps: readonly string[]
   /** The steps that were struck, in order. */
   readonly struck: readonly Struck[]
 }
 
-/** Which steps are struck, and how. */
+/** The steps to strike, and how. */
 export type FaultPlan =
   /** This strike at this step, counted from 0. */
   | { readonly at: number; readonly strike: Strike }
   /** Any strike at any step, about once in `every` steps (default 10). */
   | { readonly seed: number; readonly every?: number }
 
-/** Faults by a plan: a strike at one step, or strikes by a seed. */
+/**
+ * Inject faults by a plan.
+ *
+ * @param plan one step to strike, or a seed for random ones
+ * @returns the faults
+ */
 export const injectFaults = (plan: FaultPlan): Faults => {
   const pick = randomFrom('seed' in plan ? plan.seed : plan.at)
   const struck: Struck[] = []

@@ -3,8 +3,11 @@ import type { StoreDriver } from '../store/index.ts'
 import type { Faults } from './faults.ts'
 
 /**
- * The same driver, as `faults` has it. `storeOf` makes a store of it.
+ * A driver whose every call is a step that can be struck. `storeOf` makes a store of it.
  *
+ * @param driver the driver to wrap
+ * @param faults the faults
+ * @returns the driver
  * @example
  * const faults = injectFaults({ seed: 1 })
  * const store = storeOf(faultyDriver(memoryDriver(), faults))

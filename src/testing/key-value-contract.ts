@@ -4,18 +4,22 @@ import { keyValueBlocks, removeBlocks, type BlockStore, type KeyValueStore } fro
 import { blockContract, bytes, casesOn } from './block-contract.ts'
 import { done, faulty, same, type ContractCase } from './check.ts'
 
-/** Where the suite runs: a store that is empty at first. */
+/** The place of the suite: a store that is empty at first. */
 export interface KeyValuePlace {
-  /** The key-value store that is tested, empty at first. */
+  /** The key-value store to test, empty at first. */
   readonly store: KeyValueStore
   /** Clean up. */
   readonly leave?: () => Promise<void>
 }
 
 /**
- * The cases of the suite: what the port promises, and `blockContract` on the blocks in it. Each makes a place of its own,
- * so they may run side by side.
+ * The suite for key-value stores: the promises of the port, and `blockContract` on its blocks. Each case makes a place
+ * of
+ * its own, so the cases may run in parallel.
  *
+ * @param name the name of the adapter, for the titles
+ * @param makePlace makes an empty place
+ * @returns the cases
  * @example
  * for (const { name, run } of keyValueContract('redis', async () => ({ store: await emptyRedis() }))) it(name, run)
  */

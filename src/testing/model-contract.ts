@@ -10,22 +10,28 @@ import type { Model, ModelEvent, ModelRequest } from '../run/index.ts'
 import { holds, same, type ContractCase } from './check.ts'
 
 /**
- * What the provider behind a model is to play, at every request:
- * `text` it says `Hello, world.` in at least two pieces, and that it is done; `calls` it says `Reading.`, then calls `read` with
- * `{"path":"a"}` and `read` with `{}` in parallel; `cut` it says a part of `text`, and the stream ends; `fails` it answers with an error;
- * `hangs` it says a part of `text`, and nothing more.
+ * What the provider behind the model must do at every request. `text`: say `Hello, world.` in at least two pieces, and
+ * finish. `calls`: say `Reading.`, then call `read` with `{"path":"a"}` and `read` with `{}` in parallel. `cut`: say
+ * part of
+ * `text`, and end the stream. `fails`: answer with an error. `hangs`: say part of `text`, and nothing more.
  */
 export type ModelScene = 'text' | 'calls' | 'cut' | 'fails' | 'hangs'
 
-/** Where the suite for models runs. */
+/** The place of the suite for models. */
 export interface ModelPlace {
-  /** A model that answers by this script, however it does it. */
+  /** A model whose provider follows the script. */
   readonly model: Model
   /** Clean up. */
   readonly leave?: () => Promise<void>
 }
 
-/** The suite that every model passes: cases for any test runner. */
+/**
+ * The suite that every model passes: cases for any test runner.
+ *
+ * @param name the name of the adapter, for the titles
+ * @param make makes a model for a scene
+ * @returns the cases
+ */
 export const modelContract = (
   name: string,
   make: (scene: ModelScene) => Promise<ModelPlace>,

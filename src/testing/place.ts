@@ -4,17 +4,24 @@ import type { Faults } from './faults.ts'
 
 /** A place for a store, empty at first. */
 export interface StorePlace {
-  /** A handle on it. Called again for another scope, and after the last one was closed. */
+  /**
+   * Open a handle. It is called again for another scope, and after the last handle was closed.
+   *
+   * @param scope the scope. Default: `default`
+   * @returns the store
+   */
   readonly open: (scope?: string) => Promise<Store>
-  /** Whether what was stored is there when it is opened again after all handles were closed. */
+  /** Whether the data is still there after all handles were closed. */
   readonly lasting: boolean
-  /** How other processes open it; without, the cases with several processes are left out. */
+  /** How other processes open it. Without it, the cases with several processes are left out. */
   readonly elsewhere?: Elsewhere
-  /** What crashes may leave in an empty place, half-finished migrations for one. Each must then open as if nothing were. */
+  /** What a crash may leave in an empty place, such as a half-finished migration. The store must then open normally. */
   readonly wrecks?: readonly Wreck[]
   /**
-   * A handle on it whose medium does its steps through `faults`, so that they can be struck. Without, the cases with
-   * faults are left out.
+   * Open a handle whose medium runs its steps through `faults`. Without it, the cases with faults are left out.
+   *
+   * @param faults the faults
+   * @returns the store
    */
   readonly openFaulty?: (faults: Faults) => Promise<Store>
   /** Clean up. Every handle is closed. */
@@ -25,13 +32,13 @@ export interface StorePlace {
 export interface Elsewhere {
   /** Its `file:` URL. */
   readonly module: string
-  /** What `openStore` is called with. */
+  /** The argument of `openStore`. */
   readonly argument: string
 }
 
-/** What a crash may leave behind, as a case of its own. */
+/** The remains of a crash, as a case of its own. */
 export interface Wreck {
-  /** What it is, in words. */
+  /** Its description. */
   readonly name: string
   /** Makes it, in an empty place. */
   readonly make: () => Promise<void>

@@ -26,7 +26,15 @@ import type { StorePlace } from './place.ts'
 import { readCases } from './read-cases.ts'
 import { timeCases } from './time-cases.ts'
 
-/** The cases of the suite. Each makes places of its own, so they may run side by side. */
+/**
+ * The suite for stores. Each case makes places of its own, so the cases may run in parallel.
+ *
+ * @param name the name of the adapter, for the titles
+ * @param makePlace makes an empty place
+ * @returns the cases
+ * @example
+ * for (const { name, run } of storeContract('mine', makePlace)) it(name, run)
+ */
 export const storeContract = (name: string, makePlace: () => Promise<StorePlace>): readonly ContractCase[] => {
   const onPlace = async (work: (place: StorePlace) => Promise<void>): Promise<void> => {
     const place = await makePlace()

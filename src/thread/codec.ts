@@ -27,7 +27,7 @@ import {
   type ResultPart,
   type ToolResultPart,
 } from '../message/index.ts'
-import { type CodecFault } from '../codecs/index.ts'
+import { type DecodeFault } from '../codecs/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import type { ThreadItem } from './item.ts'
 
@@ -46,7 +46,7 @@ const format = 'aioc'
  * @example
  * decodeThread([{ type: 'message', role: 'user', content: 'hello' }]) // right([user('hello')])
  */
-export const decodeThread = (history: readonly unknown[]): Either<CodecFault, readonly Message[]> => {
+export const decodeThread = (history: readonly unknown[]): Either<DecodeFault, readonly Message[]> => {
   if (!Array.isArray(history))
     return left({ _tag: 'UnexpectedWire', format, path: [], expected: 'an array of items', found: describe(history) })
   const items: Item[] = []

@@ -1,7 +1,7 @@
 /** From the events of a whole file to one transcript. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
-import type { CodecFault } from '../codecs/index.ts'
+import type { TranscriptFault } from '../codecs/index.ts'
 import type { Message } from '../message/index.ts'
 import { rangeDigest, type Note } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
@@ -10,11 +10,13 @@ import type { Range, Summary } from './line-format.ts'
 import type { Damage, PlacedNote, RowMoment, Transcript, TranscriptFormat, TranscriptLoss } from './transcript.ts'
 
 /**
- * The transcript that the events of `readTranscriptStream` make, all of them: what `readTranscript` gives.
+ * Make a transcript of the events of `readTranscriptStream`. The result equals that of `readTranscript`.
  *
- * Throws  Error, if the last event is neither `end` nor `fault`
+ * @param events all events, in order
+ * @returns the transcript; or the fault of the last event
+ * @throws Error if the last event is neither `end` nor `fault`
  */
-export const assembleTranscript = (events: readonly TranscriptEvent[]): Either<CodecFault, Transcript> => {
+export const assembleTranscript = (events: readonly TranscriptEvent[]): Either<TranscriptFault, Transcript> => {
   const last = events.at(-1)
   if (last?.type === 'fault') return left(last.fault)
   if (last?.type !== 'end' || events[0]?.type !== 'start')

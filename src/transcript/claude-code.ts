@@ -20,7 +20,7 @@ import {
   Unexpected,
 } from '../json/index.ts'
 import { decodeRecorded, decodeResponse } from '../codecs/anthropic/index.ts'
-import { type CodecFault, type Decoded } from '../codecs/index.ts'
+import { type TranscriptFault, type Decoded } from '../codecs/index.ts'
 import { codecFaultText } from '../codecs/fault.ts'
 import { textOf, type Message } from '../message/index.ts'
 import { EntryTree } from './entry-tree.ts'
@@ -302,7 +302,7 @@ const holdsResults = ({ type, message }: JsonObject): boolean => {
 }
 
 /** The answer that lines make together: the blocks of all, and the last word on everything else. */
-const answer = (pieces: readonly Piece[]): Either<CodecFault, Decoded> => {
+const answer = (pieces: readonly Piece[]): Either<TranscriptFault, Decoded> => {
   const content = pieces.flatMap(({ message }) =>
     typeof message['content'] === 'string' ? [{ type: 'text', text: message['content'] }] : (message['content'] ?? []),
   )
@@ -320,7 +320,7 @@ const usedOf = (usage: JsonObject): Parameters<Sink['origin']['usage']>[0] => {
 }
 
 /** A codec's fault, as seen from the line. */
-const unexpected = (fault: CodecFault, steps: number): Unexpected => {
+const unexpected = (fault: TranscriptFault, steps: number): Unexpected => {
   if (fault._tag !== 'UnexpectedWire')
     return new Unexpected(['message'], `readable (${codecFaultText(fault)})`, undefined)
   return Object.assign(new Unexpected(['message', ...fault.path.slice(steps)], fault.expected, undefined), {

@@ -19,7 +19,7 @@ import {
   objectAt,
   stringAt,
 } from '../json/index.ts'
-import { codecs, type CodecFault, type Decoded } from '../codecs/index.ts'
+import { codecs, type TranscriptFault, type Decoded } from '../codecs/index.ts'
 import { codecFaultText } from '../codecs/fault.ts'
 import { type Message } from '../message/index.ts'
 import type { LineFormat, Range, Sink } from './line-format.ts'
@@ -233,10 +233,10 @@ const withLines = (messages: readonly Message[], placed: readonly Placed[]): rea
   })
 }
 
-const decode = (placed: readonly Placed[]): Either<CodecFault, Decoded> =>
+const decode = (placed: readonly Placed[]): Either<TranscriptFault, Decoded> =>
   codecs['openai-responses'].decode(placed.map(({ item }) => item))
 
-const reasonOf = (fault: CodecFault): string =>
+const reasonOf = (fault: TranscriptFault): string =>
   fault._tag === 'UnexpectedWire'
     ? `${formatPath(fault.path.slice(1)) || 'the item'} should be ${fault.expected}, found ${fault.found}`
     : codecFaultText(fault)

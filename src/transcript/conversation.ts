@@ -12,16 +12,15 @@ import {
   type Path,
   right,
 } from '../json/index.ts'
-import { codecs, type CodecFault, type Decoded } from '../codecs/index.ts'
+import { codecs, isAgentsItem, type TranscriptFault, type CodecFormat, type Decoded } from '../codecs/index.ts'
 import { isRole } from '../message/index.ts'
 import { OriginDraft, count, objectIn, textIn } from './origin.ts'
 import * as swe from './swe-agent.ts'
-import { decodeAgentsItems, isAgentsItem } from './openai-agents.ts'
 import type { TranscriptFormat } from './transcript.ts'
 
 export interface Conversation {
   readonly format: TranscriptFormat
-  readonly decode: () => Either<CodecFault, Decoded>
+  readonly decode: () => Either<TranscriptFault, Decoded>
   readonly origin: OriginDraft
   /** What of the value is read otherwise than it stands there, or not at all. */
   readonly losses: readonly Misread[]
@@ -46,7 +45,7 @@ export const conversationsIn = (value: unknown): readonly Conversation[] => {
 }
 
 /** A fault that says what a value is in place of a conversation. */
-export const unknownFormat = (value: unknown): CodecFault => ({ _tag: 'UnknownFormat', found: describe(value) })
+export const unknownFormat = (value: unknown): TranscriptFault => ({ _tag: 'UnknownFormat', found: describe(value) })
 
 const one = (conversation: Conversation | undefined): readonly Conversation[] =>
   conversation === undefined ? [] : [conversation]
@@ -147,7 +146,7 @@ const fromBody = (body: JsonObject): Conversation | undefined => {
 const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefined): Conversation | undefined => {
   const name = formatOf(list, body)
   if (name === undefined) return undefined
-  const decode = name === 'openai-agents' ? decodeAgentsItems : codecs[name].decode
+  const { decode } = codecs[name]
   const [field] = at
   if (body === undefined || typeof field !== 'string') return { format: name, decode: () => decode(list), ...about() }
   // Items of Responses stand in `input` or `output`. In `messages` only those with a role can, and without instructions.
@@ -164,7 +163,7 @@ const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefin
   }
 }
 
-export type Named = 'openai-agents' | 'openai-chat' | 'openai-responses' | 'anthropic' | 'ai-sdk' | 'ai-sdk-ui'
+export type Named = CodecFormat
 
 /** The format that the first message with a sign of one is in. Messages without any are read as those of OpenAI chat. */
 const formatOf = (list: readonly unknown[], body: JsonObject | undefined): Named | undefined => {
@@ -188,6 +187,7 @@ export const isMessage = (value: JsonObject): boolean =>
 export const signOf = (message: JsonObject): Named | undefined => {
   const { role, type, content } = message
   if (typeof role === 'string' && Array.isArray(message['parts'])) return 'ai-sdk-ui'
+  if (isLangChain(message)) return 'langchain'
   if (isAgentsItem(message)) return 'openai-agents'
   if (typeof role !== 'string') return typeof type === 'string' ? 'openai-responses' : undefined
   if (
@@ -201,6 +201,11 @@ export const signOf = (message: JsonObject): Named | undefined => {
       if (isObject(part)) for (const [sign, isSign] of signs) if (isSign(part)) return sign
   return type === 'message' ? ('stop_reason' in message ? 'anthropic' : 'openai-responses') : undefined
 }
+
+/** A message of LangChain, as a constructor or as `{ type, data }`. */
+const isLangChain = ({ lc, id, kwargs, type, data }: JsonObject): boolean =>
+  (lc === 1 && Array.isArray(id) && isObject(kwargs)) ||
+  (['human', 'ai', 'system', 'tool'].includes(String(type)) && isObject(data) && 'content' in data)
 
 const chatFields = ['tool_calls', 'tool_call_id', 'function_call', 'refusal', 'reasoning_content', 'audio']
 
@@ -291,7 +296,7 @@ const originOf = (answer: JsonObject): OriginDraft => {
 }
 
 /** A fault's path as seen from the whole file. */
-const within = (at: Path, decoded: Either<CodecFault, Decoded>): Either<CodecFault, Decoded> => {
+const within = (at: Path, decoded: Either<TranscriptFault, Decoded>): Either<TranscriptFault, Decoded> => {
   if (!isLeft(decoded)) return right(decoded.right)
   const fault = decoded.left
   return left(

@@ -74,7 +74,9 @@ export class Beginning {
   likely(): LineFormat | undefined {
     if (this.#areMost(isMessage)) {
       const format = this.#sign() ?? 'openai-chat'
-      return format === 'openai-responses' || format === 'openai-agents' ? undefined : messageLines(format)
+      return format === 'openai-responses' || format === 'openai-agents' || format === 'langchain'
+        ? undefined
+        : messageLines(format)
     }
     const [first] = this.#areMost(isConversationLine) ? this.#entries.flatMap(conversationsIn) : []
     return first && conversationLines(first.format)

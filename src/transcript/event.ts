@@ -1,5 +1,5 @@
 /** What reading a transcript line by line gives, one thing after the other. */
-import type { CodecFault } from '../codecs/index.ts'
+import type { TranscriptFault } from '../codecs/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
@@ -46,4 +46,4 @@ export type TranscriptEvent =
       readonly dropped: readonly Range[]
     }
   /** The last event of what could not. */
-  | { readonly type: 'fault'; readonly fault: CodecFault }
+  | { readonly type: 'fault'; readonly fault: TranscriptFault }

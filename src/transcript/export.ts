@@ -1,7 +1,7 @@
 /**
  * The export of a record: JSON lines, one a row, in the order of the log.
  *
- *     {"indelible":"export","version":1,"id":"…","metadata":{…}}
+ *     {"indelible":"export","version":1,"id":"…","metadata":{…}}         of an erasable session also "erasable":true
  *     {"message":{…},"page":"conversation","at":1700000000000}
  *     {"note":{…},"at":1700000000001}
  *     {"head":{"size":2,"root":"…"}}
@@ -29,26 +29,38 @@ export interface Exported {
   readonly id?: string | undefined
   /** Its metadata. */
   readonly metadata: JsonObject
-  /** In the order of the log. */
+  /** True if the rows have a salt each, and later rows will have one. */
+  readonly erasable?: true
+  /** The rows, in the order of the log. */
   readonly rows: Iterable<ExportedRow>
-  /** Its size, and its root if it is known. */
+  /** The size, and the root if it is known. */
   readonly head: ExportedHead
 }
 
-/** The lines of an export, each with its line feed. Memory: one row. */
-export function* exportLines({ id, metadata, rows, head }: Exported): Generator<string> {
-  yield `${JSON.stringify({ indelible: 'export', version: 1, ...(id !== undefined && { id }), metadata })}\n`
+/**
+ * Write an export. Memory: one row.
+ *
+ * @param exported the record
+ * @returns the lines, each with its line feed
+ */
+export function* exportLines({ id, metadata, erasable, rows, head }: Exported): Generator<string> {
+  yield `${JSON.stringify({ indelible: 'export', version: 1, ...(id !== undefined && { id }), metadata, ...(erasable && { erasable }) })}\n`
   for (const row of rows) yield `${JSON.stringify(row)}\n`
   yield `${JSON.stringify({ head })}\n`
 }
 
-/** A transcript as it is exported. One of another format says in its metadata where it comes from, and has no root. */
+/**
+ * A transcript as an export. If it comes from another format, its metadata says so, and it has no root.
+ *
+ * @param transcript the transcript
+ * @returns the record to export
+ */
 export const exportOf = (transcript: Transcript): Exported => {
   const { format, messages, notes, origin } = transcript
   const { metadata, head, ...said } = origin
   return {
     ...(format === 'indelible'
-      ? { id: origin.id, metadata }
+      ? { id: origin.id, metadata, ...(origin.erasable && { erasable: origin.erasable }) }
       : { metadata: { from: { format, ...said, metadata } as unknown as JsonObject } }), // an origin is plain JSON
     rows: rowsOf(transcript),
     head: head ?? { size: messages.length + notes.length },
@@ -102,13 +114,16 @@ export const indelibleExport: LineFormat = {
 }
 
 const readHeader = (entry: JsonObject, { origin }: Sink): void => {
-  only(entry, ['indelible', 'version', 'id', 'metadata'])
+  only(entry, ['indelible', 'version', 'id', 'metadata', 'erasable'])
   if (entry['indelible'] !== 'export') throw new Unexpected(['indelible'], '"export"', entry['indelible'])
   if (entry['version'] !== 1)
     throw new Unexpected(['version'], '1, which is all that this version of the library reads', entry['version'])
   origin.version = '1'
   origin.id = entry['id'] === undefined ? undefined : stringAt(entry['id'], ['id'])
   origin.metadata = objectAt(entry['metadata'], ['metadata'])
+  const { erasable } = entry
+  if (erasable !== undefined && erasable !== true) throw new Unexpected(['erasable'], 'true or absent', erasable)
+  origin.erasable = erasable === true
 }
 
 const readHead = (entry: JsonObject, rows: number, line: number, { origin, damage }: Sink): void => {

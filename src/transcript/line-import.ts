@@ -11,7 +11,7 @@ import {
   snapshot,
   Unexpected,
 } from '../json/index.ts'
-import type { CodecFault } from '../codecs/index.ts'
+import type { TranscriptFault } from '../codecs/index.ts'
 import type { TranscriptEvent } from './event.ts'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
 import type { Line } from './lines.ts'
@@ -31,7 +31,7 @@ export const createLineImport = (
 ): LineImport => {
   const origin = new OriginDraft()
   let events: TranscriptEvent[] = [{ type: 'start', format }]
-  let fault: CodecFault | undefined
+  let fault: TranscriptFault | undefined
   let items = 0
 
   const damaged = (damage: Damage): void => {

@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { formatPath, isLeft, type JsonObject } from '../json/index.ts'
-import { codecs, type CodecFault, type Decoded } from '../codecs/index.ts'
+import { codecs, type TranscriptFault, type Decoded } from '../codecs/index.ts'
 import { codecFaultText } from '../codecs/fault.ts'
 import { createChatDecoder } from '../codecs/openai-chat/index.ts'
 import { isMessage } from './conversation.ts'
@@ -48,7 +48,7 @@ interface Placed {
   readonly line: number
 }
 
-type Decode = (entries: readonly JsonObject[]) => Either<CodecFault, Decoded>
+type Decode = (entries: readonly JsonObject[]) => Either<TranscriptFault, Decoded>
 
 const decoderOf = (format: MessageLineFormat): Decode => {
   if (format === 'openai-chat') return createChatDecoder()
@@ -86,7 +86,7 @@ const linesOf = (placed: readonly Placed[], decode: Decode): readonly number[] =
   })
 
 /** Why an entry can't be read; its path is seen from the list of one that it was decoded in. */
-const reasonOf = (fault: CodecFault): string =>
+const reasonOf = (fault: TranscriptFault): string =>
   fault._tag === 'UnexpectedWire'
     ? `${formatPath(fault.path.slice(1)) || 'the entry'} should be ${fault.expected}, found ${fault.found}`
     : codecFaultText(fault)

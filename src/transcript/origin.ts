@@ -8,6 +8,8 @@ export class OriginDraft {
   id: string | undefined
   title: string | undefined
   head: ExportedHead | undefined
+  /** It is an export of an erasable session. */
+  erasable = false
   metadata: JsonObject = {}
   #started: string | undefined
   #ended: string | undefined
@@ -52,6 +54,7 @@ export class OriginDraft {
     this.id = other.id
     this.title = other.title
     this.head = other.head
+    this.erasable = other.erasable
     this.metadata = other.metadata
     this.#started = other.#started
     this.#ended = other.#ended
@@ -71,6 +74,7 @@ export class OriginDraft {
       models: freeze([...this.#models]),
       ...(this.#usage !== undefined && { usage: freeze(trimmed(this.#usage)) }),
       ...(head !== undefined && { head: freeze(head) }),
+      ...(this.erasable && { erasable: true as const }),
       metadata: freeze(this.metadata),
       aside: freeze(Object.fromEntries(this.#aside)),
     })

@@ -1,7 +1,7 @@
 /** Transcripts: a recorded conversation in any known format, found by its content and never by its name. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, inspectJson, isLeft, type JsonTextProblem, left, parseJson, right } from '../json/index.ts'
-import type { CodecFault } from '../codecs/index.ts'
+import type { TranscriptFault } from '../codecs/index.ts'
 import { assembleTranscript } from './assemble.ts'
 import { conversationsIn, unknownFormat } from './conversation.ts'
 import { formatOfValues, lookAt } from './detect.ts'
@@ -13,24 +13,32 @@ import type { Damage, Transcript, TranscriptOptions } from './transcript.ts'
 import { valuesOfText } from './values.ts'
 
 /**
- * Read a conversation from a text, or from bytes in UTF-8 or UTF-16.
+ * Read a conversation from a text, or from bytes in UTF-8 or UTF-16. The format is detected from the content.
  *
- * Formats: messages of OpenAI chat and Responses, Anthropic and the AI SDK, as an array or in the body of a request or an
- * answer; tau-bench files; SWE-agent trajectories; and, one JSON entry a line, the session files of pi, Claude Code and
- * Codex, Gemini CLI, opencode and Cursor, an export of ours, messages, and conversations in the bodies of requests. Those
- * of Gemini CLI and opencode may also be one JSON value, or several, over many lines.
+ * Formats: messages of OpenAI chat and Responses, Anthropic and the AI SDK, as an array or in the body of a request or
+ * an
+ * answer; tau-bench files; SWE-agent trajectories; and with one JSON entry a line: the session files of pi, Claude
+ * Code,
+ * Codex, Gemini CLI, opencode and Cursor, an export of Indelible, messages, and the bodies of requests. Files of Gemini
+ * CLI
+ * and opencode may also be one JSON value, or several, over many lines.
  *
- * In files of one entry a line, a line that can't be read is listed in `damage` and the rest is read; with `strict` it
- * is a fault. Total: it never throws, whatever it is given.
+ * In files with one entry a line, `damage` lists the lines that can't be read, and the rest is read; with `strict` such
+ * a
+ * line is a fault. It never throws.
  *
- * Cost    O(input): parsed, written back to see whether it says the same, and copied
+ * Cost    O(input): parsed, written back to compare, and copied
+ *
+ * @param input the content of the file
+ * @param options which conversation to read, and `strict`
+ * @returns the transcript; or `UnknownFormat`, `InvalidJson`, `UnexpectedWire`, `NoSuchConversation`
  * @example
  * readTranscript('[{"role": "user", "content": "hi"}]') // Right: one message, read as openai-chat
  */
 export const readTranscript = (
   input: string | Uint8Array,
   options: TranscriptOptions = {},
-): Either<CodecFault, Transcript> => {
+): Either<TranscriptFault, Transcript> => {
   const lines = (): Iterable<Line> => (typeof input === 'string' ? linesOfText(input) : linesOfBytes(input))
   const beginning = lookAt(lines())
   const { startsWithEntry } = beginning
@@ -64,7 +72,7 @@ const readLines = (
   format: LineFormat,
   lines: Iterable<Line>,
   options: TranscriptOptions,
-): Either<CodecFault, Transcript> => {
+): Either<TranscriptFault, Transcript> => {
   const reader = createLineImport(format, options)
   const events: TranscriptEvent[] = []
   for (const line of lines) {
@@ -81,7 +89,7 @@ const readWhole = (
   losses: Transcript['losses'],
   damage: readonly Damage[],
   { pick = 0, strict = false }: TranscriptOptions,
-): Either<CodecFault, Transcript> => {
+): Either<TranscriptFault, Transcript> => {
   const conversations = conversationsIn(value)
   const conversation = conversations[pick]
   if (conversations.length === 0) return left(unknownFormat(value))
@@ -109,7 +117,7 @@ const readWhole = (
 /** All of a file as one text, to be parsed as one value. */
 const wholeText = (
   input: string | Uint8Array,
-): Either<CodecFault, { readonly text: string; readonly badAt?: number; readonly damage: readonly Damage[] }> => {
+): Either<TranscriptFault, { readonly text: string; readonly badAt?: number; readonly damage: readonly Damage[] }> => {
   if (typeof input === 'string') return right({ text: input.startsWith('\ufeff') ? input.slice(1) : input, damage: [] })
   try {
     const { text, badAt } = textOfBytes(input)
@@ -123,7 +131,7 @@ const wholeText = (
   }
 }
 
-const invalid = ({ line, column, expected, found }: JsonTextProblem): CodecFault => ({
+const invalid = ({ line, column, expected, found }: JsonTextProblem): TranscriptFault => ({
   _tag: 'InvalidJson',
   line,
   column,
@@ -131,7 +139,7 @@ const invalid = ({ line, column, expected, found }: JsonTextProblem): CodecFault
   found,
 })
 
-const linesOfNoFormat = (lines: Iterable<Line>): CodecFault => {
+const linesOfNoFormat = (lines: Iterable<Line>): TranscriptFault => {
   for (const { text } of lines)
     if (text.trim() !== '')
       return { _tag: 'UnknownFormat', found: `JSON lines that begin with ${describe(JSON.parse(text))}` }

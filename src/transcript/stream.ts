@@ -1,7 +1,7 @@
 /** Transcripts that are too large to be held: read line by line, in one pass. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft } from '../json/index.ts'
-import type { CodecFault } from '../codecs/index.ts'
+import type { TranscriptFault } from '../codecs/index.ts'
 import { Beginning } from './detect.ts'
 import type { TranscriptEvent } from './event.ts'
 import { createLineImport, type LineImport } from './line-import.ts'
@@ -10,17 +10,23 @@ import { readTranscript } from './read.ts'
 import type { Transcript, TranscriptOptions } from './transcript.ts'
 
 /**
- * Read a conversation from bytes that come in pieces, into events: a `start`; its messages, notes, summaries, damage and
- * losses in the order of the file; an `end`. Or a `fault`, which is the last event too.
+ * Read a conversation from bytes that come in pieces. The events are a `start`; messages, notes, summaries, damage and
+ * losses in the order of the file; and an `end` or a `fault`.
  *
- * In a file with branches (pi, Claude Code) only the end tells which messages are of the conversation: the `end` event
- * names in `dropped` the items that are not. Whoever stores items as they come removes those then, or reads the file
- * twice, the first time for the `end` alone.
+ * In a file with branches (pi, Claude Code) only the end of the file tells which messages belong to the conversation:
+ * the
+ * `end` event lists the others in `dropped`. If you store items as they come, remove those then. Or read the file
+ * twice,
+ * first for the `end` alone.
  *
  * Memory  one line, and in files with branches the id of every entry and 8 bytes more. A file that is one JSON value is
  *         held whole; so are lines of Anthropic's messages
- * Throws  what `source` throws, nothing else
  * Cost    O(bytes); bench: transcript-stream
+ *
+ * @param source the bytes of the file
+ * @param options which conversation to read, and `strict`
+ * @returns the events
+ * @throws whatever `source` throws
  * @example
  * for await (const event of readTranscriptStream(createReadStream('session.jsonl')))
  *   if (event.type === 'message') console.log(event.line, event.message.role)
@@ -77,7 +83,7 @@ export async function* readTranscriptStream(
 }
 
 /** The events of a file that is one value. Its line is the first. */
-function* eventsOf(read: Either<CodecFault, Transcript>): Generator<TranscriptEvent> {
+function* eventsOf(read: Either<TranscriptFault, Transcript>): Generator<TranscriptEvent> {
   if (isLeft(read)) return yield { type: 'fault', fault: read.left }
   const { format, messages, origin, losses, damage, count, pick } = read.right
   yield { type: 'start', format }

@@ -12,6 +12,7 @@ export type TranscriptFormat =
   | 'anthropic'
   | 'ai-sdk'
   | 'ai-sdk-ui'
+  | 'langchain'
   | 'tau-bench'
   | 'swe-agent'
   | 'pi-session'
@@ -83,6 +84,8 @@ export interface Origin {
   readonly usage?: Usage
   /** The size and, where a record stood behind it, the root that an export of ours ends with. */
   readonly head?: ExportedHead
+  /** An export of an erasable session: a session that is made of it is erasable too. */
+  readonly erasable?: true
   /** What else its header or its envelope says. */
   readonly metadata: JsonObject
   /** Entries of the source that are neither messages nor notes here: how many of each kind. */

@@ -316,15 +316,13 @@ describe('stream', () => {
       ])
       expect(history.len).toBe(1)
     })
-    it('when what it is given is no history, no model, or not settled', async () => {
+    it('when what it is given is no history or no model', async () => {
       const store = memoryStore()
-      const open = (await begun(store, [user('u'), answer])).toJSON()
       for (const [rest, tag] of [
         [{ history: { type: 'llm3' } as never }, 'UnreadableHistory'],
-        [{ history: [] as never }, 'InvalidInput'],
+        [{ history: 7 as never }, 'InvalidInput'],
         [{ model: { name: 'claude-x' } }, 'UnconfiguredModel'],
         [{ model: {} }, 'UnspecifiedModel'],
-        [{ history: open }, 'Unsettled'],
         [{ limit: { budget: 1 } }, 'MinimumDoesNotFit'],
       ] as const) {
         const { activities, events } = engine({ store, registry: registry([answer]), attempts: 3 })
@@ -437,7 +435,7 @@ describe('stream', () => {
         invocation: () => ({ attempt: 1, last: false }),
       })
       await failed(chatStep(activities, await begun(store, [user('u')]), { action: 'a', model: wanted }))
-      expect(ends(events)).toMatchObject([{ outcome: 'failed', reason: 'It was given up.' }])
+      expect(ends(events)).toMatchObject([{ outcome: 'failed', reason: 'ModelFailed: scripted failed with HTTP 529' }])
       await activities.endStream({ action: 'a' })
       expect(ends(events).length).toBe(1)
     })

@@ -216,13 +216,17 @@ describe('a later attempt', () => {
     expect(events.length).toBe(before)
   })
   it('after one that failed for good is refused: no answer comes after the end', async () => {
-    const { store, events, activities } = hosted({ registry: registryOf(overloaded(1)) }) // the engine does not say that it tries again
+    const { store, events, activities } = hosted({
+      registry: registryOf(overloaded(1)),
+      invocation: () => ({ last: true }),
+    })
     const input = await inputOf(store)
     expect(await failed(activities.stream(input))).toMatchObject({ tag: 'ModelFailed' })
     expect(await failed(activities.stream(input))).toMatchObject({
-      tag: 'ActionEnded',
+      tag: 'ModelFailed',
+      status: 529,
+      name: 'PermanentFailure',
       retryable: false,
-      message: expect.stringContaining('another action') as string,
     })
     expect(told(events)).toEqual(['1:0 stream_start', '1:1 failed'])
   })

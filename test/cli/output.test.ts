@@ -159,6 +159,23 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [evilId, evil, '--store', store],
   ],
   'check-proof': () => [[proof()], [file], [notJson], [nowhere]],
+  ledger: () => [
+    ['update', '--store', store],
+    ['update', '--json', '--store', store],
+    ['show', '--store', store],
+    ['show', '--json', '--store', store],
+    ['verify', '--store', store],
+    ['verify', '--store', store, '--trust', notJson],
+    ['sign', '--key', notJson, '--origin', evil, '--store', store],
+    ['witness', evil, '--store', store],
+    ['show', '--store', gone],
+    [evil],
+  ],
+  key: () => [
+    ['new', evil, '--out', join(place, 'a.key')],
+    ['new', 'name', '--out', join(place, `${evil}none`, 'a.key')],
+    [evil],
+  ],
   chat: () => [
     ['--session', evilId, '--store', store],
     [evil],

@@ -213,3 +213,55 @@ describe('indelible show', () => {
     for (const line of pi.lines) expect(widthOf(line)).toBeLessThanOrEqual(100)
   })
 })
+
+describe('times', () => {
+  const file = written(
+    'timed.jsonl',
+    [
+      { type: 'session', version: 3, id: 'x', timestamp: '2026-01-02T03:04:05.000Z', cwd: '/' },
+      ...['2026-01-02T23:59:58.000Z', '2026-01-03T00:00:01.000Z'].map((timestamp, index) => ({
+        type: 'message',
+        id: `${index}`,
+        parentId: index === 0 ? null : '0',
+        timestamp,
+        message: { role: 'user', content: `said ${index}` },
+      })),
+    ]
+      .map((line) => JSON.stringify(line))
+      .join('\n'),
+  )
+  const lines = (args: readonly string[], columns = 100) => indelible(['show', ...args], { columns }).lines
+
+  it('are those of the file, with a line for each day, where there is room', () => {
+    const shownAs = lines([file]).map((line) => line.trim().replaceAll(/ {2,}/g, ' '))
+    expect(shownAs.slice(2, 7)).toEqual([
+      expect.stringMatching(/^# time role page/),
+      '2026-01-02',
+      expect.stringMatching(/^0 23:59:58 user .*said 0$/),
+      '2026-01-03',
+      expect.stringMatching(/^1 00:00:01 user .*said 1$/),
+    ])
+    for (const columns of [30, 60, 75, 85])
+      for (const line of lines([file], columns).slice(1)) expect(widthOf(line)).toBeLessThanOrEqual(columns)
+    expect(lines([file], 70).join('\n')).not.toContain('23:59:58')
+    expect(lines([example]).join('\n')).not.toContain('time')
+  })
+  it('of a session are those of its appends, and stay beside the file’s once that is imported', () => {
+    const store = ['--store', join(folder, 'times.db')]
+    expect(indelible(['import', file, '--id', 'x', ...store]).status).toBe(0)
+    expect(indelible(['append', 'x', 'now', ...store]).status).toBe(0)
+    const [first, , last] = lines(['x', '--json', ...store])
+      .slice(0, 3)
+      .map((line) => JSON.parse(line) as { at: number; sourceTime?: number })
+    expect(first?.sourceTime).toBe(Date.parse('2026-01-02T23:59:58.000Z'))
+    expect(Math.abs((first?.at ?? 0) - Date.now())).toBeLessThan(600_000)
+    expect(last).toMatchObject({ at: expect.any(Number) as number, message: { role: 'user' } })
+    expect(last?.sourceTime).toBeUndefined()
+    expect(lines(['x', ...store]).join('\n')).toMatch(/0 {2}23:59:58/)
+    const [info] = indelible(['list', '--json', ...store]).lines.map(
+      (line) => JSON.parse(line || '{}') as { appended?: string },
+    )
+    expect(info?.appended).toBe(new Date(last?.at ?? 0).toISOString())
+    expect(indelible(['list', '--by', 'size', ...store]).status).toBe(2)
+  })
+})

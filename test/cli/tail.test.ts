@@ -28,7 +28,15 @@ it('prints what is there, then what another process stores, until the session is
   await session.pin(1)
   await session.seal()
   expect(await ended).toBe(0)
-  expect(lines.map((line) => line.trim().replaceAll(/ {2,}/g, ' | '))).toEqual([
+  expect(lines.every((line) => / \d\d:\d\d:\d\d /.test(line))).toBe(true)
+  expect(
+    lines.map((line) =>
+      line
+        .trim()
+        .replace(/\d\d:\d\d:\d\d {2}/, '')
+        .replaceAll(/ {2,}/g, ' | '),
+    ),
+  ).toEqual([
     '1 | user | hello there',
     '2 | assistant | Let me see. ▸ read {"path":"a"}',
     '3 | note | {"type":"pin","position":1}',
@@ -37,7 +45,7 @@ it('prints what is there, then what another process stores, until the session is
   const json = indelible(['tail', 's', '--store', path, '--from', '2', '--json'])
   expect(json.status).toBe(0)
   expect(json.lines.slice(0, 2).map((line) => JSON.parse(line) as unknown)).toMatchObject([
-    { position: 2, kind: 'entry', index: 2, message: { role: 'assistant' } },
+    { position: 2, kind: 'entry', index: 2, at: expect.any(Number), message: { role: 'assistant' } },
     { position: 3, kind: 'note', index: 0, note: { type: 'pin', position: 1 } },
   ])
   expect(indelible(['tail', 'none', '--store', path])).toMatchObject({ status: 1 })

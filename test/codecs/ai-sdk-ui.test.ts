@@ -439,6 +439,28 @@ describe('ai-sdk: UI messages', () => {
     expect((wire as JsonObject[]).map(({ role }) => role)).toEqual(['system', 'assistant', 'user', 'assistant'])
   })
 
+  it('writes calls that wait, each in the state that it was left in, where the wire takes them', () => {
+    const left = new Set(['input-streaming', 'input-available', 'approval-requested', 'approval-responded'])
+    const parts = toolParts.filter(({ state }) => left.has(state))
+    const wire = JSON.parse(
+      JSON.stringify([
+        {
+          id: 'a',
+          role: 'assistant',
+          parts: parts.map((part, index) => Object.assign({}, part, { toolCallId: `${index}` })),
+        },
+      ]),
+    ) as unknown
+    const messages = read(aiUiMessages, wire)
+    const encoded = aiUiMessages.encode(messages, { allow: 'open-calls' })
+    expect(encoded._tag === 'Right' && encoded.right).toEqual({ wire, losses: [] })
+    const damaged = aiUiMessages.encode([...messages, toolResult('x', 'of nothing')], { allow: 'open-calls' })
+    expect(damaged._tag === 'Left' && damaged.left).toMatchObject({
+      _tag: 'Unsettled',
+      problems: [{ _tag: 'OrphanResult' }],
+    })
+  })
+
   it('names what it can not read, and where', () => {
     const said = (wire: unknown): string => {
       const decoded = aiUiMessages.decode(wire)

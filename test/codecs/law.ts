@@ -10,7 +10,6 @@ import {
   type JsonObject,
   type Message,
   type Sequence,
-  type Settled,
 } from 'indelible'
 import { type Loss } from 'indelible/codecs'
 
@@ -28,7 +27,7 @@ export const write = (
   codec: Codec<unknown>,
   messages: Sequence<Message>,
 ): { readonly wire: unknown; readonly losses: readonly Loss[] } => {
-  const encoded = codec.encode(messages as Settled<Sequence<Message>>)
+  const encoded = codec.encode(messages, { allow: 'unsettled' })
   if (isLeft(encoded)) throw new Error(faultMessage(encoded.left))
   return encoded.right
 }

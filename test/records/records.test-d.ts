@@ -12,7 +12,7 @@ import {
   startCall,
   type CallContext,
   type CallRecord,
-  type ContentFault,
+  type ContentFaultOf,
   type Finished,
   type OutcomeSummary,
 } from 'indelible/records'
@@ -92,7 +92,7 @@ describe('recordCall', () => {
 describe('the rest', () => {
   it('says what may fail', () => {
     expectTypeOf(startCall(log, { methodName: 'f' }).finish({ value: 1 })).toEqualTypeOf<Finished>()
-    expectTypeOf(createContentStore().get('x')).toEqualTypeOf<Either<ContentFault, Json>>()
+    expectTypeOf(createContentStore().get('x')).toEqualTypeOf<Either<ContentFaultOf<'ContentMiss'>, Json>>()
     expectTypeOf(encodeValue(1n).value).toEqualTypeOf<Json>()
     // @ts-expect-error an outcome is a value or an error
     startCall(log, { methodName: 'f' }).finish({})

@@ -27,15 +27,15 @@ describe('what we have saved', () => {
     expect(refs.len).toBe(2)
   })
   it('by a newer version is named as that', () => {
-    expect(parseHistoryJson({ type: 'indelible.refs', version: 2, anything: true })).toEqual({
+    expect(parseHistoryJson({ type: 'indelible.refs', version: 3, anything: true })).toEqual({
       _tag: 'Left',
-      left: { _tag: 'NewerRefs', found: 2, supported: 1 },
+      left: { _tag: 'NewerRefs', found: 3, supported: 2 },
     })
-    expect(refused({ type: 'indelible.refs', version: 2 })).toContain('update the library')
+    expect(refused({ type: 'indelible.refs', version: 3 })).toContain('update the library')
   })
   it('and was damaged since is not read, and the fault says where', () => {
     const good = { type: 'indelible.refs', version: 1, scope: 'default', refs: [{ blockIds: [id('a')], role: 'user' }] }
-    expect(refused({ ...good, version: '1' })).toBe('version should be 1, found "1"')
+    expect(refused({ ...good, version: '1' })).toBe('version should be 1 or 2, found "1"')
     expect(refused({ ...good, scope: '' })).toBe('scope should be the name of a scope, found ""')
     expect(refused({ ...good, session: '' })).toBe('session should be the id of a session, found ""')
     expect(refused({ ...good, refs: {} })).toBe('refs should be an array of refs, found an empty object')

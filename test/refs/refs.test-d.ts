@@ -14,12 +14,15 @@ import {
   type PendingHistory,
   type RefHistory,
   type RefHistoryJson,
-  type RefsFault,
+  type HydrateFault,
+  type HydratePartialFault,
+  type ParseFault,
+  type PersistFault,
   type StoredHistory,
 } from 'indelible/refs'
 import { user, type Task, type History, type Message, type Position, type View } from 'indelible'
 import { type BlockId } from 'indelible/proof'
-import { type BlockStore, type StoreFault } from 'indelible/store'
+import { type BlockStore } from 'indelible/store'
 
 declare const store: BlockStore
 declare const refs: RefHistory
@@ -32,13 +35,13 @@ describe('what infers', () => {
   it('each step gives what the next one takes', () => {
     expectTypeOf(createRefHistory()).toEqualTypeOf<RefHistory>()
     expectTypeOf(createPendingHistory()).toEqualTypeOf<PendingHistory>()
-    expectTypeOf(hydrate(store, refs)).toEqualTypeOf<Task<RefsFault | StoreFault, StoredHistory>>()
-    expectTypeOf(hydratePartial(store, refs)).toEqualTypeOf<Task<RefsFault | StoreFault, PartialHistory>>()
-    expectTypeOf(persist(store, pending)).toEqualTypeOf<Task<RefsFault | StoreFault, StoredHistory>>()
+    expectTypeOf(hydrate(store, refs)).toEqualTypeOf<Task<HydrateFault, StoredHistory>>()
+    expectTypeOf(hydratePartial(store, refs)).toEqualTypeOf<Task<HydratePartialFault, PartialHistory>>()
+    expectTypeOf(persist(store, pending)).toEqualTypeOf<Task<PersistFault, StoredHistory>>()
     expectTypeOf(stored.extend()).toEqualTypeOf<PendingHistory>()
     expectTypeOf(stored.refHistory()).toEqualTypeOf<RefHistory>()
     expectTypeOf(stored.toJSON()).toEqualTypeOf<RefHistoryJson>()
-    expectTypeOf(parseHistoryJson(null)).toEqualTypeOf<Either<RefsFault, ParsedHistory>>()
+    expectTypeOf(parseHistoryJson(null)).toEqualTypeOf<Either<ParseFault, ParsedHistory>>()
   })
   it('content is read as a view', () => {
     expectTypeOf(stored.view()).toEqualTypeOf<View<Message>>()

@@ -259,7 +259,7 @@ describe('anthropic', () => {
     expect(said).toEqual([
       expect.stringContaining('Overloaded'),
       expect.stringContaining('a block that never began (7)'),
-      expect.stringContaining('ended before it was whole'),
+      expect.stringContaining('ended before it was complete'),
     ])
   })
 

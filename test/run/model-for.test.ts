@@ -2,6 +2,7 @@ import { faultMessage } from 'indelible'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { modelFor, scriptedModel, type ModelConfig, type ModelRegistry } from 'indelible/run'
+import { aiSdkProvider } from 'indelible/run/ai-sdk'
 import { anthropicCompatibleProvider, anthropicProvider } from 'indelible/run/anthropic'
 import { openaiCompatibleProvider, openaiProvider, openaiResponsesCompatibleProvider } from 'indelible/run/openai'
 
@@ -28,6 +29,13 @@ describe('modelFor', () => {
         { anthropic_compatible: anthropicCompatibleProvider({ apiKey: '', baseURL: 'http://127.0.0.1:1' }) },
       ),
     ).toBe('x')
+    expect(said({ name: 'gemini-3-pro' }, { google: aiSdkProvider((name) => name) })).toBe('gemini-3-pro')
+    expect(said({ name: 'any', type: 'ai_sdk' }, { ai_sdk: aiSdkProvider((name) => name) })).toBe('any')
+    expect(said({ name: 'any', type: 'mine' }, { mine: { apiKey: '', model: () => scriptedModel([]) } })).toBe(
+      'scripted',
+    )
+    expect(said({ name: 'any', type: 'mine' }, {})).toMatch(/^UnknownModelType/)
+    expect(said({ name: 'gemini-3-pro' }, {})).toMatch(/^UnconfiguredModel/)
     expect(said({ name: 'gpt-5' }, { openai: { apiKey: 'k', model: () => scriptedModel([]) } })).toBe('scripted')
   })
   it('has four faults, each with what to do', () => {
@@ -38,7 +46,7 @@ describe('modelFor', () => {
       'UnspecifiedModel: no model was named; configure a provider and name one of its models',
     )
     expect(said({ name: 'qwen3' })).toBe(
-      'UnknownModelType: the provider of model "qwen3" does not follow from its name; give its type: openai, openai_compatible, openai_responses_compatible, anthropic, anthropic_compatible',
+      'UnknownModelType: the provider of model "qwen3" does not follow from its name; give its type: openai, openai_compatible, openai_responses_compatible, anthropic, anthropic_compatible, google, ai_sdk',
     )
     expect(said({ name: 'x', type: 'toString' })).toMatch(
       /^UnknownModelType: model type "toString" is unknown; expected one of openai,/,

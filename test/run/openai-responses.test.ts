@@ -198,7 +198,7 @@ describe('openai responses', () => {
       expect.stringContaining('no quota'),
       expect.stringContaining('gpt-x failed: broke'),
       expect.stringContaining('a block that never began (9/0)'),
-      expect.stringContaining('ended before it was whole (after 14 characters)'),
+      expect.stringContaining('ended before it was complete (after 14 characters'),
     ])
   })
 

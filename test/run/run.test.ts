@@ -629,7 +629,7 @@ describe('what goes wrong', () => {
     )
     expect(await said({ model: { name: 'm', stream: () => { throw Object.assign(new Error('overloaded'), { status: 529 }) } } })).toBe('error: step 0: m failed with HTTP 529: overloaded') // prettier-ignore
     expect(await said({ model: stream({ type: 'text_delta', index: 0, block: 'text', text: 'half' }) })).toBe(
-      'error: step 0: the answer of m ended before it was complete (after 4 characters); none of it was recorded: run again',
+      'error: step 0: the answer of m ended before it was complete (after 4 characters, which are recorded as interrupted): run again',
     )
     expect(await said({ model: stream({ type: 'finish', message: user('x'), reason: 'end_turn', usage }) })).toBe(
       "error: step 0: the answer of m can't be recorded: its role is user",

@@ -7,7 +7,6 @@ import { describe, expect, it } from 'vitest'
 import {
   faultMessage,
   assistant,
-  openCalls,
   settle,
   textOf,
   toolCall,
@@ -17,8 +16,7 @@ import {
   type View,
 } from 'indelible'
 import { rangeDigest } from 'indelible/notes'
-import { toolResultsOf } from 'indelible/message'
-import { deriveContext, isSubstantive } from 'indelible/context'
+import { deriveContext } from 'indelible/context'
 import {
   run,
   scriptedModel,
@@ -50,6 +48,9 @@ const settledView = (session: Session): Settled<View<Message>> => {
   return found.right
 }
 
+const textIn = ({ content }: Message): string =>
+  content.map((part) => textOf({ role: 'user', content: part.type === 'tool_result' ? part.content : [part] })).join('')
+
 const deploy = tool({ name: 'deploy', parameters: {}, run: () => 'deployed' })
 const calling = assistant('Deploying.', toolCall('c1', 'deploy', '{}'))
 
@@ -75,11 +76,18 @@ describe('sessionHandler', () => {
       handlers: [sessionHandler(session)],
     }).result()()
     expect(isRight(ended) && ended.right.messages).toEqual(session.view().toArray())
+    // The answer, then that its tool was started; then the messages, and that the journal is closed.
     expect(seen).toEqual([
-      ['ran', 1, 1],
-      ['asked', 3, 1],
+      ['ran', 1, 2],
+      ['asked', 3, 3],
     ])
-    expect(session.notes().at(0)).toEqual({ type: 'tool_started', callId: 'c1', name: 'deploy', arguments: '{}' })
+    const step = expect.stringMatching(/:0$/) as string
+    expect(session.notes().toArray()).toEqual([
+      { type: 'journal', step, lease: 1, said: expect.any(Array) as unknown, answer: { role: 'assistant' } },
+      { type: 'journal', step, lease: 1, started: ['c1'] },
+      { type: 'journal', step, lease: 1, closed: true },
+    ])
+    expect([session.openSteps(), session.unfinished(), session.interrupted()]).toEqual([[], [], []])
     const again = await done(openSession(store, 's'))
     expect(again.view().toArray()).toEqual(session.view().toArray())
     expect(isRight(await verifySession(store, 's')())).toBe(true)
@@ -118,7 +126,7 @@ describe('sessionHandler', () => {
       },
       {
         type: 'receipt',
-        head: { size: 7, root: expect.any(String) as string },
+        head: { size: 9, root: expect.any(String) as string },
         len: 5,
         contextDigest: rangeDigest(requests[1]?.messages as never),
         model: 'm',
@@ -181,8 +189,9 @@ describe('sessionHandler', () => {
     expect(session.view().toArray()).toEqual([user('go'), user('theirs')])
   })
 
-  it('a run that died while a tool ran is resumed: nothing of its step is there but the note that the tool was started', async () => {
-    const store = memoryStore()
+  it('a run that is at work is no run that died; one that died leaves its answer and what is known of its calls', async () => {
+    let now = 1_000_000
+    const store = memoryStore({ now: () => now })
     const session = await begun(store)
     // The process ends while the tool runs: as far as the store is concerned, nothing more ever comes.
     const dying = run({
@@ -194,22 +203,23 @@ describe('sessionHandler', () => {
     const reader = dying[Symbol.asyncIterator]() // not a loop: leaving one would cancel the run
     while ((await reader.next()).value?.type !== 'tool_call_start');
     const resumed = await done(openSession(store, 's'))
-    expect(resumed.notes().at(0)).toEqual({ type: 'tool_started', callId: 'c1', name: 'deploy', arguments: '{}' })
     expect(resumed.unfinished()).toEqual([{ callId: 'c1', name: 'deploy', arguments: '{}' }])
-    expect(resumed.interrupted().map(textOf)).toEqual([
-      '[The run was cut off while tools were at work. What they answered is not known, and they may have had effects: deploy({})]',
+    expect([resumed.interrupted(), session.interrupted()]).toEqual([[], []]) // it lives
+    expect(isRight(settle(resumed.conversation()))).toBe(true)
+    now += 10_001
+    expect(resumed.interrupted()).toEqual([])
+    await done(resumed.refresh())
+    const [answer, ...results] = resumed.interrupted()
+    expect([answer?.role, answer?.content]).toEqual([calling.role, calling.content])
+    expect(results.map(textIn)).toEqual([
+      'The run was interrupted while this tool was running; it may have had effects.',
     ])
-    expect(resumed.interrupted('Nobody knows').map(textOf)).toEqual(['[Nobody knows: deploy({})]'])
+    expect(resumed.interrupted('Nobody knows').map(textIn)).toEqual(['Deploying.', 'Nobody knows'])
 
-    // One that died after its calls were recorded leaves them open, and the results say which of them had been started.
-    await done(resumed.append(calling))
-    expect(openCalls(resumed.view()).map(({ id }) => id)).toEqual(['c1'])
     await done(resumed.append(resumed.interrupted()))
-    const results = resumed
-      .view()
-      .toArray()
-      .flatMap((message) => toolResultsOf(message))
-    expect(JSON.stringify(results.at(-1))).toMatch(/c1/)
+    expect([resumed.interrupted(), resumed.unfinished(), resumed.openSteps()]).toEqual([[], [], []])
+    const again = await done(openSession(store, 's'))
+    expect([again.interrupted(), again.openSteps()]).toEqual([[], []])
     const ended = await run({
       model: scriptedModel([assistant('Then I look first.')]),
       view: settledView(resumed),
@@ -219,7 +229,7 @@ describe('sessionHandler', () => {
     expect(resumed.view().at(-1)).toEqual(assistant('Then I look first.'))
   })
 
-  it('a process that is killed while its tool runs: whoever resumes is told which calls may have had effects, and so is the model', async () => {
+  it('a process that is killed while its tool runs: what was finished is there, and the model is told which calls may have had effects', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'indelible-killed-'))
     const path = join(folder, 's.db')
     const source = (entry: string): string =>
@@ -235,25 +245,24 @@ describe('sessionHandler', () => {
       const calls = assistant('At once.', toolCall('d1', 'look', '{}'), toolCall('d2', 'deploy', '{"to":"production"}'))
       const die = () => process.kill(process.pid, 'SIGKILL')
       const tools = [tool({ name: 'look', parameters: {}, run: () => 'ok' }), tool({ name: 'deploy', parameters: {}, run: die })]
-      await run({ model: scriptedModel([calls]), view: settle(session.view()).right, tools, toolConcurrency: 1, handlers: [sessionHandler(session)] }).result()()`
+      await run({ model: scriptedModel([calls]), view: settle(session.view()).right, tools, toolConcurrency: 1, handlers: [sessionHandler(session, { lease: { ttl: 500 } })] }).result()()`
     const { signal } = spawnSync(process.execPath, ['--input-type=module', '-e', code])
     expect(signal).toBe('SIGKILL')
 
     const store = await done(sqliteStore({ path }))
     const session = await done(openSession(store, 's'))
     expect(session.view().toArray()).toEqual([user('deploy it')])
-    expect(session.unfinished()).toEqual([
-      { callId: 'd1', name: 'look', arguments: '{}' },
-      { callId: 'd2', name: 'deploy', arguments: '{"to":"production"}' },
-    ])
+    expect(session.unfinished()).toEqual([{ callId: 'd2', name: 'deploy', arguments: '{"to":"production"}' }])
+    while (session.interrupted().length === 0) await done(session.refresh()) // until the lease of the dead one ends
     await done(session.append(session.interrupted()))
     expect([session.unfinished(), session.interrupted()]).toEqual([[], []])
-    expect(textOf(session.view().at(-1) as Message)).toContain(
-      'they may have had effects: look({}), deploy({"to":"production"})',
-    )
+    expect(session.view().toArray().slice(1).map(textIn)).toEqual([
+      'At once.',
+      'ok',
+      'The run was interrupted while this tool was running; it may have had effects.',
+    ])
     const derived = deriveContext(session.view(), { budget: 1000 })
     expect(isRight(derived) && derived.right.residency.at(0)).toBe('full')
-    expect(isSubstantive(session.view().at(1) as Message)).toBe(false) // the user's own request is still what is being done
     const ended = await run({
       model: scriptedModel([assistant('I look what is deployed.')]),
       view: settledView(session),

@@ -14,8 +14,7 @@ import {
   type Store,
   type View,
 } from 'indelible'
-import { type Recorded, type SessionFault, type SessionReader } from 'indelible/session'
-import { type StoreFault } from 'indelible/store'
+import type { CreateSessionFault, OpenSessionFault, Recorded, SessionReader, WriteFault } from 'indelible/session'
 
 declare const store: Store
 declare const session: Session
@@ -25,10 +24,10 @@ declare const declined: Session['append']
 
 describe('what infers', () => {
   it('everything asynchronous is a task that can fail', () => {
-    expectTypeOf(createSession(store)).toEqualTypeOf<Task<SessionFault | StoreFault, Session>>()
-    expectTypeOf(openSession(store, 's')).toEqualTypeOf<Task<SessionFault | StoreFault, Session>>()
-    expectTypeOf(session.append(user('x'))).toEqualTypeOf<Task<SessionFault | StoreFault, Recorded>>()
-    expectTypeOf(session.seal()).toEqualTypeOf<Task<SessionFault | StoreFault, SealedSession>>()
+    expectTypeOf(createSession(store)).toEqualTypeOf<Task<CreateSessionFault, Session>>()
+    expectTypeOf(openSession(store, 's')).toEqualTypeOf<Task<OpenSessionFault, Session>>()
+    expectTypeOf(session.append(user('x'))).toEqualTypeOf<Task<WriteFault, Recorded>>()
+    expectTypeOf(session.seal()).toEqualTypeOf<Task<WriteFault, SealedSession>>()
   })
   it('what can be read is there at once', () => {
     expectTypeOf(session.view()).toEqualTypeOf<View<Message>>()

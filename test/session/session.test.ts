@@ -21,7 +21,7 @@ import {
   type Store,
 } from 'indelible'
 import { createRefHistory, hydratePartial } from 'indelible/refs'
-import { describeSession, readRange, type MetadataDraft } from 'indelible/session'
+import { createFork, describeSession, readRange, type MetadataDraft } from 'indelible/session'
 import { isPlaceholder } from 'indelible/entry'
 import { treeRoot, type BlockId } from 'indelible/proof'
 import { storeTask, rowLeaf } from 'indelible/store'
@@ -575,9 +575,8 @@ describe('seal and close', () => {
     const read = await ok(readSession(store, 's'))
     expect([read.state, read.len, read.head()]).toEqual(['sealed', 6, sealed.head()])
     const fork = await ok(forkSession(store, 's', { id: 'f' }))
-    const open = await ok(openSession(store, fork.id))
-    await ok(open.append(user('on we go')))
-    expect([open.len, open.notes().length]).toEqual([7, 0])
+    await ok(fork.append(user('on we go')))
+    expect([fork.len, fork.notes().length]).toEqual([7, 0])
     await ok(verifySession(store, 's'))
   })
   it('what was called before the seal is in, what is called behind it is not', async () => {
@@ -618,9 +617,9 @@ describe('forks', () => {
     await ok(session.append(conversation().slice(3)))
     await ok(session.pin(4))
     for (let at = 0; at <= 6; at++) {
-      const info = await ok(forkSession(store, 's', { at, id: `f${at}`, metadata: { at } }))
-      expect(info).toMatchObject({ len: at, metadata: { at }, forkedFrom: { id: 's', at } })
-      const fork = await ok(openSession(store, `f${at}`))
+      const fork = await ok(forkSession(store, 's', { at, id: `f${at}`, metadata: { at } }))
+      expect(fork.info()).toMatchObject({ len: at, metadata: { at }, forkedFrom: { id: 's', at } })
+      expect(await ok(createFork(store, 's', { at, id: `g${at}` }))).toMatchObject({ len: at, head: fork.head() })
       expect(fork.view().toArray()).toEqual(conversation().slice(0, at))
       expect(fork.notes().length).toBe(at < 3 ? 0 : at < 6 ? 1 : 2)
       await ok(fork.append(user('mine')))

@@ -14,9 +14,9 @@ import {
   verifySession,
 } from 'indelible'
 import type { Note } from 'indelible/notes'
-import { copySession, describeSession } from 'indelible/session'
+import { copySession, describeSession, readRange } from 'indelible/session'
 import { exportLines } from 'indelible/transcript'
-import { fault, ok } from '../answers.ts'
+import { fault } from '../answers.ts'
 
 it('messages and notes are one append: messages first, and the notes may speak of them', async () => {
   const store = memoryStore({ now: () => 7 })
@@ -136,9 +136,13 @@ it('copies, exports and imports carry times and salts, so heads stay equal', asy
   const imported = await importTranscript(copied, transcript.right, { id: 'i' })
   expect(imported.head).toEqual(session.head())
   expect(await copied.read('i')).toEqual(rows)
-  const again = [...exportLines({ ...(await exportSession(copied, 'i')), id: 's' })].join('')
+  expect((await describeSession(copied, 'i')).erasable).toBe(true)
+  await (await openSession(copied, 'i')).append(user('later'))
+  expect((await copied.read('i', { from: -1 }))[0]?.salt).toMatch(/^[0-9a-f]{32}$/)
+  await importTranscript(copied, transcript.right, { id: 'j' })
+  const again = [...exportLines({ ...(await exportSession(copied, 'j')), id: 's' })].join('')
   expect(again).toBe(text)
-  const fork = await openSession(store, (await ok(forkSession(store, 's', { id: 'f' }))).id)
+  const fork = await forkSession(store, 's', { id: 'f' })
   await fork.append(user('d'))
   expect((await store.read('f', { from: -1 }))[0]?.salt).toMatch(/^[0-9a-f]{32}$/)
 })
@@ -159,4 +163,45 @@ it('sessions are listed by when they were last appended to', async () => {
   const listed = await listSessions(store, { by: 'appended' })
   expect(listed.sessions.map(({ id }) => id)).toEqual(['a', 'c', 'b'])
   expect((await listSessions(store, { where: { user: { id: 'b' } } })).sessions.map(({ id }) => id)).toEqual(['b'])
+})
+
+it('says of each message and note when it was written, and of each note where it stands among the messages', async () => {
+  let now = 100
+  const store = memoryStore({ now: () => ++now })
+  const session = await createSession(store, { id: 's' })
+  await session.note({ type: 'application', namespace: 'test', content: 1 })
+  await session.append([user('a'), assistant('b')])
+  await session.pin(1)
+  await session.pop()
+  await session.append({ messages: [user('c')], notes: [{ type: 'pin', position: 2 }] })
+  const times = (await store.read('s')).map(({ at }) => at)
+  expect(new Set(times).size).toBe(5)
+  const said = [
+    { row: 0, kind: 'note', after: -1 },
+    { row: 1, kind: 'entry', position: 0, message: user('a'), page: 'conversation' },
+    { row: 2, kind: 'entry', position: 1, message: assistant('b'), page: 'conversation' },
+    { row: 3, kind: 'note', after: 1, note: { type: 'pin', position: 1 } },
+    { row: 4, kind: 'note', after: 1, note: { type: 'retraction', from: 1, to: 2 } },
+    { row: 5, kind: 'entry', position: 2, message: user('c') },
+    { row: 6, kind: 'note', after: 2, note: { type: 'pin', position: 2 } },
+  ]
+  expect([...session.rows()].map(({ at }) => at)).toEqual(times)
+  for (const one of [session, await openSession(store, 's')]) {
+    expect([...one.rows()]).toMatchObject(said)
+    expect([...one.rows(-2)]).toMatchObject(said.slice(-2))
+    expect([...one.rows(2, 5)]).toMatchObject(said.slice(2, 5))
+    expect([-1, 0, 1, 2, 3, 0.5].map(one.timeOf)).toEqual([
+      undefined,
+      times[1],
+      times[2],
+      times[5],
+      undefined,
+      undefined,
+    ])
+  }
+  const rows = session.rows()
+  await session.append(user('later'))
+  expect([...rows].length).toBe(7)
+  const part = await readRange(store, 's', 1, 3)
+  expect([part.view.length, part.times]).toEqual([2, [times[2], times[5]]])
 })

@@ -172,7 +172,7 @@ describe('blocks in a key-value store', () => {
     )
     expect(
       await said({ mset: () => Promise.reject(new Error('full')) }, (blocks) => blocks.putBlocks([bytes(1, 1)])()),
-    ).toMatch(/^the store failed to put blocks: full; whether it was done is not known: try again/)
+    ).toMatch(/^the store failed to put blocks: full; the change may have been made: try again/)
   })
   it('need a scope and a prefix that can be one', () => {
     for (const options of [

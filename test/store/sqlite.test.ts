@@ -169,6 +169,7 @@ describe('a SQLite store', () => {
       await done(verifyLog(reading, 'fork'))
       expect((await done(reading.list())).logs.length).toBe(2)
       expect((await done(reading.list({ by: 'appended' }))).logs.length).toBe(2)
+      expect(await done(reading.check())).toEqual([])
       await done(reading.close())
       expect(readFileSync(old).equals(bytes)).toBe(true)
     }
@@ -330,7 +331,7 @@ describe('a SQLite store', () => {
       new Uint8Array(7),
     ]) {
       // Without its check sum, as of a version that wrote none.
-      db.prepare('update log set peaks = ?, sum = null').run(damaged)
+      db.prepare('update log set peaks = ?, sum = -1').run(damaged)
       const more = { expected: grown.head, rows: [row('f')] }
       expect(await said(store.append('log', more))).toMatch(/^DamagedLog: "log" is damaged at position 5: the peaks/)
       expect(await said(verifyLog(store, 'log'))).toMatch(/^DamagedLog/)

@@ -21,13 +21,48 @@ import {
   verifySession,
   type Fault,
 } from 'indelible'
+import {
+  lastCheckpoint,
+  listCheckpoints,
+  newKey,
+  proveInLedger,
+  readLedger,
+  removeRecorded,
+  signerOf,
+  signLedger,
+  signSession,
+  updateLedger,
+  verifyLedger,
+  withLedger,
+  witnessLedger,
+} from 'indelible/evidence'
 import { createHistory } from 'indelible/history'
 import { deriveContextAsync, prepareSummaries, recallAsync } from 'indelible/context'
 import { openCallLog } from 'indelible/records'
-import { adoptHistory, createPendingHistory, hydrate, hydratePartial, parseHistoryJson, persist } from 'indelible/refs'
+import {
+  adoptHistory,
+  blocksOfTree,
+  createPendingHistory,
+  createRefHistory,
+  growRefTree,
+  hydrate,
+  hydratePartial,
+  parseHistoryJson,
+  persist,
+  refsOf,
+  refsOfTree,
+} from 'indelible/refs'
 import { run, scriptedModel } from 'indelible/run'
-import { copySession, describeSession, listUnfinished, proveEntry, readRange } from 'indelible/session'
-import { keyValueBlocks, rangeAt, removeBlocks, verifyLog } from 'indelible/store'
+import { copySession, createFork, describeSession, listUnfinished, proveEntry, readRange } from 'indelible/session'
+import {
+  consistencyPath,
+  inclusionPath,
+  keyValueBlocks,
+  rangeAt,
+  removeBlocks,
+  verifyLog,
+  type OnceStore,
+} from 'indelible/store'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
@@ -71,6 +106,11 @@ const started = async () => {
 }
 const transcript = () => orThrow(readTranscript('[{"role":"user","content":"a"}]'))
 
+const tree = { id: 'ab'.repeat(32) as never, len: 3 }
+
+const once = (bad: Bad) =>
+  keyValueBlocks({ mget: bad, mset: bad, putIfAbsent: bad, keys: bad, deletePrefix: bad }).once as Required<OnceStore>
+
 /** A call of everything that gives a task, with a hostile function wherever one is taken. */
 const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]> } = {
   // sessions
@@ -79,6 +119,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   readSession: async () => [readSession(memoryStore(), 'none')],
   describeSession: async () => [describeSession(memoryStore(), 'none')],
   forkSession: async () => [forkSession(memoryStore(), 'none', { at: NaN })],
+  createFork: async () => [createFork(memoryStore(), 'none', { at: NaN })],
   listSessions: async () => [listSessions(memoryStore(), { limit: NaN })],
   listUnfinished: async () => [listUnfinished(memoryStore())],
   readRange: async () => [readRange(memoryStore(), 'none', NaN)],
@@ -117,6 +158,32 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   'session.refresh': async () => [(await started()).session.refresh()],
   'session.seal': async () => [(await started()).session.seal()],
   'session.close': async () => [(await started()).session.close()],
+  // evidence
+  readLedger: async () => [readLedger(memoryStore(), NaN)],
+  updateLedger: async () => [updateLedger(memoryStore(), ['\n'])],
+  verifyLedger: async () => [verifyLedger(memoryStore(), { size: NaN, root: '' })],
+  removeRecorded: async (bad) => [removeRecorded(withLedger(memoryStore(), { onFault: bad }), 'none')],
+  signLedger: async (bad) => {
+    const { store } = await started()
+    await updateLedger(store)
+    return [signLedger(store, { origin: 'o', signers: [{ name: 'n', keyId: '00000000', vkey: '', sign: bad }] })]
+  },
+  signSession: async (bad) => [
+    signSession((await started()).store, 's', {
+      origin: 'o',
+      signers: [{ name: 'n', keyId: '00000000', vkey: '', sign: bad }],
+    }),
+  ],
+  lastCheckpoint: async () => [lastCheckpoint(memoryStore())],
+  listCheckpoints: async () => [listCheckpoints(memoryStore())],
+  witnessLedger: async (bad) => {
+    const { store } = await started()
+    const { skey, vkey } = newKey('n')
+    await updateLedger(store)
+    await signLedger(store, { origin: 'o', signers: [orThrow(signerOf(skey))] })
+    return [witnessLedger(store, [{ url: 'x', vkey }], { fetch: bad })]
+  },
+  proveInLedger: async () => [proveInLedger(memoryStore(), 'none', NaN)],
   // stores
   'store.create': async () => [memoryStore().create({ id: '' }), memoryStore({ now: () => NaN }).create({ id: 'a' })],
   'store.info': async () => [memoryStore().info('\u0000')],
@@ -144,8 +211,14 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   ],
   'store.getBlocks': async (bad) => [keyValueBlocks({ mget: bad, mset: bad }).getBlocks(['x' as never])],
   'store.hasBlocks': async (bad) => [keyValueBlocks({ mget: bad, mset: bad }).hasBlocks(['0'.repeat(64) as never])],
+  'once.get': async (bad) => [once(bad).get(['a'])],
+  'once.put': async (bad) => [once(bad).put('a', new Uint8Array(1))],
+  'once.list': async (bad) => [once(bad).list('a')],
+  'once.remove': async (bad) => [once(bad).remove('a')],
   removeBlocks: async (bad) => [removeBlocks({ mget: bad, mset: bad, deletePrefix: bad })],
   verifyLog: async (bad) => [verifyLog((await started()).store, 's', undefined, bad)],
+  inclusionPath: async () => [inclusionPath(memoryStore(), 'none', 0, 2)],
+  consistencyPath: async () => [consistencyPath(memoryStore(), 'none', 1, 2)],
   rangeAt: async () => [rangeAt(memoryStore(), 'none', 0)],
   sqliteStore: async (bad) => [
     sqliteStore({ path: join(folder, 'none', 'x.db') }),
@@ -161,6 +234,12 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     return [backupSqlite({ path, to: `${path}.copy`, progress: bad })]
   },
   // reference histories
+  growRefTree: async (bad) => [
+    growRefTree(keyValueBlocks({ mget: bad, mset: bad }), undefined, (await stored()).refHistory().refs()),
+  ],
+  refsOfTree: async (bad) => [refsOfTree(keyValueBlocks({ mget: bad, mset: bad }), tree)],
+  blocksOfTree: async (bad) => [blocksOfTree(keyValueBlocks({ mget: bad, mset: bad }), tree)],
+  refsOf: async (bad) => [refsOf(keyValueBlocks({ mget: bad, mset: bad }), createRefHistory({ tree }))],
   hydrate: async (bad) => [hydrate(keyValueBlocks({ mget: bad, mset: bad }), (await stored()).refHistory())],
   hydratePartial: async (bad) => [
     hydratePartial(keyValueBlocks({ mget: bad, mset: bad }), (await stored()).refHistory()),
@@ -208,6 +287,65 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
 }
 
 const stored = async () => await persist(memoryStore(), createPendingHistory({ from: [user('a')] }))
+
+/** Everything that has methods which give tasks. */
+const things: { readonly [name: string]: () => Promise<object> } = {
+  session: async () => (await started()).session,
+  'session.readonly': async () => (await started()).session.readonly(),
+  lease: async () => await (await started()).session.lease({ holder: 'h', ttl: 60_000 }),
+  store: async () => (await started()).store,
+  'sqlite store': async () => await sqliteStore({ path: join(folder, `${Math.random()}.db`) }),
+  'blocks by keys': async () => keyValueBlocks({ mget: async () => [], mset: async () => {} }),
+  'values kept once': async () =>
+    once(() => {
+      throw new Error('down')
+    }),
+  'call log': async () => await openCallLog({ store: memoryStore(), id: 'calls' }),
+  run: async () => run({ model: scriptedModel([assistant('b')]), view: orThrow(settle([user('a')])) }),
+}
+
+/** What a method may be given: a hostile function, and an object that gives one for everything that it is asked. */
+const given = (bad: Bad): readonly (readonly unknown[])[] => {
+  const everywhere = new Proxy({}, { get: () => bad })
+  return [
+    [bad],
+    [bad, bad, bad],
+    ['s', bad],
+    ['s', everywhere],
+    [everywhere, everywhere],
+    ['s', { from: bad, id: bad }],
+  ]
+}
+
+const isTask = (value: unknown): value is Called =>
+  typeof value === 'function' && typeof (value as { readonly then?: unknown }).then === 'function'
+
+describe('each method of each thing, by reflection', () => {
+  for (const [name, make] of Object.entries(things))
+    for (const [how, bad] of Object.entries(hostile))
+      it(`${name}: a task that is called answers, where what it is given ${how}`, async () => {
+        let tasks = 0
+        const thing = (await make()) as { readonly [key: string]: unknown }
+        const ends = ['seal', 'close'] // nothing is left to do behind these
+        const keys = Object.keys(Object.getOwnPropertyDescriptors(thing)).filter((key) => !ends.includes(key))
+        for (const key of [...keys, ...ends])
+          for (const values of given(bad)) {
+            const member = thing[key]
+            if (isTask(member)) expect(['Left', 'Right']).toContain((await member())._tag)
+            if (typeof member !== 'function' || isTask(member)) continue
+            let made: unknown
+            try {
+              made = (member as (...values: readonly unknown[]) => unknown)(...values)
+            } catch {
+              continue // it gives no task, or what it was given is a mistake in the program
+            }
+            if (!isTask(made)) continue
+            tasks += 1
+            expect([key, (await made())._tag]).toEqual([key, expect.stringMatching(/^(?:Left|Right)$/)])
+          }
+        expect(tasks + (name === 'call log' ? 1 : 0)).toBeGreaterThan(0)
+      })
+})
 
 describe('whatever the functions do that it is given', () => {
   for (const [how, bad] of Object.entries(hostile))

@@ -14,8 +14,8 @@ import {
   type Store,
   type Task,
 } from 'indelible'
-import { type SessionFault } from 'indelible/session'
-import { type StoreFault } from 'indelible/store'
+import { readRange, type MessageRange, type WriteFault } from 'indelible/session'
+import type { LogFault } from 'indelible/store'
 import { describe, expectTypeOf, it } from 'vitest'
 
 declare const store: Store
@@ -33,13 +33,21 @@ describe('a task', () => {
       createSession(store),
       TE.chainFirst((session) => session.append(user('x'))),
     )
-    expectTypeOf(piped).toEqualTypeOf<TE.TaskEither<SessionFault | StoreFault, Session>>()
+    expectTypeOf(piped).toEqualTypeOf<TE.TaskEither<WriteFault, Session>>()
     expectTypeOf(orThrow(piped)).toEqualTypeOf<Promise<Session>>()
     expectTypeOf(orThrow(settle([user('x')] as readonly Message[] & Sequence<Message>))).toExtend<
       Settled<Sequence<Message>>
     >()
     // @ts-expect-error what a pipe gives is no task: awaiting it gives a function
     expectTypeOf<Awaited<typeof piped>>().toEqualTypeOf<Session>()
+  })
+  it('pipes steps that fail in other ways with chainW', () => {
+    const piped = pipe(
+      createSession(store),
+      TE.chain((session) => session.append(user('x'))),
+      TE.chainW(() => readRange(store, 's')),
+    )
+    expectTypeOf(piped).toEqualTypeOf<TE.TaskEither<WriteFault | LogFault, MessageRange>>()
   })
   it('is not made of a plain TaskEither', () => {
     // @ts-expect-error it can't be awaited

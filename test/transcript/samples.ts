@@ -600,6 +600,34 @@ const lc = (name: string, kwargs: object) => ({
   id: ['langchain_core', 'messages', name],
   kwargs,
 })
+const lcMessages = [
+  lc('SystemMessage', { content: 'Be brief.' }),
+  lc('HumanMessage', {
+    content: [text('Look.'), { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=', detail: 'low' } }],
+    id: 'h1',
+    name: 'me',
+  }),
+  lc('AIMessage', {
+    content: [
+      { type: 'thinking', thinking: 'hm', signature: 'sig' },
+      text('I look.'),
+      { type: 'tool_use', id: 'c1', name: 'look', input: {} },
+    ],
+    tool_calls: [{ name: 'look', args: { at: 'a' }, id: 'c1', type: 'tool_call' }],
+    additional_kwargs: {},
+    usage_metadata: { input_tokens: 1, output_tokens: 2 },
+    response_metadata: { model_name: 'gpt' },
+  }),
+  lc('ToolMessage', {
+    content: 'a cat',
+    tool_call_id: 'c1',
+    name: 'look',
+    status: 'success',
+    artifact: { a: 'b' },
+  }),
+  { type: 'ai', content: 'A cat.' },
+]
+
 const checkpoints = [
   {
     thread_id: 't1',
@@ -612,36 +640,7 @@ const checkpoints = [
       channel_versions: { messages: 3 },
       channel_values: {
         topic: 'cats',
-        messages: [
-          lc('SystemMessage', { content: 'Be brief.' }),
-          lc('HumanMessage', {
-            content: [
-              text('Look.'),
-              { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=', detail: 'low' } },
-            ],
-            id: 'h1',
-            name: 'me',
-          }),
-          lc('AIMessage', {
-            content: [
-              { type: 'thinking', thinking: 'hm', signature: 'sig' },
-              text('I look.'),
-              { type: 'tool_use', id: 'c1', name: 'look', input: {} },
-            ],
-            tool_calls: [{ name: 'look', args: { at: 'a' }, id: 'c1', type: 'tool_call' }],
-            additional_kwargs: {},
-            usage_metadata: { input_tokens: 1, output_tokens: 2 },
-            response_metadata: { model_name: 'gpt' },
-          }),
-          lc('ToolMessage', {
-            content: 'a cat',
-            tool_call_id: 'c1',
-            name: 'look',
-            status: 'success',
-            artifact: { a: 'b' },
-          }),
-          { type: 'ai', content: 'A cat.' },
-        ],
+        messages: lcMessages,
       },
     },
   },
@@ -665,6 +664,7 @@ export const samples: { readonly [name: string]: Sample } = {
   opencode: { layout: 'value', input: { info: session('ses_1', 1), messages: openTurns, todos: [{ content: 'a' }] } },
   'opencode, its storage': { layout: 'values', input: openDump },
   'openai-agents': { layout: 'value', input: agentsItems },
+  langchain: { layout: 'value', input: lcMessages },
   'ai-sdk-ui, a store of chats': {
     layout: 'value',
     input: [
@@ -762,6 +762,8 @@ export const samples: { readonly [name: string]: Sample } = {
 
 /** What `decode` of each codec takes. */
 export const wires: { readonly [format: string]: readonly Json[] } = {
+  langchain: [lcMessages],
+  'openai-agents': [agentsItems],
   'openai-chat': [chatMessages],
   'openai-responses': [
     responsesItems,

@@ -1,3 +1,4 @@
+import { encodeWith } from '../allow.ts'
 import type { Codec } from '../codec.ts'
 import { decode } from './decode.ts'
 import { encode } from './encode.ts'
@@ -19,7 +20,7 @@ import type { AiModelMessage } from './wire.ts'
  * const { wire, losses } = aiModelMessages.encode(mend(history.view()).messages)
  * await generateText({ model, messages: wire, allowSystemInMessages: true })
  */
-export const aiModelMessages: Codec<AiModelMessage[]> = Object.freeze({ format, decode, encode })
+export const aiModelMessages: Codec<AiModelMessage[]> = Object.freeze({ format, decode, encode: encodeWith(encode) })
 
 /**
  * UI messages of the AI SDK (`ai`): what `useChat` holds and applications store.
@@ -27,6 +28,9 @@ export const aiModelMessages: Codec<AiModelMessage[]> = Object.freeze({ format, 
  * A message of the assistant holds a whole turn, and a tool part a call with its result: reading makes of each step what
  * the assistant says and then the results, writing gathers them again. A message without an id gets one by its position
  * in the conversation, `msg-0`.
+ *
+ * Chats with calls that wait (for an approval, for the rest of their input) are written with `allow: 'open-calls'`, each
+ * call in the state that it was left in.
  *
  * Source  `ai` 7.0.173, `convertToModelMessages`
  * @example
@@ -36,5 +40,5 @@ export const aiModelMessages: Codec<AiModelMessage[]> = Object.freeze({ format, 
 export const aiUiMessages: Codec<AiUiMessage[]> = Object.freeze({
   format: uiFormat,
   decode: decodeUi,
-  encode: encodeUi,
+  encode: encodeWith(encodeUi),
 })

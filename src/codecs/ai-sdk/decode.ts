@@ -11,7 +11,7 @@ import {
   type Json,
   type JsonObject,
 } from '../../json/index.ts'
-import type { CodecFault } from '../fault.ts'
+import type { DecodeFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'
 import type {
   FilePart,
@@ -34,7 +34,7 @@ import { readOutput } from './output.ts'
 import { readReasoning } from './reasoning.ts'
 
 /** Decode `messages`: an array. */
-export const decode = (wire: unknown): Either<CodecFault, Decoded> =>
+export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeLive(format, wire, (value) => readModelMessages(aList(value)))
 
 const roles: ReadonlyMap<unknown, Role> = new Map(

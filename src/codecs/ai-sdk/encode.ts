@@ -2,10 +2,10 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
-import type { CodecFault } from '../fault.ts'
+import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
-import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart, Settled } from '../../message/index.ts'
+import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { keptBy, restore, thaw, type Kept } from '../residual.ts'
 import { Aside } from './aside.ts'
 import { format, translate, uiFormat, type Fresh, type Names } from './format.ts'
@@ -17,9 +17,9 @@ import { writeReasoning } from './reasoning.ts'
 import type { AiModelMessage } from './wire.ts'
 
 export const encode = (
-  messages: Settled<Sequence<Message>>,
+  messages: Sequence<Message>,
   options: EncodeOptions = {},
-): Either<CodecFault, Encoded<AiModelMessage[]>> => {
+): Either<EncodeFault, Encoded<AiModelMessage[]>> => {
   const writer = new Writer()
   // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
   const wire = writer.wire as unknown as AiModelMessage[]

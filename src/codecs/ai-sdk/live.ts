@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { base64Of, isLeft, type Json, maxDepth } from '../../json/index.ts'
 import { decodeWire } from '../admit.ts'
-import type { CodecFault } from '../fault.ts'
+import type { DecodeFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'
 import type { Message } from '../../message/index.ts'
 
@@ -11,7 +11,7 @@ export const decodeLive = (
   format: string,
   wire: unknown,
   read: (wire: Json) => readonly Message[],
-): Either<CodecFault, Decoded> => {
+): Either<DecodeFault, Decoded> => {
   const decoded = decodeWire(format, wire, read)
   if (!isLeft(decoded) || decoded.left._tag !== 'WireNotJson') return decoded
   try {

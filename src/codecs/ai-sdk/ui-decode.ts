@@ -14,7 +14,7 @@ import {
   type Json,
   type JsonObject,
 } from '../../json/index.ts'
-import type { CodecFault } from '../fault.ts'
+import type { DecodeFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'
 import type {
   FilePart,
@@ -34,7 +34,7 @@ import { readReasoning } from './reasoning.ts'
 import { isToolPart, readTool } from './ui-tool.ts'
 
 /** Decode UI messages: an array. */
-export const decodeUi = (wire: unknown): Either<CodecFault, Decoded> =>
+export const decodeUi = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeLive(format, wire, (value) => {
     const messages: Message[] = []
     let before: unknown

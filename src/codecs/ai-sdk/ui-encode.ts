@@ -2,10 +2,10 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
-import type { CodecFault } from '../fault.ts'
+import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
-import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart, Settled } from '../../message/index.ts'
+import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { keptBy, restore, thaw, type Kept } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { format as modelFormat, translate, uiFormat as format, type Fresh, type Names } from './format.ts'
@@ -16,9 +16,9 @@ import { ToolPart, understood } from './ui-tool.ts'
 import type { AiUiMessage } from './ui-wire.ts'
 
 export const encodeUi = (
-  messages: Settled<Sequence<Message>>,
+  messages: Sequence<Message>,
   options: EncodeOptions = {},
-): Either<CodecFault, Encoded<AiUiMessage[]>> => {
+): Either<EncodeFault, Encoded<AiUiMessage[]>> => {
   const writer = new Writer()
   // The one cast: what is written below is made of the shapes of ui-wire.ts, and of what the format's own wire had beside them.
   const wire = writer.wire as unknown as AiUiMessage[]

@@ -1,8 +1,5 @@
-import type { Either } from 'fp-ts/lib/Either.js'
-import type { Sequence } from '../../sequence/index.ts'
-import type { CodecFault } from '../fault.ts'
-import type { Codec, Encoded, EncodeOptions } from '../codec.ts'
-import type { Message, Settled } from '../../message/index.ts'
+import { encodeWith } from '../allow.ts'
+import type { Codec, Encode, EncodeOptions } from '../codec.ts'
 import { decode } from './decode.ts'
 import { encode } from './encode.ts'
 import { format } from './marks.ts'
@@ -20,10 +17,7 @@ export interface AnthropicEncodeOptions extends EncodeOptions {
 /** The codec of Anthropic Messages. */
 export interface AnthropicCodec extends Codec<AnthropicConversation> {
   /** Write a settled conversation as a request carries it. */
-  readonly encode: (
-    messages: Settled<Sequence<Message>>,
-    options?: AnthropicEncodeOptions,
-  ) => Either<CodecFault, Encoded<AnthropicConversation>>
+  readonly encode: Encode<AnthropicConversation, AnthropicEncodeOptions>
 }
 
 /**
@@ -38,4 +32,4 @@ export interface AnthropicCodec extends Codec<AnthropicConversation> {
  * const { wire, losses } = anthropic.encode(mend(history.view()).messages)
  * await client.messages.create({ model, max_tokens, ...wire })
  */
-export const anthropic: AnthropicCodec = Object.freeze({ format, decode, encode })
+export const anthropic: AnthropicCodec = Object.freeze({ format, decode, encode: encodeWith(encode) })

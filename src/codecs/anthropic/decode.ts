@@ -14,7 +14,7 @@ import {
   type JsonObject,
 } from '../../json/index.ts'
 import { decodeWire, lossesBeside } from '../admit.ts'
-import type { CodecFault } from '../fault.ts'
+import type { DecodeFault } from '../fault.ts'
 import type { Decoded, Loss } from '../codec.ts'
 import type {
   FilePart,
@@ -38,35 +38,41 @@ import { endsInSpace, fitsId, fitsName, isBlank, isFetched, isImageType, isSigna
  * Decode `{ system, messages }`, an array of messages, or the body of a response, as `decodeResponse` does. What else a
  * request has is listed as lost.
  */
-export const decode = (wire: unknown): Either<CodecFault, Decoded> =>
+export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, wire, readRequest, isArray(wire) ? [] : ['messages'])
 
 /**
- * Decode what the API answered: a body with `role` and `content`. Gives one assistant message with the body's id; what
- * else the body says (model, stop reason, usage) is in its `meta` under `anthropic-response`.
+ * Decode a response of the API: a body with `role` and `content`. It becomes one assistant message with the body's id.
+ * The
+ * model, the stop reason and the usage go into its `meta` under `anthropic-response`.
  *
- * The API answers with things that it refuses in a request, such as an empty text. They are recorded as they are, and
- * left out when the message is sent back, with a loss for each.
+ * The API sometimes answers with blocks that it refuses in a request, such as an empty text. They are recorded as they
+ * are.
+ * When the message is sent back, they are left out, with a loss for each.
  *
+ * @param body the body of a response
+ * @returns the message; or a fault with the path
  * @example
  * decodeResponse(await client.messages.create(request))
  */
-export const decodeResponse = (body: unknown): Either<CodecFault, Decoded> =>
+export const decodeResponse = (body: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, body, (value) => [readResponse(anObject(value))])
 
 /** What of a response is not in its message otherwise. Not under the codec's name: a request does not carry it. */
 export const responseMeta = 'anthropic-response'
 
 /**
- * Decode messages that an application recorded for itself, such as the lines of a session file: an array of messages.
+ * Decode messages that an application recorded for itself, such as the lines of a session file.
  *
- * The application cleans them before it sends them. So nothing that the API refuses is marked to be written again as it
- * stands: encoding leaves it out, with a loss for each. `decode` is for requests, and marks it.
+ * The application cleans them before it sends them. So content that the API refuses is not marked to be written again:
+ * encoding leaves it out, with a loss for each. `decode` is for requests, and marks it.
  *
+ * @param messages an array of messages
+ * @returns the messages; or a fault with the path
  * @example
  * decodeRecorded([{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c1', content: '' }] }])
  */
-export const decodeRecorded = (messages: unknown): Either<CodecFault, Decoded> =>
+export const decodeRecorded = (messages: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, messages, (value) => {
     const read: Message[] = []
     readMessages(aList(value), read, false)

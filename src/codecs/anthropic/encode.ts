@@ -3,10 +3,10 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { CallIds } from '../call-ids.ts'
-import type { CodecFault } from '../fault.ts'
+import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
-import type { Message, Part, Settled } from '../../message/index.ts'
+import type { Message, Part } from '../../message/index.ts'
 import { keptBy, restore, type Kept } from '../residual.ts'
 import { asContent, writePart, type Block } from './blocks.ts'
 import { responseMeta } from './decode.ts'
@@ -15,9 +15,9 @@ import { endsInSpace, idLetters } from './rules.ts'
 import type { AnthropicConversation } from './wire.ts'
 
 export const encode = (
-  messages: Settled<Sequence<Message>>,
+  messages: Sequence<Message>,
   options: EncodeOptions & { readonly exact?: boolean } = {},
-): Either<CodecFault, Encoded<AnthropicConversation>> => {
+): Either<EncodeFault, Encoded<AnthropicConversation>> => {
   const wire: { system?: string | Block[]; messages: Block[] } = { messages: [] }
   const request = new Request(options.exact ?? true)
   return encodeMessages(

@@ -13,7 +13,7 @@ import {
 } from '../../json/index.ts'
 import { decodeWire } from '../admit.ts'
 import { fitsCallId, fitsName } from '../call-ids.ts'
-import type { CodecFault } from '../fault.ts'
+import type { DecodeFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'
 import type {
   FilePart,
@@ -36,18 +36,20 @@ export const format = 'openai-chat'
 export const longestCallId = 40
 
 /** Decode `messages`: an array, or a request or response body that has one. */
-export const decode = (wire: unknown): Either<CodecFault, Decoded> =>
+export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, wire, (value) => readChatMessages(aList(value)))
 
 /**
- * A `decode` for messages that come a few at a time: each call takes the next of them, and together they give what one
- * `decode` of all gives.
+ * Make a `decode` for messages that come a few at a time. Each call takes the next messages; together they give the
+ * same as
+ * one `decode` of all.
  *
+ * @returns the decoder
  * @example
  * const decode = createChatDecoder()
  * decode([{ role: 'user', content: 'hi' }]) // Right: one message
  */
-export const createChatDecoder = (): ((messages: readonly unknown[]) => Either<CodecFault, Decoded>) => {
+export const createChatDecoder = (): ((messages: readonly unknown[]) => Either<DecodeFault, Decoded>) => {
   const legacy = new LegacyCalls()
   return (messages) => decodeWire(format, messages, (value) => readChatMessages(aList(value), legacy))
 }

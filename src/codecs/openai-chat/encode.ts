@@ -3,19 +3,19 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { CallIds } from '../call-ids.ts'
-import type { CodecFault } from '../fault.ts'
+import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
-import type { Message, Part, ToolCallPart, ToolResultPart, Settled } from '../../message/index.ts'
+import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import { keptBy, restore, thaw } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { format, longestCallId } from './decode.ts'
 import type { ChatMessage } from './wire.ts'
 
 export const encode = (
-  messages: Settled<Sequence<Message>>,
+  messages: Sequence<Message>,
   options: EncodeOptions = {},
-): Either<CodecFault, Encoded<ChatMessage[]>> => {
+): Either<EncodeFault, Encoded<ChatMessage[]>> => {
   const wire: Fresh[] = []
   const calls: Calls = { ids: new CallIds(longestCallId), legacy: new Map() }
   // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.

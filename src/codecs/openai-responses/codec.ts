@@ -1,3 +1,4 @@
+import { encodeWith } from '../allow.ts'
 import type { Codec } from '../codec.ts'
 import { decode, format } from './decode.ts'
 import { encode } from './encode.ts'
@@ -18,4 +19,4 @@ import type { ResponsesItem } from './wire.ts'
  * @example
  * const { wire, losses } = openaiResponses.encode(mend(history.view()).messages)
  */
-export const openaiResponses: Codec<ResponsesItem[]> = Object.freeze({ format, decode, encode })
+export const openaiResponses: Codec<ResponsesItem[]> = Object.freeze({ format, decode, encode: encodeWith(encode) })

@@ -13,7 +13,7 @@ import {
 } from '../../json/index.ts'
 import { decodeWire, lossesBeside } from '../admit.ts'
 import { fitsCallId, fitsName } from '../call-ids.ts'
-import type { CodecFault } from '../fault.ts'
+import type { DecodeFault } from '../fault.ts'
 import type { Decoded, Loss } from '../codec.ts'
 import type {
   Message,
@@ -26,6 +26,7 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../message/index.ts'
+import { isAgentsItem } from '../openai-agents/items.ts'
 import { keep } from '../residual.ts'
 import { sourceOf } from '../source.ts'
 import * as items from './items.ts'
@@ -37,7 +38,7 @@ export const format = 'openai-responses'
  * Decode items, the text of one user message, or the body of a request or a response. What else a body has is listed as
  * lost.
  */
-export const decode = (wire: unknown): Either<CodecFault, Decoded> =>
+export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, wire, readBody, (value) => listOf(value) ?? [])
 
 /** Where in a body its items are. */
@@ -101,6 +102,13 @@ class Reading {
 
 const readItem = (wire: JsonObject, reading: Reading): void => {
   const { type } = wire
+  // Read as items of Responses they would be opaque, and their calls without results unseen.
+  if (isAgentsItem(wire))
+    throw new Unexpected(
+      [],
+      "an item of OpenAI Responses; openaiAgents of indelible/codecs/openai-agents reads the Agents SDK's",
+      wire,
+    )
   if (type === 'message' || (type === undefined && wire['role'] !== undefined)) return readMessage(wire, reading)
   if (type === 'reasoning') return reading.say(readReasoning(wire))
   const asking = kindOfCall.get(type)

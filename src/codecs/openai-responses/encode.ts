@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isObject, type Json, type Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { CallIds } from '../call-ids.ts'
-import type { CodecFault } from '../fault.ts'
+import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type {
@@ -16,7 +16,6 @@ import type {
   TextPart,
   ToolCallPart,
   ToolResultPart,
-  Settled,
 } from '../../message/index.ts'
 import { keptBy, restore, thaw, type Kept } from '../residual.ts'
 import { format } from './decode.ts'
@@ -25,9 +24,9 @@ import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } 
 import type { ResponsesItem } from './wire.ts'
 
 export const encode = (
-  messages: Settled<Sequence<Message>>,
+  messages: Sequence<Message>,
   options: EncodeOptions = {},
-): Either<CodecFault, Encoded<ResponsesItem[]>> => {
+): Either<EncodeFault, Encoded<ResponsesItem[]>> => {
   const wire: items.Fresh[] = []
   const calls: Calls = { ids: new CallIds(longestCallId), made: new Map() }
   // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.

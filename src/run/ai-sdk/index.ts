@@ -1,1 +1,2 @@
 export { aiSdkModel } from './model.ts'
+export { aiSdkProvider } from './provider.ts'

@@ -15,6 +15,8 @@ import type { FinishReason } from '../response.ts'
  * `providerOptions` …).
  *
  * @param model as `ai` takes it: `openai('gpt-5')`, or an id for its gateway
+ * @param options the name in receipts and errors, and `onLosses`
+ * @returns the model
  */
 export const aiSdkModel = (model: LanguageModel, options: Partial<AdapterOptions> = {}): Model => {
   const name = options.name ?? options.model ?? (typeof model === 'string' ? model : model.modelId)

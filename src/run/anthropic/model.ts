@@ -15,18 +15,23 @@ import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 import { withBreakpoints } from './breakpoints.ts'
 
-/** How Anthropic's models are called. */
+/** How to call Anthropic's models. */
 export interface AnthropicOptions extends AdapterOptions {
-  /** Tokens of one answer at most: the API wants a number. Default: 8192; `max_tokens` among the parameters goes before. */
+  /**
+   * The most tokens of one answer; the API requires a number. Default: 8192. `max_tokens` among the parameters
+   * overrides it.
+   */
   readonly maxTokens?: number
-  /** Whether requests mark where the prompt cache is to be written, where the record itself does not. Default: true. */
+  /** Whether requests mark where to write the prompt cache, unless the record does. Default: true. */
   readonly cache?: boolean
 }
 
 /**
- * A model that answers by Messages. The results of a step are one message, as the API has them.
+ * A model of the Messages API. The results of a step become one message, as the API requires.
  *
  * @param client the provider's own: `new Anthropic({ apiKey, baseURL })`
+ * @param options the model, and the most tokens of an answer
+ * @returns the model
  */
 export const anthropicModel = (client: Anthropic, options: AnthropicOptions): Model =>
   Object.freeze({

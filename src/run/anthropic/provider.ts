@@ -3,16 +3,21 @@ import { Anthropic, type ClientOptions } from '@anthropic-ai/sdk'
 import type { ModelProvider } from '../model-for.ts'
 import { anthropicModel, type AnthropicOptions } from './model.ts'
 
-/** What the client takes. `baseURL` is where a compatible server is. */
+/** The options of the client. `baseURL` is the address of a compatible server. */
 export interface AnthropicProviderOptions
   extends Omit<ClientOptions, 'apiKey'>, Pick<AnthropicOptions, 'maxTokens' | 'cache'> {
-  /** Undefined, where none was found: `modelFor` says so. */
+  /** The key. If it is undefined, `modelFor` gives `MissingKey`. */
   readonly apiKey: string | undefined
-  /** Where to set the key, told where it is missing. Default: `ANTHROPIC_API_KEY`. */
+  /** Where to set the key, for the fault. Default: `ANTHROPIC_API_KEY`. */
   readonly keyFrom?: string
 }
 
-/** Anthropic itself. */
+/**
+ * Anthropic as a provider for `modelFor`.
+ *
+ * @param options the key and the client's options
+ * @returns the provider
+ */
 export const anthropicProvider = ({
   apiKey,
   keyFrom = 'ANTHROPIC_API_KEY',
@@ -31,7 +36,12 @@ export const anthropicProvider = ({
       }),
   })
 
-/** A server that speaks Messages. A server that wants no key gets the empty string. */
+/**
+ * A server with the Messages API as a provider for `modelFor`. If it needs no key, give the empty string.
+ *
+ * @param options the address, the key and the client's options
+ * @returns the provider
+ */
 export const anthropicCompatibleProvider = (
   options: AnthropicProviderOptions & { readonly baseURL: string },
 ): ModelProvider => anthropicProvider(options)

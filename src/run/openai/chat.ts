@@ -12,9 +12,11 @@ import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 
 /**
- * A model that answers by Chat Completions.
+ * A model of the Chat Completions API.
  *
  * @param client the provider's own: `new OpenAI({ apiKey, baseURL })`
+ * @param options the model, its name in receipts, and `onLosses`
+ * @returns the model
  */
 export const openaiChatModel = (client: OpenAI, options: AdapterOptions): Model =>
   Object.freeze({

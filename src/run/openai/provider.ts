@@ -4,22 +4,37 @@ import type { ModelProvider } from '../model-for.ts'
 import { openaiChatModel } from './chat.ts'
 import { openaiResponsesModel } from './responses.ts'
 
-/** What the client takes. `baseURL` is where a compatible server is. */
+/** The options of the client. `baseURL` is the address of a compatible server. */
 export interface ProviderOptions extends Omit<ClientOptions, 'apiKey'> {
-  /** Undefined, where none was found: `modelFor` says so. */
+  /** The key. If it is undefined, `modelFor` gives `MissingKey`. */
   readonly apiKey: string | undefined
-  /** Where to set the key, told where it is missing. Default: `OPENAI_API_KEY`. */
+  /** Where to set the key, for the fault. Default: `OPENAI_API_KEY`. */
   readonly keyFrom?: string
 }
 
-/** OpenAI itself, by Responses. */
+/**
+ * OpenAI, with its Responses API, as a provider for `modelFor`.
+ *
+ * @param options the key and the client's options
+ * @returns the provider
+ */
 export const openaiProvider = (options: ProviderOptions): ModelProvider => provider(options, openaiResponsesModel)
 
-/** A server that speaks Chat Completions. A server that wants no key gets the empty string. */
+/**
+ * A server with the Chat Completions API as a provider for `modelFor`. If it needs no key, give the empty string.
+ *
+ * @param options the address, the key and the client's options
+ * @returns the provider
+ */
 export const openaiCompatibleProvider = (options: ProviderOptions & { readonly baseURL: string }): ModelProvider =>
   provider(options, openaiChatModel)
 
-/** A server that speaks Responses. */
+/**
+ * A server with the Responses API as a provider for `modelFor`. If it needs no key, give the empty string.
+ *
+ * @param options the address, the key and the client's options
+ * @returns the provider
+ */
 export const openaiResponsesCompatibleProvider = (
   options: ProviderOptions & { readonly baseURL: string },
 ): ModelProvider => provider(options, openaiResponsesModel)

@@ -18,9 +18,11 @@ import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
 import type { FinishReason } from '../response.ts'
 
 /**
- * A model that answers by Responses.
+ * A model of the Responses API.
  *
  * @param client the provider's own: `new OpenAI({ apiKey, baseURL })`
+ * @param options the model, its name in receipts, and `onLosses`
+ * @returns the model
  */
 export const openaiResponsesModel = (client: OpenAI, options: AdapterOptions): Model =>
   Object.freeze({

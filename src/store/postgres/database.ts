@@ -4,25 +4,42 @@
  */
 import { createHash } from 'node:crypto'
 
-/** What is used of a pool of `pg`. */
+/** The part of a `pg` pool that the store uses. */
 export interface PostgresPool {
-  /** Get a connection. */
+  /**
+   * Get a connection.
+   *
+   * @returns the connection
+   */
   readonly connect: () => Promise<PostgresClient>
-  /** How it was made: `max` is the number of its connections. */
+  /** The options of the pool: `max` is the number of its connections. */
   readonly options?: { readonly max?: number | undefined }
-  /** Close all connections. */
+  /**
+   * Close all connections.
+   *
+   * @returns anything
+   */
   readonly end: () => Promise<unknown>
 }
 
-/** A connection of `pg`, as far as the store uses it. */
+/** The part of a `pg` connection that the store uses. */
 export interface PostgresClient {
-  /** Run a statement. */
+  /**
+   * Run a statement.
+   *
+   * @param query the text, the values and the name of the prepared statement
+   * @returns the rows
+   */
   readonly query: (query: {
     readonly text: string
     readonly values: unknown[]
     readonly name?: string
   }) => Promise<{ readonly rows: unknown[] }>
-  /** Give the connection back to the pool; with an error, close it. */
+  /**
+   * Give the connection back to the pool.
+   *
+   * @param destroy true: close it instead
+   */
   readonly release: (destroy?: boolean) => void
   /** Listen for an error of the connection. */
   readonly on: PostgresListeners

@@ -17,7 +17,7 @@ import { faultOf, patiently, type Place } from './fault.ts'
 import { prepare } from './open.ts'
 import { quoted } from './schema.ts'
 
-/** How a PostgreSQL store is opened. */
+/** How to open a PostgreSQL store: with a connection string, or with a pool of yours. */
 export type PostgresOptions = (
   | {
       /** `postgres://user:password@host:port/database`, with the parameters that `pg` knows, and `schema`. */
@@ -33,29 +33,45 @@ export type PostgresOptions = (
       readonly connections?: never
     }
 ) & {
-  /** The schema that the tables are in. It is made if it is not there. Default: that of the connection string, or `indelible`. */
+  /**
+   * The schema of the tables. It is created if it does not exist. Default: that of the connection string, or
+   * `indelible`.
+   */
   readonly schema?: string
-  /** Whether a schema, and its tables, are made where there are none; else that is `NoStore`. Default: true. */
+  /** Whether to create a missing schema and its tables; if false, that is `NoStore`. Default: true. */
   readonly create?: boolean
   /** The scope of the handle. Default: `default`. */
   readonly scope?: string
-  /** Milliseconds that a statement may take, and how long others are waited for, before `Busy`. A server that answers nothing at all is given a second more. Default: 30,000. */
+  /**
+   * The most milliseconds for one statement, and for waiting for other writers, before `Busy`. A server that does not
+   * answer
+   * at all gets one second more. Default: 30,000.
+   */
   readonly timeout?: number
-  /** The time in milliseconds since 1970. Default: `Date.now`. */
+  /**
+   * The clock of the store. Default: `Date.now`.
+   *
+   * @returns milliseconds since 1970
+   */
   readonly now?: () => number
 }
 
 /**
- * Open the store in a database's schema, or start one.
+ * Open the store in a schema of a database, or create it.
  *
- * A write is acknowledged when its transaction is committed: it is then as durable as the server's `synchronous_commit`
- * makes it. A lost connection is an `Io` fault that says so; the next call has another one.
+ * A write resolves when its transaction is committed. It is then as durable as the server's `synchronous_commit` makes
+ * it. A
+ * lost connection is an `Io` fault; the next call gets another connection.
  *
- * Faults  `NoStore`, `NotAStore`, `NewerStore`, `ReadOnly`, `Full`, `Busy`, `Io`; nothing in a schema that is not ours is changed
  * Cost    appends that wait together share one statement and one commit (bench: postgres)
+ *
+ * @param options the connection string or the pool, the schema, and time limits
+ * @returns the store; or `NoStore`, `NotAStore`, `NewerStore`, `ReadOnly`, `Full`, `Busy`, `Io`. A schema of another
+ * program
+ * is not changed
  * @example
- * const opened = await postgresStore({ connectionString: 'postgres://localhost/agents' })()
- * if (isRight(opened)) createSession(opened.right)
+ * const store = await postgresStore({ connectionString: 'postgres://localhost/agents' })
+ * const session = await createSession(store)
  */
 export const postgresStore = (options: PostgresOptions): Task<StoreFault, Store> =>
   storeTask(async () => {

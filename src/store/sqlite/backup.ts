@@ -12,22 +12,29 @@ import { faultOf } from './fault.ts'
 import { openDatabase } from './open.ts'
 import { sqliteStore } from './store.ts'
 
-/** What to copy, and where to. */
+/** The source and the target of a backup. */
 export interface BackupOptions {
   /** The store file. */
   readonly path: string
-  /** The file to make; there must be none. */
+  /** The file to write; it must not exist. */
   readonly to: string
-  /** Told how many pages of how many are copied. */
+  /**
+   * Called while pages are copied.
+   *
+   * @param done the number of pages copied
+   * @param of the number of pages
+   */
   readonly progress?: (done: number, of: number) => void
 }
 
 /**
- * Copy a store file, hold the copy against itself as `store.check` does, sync it to the disk, and give what was found: `[]`
- * for a good one. Appends that are acknowledged before it begins are in the copy. Writers are not held up.
+ * Copy a store file, check the copy like `store.check`, and sync it to the disk. The copy has all appends that resolved
+ * before it began. Writers are not held up.
  *
- * Faults  `NoStore`; `Io` where there is a file at `to` already; `Full`; those of opening
  * Cost    O(file): read, written, and read again
+ *
+ * @param options the source, the target, and a callback for progress
+ * @returns the findings of the check, empty for a good copy; or `NoStore`, `Io` if the file `to` exists, `Full`
  */
 export const backupSqlite = ({
   path: given,

@@ -23,44 +23,57 @@ import { networkFileSystem } from './network.ts'
 import { openDatabase } from './open.ts'
 import { readOnlyDriver } from './read-only.ts'
 import { steps } from './schema.ts'
+import { addSums } from './sum.ts'
 import { Writer } from './writer.ts'
 
-/** How a SQLite store is opened. */
+/** How to open a SQLite store. */
 export interface SqliteOptions {
-  /** The file; its folder must be there. SQLite puts two more beside it, `-wal` and `-shm`. */
+  /** The file; its folder must exist. SQLite puts two more files beside it, `-wal` and `-shm`. */
   readonly path: string
-  /** Whether a file is made where there is none; else that is `NoStore`. Default: true. */
+  /** Whether to create a missing file; if false, that is `NoStore`. Default: true. */
   readonly create?: boolean
   /**
-   * Open the file for reading only: no write is tried, and each is a `ReadOnly` fault. A file that can't be written to is
-   * opened so by itself, and `onNotice` is told. Default: false.
+   * Open the file for reading only: every write is a `ReadOnly` fault. A file that this process can't write is opened
+   * so
+   * automatically, and `onNotice` receives a report. Default: false.
    */
   readonly readOnly?: boolean
-  /** Told what is no failure of a call: a file opened for reading only, a network file system, damage that was read. */
+  /**
+   * Receives reports: the file was opened for reading only, it is on a network file system, damage was read. Default:
+   * they
+   * are dropped.
+   */
   readonly onNotice?: OnNotice
   /**
-   * When a write is acknowledged. `disk`: it is on the disk, and survives a loss of power. `os`: the operating system
-   * has it, and it survives the end of the process, `kill -9` too. Default: `disk`.
+   * When a write resolves. `disk`: when it is on the disk, where it survives a loss of power. `os`: when the operating
+   * system
+   * has it; it then survives the end of the process, also by `kill -9`. Default: `disk`.
    */
   readonly durability?: 'disk' | 'os'
   /** The scope of the handle. Default: `default`. */
   readonly scope?: string
-  /** Milliseconds to wait for another process that writes, before `Busy`. Default: 5,000. */
+  /** How long to wait for another process that writes, in milliseconds, before `Busy`. Default: 5,000. */
   readonly wait?: number
-  /** The time in milliseconds since 1970. Default: `Date.now`. */
+  /**
+   * The clock of the store. Default: `Date.now`.
+   *
+   * @returns milliseconds since 1970
+   */
   readonly now?: () => number
 }
 
 /**
- * Open a store file, or start one.
+ * Open a store file, or create one. A file of the current version is not changed by opening it.
  *
- * Nothing is written where the file is up to date already.
- *
- * Faults  `NoStore`, `NotAStore`, `NewerStore`, `ReadOnly`, `Full`, `Busy`, `Io`; nothing in a file that is not ours is changed
  * Cost    writes that wait together share one transaction and one sync (bench: stores, loop-delay)
+ *
+ * @param options the path, and how durable a write is when it resolves
+ * @returns the store; or `NoStore`, `NotAStore`, `NewerStore`, `ReadOnly`, `Full`, `Busy`, `Io`. A file of another
+ * program
+ * is not changed
  * @example
- * const opened = await sqliteStore({ path: 'agent.db' })()
- * if (isRight(opened)) createSession(opened.right)
+ * const store = await sqliteStore({ path: 'agent.db' })
+ * const session = await createSession(store)
  */
 export const sqliteStore = ({
   path: given,
@@ -85,14 +98,7 @@ export const sqliteStore = ({
       const writer = new Writer(db, { path, durability, wait })
       const driver: StoreDriver = {
         ...sqliteDriver(db, format, writer, sha256, now),
-        check: async () =>
-          format < steps.length
-            ? left({
-                _tag: 'Io',
-                operation: 'check the store',
-                cause: new Error('it is of an older version: open it for writing once'),
-              })
-            : checked(again),
+        check: () => checked(again, format),
         repair: () => writer.write(() => right(repaired(db))),
       }
       const store = storeOf(reading === undefined ? driver : readOnlyDriver(driver, path, reading), scope, onNotice)
@@ -107,13 +113,16 @@ export const sqliteStore = ({
 const sha256: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')
 
 /** What a check finds, read by a connection of its own: one moment of the file, while others write. */
-const checked = async (open: () => DatabaseSync): Promise<Either<StoreFault, readonly StoreFinding[]>> => {
+const checked = async (
+  open: () => DatabaseSync,
+  format: number,
+): Promise<Either<StoreFault, readonly StoreFinding[]>> => {
   const db = open()
   try {
     db.exec('begin')
     const findings: StoreFinding[] = []
     let turns = 0
-    for (const found of checkDatabase(db, sha256)) {
+    for (const found of checkDatabase(db, format, sha256)) {
       if (found !== undefined) findings.push(findingOf(found))
       if (++turns % 200 === 0) await new Promise(setImmediate)
     }
@@ -128,6 +137,8 @@ const findingOf = ({ rebuild, ...found }: Found): StoreFinding =>
 
 const repaired = (db: DatabaseSync): readonly StoreRepair[] => {
   // All is found before anything is changed: what one table proves of another is what was stored.
-  const all = [...checkDatabase(db, sha256)].filter((found) => found !== undefined)
-  return Object.freeze(all.map(({ rebuild, ...found }) => Object.freeze({ ...found, done: rebuild?.() })))
+  const all = [...checkDatabase(db, steps.length, sha256)].filter((found) => found !== undefined)
+  const repairs = all.map(({ rebuild, ...found }) => Object.freeze({ ...found, done: rebuild?.() }))
+  if (repairs.every(({ done }) => done !== undefined)) addSums(db) // all of it is as the rest says
+  return Object.freeze(repairs)
 }

@@ -5,7 +5,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, isLeft, isObject, type Json, type JsonObject, left, right } from '../../json/index.ts'
-import type { CodecFault } from '../../codecs/index.ts'
+import type { TranscriptFault } from '../../codecs/index.ts'
 import { assembleTranscript } from '../assemble.ts'
 import { langgraph } from '../langgraph.ts'
 import { createLineImport } from '../line-import.ts'
@@ -19,35 +19,39 @@ export interface StoredConversation {
   readonly id: string
   /** Its title, if it has one. */
   readonly title?: string
-  /** When it last changed, as the database has it: it changes with the conversation. */
+  /** The time of its last change, as the database has it. It changes with the conversation. */
   readonly updated: string
 }
 
 /** A database of recorded conversations, opened for reading. */
 export interface TranscriptDatabase {
-  /** Which program wrote it. */
+  /** The program that wrote it. */
   readonly format: TranscriptFormat
-  /** In the order in which they began: `pick` counts them. */
+  /** The conversations, in the order in which they began. `pick` is an index in this list. */
   readonly conversations: readonly StoredConversation[]
   /**
-   * Read a conversation.
+   * Read a conversation. Cost: O(conversation).
    *
-   * Cost    O(conversation)
+   * @param options `pick`: the index of the conversation. Default: 0
+   * @returns the transcript; or a fault
    */
-  readonly read: (options?: TranscriptOptions) => Either<CodecFault, Transcript>
+  readonly read: (options?: TranscriptOptions) => Either<TranscriptFault, Transcript>
   /** Close the file. */
   readonly close: () => void
 }
 
 /**
- * Open a database of opencode or of LangGraph's SqliteSaver for JavaScript. That of Python writes msgpack, which is
- * `UnknownFormat`, and so is any other file.
+ * Open a database of opencode, or of LangGraph's SqliteSaver for JavaScript. LangGraph for Python writes msgpack, which
+ * is
+ * `UnknownFormat`, like any other file.
  *
+ * @param path the file
+ * @returns the database; or `UnknownFormat`
  * @example
  * const opened = openTranscriptDatabase('opencode.db')
  * if (isRight(opened)) opened.right.read({ pick: 0 })
  */
-export const openTranscriptDatabase = (path: string): Either<CodecFault, TranscriptDatabase> => {
+export const openTranscriptDatabase = (path: string): Either<TranscriptFault, TranscriptDatabase> => {
   let db: DatabaseSync | undefined
   try {
     db = new DatabaseSync(path, { readOnly: true })
@@ -66,11 +70,17 @@ export const openTranscriptDatabase = (path: string): Either<CodecFault, Transcr
   }
 }
 
-/** Read one conversation of a database, and close it again. */
+/**
+ * Read one conversation of a database, and close the database.
+ *
+ * @param path the file
+ * @param options `pick`: the index of the conversation. Default: 0
+ * @returns the transcript; or a fault
+ */
 export const readTranscriptDatabase = (
   path: string,
   options: TranscriptOptions = {},
-): Either<CodecFault, Transcript> => {
+): Either<TranscriptFault, Transcript> => {
   const opened = openTranscriptDatabase(path)
   if (isLeft(opened)) return opened
   try {
@@ -80,14 +90,14 @@ export const readTranscriptDatabase = (
   }
 }
 
-const unknown = (found: string): CodecFault => ({ _tag: 'UnknownFormat', found })
+const unknown = (found: string): TranscriptFault => ({ _tag: 'UnknownFormat', found })
 
 /** What both kinds of database do: read the entry of one conversation, as if it were a file's. */
 const database = (
   db: DatabaseSync,
   format: LineFormat,
   conversations: readonly StoredConversation[],
-  entryOf: (id: string) => Either<CodecFault, { readonly entry: JsonObject; readonly aside: Counts }>,
+  entryOf: (id: string) => Either<TranscriptFault, { readonly entry: JsonObject; readonly aside: Counts }>,
 ): TranscriptDatabase => ({
   format: format.format,
   conversations: Object.freeze(conversations),

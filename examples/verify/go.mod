@@ -1,0 +1,3 @@
+module example.com/verify
+
+go 1.21

@@ -1,0 +1,38 @@
+/** When a provider wants to be asked again. */
+
+/**
+ * Milliseconds after which to try again, by the headers of what a provider's client threw: `retry-after-ms`, or
+ * `retry-after` in seconds or as a date. Undefined where it says nothing, or nothing that is a time.
+ *
+ * Source  RFC 9110, 10.2.3; OpenAI and Anthropic send `retry-after-ms` too (2026-11)
+ */
+export const retryAfterOf = (cause: unknown, now: () => number = Date.now): number | undefined => {
+  const found = headersOf(cause)
+  if (found === undefined) return undefined
+  const exact = Number(found('retry-after-ms') ?? Number.NaN)
+  if (isDelay(exact)) return Math.ceil(exact)
+  const said = found('retry-after')?.trim()
+  if (said === undefined || said === '') return undefined
+  const delay = /^\d+(?:\.\d+)?$/.test(said) ? Number(said) * 1000 : Date.parse(said) - now()
+  return isDelay(delay) ? Math.ceil(delay) : Number.isFinite(delay) ? 0 : undefined
+}
+
+const isDelay = (value: number): boolean => Number.isFinite(value) && value >= 0
+
+type Header = (name: string) => string | undefined
+
+/** The clients of OpenAI and Anthropic have `headers`, `ai` has `responseHeaders`, and `lastError` around it when it tried again. */
+const headersOf = (cause: unknown, depth = 3): Header | undefined => {
+  if (typeof cause !== 'object' || cause === null || depth === 0) return undefined
+  const { headers, responseHeaders, lastError, cause: inner } = cause as { readonly [field: string]: unknown }
+  const own = headers ?? responseHeaders
+  if (typeof own !== 'object' || own === null) return headersOf(lastError ?? inner, depth - 1)
+  if ('get' in own && typeof own.get === 'function') {
+    const all = own as { readonly get: (name: string) => unknown }
+    return (name) => textOf(all.get(name))
+  }
+  const all = Object.entries(own as object)
+  return (name) => textOf(all.find(([key]) => key.toLowerCase() === name)?.[1])
+}
+
+const textOf = (value: unknown): string | undefined => (typeof value === 'string' ? value : undefined)

@@ -1,0 +1,253 @@
+/** A `Session` of the OpenAI Agents SDK, kept as a record. */
+import { MemorySession } from '@openai/agents-core'
+import type {
+  AgentInputItem,
+  SessionHistoryRewriteArgs,
+  SessionHistoryRewriteAwareSession,
+  SessionHistoryTransactionArgs,
+  SessionHistoryTransactionAwareSession,
+} from '@openai/agents-core'
+import { isObject, jsonEqual, type Json, type JsonObject } from '../../json/index.ts'
+import type { ApplicationNote, Note, RetractionNote } from '../../notes/index.ts'
+import type { Session, SessionReader, Together } from '../../session/index.ts'
+import type { Store } from '../../store/index.ts'
+import { keptSession } from '../kept.ts'
+import { plainOf } from '../plain.ts'
+import { itemsOf, messagesOf } from './items.ts'
+
+/** Which session it is, and how it begins. */
+export interface AgentsSessionOptions {
+  /** The id of the session in the store. Default: a random UUID. */
+  readonly sessionId?: string
+  /** What a session starts with that is not there yet. Default: nothing. */
+  readonly initialItems?: readonly AgentInputItem[]
+  /** The metadata of a session that is created. Default: none. */
+  readonly metadata?: JsonObject
+}
+
+/** A session of the Agents SDK over a record. */
+export interface AgentsSession extends SessionHistoryRewriteAwareSession, SessionHistoryTransactionAwareSession {
+  /** Replace the conversation with a compaction and what it retains, in one append. */
+  readonly replaceHistoryWithCompaction: (items: AgentInputItem[]) => Promise<void>
+  /**
+   * The record itself, with everything that was popped, cleared and rewritten: `view()` has it, `conversation()` is what
+   * the SDK sees. It is created if it is not there.
+   */
+  readonly record: () => Promise<Session>
+}
+
+/**
+ * A `Session` of `@openai/agents-core` over a store: `run(agent, input, { session })` keeps the conversation there.
+ *
+ * Items come back deeply equal. Pops, clears and rewrites retract, and the record keeps what was said. Two handles, also
+ * in two processes, may use one session: each change is one append to the conversation as it is then. Reading creates
+ * nothing.
+ *
+ * Throws  a `FaultError` if the store fails; a TypeError naming the path for an item that can't be stored (a function, a map)
+ * Cost    `addItems` one append, independent of the length; `getItems` O(conversation)
+ * Source  `@openai/agents-core` 0.20.0, memory/session
+ * @example
+ * const session = agentsSession(store, { sessionId: 'chat-1' })
+ * await run(agent, 'Where were we?', { session })
+ */
+export const agentsSession = (store: Store, options: AgentsSessionOptions = {}): AgentsSession => {
+  const { sessionId = crypto.randomUUID(), initialItems = [], metadata = {} } = options
+  const initial = initialItems.length === 0 ? undefined : messagesOf(initialItems)
+  const kept = keptSession(store, sessionId, metadata)
+  let begun: Promise<unknown> | undefined
+  const begin = (): Promise<unknown> =>
+    (begun ??=
+      initial === undefined
+        ? Promise.resolve()
+        : kept.change((session) => (session.head().size === 0 ? { messages: initial } : undefined)))
+  const change = async (make: (session: Session) => Together | undefined): Promise<void> => {
+    await begin()
+    await kept.change(make)
+  }
+  const items = async (): Promise<AgentInputItem[]> => {
+    await begin()
+    const session = await kept.read()
+    return session === undefined ? [] : itemsOf(session.conversation())
+  }
+
+  return Object.freeze<AgentsSession>({
+    getSessionId: async () => sessionId,
+    getItems: async (limit) => {
+      if (limit === undefined) return items()
+      return limit <= 0 ? [] : (await items()).slice(-limit)
+    },
+    addItems: async (added) => {
+      if (added.length === 0) return
+      const messages = messagesOf(added)
+      await change(() => ({ messages }))
+    },
+    popItem: async () => {
+      let popped: AgentInputItem | undefined
+      await change((session) => {
+        const there = itemsOf(session.conversation())
+        popped = there.at(-1)
+        return popped === undefined ? undefined : became(session, there.slice(0, -1), there)
+      })
+      return popped
+    },
+    clearSession: () =>
+      change((session) =>
+        session.conversation().length === 0 && !hasOperations(session)
+          ? undefined
+          : { notes: [...retraction(session, 0), note({ type: 'cleared' })] },
+      ),
+    replaceHistoryWithCompaction: async (replacement) => {
+      const messages = messagesOf(replacement)
+      await change((session) => ({ messages, notes: retraction(session, 0) }))
+    },
+    applyHistoryMutations: async (args: SessionHistoryRewriteArgs) => {
+      const { mutations } = structuredClone(args)
+      if (mutations.length === 0) return
+      await change((session) => {
+        const there = itemsOf(session.conversation())
+        return became(session, mutated(there, mutations), there)
+      })
+    },
+    applyHistoryTransaction: async (args: SessionHistoryTransactionArgs) => {
+      const { operationId, transaction } = await checked(args)
+      const digest = plainOf(transaction) as unknown as Json
+      let refusal: string | undefined
+      await change((session) => {
+        refusal = undefined
+        const before = operationOf(session, operationId)
+        if (before !== undefined) {
+          if (!jsonEqual(before, sorted(digest))) refusal = 'already applied with a different transaction'
+          return undefined
+        }
+        const notes = [note({ type: 'operation', id: operationId, transaction: sorted(digest) })]
+        if (transaction.type === 'append_items') return { messages: messagesOf(transaction.items), notes }
+        const there = itemsOf(session.conversation())
+        const { expectedSuffix, replacement } = transaction
+        const start = there.length - expectedSuffix.length
+        if (start < 0 || !same(there.slice(start), expectedSuffix)) {
+          refusal = 'suffix no longer matches the transaction precondition'
+          return undefined
+        }
+        const together = became(session, [...there.slice(0, start), ...replacement], there)
+        return { ...together, notes: [...(together?.notes ?? []), ...notes] }
+      })
+      if (refusal !== undefined)
+        throw new Error(`session ${sessionId}, operation ${operationId}: ${refusal}. Nothing was changed.`)
+    },
+    record: async () => {
+      await begin()
+      return kept.change(() => undefined)
+    },
+  })
+}
+
+const namespace = 'indelible.openai-agents'
+
+const note = (content: Json): ApplicationNote => ({ type: 'application', namespace, content })
+
+/** Everything from a position of the conversation on, taken out of it. */
+const retraction = (session: SessionReader, from: number): readonly RetractionNote[] => {
+  const conversation = session.conversation()
+  const first = conversation.positionAt(from)
+  return first === undefined || from >= conversation.length
+    ? []
+    : [{ type: 'retraction', from: first, to: session.len }]
+}
+
+/**
+ * What makes these the items: the messages from the first that differs on are retracted, and what comes instead is
+ * appended.
+ */
+const became = (
+  session: SessionReader,
+  items: readonly AgentInputItem[],
+  there: readonly AgentInputItem[],
+): Together | undefined => {
+  const keeps = there.findIndex((item, index) => index >= items.length || !same(item, items[index]))
+  const kept = keeps === -1 ? there.length : keeps
+  if (kept === there.length && items.length === there.length) return undefined
+  const conversation = session.conversation()
+  let at = conversation.length
+  let start = there.length // the items of the messages before `at`
+  while (start > kept && at > 0) {
+    at -= 1
+    start -= itemsOf(conversation.slice(at, at + 1).toArray()).length
+  }
+  return { messages: messagesOf(items.slice(Math.max(start, 0))), notes: retraction(session, at) }
+}
+
+/** Whether two values are deeply equal, tags of what JSON can't say included. */
+const same = (one: unknown, other: unknown): boolean =>
+  jsonEqual(sorted(plainOf(one) as unknown as Json), sorted(plainOf(other) as unknown as Json))
+
+/** The same with its tags in one order. */
+const sorted = (plain: Json): Json => {
+  if (!isObject(plain) || !Array.isArray(plain['tags'])) return plain
+  const tags = (plain['tags'] as readonly Json[]).toSorted((a, b) => (JSON.stringify(a) < JSON.stringify(b) ? -1 : 1))
+  return { ...plain, tags }
+}
+
+/** What was done under the name of an operation since the conversation was cleared. */
+const operationOf = (session: SessionReader, id: string): Json | undefined => {
+  let found: Json | undefined
+  for (const content of ownNotes(session)) {
+    if (content['type'] === 'cleared') found = undefined
+    else if (content['type'] === 'operation' && content['id'] === id) found = content['transaction']
+  }
+  return found
+}
+
+const hasOperations = (session: SessionReader): boolean => {
+  let has = false
+  for (const content of ownNotes(session)) has = content['type'] === 'operation'
+  return has
+}
+
+function* ownNotes(session: SessionReader): Generator<JsonObject> {
+  for (const found of session.notes() as Iterable<Note>)
+    if (found.type === 'application' && found.namespace === namespace && isObject(found.content)) yield found.content
+}
+
+/** A snapshot of a transaction, which the SDK's own session has checked. Throws its errors. */
+const checked = async (args: SessionHistoryTransactionArgs): Promise<SessionHistoryTransactionArgs> => {
+  let once: SessionHistoryTransactionArgs = args
+  let suffix: AgentInputItem[] = []
+  try {
+    once = { operationId: args.operationId, transaction: args.transaction }
+    if (once.transaction.type === 'replace_suffix') suffix = structuredClone(once.transaction.expectedSuffix)
+  } catch {
+    // the SDK says below what is wrong
+  }
+  // On what it expects, and nothing else, a transaction fails only if it is not in order.
+  const scratch = new MemorySession({ initialItems: Array.isArray(suffix) ? suffix : [] })
+  const judged = scratch.applyHistoryTransaction(once)
+  const snapshot = snapshotOf(once)
+  await judged
+  return snapshot ?? once
+}
+
+const snapshotOf = (args: SessionHistoryTransactionArgs): SessionHistoryTransactionArgs | undefined => {
+  try {
+    return structuredClone(args)
+  } catch {
+    return undefined // then it was refused
+  }
+}
+
+/** The items with function calls replaced: the first one of an id, and its others left out. */
+const mutated = (
+  items: readonly AgentInputItem[],
+  mutations: SessionHistoryRewriteArgs['mutations'],
+): readonly AgentInputItem[] => {
+  let next = items
+  for (const { callId, replacement } of mutations) {
+    let isKept = false
+    next = next.flatMap((item) => {
+      if (item.type !== 'function_call' || item.callId !== callId) return [item]
+      if (isKept) return []
+      isKept = true
+      return [replacement]
+    })
+  }
+  return next
+}

@@ -1,0 +1,194 @@
+/** `indelible ledger`: the ledger of a store, its checkpoints and its witnesses. */
+import { readFileSync } from 'node:fs'
+import {
+  checkCheckpoint,
+  lastCheckpoint,
+  readLedger,
+  rotation,
+  signerOf,
+  signLedger,
+  updateLedger,
+  verifierOf,
+  verifyLedger,
+  witnessLedger,
+  type NoteSigner,
+  type Trust,
+} from '../evidence/index.ts'
+import { mismatchText } from '../evidence/fault.ts'
+import { faultMessage } from '../index.ts'
+import { isLeft } from '../json/index.ts'
+import type { Head, Store } from '../store/index.ts'
+import { Misuse, Unreadable, type Call, type Command, type Terminal } from './command.ts'
+import { answer, headOfOption, headText, storeHelp, storeOption, withStore } from './place.ts'
+import { counted } from './screen.ts'
+import { trustOf, trustHelp, trustOptions } from './trust.ts'
+
+export const ledger: Command = {
+  name: 'ledger',
+  synopsis: 'ledger VERB',
+  purpose: 'vouch for all sessions of a store: update, show, verify, sign, witness',
+  help: `Usage: indelible ledger update [options]
+       indelible ledger show [options]
+       indelible ledger verify [--head SIZE:ROOT | --trust FILE] [options]
+       indelible ledger sign --key FILE --origin NAME [options]
+       indelible ledger witness URL=VKEY… [options]
+
+A ledger is a log that says the head of every session of a store, and which
+sessions were removed. Its own head covers them all. "indelible remove" writes
+to it, too.
+
+  update   record the heads of sessions that are new or have grown. Exit code 1
+           if a session is not what the ledger says; nothing new is recorded of
+           that session
+  show     print what the ledger says, a line for each session
+  verify   compare every session with the ledger, and the ledger with a head or
+           with its last signed checkpoint. Exit code 1 on any difference
+  sign     sign the ledger's head with a key of "indelible key new", and print
+           the checkpoint
+  witness  ask witnesses to sign the last checkpoint, too, and print it. A
+           witness is its address, "=" and its public key. Exit code 1 if one
+           does not sign
+
+Options:
+  --key FILE     the file of the private key, for sign; may be given twice
+  --origin NAME  the name of this ledger in checkpoints, such as
+                 example.com/agents; use another for each store and scope
+  --next VKEY    name the next public key of this ledger in the checkpoint
+  --head HEAD    a head of the ledger that you know, for verify
+${trustHelp}
+  --json         print JSON
+${storeHelp}
+  -h, --help     print this help
+
+Example:
+  indelible key new example.com/agents --out agents.key
+  indelible ledger update
+  indelible ledger sign --key agents.key --origin example.com/agents
+`,
+  options: {
+    key: { type: 'string', multiple: true },
+    origin: { type: 'string' },
+    next: { type: 'string' },
+    head: { type: 'string' },
+    json: { type: 'boolean' },
+    ...trustOptions,
+    ...storeOption,
+  },
+  run: async (call) => {
+    const [verb, ...rest] = call.positionals
+    const work = verb === undefined ? undefined : verbs[verb]
+    if (work === undefined)
+      throw new Misuse(
+        `ledger takes one of ${Object.keys(verbs).join(', ')}${verb === undefined ? '' : `, not "${verb}"`}`,
+      )
+    if (verb !== 'witness' && rest.length > 0)
+      throw new Misuse(`ledger ${verb} takes nothing more, but got ${rest.join(', ')}`)
+    const ready = work(call, rest) // what is wrong with the arguments is told before a store is opened
+    await withStore(call, {}, ready)
+  },
+}
+
+type Verb = (call: Call, rest: readonly string[]) => (store: Store) => Promise<void>
+
+const update: Verb =
+  ({ terminal, values }) =>
+  async (store) => {
+    const { head, recorded, mismatches } = await answer(updateLedger(store))
+    if (values['json'] === true) await terminal.printJson([JSON.stringify({ head, recorded, mismatches })])
+    else await terminal.print([`${headText(head)}  ${counted(recorded, 'session')} recorded`])
+    if (mismatches.length === 0) return
+    terminal.tell(mismatches.map(mismatchText))
+    throw new Unreadable(`${counted(mismatches.length, 'session')} not recorded: not what the ledger says`)
+  }
+
+const show: Verb =
+  ({ terminal, values }) =>
+  async (store) => {
+    const { sessions } = await answer(readLedger(store))
+    if (values['json'] === true) return terminal.printJson([...sessions.values()].map((entry) => JSON.stringify(entry)))
+    await terminal.print(
+      [...sessions.values()].map(({ id, head: { size, root }, at, removed, reason, by }) =>
+        [
+          id,
+          counted(size, 'row'),
+          root.slice(0, 12),
+          at === undefined ? '' : new Date(at).toISOString(),
+          removed ? `removed${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : `: ${reason}`}` : '',
+        ]
+          .join('  ')
+          .trimEnd(),
+      ),
+    )
+  }
+
+const verify: Verb = ({ terminal, values }) => {
+  const trust = trustOf(values, terminal)
+  const given = headOfOption(values['head'])
+  if (trust !== undefined && given !== undefined) throw new Misuse('ledger verify takes --head or --trust, not both')
+  return async (store) => {
+    const older = trust === undefined ? given : await signedHead(store, trust)
+    const { head, good, removed, unrecorded } = await answer(verifyLedger(store, older))
+    if (values['json'] === true) return terminal.printJson([JSON.stringify({ head, good, removed, unrecorded })])
+    await terminal.print([
+      `${headText(head)}  ${counted(good, 'session')} as recorded, ${removed} removed, ${unrecorded.length} not recorded yet`,
+    ])
+    if (older === undefined)
+      terminal.tell(['the ledger was compared with itself alone: give a head that you know, or --trust'])
+  }
+}
+
+/** The head that the last checkpoint says, if it counts. */
+const signedHead = async (store: Store, trust: Trust): Promise<Head> => {
+  const last = await answer(lastCheckpoint(store))
+  if (last === undefined) throw new Unreadable('the ledger has no checkpoint: "indelible ledger sign" makes one')
+  const checked = checkCheckpoint(last.note, trust)
+  if (isLeft(checked)) throw new Unreadable(faultMessage(checked.left))
+  return checked.right.head
+}
+
+const sign: Verb = ({ terminal, values }) => {
+  const files = values['key']
+  const { origin, next } = values
+  if (!Array.isArray(files) || files.length === 0) throw new Misuse('ledger sign needs --key FILE: a private key')
+  if (typeof origin !== 'string' || origin === '' || origin.includes('\n'))
+    throw new Misuse('ledger sign needs --origin NAME: what the ledger is called in checkpoints')
+  const signers = files.map((file) => signerIn(String(file), terminal))
+  const successor = typeof next === 'string' ? verifierOf(next) : undefined
+  if (successor !== undefined && isLeft(successor)) throw new Misuse(`--next: ${faultMessage(successor.left)}`)
+  const extensions = typeof next === 'string' ? [rotation(next)] : []
+  return async (store) => {
+    const { note } = await answer(signLedger(store, { origin, signers, extensions }))
+    await terminal.print(note.trimEnd().split('\n'))
+  }
+}
+
+const signerIn = (file: string, terminal: Terminal): NoteSigner => {
+  let text: string
+  try {
+    text = readFileSync(terminal.path(file), 'utf8')
+  } catch (cause) {
+    throw new Unreadable(`${file} can't be read: ${(cause as Error).message}`)
+  }
+  const signer = signerOf(text)
+  if (isLeft(signer)) throw new Unreadable(`${file}: ${faultMessage(signer.left)}`)
+  return signer.right
+}
+
+const witness: Verb = ({ terminal }, rest) => {
+  if (rest.length === 0) throw new Misuse('ledger witness needs witnesses, each as URL=VKEY')
+  const witnesses = rest.map((one) => {
+    const [, url, vkey] = /^(https?:\/\/[^=\s]+)=(\S+)$/.exec(one) ?? []
+    if (url === undefined || vkey === undefined) throw new Misuse(`a witness is URL=VKEY, not "${one}"`)
+    const verifier = verifierOf(vkey)
+    if (isLeft(verifier)) throw new Misuse(`${url}: ${faultMessage(verifier.left)}`)
+    return { url, vkey }
+  })
+  return async (store) => {
+    const { note, signedBy, refusals } = await answer(witnessLedger(store, witnesses))
+    await terminal.print(note.trimEnd().split('\n'))
+    terminal.tell(refusals.map(faultMessage))
+    if (refusals.length > 0) throw new Unreadable(`${signedBy.length} of ${witnesses.length} witnesses signed`)
+  }
+}
+
+const verbs: { readonly [verb: string]: Verb | undefined } = { update, show, verify, sign, witness }

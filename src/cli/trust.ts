@@ -1,0 +1,29 @@
+/** The option `--trust`: whose signatures count, from a file. */
+import { readFileSync } from 'node:fs'
+import { readTrust, type Trust } from '../evidence/index.ts'
+import { faultMessage } from '../index.ts'
+import { isLeft, parseJson } from '../json/index.ts'
+import { Unreadable, type Call, type Terminal } from './command.ts'
+
+export const trustOptions = { trust: { type: 'string' } } as const
+
+export const trustHelp = `  --trust FILE   whose signatures count, as JSON: { "origin": NAME, "keys": [VKEY],
+                 "witnesses": [VKEY], "quorum": how many of them }`
+
+/** The trust that `--trust` names. Throws Unreadable. */
+export const trustOf = (values: Call['values'], terminal: Terminal): Trust | undefined => {
+  const file = values['trust']
+  if (typeof file !== 'string') return undefined
+  let text: string
+  try {
+    text = readFileSync(terminal.path(file), 'utf8')
+  } catch (cause) {
+    throw new Unreadable(`${file} can't be read: ${(cause as Error).message}`)
+  }
+  const value = parseJson(text)
+  if (isLeft(value))
+    throw new Unreadable(`${file}: is not JSON at line ${value.left.line}, column ${value.left.column}`)
+  const trust = readTrust(value.right)
+  if (isLeft(trust)) throw new Unreadable(`${file}: ${faultMessage(trust.left)}`)
+  return trust.right
+}

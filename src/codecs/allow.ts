@@ -1,0 +1,29 @@
+/** The two ways to write: settled conversations, and those with what `allow` names. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left } from '../json/index.ts'
+import type { EncodeFault } from './fault.ts'
+import type { Encode, Encoded, EncodeOptions, UnsettledOptions } from './codec.ts'
+import { settle, type Message, type PairingFault, type Settled } from '../message/index.ts'
+import type { Sequence } from '../sequence/index.ts'
+
+/** A codec's `encode`, of the function that writes any sequence. */
+export const encodeWith =
+  <Wire, Options extends EncodeOptions = EncodeOptions>(
+    write: (messages: Sequence<Message>, options?: Options) => Either<EncodeFault, Encoded<Wire>>,
+  ): Encode<Wire, Options> =>
+  (
+    messages: Settled<Sequence<Message>> | Sequence<Message>,
+    options?: Options & Partial<UnsettledOptions>,
+  ): Either<never, Encoded<Wire>> => {
+    const problems = options?.allow === 'open-calls' ? problemsOf(messages) : []
+    const answer: Either<EncodeFault | PairingFault, Encoded<Wire>> = problems.length > 0
+      ? left({ _tag: 'Unsettled', problems })
+      : write(messages, options)
+    return answer as Either<never, Encoded<Wire>> // `Unsettled` only where `allow` was given: the overloads of `Encode`
+  }
+
+/** What is wrong with a conversation, but for calls that have no result. */
+const problemsOf = (messages: Sequence<Message>): PairingFault['problems'] => {
+  const settled = settle(messages)
+  return settled._tag === 'Right' ? [] : settled.left.problems.filter(({ _tag }) => _tag !== 'UnansweredCall')
+}

@@ -1,0 +1,24 @@
+import { encodeWith } from '../allow.ts'
+import type { Codec } from '../codec.ts'
+import { decode } from './decode.ts'
+import { encode } from './encode.ts'
+import { format } from './fields.ts'
+import type { LangChainMessage } from './wire.ts'
+
+/**
+ * Messages of LangChain and LangGraph, as JSON.
+ *
+ * Reads constructors (`{ lc: 1, type: 'constructor', id, kwargs }`, what `JSON.stringify` makes of a message and what
+ * checkpoints hold), `{ type, data }` (what `mapChatMessagesToStoredMessages` gives), and fields with a `type` among
+ * them. Writes constructors. A call of Anthropic that stands among the blocks, too, is one call.
+ *
+ * Source  `@langchain/core` 1.4.0, load/serializable and messages
+ * @example
+ * const { wire } = langchainMessages.encode(mend(history.view()).messages)
+ * const messages = await Promise.all(wire.map((message) => load(JSON.stringify(message))))
+ */
+export const langchainMessages: Codec<LangChainMessage[]> = Object.freeze({
+  format,
+  decode,
+  encode: encodeWith(encode),
+})

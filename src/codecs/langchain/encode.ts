@@ -1,0 +1,192 @@
+/** To messages of LangChain, as JSON: constructors, which `load` and a graph's input take. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isObject, type Path } from '../../json/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import type { EncodeFault } from '../fault.ts'
+import type { EncodeOptions, Encoded } from '../codec.ts'
+import { encodeMessages, type Writing } from '../losses.ts'
+import type { Message, Part, Role, ToolResultPart } from '../../message/index.ts'
+import { keptBy, restore, thaw, type Kept } from '../residual.ts'
+import * as wires from './fields.ts'
+import { format, type Fresh, type Spelling } from './fields.ts'
+import type { LangChainMessage } from './wire.ts'
+
+export const encode = (
+  messages: Sequence<Message>,
+  options: EncodeOptions = {},
+): Either<EncodeFault, Encoded<LangChainMessage[]>> => {
+  const wire: Fresh[] = []
+  // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+  return encodeMessages(format, messages, options, wire as unknown as LangChainMessage[], (message, writing) => {
+    for (const said of writeMessage(message, writing)) wire.push(said)
+  })
+}
+
+/** What stands in a row between results, and each result by itself: a result of LangChain is a message. */
+const writeMessage = (message: Message, writing: Writing): readonly Fresh[] => {
+  const kept = keptBy(format, message)
+  const [first] = message.content
+  if (first?.type === 'tool_result' && message.content.length === 1 && message.role === 'tool')
+    return [writeResult(first, message, kept, writing, ['content', 0])]
+  const written: Fresh[] = []
+  let said: (readonly [index: number, part: Exclude<Part, ToolResultPart>])[] = []
+  let isFirst = true
+  const flush = (): void => {
+    if (said.length === 0 && message.content.length > 0) return
+    const hasCalls = said.some(([, { type }]) => type === 'tool_call')
+    const role = hasCalls ? 'assistant' : message.role === 'tool' ? 'user' : message.role
+    if (role !== message.role)
+      writing.lose(['role'], `a ${message.role} message with more than it may have: said as ${role}`)
+    written.push(
+      writeSaid(role, said, isFirst ? message : {}, isFirst && role === message.role ? kept : undefined, writing),
+    )
+    isFirst = false
+    said = []
+  }
+  for (const [index, part] of message.content.entries())
+    if (part.type === 'tool_result') {
+      flush()
+      written.push(writeResult(part, undefined, undefined, writing, ['content', index]))
+    } else said.push([index, part])
+  flush()
+  if (isFirst && message.id !== undefined)
+    writing.lose(['id'], 'each result of LangChain is a message with an id of its own')
+  return written
+}
+
+const spellingOf = (kept: Kept | undefined): Spelling => {
+  const words = kept?.as?.split(' ') ?? []
+  return words.includes('stored') ? 'stored' : words.includes('flat') ? 'flat' : 'constructor'
+}
+
+const writeResult = (
+  part: ToolResultPart,
+  message: Message | undefined,
+  kept: Kept | undefined,
+  writing: Writing,
+  path: Path,
+): Fresh => {
+  const content: unknown[] = []
+  part.content.forEach((answer, index) => writeBlock(answer, content, writing, [...path, 'content', index]))
+  const fields = wires.fieldsOf('tool', {
+    id: message?.id,
+    name: part.name,
+    calls: [],
+    callId: part.callId,
+    isError: part.isError === true,
+  })
+  return around('tool', content, fields, kept)
+}
+
+const writeSaid = (
+  role: Role,
+  said: readonly (readonly [index: number, part: Exclude<Part, ToolResultPart>])[],
+  { id, name }: Pick<Message, 'id' | 'name'>,
+  kept: Kept | undefined,
+  writing: Writing,
+): Fresh => {
+  const content: unknown[] = []
+  const calls: Fresh[] = []
+  for (const [index, part] of said) {
+    const path: Path = ['content', index]
+    if (part.type === 'tool_call') {
+      const args = parsed(part.arguments)
+      if (args === undefined) writing.lose([...path, 'arguments'], 'is no JSON object: said as an empty one')
+      const keptCall = keptBy(format, part)
+      const written = restore<{ call: Fresh; block?: Fresh }>(
+        {
+          call: wires.callOf(part.id, part.name, args ?? {}),
+          ...(keptCall?.as === 'block' && { block: wires.toolUse(part.id, part.name, parsed(part.arguments) ?? {}) }),
+        },
+        keptCall,
+      )
+      calls.push(written.call)
+      if (written.block !== undefined) content.push(written.block)
+    } else writeBlock(part, content, writing, path)
+  }
+  return around(role, content, wires.fieldsOf(role, { id, name, calls }), kept)
+}
+
+/** The fields of a message in what stands around them. */
+const around = (role: Role, content: unknown[], fields: Fresh, kept: Kept | undefined): Fresh => {
+  const spelling = spellingOf(kept)
+  const words = kept?.as?.split(' ') ?? []
+  const built: { around: Fresh; fields: Fresh } = {
+    around: spelling === 'flat' ? {} : wires.outer(role, spelling),
+    fields: { ...(spelling === 'flat' && wires.outer(role, spelling)), ...fields },
+  }
+  const whole = restore(built, own(kept))
+  const { other, ...rest } = whole.fields
+  const said = words.includes('none')
+    ? other === undefined
+      ? {}
+      : { content: other }
+    : { content: asContent(content, words.includes('blocks')), ...(other !== undefined && { other }) }
+  const all = { ...said, ...rest }
+  if (spelling === 'flat') return all
+  return { ...whole.around, [spelling === 'stored' ? 'data' : 'kwargs']: all }
+}
+
+/** What was kept, as far as it has the shape that it was kept in. */
+const own = (kept: Kept | undefined): Kept | undefined => {
+  if (kept === undefined) return undefined
+  const { around: outside, fields } = kept.fields ?? {}
+  return { ...kept, fields: { ...(isObject(outside) && { around: outside }), ...(isObject(fields) && { fields }) } }
+}
+
+/** One plain text as a string, unless it stood as a block; nothing as the empty string. */
+const asContent = (blocks: unknown[], asBlocks: boolean): unknown => {
+  if (asBlocks) return blocks
+  const [only] = blocks
+  if (only === undefined) return ''
+  return blocks.length === 1 &&
+    isObject(only) &&
+    only['type'] === 'text' &&
+    typeof only['text'] === 'string' &&
+    only['text'] !== '' &&
+    Object.keys(only).length === 2
+    ? only['text']
+    : blocks
+}
+
+const writeBlock = (
+  part: Exclude<Part, { type: 'tool_call' | 'tool_result' }>,
+  content: unknown[],
+  writing: Writing,
+  path: Path,
+): void => {
+  const kept = keptBy(format, part)
+  switch (part.type) {
+    case 'text':
+      return void content.push(kept?.as === 'string' ? part.text : restore(wires.textBlock(part.text), kept))
+    case 'refusal':
+      writing.lose(path, 'LangChain has no refusal: said as text')
+      return void content.push(wires.textBlock(part.text))
+    case 'reasoning':
+      if (kept?.as === 'thinking') return void content.push(restore(wires.thinking(part.text, part.signature), kept))
+      if (kept?.as === 'reasoning') return void content.push(restore(wires.reasoningBlock(part.text), kept))
+      return writing.lose(path, 'LangChain takes no reasoning but what its own models reasoned')
+    case 'image':
+      return void content.push(
+        restore(wires.imageBlock(writing.resolve(part.source, [...path, 'source']), kept?.as === 'string'), kept),
+      )
+    case 'file':
+      return void content.push(
+        restore(wires.fileBlock(writing.resolve(part.source, [...path, 'source']), part.name), kept),
+      )
+    case 'provider':
+      if (part.provider !== format) return writing.lose(path, `is what only ${part.provider} says`)
+      return void content.push(thaw(part.raw))
+  }
+}
+
+/** The object that arguments parse to. */
+const parsed = (text: string): Fresh | undefined => {
+  if (text.trim() === '') return {}
+  try {
+    const value: unknown = JSON.parse(text)
+    return isObject(value) ? value : undefined
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,41 @@
+/**
+ * The wire of LangChain messages: what `JSON.stringify` makes of them, what checkpoints hold, and what `load` and a graph's
+ * input take.
+ *
+ * Source  `@langchain/core` 1.4.0, load/serializable and messages
+ */
+
+/** A message: a constructor and its fields. */
+export interface LangChainMessage {
+  lc: 1
+  type: 'constructor'
+  id: string[]
+  kwargs: LangChainFields
+}
+
+/** The fields of a message. */
+export interface LangChainFields {
+  content: string | LangChainBlock[]
+  id?: string
+  name?: string
+  tool_calls?: LangChainToolCall[]
+  invalid_tool_calls?: unknown[]
+  tool_call_id?: string
+  status?: 'success' | 'error'
+  additional_kwargs: { [field: string]: unknown }
+  response_metadata: { [field: string]: unknown }
+}
+
+/** A call. */
+export interface LangChainToolCall {
+  id: string
+  name: string
+  args: { [name: string]: unknown }
+  type: 'tool_call'
+}
+
+/** A piece of content. */
+export type LangChainBlock =
+  | { type: 'text'; text: string }
+  | { type: 'image_url'; image_url: { url: string } }
+  | { type: 'file'; mimeType?: string; data?: string; url?: string; metadata?: { filename: string } }

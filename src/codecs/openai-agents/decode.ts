@@ -1,0 +1,246 @@
+/** From items of the OpenAI Agents SDK. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  aList,
+  anObject,
+  aString,
+  isObject,
+  readEach,
+  readIn,
+  Unexpected,
+  type Json,
+  type JsonObject,
+} from '../../json/index.ts'
+import { decodeWire } from '../admit.ts'
+import type { DecodeFault } from '../fault.ts'
+import type { Decoded } from '../codec.ts'
+import type {
+  Message,
+  Meta,
+  Part,
+  ProviderPart,
+  ReasoningPart,
+  ResultPart,
+  Role,
+  ToolCallPart,
+  ToolResultPart,
+} from '../../message/index.ts'
+import { keep } from '../residual.ts'
+import { sourceOf } from '../source.ts'
+import * as items from './items.ts'
+import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from './items.ts'
+
+/** Decode items: an array, or the text of one user message. */
+export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
+  decodeWire(format, wire, (value) => {
+    if (typeof value === 'string') return [spoken('user', [text(value)])]
+    const reading = new Reading()
+    readEach(aList(value), (item) => readItem(anObject(item), reading))
+    return reading.end()
+  })
+
+/** The messages so far, and what the assistant is just saying: its items in a row become one message. */
+class Reading {
+  readonly #messages: Message[] = []
+  #said: Part[] = []
+  /** The calls by id. */
+  readonly calls: Map<string, { readonly kind: CallKind; readonly name: string }> = new Map()
+
+  say(part: Part): void {
+    this.#said.push(part)
+  }
+
+  add(message: Message): void {
+    this.end()
+    this.#messages.push(message)
+  }
+
+  end(): readonly Message[] {
+    if (this.#said.length > 0) this.#messages.push(spoken('assistant', this.#said))
+    this.#said = []
+    return this.#messages
+  }
+}
+
+const readItem = (wire: JsonObject, reading: Reading): void => {
+  const { type } = wire
+  if (type === 'reasoning') return reading.say(readReasoning(wire))
+  const asking = kindOfCall.get(type)
+  if (asking !== undefined && typeof wire['callId'] === 'string') {
+    const call = readCall(wire, wire['callId'], asking, reading)
+    return reading.say(call ?? raw(wire))
+  }
+  const answering = kindOfOutput.get(type)
+  if (answering !== undefined && typeof wire['callId'] === 'string')
+    return reading.add(spoken('tool', [readOutput(wire, wire['callId'], answering, reading)]))
+  if (type === 'message' || (type === undefined && wire['role'] !== undefined)) return readMessage(wire, reading)
+  if (typeof type !== 'string') throw new Unexpected(['type'], 'the type of an item', type)
+  reading.say(raw(wire))
+}
+
+const speakers: ReadonlyMap<unknown, Role> = new Map([
+  ['system', 'system'],
+  ['developer', 'developer'],
+  ['user', 'user'],
+])
+
+const readMessage = (wire: JsonObject, reading: Reading): void => {
+  const said = readIn(wire, 'content', (content) => {
+    if (typeof content !== 'string' && !Array.isArray(content))
+      throw new Unexpected([], 'a string or an array of parts', content)
+    return content as string | readonly Json[]
+  })
+  const role = speakers.get(wire['role'])
+  if (role !== undefined) return reading.add(readSpoken(role, wire, said))
+  if (wire['role'] !== 'assistant')
+    throw new Unexpected(['role'], 'one of system, developer, user, assistant', wire['role'])
+  for (const part of readSaid(wire, said)) reading.say(part)
+}
+
+const readSpoken = (role: Role, wire: JsonObject, said: string | readonly Json[]): Message => {
+  const written = items.messageItem(items.speakerOf(role), '')
+  if (typeof said === 'string') return spoken(role, [text(said)], difference(wire, written, undefined, ['content']))
+  const parts = readIn(wire, 'content', () => readEach(said, (part) => readPart(anObject(part), true)))
+  return spoken(role, parts, difference(wire, written, isOnePlainText(parts) ? 'parts' : undefined, ['content']))
+}
+
+/** One plain text would be written as a string, and no part as none at all. */
+const isOnePlainText = (parts: readonly Part[]): boolean =>
+  parts.length === 0 || (parts.length === 1 && parts[0]?.type === 'text' && parts[0].meta === undefined)
+
+/**
+ * What a message of the assistant says. The first part holds what the item has beside its content, under `item`, and
+ * all of them what they have beside their text, under `part`.
+ */
+const readSaid = (wire: JsonObject, said: string | readonly Json[]): readonly Part[] => {
+  const usual = items.messageItem('assistant', said) // the content is the same, so it is no difference
+  if (typeof said === 'string') return [text(said, difference({ item: wire }, { item: usual }, 'string'))]
+  if (said.length === 0) return [raw(wire)]
+  return readIn(wire, 'content', () =>
+    readEach(said, (each, index) => {
+      const part = anObject(each)
+      const kept = (written: items.Fresh): Kept =>
+        index === 0
+          ? difference({ item: wire, part }, { item: usual, part: written }, said.length === 1 ? undefined : 'message')
+          : difference({ part }, { part: written }, 'more')
+      if (isText(part)) return text(part.text, kept(items.outputText(part.text)))
+      if (part['type'] === 'refusal' && typeof part['refusal'] === 'string')
+        return freeze({ type: 'refusal', text: part['refusal'], ...kept(items.refusalText(part['refusal'])) } as const)
+      const held = index === 0 ? { item: wire } : {}
+      return freeze({
+        type: 'provider',
+        provider: format,
+        raw: part,
+        ...difference(held, index === 0 ? { item: usual } : {}, index === 0 ? 'message' : 'more'),
+      } as const)
+    }),
+  )
+}
+
+const readPart = (wire: JsonObject, isSpoken: boolean): ResultPart => {
+  if (isText(wire)) return text(wire.text, difference(wire, items.inputText(wire.text)))
+  const { type, image, file, filename } = wire
+  if ((type === 'input_image' || type === 'image') && typeof image === 'string' && isUrl(image)) {
+    const source = sourceOf(image)
+    return freeze({ type: 'image', source, ...difference(wire, items.inputImage(source)) })
+  }
+  if (type === 'input_file' && typeof file === 'string' && isUrl(file)) {
+    const source = sourceOf(file)
+    const name = typeof filename === 'string' ? filename : undefined
+    return freeze({
+      type: 'file',
+      source,
+      ...(name !== undefined && { name }),
+      ...difference(wire, items.inputFile(source, name)),
+    })
+  }
+  if (!isSpoken && type === 'computer_screenshot' && typeof wire['data'] === 'string' && isUrl(wire['data'])) {
+    const source = sourceOf(wire['data'])
+    return freeze({ type: 'image', source, ...difference(wire, items.screenshot(source), 'screenshot') })
+  }
+  return raw(wire)
+}
+
+const isUrl = (text: string): boolean => /^(?:data|https?):/.test(text)
+
+/** Reasoning is always marked: what other providers reasoned can't be given to this one. */
+const readReasoning = (wire: JsonObject): ReasoningPart => {
+  const summary = textsIn(wire['content'])
+  const part = {
+    type: 'reasoning',
+    text: textsIn(wire['rawContent']).join(''),
+    ...(summary.length > 0 && { summary: freeze(summary) }),
+  } as const
+  return freeze({ ...part, ...difference(wire, items.reasoningItem(part), 'reasoning') })
+}
+
+const textsIn = (list: Json | undefined): string[] =>
+  Array.isArray(list)
+    ? (list as readonly Json[]).flatMap((each) =>
+        isObject(each) && typeof each['text'] === 'string' ? [each['text']] : [],
+      )
+    : []
+
+const readCall = (wire: JsonObject, id: string, kind: CallKind, reading: Reading): ToolCallPart | undefined => {
+  const asked = kind.call === 'computer_call' && Array.isArray(wire['actions']) ? wire['actions'] : wire[kind.asks]
+  if (kind.name !== undefined && (typeof asked !== 'object' || asked === null)) return undefined
+  const name = kind.name ?? readIn(wire, 'name', aString)
+  const args = kind.name === undefined ? readIn(wire, kind.asks, aString) : JSON.stringify(asked)
+  reading.calls.set(id, { kind, name })
+  const as = kind === functionCall ? undefined : kind.call
+  return freeze({
+    type: 'tool_call',
+    id,
+    name,
+    arguments: args,
+    ...difference(wire, items.callItem(kind, id, name, kind.name === undefined ? args : asked), as),
+  })
+}
+
+const readOutput = (wire: JsonObject, callId: string, kind: CallKind, reading: Reading): ToolResultPart => {
+  const call = reading.calls.get(callId)
+  const name = typeof wire['name'] === 'string' ? wire['name'] : undefined
+  const isError = kind.call === 'apply_patch_call' && wire['status'] === 'failed'
+  const { content, as } = readAnswer(wire['output'])
+  const mark =
+    as === undefined && kind === functionCall && (call?.kind ?? functionCall) === functionCall
+      ? undefined
+      : [kind.output, ...(as === undefined ? [] : [as])].join(' ')
+  const written = items.outputItem(kind, callId, name ?? call?.name ?? '', wire['output'], isError)
+  return freeze({
+    type: 'tool_result',
+    callId,
+    content: freeze(content),
+    ...(name !== undefined && { name }),
+    ...(isError && { isError }),
+    ...difference(wire, written, mark),
+  })
+}
+
+/** An answer as parts, and how they stood there: as a list, as one object, as nothing. */
+const readAnswer = (
+  answer: Json | undefined,
+): { readonly content: ResultPart[]; readonly as?: 'parts' | 'one' | 'none' } => {
+  if (answer === undefined) return { content: [], as: 'none' }
+  if (typeof answer === 'string') return { content: [text(answer)] }
+  const read = (part: Json): ResultPart => (isObject(part) ? readPart(part, false) : raw(part))
+  return Array.isArray(answer)
+    ? { content: (answer as readonly Json[]).map(read), as: 'parts' }
+    : { content: [read(answer)], as: 'one' }
+}
+
+type Kept = { readonly meta?: Meta }
+
+/** What the wire has beyond what would be written: that is plain JSON too. */
+const difference = (wire: JsonObject, written: items.Fresh, as?: string, skip?: readonly string[]): Kept =>
+  keep(format, wire, written as JsonObject, as, skip)
+
+const isText = (wire: JsonObject): wire is JsonObject & { readonly text: string } =>
+  (wire['type'] === 'input_text' || wire['type'] === 'output_text' || wire['type'] === 'text') &&
+  typeof wire['text'] === 'string'
+
+const { freeze } = Object
+const text = (value: string, kept: Kept = {}) => freeze({ type: 'text', text: value, ...kept } as const)
+const raw = (wire: Json): ProviderPart => freeze({ type: 'provider', provider: format, raw: wire })
+const spoken = (role: Role, content: readonly Part[], kept: Kept = {}): Message =>
+  freeze({ role, content: freeze(content), ...kept })

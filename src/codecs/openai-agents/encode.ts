@@ -1,0 +1,271 @@
+/** To items of the OpenAI Agents SDK: one item a call, one item a result, one item a text of the assistant. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isObject, type Path } from '../../json/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import type { EncodeFault } from '../fault.ts'
+import type { EncodeOptions, Encoded } from '../codec.ts'
+import { encodeMessages, type Writing } from '../losses.ts'
+import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import { keptBy, restore, thaw, type Kept } from '../residual.ts'
+import * as items from './items.ts'
+import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from './items.ts'
+import type { AgentsItem } from './wire.ts'
+
+export const encode = (
+  messages: Sequence<Message>,
+  options: EncodeOptions = {},
+): Either<EncodeFault, Encoded<AgentsItem[]>> => {
+  const wire: items.Fresh[] = []
+  const calls: Calls = new Map()
+  // The one cast: what is written below is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+  return encodeMessages(format, messages, options, wire as unknown as AgentsItem[], (message, writing) => {
+    if (message.id !== undefined) writing.lose(['id'], 'items of the Agents SDK have ids of their own')
+    if (message.name !== undefined)
+      writing.lose(['name'], 'an item of the Agents SDK does not say who of several spoke')
+    if (message.role === 'assistant') writeSaid(message, wire, writing, calls)
+    else writeSpoken(message, wire, writing, calls)
+  })
+}
+
+/** The calls so far: their results are written in the same kind. */
+type Calls = Map<string, Made>
+
+interface Made {
+  readonly kind: CallKind
+  readonly name: string
+  /** Whether the kind had to change, so that what is kept with the result no longer fits. */
+  readonly changed: boolean
+}
+
+/** What the assistant says: each text an item of its own, but for parts that came in one item. */
+const writeSaid = (message: Message, wire: items.Fresh[], writing: Writing, calls: Calls): void => {
+  let open: unknown[] | undefined
+  if (message.content.length === 0) wire.push(items.messageItem('assistant', []))
+  for (const [index, part] of message.content.entries()) {
+    const path: Path = ['content', index]
+    const kept = keptBy(format, part)
+    if (kept?.as !== 'more') open = undefined
+    const alone = writeAlone(part, kept, calls, writing, path)
+    if (alone !== undefined) {
+      wire.push(...alone)
+      continue
+    }
+    if (part.type === 'image' || part.type === 'file')
+      writing.lose(path, `the assistant of the Agents SDK says no ${part.type}`)
+    if (part.type !== 'text' && part.type !== 'refusal' && part.type !== 'provider') continue
+    if (part.type === 'text' && kept?.as === 'string') {
+      wire.push(both({ item: items.messageItem('assistant', part.text) }, kept).item)
+      continue
+    }
+    const said =
+      part.type === 'provider'
+        ? (thaw(part.raw) as items.Fresh)
+        : part.type === 'text'
+          ? items.outputText(part.text)
+          : items.refusalText(part.text)
+    const opens = open === undefined
+    const written = both(
+      { item: items.messageItem('assistant', []), ...(part.type !== 'provider' && { part: said }) },
+      opens && kept?.as === 'more' ? undefined : kept,
+    )
+    const own = part.type === 'provider' ? said : (both({ part: said }, kept).part ?? said)
+    if (opens) {
+      open = []
+      wire.push({ ...written.item, content: open })
+    }
+    open?.push(own)
+  }
+}
+
+/** The items that a part is by itself; none if it is content of a message. */
+const writeAlone = (
+  part: Part,
+  kept: Kept | undefined,
+  calls: Calls,
+  writing: Writing,
+  path: Path,
+): readonly items.Fresh[] | undefined => {
+  if (part.type === 'tool_call') return [writeCall(part, calls, writing, path)]
+  if (part.type === 'tool_result') return [writeResult(part, calls, writing, path)]
+  if (part.type === 'reasoning') {
+    if (kept?.as === 'reasoning') return [restore(items.reasoningItem(part), kept)]
+    writing.lose(path, 'the Agents SDK takes no reasoning but its own')
+    return []
+  }
+  if (part.type !== 'provider') return undefined
+  if (part.provider !== format) {
+    writing.lose(path, `is what only ${part.provider} says`)
+    return []
+  }
+  return kept?.as === undefined ? [thaw(part.raw) as items.Fresh] : undefined
+}
+
+interface Both {
+  readonly item?: items.Fresh
+  readonly part?: items.Fresh
+}
+
+/** An item and a part with what was kept beside them. What somebody else put in their place is no part of a wire. */
+const both = <T extends Both>(written: T, kept: Kept | undefined): T => {
+  if (kept === undefined) return written
+  const { item, part } = kept.fields ?? {}
+  return restore(written, {
+    ...kept,
+    fields: { ...(isObject(item) && written.item && { item }), ...(isObject(part) && written.part && { part }) },
+  })
+}
+
+/** What anybody else says: one item, with results and calls standing outside. */
+const writeSpoken = (message: Message, wire: items.Fresh[], writing: Writing, calls: Calls): void => {
+  const content: items.Fresh[] = []
+  let spoke = message.content.length === 0
+  for (const [index, part] of message.content.entries()) {
+    const path: Path = ['content', index]
+    if (part.type === 'tool_result') wire.push(writeResult(part, calls, writing, path))
+    else if (part.type === 'tool_call') {
+      writing.lose(path, `a call in a ${message.role} message: said by the assistant`)
+      wire.push(writeCall(part, calls, writing, path))
+    } else {
+      spoke = true
+      writeContent(part, content, writing, path)
+    }
+  }
+  if (!spoke || (content.length === 0 && message.content.length > 0)) return
+  const kept = keptBy(format, message)
+  if (message.role === 'tool') writing.lose(['role'], 'a tool message with more than results: said as user')
+  if (message.role === 'developer' && kept?.fields?.['role'] === undefined)
+    writing.lose(['role'], 'the Agents SDK has no developer: said as system')
+  const item = items.messageItem(items.speakerOf(message.role), '')
+  if (message.role !== 'system' && message.role !== 'developer')
+    item['content'] = asContent(content, kept?.as === 'parts')
+  else if (kept?.as === 'parts' || content.some(({ type }) => type !== 'input_text') || content.length > 1)
+    item['content'] = instructions(content, kept, writing)
+  else item['content'] = asContent(content, false)
+  wire.push(restore(item, kept))
+}
+
+/** Instructions are one text, unless they were read otherwise. */
+const instructions = (content: items.Fresh[], kept: Kept | undefined, writing: Writing): unknown => {
+  if (kept !== undefined || content.some(({ type }) => type !== 'input_text')) return content
+  writing.lose(['content'], 'instructions of the Agents SDK are one text: its texts are said as one')
+  return content.map(({ text }) => text).join('\n')
+}
+
+/** One plain text as a string, unless it stood as a part; nothing as the empty string. */
+const asContent = (parts: items.Fresh[], asParts: boolean): unknown => {
+  const [only] = parts
+  if (asParts) return parts
+  if (only === undefined) return ''
+  return parts.length === 1 &&
+    only['type'] === 'input_text' &&
+    typeof only['text'] === 'string' &&
+    Object.keys(only).length === 2
+    ? only['text']
+    : parts
+}
+
+const writeContent = (part: Part, content: items.Fresh[], writing: Writing, path: Path): void => {
+  const kept = keptBy(format, part)
+  switch (part.type) {
+    case 'text':
+      return void content.push(restore(items.inputText(part.text), kept))
+    case 'image': {
+      const source = writing.resolve(part.source, [...path, 'source'])
+      const write = kept?.as === 'screenshot' ? items.screenshot : items.inputImage
+      return void content.push(restore(write(source), kept))
+    }
+    case 'file':
+      return void content.push(
+        restore(items.inputFile(writing.resolve(part.source, [...path, 'source']), part.name), kept),
+      )
+    case 'provider':
+      if (part.provider !== format) return writing.lose(path, `is what only ${part.provider} says`)
+      return void content.push(thaw(part.raw) as items.Fresh)
+    default:
+      return writing.lose(path, `only the assistant says ${part.type}`)
+  }
+}
+
+const writeCall = (part: ToolCallPart, calls: Calls, writing: Writing, path: Path): items.Fresh => {
+  const kept = keptBy(format, part)
+  const kind = kindOfCall.get(kept?.as) ?? functionCall
+  const asked = kind.name === undefined ? part.arguments : parsed(part.arguments)
+  const changed = kind.name !== undefined && (typeof asked !== 'object' || asked === null)
+  if (changed)
+    writing.lose([...path, 'arguments'], `is no longer the JSON that a ${kind.call} asks with: said as a function call`)
+  calls.set(part.id, { kind: changed ? functionCall : kind, name: part.name, changed })
+  return changed
+    ? items.callItem(functionCall, part.id, part.name, part.arguments)
+    : restore(items.callItem(kind, part.id, part.name, asked), kept)
+}
+
+/** The JSON that a text is, if it is. */
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+const writeResult = (part: ToolResultPart, calls: Calls, writing: Writing, path: Path): items.Fresh => {
+  const call = calls.get(part.callId)
+  const kept = call?.changed === true ? undefined : keptBy(format, part)
+  const [type, as] = kept?.as?.split(' ') ?? []
+  const ownKind = kindOfOutput.get(type)
+  const kind = ownKind ?? call?.kind ?? functionCall
+  const isError = part.isError === true
+  if (isError && kind.call !== 'apply_patch_call' && kind.call !== 'shell_call')
+    writing.lose([...path, 'isError'], `a ${kind.output} has no mark for an error; the text tells`)
+  const answer = writeAnswer(part, kind, ownKind !== undefined, as, writing, path)
+  return restore(items.outputItem(kind, part.callId, part.name ?? call?.name ?? '', answer, isError), kept)
+}
+
+const writeAnswer = (
+  part: ToolResultPart,
+  kind: CallKind,
+  isOwn: boolean,
+  as: string | undefined,
+  writing: Writing,
+  path: Path,
+): unknown => {
+  if (as === 'none' && part.content.length === 0) return undefined
+  if (kind.call === 'computer_call' && !isOwn) {
+    const picture = part.content.find(({ type }) => type === 'image')
+    part.content.forEach(
+      (each, index) =>
+        each !== picture &&
+        writing.lose([...path, 'content', index], 'a computer answers with one screenshot and nothing else'),
+    )
+    if (picture?.type !== 'image') return { type: 'computer_screenshot', data: '' }
+    const at = [...path, 'content', part.content.indexOf(picture), 'source']
+    return items.screenshot(writing.resolve(picture.source, at))
+  }
+  if (kind.call === 'shell_call' && !isOwn) {
+    const text = said(part, writing, path)
+    const failed = part.isError === true
+    return [
+      {
+        stdout: failed ? '' : text,
+        stderr: failed ? text : '',
+        outcome: { type: 'exit', exitCode: failed ? 1 : 0 },
+      },
+    ]
+  }
+  if (kind.call === 'apply_patch_call' && !isOwn) return said(part, writing, path)
+  const content: items.Fresh[] = []
+  part.content.forEach((answer, index) => writeContent(answer, content, writing, [...path, 'content', index]))
+  const [only] = content
+  if (as === 'one' && content.length === 1 && only !== undefined) return only
+  return asContent(content, as === 'parts' || as === 'one')
+}
+
+/** The text of a result, where its kind takes nothing else. */
+const said = (part: ToolResultPart, writing: Writing, path: Path): string =>
+  part.content
+    .map((each, index) => {
+      if (each.type === 'text') return each.text
+      writing.lose([...path, 'content', index], 'is no text, and the answer to this kind of call is nothing else')
+      return ''
+    })
+    .join('')

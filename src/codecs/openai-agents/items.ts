@@ -1,0 +1,93 @@
+/** Items as they are written by default: `encode` writes them, `decode` keeps what stood there beyond them. */
+import type { ReasoningPart, Source } from '../../message/index.ts'
+import { isObject, type JsonObject } from '../../json/index.ts'
+import { urlOf } from '../source.ts'
+
+export const format = 'openai-agents'
+
+export type Fresh = { [field: string]: unknown }
+
+/** Sources as they can be written. */
+export type Resolved = Exclude<Source, { type: 'block' }>
+
+/** Calls that the application answers. */
+export interface CallKind {
+  readonly call: string
+  readonly output: string
+  /** The field with what is asked: text, or JSON where the kind has a name of its own in the message model. */
+  readonly asks: string
+  readonly name?: string
+}
+
+export const functionCall: CallKind = { call: 'function_call', output: 'function_call_result', asks: 'arguments' }
+
+const kinds: readonly CallKind[] = [
+  functionCall,
+  { call: 'computer_call', output: 'computer_call_result', asks: 'action', name: 'computer' },
+  { call: 'shell_call', output: 'shell_call_output', asks: 'action', name: 'shell' },
+  { call: 'apply_patch_call', output: 'apply_patch_call_output', asks: 'operation', name: 'apply_patch' },
+]
+
+/** By the type of the call's item. */
+export const kindOfCall: ReadonlyMap<unknown, CallKind> = new Map(kinds.map((kind) => [kind.call, kind]))
+
+/** By the type of the output's item. */
+export const kindOfOutput: ReadonlyMap<unknown, CallKind> = new Map(kinds.map((kind) => [kind.output, kind]))
+
+/** Whether an item is one that only the Agents SDK writes. */
+export const isAgentsItem = (item: JsonObject): boolean =>
+  typeof item['callId'] === 'string' ||
+  item['type'] === 'hosted_tool_call' ||
+  ('providerData' in item && typeof item['type'] === 'string') ||
+  (item['type'] === 'reasoning' && Array.isArray(item['content']) && !('summary' in item)) ||
+  (item['role'] === 'assistant' && Array.isArray(item['content']) && item['content'].some(isAgentsPart))
+
+/** Responses' own text has annotations, and its refusal none either; only the Agents SDK puts its data beside a text. */
+const isAgentsPart = (part: unknown): boolean => isObject(part) && 'providerData' in part && 'type' in part
+
+/** `content` is text or parts. */
+export const messageItem = (role: string, content: unknown): Fresh => ({
+  type: 'message',
+  role,
+  ...(role === 'assistant' && { status: 'completed' }),
+  content,
+})
+
+export const inputText = (text: string): Fresh => ({ type: 'input_text', text })
+export const outputText = (text: string): Fresh => ({ type: 'output_text', text })
+export const refusalText = (refusal: string): Fresh => ({ type: 'refusal', refusal })
+export const inputImage = (source: Resolved): Fresh => ({ type: 'input_image', image: urlOf(source) })
+export const inputFile = (source: Resolved, name: string | undefined): Fresh => ({
+  type: 'input_file',
+  file: urlOf(source),
+  ...(name !== undefined && { filename: name }),
+})
+export const screenshot = (source: Resolved): Fresh => ({ type: 'computer_screenshot', data: urlOf(source) })
+
+export const reasoningItem = ({ text, summary = [] }: Pick<ReasoningPart, 'text' | 'summary'>): Fresh => ({
+  type: 'reasoning',
+  content: summary.map(inputText),
+  ...(text !== '' && { rawContent: [{ type: 'reasoning_text', text }] }),
+})
+
+/** `asked` is text, or JSON in the kinds that want it so. */
+export const callItem = (kind: CallKind, callId: string, name: string, asked: unknown): Fresh => ({
+  type: kind.call,
+  callId,
+  ...(kind.name === undefined && { name }),
+  status: 'completed',
+  // A computer is asked for one action or, by later models, for several.
+  [kind.call === 'computer_call' && Array.isArray(asked) ? 'actions' : kind.asks]: asked,
+})
+
+/** @param answer undefined leaves it away */
+export const outputItem = (kind: CallKind, callId: string, name: string, answer: unknown, isError: boolean): Fresh => ({
+  type: kind.output,
+  callId,
+  ...(kind.name === undefined && { name, status: 'completed' }),
+  ...(kind.call === 'apply_patch_call' && { status: isError ? 'failed' : 'completed' }),
+  ...(answer !== undefined && { output: answer }),
+})
+
+/** Who an item says spoke. */
+export const speakerOf = (role: string): string => (role === 'tool' ? 'user' : role === 'developer' ? 'system' : role)

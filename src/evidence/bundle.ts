@@ -1,0 +1,134 @@
+/**
+ * Proof bundles: one message, the head of its session, that head in the ledger, and the signed checkpoint of the ledger,
+ * in one file that is checked with nothing but public keys.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { hexToBytes } from '@noble/hashes/utils.js'
+import { isLeft, isObject, left, right } from '../json/index.ts'
+import { portableSha256, verifyInclusion } from '../proof/index.ts'
+import { checkProof, proveEntry, type EntryProof, type Proven, type SessionFault } from '../session/index.ts'
+import { inclusionPath, isMoment, rowLeaf, type Store, type StoreFault, type StoredRow } from '../store/index.ts'
+import { evidenceTask, type EvidenceFault, type EvidenceTask } from './fault.ts'
+import { lastCheckpoint } from './checkpoints.ts'
+import { readLedger } from './ledger.ts'
+import { ledgerId, readLedgerRow } from './ledger-row.ts'
+import { parseTlogProof, tlogProofText } from './tlog-proof.ts'
+import { checkCheckpoint, type Trust, type TrustedCheckpoint } from './trust.ts'
+
+/** A bundle, as JSON. */
+export interface EvidenceBundle {
+  readonly indelible: 'evidence'
+  readonly version: 1
+  /** The message in a head of its session. */
+  readonly entry: EntryProof
+  /** The row of the ledger that says this head. */
+  readonly ledger: {
+    /** Its text. */
+    readonly body: string
+    /** Its time, in milliseconds since 1970. */
+    readonly at?: number
+    /** That the row is in the ledger whose checkpoint is signed, as `c2sp.org/tlog-proof@v1`. */
+    readonly proof: string
+  }
+}
+
+/** What a bundle that holds says. */
+export interface ProvenInLedger extends Proven {
+  /** The checkpoint that counts. */
+  readonly checkpoint: TrustedCheckpoint
+  /** When the ledger took the session's head, in milliseconds since 1970, by the writer's clock. */
+  readonly recorded?: number
+}
+
+/**
+ * Prove a message to somebody who has the public keys and nothing else. The bundle is for the last checkpoint that is
+ * kept, also if the session or the ledger has grown since.
+ *
+ * Cost    O(rows of the ledger); the bundle is a few kilobytes beyond the message
+ * Errors  `NoLedger` without a checkpoint; `NotInLedger` if the ledger does not cover the message yet
+ * @param position counts messages, a negative one from the end
+ */
+export const proveInLedger = (store: Store, id: string, position: number): EvidenceTask<EvidenceBundle> =>
+  evidenceTask(async () => {
+    const checkpoint = await lastCheckpoint(store)()
+    if (isLeft(checkpoint)) return checkpoint
+    if (checkpoint.right === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
+    const { note, head } = checkpoint.right
+    const ledger = await readLedger(store, head.size)()
+    if (isLeft(ledger)) return ledger
+    const now = await proveEntry(store, id, position)()
+    if (isLeft(now)) return now
+    const said = ledger.right.sessions.get(id)
+    if (said === undefined || said.removed || said.head.size <= now.right.row)
+      return left({ _tag: 'NotInLedger', id, rows: said === undefined || said.removed ? 0 : said.head.size })
+    const entry = await proveEntry(store, id, position, { size: said.head.size })()
+    if (isLeft(entry)) return entry
+    const row = await store.read(ledgerId, { from: said.row, to: said.row + 1 })()
+    if (isLeft(row)) return row
+    const path = await inclusionPath(store, ledgerId, said.row, head.size)()
+    if (isLeft(path)) return path
+    const { body, at } = row.right[0] as StoredRow // it was just read
+    return right(
+      Object.freeze({
+        indelible: 'evidence' as const,
+        version: 1 as const,
+        entry: entry.right,
+        ledger: Object.freeze({
+          body,
+          ...(at !== undefined && { at }),
+          proof: tlogProofText({ index: said.row, path: path.right, checkpoint: note }),
+        }),
+      }),
+    )
+  })
+
+/**
+ * Check a bundle, without a store and without a network.
+ *
+ * Errors  `BadBundle`, `BadProof`, and those of {@link checkCheckpoint}
+ * @param bundle what {@link proveInLedger} gave, as parsed JSON
+ * @param trust whose signatures count
+ */
+export const checkBundle = (
+  bundle: unknown,
+  trust: Trust,
+): Either<EvidenceFault | SessionFault | StoreFault, ProvenInLedger> => {
+  const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadBundle', reason })
+  if (!isBundle(bundle)) return bad('it is not a bundle of this library')
+  const { body, at, proof: text } = bundle.ledger
+  const proof = parseTlogProof(text)
+  if (isLeft(proof)) return proof
+  const checkpoint = checkCheckpoint(proof.right.checkpoint, trust)
+  if (isLeft(checkpoint)) return checkpoint
+  const { size, root } = checkpoint.right.head
+  const { index, path } = proof.right
+  const leaf = rowLeaf({ kind: 'note', body, ...(at !== undefined && { at }) }, portableSha256)
+  if (!verifyInclusion({ position: index, size, leaf, proof: path, root: hexToBytes(root) }))
+    return bad(`the ledger's row does not stand at row ${index} of the ledger with that checkpoint`)
+  const said = readLedgerRow({ position: index, body })
+  if (isLeft(said)) return said
+  if (said.right?.type !== 'head') return bad(`row ${index} of the ledger says no head of a session`)
+  const proven = checkProof(bundle.entry, said.right.head)
+  if (isLeft(proven)) return proven
+  if (proven.right.session !== said.right.id)
+    return bad(
+      `the proof is of session ${JSON.stringify(proven.right.session)}, and the ledger's row of ${JSON.stringify(said.right.id)}`,
+    )
+  return right(
+    Object.freeze({ ...proven.right, checkpoint: checkpoint.right, ...(at !== undefined && { recorded: at }) }),
+  )
+}
+
+const isBundle = (value: unknown): value is EvidenceBundle => {
+  if (!isObject(value) || value['indelible'] !== 'evidence' || value['version'] !== 1) return false
+  const ledger = value['ledger']
+  if (!isObject(ledger) || !isObject(value['entry'])) return false
+  const { body, at, proof } = ledger
+  return (
+    typeof body === 'string' &&
+    body.isWellFormed() &&
+    typeof proof === 'string' &&
+    proof.isWellFormed() &&
+    (at === undefined || isMoment(at))
+  )
+}

@@ -1,0 +1,188 @@
+/** Checkpoints of a scope's ledger: signed, kept in a log of their own beside it, and shown to witnesses. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
+import { describeSession } from '../session/index.ts'
+import { headOf, consistencyPath, type Head, type Store } from '../store/index.ts'
+import { emptyRange } from '../proof/index.ts'
+import { checkpointText } from './checkpoint.ts'
+import { evidenceTask, type AnyEvidenceFault, type EvidenceFault, type EvidenceTask } from './fault.ts'
+import { headAt, readLedger } from './ledger.ts'
+import { ledgerId } from './ledger-row.ts'
+import { verifierOf, type NoteSigner, type NoteVerifier } from './keys.ts'
+import { noteText, parseNote, signNote } from './signed-note.ts'
+import { claimedCheckpoint } from './trust.ts'
+import { askWitness, type Witness, type WitnessOptions } from './witness.ts'
+
+/** The id of the log that keeps a scope's checkpoints. */
+const checkpointsId = 'indelible.checkpoints'
+
+/** What a checkpoint is made with. */
+export interface CheckpointOptions {
+  /** Which log it is of: a name without a scheme that is this scope's alone, such as `example.com/agents/default`. */
+  readonly origin: string
+  /** Who signs: at least one key of a log. */
+  readonly signers: readonly NoteSigner[]
+  /** Further lines, such as {@link rotation} gives. Default: none. */
+  readonly extensions?: readonly string[]
+}
+
+/** A checkpoint that is kept. */
+export interface KeptCheckpoint {
+  /** The signed note. */
+  readonly note: string
+  /** The head of the ledger that it says. */
+  readonly head: Head
+}
+
+/**
+ * Sign the ledger as it is now, and keep the checkpoint. It refuses to sign a ledger that does not continue the last
+ * checkpoint that was kept.
+ *
+ * Cost    O(rows of the ledger), a signature, one append
+ * Errors  `NoLedger`; `Diverged` if the ledger does not continue the last checkpoint
+ */
+export const signLedger = (store: Store, options: CheckpointOptions): EvidenceTask<KeptCheckpoint> =>
+  evidenceTask(async () => {
+    const ledger = await readLedger(store)()
+    if (isLeft(ledger)) return ledger
+    const last = await lastCheckpoint(store)()
+    if (isLeft(last)) return last
+    if (last.right !== undefined) {
+      const { head: older } = last.right
+      const then = older.size > ledger.right.head.size ? undefined : await headAt(store, ledgerId, older.size)
+      if (then !== undefined && isLeft(then)) return then
+      if (then?.right.root !== older.root)
+        return left({ _tag: 'Diverged', id: ledgerId, expected: older, actual: ledger.right.head })
+    }
+    const note = await signedHead(ledger.right.head, options)
+    if (isLeft(note)) return note
+    return keep(store, note.right, ledger.right.head)
+  }, 'signLedger')
+
+/**
+ * Sign the head of a single session. The checkpoint is not kept.
+ *
+ * @param id the session
+ * @returns the checkpoint as text; give each session an origin of its own
+ */
+export const signSession = (store: Store, id: string, options: CheckpointOptions): EvidenceTask<string> =>
+  evidenceTask(async () => {
+    const info = await describeSession(store, id)()
+    return isLeft(info) ? info : signedHead(info.right.head, options)
+  })
+
+const signedHead = async (
+  head: Head,
+  { origin, signers, extensions = [] }: CheckpointOptions,
+): Promise<Either<AnyEvidenceFault, string>> => {
+  const text = checkpointText({ origin, head, extensions })
+  try {
+    return right(await signNote(text, signers))
+  } catch (cause) {
+    if (cause instanceof TypeError && signers.length === 0) throw cause
+    return left({ _tag: 'CallbackThrew', callback: 'sign', cause })
+  }
+}
+
+/** The checkpoints that are kept, the oldest first. Cost: O(checkpoints). Errors: `BadNote`, `BadCheckpoint`. */
+export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpoint[]> =>
+  evidenceTask(async () => {
+    const rows = await store.read(checkpointsId)()
+    if (isLeft(rows)) return rows.left._tag === 'NoSuchLog' ? right(Object.freeze([])) : rows
+    const kept: KeptCheckpoint[] = []
+    for (const { body } of rows.right) {
+      const one = keptOf(body)
+      if (isLeft(one)) return one
+      kept.push(one.right)
+    }
+    return right(Object.freeze(kept))
+  })
+
+/** The last checkpoint that was kept; undefined: there is none. */
+export const lastCheckpoint = (store: Store): EvidenceTask<KeptCheckpoint | undefined> =>
+  evidenceTask(async () => {
+    const rows = await store.read(checkpointsId, { from: -1 })()
+    if (isLeft(rows)) return rows.left._tag === 'NoSuchLog' ? right(undefined) : rows
+    const [row] = rows.right
+    return row === undefined ? right(undefined) : keptOf(row.body)
+  })
+
+const keptOf = (note: string): Either<EvidenceFault, KeptCheckpoint> => {
+  const claimed = claimedCheckpoint(note)
+  return isLeft(claimed) ? claimed : right(Object.freeze({ note, head: claimed.right.head }))
+}
+
+/** Appends a checkpoint to those that are kept, wherever they end by now. */
+const keep = async (store: Store, note: string, head: Head): Promise<Either<AnyEvidenceFault, KeptCheckpoint>> => {
+  const rows = [{ kind: 'note' as const, body: note, at: store.now() }]
+  for (let expected = headOf(emptyRange, store.hash); ;) {
+    const appended = await store.append(checkpointsId, { expected, rows })()
+    if (!isLeft(appended)) return right(Object.freeze({ note, head }))
+    if (appended.left._tag === 'Conflict') expected = appended.left.actual
+    else if (appended.left._tag === 'NoSuchLog') {
+      const created = await store.create({ id: checkpointsId, meta: { [checkpointsId]: 1 }, rows })()
+      if (!isLeft(created)) return right(Object.freeze({ note, head }))
+      if (created.left._tag !== 'LogExists') return created
+    } else return appended
+  }
+}
+
+/** What witnesses said. */
+export interface Witnessed extends KeptCheckpoint {
+  /** The names of the witnesses that signed. */
+  readonly signedBy: readonly string[]
+  /** The witnesses that did not. */
+  readonly refusals: readonly EvidenceFault[]
+}
+
+/**
+ * Ask witnesses to sign the last checkpoint, and keep it with their signatures. They are asked at the same time.
+ *
+ * Cost    a request or two for each witness, each with a proof of O(log rows) hashes
+ * Errors  `NoLedger` if there is no checkpoint yet; `BadKey`. A witness that does not sign is in `refusals`
+ */
+export const witnessLedger = (
+  store: Store,
+  witnesses: readonly Witness[],
+  options: WitnessOptions = {},
+): EvidenceTask<Witnessed> =>
+  evidenceTask(async () => {
+    const verifiers: NoteVerifier[] = []
+    for (const { vkey } of witnesses) {
+      const verifier = verifierOf(vkey)
+      if (isLeft(verifier)) return verifier
+      verifiers.push(verifier.right)
+    }
+    const kept = await listCheckpoints(store)()
+    if (isLeft(kept)) return kept
+    const last = kept.right.at(-1)
+    if (last === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
+    const parsed = parseNote(last.note)
+    if (isLeft(parsed)) return parsed
+    const proofFrom = (oldSize: number): Promise<Either<AnyEvidenceFault, readonly Uint8Array[]>> =>
+      oldSize === 0 || oldSize === last.head.size
+        ? Promise.resolve(right([]))
+        : consistencyPath(store, ledgerId, oldSize, last.head.size)()
+    const answers = await Promise.all(
+      witnesses.map((witness, index) => {
+        const verifier = verifiers[index] as NoteVerifier
+        const seen = kept.right.findLast(({ note }) => note.includes(`\u2014 ${verifier.name} `))
+        return askWitness(witness, verifier, { last, oldSize: seen?.head.size ?? 0, proofFrom }, options)
+      }),
+    )
+    const signatures = [...parsed.right.signatures]
+    const signedBy: string[] = []
+    const refusals: EvidenceFault[] = []
+    for (const [index, answered] of answers.entries()) {
+      const { name, keyId } = verifiers[index] as NoteVerifier
+      if (isLeft(answered)) refusals.push(answered.left)
+      else {
+        const others = signatures.filter((one) => one.name !== name || one.keyId !== keyId)
+        signatures.splice(0, signatures.length, ...others, answered.right)
+        signedBy.push(name)
+      }
+    }
+    const note = noteText({ text: parsed.right.text, signatures })
+    const again = signedBy.length === 0 ? right(last) : await keep(store, note, last.head)
+    return isLeft(again) ? again : right(Object.freeze({ ...again.right, signedBy, refusals }))
+  }, 'witnessLedger')

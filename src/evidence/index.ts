@@ -1,0 +1,41 @@
+export { checkBundle, proveInLedger, type EvidenceBundle, type ProvenInLedger } from './bundle.ts'
+export { checkpointText, parseCheckpoint, type Checkpoint } from './checkpoint.ts'
+export {
+  lastCheckpoint,
+  listCheckpoints,
+  signLedger,
+  signSession,
+  witnessLedger,
+  type CheckpointOptions,
+  type KeptCheckpoint,
+  type Witnessed,
+} from './checkpoints.ts'
+export type { AnyEvidenceFault, EvidenceFault, EvidenceTask, LedgerMismatch } from './fault.ts'
+export { newKey, remoteSigner, signerOf, verifierOf, type KeyPair, type NoteSigner, type NoteVerifier } from './keys.ts'
+export { ledgerId, type LedgerEntry } from './ledger-row.ts'
+export {
+  readLedger,
+  removeRecorded,
+  updateLedger,
+  verifyLedger,
+  type Because,
+  type Ledger,
+  type LedgerReport,
+  type LedgerUpdate,
+} from './ledger.ts'
+export {
+  noteText,
+  openNote,
+  parseNote,
+  parseSignatures,
+  signatureLines,
+  signNote,
+  type NoteSignature,
+  type OpenedNote,
+  type SignedNote,
+  type VerifiedSignature,
+} from './signed-note.ts'
+export { parseTlogProof, tlogProofText, type TlogProof } from './tlog-proof.ts'
+export { checkCheckpoint, readTrust, rotation, type Trust, type TrustedCheckpoint, type TrustedKey } from './trust.ts'
+export { withLedger, type WithLedgerOptions } from './with-ledger.ts'
+export type { Witness, WitnessOptions, WitnessRequest, WitnessResponse } from './witness.ts'

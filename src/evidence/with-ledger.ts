@@ -1,0 +1,77 @@
+/** A store that keeps its ledger by itself: every so many appends, and with every removal. */
+import { isLeft, left } from '../json/index.ts'
+import { standsFor, storeTask, type Store } from '../store/index.ts'
+import { FaultError } from '../task/index.ts'
+import { evidenceText, type AnyEvidenceFault } from './fault.ts'
+import { recordRemoval, updateLedger, type Because } from './ledger.ts'
+
+/** When a ledger is written. */
+export interface WithLedgerOptions extends Because {
+  /** Record a session's head after each that many appends to it by this handle. Default: only removals are recorded. */
+  readonly every?: number
+  /** Told what kept a head from being recorded: the append that it was for is stored. Default: nobody. */
+  readonly onFault?: (fault: AnyEvidenceFault) => void
+}
+
+/**
+ * The same store, which records heads of its sessions and every removal in the ledger. Create and open sessions on it.
+ *
+ * A removal whose row can't be written removes nothing and is an `Io` fault with the cause. A head that can't be recorded
+ * fails no append.
+ *
+ * Cost    an append to the ledger with each `every`-th append of a session, and with each removal
+ * @throws TypeError if `every` is not a whole number above 0
+ * @example
+ * const session = await createSession(withLedger(store, { every: 100 }), { id: 'support-1' })
+ */
+export const withLedger = (store: Store, options: WithLedgerOptions = {}): Store => {
+  const { every, onFault, reason, by } = options
+  if (every !== undefined && !(Number.isSafeInteger(every) && every > 0))
+    throw new TypeError(`withLedger: every is ${String(every)}; expected a whole number of appends above 0`)
+  const because = { ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) }
+  const appends = new Map<string, number>()
+  const counted = async (id: string): Promise<void> => {
+    const count = (appends.get(id) ?? 0) + 1
+    appends.set(id, every === undefined || count < every ? count : 0)
+    if (every === undefined || count < every) return
+    const updated = await updateLedger(store, [id])()
+    const fault: AnyEvidenceFault | undefined = isLeft(updated)
+      ? updated.left
+      : updated.right.mismatches.length > 0
+        ? { _tag: 'LedgerMismatch', mismatches: updated.right.mismatches }
+        : undefined
+    if (fault === undefined) return
+    try {
+      onFault?.(fault)
+    } catch {
+      // Whoever is told can't end an append that is stored.
+    }
+  }
+  const kept = Object.freeze<Store>({
+    ...store,
+    append: (id, append) =>
+      storeTask(async () => {
+        const appended = await store.append(id, append)()
+        if (!isLeft(appended)) await counted(id)
+        return appended
+      }, 'store.append'),
+    remove: (id) =>
+      storeTask(async () => {
+        const recorded = await recordRemoval(store, id, because)
+        if (!isLeft(recorded)) {
+          appends.delete(id)
+          return store.remove(id)()
+        }
+        const fault = recorded.left
+        if (fault._tag === 'NoSuchLog' || fault._tag === 'Closed') return left(fault)
+        const cause = new FaultError(fault, evidenceText(fault))
+        return left({ _tag: 'Io', operation: 'record a removal in the ledger', cause })
+      }, 'store.remove'),
+    scoped: (scope) => {
+      const scoped = store.scoped(scope)
+      return isLeft(scoped) ? scoped : { _tag: 'Right', right: withLedger(scoped.right, options) }
+    },
+  })
+  standsFor(kept, store)
+  return kept
+}

@@ -1,0 +1,101 @@
+/**
+ * Witnesses: others that look at every checkpoint of a log and sign it if it continues the one before.
+ *
+ * Source  https://c2sp.org/tlog-witness@v1.0.0, `add-checkpoint`
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { base64Of, isLeft, left, right, utf8Of } from '../json/index.ts'
+import { reasonOf } from '../task/index.ts'
+import type { AnyEvidenceFault, EvidenceFault } from './fault.ts'
+import type { Head } from '../store/index.ts'
+import type { NoteVerifier } from './keys.ts'
+import { parseNote, parseSignatures, type NoteSignature } from './signed-note.ts'
+
+/** A witness. */
+export interface Witness {
+  /** Its submission prefix: requests go to `<url>/add-checkpoint`. */
+  readonly url: string
+  /** Its public key as text. Signatures by others are ignored. */
+  readonly vkey: string
+}
+
+/** How witnesses are asked. */
+export interface WitnessOptions {
+  /** Default: the platform's `fetch`. */
+  readonly fetch?: (url: string, request: WitnessRequest) => Promise<WitnessResponse>
+  /** Milliseconds until a request is given up. Default: 10,000. */
+  readonly timeout?: number
+}
+
+/** A request as `fetch` takes it. */
+export interface WitnessRequest {
+  /** Always `POST`. */
+  readonly method: 'POST'
+  /** The old size, the consistency proof, and the checkpoint, as the specification says. */
+  readonly body: string
+  /** Ends the request. */
+  readonly signal: AbortSignal
+}
+
+/** What is read of a response: any `fetch` gives it. */
+export interface WitnessResponse {
+  /** The HTTP status. */
+  readonly status: number
+  /** The body. */
+  readonly text: () => Promise<string>
+}
+
+declare const fetch: (url: string, request: WitnessRequest) => Promise<WitnessResponse>
+
+/** What a witness is asked about. */
+interface Question {
+  readonly last: { readonly note: string; readonly head: Head }
+  /** The size that the witness signed last, as far as it is known here. */
+  readonly oldSize: number
+  readonly proofFrom: (oldSize: number) => Promise<Either<AnyEvidenceFault, readonly Uint8Array[]>>
+}
+
+/** Ask a witness for its signature. One that has signed another size than was thought is asked once more. */
+export const askWitness = async (
+  { url }: Witness,
+  verifier: NoteVerifier,
+  { last, oldSize, proofFrom }: Question,
+  { fetch: send = fetch, timeout = 10_000 }: WitnessOptions,
+): Promise<Either<EvidenceFault, NoteSignature>> => {
+  const refused = (reason: string, status?: number): Either<EvidenceFault, never> =>
+    left({ _tag: 'WitnessRefused', url, reason, ...(status !== undefined && { status }) })
+  const note = parseNote(last.note)
+  if (isLeft(note)) return note
+  for (let size = oldSize, attempt = 1; ; attempt++) {
+    const proof = await proofFrom(size)
+    if (isLeft(proof)) return refused(`no proof could be made that the log continues its first ${size} rows`)
+    const body = [`old ${size}`, ...proof.right.map(base64Of), '', last.note].join('\n')
+    let status: number
+    let text: string
+    try {
+      const signal = AbortSignal.timeout(timeout)
+      const response = await send(`${url.replace(/\/+$/, '')}/add-checkpoint`, { method: 'POST', body, signal })
+      status = response.status
+      text = (await response.text()).slice(0, 100_000)
+    } catch (cause) {
+      return refused(`it could not be reached: ${reasonOf(cause)}`)
+    }
+    if (status === 409 && attempt === 1) {
+      const told = /^(0|[1-9]\d{0,15})\n?$/.exec(text)?.[1]
+      const its = Number(told)
+      if (told === undefined) return refused('it did not say which size it signed last', status)
+      if (its > last.head.size)
+        return refused(`it has signed ${its} rows already, and this checkpoint has ${last.head.size}`, status)
+      size = its
+      continue
+    }
+    if (status !== 200) return refused(text.trim().slice(0, 200) || 'it did not say why', status)
+    const signatures = parseSignatures(text)
+    if (isLeft(signatures)) return refused('it did not answer with signature lines', status)
+    const own = signatures.right.find(({ name, keyId }) => name === verifier.name && keyId === verifier.keyId)
+    if (own === undefined) return refused(`none of its signatures is by ${JSON.stringify(verifier.name)}`, status)
+    return verifier.verify(utf8Of(note.right.text), own.signature) === undefined
+      ? refused(`its signature does not fit the checkpoint: it signed another history`, status)
+      : right(own)
+  }
+}

@@ -1,0 +1,41 @@
+/** Messages that are made of an answer: what is recorded of one that was cut, and the results of its calls. */
+import { text } from './construct.ts'
+import type { Message, Part, ToolResultPart } from './message.ts'
+
+/** What a marked answer ends with, for the model to read; `meta.indelible.interrupted` says it to programs. */
+export const interruptedMark = '[interrupted]'
+
+/**
+ * What is recorded of an answer that was cut: whole parts, and text as far as it came. Reasoning alone is no answer:
+ * providers refuse it without the text or the calls that it led to.
+ *
+ * @param parts  the parts in order; a string is text that was still streaming
+ * @param marked whether people and models can read that it was cut
+ * @returns undefined, if nothing is left
+ */
+export const cutAnswer = (parts: readonly (Part | string)[], marked: boolean): Message | undefined => {
+  const whole = parts.flatMap((part): readonly Part[] => {
+    if (typeof part !== 'string') return [part]
+    return part === '' ? [] : [text(part.toWellFormed())]
+  })
+  const content = whole.some(({ type }) => type !== 'reasoning') ? whole : []
+  if (!marked) return content.length === 0 ? undefined : { role: 'assistant', content }
+  return { role: 'assistant', content: withMark(content), meta: { indelible: { interrupted: true } } }
+}
+
+/** The mark stands after the last text, so before the calls: some formats say all text before calls. */
+const withMark = (parts: readonly Part[]): readonly Part[] => {
+  const last = parts.findLastIndex(({ type }) => type === 'text')
+  const at = last === -1 ? parts.filter(({ type }) => type === 'reasoning').length : last + 1
+  const before = parts[last]
+  const spaced = before?.type !== 'text' || /\s$/.test(before.text)
+  return [...parts.slice(0, at), text(spaced ? interruptedMark : ` ${interruptedMark}`), ...parts.slice(at)]
+}
+
+/** The messages of the results of one step: one message of all of them (`together`), or one for each. Frozen. */
+export const resultMessages = (results: readonly ToolResultPart[], together: boolean): readonly Message[] => {
+  if (results.length === 0) return []
+  const message = (content: readonly ToolResultPart[]): Message =>
+    Object.freeze({ role: 'tool', content: Object.freeze([...content]) })
+  return together ? [message(results)] : results.map((result) => message([result]))
+}

@@ -1,0 +1,72 @@
+/** What each call of a run is sent in place of the whole record. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { deriveContext, usableTokens, type Budget, type DeriveOptions, type OfferedTool } from '../context/index.ts'
+import type { View } from '../history/index.ts'
+import type { Message, Sequence, Settled } from '../message/index.ts'
+import type { Note } from '../notes/index.ts'
+
+/** The messages to send instead of the whole record. `deriveContext` gives it. */
+export interface ModelContext {
+  /** The messages to send. */
+  readonly messages: Settled<Sequence<Message>>
+  /** The number of leading messages that equal those of the last context. */
+  readonly stablePrefix: number
+}
+
+/** The call that a context is for. Pass it on: `deriveContext(view, { budget, previous, ...call })`. */
+export interface ModelCall {
+  /** The tools of the run. */
+  readonly tools: readonly OfferedTool[]
+}
+
+/**
+ * Derives the context of the next call.
+ *
+ * @param view the record so far
+ * @param previous the context of the last call; undefined for the first
+ * @param call the call that it is for
+ * @returns the context; a `Left` ends the run with `NoContext`
+ */
+export type ContextFor = (
+  view: View<Message>,
+  previous: ModelContext | undefined,
+  call: ModelCall,
+) => Either<unknown, ModelContext>
+
+/** How a run derives the contexts of its `budget`, with `deriveContext`. */
+export interface RunDerive extends Omit<DeriveOptions, 'budget' | 'previous' | 'tools' | 'toolTokens' | 'notes'> {
+  /** The notes of the record; of a session `() => session.notes()`, which is asked before each call. Default: none. */
+  readonly notes?: Sequence<Note> | (() => Sequence<Note>)
+}
+
+/** What the caller of a run says of its contexts. */
+export interface ContextOptions {
+  /**
+   * The tokens of each call, or the model's window and the tokens of its answer: each call is then sent a context within
+   * them. The run takes its own tools off, and markers name the recall tool if the run has one. Default: everything is sent.
+   */
+  readonly budget?: Budget
+  /** How the contexts of the `budget` are derived: the policy, the notes. Default: as `deriveContext` does it. */
+  readonly derive?: RunDerive
+  /** Derives the context of each call, instead of `budget`. Default: the whole record is sent. */
+  readonly context?: ContextFor
+}
+
+/** What the loop asks before each call. */
+export type Deriving = (view: View<Message>, previous: ModelContext | undefined) => Either<unknown, ModelContext>
+
+/** Throws TypeError, on a budget that is none, or one beside a function that derives. */
+export const derivingOf = (
+  { budget, derive = {}, context }: ContextOptions,
+  tools: readonly OfferedTool[],
+): Deriving | undefined => {
+  const call: ModelCall = Object.freeze({ tools: Object.freeze([...tools]) })
+  if (budget !== undefined && context !== undefined)
+    throw new TypeError('run: give a budget, or a context that derives, not both')
+  if (context !== undefined) return (view, previous) => context(view, previous, call)
+  if (budget === undefined) return undefined
+  usableTokens(budget)
+  const { notes = [], ...options } = derive
+  return (view, previous) =>
+    deriveContext(view, { ...options, ...call, budget, notes: typeof notes === 'function' ? notes() : notes, previous })
+}

@@ -1,0 +1,42 @@
+/** What a run asks of the functions that it tells its events to. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { HistoryDelta } from '../history/index.ts'
+import type { Message } from '../message/index.ts'
+import type { RunEvent } from './event.ts'
+import type { ModelEvent } from './model.ts'
+import type { ModelResponse } from './response.ts'
+
+/**
+ * Whoever is told of each event before the next thing happens. It may take its time; a `Left`, or a throw, ends the
+ * run with the fault `HandlerFailed`.
+ */
+export interface RunHandler {
+  /** Told of an event, and of what the run knows that it will tell next. */
+  (event: RunEvent, ahead: Ahead): HandlerAnswer | Promise<HandlerAnswer>
+  /** Asked before the run begins: a `Left` keeps it from beginning. `stop` ends the run as `cancelled`. */
+  readonly begin?: (stop: (reason: string) => void) => HandlerAnswer | Promise<HandlerAnswer>
+  /** Told once, when the run is over and before `run_complete`. What it throws or returns is ignored. */
+  readonly end?: () => unknown
+  /**
+   * Milliseconds that the end of a block may be held back, so that what comes close behind it is told together with it
+   * (`ahead.events`). Default: 0.
+   */
+  readonly lookAhead?: number
+}
+
+/** What a handler may return: nothing, or an `Either`, whose `Left` ends the run. */
+export type HandlerAnswer = Either<unknown, unknown> | void
+
+/** What a run knows while it tells an event: a handler can write several things at once. */
+export interface Ahead {
+  /** The id of the delta that this step becomes. */
+  readonly id: string
+  /** Whether the results of the step will be one message. */
+  readonly together: boolean
+  /** What the model has streamed by now and is told next. */
+  readonly events: readonly ModelEvent[]
+  /** The whole answer as it will be recorded: there, when `finish` is told or among `events`. */
+  readonly response?: ModelResponse
+  /** The delta of this step, once nothing is missing from it. It is told later, as it is here. */
+  readonly delta?: HistoryDelta<Message>
+}

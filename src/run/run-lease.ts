@@ -1,0 +1,96 @@
+/** The lease of a run: taken when it begins, given back when it ends, taken again where it was lost and nobody else had it. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from '../json/index.ts'
+import type { LeaseSessionFault, Session, SessionLease } from '../session/index.ts'
+import { reasonOf } from './fault.ts'
+
+/** How a run holds its session. */
+export interface RunLeaseOptions {
+  /** Who holds it, for others to read. Default: `run`. */
+  readonly holder?: string
+  /** Milliseconds after which others may take over from a process that died. It is renewed after a third. Default: 10,000. */
+  readonly ttl?: number
+  /** What to do where somebody else holds it: `fail` with `SessionBusy`, or `wait`. Default: `fail`. */
+  readonly whenBusy?: 'fail' | 'wait'
+  /** Milliseconds to wait at most. Default: for ever. */
+  readonly wait?: number
+}
+
+/** A lease that a run holds. */
+export interface RunLease {
+  /** Its fencing number. */
+  readonly number: number
+  /** After it was lost: take it again. False: somebody else has had it since, or has it. */
+  readonly regain: () => Promise<boolean>
+  readonly release: () => Promise<void>
+}
+
+/** Milliseconds. A process that was paused for longer finds out, and goes on if nobody took over. */
+export const defaultTtl = 10_000
+
+/** The leases that runs hold: those that the application took are left to it. */
+const ofRuns = new WeakSet<SessionLease>()
+
+/**
+ * Hold a session for a run; one that its handle holds already, for the application, is used. Undefined: it has no leases.
+ *
+ * @param stop called when somebody asks the run to stop, or when the lease is lost to somebody else
+ */
+export const heldBy = async (
+  session: Partial<Pick<Session, 'lease' | 'held'>>,
+  { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', wait = Infinity }: RunLeaseOptions,
+  stop: (reason: string) => void,
+): Promise<Either<LeaseSessionFault, RunLease | undefined>> => {
+  const { lease, held } = session
+  if (lease === undefined) return right(undefined)
+  let over = false
+  let regaining: Promise<boolean> | undefined
+  const given = held?.()
+  const own = given !== undefined && given.held && !ofRuns.has(given)
+  const take = (milliseconds: number): ReturnType<ReturnType<Session['lease']>> =>
+    lease({ holder, ttl, wait: milliseconds })()
+  const first = own ? right(given) : await take(whenBusy === 'wait' ? wait : 0)
+  if (isLeft(first)) return first
+  let current = first.right
+
+  const regain = async (): Promise<boolean> => {
+    if (over || own) return false
+    const before = current
+    if (before.held) return true
+    const again = await take(0)
+    if (isLeft(again)) return false
+    if (again.right.number === before.number + 1) {
+      watch(again.right)
+      return true
+    }
+    await again.right.release()() // somebody else was at work: what this run knows is old
+    return false
+  }
+  const once = (): Promise<boolean> => (regaining ??= regain().finally(() => (regaining = undefined)))
+  const watch = (taken: SessionLease): void => {
+    current = taken
+    if (!own) ofRuns.add(taken)
+    const ended = async (): Promise<void> => {
+      if (over || current !== taken) return
+      const reason: unknown = taken.signal.reason
+      if (isStop(reason)) stop('Somebody asked the run to stop.')
+      else if (!(await once())) stop(`The session is held by another run. ${reasonOf(reason)}`)
+    }
+    if (taken.signal.aborted) void ended()
+    else taken.signal.addEventListener('abort', () => void ended())
+  }
+  watch(current)
+  return right({
+    get number() {
+      return current.number
+    },
+    regain: once,
+    release: async () => {
+      over = true
+      if (!own) await current.release()()
+    },
+  })
+}
+
+const isStop = (reason: unknown): boolean =>
+  (reason as { readonly fault?: { readonly _tag?: unknown } } | undefined)?.fault?._tag === 'StopRequested'

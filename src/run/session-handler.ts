@@ -1,0 +1,401 @@
+/**
+ * The handler that makes a run durable in a session: what is finished is recorded when it is finished.
+ *
+ * While a step goes on, its parts are notes (a journal): whole blocks, the whole answer, calls that start, results. At its
+ * end one append writes the messages and closes the journal. Where that never comes, `session.interrupted()` and `resume`
+ * make the messages of the notes.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { HistoryDelta } from '../history/index.ts'
+import { isLeft, jsonEqual, right, type Json, type JsonObject } from '../json/index.ts'
+import type { Message, Part } from '../message/index.ts'
+import type { JournalBlock, JournalNote, Note, ReceiptNote } from '../notes/index.ts'
+import { callsOf, type LeaseSessionFault, type Session, type WriteFault } from '../session/index.ts'
+import type { Head } from '../store/index.ts'
+import type { RunEvent } from './event.ts'
+import type { Ahead, RunHandler } from './handler.ts'
+import { heldBy, type RunLease, type RunLeaseOptions } from './run-lease.ts'
+
+/** How a run is recorded in a session. */
+export interface SessionHandlerOptions {
+  /**
+   * How often the text of an answer that streams is written down: what a crash loses of it. `ms`: at most the last so many
+   * milliseconds, default 1,000. `bytes`: nor more than so many bytes, default `Infinity`; a fast model then costs more round
+   * trips. Whole blocks, calls and results are written at once, whatever it says.
+   */
+  readonly journalEvery?: {
+    /** Milliseconds. */
+    readonly ms?: number
+    /** Bytes of text, as UTF-8. */
+    readonly bytes?: number
+  }
+  /** How the run holds the session. `false`: it does not, and other runs can be at work at the same time. */
+  readonly lease?: RunLeaseOptions | false
+}
+
+type Answer = Either<WriteFault, unknown>
+
+/** A handler that records in a session. Told of events one by one, without what is ahead, it writes no journal. */
+export type SessionHandler = ((event: RunEvent, ahead?: Ahead) => Promise<Answer>) &
+  Required<Pick<RunHandler, 'begin' | 'end' | 'lookAhead'>>
+
+/** What the handler needs of a session: one without `lease` is not held. */
+export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'> &
+  Partial<Pick<Session, 'id' | 'lease' | 'held'>>
+
+/**
+ * Records a run in a session, so that a process that dies loses nothing that was finished. The run holds the session (its
+ * lease) while it goes on: a second one is `SessionBusy`, and `session.requestStop()` of any process ends it as `cancelled`.
+ *
+ * Each delta is durable before the next step starts. A delta that comes twice, after a retry or a crash, is stored once: its
+ * id is the operation. Between the deltas, notes (`journal`) are durable before their events are told: each block that the
+ * model has ended, each call before its tool runs, each result. Of text that streams at most the last second is missing.
+ *
+ * Where another writer has appended, the run ends with the conflict. What the step had finished stays in the journal:
+ * `session.interrupted()` and `resume` give it.
+ *
+ * Of a run with `receipts` each model call leaves a note of what it was sent (`receipt`), one that was cut off too. It has
+ * the head of the record at that moment: `session.at(receipt.head)` gives what the context was derived from.
+ *
+ * Cost    an answer with text only: one append. With calls: one for the answer, one for the calls that start together, one
+ *         for the results that come together, and one for the end; the last results need none of their own (bench: run)
+ */
+export const sessionHandler = (session: RecordingSession, options: SessionHandlerOptions = {}): SessionHandler => {
+  const recording = new Recording(session, options)
+  return Object.freeze(
+    Object.assign((event: RunEvent, ahead?: Ahead) => recording.take(event, ahead), {
+      begin: (stop: (reason: string) => void) => recording.begin(stop),
+      end: () => recording.end(),
+      lookAhead,
+    }),
+  )
+}
+
+/** Milliseconds: blocks that end within it of each other are one note. Nobody sees such a delay. */
+const lookAhead = 25
+
+/** What waits to be written to the journal, as one note. */
+interface Entry {
+  readonly said: JournalBlock[]
+  answer?: JsonObject
+  together?: boolean
+  readonly started: string[]
+  readonly results: JsonObject[]
+  waiting?: readonly string[]
+}
+
+const emptyEntry = (): Entry => ({ said: [], started: [], results: [] })
+
+/** The step that is going on. */
+interface Step {
+  readonly id: string
+  /** Whether anything of it was written. */
+  written: boolean
+  /** By the place of a block: the text of it that was written and that was not, and whether it is whole in the journal. */
+  readonly blocks: Map<number, { written: string; unwritten: string; part: Part | undefined }>
+  /** Whether the whole answer is in the journal. */
+  answered: boolean
+  /** Results that are in the journal. */
+  readonly results: Set<string>
+  /** Whether nothing of it is to be recorded, unless a delta comes. */
+  discarded: boolean
+  appended: { readonly delta: HistoryDelta<Message>; readonly answer: Promise<Answer> } | undefined
+}
+
+class Recording {
+  readonly #session: RecordingSession
+  readonly #options: SessionHandlerOptions
+  readonly #every: { readonly ms: number; readonly bytes: number }
+  #lease: RunLease | undefined
+  #head: Head | undefined
+  #step: Step | undefined
+  #entry = emptyEntry()
+  #writing: Promise<Answer> | undefined
+  /** What went wrong while nobody waited for it. */
+  #failed: Answer | undefined
+  #timer: ReturnType<typeof setTimeout> | undefined
+  #flushed = 0
+
+  constructor(session: RecordingSession, options: SessionHandlerOptions) {
+    this.#session = session
+    this.#options = options
+    this.#every = { ms: options.journalEvery?.ms ?? 1000, bytes: options.journalEvery?.bytes ?? Infinity }
+  }
+
+  async begin(stop: (reason: string) => void): Promise<Either<LeaseSessionFault, undefined>> {
+    const { lease = {} } = this.#options
+    if (lease === false) return right(undefined)
+    const held = await heldBy(this.#session, lease, stop)
+    if (isLeft(held)) return held
+    this.#lease = held.right
+    return right(undefined)
+  }
+
+  async end(): Promise<void> {
+    clearTimeout(this.#timer)
+    if (this.#step?.discarded === true) await this.#close()
+    await this.#lease?.release()
+  }
+
+  async take(event: RunEvent, ahead: Ahead | undefined): Promise<Answer> {
+    if (this.#failed !== undefined) return this.#failed
+    switch (event.type) {
+      case 'step_start': {
+        this.#head = this.#session.len === event.len ? this.#session.head() : undefined
+        const closed = await this.#close()
+        if (ahead !== undefined) this.#begin(ahead.id)
+        return closed
+      }
+      case 'model_event':
+        return this.#said(event.event, ahead)
+      case 'tool_call_start':
+        if (this.#step === undefined) return this.#session.note(toolStarted(event))()
+        return this.#write((entry) => entry.started.push(event.call.id))
+      case 'tool_result':
+        if (ahead?.delta !== undefined) return this.#appendEarly(ahead.delta)
+        if (this.#step === undefined) return right(undefined)
+        return this.#write((entry) => entry.results.push(event.result as unknown as JsonObject))
+      case 'approval':
+        return this.#write((entry) => (entry.waiting = event.open.calls.map(({ id }) => id)))
+      case 'history_delta':
+        return this.#delta(event)
+      default: {
+        if (event.type === 'interrupted' && event.behavior === 'discard' && this.#step !== undefined)
+          this.#step.discarded = true
+        const receipt = receiptOf(event, this.#head)
+        return receipt === undefined ? right(undefined) : this.#under(() => this.#session.note(receipt)())
+      }
+    }
+  }
+
+  #begin(id: string): void {
+    this.#step = {
+      id,
+      written: false,
+      blocks: new Map(),
+      answered: false,
+      results: new Set(),
+      discarded: false,
+      appended: undefined,
+    }
+    this.#flushed = performance.now()
+  }
+
+  /** What the model said, and what is known to come right behind it. */
+  async #said(event: Extract<RunEvent, { type: 'model_event' }>['event'], ahead: Ahead | undefined): Promise<Answer> {
+    const step = this.#step
+    if (step === undefined || ahead === undefined) return right(undefined)
+    if (ahead.delta !== undefined) return this.#appendEarly(ahead.delta)
+    let ended = false
+    for (const one of [event, ...ahead.events]) {
+      if (one.type === 'block_end') ended = this.#whole(step, one.index, one.part) || ended
+      else if (one === event && one.type === 'text_delta' && one.block === 'text') this.#text(step, one.index, one.text)
+    }
+    if (ahead.response !== undefined && !step.answered) {
+      const { message } = ahead.response
+      if (callsOf(message).length === 0) return right(undefined) // its delta comes
+      step.answered = true
+      return this.#write((entry) => {
+        entry.answer = answerOf(message, step)
+        if (ahead.together) entry.together = true
+      })
+    }
+    return ended ? this.#write(() => undefined) : right(undefined)
+  }
+
+  /** A block that is whole. False: it was before. */
+  #whole(step: Step, index: number, part: Part): boolean {
+    const block = step.blocks.get(index) ?? { written: '', unwritten: '', part: undefined }
+    if (block.part !== undefined) return false
+    step.blocks.set(index, { ...block, unwritten: '', part })
+    const { written } = block
+    const goesOn = written !== '' && part.type === 'text' && part.text.startsWith(written)
+    const rest = goesOn ? { ...part, text: part.text.slice(written.length) } : part
+    this.#entry.said.push({ index, part: rest as unknown as JsonObject, ...(goesOn && { after: written.length }) })
+    return true
+  }
+
+  /** Text that streams waits until it is old or long enough. */
+  #text(step: Step, index: number, text: string): void {
+    const block = step.blocks.get(index) ?? { written: '', unwritten: '', part: undefined }
+    if (block.part !== undefined) return
+    step.blocks.set(index, { ...block, unwritten: block.unwritten + text })
+    const { ms, bytes } = this.#every
+    if (bytes < Infinity && unwrittenBytes(step) >= bytes) return this.#flushText(step)
+    if (this.#timer === undefined && Number.isFinite(ms))
+      this.#timer = setTimeout(() => this.#flushText(step), Math.max(0, ms - (performance.now() - this.#flushed)))
+  }
+
+  #flushText(step: Step): void {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    if (this.#step !== step || step.appended !== undefined) return
+    let any = false
+    for (const [index, { written, unwritten, part }] of step.blocks) {
+      // Half a surrogate pair waits for its other half.
+      const whole = unwritten.isWellFormed() ? unwritten : unwritten.slice(0, -1)
+      if (part !== undefined || whole === '' || !whole.isWellFormed()) continue
+      any = true
+      step.blocks.set(index, { written: written + whole, unwritten: unwritten.slice(whole.length), part })
+      this.#entry.said.push({ index, text: whole })
+    }
+    this.#flushed = performance.now()
+    if (any) void this.#unasked(this.#write(() => undefined))
+  }
+
+  /** What goes wrong while nobody waits is said with the next event. */
+  async #unasked(writing: Promise<Answer>): Promise<void> {
+    const answer = await writing
+    if (isLeft(answer)) this.#failed ??= answer
+  }
+
+  /** Put something into the journal. What is put in together, or while a note is on its way, is one note. */
+  #write(put: (entry: Entry) => unknown): Promise<Answer> {
+    put(this.#entry)
+    return (this.#writing ??= this.#flush())
+  }
+
+  async #flush(): Promise<Answer> {
+    // A few turns of the queue: tools that start or end together share a note.
+    for (let turn = 0; turn < 8; turn++) await undefined
+    this.#writing = undefined
+    const step = this.#step
+    const entry = this.#entry
+    this.#entry = emptyEntry()
+    if (step === undefined) return right(undefined)
+    if (step.appended !== undefined) return step.appended.answer // it has all of it
+    for (const result of entry.results) step.results.add(String(result['callId']))
+    return this.#note(step, entry)
+  }
+
+  async #note(step: Step, entry: Partial<Entry>): Promise<Answer> {
+    const filled = Object.entries(entry).filter(([, value]) => !Array.isArray(value) || value.length > 0)
+    if (filled.length === 0) return right(undefined)
+    step.written = true
+    return this.#under(() => this.#session.note({ ...this.#journal(step), ...Object.fromEntries(filled) })())
+  }
+
+  #journal({ id }: Step): JournalNote {
+    const number = this.#lease?.number
+    return { type: 'journal', step: id, ...(number !== undefined && { lease: number }) }
+  }
+
+  /** The delta of the step is known before it is told. What comes of it is said when it is told. */
+  async #appendEarly(delta: HistoryDelta<Message>): Promise<Answer> {
+    const step = this.#step
+    if (step === undefined || delta.append.length === 0) return right(undefined)
+    await this.#appended(step, delta)
+    return right(undefined)
+  }
+
+  async #delta(delta: HistoryDelta<Message>): Promise<Answer> {
+    const step = this.#step
+    if (step === undefined) return this.#append(delta, undefined)
+    const answer = await this.#appended(step, delta)
+    if (!isLeft(answer)) this.#forget(step)
+    return answer
+  }
+
+  /** Once for each delta. From here on nothing else of the step is written. */
+  #appended(step: Step, delta: HistoryDelta<Message>): Promise<Answer> {
+    if (step.appended?.delta.append !== delta.append) step.appended = { delta, answer: this.#append(delta, step) }
+    return step.appended.answer
+  }
+
+  /** Nothing of the step is missing in the record. */
+  #forget(step: Step): void {
+    if (this.#step !== step) return
+    this.#step = undefined
+    this.#entry = emptyEntry()
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+  }
+
+  /** The messages, and the end of the journal, if there is one. */
+  async #append(delta: HistoryDelta<Message>, step: Step | undefined): Promise<Answer> {
+    const { id: operation, expectedLen, append } = delta
+    const messages = append as readonly Message[]
+    const close: readonly JournalNote[] =
+      step === undefined || !this.#closes(step, operation) ? [] : [{ ...this.#journal(step), closed: true }]
+    const add = (notes: readonly JournalNote[]): Promise<Answer> =>
+      this.#under(() => this.#session.append({ messages, notes }, { operation, expectedLen })())
+    let answer = await add(close)
+    // The same delta of an earlier try may have had a journal where this one has none, or none where it has one.
+    if (isMismatch(answer)) {
+      const other = await add(close.length > 0 ? [] : [{ type: 'journal', step: operation, closed: true }])
+      if (!isLeft(other)) answer = other
+    }
+    if (isLeft(answer) && answer.left._tag === 'SessionConflict' && step !== undefined) await this.#save(step, messages)
+    return answer
+  }
+
+  #closes(step: Step, operation: string): boolean {
+    return step.written || step.id !== operation
+  }
+
+  /** Somebody else has appended: what the step has finished is kept in the journal. */
+  async #save(step: Step, messages: readonly Message[]): Promise<void> {
+    const [answer, ...rest] = messages
+    if (answer?.role !== 'assistant') return
+    const results = rest
+      .flatMap(({ content }) => content)
+      .filter((part) => part.type === 'tool_result' && !step.results.has(part.callId))
+    const together = rest.some(({ role, content }) => role === 'tool' && content.length > 1)
+    await this.#note(step, {
+      ...(!step.answered && { answer: answer as unknown as JsonObject }),
+      ...(together && { together }),
+      results: results as unknown as JsonObject[],
+    })
+  }
+
+  /** A step of which nothing is recorded: its journal is closed all the same. */
+  async #close(): Promise<Answer> {
+    const step = this.#step
+    if (step === undefined) return right(undefined)
+    this.#forget(step)
+    if (!step.written) return right(undefined)
+    return this.#under(() => this.#session.note({ ...this.#journal(step), closed: true })())
+  }
+
+  /** Under the lease: where it was lost and nobody else has had one since, under a new one. */
+  async #under(work: () => Promise<Answer>): Promise<Answer> {
+    const answer = await work()
+    if (!isLeft(answer) || answer.left._tag !== 'LeaseLost' || this.#lease === undefined) return answer
+    return (await this.#lease.regain()) ? work() : answer
+  }
+}
+
+const unwrittenBytes = ({ blocks }: Step): number =>
+  [...blocks.values()].reduce((sum, { unwritten }) => sum + new TextEncoder().encode(unwritten).length, 0)
+
+const isMismatch = (answer: Answer): boolean => isLeft(answer) && answer.left._tag === 'OperationMismatch'
+
+/** The answer as the journal has it: without its content, where that was written block by block. */
+const answerOf = (message: Message, { blocks }: Step): JsonObject => {
+  const said = [...blocks]
+    .toSorted(([a], [b]) => a - b)
+    .flatMap(([, { part }]) => (part === undefined ? [] : [part as unknown as Json]))
+  const { content, ...rest } = message
+  const same =
+    jsonEqual(said, content as unknown as Json) && ![...blocks.values()].some(({ part }) => part === undefined)
+  return (same ? rest : message) as unknown as JsonObject
+}
+
+const toolStarted = ({ call }: Extract<RunEvent, { type: 'tool_call_start' }>): Exclude<Note, { type: 'seal' }> => ({
+  type: 'tool_started',
+  callId: call.id,
+  name: call.name,
+  arguments: call.arguments,
+})
+
+const receiptOf = (event: RunEvent, head: Head | undefined): ReceiptNote | undefined => {
+  if ((event.type !== 'step_complete' && event.type !== 'interrupted') || event.sent === undefined) return undefined
+  const { parameters, ...sent } = event.sent
+  return {
+    type: 'receipt',
+    ...sent,
+    ...(head !== undefined && { head }),
+    ...(Object.keys(parameters).length > 0 && { parameters }),
+    ...(event.type === 'step_complete' && { usage: event.response.usage }),
+  }
+}

@@ -1,0 +1,197 @@
+/** What a session handle appends: each call is one step of its writer. */
+import { called, type CallbackThrew } from '../task/index.ts'
+import type { Immutable } from '../history/index.ts'
+import { isLeft, left, right } from '../json/index.ts'
+import type { Message } from '../message/index.ts'
+import { rangeDigest, type Note } from '../notes/index.ts'
+import type { Store } from '../store/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { conversationOf, momentAt, type Mirror } from './mirror.ts'
+import { createPace, type Pace } from './pace.ts'
+import {
+  againstNote,
+  allFrom,
+  checkedNote,
+  lastOf,
+  messageRows,
+  reachOf,
+  retractionRows,
+  rowsOfNote,
+  saidIn,
+  withNotes,
+  type Retract,
+} from './rows.ts'
+import type {
+  Appendable,
+  AppendOptions,
+  NewSummary,
+  NoteOptions,
+  Popped,
+  RetractOptions,
+  Session,
+  Together,
+} from './session.ts'
+import type { Answered, Continues, Recorded, Step, StepRows } from './step.ts'
+import type { Writer } from './writer.ts'
+
+type Given = Parameters<Session['append']>[0]
+
+export class Appending {
+  readonly #store: Store
+  readonly #mirror: Mirror
+  readonly #writer: Writer
+  readonly #pace: Pace
+
+  constructor(store: Store, mirror: Mirror, writer: Writer) {
+    this.#store = store
+    this.#mirror = mirror
+    this.#writer = writer
+    this.#pace = createPace(() => mirror.foreign)
+  }
+
+  async append(given: Given, options: AppendOptions): Promise<Answered<Recorded>> {
+    const { messages, notes } = togetherOf(given)
+    const { expectedHead, expectedLen, page } = options
+    const said = messageRows(this.#mirror, messages, page, this.#store)
+    if (isLeft(said)) return said
+    const whole = (len: number): ReturnType<Step['rows']> =>
+      notes.length === 0 ? said : withNotes(this.#mirror, said.right, notes, len)
+    const counts = { messages: messages.length, notes: notes.length }
+    if (expectedHead !== undefined)
+      return this.#writer.append(
+        step({ type: 'head', head: expectedHead }, options, counts, () => whole(this.#mirror.history.len)),
+      )
+    const now = whole(expectedLen ?? this.#writer.len)
+    if (isLeft(now)) return now
+    return this.#writer.append(step({ type: 'len', len: expectedLen }, options, counts, () => now))
+  }
+
+  async rebase(
+    make: Parameters<Session['rebase']>[0],
+    options: Parameters<Session['rebase']>[1],
+  ): Promise<Answered<Recorded> | Either<CallbackThrew, never>> {
+    await this.#pace.begin()
+    const began = this.#pace.now()
+    for (let tries = 1; ; tries++) {
+      // At the head, not the length: a retraction that was not seen changes what should be said.
+      const [conversation, head] = [conversationOf(this.#mirror), this.#mirror.head]
+      const { called: before } = this.#writer
+      const made = called('make', () => make(conversation))
+      if (isLeft(made)) return made
+      if (this.#writer.called !== before) return left(selfAppending)
+      const rows = messageRows(this.#mirror, listOf(made.right), options?.page, this.#store)
+      if (isLeft(rows)) return rows
+      const counts = { messages: rows.right.rows.length, notes: 0 }
+      const sent = this.#pace.now()
+      const answer = await this.#writer.append(step({ type: 'head', head }, options, counts, () => rows))
+      if (!isLeft(answer)) this.#pace.done(began, sent)
+      if (!isLeft(answer) || answer.left._tag !== 'SessionConflict') return answer
+      await this.#pace.refused(tries)
+    }
+  }
+
+  async pop(options: RetractOptions): Promise<Answered<Popped>> {
+    let popped: { readonly message: Immutable<Message> | undefined; readonly position: number | undefined } = none
+    const last: Retract = (conversation, len) => {
+      const message = conversation.at(-1)
+      popped = message === undefined ? none : { message, position: conversation.positionAt(-1) }
+      return lastOf(conversation, len)
+    }
+    const answer = await this.#retract(last, options)
+    return isLeft(answer) ? answer : right(Object.freeze({ ...answer.right, ...popped }))
+  }
+
+  /** Take everything from a position on out of the conversation, with messages that come instead. */
+  async replaceTail(
+    from: number,
+    messages: Appendable | readonly Appendable[],
+    options: RetractOptions & Pick<AppendOptions, 'page'>,
+  ): Promise<Answered<Recorded>> {
+    const instead = messageRows(this.#mirror, listOf(messages), options.page, this.#store)
+    return isLeft(instead) ? instead : this.#retract(allFrom(from), options, instead.right)
+  }
+
+  #retract(which: Retract, options: RetractOptions, instead?: StepRows): Promise<Answered<Recorded>> {
+    const { expectedHead } = options
+    const counts = { messages: instead?.rows.length ?? 0, notes: 0 }
+    return this.#writer.append(
+      step({ type: 'head', head: expectedHead }, options, counts, () => {
+        const at = expectedHead === undefined ? undefined : momentAt(this.#mirror, expectedHead.size).conversation
+        return retractionRows(this.#mirror, at ?? conversationOf(this.#mirror), which, instead)
+      }),
+    )
+  }
+
+  async note(given: Note, options: NoteOptions = {}): Promise<Answered<Recorded>> {
+    const decoded = checkedNote(given)
+    if (isLeft(decoded)) return decoded
+    const note = decoded.right
+    const there = await this.#reached(reachOf(note))
+    if (isLeft(there)) return there
+    const reason = againstNote(note, this.#mirror)
+    if (reason !== undefined) return left({ _tag: 'InvalidNote', reason })
+    return this.#write(note, options)
+  }
+
+  async summarize(summary: NewSummary): Promise<Answered<Recorded>> {
+    const there = await this.#reached(summary.to)
+    const sourceDigest = rangeDigest(saidIn(this.#mirror, summary))
+    return isLeft(there) ? there : this.note({ type: 'summary', ...summary, sourceDigest })
+  }
+
+  seal(): Promise<Answered<Recorded>> {
+    return this.#write({ type: 'seal' }, {})
+  }
+
+  #write(note: Note, options: NoteOptions): Promise<Answered<Recorded>> {
+    const { expectedHead, expectedLen } = options
+    const continues: Continues =
+      expectedHead !== undefined
+        ? { type: 'head', head: expectedHead }
+        : expectedLen !== undefined
+          ? { type: 'len', len: expectedLen }
+          : { type: 'end' }
+    const rows = rowsOfNote(this.#mirror, note)
+    const seals = note.type === 'seal' && { seals: true as const }
+    return this.#writer.append({
+      ...step(continues, options, { messages: 0, notes: 1 }, () => right(rows)),
+      ...seals,
+    })
+  }
+
+  /** Waits for what is on its way, if that is spoken of. */
+  async #reached(len: number): Promise<Answered<undefined>> {
+    return len > this.#mirror.history.len ? this.#writer.alone(async () => right(undefined)) : right(undefined)
+  }
+}
+
+const step = (
+  continues: Continues,
+  { operation, respectLease }: Pick<NoteOptions, 'operation' | 'respectLease'> = {},
+  counts: Pick<Step, 'messages' | 'notes'>,
+  rows: Step['rows'],
+): Step => ({ continues, ...counts, operation, respectLease: respectLease === true, rows })
+
+const none = Object.freeze({ message: undefined, position: undefined })
+
+/** It would be asked again after each of its own appends, for ever. */
+const selfAppending: CallbackThrew = Object.freeze({
+  _tag: 'CallbackThrew',
+  callback: 'make',
+  cause: new TypeError('it appended to the session that it was asked for: give the messages back instead'),
+})
+
+export const listOf = (messages: Appendable | readonly Appendable[]): readonly Appendable[] =>
+  Array.isArray(messages) ? (messages as readonly Appendable[]) : [messages as Appendable]
+
+const togetherOf = (given: Given): { readonly messages: readonly Appendable[]; readonly notes: readonly Note[] } => {
+  const isTogether =
+    typeof given === 'object' && // else no message, as `decodeMessage` says
+    given !== null &&
+    !Array.isArray(given) &&
+    !('role' in given) &&
+    ('messages' in given || 'notes' in given)
+  if (!isTogether) return { messages: listOf(given as Appendable | readonly Appendable[]), notes: [] }
+  const { messages = [], notes = [] } = given as Together
+  return { messages, notes }
+}

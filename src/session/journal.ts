@@ -1,0 +1,205 @@
+/**
+ * The journal: what runs have finished of steps that are not recorded yet, folded from the notes that they left. A step is
+ * over when a note closes it, when a message of the record says that it comes from it, or when it was retracted.
+ */
+import { isLeft } from '../json/index.ts'
+import {
+  cutAnswer,
+  decodeMessage,
+  developer,
+  resultMessages,
+  text,
+  toolCallsOf,
+  toolResultPart,
+  type Message,
+  type Part,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '../message/index.ts'
+import { retractedBy, type JournalBlock, type JournalNote, type Note } from '../notes/index.ts'
+import type { History } from '../history/index.ts'
+
+/** A step of a run that is not recorded: its run is at work on it, has died, or waits for an approval. */
+export interface OpenStep {
+  /** The id of the step: that of the delta that it becomes. */
+  readonly step: string
+  /** The fencing number of the lease that the run had. */
+  readonly lease: number | undefined
+  /** The whole answer, as it is to be recorded. Undefined: the model was still at it. */
+  readonly answer: Message | undefined
+  /** What the model had said: whole parts, and text as far as it came. */
+  readonly said: readonly (Part | string)[]
+  /** Whether the results are to be one message. */
+  readonly together: boolean
+  /** The ids of the calls that were started. */
+  readonly started: ReadonlySet<string>
+  /** The results that there are, by the ids of their calls. */
+  readonly results: ReadonlyMap<string, ToolResultPart>
+  /** The ids of the calls that wait for an approval. */
+  readonly waiting: ReadonlySet<string>
+}
+
+/** The calls of an answer that nobody has answered in the same message, in order. */
+export const callsOf = (message: Message): readonly ToolCallPart[] => {
+  const answered = new Set(message.content.flatMap((part) => (part.type === 'tool_result' ? [part.callId] : [])))
+  return toolCallsOf(message).filter(({ id }) => !answered.has(id))
+}
+
+/** How far the notes and messages of a mirror were folded, and what was open then. */
+export interface JournalFold {
+  notes: number
+  messages: number
+  readonly open: Map<string, Draft>
+}
+
+/** A step while its notes are read. */
+interface Draft {
+  readonly step: string
+  lease: number | undefined
+  answer: JournalNote['answer']
+  together: boolean
+  readonly blocks: Map<number, { text: string; part: JournalBlock['part'] }>
+  readonly started: Set<string>
+  readonly results: Map<string, ToolResultPart>
+  waiting: ReadonlySet<string>
+}
+
+export const emptyFold = (): JournalFold => ({ notes: 0, messages: 0, open: new Map() })
+
+/** What the fold reads: a mirror. */
+interface Log {
+  readonly journal: JournalFold
+  readonly history: History<Message>
+  readonly notes: History<Note>
+  /** Where in the log the notes stand. */
+  readonly noteRows: readonly number[]
+}
+
+/** The steps that are open, in the order in which they began. Cost: O(what is new since it was asked last). */
+export const openStepsIn = ({ journal, notes, noteRows, history }: Log): readonly OpenStep[] => {
+  const [noted, said] = [notes.view(), history.view()]
+  for (; journal.notes < noted.length; journal.notes++) {
+    const index = journal.notes
+    takeNote(journal.open, noted.at(index) as Note, (noteRows[index] as number) - index)
+  }
+  for (; journal.messages < said.length; journal.messages++) {
+    const step = stepNamed(said.at(journal.messages) as Message)
+    if (step !== undefined) journal.open.delete(step)
+  }
+  return Object.freeze([...journal.open.values()].map(openStep))
+}
+
+const takeNote = (open: Map<string, Draft>, note: Note, len: number): void => {
+  if (retractedBy(note, len)?.to === len) open.clear() // what was begun is taken back with its turn
+  if (note.type !== 'journal') return
+  const { step, said = [], answer, started = [], results = [], waiting } = note
+  if (note.closed === true) return void open.delete(step)
+  const draft = open.get(step) ?? newDraft(step)
+  open.set(step, draft)
+  draft.lease = note.lease ?? draft.lease
+  draft.together ||= note.together === true
+  for (const { index, text: piece = '', part, after = 0 } of said) {
+    const before = draft.blocks.get(index)?.text ?? ''
+    const whole =
+      part === undefined || after === 0 ? part : { ...part, text: before.slice(0, after) + String(part['text'] ?? '') }
+    draft.blocks.set(index, { text: before + piece, part: whole })
+  }
+  if (answer !== undefined) draft.answer = answer
+  for (const id of started) draft.started.add(id)
+  for (const result of results) {
+    const [part] = partsOf([result])
+    if (part?.type === 'tool_result') draft.results.set(part.callId, part)
+  }
+  if (waiting !== undefined) draft.waiting = new Set(waiting)
+}
+
+const newDraft = (step: string): Draft => ({
+  step,
+  lease: undefined,
+  answer: undefined,
+  together: false,
+  blocks: new Map(),
+  started: new Set(),
+  results: new Map(),
+  waiting: new Set(),
+})
+
+const openStep = ({ step, lease, answer, together, blocks, started, results, waiting }: Draft): OpenStep => {
+  const said = [...blocks]
+    .toSorted(([a], [b]) => a - b)
+    .flatMap(([, block]): readonly (Part | string)[] =>
+      block.part === undefined ? [block.text] : partsOf([block.part]),
+    )
+  return Object.freeze({
+    step,
+    lease,
+    answer: answer === undefined ? undefined : messageOf({ content: said, ...answer }),
+    said: Object.freeze(said),
+    together,
+    started: new Set(started),
+    results: new Map(results),
+    waiting: new Set(waiting),
+  })
+}
+
+const messageOf = (value: unknown): Message | undefined => {
+  const decoded = decodeMessage(value)
+  return isLeft(decoded) ? undefined : decoded.right
+}
+
+/** What of it is a part of a message: another program may have written the note. */
+const partsOf = (values: readonly unknown[]): readonly Part[] =>
+  values.flatMap((part) => messageOf({ role: 'assistant', content: [part] })?.content ?? [])
+
+/** Why a call has no result of its own. */
+export type Unanswered = (call: ToolCallPart, step: OpenStep) => string
+
+/** Why, where nobody says anything else. */
+export const whyUnanswered: Unanswered = ({ id }, { started, waiting, answer }) => {
+  if (waiting.has(id)) return 'Not run: it waited for an approval that did not come.'
+  if (started.has(id)) return 'The run was interrupted while this tool was running; it may have had effects.'
+  return answer === undefined
+    ? 'Not run: the run was interrupted before the answer was complete.'
+    : 'Not run: the run was interrupted before this tool was started.'
+}
+
+/**
+ * A step as messages, settled: the answer or what there is of it, the results that there are, and error results for the
+ * other calls. None, if there is nothing to record.
+ */
+export const messagesOf = (step: OpenStep, why: Unanswered = whyUnanswered): readonly Message[] => {
+  const message = step.answer ?? (step.said.length === 0 ? undefined : cutOf(step.said))
+  if (message === undefined) return []
+  const results = callsOf(message).map(
+    (call) =>
+      step.results.get(call.id) ?? toolResultPart(call.id, [text(why(call, step))], { name: call.name, isError: true }),
+  )
+  return [message, ...resultMessages(results, step.together)]
+}
+
+/** Marked, unless nothing would be left but the mark. */
+const cutOf = (said: OpenStep['said']): Message | undefined =>
+  cutAnswer(said, false) === undefined ? undefined : cutAnswer(said, true)
+
+/**
+ * What says after a cut answer that it was cut, and lets the model go on: a provider that is sent an answer as the last
+ * message takes it for the beginning of the next one.
+ */
+export const goOnAfter = (reason = 'The run was interrupted here'): Message => ({
+  ...developer(`[${reason}. The answer above is incomplete.]`),
+  meta: { indelible: { interrupted: true } },
+})
+
+/** The messages of a step, the first of which says which step it is, so that it is known to be recorded. */
+export const named = ({ step }: OpenStep, [first, ...rest]: readonly Message[]): readonly Message[] => {
+  if (first === undefined) return []
+  const ours = first.meta?.['indelible']
+  const kept = typeof ours === 'object' && ours !== null && !Array.isArray(ours) ? ours : {}
+  return [{ ...first, meta: { ...first.meta, indelible: { ...kept, step } } }, ...rest]
+}
+
+const stepNamed = ({ meta }: Message): string | undefined => {
+  const ours = meta?.['indelible']
+  if (typeof ours !== 'object' || ours === null || !('step' in ours)) return undefined
+  return typeof ours['step'] === 'string' ? ours['step'] : undefined
+}

@@ -1,0 +1,31 @@
+/** Every adapter on PostgreSQL. */
+import { afterAll, describe } from 'vitest'
+import { postgresStore } from 'indelible/store/postgres'
+import { startPostgres } from '../store/postgres-server.ts'
+import { agentsCases } from './openai-agents-cases.ts'
+import type { Place } from './places.ts'
+
+const server = await startPostgres()
+const opened: (() => Promise<unknown>)[] = []
+afterAll(async () => {
+  for (const close of opened) await close()
+  await server?.stop()
+})
+
+let count = 0
+/** A scope of one schema for each: its tables are made once. */
+const place: Place = {
+  name: 'PostgreSQL',
+  fresh: async () => {
+    const store = await postgresStore({
+      connectionString: server?.url ?? '',
+      schema: `adapters ${process.pid}`,
+      scope: `scope ${count++}`,
+      connections: 2,
+    })
+    opened.push(() => store.close()())
+    return store
+  },
+}
+
+describe.skipIf(server === undefined)('openai-agents, in PostgreSQL', () => agentsCases(place, 4))

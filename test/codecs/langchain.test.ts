@@ -1,0 +1,165 @@
+import {
+  AIMessage,
+  AIMessageChunk,
+  HumanMessage,
+  mapChatMessagesToStoredMessages,
+  SystemMessage,
+  ToolMessage,
+  type BaseMessage,
+} from '@langchain/core/messages'
+import { load } from '@langchain/core/load'
+import { describe, expect, it } from 'vitest'
+import {
+  assistant,
+  developer,
+  faultMessage,
+  file,
+  image,
+  mend,
+  openCalls,
+  readTranscript,
+  reasoning,
+  settle,
+  system,
+  toolCall,
+  toolResult,
+  user,
+  type JsonObject,
+} from 'indelible'
+import { provider, refusal } from 'indelible/message'
+import { langchainMessages } from 'indelible/codecs/langchain'
+import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'
+
+const asJson = (value: unknown): unknown => JSON.parse(JSON.stringify(value))
+
+/** Made by LangChain itself. */
+const live: readonly BaseMessage[] = [
+  new SystemMessage('Be brief.'),
+  new SystemMessage({ content: 'Later word.', additional_kwargs: { __openai_role__: 'developer' } }),
+  new HumanMessage('hi'),
+  new HumanMessage(''),
+  new HumanMessage({ content: [{ type: 'text', text: 'a' }], id: 'h', name: 'ada' }),
+  new HumanMessage({
+    content: [
+      { type: 'text', text: 'look', cache_control: { type: 'ephemeral' } },
+      { type: 'image_url', image_url: { url: 'data:image/png;base64,aGk=', detail: 'low' } },
+      { type: 'image_url', image_url: 'https://example.com/a.png' },
+      { type: 'file', mimeType: 'application/pdf', data: 'aGk=', metadata: { filename: 'a.pdf' } },
+      { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'aGk=' } },
+    ],
+  }),
+  new AIMessage('yes'),
+  new AIMessage({
+    content: [
+      { type: 'thinking', thinking: 'hm', signature: 'sig' },
+      { type: 'text', text: 'I look.' },
+      { type: 'tool_use', id: 'c1', name: 'look', input: { a: 1 } },
+    ],
+    tool_calls: [
+      { id: 'c1', name: 'look', args: { a: 1 }, type: 'tool_call' },
+      { id: 'c2', name: 'look', args: {} },
+    ],
+    invalid_tool_calls: [{ id: 'c9', name: 'look', args: '{"a', error: 'cut off', type: 'invalid_tool_call' }],
+    usage_metadata: { input_tokens: 1, output_tokens: 2, total_tokens: 3 } as never,
+    additional_kwargs: { deep: { er: [1] } },
+    response_metadata: { model_name: 'm' },
+    id: 'ai',
+  }),
+  new AIMessage({
+    content: [{ type: 'tool_use', id: 'c4', name: 'f', input: {} }, 'bare text'] as never,
+    tool_calls: [
+      { id: 'c3', name: 'f', args: {} },
+      { id: 'c4', name: 'f', args: {} },
+    ],
+  }),
+  new ToolMessage({ content: 'a cat', tool_call_id: 'c1', name: 'look', artifact: { raw: 1 }, status: 'success' }),
+  new ToolMessage({ content: [{ type: 'text', text: 'none' }], tool_call_id: 'c2', status: 'error', id: 't' }),
+  new AIMessageChunk({ content: 'chunk', tool_call_chunks: [{ id: 'x', name: 'f', args: '{', index: 0 }] }),
+]
+
+const constructors = asJson(live) as readonly JsonObject[]
+const stored = asJson(mapChatMessagesToStoredMessages([...live])) as readonly JsonObject[]
+const flat = stored.map(({ type, data }) => ({ ...(data as JsonObject), type: type as string }))
+
+describe('langchain', () => {
+  it('gives back what it read, in each of the three spellings', () => {
+    for (const wire of [constructors, stored, flat]) {
+      expectLaw(langchainMessages, wire)
+      for (const message of wire) expectLaw(langchainMessages, [message])
+    }
+    expectLaw(langchainMessages, [{ type: 'ai', tool_calls: [], later: 1 }])
+    expectLaw(langchainMessages, [{ type: 'human', content: null }])
+    expectLaw(langchainMessages, [
+      { lc: 1, type: 'constructor', id: ['langchain', 'schema', 'HumanMessage'], kwargs: {} },
+    ])
+  })
+  it('gives back what it read, under random damage', () => {
+    expectLawUnderDamage(langchainMessages, constructors)
+    expectLawUnderDamage(langchainMessages, [...stored, ...flat])
+  })
+
+  it('reads calls once, also where they stand among the blocks', () => {
+    const messages = read(langchainMessages, constructors.slice(7, 8))
+    expect(messages[0]?.content.map(({ type }) => type)).toEqual(['reasoning', 'text', 'tool_call', 'tool_call'])
+    expect(openCalls(messages).map(({ id }) => id)).toEqual(['c1', 'c2'])
+    expect(settle(read(langchainMessages, [constructors[7], constructors[9], constructors[10]]))._tag).toBe('Right')
+    const transcript = readTranscript(JSON.stringify(constructors))
+    expect(transcript._tag === 'Right' && transcript.right.format).toBe('langchain')
+  })
+
+  it('writes what any conversation says as messages that LangChain loads', async () => {
+    const { messages } = mend([
+      system('Be brief.'),
+      developer('Really.'),
+      { ...user('look', image({ type: 'base64', mediaType: 'image/png', data: 'aGk=' })), name: 'ada', id: 'u' },
+      user(file({ type: 'base64', mediaType: 'application/pdf', data: 'aGk=' }, { name: 'a.pdf' })),
+      assistant(reasoning('hm'), 'I look.', toolCall('1', 'look', { a: 1 }), toolCall('2', 'look', 'not json')),
+      {
+        role: 'tool',
+        content: [...toolResult('1', 'a cat').content, ...toolResult('2', 'no', { isError: true }).content],
+      },
+      assistant('A cat.', refusal('no'), provider('x', 1)),
+    ])
+    const { wire, losses } = write(langchainMessages, messages)
+    const loaded: readonly BaseMessage[] = await Promise.all(
+      (wire as readonly unknown[]).map((message) => load<BaseMessage>(JSON.stringify(message))),
+    )
+    expect(loaded.map((message) => [message.type, message.text])).toEqual([
+      ['system', 'Be brief.'],
+      ['system', 'Really.'],
+      ['human', 'look'],
+      ['human', ''],
+      ['ai', 'I look.'],
+      ['tool', 'a cat'],
+      ['tool', 'no'],
+      ['ai', 'A cat.no'],
+    ])
+    const [, , , , said, , refused] = loaded
+    expect(said instanceof AIMessage && said.tool_calls?.map(({ id, args }) => [id, args])).toEqual([
+      ['1', { a: 1 }],
+      ['2', {}],
+    ])
+    expect(refused instanceof ToolMessage && refused.status).toBe('error')
+    expect(losses.map(({ position, path }) => `${position} ${path.join('.')}`)).toEqual([
+      '4 content.0',
+      '4 content.3.arguments',
+      '6 content.1',
+      '6 content.2',
+    ])
+  })
+
+  it('names what it can not read, and where', () => {
+    const said = (wire: unknown): string => {
+      const decoded = langchainMessages.decode(wire)
+      return decoded._tag === 'Left' ? faultMessage(decoded.left) : 'fine'
+    }
+    expect(said({})).toMatch(/^the entry should be an array/)
+    expect(said([{ type: 'remove', content: '' }])).toMatch(
+      /^\[0\]\.type should be a human, AI, system or tool message, found "remove"/,
+    )
+    expect(said([{ type: 'ai', data: { content: '', tool_calls: [{ name: 'f', args: {} }] } }])).toMatch(
+      /^\[0\]\.data\.tool_calls\[0\]\.id should be a string/,
+    )
+    expect(said([{ type: 'tool', content: '' }])).toMatch(/^\[0\]\.tool_call_id should be a string/)
+  })
+})

@@ -1,0 +1,132 @@
+/** What a run knows of a call goes into the budget without being told: its tools, and whether one of them recalls. */
+import { describe, expect, it } from 'vitest'
+import { assistant, createHistory, orThrow, settle, system, toolCall, toolResult, user, type Message } from 'indelible'
+import { deriveContext, estimateTokens, paged, recallTool, window, type DeriveOptions } from 'indelible/context'
+import type { Note } from 'indelible/notes'
+import {
+  run,
+  tool,
+  type ContextFor,
+  type Model,
+  type ModelRequest,
+  type RunDerive,
+  type RunHandler,
+  type Tool,
+} from 'indelible/run'
+
+/** A long conversation with calls, numbers and prose. */
+const long: readonly Message[] = [
+  system('You help with numbers.'),
+  user('Add up what is in the files.'),
+  ...Array.from({ length: 40 }, (_, turn): readonly Message[] => [
+    assistant(`Reading file ${turn}.`, toolCall(`c${turn}`, 'read', { path: `data/${turn}.csv` })),
+    toolResult(`c${turn}`, Array.from({ length: 60 }, (_, row) => `${row}, ${row * turn * 7.31}, file ${turn}`).join('\n')),
+  ]).flat(),
+  assistant('Done.'),
+  user('And what is the largest of them?'),
+] // prettier-ignore
+const view = orThrow(settle(createHistory<Message>({ from: long }).view()))
+
+const many = Array.from({ length: 12 }, (_, index) =>
+  tool({
+    name: `tool_${index}`,
+    description: `Does what tool number ${index} does, which takes some words to say, as it does with tools of real servers.`,
+    parameters: {
+      type: 'object',
+      properties: Object.fromEntries(
+        Array.from({ length: 6 }, (_, at) => [
+          `field_${at}`,
+          { type: 'string', description: `the field number ${at}` },
+        ]),
+      ),
+    },
+    run: () => 'ok',
+  }),
+)
+
+/** A model that keeps what it was asked and says one thing. */
+const listening = (): { readonly model: Model; readonly asked: ModelRequest[] } => {
+  const asked: ModelRequest[] = []
+  const model: Model = {
+    name: 'listening',
+    async *stream(request) {
+      asked.push(request)
+      yield { type: 'finish', message: assistant('The last.'), reason: 'end_turn', usage: { input: 1, output: 1 } }
+    },
+  }
+  return { model, asked }
+}
+
+const sent = async (
+  tools: readonly Tool[],
+  { budget = 6000, ...derive }: RunDerive & { readonly budget?: number } = {},
+  how: 'by the run' | 'by a function' = 'by the run',
+): Promise<readonly Message[]> => {
+  const { model, asked } = listening()
+  const derived: ContextFor = (of, previous, call) =>
+    deriveContext(of, { ...(derive as Partial<DeriveOptions>), budget, previous, ...call })
+  await run({ model, view, tools, ...(how === 'by the run' ? { budget, derive } : { context: derived }) }).result()
+  return [...(asked[0] as ModelRequest).messages]
+}
+
+const tokensOf = (messages: readonly Message[]): number => messages.reduce((sum, said) => sum + estimateTokens(said), 0)
+const toolsOf = (tools: readonly Tool[]): number =>
+  tools.reduce((sum, { name, description, parameters }) => sum + estimateTokens(user(JSON.stringify({ name, description, parameters }))), 0) // prettier-ignore
+const said = (messages: readonly Message[]): string => JSON.stringify(messages).replaceAll('\\"', '"')
+
+describe('a run’s tools', () => {
+  it.each(['by the run', 'by a function'] as const)('are taken off the budget of a context derived %s', async (how) => {
+    expect(toolsOf(many)).toBeGreaterThan(1000)
+    for (const policy of [window, paged])
+      for (const budget of [4000, 6000, 12_000]) {
+        const messages = await sent(many, { budget, policy }, how)
+        expect(tokensOf(messages) + toolsOf(many)).toBeLessThanOrEqual(budget)
+      }
+    const filled = tokensOf(await sent([], { policy: window }))
+    expect(filled + toolsOf(many)).toBeGreaterThan(6000) // nothing else would hold it
+  })
+  it('and notes are asked for before each call', async () => {
+    const { model, asked } = listening()
+    const notes: Note[] = []
+    const pin: RunHandler = (event) => void (event.type === 'step_start' && notes.push({ type: 'pin', position: 3 }))
+    await run({ model, view, budget: 4000, derive: { notes: () => notes }, handlers: [pin] }).result()
+    expect([...(asked[0] as ModelRequest).messages]).toContainEqual(view.at(3))
+    expect(await sent([], { budget: 4000 })).not.toContainEqual(view.at(3))
+  })
+  it('of a loop of your own are an option', () => {
+    const all = orThrow(deriveContext(view, { budget: 6000 }))
+    const less = orThrow(deriveContext(view, { budget: 6000, tools: many }))
+    expect(all.budget - less.budget).toBe(toolsOf(many))
+    expect(orThrow(deriveContext(view, { budget: 6000, tools: many, toolTokens: 500 })).budget).toBe(5500)
+    expect(() => deriveContext(view, { budget: 6000, tools: [], toolTokens: NaN })).toThrow('toolTokens is NaN')
+  })
+  it('a budget that is none is an error at once, and so is one beside a function', () => {
+    const { model } = listening()
+    expect(() => run({ model, view, budget: NaN })).toThrow('budget is NaN')
+    const context: ContextFor = (of) => deriveContext(of, { budget: 6000 })
+    expect(() => run({ model, view, budget: 6000, context })).toThrow(
+      'give a budget, or a context that derives, not both',
+    )
+  })
+})
+
+describe('markers', () => {
+  it('name the recall tool where the run has it, by the name that it has there', async () => {
+    const without = said(await sent(many, { budget: 4000 }))
+    expect(without).toMatch(/are not shown: /)
+    expect(without).not.toMatch(/recall|gives|\{"position"/)
+    expect(said(await sent([recallTool(() => view)]))).toMatch(
+      /are not shown: .*; recall \{"position": \d+\} gives one back\]/,
+    )
+    const named = said(await sent([recallTool(() => view, { name: 'look_up' })]))
+    expect(named).toMatch(/; look_up \{"position": \d+\} gives one back\]/)
+    expect(named).not.toMatch(/recall/)
+  })
+  it('of a context without a run name it, unless tools are said that lack it', () => {
+    const of = (options: Partial<DeriveOptions>): string =>
+      said([...orThrow(deriveContext(view, { budget: 4000, ...options })).messages])
+    expect(of({})).toMatch(/recall \{"position"/)
+    expect(of({ tools: [] })).not.toMatch(/recall|\{"position"/)
+    expect(of({ tools: [recallTool(() => view)] })).toMatch(/recall \{"position"/)
+  })
+})

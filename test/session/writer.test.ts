@@ -1,0 +1,145 @@
+/** The writer of a session: what is sent behind what, leases, stores that throw or never answer. */
+import { describe, expect, it } from 'vitest'
+import { assistant, createSession, memoryStore, openSession, textOf, user, type Session, type Store } from 'indelible'
+import { fault, ok } from '../answers.ts'
+
+const texts = (session: Session): readonly string[] => session.view().toArray().map(textOf)
+
+describe('one mechanism for every append', () => {
+  it('sends appends behind a retraction without waiting for it', async () => {
+    let most = 0
+    let going = 0
+    const memory = memoryStore()
+    const store: Store = {
+      ...memory,
+      append: (id, append) => {
+        const task = memory.append(id, append)
+        const call = async (): ReturnType<typeof task> => {
+          going += 1
+          most = Math.max(most, going)
+          await new Promise((resolve) => setTimeout(resolve, 5))
+          going -= 1
+          return task()
+        }
+        return call as unknown as typeof task // a task is more than a function, and this one is only called
+      },
+    }
+    const session = await createSession(store, { messages: [user('a'), user('b')] })
+    await Promise.all([session.pop()(), session.append(user('c'))(), session.append(user('d'))()])
+    expect(most).toBe(3)
+    expect(session.conversation().toArray().map(textOf)).toEqual(['a', 'c', 'd'])
+  })
+
+  it('answers a repeated operation, also one with a length, and what is called behind it is not late', async () => {
+    const session = await createSession(memoryStore(), { messages: [user('a'), user('b')] })
+    const before = session.head()
+    const step = { operation: 'o', expectedLen: 2 }
+    await session.append(user('c'), step)
+    await session.append(user('d'))
+    const both = await Promise.all([session.append(user('c'), step)(), session.append(user('e'))()])
+    expect(both.map(({ _tag }) => _tag)).toEqual(['Right', 'Right'])
+    const exact = { operation: 'p', expectedHead: session.head() }
+    await session.append(user('f'), exact)
+    const again = await Promise.all([session.append(user('f'), exact)(), session.append(user('g'))()])
+    expect(again.map(({ _tag }) => _tag)).toEqual(['Right', 'Right'])
+    expect(texts(session)).toEqual(['a', 'b', 'c', 'd', 'e', 'f', 'g'])
+    await fault('SessionConflict', session.append(user('x'), { expectedHead: before }))
+  })
+
+  it('learns of an operation that another process has done since', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's', messages: [user('a')] })
+    const other = await openSession(store, 's')
+    const step = { operation: 'o', expectedHead: session.head() }
+    await other.append([user('b'), user('c')], step)
+    await other.append(user('d'))
+    expect(await session.append([user('b'), user('c')], step)).toMatchObject({ from: 1, to: 3 })
+    expect(texts(session)).toEqual(['a', 'b', 'c', 'd'])
+  })
+
+  it('respects the lease of somebody else with every kind of append', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's', messages: [user('a'), user('b')] })
+    const holder = await openSession(store, 's')
+    const lease = await holder.lease({ holder: 'worker' })
+    const respectLease = true
+    const expectedHead = session.head()
+    for (const refused of [
+      session.append(user('x'), { respectLease }),
+      session.append(user('x'), { respectLease, expectedHead }),
+      session.append({ notes: [{ type: 'pin', position: 0 }] }, { respectLease }),
+      session.rebase(() => user('x'), { respectLease }),
+      session.pop({ respectLease }),
+      session.pop({ respectLease, expectedHead }),
+      session.rewind(1, { respectLease }),
+      session.replaceTail(1, user('x'), { respectLease }),
+      session.clear({ respectLease }),
+      session.note({ type: 'pin', position: 0 }, { respectLease }),
+      session.note({ type: 'pin', position: 0 }, { respectLease, expectedHead }),
+    ]) {
+      const busy = await fault('SessionBusy', refused)
+      expect(busy.holder).toBe('worker')
+    }
+    expect(session.head()).toEqual(expectedHead)
+    await lease.release()
+    await session.pop({ respectLease })
+    expect(texts(session)).toEqual(['a', 'b'])
+  })
+})
+
+describe('a rebase whose callback appends to the same session', () => {
+  it('is a fault that says so, and does not go on for ever', async () => {
+    const session = await createSession(memoryStore(), { messages: [user('a')] })
+    let calls = 0
+    const found = await fault(
+      'CallbackThrew',
+      session.rebase(() => {
+        calls += 1
+        void session.append(user('inside'))()
+        return user('given')
+      }),
+    )
+    expect([found.callback, calls]).toEqual(['make', 1])
+    expect(String(found.cause)).toContain('give the messages back instead')
+    await session.refresh()
+    expect(texts(session)).toEqual(['a', 'inside'])
+  })
+})
+
+describe('a store of somebody else’s', () => {
+  it('that never answers an update does not hold appends up', async () => {
+    const memory = memoryStore()
+    const never = (() => new Promise(() => {})) as unknown as ReturnType<Store['update']>
+    const session = await createSession({ ...memory, update: () => never }, { messages: [user('a')] })
+    void session.update((draft) => void (draft['title'] = 'x'))()
+    await session.append(user('b'))
+    await session.pop()
+    await session.refresh()
+    expect(texts(session)).toEqual(['a', 'b'])
+  })
+
+  it('that throws where it should answer fails that call only', async () => {
+    const memory = memoryStore()
+    let broken: 'append' | 'rejects' | 'info' | undefined
+    const throwing = (): never => {
+      throw new Error('not of ours')
+    }
+    const rejecting = (async () => throwing()) as unknown as ReturnType<Store['append']>
+    const store: Store = {
+      ...memory,
+      append: (id, append) =>
+        broken === 'append' ? throwing() : broken === 'rejects' ? rejecting : memory.append(id, append),
+      info: (id) => (broken === 'info' ? throwing() : memory.info(id)),
+    }
+    const session = await createSession(store, { id: 's' })
+    for (const how of ['append', 'rejects', 'info'] as const) {
+      broken = how
+      const call = how === 'info' ? session.refresh() : session.append(assistant(how))
+      expect((await fault('Io', call)).cause).toEqual(new Error('not of ours'))
+      broken = undefined
+      await ok(session.append(user(`after ${how}`)))
+    }
+    expect(texts(session)).toEqual(['after append', 'after rejects', 'after info'])
+    await session.close()
+  })
+})

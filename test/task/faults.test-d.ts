@@ -1,0 +1,203 @@
+/** Each function's type names the faults that it can give, and no others. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
+import type {
+  createSession,
+  decodeMessage,
+  Fault,
+  forkSession,
+  importTranscript,
+  listSessions,
+  openaiChat,
+  openSession,
+  readSession,
+  readTranscript,
+  Session,
+  settle,
+  Store,
+  verifySession,
+} from 'indelible'
+import type { deriveContext, prepareSummaries, recall } from 'indelible/context'
+import type { appendText, applyDelta, restoreHistory } from 'indelible/history'
+import type { ContentStore, openCallLog, StoredCallLog } from 'indelible/records'
+import type { adoptHistory, hydrate, hydratePartial, parseHistoryJson, persist } from 'indelible/refs'
+import type { historyHandler, modelFor, run, sessionHandler } from 'indelible/run'
+import type {
+  checkProof,
+  copySession,
+  describeSession,
+  exportSession,
+  listUnfinished,
+  proveEntry,
+  readRange,
+  WriteFault,
+} from 'indelible/session'
+import type { verifyLog } from 'indelible/store'
+import { describe, expectTypeOf, it } from 'vitest'
+
+/** The tags of the faults that a function gives. */
+type Tags<F extends (...given: never) => unknown> =
+  ReturnType<F> extends TaskEither<infer E, unknown>
+    ? TagOf<E>
+    : ReturnType<F> extends Either<infer E, unknown>
+      ? TagOf<E>
+      : never
+type TagOf<E> = E extends { readonly _tag: infer Tag } ? Tag : never
+
+/** What any call of a store can meet. */
+type Medium = 'Closed' | 'Busy' | 'ReadOnly' | 'Full' | 'FileReplaced' | 'NotAStore' | 'Io'
+type Log = Medium | 'InvalidId' | 'NoSuchLog' | 'DamagedLog'
+type NoSession = 'NotASession' | 'UnfinishedSession' | 'NewerSession'
+
+it('every fault is one of the library', () => {
+  expectTypeOf<
+    Tags<typeof openSession> | Tags<typeof importTranscript> | Tags<Session['update']> | Tags<Store['append']>
+  >().toExtend<Fault['_tag']>()
+})
+
+describe('of a store', () => {
+  it('a read is no conflict', () => {
+    expectTypeOf<Tags<Store['read']>>().toEqualTypeOf<Log>()
+    expectTypeOf<Tags<Store['info']>>().toEqualTypeOf<Log>()
+    expectTypeOf<Tags<Store['nodes']>>().toEqualTypeOf<Log>()
+    expectTypeOf<Tags<Store['remove']>>().toEqualTypeOf<Log>()
+    expectTypeOf<Tags<Store['leaseOf']>>().toEqualTypeOf<Log>()
+    expectTypeOf<Tags<Store['requestStop']>>().toEqualTypeOf<Log>()
+    expectTypeOf<Tags<Store['release']>>().toEqualTypeOf<Log>()
+  })
+  it('a write names what it checks', () => {
+    expectTypeOf<Tags<Store['create']>>().toEqualTypeOf<
+      | Medium
+      | 'InvalidId'
+      | 'InvalidMeta'
+      | 'InvalidRow'
+      | 'LogExists'
+      | 'MissingBlock'
+      | 'UnusedBlock'
+      | 'DamagedBlock'
+      | 'DamagedLog'
+    >()
+    expectTypeOf<Tags<Store['append']>>().toEqualTypeOf<
+      | Log
+      | 'Conflict'
+      | 'Diverged'
+      | 'OperationMismatch'
+      | 'InvalidRow'
+      | 'MissingBlock'
+      | 'UnusedBlock'
+      | 'DamagedBlock'
+      | 'LeaseHeld'
+      | 'LeaseLost'
+    >()
+    expectTypeOf<Tags<Store['update']>>().toEqualTypeOf<Log | 'InvalidMeta' | 'MetaConflict'>()
+    expectTypeOf<Tags<Store['fork']>>().toEqualTypeOf<Log | 'InvalidMeta' | 'BeyondEnd' | 'LogExists'>()
+    expectTypeOf<Tags<Store['lease']>>().toEqualTypeOf<Log | 'InvalidLease' | 'LeaseHeld'>()
+    expectTypeOf<Tags<Store['renew']>>().toEqualTypeOf<Log | 'InvalidLease' | 'LeaseLost'>()
+  })
+  it('blocks have no log', () => {
+    expectTypeOf<Tags<Store['putBlocks']>>().toEqualTypeOf<Medium>()
+    expectTypeOf<Tags<Store['getBlocks']>>().toEqualTypeOf<Medium | 'InvalidId' | 'DamagedBlock'>()
+    expectTypeOf<Tags<Store['check']>>().toEqualTypeOf<Medium>()
+    expectTypeOf<Tags<Store['scoped']>>().toEqualTypeOf<'InvalidId'>()
+    expectTypeOf<Tags<Store['close']>>().toEqualTypeOf<'Io'>()
+  })
+  it('a verification finds damage and another record', () => {
+    expectTypeOf<TagOf<ReturnType<typeof verifyLog> extends TaskEither<infer E, unknown> ? E : never>>().toEqualTypeOf<
+      Log | 'Diverged' | 'CallbackThrew'
+    >()
+  })
+})
+
+describe('of a session', () => {
+  it('a read is no conflict', () => {
+    expectTypeOf<Tags<typeof readRange>>().toEqualTypeOf<Log>()
+    expectTypeOf<Tags<typeof readSession>>().toEqualTypeOf<Log | NoSession>()
+    expectTypeOf<Tags<typeof describeSession>>().toEqualTypeOf<Log | NoSession>()
+    expectTypeOf<Tags<typeof exportSession>>().toEqualTypeOf<Log | NoSession>()
+    expectTypeOf<Tags<typeof openSession>>().toEqualTypeOf<Log | NoSession | 'SessionSealed'>()
+    expectTypeOf<Tags<typeof listSessions>>().toEqualTypeOf<Medium | 'InvalidId' | 'InvalidMeta' | NoSession>()
+    expectTypeOf<Tags<typeof listUnfinished>>().toEqualTypeOf<Medium | 'InvalidId' | 'InvalidMeta'>()
+    expectTypeOf<Tags<typeof verifySession>>().toEqualTypeOf<Log | NoSession | 'Diverged' | 'CallbackThrew'>()
+    expectTypeOf<Tags<typeof proveEntry>>().toEqualTypeOf<Log | NoSession | 'BeyondEnd'>()
+    expectTypeOf<Tags<typeof checkProof>>().toEqualTypeOf<'BadProof'>()
+    expectTypeOf<Tags<Session['refresh']>>().toEqualTypeOf<Log | 'Diverged' | 'SessionClosed'>()
+    expectTypeOf<Tags<Session['leaseOf']>>().toEqualTypeOf<Log>()
+  })
+  it('a close does not fail', () => {
+    expectTypeOf<Tags<Session['close']>>().toEqualTypeOf<never>()
+  })
+  it('no write is what only a proof, an import or another store can be', () => {
+    type Others = 'BadProof' | 'OtherHead' | 'StopRequested' | 'NoStore' | 'NewerStore' | 'MetaConflict' | 'LeaseHeld'
+    expectTypeOf<
+      Extract<Tags<Session['append']>, Others | 'CallbackThrew' | 'MetadataConflict'>
+    >().toEqualTypeOf<never>()
+    expectTypeOf<Extract<Tags<Session['update']>, Others>>().toEqualTypeOf<never>()
+    expectTypeOf<Extract<Tags<typeof createSession>, Others | 'SessionConflict' | 'NoSuchLog'>>().toEqualTypeOf<never>()
+    expectTypeOf<Extract<Tags<typeof forkSession>, Others | 'Conflict' | 'SessionConflict'>>().toEqualTypeOf<never>()
+    expectTypeOf<
+      Extract<Tags<typeof copySession>, 'SessionConflict' | 'BadProof' | 'SessionClosed'>
+    >().toEqualTypeOf<never>()
+  })
+})
+
+describe('of histories, messages and formats', () => {
+  it('saved state, a delta and a text fail in their own ways', () => {
+    expectTypeOf<Tags<typeof restoreHistory>>().toEqualTypeOf<
+      | 'NotSavedHistory'
+      | 'UndecodableMessage'
+      | 'UnrecordableMessage'
+      | 'TooManyPages'
+      | 'UnknownPage'
+      | 'CallbackThrew'
+    >()
+    expectTypeOf<Tags<typeof applyDelta>>().toEqualTypeOf<
+      'NotADelta' | 'DeltaGap' | 'DeltaMismatch' | 'UnrecordableMessage' | 'CallbackThrew'
+    >()
+    expectTypeOf<Tags<typeof appendText>>().toEqualTypeOf<
+      'UnrecordableMessage' | 'UndecodableMessage' | 'CallbackThrew'
+    >()
+    expectTypeOf<Tags<typeof settle>>().toEqualTypeOf<'Unsettled'>()
+    expectTypeOf<Tags<typeof decodeMessage>>().toEqualTypeOf<'UnexpectedShape' | 'NotPlainJson'>()
+  })
+  it('a codec reads, or writes', () => {
+    expectTypeOf<Tags<typeof openaiChat.decode>>().toEqualTypeOf<'UnexpectedWire' | 'WireNotJson'>()
+    expectTypeOf<Tags<typeof openaiChat.encode>>().toEqualTypeOf<'UnresolvedBlock' | 'CallbackThrew'>()
+    expectTypeOf<Tags<typeof readTranscript>>().toEqualTypeOf<
+      'InvalidJson' | 'UnknownFormat' | 'UnexpectedWire' | 'WireNotJson' | 'DamagedLine' | 'NoSuchConversation'
+    >()
+  })
+})
+
+describe('of contexts, runs, refs and records', () => {
+  it('deriving, summing up and recalling', () => {
+    expectTypeOf<Tags<typeof deriveContext>>().toEqualTypeOf<'MinimumDoesNotFit'>()
+    expectTypeOf<Tags<typeof prepareSummaries>>().toEqualTypeOf<'SummarizerFailed'>()
+    expectTypeOf<Tags<typeof recall>>().toEqualTypeOf<'NoMatch' | 'Denied' | 'SearchFailed'>()
+  })
+  it('a run that has begun has its model', () => {
+    type NoModel = 'UnspecifiedModel' | 'UnknownModelType' | 'UnconfiguredModel' | 'MissingKey'
+    expectTypeOf<Tags<typeof modelFor>>().toEqualTypeOf<NoModel>()
+    expectTypeOf<Extract<Tags<ReturnType<typeof run>['result']>, NoModel>>().toEqualTypeOf<never>()
+    expectTypeOf<Tags<ReturnType<typeof historyHandler>>>().toEqualTypeOf<Tags<typeof applyDelta>>()
+    expectTypeOf<ReturnType<ReturnType<typeof sessionHandler>>>().toEqualTypeOf<Promise<Either<WriteFault, unknown>>>()
+  })
+  it('refs', () => {
+    type Block = Medium | 'InvalidId' | 'DamagedBlock'
+    type Tree = Block | 'MalformedTree' | 'MissingBlock'
+    expectTypeOf<Tags<typeof parseHistoryJson>>().toEqualTypeOf<'UnreadableHistory' | 'NewerRefs'>()
+    expectTypeOf<Tags<typeof hydrate>>().toEqualTypeOf<Tree | 'OtherScope' | 'MalformedBlock'>()
+    expectTypeOf<Tags<typeof hydratePartial>>().toEqualTypeOf<Tree | 'OtherScope'>()
+    expectTypeOf<Tags<typeof persist>>().toEqualTypeOf<Block | 'OtherScope' | 'MissingBlock'>()
+    expectTypeOf<Tags<typeof adoptHistory>>().toEqualTypeOf<
+      'MissingKeys' | 'MalformedContent' | 'Io' | 'CallbackThrew'
+    >()
+  })
+  it('records', () => {
+    expectTypeOf<Tags<ContentStore['put']>>().toEqualTypeOf<'ContentTooLarge'>()
+    expectTypeOf<Tags<ContentStore['get']>>().toEqualTypeOf<'ContentMiss'>()
+    expectTypeOf<TagOf<StoredCallLog['flush'] extends TaskEither<infer E, unknown> ? E : never>>().toEqualTypeOf<
+      Tags<Store['append']>
+    >()
+    expectTypeOf<Extract<Tags<typeof openCallLog>, 'SessionConflict' | 'BeyondEnd'>>().toEqualTypeOf<never>()
+  })
+})
