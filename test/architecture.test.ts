@@ -124,6 +124,7 @@ const drivers: { readonly [folder: string]: readonly string[] } = {
   'transcript/sqlite': ['node:sqlite'],
   'store/sqlite': ['node:sqlite', 'node:fs', 'node:path', 'node:url', 'node:crypto', 'node:zlib'],
   'store/postgres': ['pg', 'node:crypto'],
+  'adapters/ai-sdk': ['ai'],
   'adapters/openai-agents': ['@openai/agents-core'],
   'run/ai-sdk': ['ai'],
   'context/gpt-tokenizer': ['gpt-tokenizer/encoding/cl100k_base', 'gpt-tokenizer/encoding/o200k_base'],

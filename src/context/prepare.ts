@@ -139,7 +139,14 @@ const rangesOf = (view: View<Message>, notes: Sequence<Note>, options: PrepareOp
     line,
     activeFrom,
     notes: read,
-  } = follow(view, notes, { policy: paged, budget: Infinity, estimate, recall: 'recall' })
+  } = follow(view, notes, {
+    policy: paged,
+    budget: Infinity,
+    estimate,
+    recall: 'recall',
+    reserved: 0,
+    model: undefined,
+  })
   const covered = read.summaries.filter((note) => note.to <= endOf(view) && isFaithful(note, view))
   const units = line.segments.filter((segment) => segment.type === 'unit')
   const last = lastToSum(units, activeFrom, keepTokens, (unit) => tokensIn(unit, line.renderer))

@@ -83,6 +83,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
     contextDigest: digest,
     model: text,
     parameters: optional(['an object', isObject]),
+    estimated: optional(count),
     usage: optional([
       `an object with ${Object.keys(usageShape).join(', ')}`,
       (value) => isObject(value) && fieldsOf(value, usageShape) === undefined,

@@ -83,6 +83,8 @@ export interface ReceiptNote {
   readonly model: string
   /** The other parameters of the request. */
   readonly parameters?: JsonObject
+  /** The tokens of the request by the estimator, with tools and system prompt. `usage.input` is the provider's count of them. */
+  readonly estimated?: number
   /** The tokens, as the provider counted them. */
   readonly usage?: Usage
 }

@@ -143,7 +143,7 @@ export const run = (options: RunOptions): RunStream => {
       limits,
       dollarsOf: dollarsBy(options.prices, model, limits),
       parameters: frozen(options.parameters ?? {}),
-      context: derivingOf(options, options.tools ?? []),
+      context: derivingOf(options, options.tools ?? [], model.name),
       receipts: options.receipts ?? false,
       open: options.open,
       decisions: options,

@@ -213,7 +213,7 @@ describe('a record that does not fit', () => {
     expect(said({ budget: 500, toolTokens: 490 })).toContain(
       'but the budget is 10 (after 490 for tools and system prompt); ',
     )
-    expect(said({ budget: 5 })).toMatch(/but the budget is 5; the largest part/)
+    expect(said({ budget: 5 })).toContain('but the budget is 5; the largest part')
   })
   it('fits at exactly the tokens that the fault says it needs', () => {
     const view = recordOf([system('Rule. '.repeat(2000)), ...conversation().slice(1)])
