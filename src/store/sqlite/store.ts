@@ -88,6 +88,7 @@ export const sqliteStore = (options: SqliteOptions): Task<StoreFault, Store> =>
       wait = 5000,
       now = Date.now,
     } = optionsOf('sqliteStore', options)
+    if (typeof given !== 'string') throw new TypeError('sqliteStore needs a path: the file of the store')
     const path = resolve(given)
     const onNotice = quietly(notify)
     const opened = await openDatabase(path, { wait, create, readOnly })
