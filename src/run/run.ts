@@ -146,7 +146,7 @@ export const run = (options: RunOptions): RunStream => {
       context: derivingOf(options, options.tools ?? [], model.name),
       receipts: options.receipts ?? false,
       open: options.open,
-      decisions: options,
+      decisions: { approve: [...(options.approve ?? [])], deny: [...(options.deny ?? [])] },
       handlers: [...(options.handlers ?? [])],
       now: options.now ?? (() => performance.now()),
     },
