@@ -44,7 +44,10 @@ describe('a handler', () => {
   it('that answers with something that can not be read ends the run as a refusal of that event', async () => {
     const proxy = new Proxy({}, { get: (_, key) => { if (key !== 'then') throw new Error('a trap') } }) // prettier-ignore
     const getter = { get _tag() { throw new Error('a getter') } } // prettier-ignore
-    const thenable = { then: () => { throw new Error('a then') } } // prettier-ignore
+    const throws = (): never => {
+      throw new Error('a then')
+    }
+    const thenable = Object.fromEntries([['then', throws]])
     for (const answer of [proxy, getter, thenable]) {
       const { ended } = await ran([(event) => (event.type === 'tool_result' ? (answer as never) : undefined)])
       expect(ended).toMatchObject({ left: { _tag: 'HandlerFailed', event: 'tool_result', step: 0 } })
@@ -96,7 +99,7 @@ describe('a handler', () => {
       async () => {
         throw new Error('no')
       },
-      () => ({ then: 7 }),
+      () => Object.fromEntries([['then', 7]]),
     ])
       // prettier-ignore
       expect((await ran([end(work)])).result.stopReason).toBe('end_turn')
