@@ -33,6 +33,9 @@ const sources = [
     .map((name) => `docs/${name.replaceAll('\\', '/')}`),
 ]
 
+/** Links of the pages to files that do not exist. */
+const missing: string[] = []
+
 /** Links between pages stay; README is the first page. A link to another file (a test, a folder) becomes its path as code. */
 const relinked = (text: string, page: string): string =>
   text.replaceAll(/\[([^\]]+)\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)/g, (_, label: string, path: string, anchor = '') => {

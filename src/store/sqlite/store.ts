@@ -86,6 +86,7 @@ export const sqliteStore = ({
   now = Date.now,
 }: SqliteOptions): Task<StoreFault, Store> =>
   storeTask(async () => {
+    if (typeof given !== 'string') throw new TypeError('sqliteStore needs a path: the file of the store')
     const path = resolve(given)
     const onNotice = quietly(notify)
     const opened = await openDatabase(path, { wait, create, readOnly })
