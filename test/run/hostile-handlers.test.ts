@@ -34,6 +34,8 @@ const ran = async (handlers: readonly RunHandler[], options: Partial<RunOptions>
 }
 
 const whole = 4
+const then: string = 'then'
+const withThen = (value: unknown): object => Object.defineProperty({}, then, { value })
 
 describe('a handler', () => {
   it('that answers with nothing, in any of its ways, is no refusal', async () => {
@@ -47,7 +49,7 @@ describe('a handler', () => {
     const throws = (): never => {
       throw new Error('a then')
     }
-    const thenable = Object.fromEntries([['then', throws]])
+    const thenable = withThen(throws)
     for (const answer of [proxy, getter, thenable]) {
       const { ended } = await ran([(event) => (event.type === 'tool_result' ? (answer as never) : undefined)])
       expect(ended).toMatchObject({ left: { _tag: 'HandlerFailed', event: 'tool_result', step: 0 } })
@@ -99,7 +101,7 @@ describe('a handler', () => {
       async () => {
         throw new Error('no')
       },
-      () => Object.fromEntries([['then', 7]]),
+      () => withThen(7),
     ])
       // prettier-ignore
       expect((await ran([end(work)])).result.stopReason).toBe('end_turn')
