@@ -107,7 +107,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
   input: {
     id: text,
     state: ['one of queued, taken, done', (value) => value === 'queued' || value === 'taken' || value === 'done'],
-    lease: optional(count),
+    at: optional(position),
     message: optional(object),
     reason: optional(text),
   },

@@ -163,10 +163,10 @@ export interface InputNote {
   readonly id: string
   /** What became of it. */
   readonly state: 'queued' | 'taken' | 'done'
-  /** The fencing number of the lease that it was taken under. */
-  readonly lease?: number
   /** What is said, where it waits. */
   readonly message?: JsonObject
+  /** Where its message stands in the record, where it was taken; how long the record was, where it is done. */
+  readonly at?: number
   /** Why its run ended, where it is done. */
   readonly reason?: string
 }

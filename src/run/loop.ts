@@ -124,7 +124,7 @@ export class Loop {
     let ended: Either<RunFailure, RunResult> = isLeft(outcome)
       ? left({ ...outcome.left, partial: result } as RunFailure)
       : right(result)
-    for (const handler of begun) await tellOnly(() => handler.end?.(), this.#options.limits.handlerTimeout)
+    for (const handler of begun) await tellOnly(() => handler.end?.(result), this.#options.limits.handlerTimeout)
     try {
       await this.#tell({ type: 'run_complete', result })
     } catch (error) {
