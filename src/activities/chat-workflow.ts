@@ -78,8 +78,18 @@ export interface ChatHost {
   readonly wait: (ready: () => boolean) => Promise<void>
   /** Hand over the signals that have arrived, and don't wait. Default: they are handed over as they arrive. */
   readonly poll?: () => Promise<void>
-  /** Work that `stop` can cancel. Default: a stop waits for the activity that is going on. */
-  readonly cancellable?: <T>(work: () => Promise<T>) => { readonly result: Promise<T>; readonly cancel: () => void }
+  /**
+   * Make work that `stop` can cancel. Default: a stop waits for the running activity.
+   *
+   * @param work calls an activity
+   * @returns its result, and a function that cancels it
+   */
+  readonly cancellable?: <T>(work: () => Promise<T>) => {
+    /** Resolves with the result of the work. */
+    readonly result: Promise<T>
+    /** Cancel the work. */
+    readonly cancel: () => void
+  }
   /** What to show of a step that failed, to go on with the next message; undefined ends the workflow with the error. Default: ends. */
   readonly failure?: (error: unknown) => string | undefined
 }

@@ -17,7 +17,7 @@ import { leastUsed, type Policy } from './policy.ts'
 import { spanOf, type Span } from './span.ts'
 import type { ContextSource } from './source.ts'
 import { estimateTokens, estimatorOf, remembering, type Estimator, type Tokenizer } from './tokens.ts'
-import { compactNow, continued, follow, segmentAt, type Track } from './track.ts'
+import { compactNow, continued, factorOf, follow, roomOf, segmentAt, type Settings, type Track } from './track.ts'
 import type { Unit } from './unit.ts'
 
 /** How a context is derived. */
@@ -33,6 +33,11 @@ export interface DeriveOptions {
    * none. Default: nobody knows; nothing is taken off, and markers name `recall`. A run gives its own.
    */
   readonly tools?: readonly OfferedTool[]
+  /**
+   * The name of the model. The receipts of this model in `notes` correct the estimate by what its provider counted. A context
+   * takes a new correction up only when an epoch begins. Default: no correction.
+   */
+  readonly model?: string
   /** Tokens of the tool definitions that are sent along. Default: what `tools` take, by the estimator. */
   readonly toolTokens?: number
   /** Tokens of a system prompt that is not part of the record. Default: 0. */
@@ -83,10 +88,14 @@ export interface DerivedContext {
    * `window` and `incremental` never skip a message in their order, so that a larger budget never shows less.
    */
   readonly provenance: readonly string[]
-  /** The tokens of the messages. */
+  /** The tokens of the messages, by the estimator. */
   readonly tokens: number
-  /** The tokens available for messages. */
+  /** The tokens available for messages, by the estimator: with a `factor` of 1.25 four fifths of what there is. */
   readonly budget: number
+  /** With `model`: the tokens of messages, tools and system prompt by the estimator alone. A receipt keeps it. */
+  readonly estimated?: number
+  /** With `model`: the tokens that the provider counts for each estimated one, by the receipts. */
+  readonly factor?: number
   /** The number of messages in the record, with retracted ones. */
   readonly length: number
   /** The position at which the active turn begins: that of the latest substantive user message, 0 if there is none. */
@@ -135,7 +144,7 @@ export const deriveContext = (view: View<Message>, options: DeriveOptions): Eith
   const toolTokens = options.toolTokens ?? toolTokensOf(tools ?? [], remembering(estimate))
   const reserved = tokens('toolTokens', toolTokens) + tokens('systemTokens', options.systemTokens ?? 0)
   const budget = Math.max(0, usableTokens(options.budget) - reserved)
-  const settings = { policy, budget, estimate, recall: recallAmong(tools) }
+  const settings = { policy, budget, estimate, recall: recallAmong(tools), reserved, model: options.model }
   const before = previous === undefined ? undefined : states.get(previous)
   const track =
     (before && continued(before.track, before.length, view, notes, settings)) ?? follow(view, notes, settings)
@@ -151,20 +160,25 @@ export const deriveContext = (view: View<Message>, options: DeriveOptions): Eith
     open,
   }
   let total = totalOf(state)
-  if (total > settings.budget) {
+  const now = factorOf(track, state.end)
+  let factor = policy.choose === 'epochs' ? Math.max(track.factor, now) : now
+  if (total > roomOf(settings, factor)) {
     // Not kept by the track: the record stands where no call can follow, or the policy chooses anew each time.
-    const line = compactNow(track, view, open)
+    factor = now
+    const line = compactNow(track, view, roomOf(settings, factor), open)
     state = { ...state, line, count: line.messages.length, segments: line.segments.length, open: undefined }
     total = totalOf(state)
   }
-  if (total > settings.budget) {
+  const room = roomOf(settings, factor)
+  if (total > room) {
     const beside = {
       ...(typeof options.budget === 'object' && { window: windowParts(options.budget) }),
       ...(reserved > 0 && { reserved }),
+      ...(factor !== 1 && { factor }),
     }
-    return left(doesNotFit(state, total, settings.budget, beside))
+    return left(doesNotFit(state, total, room, beside))
   }
-  return right(contextOf(state, previous, total, settings.budget, policy, prices))
+  return right(contextOf(state, previous, { total, room, factor }, settings, prices))
 }
 
 /** What a context is a span of. */
@@ -190,9 +204,8 @@ const totalOf = ({ line, count, open }: State): number =>
 const contextOf = (
   state: State,
   previous: SentContext | undefined,
-  total: number,
-  budget: number,
-  policy: Policy,
+  { total, room, factor }: { readonly total: number; readonly room: number; readonly factor: number },
+  { policy, model, reserved }: Settings,
   prices: Prices,
 ): DerivedContext => {
   const { track, line, count, segments, open, end } = state
@@ -226,10 +239,11 @@ const contextOf = (
       line.epoch === 0 ? 'whole' : 'degraded',
       ...(line.mendedAt < count ? ['mended'] : []),
       ...(tail.some(({ source }) => source.type === 'synthetic') ? ['interrupted'] : []),
-      ...(line.epoch > 0 && total < budget * leastUsed[policy.choose] ? [`unused:${line.unused ?? 'policy'}`] : []),
+      ...(line.epoch > 0 && total < room * leastUsed[policy.choose] ? [`unused:${line.unused ?? 'policy'}`] : []),
     ]),
     tokens: total,
-    budget,
+    budget: room,
+    ...(model !== undefined && { estimated: total + reserved, factor }),
     length: end,
     activeFrom: track.activeFrom,
     stablePrefix: prefix,
@@ -260,7 +274,14 @@ const droppedIn = ({ line, segments, open }: State): readonly Range[] => {
   for (const segment of open === undefined
     ? line.segments.slice(0, segments)
     : [...line.segments.slice(0, segments), shown(open)]) {
-    if (segment.type !== 'unit') add(segment.from, segment.to)
+    if (segment.type === 'gap') {
+      let from = segment.from
+      for (const brief of segment.briefs) {
+        if (brief.from > from) add(from, brief.from)
+        from = brief.to
+      }
+      if (segment.to > from) add(from, segment.to)
+    } else if (segment.type === 'summary') add(segment.from, segment.to)
     else
       for (const position of segment.unit.strays)
         if (levelIn(segment, position, line.renderer) === 'pointer') add(position, position + 1)
@@ -272,7 +293,7 @@ const doesNotFit = (
   { line, segments }: State,
   needed: number,
   budget: number,
-  beside: Pick<ContextFault, 'window' | 'reserved'>,
+  beside: Pick<ContextFault, 'window' | 'reserved' | 'factor'>,
 ): ContextFault => {
   const { renderer } = line
   const pages = line.segments.slice(0, segments).map((segment: Segment): MinimumPage => {

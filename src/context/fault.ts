@@ -17,6 +17,8 @@ export type ContextFault = {
   readonly window?: WindowParts
   /** The tokens reserved for tools and system prompt, if any. */
   readonly reserved?: number
+  /** The correction by receipts, if there is one: the tokens that the provider counts for each estimated one. */
+  readonly factor?: number
   /** The largest parts of that context, at most ten, largest first. */
   readonly pages: readonly MinimumPage[]
 }
@@ -66,7 +68,8 @@ export const contextFaultText = (fault: ContextFault | SummaryFault): string => 
 }
 
 /** Why a budget is so small: the parts of the window that are not for messages. */
-const madeOf = ({ window, reserved }: ContextFault): string => {
+const madeOf = ({ window, reserved, factor }: ContextFault): string => {
+  const counted = factor === undefined ? '' : `; the provider counts ${factor.toFixed(2)} tokens for each estimated one`
   const others = [
     ...(window === undefined
       ? []
@@ -76,8 +79,8 @@ const madeOf = ({ window, reserved }: ContextFault): string => {
         ]),
     ...(reserved === undefined ? [] : [`${grouped(reserved)} for tools and system prompt`]),
   ]
-  if (others.length === 0) return ''
-  return ` (${window === undefined ? 'after' : `a window of ${grouped(window.window)}, less`} ${others.join(', ')}${window === undefined ? '' : ', and a tenth for estimation errors'})`
+  if (others.length === 0) return counted
+  return ` (${window === undefined ? 'after' : `a window of ${grouped(window.window)}, less`} ${others.join(', ')}${window === undefined ? '' : ', and a tenth for estimation errors'})${counted}`
 }
 
 const largest = (page: MinimumPage | undefined): string => {

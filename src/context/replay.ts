@@ -158,13 +158,14 @@ const run = (
   const dollars = { input: 0, output: 0 }
   const counts: Compared[] = []
   const beside = (options.toolTokens ?? 0) + (options.systemTokens ?? 0)
+  const { model: _, ...given } = options // prices here, and a name there
   let previous: DerivedContext | undefined
   for (const [position, message] of recording.entries()) {
     if (message.role !== 'assistant') continue
     const seen = view.slice(0, position)
     const asked = 'evaluationOnly' in policy ? policy.at(recording, position) : policy
     const from = now()
-    const derived = deriveContext(seen, { ...options, policy: asked, notes, prices, previous })
+    const derived = deriveContext(seen, { ...given, policy: asked, notes, prices, previous })
     times.push((now() - from) * 1000)
     if (isLeft(derived)) {
       unfit += 1

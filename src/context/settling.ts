@@ -7,12 +7,16 @@
  * settling learns of it (`late`) and begins again with the places that `settle` found.
  */
 import {
+  createPairing,
+  noResult,
+  renamedCall,
+  renamedResult,
   text,
   toolResult,
+  withContent,
   type Message,
   type Meta,
   type Part,
-  type ToolCallPart,
   type ToolResultPart,
 } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
@@ -42,24 +46,17 @@ export const placeKey = (position: number, part: number): string => `${position}
 
 export const settling = (late: LateResults): Settling => {
   const borrowed = new Map([...late].map(([call, { position, part }]) => [placeKey(position, part), call]))
-  /** The latest call of every id. */
-  const calls = new Map<string, Call>()
+  const pairing = createPairing<Call, true>()
   const taken = new Set<string>()
   /** How often each id has been given out, so that one that every call has costs no more than others. */
   const times = new Map<string, number>()
   const owners = new Map<string, Unit>()
   let draft: Draft | undefined
-  let waiting = new Map<string, Call>()
 
   const close = (): Unit => {
     const unit = unitOf(draft as Draft, 'unanswered')
-    for (const { call, key } of (draft as Draft).calls) {
-      if (!late.has(key)) continue
-      owners.set(key, unit)
-      call.answered = true
-    }
+    for (const { key } of (draft as Draft).calls) if (late.has(key)) owners.set(key, unit)
     draft = undefined
-    waiting = new Map()
     return unit
   }
 
@@ -70,56 +67,38 @@ export const settling = (late: LateResults): Settling => {
     draft ??= { from: position, pages: [], calls: [], entries: [], strays: [], lentTo: undefined }
 
     const parts: Part[] = []
-    let changed = false
-    let own = false // whether the calls that wait were made in this message
+    if (content.length === 0) pairing.other(position)
     for (const [index, part] of content.entries()) {
       if (part.type === 'tool_result') {
-        const call = waiting.get(part.callId)
         const lender = borrowed.get(placeKey(position, index))
-        if (call !== undefined) {
-          call.answered = true
-          waiting.delete(part.callId)
-          parts.push(renamedResult(part, call.id))
-          changed ||= call.id !== part.callId
-          continue
+        if (lender === undefined && pairing.isLate(part.callId)) return 'late'
+        const met = lender === undefined ? pairing.result(part.callId, true) : undefined // else it is known
+        if (met?.type === 'answer') {
+          met.of.call.answered = true
+          parts.push(renamedResult(part, met.of.call.id))
         }
-        changed = true
         // Amid other results a late one is pointed at, too: its call may be degraded without them.
-        if (lender !== undefined && draft.pages.length === 0) draft.lentTo = owners.get(lender)
-        else if (lender !== undefined) draft.strays.push(position)
-        else if (calls.get(part.callId)?.answered === false) return 'late'
+        else if (lender !== undefined && draft.pages.length === 0) draft.lentTo = owners.get(lender)
         else draft.strays.push(position)
         continue
       }
-      if (!own && waiting.size > 0) waiting = new Map()
-      own = true
       if (part.type !== 'tool_call') {
+        pairing.other(position)
         parts.push(part)
         continue
       }
       const key = placeKey(position, index)
-      const call: Call = { id: freshId(part.id), recorded: part.id, name: part.name, answered: false }
-      calls.set(part.id, call)
-      waiting.set(part.id, call)
-      draft.calls.push({ call, key, position, late: late.get(key) })
+      const call: Call = { id: freshId(part.id), name: part.name, answered: false }
+      const lent = late.get(key)
+      pairing.call(part.id, call, position, lent && true)
+      draft.calls.push({ call, position, key, late: lent })
       parts.push(renamedCall(part, call.id))
-      changed ||= call.id !== part.id
     }
     const page = Object.freeze({ position, kind })
     draft.pages.push(page)
-    draft.entries.push({
-      page,
-      message:
-        parts.length === 0 && content.length > 0
-          ? undefined
-          : changed
-            ? freeze({ ...message, content: freeze(parts) })
-            : message,
-      mended: changed,
-    })
-    // Late answers do not keep a call waiting: they are known.
-    for (const { call, key } of draft.calls) if (late.has(key)) waiting.delete(call.recorded)
-    if (waiting.size === 0) done.push(close())
+    const said = parts.length === 0 && content.length > 0 ? undefined : withContent(message, parts)
+    draft.entries.push({ page, message: said, mended: said !== message })
+    if (pairing.waiting() === 0) done.push(close())
     return done
   }
 
@@ -153,8 +132,7 @@ interface Draft {
 }
 
 interface Call {
-  readonly recorded: string
-  /** `recorded`, or another where that was taken. */
+  /** The recorded one, or another where that was taken. */
   readonly id: string
   readonly name: string
   answered: boolean
@@ -200,11 +178,6 @@ const unitOf = (draft: Draft, reason: 'unanswered' | 'interrupted'): Unit => {
 }
 
 const missing = {
-  unanswered: 'No result was recorded for this call.',
+  unanswered: noResult,
   interrupted: 'Interrupted: no result has been recorded for this call.',
 } as const
-
-const renamedCall = (part: ToolCallPart, id: string): ToolCallPart => (part.id === id ? part : freeze({ ...part, id }))
-
-const renamedResult = (part: ToolResultPart, id: string): ToolResultPart =>
-  part.callId === id ? part : freeze({ ...part, callId: id })

@@ -12,6 +12,7 @@ import { foldPages, type Note, type SummaryNote } from '../notes/index.ts'
 import { minFidelity, type PageKind } from '../pages/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import { compact } from './compact.ts'
+import { countsOf, factorAt, withCounts, type Count } from './correction.ts'
 import { emptyLine, extend, gap, lentTo, levelIn, shown, tokensOf, type Line, type Segment } from './line.ts'
 import type { RecallName } from './marker.ts'
 import { markedAs } from './marks.ts'
@@ -29,6 +30,10 @@ export interface Settings {
   readonly estimate: Estimator
   /** The tool that markers name. */
   readonly recall: RecallName
+  /** The tokens of tools and system prompt, beside the budget. */
+  readonly reserved: number
+  /** The model whose receipts correct the estimate. */
+  readonly model: string | undefined
 }
 
 export interface Track {
@@ -45,8 +50,12 @@ export interface Track {
   recentFrom: number
   /** The tokens above which the line is compacted. */
   compactAt: number
+  /** What the estimate is multiplied by in this epoch. */
+  factor: number
   /** How many messages had been read when the line began. */
   lineFrom: number
+  /** Up to where the latest compaction shortened anything: what stands before is not changed again if that is not needed. */
+  settledTo: number
   /** A few messages of each order of magnitude, to tell another record by. */
   readonly samples: Map<number, Message>
   /** Where the active turn begins. */
@@ -60,11 +69,12 @@ interface ReadNotes {
   readonly last: Note | undefined
   readonly retagged: Retagged
   readonly summaries: readonly SummaryNote[]
+  readonly counts: readonly Count[]
 }
 
 /** A track that has read all of a record. */
 export const follow = (view: View<Message>, notes: Sequence<Note>, settings: Settings): Track => {
-  const read = readNotes(notes)
+  const read = readNotes(notes, settings)
   const track = begin(settings, read, new Map())
   if (advance(track, view)) return track
   // A result came late: begin again, knowing where.
@@ -81,22 +91,23 @@ export const continued = (
   notes: Sequence<Note>,
   settings: Settings,
 ): Track | undefined => {
-  const { policy, budget, estimate, recall } = track.settings
+  const { policy, budget, estimate, recall, reserved, model } = track.settings
   if (policy !== settings.policy || budget !== settings.budget) return undefined
   if (estimate !== settings.estimate || recall !== settings.recall) return undefined
+  if (reserved !== settings.reserved || model !== settings.model) return undefined
   if (!isOf(track, from, view) || !annotated(track, view, notes)) return undefined
   return advance(track, view) ? track : undefined
 }
 
 /** What a compaction of this moment works on. `open`: the unit whose calls wait, as if the record ended there. */
-export const compactNow = (track: Track, view: View<Message>, open?: Unit): Line => {
+export const compactNow = (track: Track, view: View<Message>, budget: number, open?: Unit): Line => {
   const { line, settings, notes, activeFrom, asked } = track
   return compact({
     segments: open === undefined ? line.segments : [...line.segments, shown(open)],
     policy: settings.policy,
-    budget: settings.budget,
+    budget,
     activeFrom,
-    settledTo: line.epoch === 0 ? 0 : (view.positionAt(track.lineFrom) as number),
+    settledTo: track.settledTo,
     asked,
     summaries: notes.summaries,
     record: view,
@@ -104,6 +115,14 @@ export const compactNow = (track: Track, view: View<Message>, open?: Unit): Line
     epoch: line.epoch + 1,
   })
 }
+
+/** What the estimate is multiplied by for a call at a length of the record, as the notes have it. */
+export const factorOf = ({ notes, settings }: Track, len: number): number =>
+  factorAt(notes.counts, len, settings.budget + settings.reserved)
+
+/** The tokens there are for messages by the estimate, where the provider counts so many times as much. */
+export const roomOf = ({ budget, reserved }: Settings, factor: number): number =>
+  factor === 1 ? budget : Math.max(0, Math.floor((budget + reserved) / factor) - reserved)
 
 /** The segment of a position among the first `count`. */
 export const segmentAt = (segments: readonly Segment[], count: number, position: number): Segment | undefined => {
@@ -128,7 +147,9 @@ const begin = (settings: Settings, notes: ReadNotes, late: LateResults): Track =
   recent: [],
   recentFrom: 0,
   compactAt: settings.budget,
+  factor: 1,
   lineFrom: 0,
+  settledTo: 0,
   samples: new Map(),
   activeFrom: 0,
   asked: [-1, -1],
@@ -153,9 +174,14 @@ const advance = (track: Track, view: View<Message>): boolean => {
     } else if (isSpoken(message)) track.asked = [position, track.asked[1]]
 
     const callable = message.role !== 'assistant' && settling.open() === undefined
-    if (!callable || settings.policy.choose !== 'epochs' || tokensOf(track.line) <= track.compactAt) continue
-    track.line = compactNow(track, view)
-    track.compactAt = compactAt(tokensOf(track.line), settings)
+    if (!callable || settings.policy.choose !== 'epochs') continue
+    const factor = factorOf(track, position + 1)
+    const room = roomOf(settings, factor)
+    if (tokensOf(track.line) <= Math.min(track.compactAt, room)) continue
+    track.factor = factor
+    track.line = compactNow(track, view, room)
+    track.settledTo = position + 1
+    track.compactAt = compactAt(tokensOf(track.line), room, settings.policy)
     // Contexts of the epoch before last are no longer continued from.
     track.recent = track.recent.slice(track.lineFrom - track.recentFrom)
     track.recentFrom = track.lineFrom
@@ -165,10 +191,12 @@ const advance = (track: Track, view: View<Message>): boolean => {
 }
 
 /** The high-water mark after a compaction that left so many tokens: above it by enough that the next one gives something. */
-const compactAt = (tokens: number, { policy, budget }: Settings): number =>
-  Math.min(budget, Math.max(budget * (policy.highWater ?? 1), tokens + budget * leastGrowth))
+const compactAt = (tokens: number, budget: number, policy: Policy): number =>
+  Math.min(budget, Math.max(budget * (policy.highWater ?? 1), tokens + Math.min(budget * mostGrowth, leastGrowth)))
 
-const leastGrowth = 0.2
+/** Tokens. What comes from call to call does not get less with the budget. */
+const leastGrowth = 3500
+const mostGrowth = 0.3
 
 /** A unit at the end of a line: in full; but an answer that was moved to its call goes the way of the call. */
 const arriving = (unit: Unit, { segments, renderer }: Line): Segment => {
@@ -197,6 +225,9 @@ const annotated = (track: Track, view: View<Message>, notes: Sequence<Note>): bo
   if (notes.length === count) return true
   const added: Note[] = []
   for (let index = count; index < notes.length; index++) added.push(notes.at(index) as Note)
+  const counts = countsOf(added, track.settings.model)
+  // A receipt that came late could have changed what was decided since its call.
+  if (counts.some(({ len }) => len <= track.lastAt)) return false
   const changes = added.some(({ type }) => type === 'page' || type === 'pin' || type === 'unpin')
   const folded = changes ? foldPages(notes) : retagged
   track.notes = {
@@ -204,6 +235,7 @@ const annotated = (track: Track, view: View<Message>, notes: Sequence<Note>): bo
     last: added.at(-1),
     retagged: folded,
     summaries: [...summaries, ...added.filter((note) => note.type === 'summary')],
+    counts: withCounts(track.notes.counts, counts),
   }
   if (!changes) return true
   const { line } = track
@@ -217,17 +249,23 @@ const annotated = (track: Track, view: View<Message>, notes: Sequence<Note>): bo
     )
       continue
     const segment = segmentAt(line.segments, line.segments.length, position)
-    if (segment !== undefined && rankOf(levelIn(segment, position, renderer)) > rankOf(minFidelity(kind))) return false
+    // A line in a marker is less than what a rule keeps: a message of its own.
+    const isLess =
+      segment?.type === 'unit'
+        ? rankOf(levelIn(segment, position, renderer)) > rankOf(minFidelity(kind))
+        : minFidelity(kind) !== 'pointer'
+    if (segment !== undefined && isLess) return false
   }
   track.line = { ...line, renderer }
   return true
 }
 
-const readNotes = (notes: Sequence<Note>): ReadNotes => ({
+const readNotes = (notes: Sequence<Note>, { model }: Settings): ReadNotes => ({
   count: notes.length,
   last: notes.at(-1),
   retagged: foldPages(notes),
   summaries: [...notes].filter((note) => note.type === 'summary'),
+  counts: countsOf(notes, model),
 })
 
 const lateResults = (view: View<Message>): LateResults => {

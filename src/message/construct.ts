@@ -158,5 +158,23 @@ export const refusal = (value: string): RefusalPart => freeze({ type: 'refusal',
  */
 export const provider = (name: string, raw: Json): ProviderPart => freeze({ type: 'provider', provider: name, raw })
 
+/**
+ * Error results for the calls that an interrupted run left open, one message each. Append them, and the record is
+ * settled.
+ *
+ * @param open the open calls, as `openCalls` gives them
+ * @param reason the text that the model will read
+ * @returns one tool message for each call, in the same order
+ * @example
+ * for (const message of interruptedResults(openCalls(history.view()), 'interrupted by the user')) history.append(message)
+ */
+export const interruptedResults = (
+  open: readonly Pick<ToolCallPart, 'id' | 'name'>[],
+  reason: string,
+): readonly Message[] => mapEach(open, ({ id, name }) => toolResult(id, [text(reason)], { name, isError: true }))
+
+/** What a result says that was never recorded. */
+export const noResult = 'No result was recorded for this call.'
+
 const message = (role: Role, content: readonly (string | Part)[]): Message =>
   freeze({ role, content: mapEach(content, (part) => (typeof part === 'string' ? text(part) : part)) })

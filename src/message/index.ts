@@ -6,6 +6,8 @@ export {
   developer,
   file,
   image,
+  interruptedResults,
+  noResult,
   provider,
   reasoning,
   refusal,
@@ -45,5 +47,15 @@ export type {
   ToolCallPart,
   ToolResultPart,
 } from './message.ts'
-export { openCalls, pairCalls, type OpenCall, type PairedCall } from './pairing.ts'
-export { interruptedResults, mend, settle, type Mended, type Repair, type Settled } from './settle.ts'
+export { renamedCall, renamedResult, withContent } from './edited.ts'
+export {
+  createPairing,
+  openCalls,
+  pairCalls,
+  type MetCall,
+  type MetResult,
+  type OpenCall,
+  type PairedCall,
+  type Pairing,
+} from './pairing.ts'
+export { mend, settle, type Mended, type Repair, type Settled } from './settle.ts'

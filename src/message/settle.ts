@@ -6,13 +6,13 @@
  *         Anthropic Messages ("tool_use ids were found without tool_result blocks immediately after"), 2026-11
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { Immer, type Draft } from 'immer'
 import { arrayOf, emptyList, freeze, left, mapEach, OwnMap, OwnSet, right, taken } from '../json/index.ts'
 import { itemAt, type Sequence } from '../sequence/index.ts'
-import { text, toolResult } from './construct.ts'
+import { noResult, toolResult } from './construct.ts'
+import { renamedCall, renamedResult, withContent } from './edited.ts'
 import type { PairingFault, PairingProblem, PartPlace } from './fault.ts'
-import type { Message, Part, ToolCallPart, ToolResultPart } from './message.ts'
-import type { OpenCall } from './pairing.ts'
+import type { Message, Part, ToolResultPart } from './message.ts'
+import { createPairing, walkMessages, type MetCall } from './pairing.ts'
 
 // What the compiler names, where somebody gives a sequence that is not settled.
 declare const settleOrMendMakesIt: unique symbol
@@ -77,7 +77,7 @@ export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
   const answeredAt = new OwnMap<string, Call>()
   for (let index = 0; index < calls.length; index++) {
     const call = calls[index] as Call
-    madeAt.set(key(call.place), call)
+    madeAt.set(key(call.call), call)
     if (call.answer !== undefined) answeredAt.set(key(call.answer.place), call)
   }
 
@@ -92,39 +92,21 @@ export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
       const place = key({ position, part: index })
       if (part.type === 'tool_result') {
         const call = answeredAt.get(place)
-        if (call?.adjacent === true) content[content.length] = renamedResult(part, names.get(call))
+        if (call?.adjacent === true) content[content.length] = renamedResult(part, names.get(call) ?? part.callId)
         continue
       }
       const call = part.type === 'tool_call' ? madeAt.get(place) : undefined
       if (part.type === 'tool_call' && call !== undefined) {
         if (!call.adjacent) moved[moved.length] = answerTo(call, names.get(call))
-        content[content.length] = renamedCall(part, names.get(call))
+        content[content.length] = renamedCall(part, names.get(call) ?? part.id)
       } else content[content.length] = part
     }
-    if (content.length > 0 || message.content.length === 0)
-      result[result.length] = same(content, message.content) ? message : withContent(message, content)
+    if (content.length > 0 || message.content.length === 0) result[result.length] = withContent(message, content)
     for (let index = 0; index < moved.length; index++) result[result.length] = moved[index] as Message
   }
   const repairs = mapEach(problems, (problem): Repair => freeze({ problem, done: repairOf[problem._tag] }))
   return freeze({ messages: arrayOf(result) as Settled<readonly Message[]>, repairs })
 }
-
-/**
- * Error results for the calls that an interrupted run left open, one message each. Append them, and the record is
- * settled.
- *
- * @param open the open calls, as `openCalls` gives them
- * @param reason the text that the model will read
- * @returns one tool message for each call, in the same order
- * @example
- * for (const message of interruptedResults(openCalls(history.view()), 'interrupted by the user')) history.append(message)
- */
-export const interruptedResults = (
-  open: readonly Pick<OpenCall, 'id' | 'name'>[],
-  reason: string,
-): readonly Message[] => mapEach(open, ({ id, name }) => toolResult(id, [text(reason)], { name, isError: true }))
-
-const noResult = 'No result was recorded for this call.'
 
 const repairOf = {
   UnansweredCall: 'inserted an error result',
@@ -135,72 +117,45 @@ const repairOf = {
   ResultNotAdjacent: 'moved the result to its call',
 } as const satisfies { readonly [Tag in PairingProblem['_tag']]: Repair['done'] }
 
-/** A call as the walk below knows it. */
-interface Call {
-  readonly place: PartPlace
-  answer: { readonly place: PartPlace; readonly part: ToolResultPart } | undefined
-  /** Whether the answer stands where a provider wants it. */
-  adjacent: boolean
-}
+/** A call of a conversation, and its result. */
+type Call = MetCall<PartPlace, { readonly place: PartPlace; readonly part: ToolResultPart }>
 
-/**
- * Walk the parts in order. `waiting` holds the calls that may be answered right now: those since the last thing that
- * was said. Anything but a result, in a later message than theirs, ends their turn.
- */
 const pair = (
   messages: Sequence<Message>,
 ): { readonly calls: readonly Call[]; readonly problems: readonly PairingProblem[] } => {
-  const calls = emptyList<Call>()
-  const latest = new OwnMap<string, Call>()
+  const pairing = createPairing<PartPlace, Call['answer'] & object>()
   const problems = emptyList<PairingProblem>()
   const early = emptyList<PartPlace>()
+  const latest = new OwnMap<string, PartPlace>()
   const note = (problem: PairingProblem): void => {
     problems[problems.length] = freeze(problem)
   }
-  let waiting = new OwnMap<string, Call>()
-  let turn = 0
-  const { length } = messages
-  for (let position = 0; position < length; position++) {
-    const { content } = itemAt(messages, position)
-    if (content.length === 0 && waiting.size > 0) waiting = new OwnMap()
-    for (let part = 0; part < content.length; part++) {
-      const current = content[part] as Part
-      if (current.type === 'tool_result') {
-        const place = { id: current.callId, position, part }
-        const call = waiting.get(current.callId) ?? latest.get(current.callId)
-        if (call === undefined) early[early.length] = place
-        else if (call.answer !== undefined) note({ _tag: 'DuplicateResult', ...place, first: call.answer.place })
-        else {
-          call.answer = { place, part: current }
-          call.adjacent = waiting.get(current.callId) === call
-          waiting.delete(current.callId)
-          if (!call.adjacent) note({ _tag: 'ResultNotAdjacent', ...place, call: call.place })
-        }
-        continue
-      }
-      if (waiting.size > 0 && turn !== position) waiting = new OwnMap()
-      if (current.type !== 'tool_call') continue
-      const call: Call = { place: { id: current.id, position, part }, answer: undefined, adjacent: false }
-      const before = latest.get(current.id)
-      if (before !== undefined) note({ _tag: 'DuplicateCallId', ...call.place, first: before.place })
-      calls[calls.length] = call
-      latest.set(current.id, call)
-      waiting.set(current.id, call)
-      turn = position
-    }
-  }
+  walkMessages(
+    messages,
+    ({ id }, position, part) => {
+      const place = { id, position, part }
+      const before = pairing.call(id, place, position)
+      if (before !== undefined) note({ _tag: 'DuplicateCallId', ...place, first: before.call })
+      latest.set(id, place)
+    },
+    (result, position, part) => {
+      const place = { id: result.callId, position, part }
+      const met = pairing.result(result.callId, { place, part: result })
+      if (met.type === 'orphan') early[early.length] = place
+      else if (met.type === 'second') note({ _tag: 'DuplicateResult', ...place, first: met.first.place })
+      else if (met.type === 'late') note({ _tag: 'ResultNotAdjacent', ...place, call: met.of.call })
+    },
+    pairing.other,
+  )
+  const calls = pairing.calls()
   for (let index = 0; index < calls.length; index++) {
-    const { answer, place } = calls[index] as Call
-    if (answer === undefined) note({ _tag: 'UnansweredCall', ...place })
+    const { answer, call } = calls[index] as Call
+    if (answer === undefined) note({ _tag: 'UnansweredCall', ...call })
   }
   for (let index = 0; index < early.length; index++) {
     const place = early[index] as PartPlace
     const call = latest.get(place.id)
-    note(
-      call === undefined
-        ? { _tag: 'OrphanResult', ...place }
-        : { _tag: 'ResultBeforeCall', ...place, call: call.place },
-    )
+    note(call === undefined ? { _tag: 'OrphanResult', ...place } : { _tag: 'ResultBeforeCall', ...place, call })
   }
   return { calls, problems: freeze(sorted(problems, (a, b) => a.position - b.position || a.part - b.part)) }
 }
@@ -214,13 +169,13 @@ const toSorted: <T>(list: readonly T[], compare: (a: T, b: T) => number) => T[] 
 /** An id of its own for every call whose id an earlier call has. */
 const uniqueIds = (calls: readonly Call[]): ReadonlyMap<Call, string> => {
   const used = new OwnSet<string>()
-  for (let index = 0; index < calls.length; index++) used.add((calls[index] as Call).place.id)
+  for (let index = 0; index < calls.length; index++) used.add((calls[index] as Call).call.id)
   const met = new OwnSet<string>()
   const times = new OwnMap<string, number>()
   const names = new OwnMap<Call, string>()
   for (let index = 0; index < calls.length; index++) {
     const call = calls[index] as Call
-    const { id } = call.place
+    const { id } = call.call
     if (!met.has(id)) {
       met.add(id)
       continue
@@ -237,34 +192,9 @@ const uniqueIds = (calls: readonly Call[]): ReadonlyMap<Call, string> => {
 const key = ({ position, part }: Pick<PartPlace, 'position' | 'part'>): string => `${position}/${part}`
 
 /** The message that answers a call whose result stands elsewhere or nowhere. */
-const answerTo = ({ place, answer }: Call, id: string = place.id): Message =>
+const answerTo = ({ call, answer }: Call, id: string = call.id): Message =>
   answer === undefined
     ? toolResult(id, noResult, { isError: true })
     : freeze({ role: 'tool', content: freeze([renamedResult(answer.part, id)]) })
 
-const renamedCall = (part: ToolCallPart, id: string | undefined): ToolCallPart =>
-  id === undefined ? part : edited(part, (draft) => void (draft.id = id))
-
-const renamedResult = (part: ToolResultPart, id: string | undefined): ToolResultPart =>
-  id === undefined || id === part.callId ? part : edited(part, (draft) => void (draft.callId = id))
-
-const withContent = (message: Message, content: Part[]): Message => {
-  const parts = arrayOf(content)
-  return edited(message, (draft) => void (draft.content = parts as Draft<Message>['content']))
-}
-
-/**
- * A new value that shares with the recorded one everything that the recipe leaves as it is. It is frozen here and not by
- * Immer, which would freeze what it shares as well: of a conversation that was never recorded, that is its owner's.
- */
-const edited = <T extends object>(value: T, recipe: (draft: Draft<T>) => void): T => freeze(produce(value, recipe))
-
-const { produce } = new Immer({ autoFreeze: false })
-
 const noRepairs: readonly Repair[] = freeze([])
-
-const same = (left: readonly Part[], right: readonly Part[]): boolean => {
-  if (left.length !== right.length) return false
-  for (let index = 0; index < left.length; index++) if (left[index] !== right[index]) return false
-  return true
-}

@@ -83,10 +83,12 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
     contextDigest: digest,
     model: text,
     parameters: optional(['an object', isObject]),
+    estimated: optional(count),
     usage: optional([
       `an object with ${Object.keys(usageShape).join(', ')}`,
       (value) => isObject(value) && fieldsOf(value, usageShape) === undefined,
     ]),
+    details: optional(['an object', isObject]),
   },
   tool_started: { callId: text, name: text, arguments: optional(text) },
   journal: {
@@ -106,7 +108,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
   input: {
     id: text,
     state: ['one of queued, taken, done', (value) => value === 'queued' || value === 'taken' || value === 'done'],
-    lease: optional(count),
+    at: optional(position),
     message: optional(object),
     reason: optional(text),
   },

@@ -11,12 +11,16 @@ export interface ModelContext {
   readonly messages: Settled<Sequence<Message>>
   /** The number of leading messages that equal those of the last context. */
   readonly stablePrefix: number
+  /** The tokens of the whole request by the estimator, for its receipt. */
+  readonly estimated?: number
 }
 
 /** The call that a context is for. Pass it on: `deriveContext(view, { budget, previous, ...call })`. */
 export interface ModelCall {
   /** The tools of the run. */
   readonly tools: readonly OfferedTool[]
+  /** The name of the model. */
+  readonly model: string
 }
 
 /**
@@ -34,7 +38,10 @@ export type ContextFor = (
 ) => Either<unknown, ModelContext>
 
 /** How a run derives the contexts of its `budget`, with `deriveContext`. */
-export interface RunDerive extends Omit<DeriveOptions, 'budget' | 'previous' | 'tools' | 'toolTokens' | 'notes'> {
+export interface RunDerive extends Omit<
+  DeriveOptions,
+  'budget' | 'previous' | 'tools' | 'toolTokens' | 'model' | 'notes'
+> {
   /** The notes of the record; of a session `() => session.notes()`, which is asked before each call. Default: none. */
   readonly notes?: Sequence<Note> | (() => Sequence<Note>)
 }
@@ -59,8 +66,9 @@ export type Deriving = (view: View<Message>, previous: ModelContext | undefined)
 export const derivingOf = (
   { budget, derive = {}, context }: ContextOptions,
   tools: readonly OfferedTool[],
+  model: string,
 ): Deriving | undefined => {
-  const call: ModelCall = Object.freeze({ tools: Object.freeze([...tools]) })
+  const call: ModelCall = Object.freeze({ tools: Object.freeze([...tools]), model })
   if (budget !== undefined && context !== undefined)
     throw new TypeError('run: give a budget, or a context that derives, not both')
   if (context !== undefined) return (view, previous) => context(view, previous, call)

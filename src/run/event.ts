@@ -55,6 +55,8 @@ export interface Sent {
   readonly model: string
   /** The parameters of the request. */
   readonly parameters: JsonObject
+  /** The tokens of the request by the estimator, if the context says so: with tools and system prompt. */
+  readonly estimated?: number
 }
 
 interface Told {

@@ -1,6 +1,5 @@
 /** What is known of a session beside its rows, and changing its metadata. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { produce } from 'immer'
 import { isLeft, left, right, type JsonObject } from '../json/index.ts'
 import type { LogInfo, Store } from '../store/index.ts'
 import { called } from '../task/index.ts'
@@ -39,8 +38,9 @@ export class Described {
   }
 
   async #updated(recipe: (metadata: MetadataDraft) => void): Promise<Either<UpdateSessionFault, JsonObject>> {
+    const { applyRecipe } = await import('./recipe.ts')
     const { id, metadata, forkedFrom, erasable } = this.#info
-    const changed = called('update', () => produce(metadata, recipe as (draft: object) => void)) // JSON, made writable by Immer
+    const changed = called('update', () => applyRecipe(metadata, recipe))
     if (isLeft(changed)) return changed
     const meta = storedMeta(changed.right, forkedFrom, erasable)
     if (isLeft(meta)) return meta

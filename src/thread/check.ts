@@ -1,6 +1,6 @@
 /** Problems with the calls of a thread's history. They are reported and never repaired: the owner of the history decides. */
-
-import type { ThreadProblem } from './fault.ts'
+import { createPairing } from '../message/index.ts'
+import type { ItemPlace, ThreadProblem } from './fault.ts'
 
 /**
  * List every dangling, duplicate and orphan call id.
@@ -13,22 +13,22 @@ import type { ThreadProblem } from './fault.ts'
  */
 export const checkThread = (history: readonly unknown[]): readonly ThreadProblem[] => {
   const problems: ThreadProblem[] = []
-  const calls = new Map<string, { readonly index: number; output: number | undefined }>()
+  const pairing = createPairing<ItemPlace, number>()
   for (const [index, item] of history.entries()) {
     if (!isCallItem(item)) continue
     const { callId } = item
-    const call = calls.get(callId)
+    const place = { callId, index }
     if (item.type === 'tool_call_item') {
-      if (call !== undefined) problems.push({ _tag: 'DuplicateCall', callId, index, first: call.index })
-      if (call !== undefined && call.output === undefined)
-        problems.push({ _tag: 'DanglingCall', callId, index: call.index })
-      calls.set(callId, { index, output: undefined })
-    } else if (call === undefined) problems.push({ _tag: 'OrphanOutput', callId, index })
-    else if (call.output === undefined) call.output = index
-    else problems.push({ _tag: 'DuplicateOutput', callId, index, first: call.output })
+      const before = pairing.call(callId, place, index)
+      if (before !== undefined) problems.push({ _tag: 'DuplicateCall', ...place, first: before.call.index })
+      continue
+    }
+    const met = pairing.result(callId, index)
+    if (met.type === 'orphan') problems.push({ _tag: 'OrphanOutput', ...place })
+    else if (met.type === 'second') problems.push({ _tag: 'DuplicateOutput', ...place, first: met.first })
   }
-  for (const [callId, { index, output }] of calls)
-    if (output === undefined) problems.push({ _tag: 'DanglingCall', callId, index })
+  for (const { call, answer } of pairing.calls())
+    if (answer === undefined) problems.push({ _tag: 'DanglingCall', ...call })
   return Object.freeze(problems.toSorted((a, b) => a.index - b.index).map((problem) => Object.freeze(problem)))
 }
 

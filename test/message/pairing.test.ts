@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { assistant, createHistory, openCalls, toolCall, toolResult, user, type Message } from 'indelible'
-import { pairCalls } from 'indelible/message'
+import { assistant, createHistory, mend, openCalls, toolCall, toolResult, user, type Message } from 'indelible'
+import { pairCalls, toolResultsOf } from 'indelible/message'
 import { conversation } from '../messages.ts'
 
 describe('openCalls', () => {
@@ -36,6 +36,18 @@ describe('openCalls', () => {
       [2, 3],
     ])
     expect(openCalls(again.slice(0, 3)).map(({ position }) => position)).toEqual([2])
+  })
+  it('calls of one message with one id are answered in their order', () => {
+    const twice = [
+      assistant(toolCall('c', 'f', ''), toolCall('c', 'g', '')),
+      toolResult('c', '1'),
+      toolResult('c', '2'),
+    ]
+    expect(pairCalls(twice).map(({ name, answer }) => [name, answer?.position])).toEqual([
+      ['f', 1],
+      ['g', 2],
+    ])
+    expect([...mend(twice).messages].flatMap(toolResultsOf).map(({ callId }) => callId)).toEqual(['c', 'c_2'])
   })
   it('a second result for a call answers nothing', () => {
     expect(

@@ -83,7 +83,12 @@ describe('settle', () => {
     [
       'a duplicate call id in one message',
       [assistant(call('a'), call('a')), toolResult('a', '')],
-      ['UnansweredCall a 0.0', 'DuplicateCallId a 0.1'],
+      ['DuplicateCallId a 0.1', 'UnansweredCall a 0.1'],
+    ],
+    [
+      'a duplicate call id in one message, each with its result',
+      [assistant(call('a'), call('a')), toolResult('a', '1'), toolResult('a', '2')],
+      ['DuplicateCallId a 0.1'],
     ],
     [
       'a result before its call',

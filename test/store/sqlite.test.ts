@@ -45,6 +45,7 @@ const place = (durability: 'disk' | 'os') => async (): Promise<StorePlace> => {
   return {
     open: (scope) => open({ path, durability, wait: 30_000, ...(scope !== undefined && { scope }) }),
     openFaulty: (faults) => openingWith(faults, () => open({ path, durability, wait: 1000 })),
+    faultEvery: durability === 'disk' && process.env['INDELIBLE_SOAK'] === undefined ? 4 : 1,
     lasting: true,
     elsewhere: { module: new URL('sqlite-elsewhere.ts', import.meta.url).href, argument: path },
     wrecks: [
@@ -169,6 +170,7 @@ describe('a SQLite store', () => {
       await done(verifyLog(reading, 'fork'))
       expect((await done(reading.list())).logs.length).toBe(2)
       expect((await done(reading.list({ by: 'appended' }))).logs.length).toBe(2)
+      expect(await done(reading.check())).toEqual([])
       await done(reading.close())
       expect(readFileSync(old).equals(bytes)).toBe(true)
     }
@@ -330,7 +332,7 @@ describe('a SQLite store', () => {
       new Uint8Array(7),
     ]) {
       // Without its check sum, as of a version that wrote none.
-      db.prepare('update log set peaks = ?, sum = null').run(damaged)
+      db.prepare('update log set peaks = ?, sum = -1').run(damaged)
       const more = { expected: grown.head, rows: [row('f')] }
       expect(await said(store.append('log', more))).toMatch(/^DamagedLog: "log" is damaged at position 5: the peaks/)
       expect(await said(verifyLog(store, 'log'))).toMatch(/^DamagedLog/)

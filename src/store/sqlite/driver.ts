@@ -54,7 +54,7 @@ import {
 import { rollBack } from './open.ts'
 import { prepared, type Prepared } from './prepared.ts'
 import { Rows } from './rows.ts'
-import { sumOf } from './sum.ts'
+import { fits, sumOf } from './sum.ts'
 import { Sweeper } from './sweep.ts'
 import type { Writer } from './writer.ts'
 
@@ -176,7 +176,7 @@ export const sqliteDriver = (
       | undefined
     if (found === undefined) return undefined
     const { base: from, size, root, sum } = found
-    if (sum !== null && sum !== sumOf(log.key, operation, from, size, root))
+    if (!fits(sum, log.key, operation, from, size, root))
       throw new Damaged(log.size, `what it knows of operation ${JSON.stringify(operation)} is not as it was written`)
     const head = { size, root: Buffer.from(root).toString('hex') }
     return repeated(log.id, { operation, from, head }, given, rows.read(log.segment, from, size))

@@ -7,7 +7,7 @@ import { logInfo } from '../rules.ts'
 import type { LogInfo } from '../store.ts'
 import type { Head } from '../row.ts'
 import { prepared, type Prepared } from './prepared.ts'
-import { sumOf } from './sum.ts'
+import { noSum, sumOf } from './sum.ts'
 
 export interface LogRow {
   readonly key: number
@@ -29,7 +29,7 @@ export type RawLog = Readonly<Record<string, unknown>>
 export const selectLog = (db: DatabaseSync, format: number, condition: string): Prepared => {
   const own =
     format === 1
-      ? 'version, null as sum, null as meta_sum, null as appended'
+      ? `version, ${noSum} as sum, ${noSum} as meta_sum, null as appended`
       : `changes as version, ${format === 2 ? 'head_sum as sum, null as appended' : 'sum, appended'}, meta_sum`
   const select = prepared(
     db,
@@ -60,7 +60,7 @@ export const logIn = (raw: RawLog): LogRow => {
 
 /** Whether this part is as it was written. One that an older version wrote has no sum. */
 export const headIsSound = (raw: RawLog, log: LogRow): boolean =>
-  raw['sum'] === null || raw['sum'] === BigInt(headSum(log))
+  Number(raw['sum']) === noSum || raw['sum'] === BigInt(headSum(log))
 
 export const headSum = ({ scope, id, segment, size, entries, peaks, root, appended }: Omit<LogRow, 'key'>): number =>
   sumOf(scope, id, segment, size, entries, peaks, root, ...(appended === null ? [] : [appended]))
@@ -82,7 +82,7 @@ export const infoIn = (raw: RawLog): LogInfo => {
 
 /** Whether metadata and what stands beside it is as it was written. */
 export const metaIsSound = (raw: RawLog, { created, version }: LogInfo): boolean =>
-  raw['meta_sum'] === null ||
+  Number(raw['meta_sum']) === noSum ||
   raw['meta_sum'] === BigInt(metaSum(whole(raw, 'scope'), raw['id'] as string, created, raw['meta'] as string, version)) // `infoIn` has read them
 
 export const metaSum = (scope: number, id: string, created: number, meta: string, version: number): number =>

@@ -155,9 +155,7 @@ const bringUpToDate = (db: DatabaseSync, path: string): void => {
   db.exec('begin immediate')
   try {
     const version = numberOf(db, 'user_version') // again: another process may have been quicker
-    for (const step of steps.slice(version))
-      if (typeof step === 'string') db.exec(step)
-      else step(db)
+    for (const step of steps.slice(version)) db.exec(step)
     db.exec(`pragma application_id = ${applicationId}`)
     db.exec(`pragma user_version = ${steps.length}`)
     db.exec('commit')

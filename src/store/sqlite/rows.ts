@@ -4,7 +4,7 @@ import { Damaged } from '../damaged.ts'
 import { placed, placeOf, storedRow, type GrownRow, type Placed } from '../rules.ts'
 import type { StoredRow } from '../row.ts'
 import { prepared, type Prepared } from './prepared.ts'
-import { sumOf } from './sum.ts'
+import { fits, noSum } from './sum.ts'
 
 /** A stretch of positions, and the segment that holds their rows. */
 interface Stretch {
@@ -41,7 +41,7 @@ export class Rows {
   constructor(db: DatabaseSync, format: number, writing: () => boolean) {
     this.#writing = writing
     this.#segment = db.prepare(
-      `select scope, parent, base, ${format === 1 ? 'null as sum' : 'sum'} from segment where key = ?`,
+      `select scope, parent, base, ${format === 1 ? `${noSum} as sum` : 'sum'} from segment where key = ?`,
     )
     const body = endsTextAtNul(db) ? 'cast(body as blob) as body' : 'body'
     const beside = format < 3 ? 'null as at, null as salt' : 'at, salt'
@@ -186,7 +186,7 @@ export class Rows {
       | undefined
     if (found === undefined) throw new Damaged(0, `segment ${segment}, which holds its rows, is missing`)
     const { scope, parent, base, sum } = found
-    if (sum !== null && sum !== sumOf(scope, parent, base))
+    if (!fits(sum, scope, parent, base))
       throw new Damaged(0, `segment ${segment}, which holds its rows, is not as it was made`)
     if (this.#writing()) return { parent, base }
     if (this.#bases.size >= 10_000) this.#bases.clear()

@@ -5,10 +5,7 @@
  * A row's id is its segment and its position in one number, so that a log's rows lie side by side in the file and no
  * index beside them is needed. What a fork shares stays with the segment that it was forked from.
  */
-import type { DatabaseSync } from 'node:sqlite'
-import { sumOf } from './sum.ts'
-
-export const steps: readonly Step[] = [
+export const steps: readonly string[] = [
   `
   create table scope (key integer primary key autoincrement, name text not null unique) strict;
 
@@ -60,34 +57,24 @@ export const steps: readonly Step[] = [
   create table content (block integer primary key, bytes blob not null) strict;
   create table mention (row integer not null, block integer not null, primary key (row, block)) strict, without rowid;
   `,
-  // Sums of what no digest covers, and what makes counts checkable before anything is removed. A process of an older
-  // version that still has the file open would write without sums: it finds no column "version" any more, and fails.
-  (db) => {
-    db.exec(`
-      alter table scope add column sum integer;                       -- of name
-      alter table segment add column forks integer not null default 0; -- how many segments have it as their parent
-      alter table segment add column sum integer;                     -- of scope, parent, base
-      alter table log rename column version to changes;
-      alter table log add column head_sum integer;                    -- of scope, id, segment, size, entries, peaks, root
-      alter table log add column meta_sum integer;                    -- of scope, id, created, meta, changes
-      alter table operation add column sum integer;                   -- of all
-      alter table block add column sum integer;                       -- of scope, id, kept
-      alter table mention add column sum integer;                     -- of the segment and the position in row, and of block
-      create index mention_block on mention (block);
-      create index log_segment on log (segment);
-      update segment set forks = (select count(*) from segment fork where fork.parent = segment.key);
-    `)
-    // Integers as bigints: those of a damaged row may be too large for a number.
-    db.function('sum_of', { varargs: true, useBigIntArguments: true }, (...columns) => sumOf(...columns))
-    db.exec(`
-      update scope set sum = sum_of(name);
-      update segment set sum = sum_of(scope, parent, base);
-      update log set head_sum = sum_of(scope, id, segment, size, entries, peaks, root), meta_sum = sum_of(scope, id, created, meta, changes);
-      update operation set sum = sum_of(log, id, base, size, root);
-      update block set sum = sum_of(scope, id, kept);
-      update mention set sum = sum_of(row >> 32, row & 4294967295, block);
-    `)
-  },
+  // Sums of what no digest covers, and what makes counts checkable before anything is removed. No row is written again but
+  // the segments that have forks: -1 says that a row has no sum yet. A process of an older version that still has the file
+  // open would write without sums: it finds no column "version" any more, and fails.
+  `
+  alter table scope add column sum integer default -1;             -- of name
+  alter table segment add column forks integer not null default 0; -- how many segments have it as their parent
+  alter table segment add column sum integer default -1;           -- of scope, parent, base
+  alter table log rename column version to changes;
+  alter table log add column head_sum integer default -1;          -- of scope, id, segment, size, entries, peaks, root
+  alter table log add column meta_sum integer default -1;          -- of scope, id, created, meta, changes
+  alter table operation add column sum integer default -1;         -- of all
+  alter table block add column sum integer default -1;             -- of scope, id, kept
+  alter table mention add column sum integer default -1;           -- of the segment and the position in row, and of block
+  create index mention_block on mention (block);
+  create index log_segment on log (segment);
+  update segment set forks = (select count(*) from segment fork where fork.parent = segment.key)
+    where key in (select parent from segment where parent is not null);
+  `,
   // What a row says beside its text, and who works on a log. No row is written again, however many there are: those of
   // before have neither time nor salt. A process of an older version that still has the file open would compute other
   // leaves: it finds no column "head_sum" any more, and fails.
@@ -105,9 +92,6 @@ export const steps: readonly Step[] = [
   ) strict;
   `,
 ]
-
-/** SQL, or what has to be computed here. */
-export type Step = string | ((db: DatabaseSync) => void)
 
 /** "INDL": whose file it is. */
 export const applicationId = 0x494e444c

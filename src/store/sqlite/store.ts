@@ -8,11 +8,12 @@ import { hash as hashOf } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../../json/index.ts'
+import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import type { Task } from '../../task/index.ts'
 import type { Hash } from '../../proof/index.ts'
 import type { StoreFinding, StoreRepair } from '../check.ts'
-import { storeOf, type StoreDriver } from '../driver.ts'
+import { type StoreDriver } from '../driver.ts'
+import { storeOf } from '../handle.ts'
 import { storeTask, type StoreFault } from '../fault.ts'
 import { quietly, type OnNotice } from '../notice.ts'
 import type { Store } from '../store.ts'
@@ -23,6 +24,7 @@ import { networkFileSystem } from './network.ts'
 import { openDatabase } from './open.ts'
 import { readOnlyDriver } from './read-only.ts'
 import { steps } from './schema.ts'
+import { addSums } from './sum.ts'
 import { Writer } from './writer.ts'
 
 /** How to open a SQLite store. */
@@ -74,17 +76,19 @@ export interface SqliteOptions {
  * const store = await sqliteStore({ path: 'agent.db' })
  * const session = await createSession(store)
  */
-export const sqliteStore = ({
-  path: given,
-  create = true,
-  readOnly = false,
-  onNotice: notify = () => {},
-  durability = 'disk',
-  scope,
-  wait = 5000,
-  now = Date.now,
-}: SqliteOptions): Task<StoreFault, Store> =>
+export const sqliteStore = (options: SqliteOptions): Task<StoreFault, Store> =>
   storeTask(async () => {
+    const {
+      path: given,
+      create = true,
+      readOnly = false,
+      onNotice: notify = () => {},
+      durability = 'disk',
+      scope,
+      wait = 5000,
+      now = Date.now,
+    } = optionsOf('sqliteStore', options)
+    if (typeof given !== 'string') throw new TypeError('sqliteStore needs a path: the file of the store')
     const path = resolve(given)
     const onNotice = quietly(notify)
     const opened = await openDatabase(path, { wait, create, readOnly })
@@ -97,14 +101,7 @@ export const sqliteStore = ({
       const writer = new Writer(db, { path, durability, wait })
       const driver: StoreDriver = {
         ...sqliteDriver(db, format, writer, sha256, now),
-        check: async () =>
-          format < steps.length
-            ? left({
-                _tag: 'Io',
-                operation: 'check the store',
-                cause: new Error('it is of an older version: open it for writing once'),
-              })
-            : checked(again),
+        check: () => checked(again, format),
         repair: () => writer.write(() => right(repaired(db))),
       }
       const store = storeOf(reading === undefined ? driver : readOnlyDriver(driver, path, reading), scope, onNotice)
@@ -119,13 +116,16 @@ export const sqliteStore = ({
 const sha256: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')
 
 /** What a check finds, read by a connection of its own: one moment of the file, while others write. */
-const checked = async (open: () => DatabaseSync): Promise<Either<StoreFault, readonly StoreFinding[]>> => {
+const checked = async (
+  open: () => DatabaseSync,
+  format: number,
+): Promise<Either<StoreFault, readonly StoreFinding[]>> => {
   const db = open()
   try {
     db.exec('begin')
     const findings: StoreFinding[] = []
     let turns = 0
-    for (const found of checkDatabase(db, sha256)) {
+    for (const found of checkDatabase(db, format, sha256)) {
       if (found !== undefined) findings.push(findingOf(found))
       if (++turns % 200 === 0) await new Promise(setImmediate)
     }
@@ -140,6 +140,8 @@ const findingOf = ({ rebuild, ...found }: Found): StoreFinding =>
 
 const repaired = (db: DatabaseSync): readonly StoreRepair[] => {
   // All is found before anything is changed: what one table proves of another is what was stored.
-  const all = [...checkDatabase(db, sha256)].filter((found) => found !== undefined)
-  return Object.freeze(all.map(({ rebuild, ...found }) => Object.freeze({ ...found, done: rebuild?.() })))
+  const all = [...checkDatabase(db, steps.length, sha256)].filter((found) => found !== undefined)
+  const repairs = all.map(({ rebuild, ...found }) => Object.freeze({ ...found, done: rebuild?.() }))
+  if (repairs.every(({ done }) => done !== undefined)) addSums(db) // all of it is as the rest says
+  return Object.freeze(repairs)
 }

@@ -10,7 +10,7 @@ import { isLeft, right } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
 import { prepared, type Prepared } from './prepared.ts'
 import type { Rows } from './rows.ts'
-import { sumOf } from './sum.ts'
+import { fits } from './sum.ts'
 import type { Writer } from './writer.ts'
 
 /** Rows that one transaction deletes. */
@@ -131,7 +131,7 @@ export class Sweeper {
       this.#unuse().run(dropped, key)
       const block = this.#block().get(key) as Mentioned | undefined
       if (block === undefined || block.kept !== 0 || block.uses !== 0 || block.mentions !== 0) continue
-      if (block.sum !== null && block.sum !== sumOf(block.scope, block.id, block.kept)) continue
+      if (!fits(block.sum, block.scope, block.id, block.kept)) continue
       this.#dropContent().run(key)
       this.#dropBlock().run(key)
     }
@@ -139,4 +139,4 @@ export class Sweeper {
   }
 }
 
-const isSound = ({ scope, parent, base, sum }: Segment): boolean => sum === null || sum === sumOf(scope, parent, base)
+const isSound = ({ scope, parent, base, sum }: Segment): boolean => fits(sum, scope, parent, base)

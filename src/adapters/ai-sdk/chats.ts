@@ -1,0 +1,164 @@
+/** Chats of the AI SDK kept as records: the functions that its persistence guide asks for. */
+import type { UIMessage } from 'ai'
+import { isLeft, jsonEqual, type Json, type JsonObject } from '../../json/index.ts'
+import { codecs, type CodecFault } from '../../codecs/index.ts'
+import { codecFaultText } from '../../codecs/fault.ts'
+import type { Message } from '../../message/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import {
+  createSession,
+  listSessions,
+  openSession,
+  type Session,
+  type SessionReader,
+  type Together,
+} from '../../session/index.ts'
+import type { Store } from '../../store/index.ts'
+import { FaultError } from '../../task/index.ts'
+import { keptSession } from '../kept.ts'
+
+/** How a chat begins. */
+export interface NewChat {
+  /** The id of the chat. Default: a random UUID. */
+  readonly id?: string
+  /** Metadata of the chat: any JSON object. Default: `{}`. */
+  readonly metadata?: JsonObject
+}
+
+/** A whole chat, as it is brought along or exported. */
+export interface Chat {
+  /** The id of the chat. */
+  readonly id: string
+  /** Its messages. */
+  readonly messages: readonly UIMessage[]
+}
+
+/** Chats over a store. Its functions throw a `FaultError` if the store fails, or if a message can't be read. */
+export interface ChatStore {
+  /** Start a chat, and give its id. */
+  readonly createChat: (options?: NewChat) => Promise<string>
+  /** The messages of a chat, as `useChat` takes them. Rejects with `NoSuchLog` if there is no such chat. */
+  readonly loadChat: <M extends UIMessage = UIMessage>(id: string) => Promise<M[]>
+  /**
+   * Make these the messages of the chat, in one append: what is new is appended, and from the first message that changed
+   * on the old ones are retracted. The record keeps all of them. Saving what is there already appends nothing. A chat that
+   * is not there is created.
+   *
+   * Cost    one append, of the messages that changed; O(chat) to compare
+   */
+  readonly saveChat: (chat: { readonly chatId: string; readonly messages: readonly UIMessage[] }) => Promise<void>
+  /** The session of a chat: for `run`, `verify`, forks, and everything that was ever said. */
+  readonly openChat: (id: string) => Promise<Session>
+  /** Bring chats along, and give the number of those that are stored. Chats that are there already are left as they are. */
+  readonly importChats: (chats: Iterable<Chat> | AsyncIterable<Chat>) => Promise<number>
+  /** Every chat of the store, one after the other, the last created first. */
+  readonly exportChats: () => AsyncIterable<Chat>
+}
+
+/**
+ * Chats of the AI SDK over a store, as its persistence guide has them: `createChat`, `loadChat`, `saveChat`.
+ *
+ * Messages come back equal as JSON, with pending approvals and unfinished inputs as they were.
+ *
+ * Source  `ai` 7.0.173, AI SDK UI: chatbot message persistence
+ * @example
+ * export const { createChat, loadChat, saveChat } = chatStore(store)
+ */
+export const chatStore = (store: Store): ChatStore => {
+  const saveChat: ChatStore['saveChat'] = async ({ chatId, messages }) => {
+    const target = decoded(messages)
+    await keptSession(store, chatId, chatMark({})).change((session) => became(session, target))
+  }
+  const openChat: ChatStore['openChat'] = async (id) => openSession(store, id)
+  return Object.freeze<ChatStore>({
+    createChat: async ({ id, metadata = {} } = {}) => {
+      const session = await createSession(store, { ...(id !== undefined && { id }), metadata: chatMark(metadata) })
+      return session.id
+    },
+    loadChat: async <M extends UIMessage>(id: string) => encoded((await openChat(id)).conversation()) as M[],
+    saveChat,
+    openChat,
+    importChats: async (chats) => {
+      let count = 0
+      for await (const { id, messages } of chats) {
+        const target = decoded(messages)
+        const created = await createSession(store, { id, metadata: chatMark({}), messages: target.messages })()
+        if (!isLeft(created)) count += 1
+        else if (created.left._tag !== 'LogExists') await createSession(store, { id }) // throws
+      }
+      return count
+    },
+    exportChats: async function* () {
+      let after: string | undefined
+      do {
+        const page = await listSessions(store, { where: { 'ai-sdk': 'chat' }, ...(after !== undefined && { after }) })
+        for (const { id } of page.sessions) yield { id, messages: encoded((await openChat(id)).conversation()) }
+        after = page.next
+      } while (after !== undefined)
+    },
+  })
+}
+
+const codec = codecs['ai-sdk-ui']
+
+/** The metadata that chats are found by. */
+const chatMark = (metadata: JsonObject): JsonObject => ({ 'ai-sdk': 'chat', ...metadata })
+
+interface Target {
+  /** The UI messages, as JSON. */
+  readonly wire: readonly Json[]
+  readonly messages: readonly Message[]
+}
+
+const decoded = (messages: readonly UIMessage[]): Target => {
+  const read = codec.decode(messages)
+  if (isLeft(read)) throw faultOf(read.left)
+  return { wire: encoded(read.right.messages) as unknown as readonly Json[], messages: read.right.messages }
+}
+
+const encoded = (messages: Sequence<Message>): UIMessage[] => {
+  const written = codec.encode(messages, { allow: 'unsettled' })
+  if (isLeft(written)) throw faultOf(written.left as CodecFault) // `unsettled` allows any pairing
+  return written.right.wire as UIMessage[]
+}
+
+const faultOf = (fault: CodecFault): FaultError => new FaultError(fault, codecFaultText(fault))
+
+/**
+ * What makes these the messages of the chat. The conversation may have been written by `run`, and then its messages are
+ * not those that are read from the UI messages that stand for them: so UI messages are compared first, and within the
+ * first that differs the messages that it was read as.
+ */
+const became = (session: SessionReader, { wire, messages }: Target): Together | undefined => {
+  const conversation = session.conversation()
+  const there = encoded(conversation) as unknown as readonly Json[]
+  let same = 0
+  while (same < there.length && same < wire.length && jsonEqual(there[same] as Json, wire[same] as Json)) same += 1
+  if (same === there.length && same === wire.length) return undefined
+  const [kept, from] = [messagesOf(conversation, same), messagesOf(messages, same)]
+  let more = 0
+  while (
+    kept + more < conversation.length &&
+    from + more < messages.length &&
+    jsonEqual(conversation.at(kept + more) as unknown as Json, messages[from + more] as unknown as Json)
+  )
+    more += 1
+  const first = kept + more < conversation.length ? conversation.positionAt(kept + more) : undefined
+  return {
+    messages: messages.slice(from + more),
+    notes: first === undefined ? [] : [{ type: 'retraction', from: first, to: session.len }],
+  }
+}
+
+/** How many messages of a conversation stand for its first `count` UI messages. */
+const messagesOf = (messages: Sequence<Message>, count: number): number => {
+  if (count === 0) return 0
+  // The greatest prefix that is written as so many: one more message begins another.
+  let [low, high] = [0, messages.length]
+  while (low < high) {
+    const middle = (low + high + 1) >> 1
+    if (encoded(Array.from({ length: middle }, (_, at) => messages.at(at) as Message)).length <= count) low = middle
+    else high = middle - 1
+  }
+  return low
+}

@@ -1,0 +1,153 @@
+/**
+ * Streams that a reader can come back to: their chunks are rows of a log in the store, so that another request, also in
+ * another process, goes on where the last one was.
+ */
+import type { UIMessageChunk } from 'ai'
+import { isLeft, isObject, parseJson } from '../../json/index.ts'
+import { followLog, type Head, type Store } from '../../store/index.ts'
+
+/** How a stream is published. */
+export interface StreamOptions {
+  /** Milliseconds after which a stream whose process has died counts as cut off. Default: 15,000. */
+  readonly ttl?: number
+}
+
+/** Where a reader comes back. */
+export interface ResumeOptions {
+  /** How many chunks the reader has already. Default: 0, a replay of the whole message, as `useChat` expects it. */
+  readonly from?: number
+}
+
+/** Streams of chats. Its functions throw a `FaultError` if the store fails. */
+export interface ChatStreams {
+  /**
+   * Store the chunks of a chat's stream as they come, and give a stream that follows them. The source is read to its end,
+   * whoever reads. It replaces the chat's earlier stream.
+   */
+  readonly publish: (
+    chatId: string,
+    source: ReadableStream<UIMessageChunk>,
+    options?: StreamOptions,
+  ) => Promise<ReadableStream<UIMessageChunk>>
+  /** The chat's stream from a chunk on, while it is going on; undefined (HTTP 204) if there is none. */
+  readonly resume: (chatId: string, options?: ResumeOptions) => Promise<ReadableStream<UIMessageChunk> | undefined>
+}
+
+/**
+ * Resumable streams over a store: no Redis, no publisher to keep.
+ *
+ * A stream ends with its source. If the process that publishes it dies, its readers get an `error` chunk after `ttl`
+ * milliseconds, and nothing more.
+ *
+ * Cost    one append for the chunks that come while the last one is stored
+ * @example
+ * const streams = chatStreams(store)
+ * return createUIMessageStreamResponse({ stream: await streams.publish(chatId, toUIMessageStream(answer)) }) // POST
+ * const stream = await streams.resume(chatId) // GET
+ * return stream ? createUIMessageStreamResponse({ stream }) : new Response(null, { status: 204 })
+ */
+export const chatStreams = (store: Store): ChatStreams =>
+  Object.freeze<ChatStreams>({
+    publish: async (chatId, source, { ttl = 15_000 } = {}) => {
+      const id = logOf(chatId)
+      await store.remove(id)() // an earlier one; there may be none
+      const { head } = await store.create({ id, meta: { 'indelible.stream': { ttl } } })
+      const { number } = await store.lease(id, { holder: 'stream', ttl })
+      void stored(store, id, head, source, { number, ttl })
+      return reader(store, id, 0, ttl)
+    },
+    resume: async (chatId, { from = 0 } = {}) => {
+      const id = logOf(chatId)
+      const log = await store.info(id)()
+      if (isLeft(log)) return log.left._tag === 'NoSuchLog' ? undefined : void (await store.info(id))
+      const mark = log.right.meta['indelible.stream']
+      const ttl = isObject(mark) && typeof mark['ttl'] === 'number' ? mark['ttl'] : 15_000
+      const [last] = await store.read(id, { from: -1 })
+      if (last?.kind === 'note' || (await store.leaseOf(id)) === undefined) return undefined
+      return reader(store, id, from, ttl)
+    },
+  })
+
+const logOf = (chatId: string): string => `indelible.stream.${chatId}`
+
+/** Store every chunk: those that come while an append is on its way go together in the next one. */
+const stored = async (
+  store: Store,
+  id: string,
+  start: Head,
+  source: ReadableStream<UIMessageChunk>,
+  { number, ttl }: { readonly number: number; readonly ttl: number },
+): Promise<void> => {
+  let head = start
+  let waiting: string[] = []
+  let writing: Promise<boolean> | undefined
+  const write = async (): Promise<boolean> => {
+    while (waiting.length > 0) {
+      const rows = waiting.map((body) => ({ kind: 'entry' as const, body }))
+      waiting = []
+      const appended = await store.append(id, { expected: head, rows, lease: { number } })()
+      if (isLeft(appended)) return false // the log was removed, or replaced: nobody follows any more
+      head = appended.right.head
+    }
+    writing = undefined
+    return true
+  }
+  const renewal = setInterval(() => void store.renew(id, { number, ttl })(), ttl / 3)
+  const chunks = source.getReader()
+  let failed = false
+  try {
+    for (;;) {
+      const next = await chunks.read()
+      if (next.done) break
+      waiting.push(JSON.stringify(next.value))
+      writing ??= write()
+    }
+  } catch {
+    failed = true
+  }
+  if (failed) waiting.push(JSON.stringify(cutOff))
+  const isWhole = (await (writing ?? write())) && (await write())
+  clearInterval(renewal)
+  if (isWhole) await store.append(id, { expected: head, rows: [{ kind: 'note', body: '{"end":true}' }] })()
+  await store.release(id, number)()
+}
+
+const cutOff: UIMessageChunk = { type: 'error', errorText: 'The answer was cut off.' }
+
+/** The chunks of a log from one on, until its end or that of its publisher. */
+const reader = (store: Store, id: string, from: number, ttl: number): ReadableStream<UIMessageChunk> => {
+  const ended = new AbortController()
+  const rows = followLog(store, id, { from, signal: ended.signal })[Symbol.asyncIterator]()
+  let isCutOff = false
+  const looking = setInterval(() => {
+    void (async () => {
+      const lease = await store.leaseOf(id)()
+      if (!isLeft(lease) && lease.right !== undefined) return
+      const last = await store.read(id, { from: -1 })()
+      if (!isLeft(last) && last.right[0]?.kind === 'note') return // its end is on its way
+      isCutOff = true
+      ended.abort()
+    })()
+  }, ttl / 2)
+  const close = (): void => {
+    clearInterval(looking)
+    ended.abort()
+  }
+  return new ReadableStream<UIMessageChunk>({
+    pull: async (controller) => {
+      try {
+        const next = await rows.next()
+        if (next.done !== true && next.value.kind === 'entry') {
+          const chunk = parseJson(next.value.body)
+          if (!isLeft(chunk)) return controller.enqueue(chunk.right as UIMessageChunk)
+        }
+        if (next.done === true && isCutOff) controller.enqueue(cutOff)
+      } catch {
+        controller.enqueue(cutOff) // the log was removed, or the store closed
+      }
+      close()
+      controller.close()
+    },
+    cancel: close,
+  })
+}

@@ -1,0 +1,75 @@
+/** Blocks, their bytes, and the rows that speak of them. */
+import { equalBytes } from '../../proof/index.ts'
+import { found, type Facts, type Found } from './check-facts.ts'
+import { fits } from './sum.ts'
+
+export function* checkBlocks(facts: Facts): Generator<Found | undefined> {
+  const sql = `select key, scope, id, uses, kept, ${facts.sumIn('block')}, bytes, coalesce(said.mentions, 0) as mentions
+    from block left join content on content.block = block.key
+      left join (select block, count(*) as mentions from mention group by block) said on said.block = block.key`
+  for (const raw of facts.each(sql)) {
+    yield undefined
+    const { key, scope, id, uses, kept, sum, bytes, mentions } = raw
+    const where = id instanceof Uint8Array ? Buffer.from(id).toString('hex') : String(key)
+    const digest = bytes instanceof Uint8Array ? facts.hash(bytes) : undefined
+    const sumWith = (own: unknown, stays: unknown): boolean =>
+      own instanceof Uint8Array && typeof stays === 'bigint' && fits(sum, scope as bigint, own, stays)
+    if (!facts.scopes.has(Number(scope))) yield found('block', where, 'its scope is missing')
+    if (digest === undefined) yield found('block', where, 'its bytes are missing')
+    else if (!(id instanceof Uint8Array) || !equalBytes(id, digest)) {
+      const rebuild = sumWith(digest, kept)
+        ? () => setBlock(facts, key, 'id', digest, 'its id was computed again from its bytes')
+        : undefined
+      yield found('block', where, 'its bytes are not those of its id', rebuild)
+      if (rebuild !== undefined) continue
+    }
+    if (!sumWith(id, kept)) {
+      const other = kept === 1n ? 0n : 1n
+      yield found(
+        'block',
+        where,
+        'its id, or whether it is kept, is not what was stored',
+        sumWith(id, other)
+          ? () => setBlock(facts, key, 'kept', other, `it is ${other === 1n ? 'kept' : 'not kept'} again`)
+          : undefined,
+      )
+    }
+    if (uses !== mentions)
+      yield found('block', where, `it counts ${String(uses)} uses, and has ${String(mentions)}`, () =>
+        setBlock(facts, key, 'uses', mentions as bigint, `set to ${String(mentions)}`),
+      )
+    if (mentions === 0n && kept === 0n) yield found('block', where, 'no row speaks of it, and it is not kept')
+  }
+}
+
+function setBlock(
+  facts: Facts,
+  key: unknown,
+  column: 'id' | 'kept' | 'uses',
+  value: bigint | Uint8Array,
+  done: string,
+): string {
+  facts.db.prepare(`update block set ${column} = ? where key = ?`).run(value, key as bigint)
+  return done
+}
+
+export function* checkContents(facts: Facts): Generator<Found | undefined> {
+  const sql = 'select block from content where not exists (select 1 from block where block.key = content.block)'
+  for (const { block } of facts.each(sql)) yield found('content', String(block), 'bytes of a block that is missing')
+}
+
+export function* checkMentions(facts: Facts): Generator<Found | undefined> {
+  const sql = `select mention.row >> 32 as segment, mention.row & 4294967295 as position, mention.block, ${facts.sumIn('mention')},
+      row.id is not null as there, block.scope as scope
+    from mention left join row on row.id = mention.row left join block on block.key = mention.block`
+  for (const { segment, position, block, sum, there, scope } of facts.each(sql)) {
+    yield undefined
+    const where = `of block ${String(block)} by segment ${String(segment)} at ${String(position)}`
+    if (!fits(sum, segment as bigint, position as bigint, block as bigint))
+      yield found('mention', where, 'it is not what was stored')
+    else if (there !== 1n) yield found('mention', where, 'the row is missing')
+    else if (scope === null) yield found('mention', where, 'the block is missing')
+    else if (Number(scope) !== facts.segments.get(Number(segment))?.scope)
+      yield found('mention', where, 'the block is of another scope')
+  }
+}

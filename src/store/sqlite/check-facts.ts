@@ -1,0 +1,117 @@
+/** What a check has found out about a store file so far: its scopes, segments and logs, and how it reads the rest. */
+import type { DatabaseSync } from 'node:sqlite'
+import { emptyRange, peakEnds, type CompactRange, type Hash } from '../../proof/index.ts'
+import type { StoreFinding } from '../check.ts'
+import type { Placed } from '../rules.ts'
+import { isDamage } from './fault.ts'
+import type { LogRow } from './log.ts'
+import { Rows } from './rows.ts'
+import { noSum } from './sum.ts'
+
+/** Something found, and how it is rebuilt where it can be: gives what was done. */
+export interface Found extends Omit<StoreFinding, 'repairable'> {
+  readonly rebuild?: (() => string) | undefined
+}
+
+export type Raw = Readonly<Record<string, unknown>>
+
+export interface Base {
+  readonly parent: number | null
+  readonly base: number
+}
+
+export interface Segment extends Base {
+  readonly key: number
+  readonly scope: number
+  readonly orphan: number
+  readonly forks: number
+  readonly isSound: boolean
+  readonly sum: number | null
+  /** How many segments have it as their parent. */
+  children: number
+  /** The logs that it is the segment of. */
+  logs: number
+  rows: SegmentRows | undefined
+}
+
+/** What the rows of a segment come to. */
+export interface SegmentRows {
+  readonly range: CompactRange
+  readonly entries: number
+  readonly first: number | undefined
+  /** The time of the last row, if there is one and it has one. */
+  readonly appended: number | null
+  /** What is wrong with the first row that can't be explained. */
+  readonly damage: Found | undefined
+  /** Nodes and places that are not those of the rows. */
+  readonly beside: readonly Beside[]
+}
+
+export interface Beside extends Placed {
+  readonly position: number
+  readonly node: Uint8Array
+}
+
+export class Facts {
+  readonly db: DatabaseSync
+  readonly hash: Hash
+  /** The version of the file. One that is only read may be of an older one. */
+  readonly format: number
+  readonly rows: Rows
+  readonly scopes: Map<number, string> = new Map()
+  readonly segments: Map<number, Segment> = new Map()
+  readonly logs: Map<number, LogRow> = new Map()
+
+  constructor(db: DatabaseSync, format: number, hash: Hash) {
+    this.db = db
+    this.hash = hash
+    this.format = format
+    this.rows = new Rows(db, format, () => false)
+  }
+
+  /** The column of check sums of a table: the first version had none. */
+  sumIn(table: string): string {
+    return this.format === 1 ? `${noSum} as sum` : `${table}.sum`
+  }
+
+  logName({ scope, id }: Pick<LogRow, 'scope' | 'id'>): string {
+    const name = this.scopes.get(scope)
+    return `${shown(id)} of scope ${name === undefined ? String(scope) : shown(name)}`
+  }
+
+  rangeAt(segment: number, size: number): CompactRange {
+    const ends = peakEnds(size).map((end) => end - 1)
+    return size === 0 ? emptyRange : { size, peaks: this.rows.nodes(segment, ends) }
+  }
+
+  *each(sql: string): Generator<Raw> {
+    const statement = this.db.prepare(sql)
+    statement.setReadBigInts(true)
+    yield* statement.iterate() as Iterable<Raw>
+  }
+
+  one(sql: string, ...parameters: readonly number[]): Raw {
+    const statement = this.db.prepare(sql)
+    statement.setReadBigInts(true)
+    return statement.get(...parameters) as Raw // an aggregate has one row
+  }
+}
+
+export const found = (
+  table: string,
+  where: string | undefined,
+  what: string,
+  rebuild?: (() => string) | undefined,
+): Found => ({
+  table,
+  where,
+  what,
+  rebuild,
+})
+
+export const shown = (value: unknown): string => (typeof value === 'string' ? JSON.stringify(value) : String(value))
+
+export const numberIn = (value: unknown): number => (typeof value === 'bigint' ? Number(value) : Number.NaN)
+
+export const isUnreadable = (error: unknown): error is Error =>
+  error instanceof Error && (isDamage(error) || (error as NodeJS.ErrnoException).code === 'ERR_SQLITE_ERROR')

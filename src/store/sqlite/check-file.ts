@@ -1,0 +1,73 @@
+/** The file itself: its pages and indexes, its schema, the next keys of its tables. */
+import { DatabaseSync } from 'node:sqlite'
+import { found, type Facts, type Found, type Raw } from './check-facts.ts'
+import { applicationId, steps } from './schema.ts'
+
+/** What SQLite says of the file is cut off behind so many lines. */
+const mostLines = 100
+
+export function* checkFile(facts: Facts): Generator<Found | undefined> {
+  let reindexed = false
+  const reindex = (): string => {
+    if (!reindexed) facts.db.exec('reindex')
+    reindexed = true
+    return 'the indexes were built anew from their tables'
+  }
+  for (const row of facts.each(`pragma integrity_check(${mostLines})`)) {
+    const [line] = Object.values(row)
+    if (line === 'ok') continue
+    const isIndex = /^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index)/.test(
+      String(line),
+    )
+    yield found('file', undefined, String(line).trim(), isIndex ? reindex : undefined)
+  }
+}
+
+export function* checkSchema(facts: Facts): Generator<Found | undefined> {
+  const text =
+    "select type, name, tbl_name, sql from sqlite_schema where name not like 'sqlite_stat%' order by type, name"
+  const own = new DatabaseSync(':memory:')
+  try {
+    for (const step of steps.slice(0, facts.format)) own.exec(step)
+    const [expected, actual] = [own, facts.db].map(
+      (db) =>
+        new Map(
+          db
+            .prepare(text)
+            .all()
+            .map((row) => [`${String(row['type'])} ${String(row['name'])}`, textOf(row)]),
+        ),
+    ) as [Map<string, string>, Map<string, string>]
+    for (const [name, made] of expected)
+      if (actual.get(name) !== made)
+        yield found('schema', name, actual.has(name) ? 'it is not as it was made' : 'it is missing')
+    for (const name of actual.keys()) if (!expected.has(name)) yield found('schema', name, 'it is not of this library')
+  } finally {
+    own.close()
+  }
+  const { application_id: application } = facts.db.prepare('pragma application_id').get() as Raw
+  if (application !== applicationId) yield found('file', undefined, 'it is not marked as a store')
+}
+
+export function* checkSequences(facts: Facts): Generator<Found | undefined> {
+  const names = ['scope', 'segment', 'log', 'block'] as const
+  const given = new Map([...facts.each('select name, seq from sqlite_sequence')].map(({ name, seq }) => [name, seq]))
+  for (const name of names) {
+    const last = facts.one(`select max(key) as last from ${name}`)['last']
+    const seq = given.get(name)
+    if (last === null && seq === undefined) continue
+    const most = name === 'segment' ? 2n ** 31n - 1n : BigInt(Number.MAX_SAFE_INTEGER)
+    const is = typeof seq === 'bigint' && seq >= 0n && (last === null || seq >= (last as bigint)) && seq <= most
+    if (is) continue
+    yield found('sequence', name, `the last key is ${String(last)}, and ${String(seq)} stands there`, () => {
+      facts.db.prepare('delete from sqlite_sequence where name = ?').run(name)
+      facts.db.prepare('insert into sqlite_sequence (name, seq) values (?, ?)').run(name, (last as bigint | null) ?? 0n)
+      return `set to ${String(last ?? 0)}`
+    })
+  }
+  for (const name of given.keys())
+    if (!names.includes(name as (typeof names)[number])) yield found('sequence', String(name), 'there is no such table')
+}
+
+/** As it was made, or by a version that wrote no default sums. */
+const textOf = (row: Raw): string => JSON.stringify(row).replaceAll(' default -1', '')

@@ -1,0 +1,179 @@
+/** Scopes, logs, their operations and leases, held against the rows of their segments. */
+import { equalBytes, rootOf, type Hash } from '../../proof/index.ts'
+import { Damaged } from '../damaged.ts'
+import { placeOf } from '../rules.ts'
+import { found, isUnreadable, shown, type Beside, type Facts, type Found, type SegmentRows } from './check-facts.ts'
+import { rowsOf } from './check-rows.ts'
+import { headIsSound, headSum, infoIn, logIn, metaIsSound, selectLog, type LogRow, type RawLog } from './log.ts'
+import { fits } from './sum.ts'
+
+export function* checkScopes(facts: Facts): Generator<Found | undefined> {
+  for (const { key, name, sum } of facts.each(`select key, name, ${facts.sumIn('scope')} from scope`)) {
+    facts.scopes.set(Number(key), String(name))
+    if (typeof name !== 'string' || !fits(sum, name))
+      yield found('scope', `${String(key)} ${shown(name)}`, 'its name is not what was stored')
+  }
+}
+
+export function* checkLogs(facts: Facts): Generator<Found | undefined> {
+  const ofSegment = new Map<number, LogRow>()
+  for (const raw of selectLog(facts.db, facts.format, 'order by key')().iterate() as Iterable<RawLog>) {
+    yield undefined
+    try {
+      const log = logIn(raw)
+      facts.logs.set(log.key, log)
+      const segment = facts.segments.get(log.segment)
+      const twin = ofSegment.get(log.segment)
+      ofSegment.set(log.segment, log)
+      if (segment !== undefined) segment.logs += 1
+      if (twin !== undefined) yield found('log', facts.logName(log), `it names the segment of ${facts.logName(twin)}`)
+      if (!facts.scopes.has(log.scope)) yield found('log', facts.logName(log), 'its scope is missing')
+      const info = infoIn(raw)
+      if (raw['meta_sum'] === null || !metaIsSound(raw, info))
+        yield found('log', facts.logName(log), 'its metadata, or when it was created, is not what was stored')
+      if (raw['sum'] === null) yield found('log', facts.logName(log), 'it has no check sum')
+    } catch (error) {
+      if (!(error instanceof Damaged)) throw error
+      yield found('log', shown(raw['id']), error.reason)
+    }
+  }
+}
+
+/** Logs against the rows of their segments. */
+export function* checkHeads(facts: Facts): Generator<Found | undefined> {
+  const raws = new Map<number, RawLog>()
+  for (const raw of selectLog(facts.db, facts.format, 'order by key')().iterate() as Iterable<RawLog>)
+    raws.set(Number(raw['key']), raw)
+  for (const log of facts.logs.values()) {
+    yield undefined
+    const where = facts.logName(log)
+    const raw = raws.get(log.key) as RawLog // it was read before
+    const isSound = headIsSound(raw, log)
+    const segment = facts.segments.get(log.segment)
+    if (segment === undefined || !isSound) {
+      const proven = provenHead(facts, log, raw)
+      yield found(
+        'log',
+        where,
+        segment === undefined ? `its segment ${log.segment} is missing` : 'its head is not what was stored',
+        proven && (() => rebuildHead(facts, log, proven)),
+      )
+      continue
+    }
+    if (segment.scope !== log.scope) yield found('log', where, 'its segment is of another scope')
+    const rows = rowsOf(facts, segment)
+    if (rows === undefined) continue // said of the segment
+    if (rows.damage !== undefined) {
+      yield found('row', where, rows.damage.what)
+      continue
+    }
+    const derived = derivedHead(log, rows, facts.hash)
+    if (!sameHead(log, derived)) {
+      yield found(
+        'log',
+        where,
+        rows.range.size < log.size
+          ? `damaged at position ${rows.range.size}: its row is missing`
+          : `its head is not that of its ${rows.range.size} rows`,
+      )
+      continue
+    }
+    for (const beside of rows.beside)
+      yield found('row', `${where} at ${beside.position}`, 'what is kept beside the row is not that of the row', () =>
+        rebuildBeside(facts, log.segment, beside),
+      )
+  }
+}
+
+/** The head of a log by its rows, if the check sum says that this is what was stored. */
+function provenHead(facts: Facts, log: LogRow, raw: RawLog): (LogRow & { readonly sum: number }) | undefined {
+  const free = [...facts.segments.values()].filter(
+    ({ key, logs, scope }) => scope === log.scope && (logs === 0 || key === log.segment),
+  )
+  for (const segment of free) {
+    const rows = rowsOf(facts, segment)
+    if (rows === undefined || rows.damage !== undefined) continue
+    const derived = { ...derivedHead(log, rows, facts.hash), segment: segment.key }
+    const sum = headSum(derived)
+    // Either the columns are wrong and the sum is right, or the other way round: both can't be by one accident.
+    if (raw['sum'] === BigInt(sum) || (segment.key === log.segment && sameHead(log, derived)))
+      return { ...derived, sum }
+  }
+  return undefined
+}
+
+function rebuildHead(
+  facts: Facts,
+  log: LogRow,
+  { segment, size, entries, peaks, root, appended, sum }: LogRow & { readonly sum: number },
+): string {
+  facts.db
+    .prepare(
+      'update log set segment = ?, size = ?, entries = ?, peaks = ?, root = ?, appended = ?, sum = ? where key = ?',
+    )
+    .run(segment, size, entries, peaks, root, appended, sum, log.key)
+  return `its head was rebuilt from its ${size} rows`
+}
+
+function rebuildBeside(facts: Facts, segment: number, { position, kind, index, node }: Beside): string {
+  facts.db
+    .prepare('update row set place = ?, node = ? where id = (? << 32) + ?')
+    .run(placeOf({ kind, index }), node, segment, position)
+  return 'it was computed again from the rows, whose root is that of the log'
+}
+
+export function* checkOperations(facts: Facts): Generator<Found | undefined> {
+  for (const raw of facts.each(`select log, id, base, size, root, ${facts.sumIn('operation')} from operation`)) {
+    yield undefined
+    const log = facts.logs.get(Number(raw['log']))
+    const where = `${shown(raw['id'])} of ${log === undefined ? `log ${String(raw['log'])}` : facts.logName(log)}`
+    const {
+      log: key,
+      id,
+      base,
+      size,
+      root,
+      sum,
+    } = raw as Readonly<Record<'log' | 'base' | 'size' | 'sum', bigint>> & {
+      readonly id: string
+      readonly root: Uint8Array
+    }
+    if (log === undefined) yield found('operation', where, 'its log is missing')
+    else if (typeof id !== 'string' || !(root instanceof Uint8Array) || !fits(sum, key, id, base, size, root))
+      yield found('operation', where, 'it is not what was stored')
+    else if (base > size || size > BigInt(log.size)) yield found('operation', where, 'its rows are missing')
+    else if (!isRootAt(facts, log, Number(size), root))
+      yield found('operation', where, 'its root is not that of its rows')
+  }
+}
+
+function isRootAt(facts: Facts, log: LogRow, size: number, root: Uint8Array): boolean {
+  try {
+    return equalBytes(rootOf(facts.rangeAt(log.segment, size), facts.hash), root)
+  } catch (error) {
+    if (error instanceof Damaged || isUnreadable(error)) return true // said of the rows
+    throw error
+  }
+}
+
+export function* checkLeases(facts: Facts): Generator<Found | undefined> {
+  if (facts.format < 3) return // there were none
+  for (const { log } of facts.each('select log from lease'))
+    if (!facts.logs.has(Number(log))) yield found('lease', String(log), 'its log is missing')
+}
+
+const derivedHead = (log: LogRow, { range, entries, appended }: SegmentRows, hash: Hash): LogRow => ({
+  ...log,
+  appended,
+  size: range.size,
+  entries,
+  peaks: Buffer.concat(range.peaks),
+  root: rootOf(range, hash),
+})
+
+const sameHead = (one: LogRow, other: LogRow): boolean =>
+  one.appended === other.appended &&
+  one.size === other.size &&
+  one.entries === other.entries &&
+  equalBytes(one.peaks, other.peaks) &&
+  equalBytes(one.root, other.root)

@@ -1,0 +1,152 @@
+/** The rows of a store file, segment by segment, held against the nodes that are kept beside them. */
+import { appendLeaf, equalBytes, type CompactRange, type Hash } from '../../proof/index.ts'
+import { isMoment } from '../checked-row.ts'
+import { Damaged } from '../damaged.ts'
+import { entriesBefore, placeOf } from '../rules.ts'
+import type { RowKind } from '../row.ts'
+import { rowLeaf } from '../tree.ts'
+import {
+  found,
+  isUnreadable,
+  numberIn,
+  type Beside,
+  type Facts,
+  type Found,
+  type Raw,
+  type Segment,
+  type SegmentRows,
+} from './check-facts.ts'
+
+/** How many rows are looked at in one go. */
+const piece = 500
+
+/** All rows, segment by segment: a parent has a smaller key than its forks, so it comes first. */
+export function* checkRows(facts: Facts): Generator<Found | undefined> {
+  const byteText = facts.one("select 'a' || char(0) || 'b' as text")['text'] !== 'a\0b'
+  const body = byteText ? 'cast(body as blob) as body' : 'body'
+  const read = facts.db.prepare(
+    `select id, place, node, ${body}, ${facts.format < 3 ? 'null as at, null as salt' : 'at, salt'} from row where id > ? order by id limit ${piece}`,
+  )
+  read.setReadBigInts(true)
+  let walk: Walk | undefined
+  for (let last = -(2n ** 63n); ;) {
+    const rows = read.all(last) as unknown as readonly Raw[]
+    for (const raw of rows) {
+      const id = raw['id'] as bigint
+      const key = Number(id >> 32n)
+      if (walk?.key !== key) {
+        yield* endOf(facts, walk)
+        walk = walkOf(facts, key)
+      }
+      walk.take(Number(id & 0xffffffffn), raw)
+      last = id
+    }
+    if (rows.length < piece) break
+    yield undefined
+  }
+  yield* endOf(facts, walk)
+}
+
+/** The rows of a segment, also where it has none yet. Undefined: what comes before them can't be read. */
+export function rowsOf(facts: Facts, segment: Segment): SegmentRows | undefined {
+  try {
+    return segment.rows ?? walkOf(facts, segment.key).end()
+  } catch (error) {
+    if (error instanceof Damaged || isUnreadable(error)) return undefined
+    throw error
+  }
+}
+
+function walkOf(facts: Facts, key: number): Walk {
+  const segment = facts.segments.get(key)
+  if (segment === undefined) return new Walk(key, 0, undefined, 0, facts.hash)
+  try {
+    const last =
+      segment.base === 0 || segment.parent === null ? undefined : facts.rows.placeAt(segment.parent, segment.base - 1)
+    const before = entriesBefore(segment.base, last)
+    return new Walk(key, segment.base, facts.rangeAt(key, segment.base), before, facts.hash)
+  } catch (error) {
+    if (!(error instanceof Damaged) && !isUnreadable(error)) throw error
+    return new Walk(key, segment.base, undefined, 0, facts.hash)
+  }
+}
+
+function* endOf(facts: Facts, walk: Walk | undefined): Generator<Found | undefined> {
+  if (walk === undefined) return
+  const segment = facts.segments.get(walk.key)
+  if (segment === undefined)
+    yield found('row', `segment ${walk.key}`, `${walk.count} rows of a segment that is missing`)
+  else segment.rows = walk.end()
+}
+
+/** The rows of one segment, one after the other. */
+class Walk {
+  readonly key: number
+  readonly #hash: Hash
+  readonly #beside: Beside[] = []
+  #range: CompactRange | undefined
+  #next: number
+  #entries: number
+  #first: number | undefined
+  #damage: Found | undefined
+  #appended: number | null = null
+  count = 0
+
+  constructor(key: number, base: number, range: CompactRange | undefined, entries: number, hash: Hash) {
+    this.key = key
+    this.#next = base
+    this.#range = range
+    this.#entries = entries
+    this.#hash = hash
+  }
+
+  take(position: number, { place, node, body, at, salt }: Raw): void {
+    this.count += 1
+    this.#first ??= position
+    if (this.#range === undefined || this.#damage !== undefined) return
+    const text = body instanceof Uint8Array ? Buffer.from(body).toString() : body
+    if (position !== this.#next) return this.#damaged(this.#next, 'its row is missing')
+    if (typeof text !== 'string' || typeof place !== 'bigint') return this.#damaged(position, 'its row can not be read')
+    const moment = at === null ? null : numberIn(at)
+    if (moment !== null && !isMoment(moment)) return this.#damaged(position, 'its row can not be read')
+    if (salt !== null && !(salt instanceof Uint8Array && salt.length === 16))
+      return this.#damaged(position, 'its row can not be read')
+    const range = this.#range
+    const said = {
+      ...(moment !== null && { at: moment }),
+      ...(salt !== null && { salt: Buffer.from(salt as Uint8Array).toString('hex') }),
+    }
+    const as = (kind: RowKind): CompactRange =>
+      appendLeaf(range, rowLeaf({ kind, body: text, ...said }, this.#hash), this.#hash)
+    const marked: RowKind = place % 2n === 0n ? 'entry' : 'note'
+    const other: RowKind = marked === 'entry' ? 'note' : 'entry'
+    const fits = (grown: CompactRange): boolean =>
+      node instanceof Uint8Array && equalBytes(grown.peaks.at(-1) as Uint8Array, node)
+    const kind = !fits(as(marked)) && fits(as(other)) ? other : marked
+    const grown = as(kind)
+    const index = kind === 'entry' ? this.#entries : position - this.#entries
+    if (!fits(grown) || place !== BigInt(placeOf({ kind, index })))
+      this.#beside.push({ position, kind, index, node: grown.peaks.at(-1) as Uint8Array }) // a leaf was just appended
+    this.#range = grown
+    this.#next += 1
+    if (kind === 'entry') this.#entries += 1
+    this.#appended = moment
+  }
+
+  /** Throws Damaged, where what comes before the rows can't be read. */
+  end(): SegmentRows {
+    if (this.#range === undefined) throw new Damaged(this.#next, 'the rows before it can not be read')
+    return {
+      range: this.#range,
+      entries: this.#entries,
+      first: this.#first,
+      appended: this.#appended,
+      damage: this.#damage,
+      beside: this.#beside,
+    }
+  }
+
+  #damaged(position: number, what: string): void {
+    this.#damage = found('row', undefined, `damaged at position ${position}: ${what}`)
+  }
+}

@@ -1,0 +1,104 @@
+/** Segments held against each other, against the logs and against the rows. */
+import { found, numberIn, type Base, type Facts, type Found, type Segment } from './check-facts.ts'
+import { fits } from './sum.ts'
+
+/** All of them, before anything is said of one. */
+export function readSegments(facts: Facts): readonly Found[] {
+  for (const raw of facts.each(
+    `select key, scope, parent, base, orphan, ${facts.format === 1 ? '0 as forks' : 'forks'}, ${facts.sumIn('segment')} from segment order by key`,
+  )) {
+    const [key, scope, base, orphan, forks] = ['key', 'scope', 'base', 'orphan', 'forks'].map((name) =>
+      numberIn(raw[name]),
+    ) as [number, number, number, number, number]
+    const parent = raw['parent'] === null ? null : numberIn(raw['parent'])
+    const sum = raw['sum'] === null ? null : numberIn(raw['sum'])
+    const isSound = fits(sum, scope, parent, base)
+    facts.segments.set(key, {
+      key,
+      scope,
+      parent,
+      base,
+      orphan,
+      forks,
+      isSound,
+      sum,
+      children: 0,
+      logs: 0,
+      rows: undefined,
+    })
+  }
+  return []
+}
+
+/** Segments against each other and against the logs. */
+export function* checkSegments(facts: Facts): Generator<Found | undefined> {
+  const bases = new Map<number, Base | undefined>()
+  for (const segment of facts.segments.values()) {
+    const base = segment.isSound ? segment : provenBase(facts, segment)
+    bases.set(segment.key, base)
+    const parent = (base ?? segment).parent
+    const above = parent === null ? undefined : facts.segments.get(parent)
+    if (above !== undefined) above.children += 1
+  }
+  for (const segment of facts.segments.values()) {
+    const { key, scope, parent, base, orphan, forks, isSound, children, logs } = segment
+    const where = String(key)
+    yield undefined
+    if (!isSound) {
+      const proven = bases.get(key)
+      yield found(
+        'segment',
+        where,
+        'where it begins, or what it was forked from, is not what was stored',
+        proven &&
+          (() => {
+            facts.db
+              .prepare('update segment set parent = ?, base = ? where key = ?')
+              .run(proven.parent, proven.base, key)
+            facts.rows.forget(key)
+            return `it begins at ${proven.base}${proven.parent === null ? '' : ` of segment ${proven.parent}`} again`
+          }),
+      )
+      continue
+    }
+    const above = parent === null ? undefined : facts.segments.get(parent)
+    if (!facts.scopes.has(scope)) yield found('segment', where, 'its scope is missing')
+    if (parent !== null && above === undefined) yield found('segment', where, `its parent ${parent} is missing`)
+    if (above !== undefined && (above.base >= base || above.scope !== scope))
+      yield found('segment', where, `its parent ${parent} begins after it, or is of another scope`)
+    if (facts.format > 1 && forks !== children)
+      yield found('segment', where, `it counts ${forks} forks, and has ${children}`, () => {
+        facts.db.prepare('update segment set forks = ? where key = ?').run(children, key)
+        return `set to ${children}`
+      })
+    if (orphan !== 0 && logs > 0)
+      yield found('segment', where, 'it is marked as that of a removed log, and its log is there', () => {
+        facts.db.prepare('update segment set orphan = 0 where key = ?').run(key)
+        return 'the mark was taken away'
+      })
+    if (orphan === 0 && logs === 0) yield found('segment', where, 'its log is missing')
+    if (orphan !== 0 && orphan !== 1) yield found('segment', where, 'its mark of a removed log can not be read')
+    if (orphan === 1 && logs === 0) {
+      if (segment.rows?.damage !== undefined) yield found('row', `segment ${key}`, segment.rows.damage.what)
+      for (const beside of segment.rows?.beside ?? [])
+        yield found('row', `segment ${key} at ${beside.position}`, 'what is kept beside the row is not that of the row')
+    }
+  }
+}
+
+/** Where a segment begins and what it was forked from, by its rows, if the check sum says that this is what was stored. */
+function provenBase(facts: Facts, segment: Segment): Base | undefined {
+  const { key, scope, sum } = segment
+  const first = facts.one(
+    'select min(id) & 4294967295 as first from row where id between (? << 32) and (? << 32) + 4294967295',
+    key,
+    key,
+  )['first']
+  const sizes = [...facts.logs.values()].filter((log) => log.segment === key).map(({ size }) => size)
+  const bases = new Set([segment.base, ...(typeof first === 'bigint' ? [Number(first)] : []), ...sizes])
+  for (const base of bases)
+    for (const parent of [null, segment.parent, ...facts.segments.keys()])
+      if (fits(sum, scope, parent, base) && (parent === null || (facts.segments.get(parent)?.base ?? base) < base))
+        return { parent, base }
+  return undefined
+}

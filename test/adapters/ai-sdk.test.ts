@@ -1,0 +1,159 @@
+import {
+  convertToModelMessages,
+  createUIMessageStreamResponse,
+  jsonSchema,
+  parseJsonEventStream,
+  readUIMessageStream,
+  simulateReadableStream,
+  streamText,
+  tool,
+  toUIMessageStream as answerToUIMessageStream,
+  uiMessageChunkSchema,
+  validateUIMessages,
+  type UIMessage,
+} from 'ai'
+import { MockLanguageModelV4 } from 'ai/test'
+import { afterAll, describe, expect, it } from 'vitest'
+import { assistant, orThrow, settle, toolCall, user } from 'indelible'
+import { chatStore, toUIMessageStream } from 'indelible/adapters/ai-sdk'
+import { run, scriptedModel } from 'indelible/run'
+import { aiSdkCases } from './ai-sdk-cases.ts'
+import { inFiles, inMemory } from './places.ts'
+
+const files = inFiles()
+afterAll(files.leave)
+const soak = Number(process.env['INDELIBLE_SOAK'] ?? 1)
+
+describe('ai-sdk, in memory', () => aiSdkCases(inMemory, 125 * soak))
+describe('ai-sdk, in SQLite', () => aiSdkCases(files, 10 * soak))
+
+type Streamed =
+  Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never
+
+const finish = (unified: 'stop' | 'tool-calls'): Streamed => ({
+  type: 'finish',
+  usage: {
+    inputTokens: { total: 1, noCache: 1, cacheRead: undefined, cacheWrite: undefined },
+    outputTokens: { total: 1, text: 1, reasoning: undefined },
+  },
+  finishReason: { unified, raw: unified },
+})
+
+const speaking = (...answers: readonly (readonly Streamed[])[]): MockLanguageModelV4 => {
+  let next = 0
+  return new MockLanguageModelV4({
+    doStream: async () => ({ stream: simulateReadableStream({ chunks: [...(answers[next++] ?? [])] }) }),
+  })
+}
+
+it('a call waits for its approval in the store, and goes on once it is there', async () => {
+  const store = await files.fresh()
+  const { createChat, loadChat, saveChat, openChat } = chatStore(store)
+  const chatId = await createChat()
+  const model = speaking(
+    [{ type: 'tool-call', toolCallId: 'c1', toolName: 'remove', input: '{"path":"a"}' }, finish('tool-calls')],
+    [
+      { type: 'text-start', id: 't' },
+      { type: 'text-delta', id: 't', delta: 'Gone.' },
+      { type: 'text-end', id: 't' },
+      finish('stop'),
+    ],
+  )
+  const removed: string[] = []
+  const tools = {
+    remove: tool({
+      inputSchema: jsonSchema<{ path: string }>({ type: 'object', properties: { path: { type: 'string' } } }),
+      execute: ({ path }) => {
+        removed.push(path)
+        return `removed ${path}`
+      },
+    }),
+  }
+  /** The route of the guide: load, add the message, answer, save. */
+  const post = async (message: UIMessage | undefined): Promise<void> => {
+    const messages = message === undefined ? await loadChat(chatId) : [...(await loadChat(chatId)), message]
+    const result = streamText({
+      model,
+      tools,
+      toolApproval: { remove: 'user-approval' },
+      messages: await convertToModelMessages(await validateUIMessages({ messages })),
+    })
+    let saved: Promise<void> | undefined
+    const stream = answerToUIMessageStream({
+      stream: result.stream,
+      originalMessages: messages,
+      generateMessageId: () => 'answer',
+      onEnd: ({ messages: all }) => {
+        saved = saveChat({ chatId, messages: all })
+      },
+    })
+    for await (const _ of stream as unknown as AsyncIterable<unknown>);
+    await saved
+  }
+  await post({ id: 'u', role: 'user', parts: [{ type: 'text', text: 'Clean up.' }] })
+  expect((await openChat(chatId)).openCalls().map(({ id }) => id)).toEqual(['c1'])
+  const chat = await loadChat(chatId)
+  const [, waiting] = chat
+  const part = waiting?.parts.find(({ type }) => type === 'tool-remove') as { state: string; approval: { id: string } }
+  expect([part.state, removed]).toEqual(['approval-requested', []])
+  // What `addToolApprovalResponse` of useChat does, and sends.
+  Object.assign(part, { state: 'approval-responded', approval: { id: part.approval.id, approved: true } })
+  await saveChat({ chatId, messages: chat })
+  await post(undefined)
+  expect(removed).toEqual(['a'])
+  const [, answered] = await loadChat(chatId)
+  expect(answered?.parts.map((each) => ('state' in each ? `${each.type} ${each.state}` : each.type))).toEqual([
+    'step-start',
+    'tool-remove output-available',
+    'step-start',
+    'text done',
+  ])
+  const session = await openChat(chatId)
+  expect(session.openCalls()).toEqual([])
+  expect(settle(session.conversation())._tag).toBe('Right')
+})
+
+it('what a run streams is a response that a client of useChat reads', async () => {
+  const answer = run({
+    model: scriptedModel([assistant('I look.', toolCall('c', 'nothing', {})), assistant('There is no such tool.')]),
+    view: orThrow(settle([user('hi')])),
+  })
+  const response = createUIMessageStreamResponse({ stream: toUIMessageStream(answer, { messageId: 'm' }) })
+  const chunks = parseJsonEventStream({ stream: response.body as ReadableStream, schema: uiMessageChunkSchema })
+  const stream = chunks.pipeThrough(
+    new TransformStream({
+      transform: (chunk, controller) => {
+        if (!chunk.success) throw chunk.error
+        controller.enqueue(chunk.value)
+      },
+    }),
+  )
+  let last: UIMessage | undefined
+  for await (const message of readUIMessageStream({ stream })) last = message
+  expect(last).toMatchObject({
+    id: 'm',
+    role: 'assistant',
+    parts: [
+      { type: 'step-start' },
+      { type: 'text', text: 'I look.', state: 'done' },
+      { type: 'tool-nothing', toolCallId: 'c', state: 'output-error' },
+      { type: 'step-start' },
+      { type: 'text', text: 'There is no such tool.', state: 'done' },
+    ],
+  })
+})
+
+it('a run that fails, or is cancelled, tells its client', async () => {
+  const types = async (stream: ReadableStream<{ type: string }>): Promise<string[]> => {
+    const found: string[] = []
+    for await (const { type } of stream as unknown as AsyncIterable<{ type: string }>) found.push(type)
+    return found
+  }
+  const view = orThrow(settle([user('hi')]))
+  const failed = run({ model: scriptedModel([]), view })
+  expect((await types(toUIMessageStream(failed))).at(-1)).toBe('error')
+  const cancelled = run({ model: scriptedModel([assistant('a long answer')]), view })
+  const stream = toUIMessageStream(cancelled)
+  cancelled.cancel()
+  expect((await types(stream)).at(-1)).toBe('abort')
+})

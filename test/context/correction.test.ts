@@ -1,0 +1,197 @@
+/** What the provider counted corrects the estimate: the budget holds by its count, and no cached prefix moves for it. */
+import * as fc from 'fast-check'
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { assistant, createHistory, createSession, faultMessage, memoryStore, orThrow, settle, system, toolCall, toolResult, user, type Message, type View } from 'indelible' // prettier-ignore
+import { deriveContext, estimateTokens, paged, pagedWith, window, type DerivedContext, type DeriveOptions } from 'indelible/context' // prettier-ignore
+import { decodeNote, type Note } from 'indelible/notes'
+import { run, sessionHandler, tool, type Model } from 'indelible/run'
+
+const sumOf = (messages: Iterable<Message>): number => {
+  let sum = 0
+  for (const message of messages) sum += estimateTokens(message)
+  return sum
+}
+
+const rows = (seed: number): string => Array.from({ length: 40 }, (_, row) => `${row},${row * seed * 7}`).join('\n')
+const record: readonly Message[] = [
+  system('You add up numbers.'),
+  user('Add up all the files.'),
+  ...Array.from({ length: 60 }, (_, turn): readonly Message[] => [
+    assistant(`Reading ${turn}.`, toolCall(`c${turn}`, 'read', { file: turn })),
+    toolResult(`c${turn}`, rows(turn)),
+  ]).flat(),
+]
+const view = createHistory<Message>({ from: record }).view()
+/** The lengths at which the model is called. */
+const calls = Array.from({ length: 60 }, (_, turn) => 2 + 2 * turn)
+
+const receipt = (len: number, estimated: number, input: number, model = 'm'): Note => ({
+  type: 'receipt',
+  len,
+  contextDigest: '0'.repeat(64),
+  model,
+  estimated,
+  usage: { input, output: 1 },
+})
+
+/** Every call of the record, with a receipt after it; `counts` is the provider. */
+const replayed = (
+  options: Partial<DeriveOptions>,
+  counts: (context: DerivedContext, call: number) => number,
+): readonly { readonly context: DerivedContext; readonly input: number; readonly notes: readonly Note[] }[] => {
+  const notes: Note[] = []
+  let previous: DerivedContext | undefined
+  return calls.map((len, call) => {
+    const known = [...notes]
+    const context = orThrow(deriveContext(view.slice(0, len), { budget: 8000, notes: known, previous, ...options }))
+    const input = counts(context, call)
+    notes.push(receipt(len, context.estimated ?? context.tokens, input))
+    previous = context
+    return { context, input, notes: known }
+  })
+}
+
+describe('a correction by receipts', () => {
+  it.each([1.2, 1.41, 1.53])('holds the budget by a count that is %f times as high', (times) => {
+    for (const policy of [paged, window]) {
+      const count = ({ messages }: DerivedContext): number => Math.ceil(sumOf(messages) * times) + 100
+      const corrected = replayed({ policy, model: 'm' }, count)
+      expect(Math.max(...corrected.map(({ input }) => input))).toBeLessThanOrEqual(8000)
+      expect(Math.max(...replayed({ policy }, count).map(({ input }) => input))).toBeGreaterThan(8000)
+      expect(corrected.at(-1)?.context.factor).toBeGreaterThanOrEqual(times)
+      expect(corrected.at(-1)?.context.factor).toBeLessThan(times + 0.1)
+    }
+  })
+
+  it('uses more of the budget where the provider counts less, but no more than a quarter more', () => {
+    const last = (times: number): number => {
+      const all = replayed({ model: 'm' }, ({ messages }) => sumOf(messages) * times)
+      return Math.max(...all.slice(20).map(({ context }) => context.tokens))
+    }
+    expect(last(1)).toBeLessThanOrEqual(8000)
+    expect(last(0.9)).toBeGreaterThan(last(1))
+    expect(last(0.2)).toBe(last(0.8))
+    expect(last(0.2)).toBeLessThanOrEqual(10_000)
+  })
+
+  it('moves no cached prefix within an epoch: only a context that has grown to the budget is compacted', () => {
+    const policy = pagedWith({ highWater: 1 })
+    const all = replayed({ policy, model: 'm' }, ({ messages }, call) => sumOf(messages) * (call % 2 === 0 ? 1.3 : 1.1))
+    let epochs = 0
+    for (const [index, { context, notes }] of all.entries()) {
+      const before = all[index - 1]
+      if (before === undefined || context.stablePrefix === before.context.messages.length) continue
+      epochs += 1
+      // With the messages that came since, the context before would be above the budget, as the provider counts.
+      const since = sumOf(record.slice(before.context.length, context.length))
+      expect(notes.length).toBe(index)
+      expect((before.context.tokens + since) * 1.3).toBeGreaterThan(8000)
+    }
+    expect(epochs).toBeGreaterThan(2)
+    expect(epochs).toBeLessThan(12)
+  })
+
+  it('a receipt alone changes nothing that was sent', () => {
+    const notes: Note[] = [receipt(20, 3000, 3000)]
+    const options = { budget: 8000, model: 'm' }
+    const before = orThrow(deriveContext(view.slice(0, 40), { ...options, notes }))
+    notes.push(receipt(40, 3000, 3300))
+    const after = orThrow(deriveContext(view.slice(0, 42), { ...options, notes: [...notes], previous: before }))
+    expect(after.stablePrefix).toBe(before.messages.length)
+  })
+
+  it('is the same with and without the context before, whatever was counted', () => {
+    fc.assert(
+      fc.property(
+        fc.array(fc.double({ min: 0.3, max: 3, noNaN: true }), { minLength: 60, maxLength: 60 }),
+        fc.constantFrom(paged, window),
+        fc.constantFrom(3000, 8000),
+        (ratios, policy, budget) => {
+          const notes: Note[] = []
+          let previous: DerivedContext | undefined
+          for (const [call, len] of calls.entries()) {
+            const options = { budget, policy, model: 'm', notes: [...notes] }
+            const derived = deriveContext(view.slice(0, len), { ...options, previous })
+            const anew = deriveContext(view.slice(0, len), options)
+            if (isLeft(derived) || isLeft(anew)) return expect(derived._tag).toBe(anew._tag)
+            expect(derived.right.digest).toBe(anew.right.digest)
+            expect(derived.right.tokens).toBeLessThanOrEqual(derived.right.budget)
+            previous = derived.right
+            notes.push(
+              receipt(len, derived.right.estimated ?? 0, Math.ceil(derived.right.tokens * (ratios[call] ?? 1))),
+            )
+          }
+        },
+      ),
+      { numRuns: 15 },
+    )
+  })
+
+  it('is of the receipts of that model only, and of calls that filled a quarter of the budget', () => {
+    const factor = (notes: readonly Note[], model = 'm'): number | undefined =>
+      orThrow(deriveContext(view.slice(0, 4), { budget: 8000, notes, model })).factor
+    expect(factor([])).toBe(1)
+    expect(factor([receipt(2, 4000, 6000)])).toBe(1.5)
+    expect(factor([receipt(2, 4000, 6000)], 'other')).toBe(1)
+    expect(factor([receipt(2, 1000, 6000)])).toBe(1)
+    expect(factor([receipt(2, 4000, 40_000)])).toBe(2)
+    expect(factor([receipt(9, 4000, 6000)])).toBe(1) // of a call after this one
+    expect(orThrow(deriveContext(view.slice(0, 4), { budget: 8000 })).factor).toBe(undefined)
+  })
+
+  it('is named where the least that may be sent does not fit', () => {
+    const derived = deriveContext(view.slice(0, 4), { budget: 30, notes: [receipt(2, 40, 60)], model: 'm' })
+    expect(isLeft(derived) && faultMessage(derived.left)).toContain(
+      'but the budget is 20; the provider counts 1.50 tokens for each estimated one; the largest part',
+    )
+  })
+
+  it('a receipt says what was estimated, as a whole number from 0', () => {
+    expect(isRight(decodeNote(receipt(2, 4000, 6000)))).toBe(true)
+    for (const bad of [-1, 1.5, '4']) expect(isLeft(decodeNote({ ...receipt(2, 1, 1), estimated: bad }))).toBe(true)
+  })
+})
+
+it('a run on a session corrects itself by its own receipts', async () => {
+  const budget = 6000
+  const inputs: number[] = []
+  let turn = 0
+  const model: Model = {
+    name: 'counts more',
+    async *stream({ messages, tools }) {
+      const input = Math.ceil(1.5 * (sumOf(messages) + tools.length * 40))
+      inputs.push(input)
+      const done = turn === 60
+      const call = toolCall(`c${turn}`, 'read', { file: turn })
+      yield {
+        type: 'finish',
+        message: done ? assistant('All read.') : assistant(`Reading ${turn++}.`, call),
+        reason: done ? 'end_turn' : 'tool_calls',
+        usage: { input, output: 10 },
+      }
+    },
+  }
+  const session = await createSession(memoryStore(), { id: 's' })
+  await session.append([system('You add up numbers.'), user('Add up all the files.')])
+  const read = tool({ name: 'read', parameters: { type: 'object' }, run: (input) => rows((input as { file: number }).file) }) // prettier-ignore
+  const ended = await run({
+    model,
+    view: orThrow(settle(session.conversation() as View<Message>)),
+    tools: [read],
+    budget,
+    derive: { notes: () => session.notes() },
+    receipts: true,
+    limits: { maxSteps: 100 },
+    handlers: [sessionHandler(session)],
+  }).result()
+  expect([ended.stopReason, inputs.length]).toEqual(['end_turn', 61])
+  expect(Math.max(...inputs)).toBeLessThanOrEqual(budget)
+  const receipts = [...session.notes()].filter((note) => note.type === 'receipt')
+  expect(receipts.every(({ estimated }) => (estimated ?? 0) > 0)).toBe(true)
+  // The call can be derived again: its tools and its model are said.
+  const last = receipts.at(-1)
+  const notes = [...session.notes()].filter((note) => note.type !== 'receipt' || note.len < (last?.len ?? 0))
+  const again = deriveContext(session.view().slice(0, last?.len), { budget, notes, tools: [read], model: model.name })
+  expect(isRight(again) && again.right.digest).toBe(last?.contextDigest)
+})
