@@ -4,12 +4,7 @@
  *
  * Plain functions: no clock, no randomness, no I/O but the activities, so any engine can host it and replay it.
  */
-import {
-  createRefHistory,
-  type MessageRef,
-  type RefHistory,
-  type RefHistoryJson,
-} from '../refs/index.ts'
+import { createRefHistory, type MessageRef, type RefHistory, type RefHistoryJson } from '../refs/index.ts'
 import { chatStep, type StepActivities } from './chat-step.ts'
 import type { HistoryActivities, StreamInput } from './input.ts'
 
