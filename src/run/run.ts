@@ -1,5 +1,5 @@
 /** `run`: a model and tools over a settled view, told event by event. */
-import { formatPath, isLeft, NotJson, snapshot, type JsonObject } from '../json/index.ts'
+import { formatPath, isLeft, NotJson, snapshot, type JsonObject, optionsOf } from '../json/index.ts'
 import { decodeMessage, user, type Message, type Sequence, type Settled } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { Channel } from './channel.ts'
@@ -120,6 +120,7 @@ export interface RunStream extends AsyncIterable<RunEvent> {
  * for await (const event of stream) if (event.type === 'history_delta') applyDelta(history, event)
  */
 export const run = (options: RunOptions): RunStream => {
+  known(options)
   const { model } = options
   const toolConcurrency = amount('toolConcurrency', options.toolConcurrency ?? 8, {
     unit: 'tools',
@@ -167,6 +168,29 @@ export const run = (options: RunOptions): RunStream => {
     [Symbol.asyncIterator]: () => channel[Symbol.asyncIterator](),
   })
 }
+
+const known = optionsOf<RunOptions>('run', {
+  model: true,
+  view: true,
+  context: true,
+  derive: true,
+  budget: true,
+  approve: true,
+  deny: true,
+  open: true,
+  callIds: true,
+  tools: true,
+  toolConcurrency: true,
+  limits: true,
+  prices: true,
+  parameters: true,
+  receipts: true,
+  handlers: true,
+  signal: true,
+  id: true,
+  buffer: true,
+  now: true,
+})
 
 /** What a user says instead, as it is recorded. Throws TypeError, on what would not be that. */
 const injected = (message: string | Message | undefined): Message | undefined => {

@@ -1,5 +1,5 @@
 /** Forking: another session that starts with the first messages of one, and shares them. */
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { LogFault, Store, StoreFaultOf } from '../store/index.ts'
 import { sessionTask, type ForkSessionFault, type OpenForkFault } from './fault.ts'
@@ -34,11 +34,13 @@ export interface ForkOptions {
  * const fork = await forkSession(store, 'build-fix', { at: 2 })
  * await fork.append(user('Try the other file.'))
  */
-export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> =>
-  sessionTask(async () => {
+export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> => {
+  forkSessionOptions(options)
+  return sessionTask(async () => {
     const forked = await createFork(store, id, options)()
     return isLeft(forked) ? forked : openSession(store, forked.right.id)()
   }, 'forkSession')
+}
 
 /**
  * The same without opening the fork.
@@ -53,9 +55,10 @@ export const forkSession = (store: Store, id: string, options: ForkOptions = {})
 export const createFork = (
   store: Store,
   id: string,
-  { at, id: to = randomId(), metadata }: ForkOptions = {},
-): Task<ForkSessionFault, SessionInfo> =>
-  sessionTask(async () => {
+  options: ForkOptions = {},
+): Task<ForkSessionFault, SessionInfo> => {
+  const { at, id: to = randomId(), metadata } = forkSessionOptions(options)
+  return sessionTask(async () => {
     const from = await describeSession(store, id)()
     if (isLeft(from)) return from
     const { len } = from.right
@@ -67,6 +70,9 @@ export const createFork = (
     const log = await store.fork(id, { id: to, at: rows.right, meta: meta.right })()
     return isLeft(log) ? log : sessionInfo(log.right)
   }, 'createFork')
+}
+
+const forkSessionOptions = optionsOf<ForkOptions>('forkSession', { at: true, id: true, metadata: true })
 
 /** How many rows of the log there are before the message at a position, or before the seal. */
 const rowsUpTo = async (

@@ -13,6 +13,7 @@ import { sessionTask } from './fault.ts'
 import { openStepsIn } from './journal.ts'
 import { createHolding } from './lease.ts'
 import type { SessionInfo } from './metadata.ts'
+import { known } from './options.ts'
 import { conversationOf, momentAt, rowsIn, timeOf, type Mirror } from './mirror.ts'
 import type { ReadonlySession, SealedSession, Session, SessionReader } from './session.ts'
 import { from } from './store-of.ts'
@@ -50,14 +51,34 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
 
   return handle<Session>(store, reader, {
     state: 'open',
-    append: (given, options = {}) => sessionTask(() => appending.append(given, options), 'session.append'),
-    rebase: (make, options = {}) => sessionTask(() => appending.rebase(make, options), 'session.rebase'),
-    pop: (options = {}) => sessionTask(() => appending.pop(options), 'session.pop'),
-    rewind: (to, options = {}) => sessionTask(() => appending.replaceTail(to, [], options), 'session.rewind'),
-    replaceTail: (from, messages, options = {}) =>
-      sessionTask(() => appending.replaceTail(from, messages, options), 'session.replaceTail'),
-    clear: (options = {}) => sessionTask(() => appending.replaceTail(0, [], options), 'session.clear'),
-    note: (given, options = {}) => sessionTask(() => appending.note(given, options), 'session.note'),
+    append: (given, options = {}) => {
+      known.append(options)
+      return sessionTask(() => appending.append(given, options), 'session.append')
+    },
+    rebase: (make, options = {}) => {
+      known.rebase(options)
+      return sessionTask(() => appending.rebase(make, options), 'session.rebase')
+    },
+    pop: (options = {}) => {
+      known.pop(options)
+      return sessionTask(() => appending.pop(options), 'session.pop')
+    },
+    rewind: (to, options = {}) => {
+      known.rewind(options)
+      return sessionTask(() => appending.replaceTail(to, [], options), 'session.rewind')
+    },
+    replaceTail: (from, messages, options = {}) => {
+      known.replaceTail(options)
+      return sessionTask(() => appending.replaceTail(from, messages, options), 'session.replaceTail')
+    },
+    clear: (options = {}) => {
+      known.clear(options)
+      return sessionTask(() => appending.replaceTail(0, [], options), 'session.clear')
+    },
+    note: (given, options = {}) => {
+      known.note(options)
+      return sessionTask(() => appending.note(given, options), 'session.note')
+    },
     pin: (position) => note({ type: 'pin', position }, 'session.pin'),
     unpin: (position) => note({ type: 'unpin', position }, 'session.unpin'),
     retag: (position, kind) => note({ type: 'page', position, kind }, 'session.retag'),
@@ -67,7 +88,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
         async () => (closing === undefined ? described.update(recipe) : left({ _tag: 'SessionClosed', id })),
         'session.update',
       ),
-    lease: (options) => holding.take(options, () => writer.refresh()),
+    lease: (options) => holding.take(known.lease(options), () => writer.refresh()),
     interrupted: (reason) => interruptedIn(mirror, reason),
     unfinished: () => unfinishedIn(mirror),
     openSteps: () => openStepsIn(mirror),

@@ -1,5 +1,5 @@
 /** What sessions a store has. */
-import { isLeft, right } from '../json/index.ts'
+import { isLeft, right, optionsOf } from '../json/index.ts'
 import type { DamagedEntry, ListFault, ListQuery, Store } from '../store/index.ts'
 import { sessionTask, type NoSessionFault } from './fault.ts'
 import type { Task } from '../task/index.ts'
@@ -24,11 +24,9 @@ export interface SessionPage {
  * @example
  * const { sessions, next } = await listSessions(store, { where: { user: 'ada' } })
  */
-export const listSessions = (
-  store: Store,
-  { where = {}, ...query }: ListQuery = {},
-): Task<ListFault | NoSessionFault, SessionPage> =>
-  sessionTask(async () => {
+export const listSessions = (store: Store, options: ListQuery = {}): Task<ListFault | NoSessionFault, SessionPage> => {
+  const { where = {}, ...query } = listSessionsOptions(options)
+  return sessionTask(async () => {
     const page = await store.list({ ...query, where: { ...where, [formatKey]: 1 } })()
     if (isLeft(page)) return page
     const sessions: SessionInfo[] = []
@@ -46,3 +44,6 @@ export const listSessions = (
       }),
     )
   })
+}
+
+const listSessionsOptions = optionsOf<ListQuery>('listSessions', { limit: true, after: true, where: true, by: true })

@@ -1,5 +1,5 @@
 /** Starting a session, and opening one again. */
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { planned, type LogInfo, type Store } from '../store/index.ts'
 import { sessionTask, type CreateSessionFault, type OpenSessionFault, type ReadSessionFault } from './fault.ts'
@@ -38,11 +38,9 @@ export interface SessionOptions {
  * @example
  * const session = await createSession(store, { metadata: { user: 'ada' } })
  */
-export const createSession = (
-  store: Store,
-  { id = randomId(), metadata = {}, messages = [], erasable = false }: SessionOptions = {},
-): Task<CreateSessionFault, Session> =>
-  sessionTask(async () => {
+export const createSession = (store: Store, options: SessionOptions = {}): Task<CreateSessionFault, Session> => {
+  const { id = randomId(), metadata = {}, messages = [], erasable = false } = createSessionOptions(options)
+  return sessionTask(async () => {
     const meta = storedMeta(metadata, undefined, erasable)
     if (isLeft(meta)) return meta
     const mirror = emptyMirror(store, id)
@@ -62,6 +60,14 @@ export const createSession = (
     mirror.head = plan.right.head
     return right(sessionOf(store, mirror, log.right, info.right))
   }, 'createSession')
+}
+
+const createSessionOptions = optionsOf<SessionOptions>('createSession', {
+  id: true,
+  metadata: true,
+  messages: true,
+  erasable: true,
+})
 
 /**
  * Open a session to continue it.

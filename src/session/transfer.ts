@@ -1,6 +1,6 @@
 /** Moving records: a transcript becomes a session, and a session an export. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message, MessageFault } from '../message/index.ts'
 import { classify } from '../pages/index.ts'
@@ -82,9 +82,10 @@ export interface ImportOptions {
 export const importTranscript = (
   store: Store,
   transcript: Transcript,
-  { id, progress }: ImportOptions = {},
-): Task<ImportFault, SessionInfo> =>
-  sessionTask(async () => {
+  options: ImportOptions = {},
+): Task<ImportFault, SessionInfo> => {
+  const { id, progress } = importTranscriptOptions(options)
+  return sessionTask(async () => {
     const exported = exportOf(transcript)
     const name = id ?? transcript.origin.id ?? randomId()
     const meta = storedMeta(exported.metadata, undefined, exported.erasable)
@@ -106,6 +107,9 @@ export const importTranscript = (
     await store.remove(own)() // not what the session shares with it; if it fails, the answer is the same
     return isLeft(published) ? published : sessionInfo(published.right)
   }, 'importTranscript')
+}
+
+const importTranscriptOptions = optionsOf<ImportOptions>('importTranscript', { id: true, progress: true })
 
 const importPrefix = 'indelible.import.'
 
@@ -225,9 +229,10 @@ export const copySession = (
   from: Store,
   to: Store,
   id: string,
-  { progress }: Pick<ImportOptions, 'progress'> = {},
-): Task<ImportFault, SessionInfo> =>
-  sessionTask(async () => {
+  options: Pick<ImportOptions, 'progress'> = {},
+): Task<ImportFault, SessionInfo> => {
+  const { progress } = copySessionOptions(options)
+  return sessionTask(async () => {
     const opened = await readMirror(from, id)
     if (isLeft(opened)) return opened
     const { mirror, log } = opened.right
@@ -243,6 +248,9 @@ export const copySession = (
       if (stored._tag !== 'Conflict') return left(stored) // else somebody else copies it too: look how far it is
     }
   }, 'copySession')
+}
+
+const copySessionOptions = optionsOf<Pick<ImportOptions, 'progress'>>('copySession', { progress: true })
 
 /** What was partial is a session from now on. */
 const finished = async (

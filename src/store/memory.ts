@@ -1,6 +1,6 @@
 /** A store in memory: for tests, for browsers, and to see what a store does. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, right, optionsOf } from '../json/index.ts'
 import { portableSha256, emptyRange, peakEnds, type Hash, type BlockId, type CompactRange } from '../proof/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { momentOf } from './clock.ts'
@@ -58,11 +58,14 @@ export interface MemoryOptions {
  * @example
  * const session = await createSession(memoryStore(), { id: 'test' })
  */
-export const memoryStore = ({ scope, hash = portableSha256, now = Date.now }: MemoryOptions = {}): Store => {
+export const memoryStore = (options: MemoryOptions = {}): Store => {
+  const { scope, hash = portableSha256, now = Date.now } = known(options)
   const store = storeOf(memoryDriver({ hash, now }), scope)
   if (isLeft(store)) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
   return store.right
 }
+
+const known = optionsOf<MemoryOptions>('memoryStore', { scope: true, hash: true, now: true })
 
 /** The rows that one log has appended. What a fork shares stays with the log that it was forked from. */
 interface Segment {

@@ -8,12 +8,12 @@ import { hash as hashOf } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../../json/index.ts'
+import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import type { Task } from '../../task/index.ts'
 import type { Hash } from '../../proof/index.ts'
 import type { StoreFinding, StoreRepair } from '../check.ts'
 import { storeOf, type StoreDriver } from '../driver.ts'
-import { storeTask, type StoreFault } from '../fault.ts'
+import { storeTask, type OpenStoreFault, type StoreFault } from '../fault.ts'
 import { quietly, type OnNotice } from '../notice.ts'
 import type { Store } from '../store.ts'
 import { checkDatabase, type Found } from './check.ts'
@@ -75,17 +75,18 @@ export interface SqliteOptions {
  * const store = await sqliteStore({ path: 'agent.db' })
  * const session = await createSession(store)
  */
-export const sqliteStore = ({
-  path: given,
-  create = true,
-  readOnly = false,
-  onNotice: notify = () => {},
-  durability = 'disk',
-  scope,
-  wait = 5000,
-  now = Date.now,
-}: SqliteOptions): Task<StoreFault, Store> =>
-  storeTask(async () => {
+export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store> => {
+  const {
+    path: given,
+    create = true,
+    readOnly = false,
+    onNotice: notify = () => {},
+    durability = 'disk',
+    scope,
+    wait = 5000,
+    now = Date.now,
+  } = known(options)
+  return storeTask(async () => {
     const path = resolve(given)
     const onNotice = quietly(notify)
     const opened = await openDatabase(path, { wait, create, readOnly })
@@ -109,6 +110,18 @@ export const sqliteStore = ({
       return left(faultOf(error, path, 'open the file'))
     }
   })
+}
+
+const known = optionsOf<SqliteOptions>('sqliteStore', {
+  path: true,
+  create: true,
+  readOnly: true,
+  onNotice: true,
+  durability: true,
+  scope: true,
+  wait: true,
+  now: true,
+})
 
 const sha256: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')
 
