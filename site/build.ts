@@ -1,9 +1,9 @@
 /**
- * `npm run site`: the documentation as a static site in `site/dist`. Undocumented names, links to pages or headings that
- * are not there, and links in docstrings that lead nowhere end it.
+ * `npm run site`: build the documentation as a static site in `site/dist`. It fails if a name has no docstring, a page is
+ * missing from the sidebar, or a link leads to a missing file, page, heading or name.
  */
 import { spawnSync } from 'node:child_process'
-import { cpSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative, resolve } from 'node:path'
 import { publicNames } from '../test/docstrings.ts' // members too: TypeDoc counts those of nested types
 
@@ -33,10 +33,14 @@ const sources = [
     .map((name) => `docs/${name.replaceAll('\\', '/')}`),
 ]
 
-/** A link to another page stays; README is the first page. What is no page (a test, a folder) is named as code. */
+/** Links of the pages to files that do not exist. */
+const missing: string[] = []
+
+/** Links between pages stay; README is the first page. A link to another file (a test, a folder) becomes its path as code. */
 const relinked = (text: string, page: string): string =>
   text.replaceAll(/\[([^\]]+)\]\((?!https?:|#)([^)#]+)(#[^)]*)?\)/g, (_, label: string, path: string, anchor = '') => {
     const target = relative(root, resolve(root, dirname(page), path)).replaceAll('\\', '/')
+    if (!existsSync(join(root, target))) missing.push(`${page}: ${path}`)
     if (!sources.includes(target)) return label.includes('`') ? label : `${label} (\`${target}\`)`
     const to = relative(dirname(page), target === 'README.md' ? 'index.md' : target).replaceAll('\\', '/')
     return `[${label}](${to.startsWith('.') ? to : `./${to}`}${anchor})`
@@ -48,6 +52,8 @@ for (const page of sources) {
   mkdirSync(dirname(to), { recursive: true })
   writeFileSync(to, relinked(readFileSync(join(root, page), 'utf8'), page))
 }
+
+if (missing.length > 0) fail(`links to files that do not exist:\n${missing.join('\n')}`)
 
 const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
   readonly exports: Readonly<Record<string, { readonly types: string } | string>>

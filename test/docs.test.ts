@@ -49,4 +49,4 @@ describe("README's list of entries", () => {
 })
 
 /** Methods of a codec, and packages that an entry needs. */
-const methods = new Set(['Session', 'decode', 'encode', 'pg', 'openai', 'ai'])
+const methods = new Set(['SessionStore', 'Session', 'decode', 'encode', 'pg', 'openai', 'ai'])

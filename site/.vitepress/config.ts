@@ -1,5 +1,5 @@
 /** The site: README and docs as pages, and the reference that TypeDoc made of the docstrings. `build.ts` calls this. */
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { defineConfig, type DefaultTheme } from 'vitepress'
 
 const pages = (folder: string, names: readonly string[]): DefaultTheme.SidebarItem[] =>
@@ -14,6 +14,11 @@ const reference = JSON.parse(
   readFileSync(new URL('../.cache/pages/api/typedoc-sidebar.json', import.meta.url), 'utf8'),
 ) as DefaultTheme.SidebarItem[]
 
+const docs = new URL('../.cache/pages/docs', import.meta.url)
+const adapters = readdirSync(new URL('./docs/adapters', new URL('../.cache/pages/', import.meta.url)))
+  .map((name) => `adapters/${name.replace(/\.md$/, '')}`)
+  .toSorted()
+
 const guide: DefaultTheme.SidebarItem[] = [
   {
     text: 'Start',
@@ -22,14 +27,20 @@ const guide: DefaultTheme.SidebarItem[] = [
       ...pages('docs/', ['history', 'messages', 'sessions', 'tasks', 'architecture']),
     ],
   },
-  { text: 'Storing and checking', items: pages('docs/', ['stores', 'postgres', 'verify']) },
+  { text: 'Storing and checking', items: pages('docs/', ['stores', 'postgres', 'verify', 'evidence']) },
   { text: 'What a model is sent', items: pages('docs/', ['contexts', 'pages', 'run']) },
   {
     text: 'Other formats and frameworks',
-    items: pages('docs/', ['formats', 'transcripts', 'refs', 'thread', 'records']),
+    items: pages('docs/', ['formats', 'transcripts', 'refs', 'thread', 'records', ...adapters]),
   },
   { text: 'The project', items: pages('', ['CHANGELOG', 'CONTRIBUTING', 'SECURITY', 'bench/RESULTS']) },
 ]
+
+const listed = new Set(guide.flatMap(({ items = [] }) => items.map(({ link }) => link)))
+const unlisted = readdirSync(docs, { recursive: true, encoding: 'utf8' })
+  .map((name) => `/docs/${name.replaceAll('\\', '/').replace(/\.md$/, '')}`)
+  .filter((link, index, all) => !listed.has(link) && !all.some((other) => other.startsWith(`${link}/`)))
+if (unlisted.length > 0) throw new Error(`pages that the sidebar does not list: ${unlisted.join(', ')}`)
 
 export default defineConfig({
   title: 'Indelible',

@@ -20,6 +20,8 @@ export type Budget = number | { readonly window: number; readonly completion: nu
  */
 export const usableTokens = (budget: Budget): number => {
   if (typeof budget === 'number') return Math.floor(tokens('budget', budget))
+  if (typeof budget !== 'object' || budget === null)
+    throw new TypeError(`budget is ${String(budget)}; expected a number of tokens, or { window, completion }`)
   const { window, answer, providers } = windowParts(budget)
   return Math.max(0, Math.floor((window - (answer + providers)) * estimateMargin))
 }

@@ -88,6 +88,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
       `an object with ${Object.keys(usageShape).join(', ')}`,
       (value) => isObject(value) && fieldsOf(value, usageShape) === undefined,
     ]),
+    details: optional(['an object', isObject]),
   },
   tool_started: { callId: text, name: text, arguments: optional(text) },
   journal: {
@@ -107,7 +108,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
   input: {
     id: text,
     state: ['one of queued, taken, done', (value) => value === 'queued' || value === 'taken' || value === 'done'],
-    lease: optional(count),
+    at: optional(position),
     message: optional(object),
     reason: optional(text),
   },

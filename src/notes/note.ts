@@ -87,6 +87,8 @@ export interface ReceiptNote {
   readonly estimated?: number
   /** The tokens, as the provider counted them. */
   readonly usage?: Usage
+  /** What else is known of the call, by who wrote the receipt: `indelible/recorder` says what in `CallDetails`. */
+  readonly details?: JsonObject
 }
 
 /** Tokens, as the provider counted them. */
@@ -163,10 +165,10 @@ export interface InputNote {
   readonly id: string
   /** What became of it. */
   readonly state: 'queued' | 'taken' | 'done'
-  /** The fencing number of the lease that it was taken under. */
-  readonly lease?: number
   /** What is said, where it waits. */
   readonly message?: JsonObject
+  /** Where its message stands in the record, where it was taken; how long the record was, where it is done. */
+  readonly at?: number
   /** Why its run ended, where it is done. */
   readonly reason?: string
 }

@@ -1,7 +1,7 @@
 /** What can go wrong in a run, as data. */
 import { pairingFaultText, type PairingFault } from '../message/fault.ts'
 import { reasonOf as textOf, taskOf, type TaskOf } from '../task/index.ts'
-import type { SessionFault } from '../session/index.ts'
+import type { LeaseSessionFault, SessionFault } from '../session/index.ts'
 import { sessionFaultText } from '../session/fault.ts'
 import { modelTypes } from './model-types.ts'
 import type { RunResult } from './result.ts'
@@ -108,6 +108,20 @@ export const runFaultText = (fault: RunFault): string => {
     case 'MissingKey':
       return `${fault.name} needs a key of ${fault.type}${fault.keyFrom === undefined ? '' : `; set ${fault.keyFrom}`}`
   }
+}
+
+/** Why a turn or a resumed run has no result. Where the run had begun, `partial` has the result up to there. */
+export type TurnFault = RunFailure | LeaseSessionFault | PairingFault
+
+/**
+ * A turn's fault as a sentence for people.
+ *
+ * @param fault the fault
+ * @returns the sentence
+ */
+export const turnFaultText = (fault: TurnFault): string => {
+  if ('partial' in fault) return runFaultText(fault)
+  return fault._tag === 'Unsettled' ? pairingFaultText(fault) : sessionFaultText(fault)
 }
 
 /**

@@ -5,6 +5,7 @@ import type { Message } from '../message/index.ts'
 import type { RunEvent } from './event.ts'
 import type { ModelEvent } from './model.ts'
 import type { ModelResponse } from './response.ts'
+import type { RunResult } from './result.ts'
 
 /**
  * Whoever is told of each event before the next thing happens. It may take its time; a `Left`, or a throw, ends the
@@ -16,7 +17,7 @@ export interface RunHandler {
   /** Asked before the run begins: a `Left` keeps it from beginning. `stop` ends the run as `cancelled`. */
   readonly begin?: (stop: (reason: string) => void) => HandlerAnswer | Promise<HandlerAnswer>
   /** Told once, when the run is over and before `run_complete`. What it throws or returns is ignored. */
-  readonly end?: () => unknown
+  readonly end?: (result: RunResult) => unknown
   /**
    * Milliseconds that the end of a block may be held back, so that what comes close behind it is told together with it
    * (`ahead.events`). Default: 0.

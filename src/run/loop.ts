@@ -123,7 +123,7 @@ export class Loop {
     let ended: Either<RunFailure, RunResult> = isLeft(outcome)
       ? left({ ...outcome.left, partial: result } as RunFailure)
       : right(result)
-    for (const handler of begun) await Promise.resolve(handler.end?.()).catch(() => undefined)
+    for (const handler of begun) await Promise.resolve(handler.end?.(result)).catch(() => undefined)
     try {
       await this.#tell({ type: 'run_complete', result })
     } catch (error) {

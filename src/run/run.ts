@@ -1,105 +1,7 @@
 /** `run`: a model and tools over a settled view, told event by event. */
-import { formatPath, isLeft, NotJson, snapshot, type JsonObject, optionsOf } from '../json/index.ts'
-import { decodeMessage, user, type Message, type Sequence, type Settled } from '../message/index.ts'
-import { messageFaultText } from '../message/fault.ts'
-import { Channel } from './channel.ts'
-import { Control } from './control.ts'
-import type { InterruptBehavior, RunEvent } from './event.ts'
-import { amount, type Task } from '../task/index.ts'
-import type { ModelRates } from '../context/index.ts'
-import { runTask, type RunFailure } from './fault.ts'
-import type { RunHandler } from './handler.ts'
-import { limitsOf, type Limits } from './limits.ts'
-import { derivingOf, type ContextOptions } from './context-for.ts'
-import { Loop } from './loop.ts'
-import type { Model } from './model.ts'
-import type { Decisions, OpenAnswer } from './open-answer.ts'
-import { dollarsBy } from './prices.ts'
-import type { RunResult } from './result.ts'
-import { checkTimeout, type Tool } from './tool.ts'
-
-/** The parts of a run. */
-export interface RunOptions extends ContextOptions, Decisions {
-  /** The model to call. */
-  readonly model: Model
-  /** The record to start from. The run never changes it: new messages come in deltas. */
-  readonly view: Settled<Sequence<Message>>
-  /**
-   * A step to continue before the model is called: `open` of the result of a run that ended with `approval`. `view` is the
-   * record before that step. Default: none.
-   */
-  readonly open?: OpenAnswer
-  /**
-   * Ids of calls in the record that `view` does not have, because it is only a part. No new call gets one of them.
-   * Default: none.
-   */
-  readonly callIds?: Iterable<string>
-  /** The tools that the model may call. Default: none. */
-  readonly tools?: readonly Tool[]
-  /** The most tools of one step that run at a time; with 1 they run in the order of the calls. Default: 8. */
-  readonly toolConcurrency?: number
-  /** The limits of the run. Default: 50 steps. */
-  readonly limits?: Partial<Limits>
-  /** The prices of the model, in US dollars per million tokens. Default: `modelPrices`, by the name of the model. */
-  readonly prices?: ModelRates
-  /** The provider's own parameters. Default: none. */
-  readonly parameters?: JsonObject
-  /**
-   * Whether events have the digest of each context that was sent, so that `sessionHandler` writes receipts. Cost:
-   * O(context) a
-   * call. Default: false.
-   */
-  readonly receipts?: boolean
-  /** Receive each event, in order, before the run continues. Default: none. */
-  readonly handlers?: readonly RunHandler[]
-  /** Aborting it is `cancel()`. Default: none. */
-  readonly signal?: AbortSignal
-  /**
-   * The beginning of the ids of deltas. It must be unique to the run, and the same when the run is retried. Default:
-   * random.
-   */
-  readonly id?: string
-  /** The number of events that wait for a slow reader before the loop waits, too. Default: 256. */
-  readonly buffer?: number
-  /**
-   * The clock that times steps and tools. Default: `performance.now`.
-   *
-   * @returns milliseconds
-   */
-  readonly now?: () => number
-}
-
-/** What to do with an interrupted answer, and how the run continues. */
-export interface InterruptOptions {
-  /** What to do with the answer that is streaming. Default: `saveMarked`. */
-  readonly behavior?: InterruptBehavior
-  /** A user message, or its text, with which the run continues. Without it the run ends as `cancelled`. */
-  readonly message?: string | Message
-}
-
-/** A running run: its events, and the ways to interrupt or end it. */
-export interface RunStream extends AsyncIterable<RunEvent> {
-  /**
-   * Interrupt the answer that is streaming, or the tools that are running; their calls get results that say so.
-   *
-   * @param options what to do with the answer, and a message with which the run continues
-   * @returns false if the run has ended or is about to
-   * @throws TypeError if the message is not a user message; nothing is interrupted then
-   */
-  readonly interrupt: (options?: InterruptOptions) => boolean
-  /**
-   * End the run. The answer that is streaming is discarded; the record stays settled.
-   *
-   * @returns false if the run was cancelled before, or has ended
-   */
-  readonly cancel: () => boolean
-  /**
-   * The result of the run. The run continues whether you ask for it or not.
-   *
-   * @returns the messages, usage and steps; or a fault whose `partial` has them up to there
-   */
-  readonly result: () => Task<RunFailure, RunResult>
-}
+import { optionsOf } from '../json/index.ts'
+import { runFaultText } from './fault.ts'
+import { launched, type RunOptions, type RunStream } from './launch.ts'
 
 /**
  * Run a model and its tools until the model has finished, a limit is reached, or you end it.
@@ -120,53 +22,8 @@ export interface RunStream extends AsyncIterable<RunEvent> {
  * for await (const event of stream) if (event.type === 'history_delta') applyDelta(history, event)
  */
 export const run = (options: RunOptions): RunStream => {
-  known(options)
-  const { model } = options
-  const toolConcurrency = amount('toolConcurrency', options.toolConcurrency ?? 8, {
-    unit: 'tools',
-    least: 1,
-    whole: true,
-  })
-  const buffer = amount('buffer', options.buffer ?? 256, { unit: 'events', whole: true })
-  const limits = limitsOf(options.limits)
-  const channel = new Channel<RunEvent>(buffer, () => void cancel())
-  const control = new Control(limits.timeout, options.signal, () => channel.release())
-  const cancel = (): boolean =>
-    control.interrupt({ behavior: 'discard', message: undefined, reason: 'The run was cancelled.', stop: 'cancelled' })
-  const loop = new Loop(
-    {
-      id: options.id ?? crypto.randomUUID(),
-      model,
-      view: options.view,
-      callIds: options.callIds ?? [],
-      tools: byName(options.tools ?? []),
-      toolConcurrency,
-      limits,
-      dollarsOf: dollarsBy(options.prices, model, limits),
-      parameters: frozen(options.parameters ?? {}),
-      context: derivingOf(options, options.tools ?? [], model.name),
-      receipts: options.receipts ?? false,
-      open: options.open,
-      decisions: options,
-      handlers: [...(options.handlers ?? [])],
-      now: options.now ?? (() => performance.now()),
-    },
-    control,
-    channel,
-  )
-  const ended = Promise.resolve().then(() => loop.run())
-  return Object.freeze({
-    interrupt: ({ behavior = 'saveMarked', message }: InterruptOptions = {}) =>
-      control.interrupt({
-        behavior,
-        message: injected(message),
-        reason: 'Interrupted by the user before it was finished.',
-        stop: message === undefined ? 'cancelled' : undefined,
-      }),
-    cancel,
-    result: () => runTask(() => ended),
-    [Symbol.asyncIterator]: () => channel[Symbol.asyncIterator](),
-  })
+  const { view, callIds, open } = known(options)
+  return launched<never>(options, { view, callIds, open, decisions: options }, runFaultText)
 }
 
 const known = optionsOf<RunOptions>('run', {
@@ -191,34 +48,3 @@ const known = optionsOf<RunOptions>('run', {
   buffer: true,
   now: true,
 })
-
-/** What a user says instead, as it is recorded. Throws TypeError, on what would not be that. */
-const injected = (message: string | Message | undefined): Message | undefined => {
-  if (message === undefined) return undefined
-  if (message === '') throw new TypeError('interrupt: the message says nothing')
-  const decoded = decodeMessage(typeof message === 'string' ? user(message) : message)
-  if (isLeft(decoded)) throw new TypeError(`interrupt: the message is none: ${messageFaultText(decoded.left)}`)
-  if (decoded.right.role !== 'user')
-    throw new TypeError(`interrupt takes what a user says, not a message of the role ${decoded.right.role}`)
-  return decoded.right
-}
-
-/** A copy of the parameters: every call of the run gets the same. Throws TypeError, on what is not plain JSON data. */
-const frozen = (parameters: JsonObject): JsonObject => {
-  try {
-    return snapshot(parameters)
-  } catch (error) {
-    if (!(error instanceof NotJson)) throw error
-    const at = formatPath(['parameters', ...error.path])
-    throw new TypeError(`run: ${at} ${error.reason}; expected plain JSON data`, { cause: error })
-  }
-}
-
-/** The tools by their names. Throws TypeError, where two have one. */
-const byName = (tools: readonly Tool[]): ReadonlyMap<string, Tool> => {
-  const found = new Map(tools.map((tool) => [tool.name, tool]))
-  const twice = tools.find((tool) => found.get(tool.name) !== tool)
-  if (twice !== undefined) throw new TypeError(`run: there are two tools called ${JSON.stringify(twice.name)}`)
-  for (const { name, timeout } of tools) checkTimeout(name, timeout)
-  return found
-}

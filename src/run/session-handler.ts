@@ -41,7 +41,7 @@ export type SessionHandler = ((event: RunEvent, ahead?: Ahead) => Promise<Answer
 
 /** What the handler needs of a session: one without `lease` is not held. */
 export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'> &
-  Partial<Pick<Session, 'id' | 'lease' | 'held'>>
+  Partial<Pick<Session, 'lease' | 'held' | 'openSteps'>>
 
 /**
  * Records a run in a session, so that a process that dies loses nothing that was finished. The run holds the session (its
@@ -60,16 +60,24 @@ export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'>
  * Cost    an answer with text only: one append. With calls: one for the answer, one for the calls that start together, one
  *         for the results that come together, and one for the end; the last results need none of their own (bench: run)
  */
-export const sessionHandler = (session: RecordingSession, options: SessionHandlerOptions = {}): SessionHandler => {
-  const recording = new Recording(session, options)
-  return Object.freeze(
+export const sessionHandler = (session: RecordingSession, options: SessionHandlerOptions = {}): SessionHandler =>
+  handlerOf(new Recording(session, options, undefined))
+
+/** The same under a lease that is held already, and is not given back. */
+export const recordingUnder = (
+  session: RecordingSession,
+  journalEvery: SessionHandlerOptions['journalEvery'],
+  lease: RunLease,
+): SessionHandler => handlerOf(new Recording(session, journalEvery === undefined ? {} : { journalEvery }, lease))
+
+const handlerOf = (recording: Recording): SessionHandler =>
+  Object.freeze(
     Object.assign((event: RunEvent, ahead?: Ahead) => recording.take(event, ahead), {
       begin: (stop: (reason: string) => void) => recording.begin(stop),
       end: () => recording.end(),
       lookAhead,
     }),
   )
-}
 
 /** Milliseconds: blocks that end within it of each other are one note. Nobody sees such a delay. */
 const lookAhead = 25
@@ -107,6 +115,7 @@ class Recording {
   readonly #options: SessionHandlerOptions
   readonly #every: { readonly ms: number; readonly bytes: number }
   #lease: RunLease | undefined
+  readonly #given: RunLease | undefined
   #head: Head | undefined
   #step: Step | undefined
   #entry = emptyEntry()
@@ -116,15 +125,17 @@ class Recording {
   #timer: ReturnType<typeof setTimeout> | undefined
   #flushed = 0
 
-  constructor(session: RecordingSession, options: SessionHandlerOptions) {
+  constructor(session: RecordingSession, options: SessionHandlerOptions, lease: RunLease | undefined) {
     this.#session = session
+    this.#given = lease
+    this.#lease = lease
     this.#options = options
     this.#every = { ms: options.journalEvery?.ms ?? 1000, bytes: options.journalEvery?.bytes ?? Infinity }
   }
 
   async begin(stop: (reason: string) => void): Promise<Either<LeaseSessionFault, undefined>> {
     const { lease = {} } = this.#options
-    if (lease === false) return right(undefined)
+    if (lease === false || this.#given !== undefined) return right(undefined)
     const held = await heldBy(this.#session, lease, stop)
     if (isLeft(held)) return held
     this.#lease = held.right
@@ -134,7 +145,7 @@ class Recording {
   async end(): Promise<void> {
     clearTimeout(this.#timer)
     if (this.#step?.discarded === true) await this.#close()
-    await this.#lease?.release()
+    if (this.#given === undefined) await this.#lease?.release()
   }
 
   async take(event: RunEvent, ahead: Ahead | undefined): Promise<Answer> {
@@ -329,8 +340,9 @@ class Recording {
     return answer
   }
 
+  /** Whether the step has a journal, of this run or of one before. */
   #closes(step: Step, operation: string): boolean {
-    return step.written || step.id !== operation
+    return step.written || this.#session.openSteps?.().some((open) => open.step === operation) === true
   }
 
   /** Somebody else has appended: what the step has finished is kept in the journal. */

@@ -124,7 +124,9 @@ export const checkTimeout = (name: string, timeout: number | undefined): void =>
 const describe = (name: string, schema: StandardSchemaV1 | undefined): JsonObject => {
   const standard = schema?.['~standard'] as Partial<StandardJSONSchemaV1.Props> | undefined
   if (standard?.jsonSchema === undefined)
-    throw new TypeError(`tool "${name}": give its parameters as JSON Schema; its schema has no way to say them`)
+    throw new TypeError(
+      `tool "${name}": give \`parameters\` as JSON Schema; ${schema === undefined ? 'the tool has no schema' : 'its schema does not describe itself'}`,
+    )
   return standard.jsonSchema.input({ target: 'draft-2020-12' }) as JsonObject
 }
 

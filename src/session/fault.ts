@@ -137,7 +137,7 @@ export const sessionFaultText = (fault: SessionFault | StoreFault | CallbackThre
     case 'SessionGap':
       return `session ${name(fault.id)} has ${fault.len} ${fault.len === 1 ? 'message' : 'messages'}, so nothing can be appended at ${fault.expectedLen}: append the messages between them first`
     case 'SessionSealed':
-      return `session ${name(fault.id)} is sealed at ${fault.len} ${fault.len === 1 ? 'message' : 'messages'}and takes no more appends: fork it to continue`
+      return `session ${name(fault.id)} is sealed at ${fault.len} ${fault.len === 1 ? 'message' : 'messages'} and takes no more appends: fork it to continue`
     case 'SessionClosed':
       return `this handle of session ${name(fault.id)} is closed: open the session again`
     case 'SessionBusy':

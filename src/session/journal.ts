@@ -106,6 +106,7 @@ const takeNote = (open: Map<string, Draft>, note: Note, len: number): void => {
   }
   if (answer !== undefined) draft.answer = answer
   for (const id of started) draft.started.add(id)
+  if (started.length > 0) draft.waiting = new Set([...draft.waiting].filter((id) => !draft.started.has(id)))
   for (const result of results) {
     const [part] = partsOf([result])
     if (part?.type === 'tool_result') draft.results.set(part.callId, part)

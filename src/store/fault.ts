@@ -175,7 +175,7 @@ export const storeFaultText = (fault: StoreFault | CallbackThrew): string => {
     case 'BeyondEnd':
       return `position ${fault.at} is beyond the end of ${name(fault.id)}, which has ${fault.size} rows`
     case 'InvalidId':
-      return `invalid ${fault.what} id: ${fault.reason}${fault.what === 'block' || fault.what === 'cursor' ? '' : '; an id is 1 to 255 bytes of UTF-8 without control characters'}`
+      return `invalid ${fault.what === 'log' ? 'session or log' : fault.what} id: ${fault.reason}${fault.what === 'block' || fault.what === 'cursor' ? '' : '; an id is 1 to 255 bytes of UTF-8 without control characters'}`
     case 'LeaseHeld':
       return `${name(fault.id)} is held by ${name(fault.holder)}, whose lease expires in ${fault.remaining} ms if it is not renewed; nothing was done: wait, or ask the holder to stop`
     case 'LeaseLost':

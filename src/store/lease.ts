@@ -156,7 +156,7 @@ export const invalidLease = ({ holder, ttl }: NewLease): StoreFault | undefined 
   const reason = againstId(holder)
   return reason === undefined
     ? invalidTtl(ttl)
-    : { _tag: 'InvalidLease', reason: `its holder can't be a name: ${reason}` }
+    : { _tag: 'InvalidLease', reason: `the name of its holder is invalid: ${reason}` }
 }
 
 /** What is wrong with the time that a lease should last; undefined if it is a good one. */

@@ -3,6 +3,7 @@ import { afterAll, describe } from 'vitest'
 import { postgresStore } from 'indelible/store/postgres'
 import { startPostgres } from '../store/postgres-server.ts'
 import { aiSdkCases } from './ai-sdk-cases.ts'
+import { claudeCases } from './claude-agent-cases.ts'
 import { agentsCases } from './openai-agents-cases.ts'
 import type { Place } from './places.ts'
 
@@ -31,3 +32,4 @@ const place: Place = {
 
 describe.skipIf(server === undefined)('openai-agents, in PostgreSQL', () => agentsCases(place, 4))
 describe.skipIf(server === undefined)('ai-sdk, in PostgreSQL', () => aiSdkCases(place, 4))
+describe.skipIf(server === undefined)('claude-agent, in PostgreSQL', () => claudeCases(place, 4))

@@ -666,7 +666,7 @@ describe('what goes wrong', () => {
         schema: { '~standard': { version: 1, vendor: 'x', validate: (value: unknown) => ({ value }) } },
         run: () => 1,
       }),
-    ).toThrow('tool "t": give its parameters as JSON Schema; its schema has no way to say them')
+    ).toThrow('tool "t": give `parameters` as JSON Schema; its schema does not describe itself')
     expect(add.parameters).toMatchObject({ type: 'object', required: ['a', 'b'] })
   })
 })

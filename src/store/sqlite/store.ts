@@ -87,6 +87,7 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
     now = Date.now,
   } = known(options)
   return storeTask(async () => {
+    if (typeof given !== 'string') throw new TypeError('sqliteStore needs a path: the file of the store')
     const path = resolve(given)
     const onNotice = quietly(notify)
     const opened = await openDatabase(path, { wait, create, readOnly })

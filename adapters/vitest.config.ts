@@ -1,0 +1,24 @@
+/** The suites that need packages of over 50 MB. They run with `npm run adapters`. */
+import { fileURLToPath } from 'node:url'
+import { defineConfig, type ViteUserConfig } from 'vitest/config'
+
+const at = (path: string): string => fileURLToPath(new URL(path, import.meta.url))
+
+const config: ViteUserConfig = defineConfig({
+  root: at('.'),
+  resolve: {
+    alias: [
+      { find: /^indelible$/, replacement: at('../src/index.ts') },
+      { find: /^indelible\/(.+)$/, replacement: at('../src/$1/index.ts') },
+      // One copy of LangGraph's classes: that of the suites.
+      {
+        find: /^@langchain\/langgraph-checkpoint$/,
+        replacement: at('node_modules/@langchain/langgraph-checkpoint/dist/index.js'),
+      },
+    ],
+  },
+  test: { include: ['test/**/*.test.ts'], testTimeout: 120_000 },
+})
+
+// oxlint-disable-next-line import/no-default-export -- vitest takes the default
+export default config

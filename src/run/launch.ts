@@ -1,0 +1,227 @@
+/** A run as its caller has it: its options, its stream of events, its result; started when it is known what it starts from. */
+import { formatPath, isLeft, NotJson, right, snapshot, type JsonObject } from '../json/index.ts'
+import { decodeMessage, user, type Message, type Sequence, type Settled } from '../message/index.ts'
+import { messageFaultText } from '../message/fault.ts'
+import { Channel } from './channel.ts'
+import { Control } from './control.ts'
+import type { InterruptBehavior, RunEvent } from './event.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { amount, taskOf, type Task, type TaskOf } from '../task/index.ts'
+import type { ModelRates } from '../context/index.ts'
+import type { RunFailure } from './fault.ts'
+import type { RunHandler } from './handler.ts'
+import { limitsOf, type Limits } from './limits.ts'
+import { derivingOf, type ContextOptions } from './context-for.ts'
+import { Loop } from './loop.ts'
+import type { Model } from './model.ts'
+import type { Decisions, OpenAnswer } from './open-answer.ts'
+import { dollarsBy } from './prices.ts'
+import type { RunResult } from './result.ts'
+import { checkTimeout, type Tool } from './tool.ts'
+
+/** The parts of a run. */
+export interface RunOptions extends ContextOptions, Decisions {
+  /** The model to call. */
+  readonly model: Model
+  /** The record to start from. The run never changes it: new messages come in deltas. */
+  readonly view: Settled<Sequence<Message>>
+  /**
+   * A step to continue before the model is called: `open` of the result of a run that ended with `approval`. `view` is the
+   * record before that step. Default: none.
+   */
+  readonly open?: OpenAnswer
+  /**
+   * Ids of calls in the record that `view` does not have, because it is only a part. No new call gets one of them.
+   * Default: none.
+   */
+  readonly callIds?: Iterable<string>
+  /** The tools that the model may call. Default: none. */
+  readonly tools?: readonly Tool[]
+  /** The most tools of one step that run at a time; with 1 they run in the order of the calls. Default: 8. */
+  readonly toolConcurrency?: number
+  /** The limits of the run. Default: 50 steps. */
+  readonly limits?: Partial<Limits>
+  /** The prices of the model, in US dollars per million tokens. Default: `modelPrices`, by the name of the model. */
+  readonly prices?: ModelRates
+  /** The provider's own parameters. Default: none. */
+  readonly parameters?: JsonObject
+  /**
+   * Whether events have the digest of each context that was sent, so that `sessionHandler` writes receipts. Cost:
+   * O(context) a
+   * call. Default: false.
+   */
+  readonly receipts?: boolean
+  /** Receive each event, in order, before the run continues. Default: none. */
+  readonly handlers?: readonly RunHandler[]
+  /** Aborting it is `cancel()`. Default: none. */
+  readonly signal?: AbortSignal
+  /**
+   * The beginning of the ids of deltas. It must be unique to the run, and the same when the run is retried. Default:
+   * random.
+   */
+  readonly id?: string
+  /** The number of events that wait for a slow reader before the loop waits, too. Default: 256. */
+  readonly buffer?: number
+  /**
+   * The clock that times steps and tools. Default: `performance.now`.
+   *
+   * @returns milliseconds
+   */
+  readonly now?: () => number
+}
+
+/** What to do with an interrupted answer, and how the run continues. */
+export interface InterruptOptions {
+  /** What to do with the answer that is streaming. Default: `saveMarked`. */
+  readonly behavior?: InterruptBehavior
+  /** A user message, or its text, with which the run continues. Without it the run ends as `cancelled`. */
+  readonly message?: string | Message
+}
+
+/** A running run: its events, and the ways to interrupt or end it. */
+export interface RunStream<F = RunFailure> extends AsyncIterable<RunEvent> {
+  /**
+   * Interrupt the answer that is streaming, or the tools that are running; their calls get results that say so.
+   *
+   * @param options what to do with the answer, and a message with which the run continues
+   * @returns false if the run has ended or is about to
+   * @throws TypeError if the message is not a user message; nothing is interrupted then
+   */
+  readonly interrupt: (options?: InterruptOptions) => boolean
+  /**
+   * End the run. The answer that is streaming is discarded; the record stays settled.
+   *
+   * @returns false if the run was cancelled before, or has ended
+   */
+  readonly cancel: () => boolean
+  /**
+   * The result of the run. The run continues whether you ask for it or not.
+   *
+   * @returns the messages, usage and steps; or a fault whose `partial` has them up to there
+   */
+  readonly result: () => Task<F, RunResult>
+}
+
+/** The start of a run. */
+export interface Start {
+  readonly view: Settled<Sequence<Message>>
+  readonly callIds?: Iterable<string> | undefined
+  /** A step to continue first. */
+  readonly open?: OpenAnswer | undefined
+  readonly decisions?: Decisions | undefined
+  /** Handlers beside those of the caller, told before them. */
+  readonly handlers?: readonly RunHandler[]
+}
+
+/** The options of a run, but for its start. */
+export type RunSettings = Omit<RunOptions, 'view' | 'callIds' | 'open' | 'approve' | 'deny'>
+
+/** The end of a run that has nothing to do. */
+export interface Over {
+  readonly over: RunResult
+}
+
+/** Gives a run its start, or says that there is nothing to do, or why not. `control` says whether it was cancelled. */
+export type Begin<F> = (control: Control) => Promise<Either<F, Start | Over>>
+
+/**
+ * Start a run whose start has to be found out.
+ *
+ * @param begin the start, or gives it; the run can be cancelled while it is at it
+ * @param faultText the sentence of each fault
+ * @param after done when the run is over, before its result is given
+ */
+export const launched = <F extends { readonly _tag: string }>(
+  options: RunSettings,
+  begin: Begin<F> | Start,
+  faultText: (fault: F | RunFailure) => string,
+  after: (ended: Either<F | RunFailure, RunResult>) => Promise<void> = async () => undefined,
+): RunStream<F | RunFailure> => {
+  const { model } = options
+  const task: TaskOf<F | RunFailure> = taskOf(faultText)
+  const toolConcurrency = amount('toolConcurrency', options.toolConcurrency ?? 8, {
+    unit: 'tools',
+    least: 1,
+    whole: true,
+  })
+  const buffer = amount('buffer', options.buffer ?? 256, { unit: 'events', whole: true })
+  const limits = limitsOf(options.limits)
+  const channel = new Channel<RunEvent>(buffer, () => void cancel())
+  const control = new Control(limits.timeout, options.signal, () => channel.release())
+  const cancel = (): boolean =>
+    control.interrupt({ behavior: 'discard', message: undefined, reason: 'The run was cancelled.', stop: 'cancelled' })
+  const settings = {
+    id: options.id ?? crypto.randomUUID(),
+    model,
+    tools: byName(options.tools ?? []),
+    toolConcurrency,
+    limits,
+    dollarsOf: dollarsBy(options.prices, model, limits),
+    parameters: frozen(options.parameters ?? {}),
+    context: derivingOf(options, options.tools ?? [], model.name),
+    receipts: options.receipts ?? false,
+    now: options.now ?? (() => performance.now()),
+  }
+  const handlers = [...(options.handlers ?? [])]
+  const loopOf = ({ view, callIds = [], open, decisions = {}, handlers: first = [] }: Start): Loop =>
+    new Loop({ ...settings, view, callIds, open, decisions, handlers: [...first, ...handlers] }, control, channel)
+  const known = typeof begin === 'function' ? undefined : loopOf(begin)
+  const going = async (): Promise<Either<F | RunFailure, RunResult>> => {
+    await undefined // nothing happens before the caller has the stream
+    if (known !== undefined) return known.run()
+    const start = await (begin as Begin<F>)(control)
+    if (!isLeft(start) && !('over' in start.right)) return loopOf(start.right).run()
+    control.end()
+    if (!isLeft(start) && 'over' in start.right)
+      await channel.push(Object.freeze({ seq: 0, type: 'run_complete', result: start.right.over }), false)
+    channel.close()
+    return isLeft(start) ? start : right((start.right as Over).over) // a start was taken above
+  }
+  const ended = going().then(async (answer) => {
+    await after(answer)
+    return answer
+  })
+  return Object.freeze({
+    interrupt: ({ behavior = 'saveMarked', message }: InterruptOptions = {}) =>
+      control.interrupt({
+        behavior,
+        message: injected(message),
+        reason: 'Interrupted by the user before it was finished.',
+        stop: message === undefined ? 'cancelled' : undefined,
+      }),
+    cancel,
+    result: () => task(() => ended),
+    [Symbol.asyncIterator]: () => channel[Symbol.asyncIterator](),
+  })
+}
+
+/** What a user says instead, as it is recorded. Throws TypeError, on what would not be that. */
+const injected = (message: string | Message | undefined): Message | undefined => {
+  if (message === undefined) return undefined
+  if (message === '') throw new TypeError('interrupt: the message says nothing')
+  const decoded = decodeMessage(typeof message === 'string' ? user(message) : message)
+  if (isLeft(decoded)) throw new TypeError(`interrupt: the message is none: ${messageFaultText(decoded.left)}`)
+  if (decoded.right.role !== 'user')
+    throw new TypeError(`interrupt takes what a user says, not a message of the role ${decoded.right.role}`)
+  return decoded.right
+}
+
+/** A copy of the parameters: every call of the run gets the same. Throws TypeError, on what is not plain JSON data. */
+const frozen = (parameters: JsonObject): JsonObject => {
+  try {
+    return snapshot(parameters)
+  } catch (error) {
+    if (!(error instanceof NotJson)) throw error
+    const at = formatPath(['parameters', ...error.path])
+    throw new TypeError(`run: ${at} ${error.reason}; expected plain JSON data`, { cause: error })
+  }
+}
+
+/** The tools by their names. Throws TypeError, where two have one. */
+const byName = (tools: readonly Tool[]): ReadonlyMap<string, Tool> => {
+  const found = new Map(tools.map((tool) => [tool.name, tool]))
+  const twice = tools.find((tool) => found.get(tool.name) !== tool)
+  if (twice !== undefined) throw new TypeError(`run: there are two tools called ${JSON.stringify(twice.name)}`)
+  for (const { name, timeout } of tools) checkTimeout(name, timeout)
+  return found
+}

@@ -1,0 +1,152 @@
+/** `turn`: one input of a user on a session, answered and recorded. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { recallTool } from '../context/index.ts'
+import { isLeft, right, type JsonObject } from '../json/index.ts'
+import { decodeMessage, user, type Message } from '../message/index.ts'
+import { messageFaultText } from '../message/fault.ts'
+import type { Session } from '../session/index.ts'
+import type { Control } from './control.ts'
+import { turnFaultText, type TurnFault } from './fault.ts'
+import { inputsIn } from './inputs.ts'
+import { launched, type Over, type RunSettings, type RunStream, type Start } from './launch.ts'
+import type { SessionHandlerOptions } from './session-handler.ts'
+import { noted, startAgain, startTurn, type Continuation, type UnfinishedPolicy } from './starting.ts'
+import { TurnTaking, type StartFault } from './turn-taking.ts'
+
+/** The parts of a run on a session. */
+export interface SessionRunOptions extends Omit<RunSettings, 'id'>, Pick<SessionHandlerOptions, 'journalEvery'> {
+  /** Whether the model gets a tool to read what its context does not show. Default: true, if there is a `budget`. */
+  readonly recall?: boolean
+  /**
+   * What becomes of calls that a dead run had started. Default: `tell` the model that they may have had effects.
+   */
+  readonly unfinished?: UnfinishedPolicy
+  /** Who holds the session, for others to read. Default: `run`. */
+  readonly holder?: string
+  /** Milliseconds after which others may take over from a process that died. Default: 10,000. */
+  readonly ttl?: number
+}
+
+/** How a turn is taken. */
+export interface TurnOptions extends SessionRunOptions {
+  /**
+   * The id of the input. With one the turn can be tried again, also by another process: the input is recorded and answered
+   * once. Default: none; for `queue` a random one.
+   */
+  readonly id?: string
+  /**
+   * What to do while another run holds the session: `fail` with `SessionBusy`; `wait` for it; or `queue` the input as a note
+   * of the record: inputs are answered in the order in which they came, by whichever run holds the session, also where the
+   * process that queued one or the one that holds the session dies. Default: `fail`.
+   */
+  readonly whenBusy?: 'fail' | 'wait' | 'queue'
+  /** Milliseconds to wait at most. A queued input stays in the queue: the turn then ends as `queued`. Default: for ever. */
+  readonly wait?: number
+}
+
+/**
+ * Take a turn: settle what a dead run left, append the input, derive the context of each call within the budget, run the
+ * model and its tools, and record everything when it is finished. One run at a time: the session is held meanwhile.
+ *
+ * The turn begins at once and is read like any run. Where another run answered the input (`queue`, or an `id` that is
+ * known), there is one event, `run_complete`: `stopReason` is `queued`, and `response` is the answer.
+ *
+ * Inputs that others queued meanwhile are answered after this one, with the same model and tools, in the background.
+ *
+ * Cost    beside those of the run: two round trips for the lease, one for the input, one to look for others
+ *
+ * @param session the session
+ * @param input what the user says: a text or a message
+ * @param options the model, the tools, the budget, and what to do while the session is busy
+ * @returns the run
+ * @throws TypeError if the input is not a message, or an option is invalid
+ * @example
+ * for await (const event of turn(session, 'What is in a.txt?', { model, tools: [read], budget: 100_000 })) show(event)
+ */
+export const turn = (session: Session, input: string | Message, options: TurnOptions): RunStream<TurnFault> => {
+  const { whenBusy = 'fail', wait = Infinity } = options
+  const message = messageOf(input)
+  const id = options.id ?? (whenBusy === 'queue' ? crypto.randomUUID() : undefined)
+  const { settings, continuation } = runSettings(session, options)
+  const turns = new TurnTaking(session, settings, continuation, options)
+  const own = () => inputsIn(session.notes()).find((known) => known.id === id)
+
+  const done = (): Over | undefined => {
+    const known = id === undefined ? undefined : own()
+    return known?.state === 'done' ? turns.over('queued', known) : undefined
+  }
+  /** While somebody else holds the session: whether it has answered this input. */
+  const look = async (): Promise<Either<StartFault, Over | undefined>> => {
+    if (id === undefined) return right(undefined)
+    const missed = await session.refresh()()
+    return isLeft(missed) ? missed : right(done())
+  }
+  const hold = async (control: Control): Promise<Either<StartFault, Over | undefined>> => {
+    const held = await turns.hold(control, whenBusy === 'wait' ? wait : 0, look)
+    if (whenBusy !== 'queue' || !isLeft(held) || held.left._tag !== 'SessionBusy') return held
+    const missed = await session.refresh()()
+    if (isLeft(missed)) return missed
+    const queue = id as string // a queued input has one
+    if (own() === undefined) {
+      const queued = await noted(session, {
+        type: 'input',
+        id: queue,
+        state: 'queued',
+        message: message as unknown as JsonObject,
+      })
+      if (isLeft(queued)) return queued
+    }
+    const waited = await turns.hold(control, wait, look)
+    return isLeft(waited) && waited.left._tag === 'SessionBusy' ? right(turns.over('queued')) : waited
+  }
+  /** An input that waits is answered by nobody, once its turn was cancelled. */
+  const withdrawn = async (): Promise<Either<StartFault, Over>> => {
+    const left = id !== undefined && own()?.state === 'queued'
+    const answer = left
+      ? await noted(session, { type: 'input', id, state: 'done', reason: 'cancelled' })
+      : right(undefined)
+    return isLeft(answer) ? answer : right(turns.over('cancelled'))
+  }
+  const begin = async (control: Control): Promise<Either<StartFault, Start | Over>> => {
+    const held = await hold(control)
+    if (isLeft(held)) return held
+    if (held.right !== undefined) return held.right.over.stopReason === 'cancelled' ? withdrawn() : right(held.right)
+    const before = await turns.answerWaiting(control, id)
+    if (isLeft(before)) return before
+    if (control.pending?.stop !== undefined) return withdrawn()
+    const over = done()
+    if (over !== undefined) return right(over)
+    const start =
+      own()?.state === 'taken'
+        ? await startAgain(session, continuation)
+        : await startTurn(session, [message], (at) =>
+            id === undefined ? [] : [{ type: 'input', id, state: 'taken', at }],
+          )
+    if (isLeft(start)) return start
+    return right(start.right === undefined ? turns.over('end_turn') : turns.recorded(start.right))
+  }
+  return launched(settings, begin, turnFaultText, (ended) =>
+    turns.finish(isLeft(ended) ? 'error' : ended.right.stopReason),
+  )
+}
+
+/** The settings of a run on a session: the notes of the record, its recall tool, receipts. */
+export const runSettings = (
+  session: Session,
+  options: SessionRunOptions,
+): { readonly settings: RunSettings; readonly continuation: Continuation } => {
+  const { recall = options.budget !== undefined, unfinished = 'tell', tools: given = [], ...rest } = options
+  const known = given.some(({ name }) => name === 'recall')
+  const tools = recall && !known ? [...given, recallTool(() => session.conversation())] : given
+  const derive = { notes: () => session.notes(), ...options.derive }
+  const settings = { receipts: true, ...rest, tools, ...(options.budget !== undefined && { derive }) }
+  const { id: _, ...named } = settings as RunSettings // the id of a turn is its input's
+  return { settings: named, continuation: { tools, unfinished, decisions: {} } }
+}
+
+/** Throws TypeError, on what is no message. */
+const messageOf = (input: string | Message): Message => {
+  const decoded = decodeMessage(typeof input === 'string' ? user(input.toWellFormed()) : input)
+  if (isLeft(decoded)) throw new TypeError(`turn: the input is not a message: ${messageFaultText(decoded.left)}`)
+  return decoded.right
+}

@@ -1,0 +1,463 @@
+/** Turns: one input on a session, answered and recorded; busy sessions, queues, runs that died, approvals. */
+import { isLeft, isRight } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { assistant, settle, textOf, toolCall, user, type Message } from 'indelible'
+import {
+  resume,
+  run,
+  scriptedModel,
+  sessionHandler,
+  tool,
+  turn,
+  type Model,
+  type RunEvent,
+  type RunStream,
+} from 'indelible/run'
+import { createSession, openSession, verifySession, type Session } from 'indelible/session'
+import { memoryStore, type Store } from 'indelible/store'
+
+const never = (): Promise<never> => new Promise(() => undefined)
+
+/** Answers each request with what the last user said. */
+const echo: Model = scriptedModel(
+  (function* () {
+    for (;;)
+      yield ({ messages }) =>
+        assistant(`re: ${textOf([...messages].findLast(({ role }) => role === 'user') as Message)}`)
+  })(),
+)
+
+const textIn = ({ content }: Message): string =>
+  content
+    .map((part) =>
+      part.type === 'tool_call'
+        ? `${part.name}()`
+        : textOf({ role: 'user', content: part.type === 'tool_result' ? part.content : [part] }),
+    )
+    .join(' ')
+const said = (session: Session): readonly string[] =>
+  session
+    .conversation()
+    .toArray()
+    .map((message) => `${message.role}: ${textIn(message)}`)
+
+/** Read a run up to an event, and leave it there, as a process that is stopped leaves it. */
+const upTo = async (
+  stream: RunStream<never> | AsyncIterable<RunEvent>,
+  stop: (event: RunEvent) => boolean,
+): Promise<RunEvent> => {
+  const reader = stream[Symbol.asyncIterator]()
+  for (;;) {
+    const { value, done } = await reader.next()
+    if (done === true) throw new Error('the run ended before')
+    if (stop(value)) return value
+  }
+}
+
+const gate = () => {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return { opened, open }
+}
+
+describe('turn', () => {
+  it('appends the input, answers it, records both, and gives the session back', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's' })
+    const first = await turn(session, 'one', { model: echo }).result()
+    const second = await turn(session, user('two'), { model: echo, budget: 10_000 }).result()
+    expect([first.stopReason, textOf(first.response as Message), textOf(second.response as Message)]).toEqual([
+      'end_turn',
+      're: one',
+      're: two',
+    ])
+    expect(said(session)).toEqual(['user: one', 'assistant: re: one', 'user: two', 'assistant: re: two'])
+    expect([...session.notes()].map(({ type }) => type)).toEqual(['receipt', 'receipt'])
+    expect(await session.leaseOf()).toBeUndefined()
+    expect(isRight(await verifySession(store, 's')())).toBe(true)
+    expect(() => turn(session, { role: 'user', content: 'x' } as never, { model: echo })).toThrow(
+      'turn: the input is not a message',
+    )
+  })
+
+  it('offers recall within a budget, unless a tool has its name', async () => {
+    const session = await createSession(memoryStore())
+    const offered: string[][] = []
+    const model = scriptedModel(
+      Array.from(
+        { length: 4 },
+        () =>
+          ({ tools }: { readonly tools: readonly { readonly name: string }[] }) => (
+            offered.push(tools.map(({ name }) => name)),
+            assistant('ok')
+          ),
+      ),
+    )
+    const own = tool({ name: 'recall', parameters: {}, run: () => '' })
+    for (const options of [{}, { budget: 9999 }, { budget: 9999, recall: false }, { budget: 9999, tools: [own] }])
+      await turn(session, 'x', { model, ...options }).result()
+    expect(offered).toEqual([[], ['recall'], [], ['recall']])
+  })
+
+  it('a second one while the first lives is SessionBusy, records nothing, and the first one’s answer is not lost', async () => {
+    const store = memoryStore()
+    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const { opened, open } = gate()
+    const first = turn(one, 'deploy', {
+      model: scriptedModel([assistant(toolCall('c', 'deploy', '{}')), assistant('done')]),
+      tools: [tool({ name: 'deploy', parameters: {}, run: () => opened.then(() => 'deployed') })],
+    })
+    await upTo(first, ({ type }) => type === 'tool_call_start')
+    const second = await turn(other, 'and?', { model: echo }).result()()
+    expect(isLeft(second) && second.left._tag).toBe('SessionBusy')
+    await other.refresh()
+    expect([other.interrupted(), said(other)]).toEqual([[], ['user: deploy']])
+    const plain = settle(other.conversation())
+    if (isLeft(plain)) throw new Error('not settled')
+    const third = await run({ model: echo, view: plain.right, handlers: [sessionHandler(other)] }).result()()
+    expect(isLeft(third) && [third.left._tag, third.left.partial.stopReason]).toEqual(['SessionBusy', 'error'])
+    open()
+    expect((await first.result()).stopReason).toBe('end_turn')
+    await turn(other, 'and?', { model: echo }).result()
+    expect(said(other)).toEqual([
+      'user: deploy',
+      'assistant: deploy()',
+      'tool: deployed',
+      'assistant: done',
+      'user: and?',
+      'assistant: re: and?',
+    ])
+  })
+
+  it('waits, or queues: in order, each once, also where nobody waits for it', async () => {
+    const store = memoryStore()
+    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const { opened, open } = gate()
+    const slow: Model = { name: 'slow', async *stream(request, signal) { await opened; yield* echo.stream(request, signal) } } // prettier-ignore
+    const first = turn(one, '0', { model: slow })
+    await upTo(first, ({ type }) => type === 'step_start')
+    const left = await turn(other, '1', { model: echo, whenBusy: 'queue', wait: 0 }).result()
+    expect([left.stopReason, left.response]).toEqual(['queued', undefined])
+    const queued = turn(other, '2', { model: echo, whenBusy: 'queue', id: 'two' })
+    while ((await other.refresh(), [...other.notes()].filter(({ type }) => type === 'input').length < 2))
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    const again = turn(one, '2', { model: echo, whenBusy: 'queue', id: 'two' }) // the same input, tried again
+    const waiting = turn(await openSession(store, 's'), '3', { model: echo, whenBusy: 'wait' })
+    open()
+    expect((await first.result()).stopReason).toBe('end_turn')
+    for (const stream of [queued, again]) {
+      const { stopReason, response } = await stream.result()
+      expect([stopReason, textOf(response as Message)]).toEqual(['queued', 're: 2'])
+    }
+    await waiting.result()
+    await other.refresh()
+    expect(said(other)).toEqual(['0', '1', '2', '3'].flatMap((text) => [`user: ${text}`, `assistant: re: ${text}`]))
+    const known = await turn(other, '2', { model: echo, id: 'two' }).result()
+    expect([known.stopReason, textOf(known.response as Message), other.len]).toEqual(['queued', 're: 2', 8])
+  })
+
+  it('an input that was cancelled while it waited is answered by nobody', async () => {
+    const store = memoryStore()
+    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const held = await one.lease({ holder: 'me' })
+    const queued = turn(other, 'no', { model: echo, whenBusy: 'queue' })
+    while ((await one.refresh(), one.notes().length === 0)) await new Promise((resolve) => setTimeout(resolve, 1))
+    queued.cancel()
+    expect((await queued.result()).stopReason).toBe('cancelled')
+    await held.release()
+    await turn(one, 'yes', { model: echo }).result()
+    expect(said(one)).toEqual(['user: yes', 'assistant: re: yes'])
+  })
+
+  it('another process can ask a run to stop', async () => {
+    const store = memoryStore()
+    const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+    const going = turn(one, 'for ever', {
+      model: scriptedModel([assistant('At once.', toolCall('c', 'hang', '{}'))]),
+      tools: [tool({ name: 'hang', parameters: {}, run: never })],
+      ttl: 60,
+    })
+    await upTo(going, ({ type }) => type === 'tool_call_start')
+    expect((await other.requestStop())?.holder).toBe('run')
+    expect((await going.result()).stopReason).toBe('cancelled')
+    expect(said(one)).toEqual(['user: for ever', 'assistant: At once. hang()', 'tool: Somebody asked the run to stop.'])
+  })
+})
+
+const dead = async (
+  store: Store,
+  model: Model,
+  tools: Parameters<typeof turn>[2]['tools'],
+  stop: (event: RunEvent) => boolean,
+): Promise<void> => {
+  const session = await createSession(store, { id: 's' })
+  await upTo(turn(session, 'go', { model, tools: tools ?? [], ttl: 50 }), stop)
+  await session.held()?.release() // as when its lease has expired; nothing that it does later is told to anybody
+}
+
+describe('resume', () => {
+  const calls = scriptedModel.bind(undefined, [
+    assistant('Both.', toolCall('a', 'charge', '{}'), toolCall('b', 'mail', '{}')),
+    ({ messages }) => assistant(`read ${textIn([...messages].at(-1) as Message)}`),
+  ])
+  const charge = (ran: string[]) =>
+    tool({ name: 'charge', parameters: {}, run: () => (ran.push('charge'), 'receipt 4711') })
+  const mail = (ran: string[], idempotent: boolean) =>
+    tool({ name: 'mail', parameters: {}, idempotent, run: () => (ran.push('mail'), 'sent') })
+  const hanging = tool({ name: 'mail', parameters: {}, run: never })
+  const charged = (event: RunEvent): boolean => event.type === 'tool_result'
+
+  it('uses the results that are there, and tells the model which calls may have had effects', async () => {
+    const store = memoryStore()
+    const ran: string[] = []
+    await dead(store, calls(), [charge(ran), hanging], charged)
+    const session = await openSession(store, 's')
+    expect(session.unfinished().map(({ name }) => name)).toEqual(['mail'])
+    const again = { model: scriptedModel([assistant('I see.')]), tools: [charge(ran), mail(ran, true)] }
+    expect((await resume(session, again).result()).stopReason).toBe('end_turn')
+    const whole = [
+      'user: go',
+      'assistant: Both. charge() mail()',
+      'tool: receipt 4711',
+      'tool: The run was interrupted while this tool was running; it may have had effects.',
+      'assistant: I see.',
+    ]
+    expect([said(session), ran]).toEqual([whole, ['charge']])
+    expect((await resume(session, again).result()).stopReason).toBe('end_turn') // a repeated one does nothing
+    expect(said(session)).toEqual(whole)
+    expect([session.openSteps(), session.interrupted()]).toEqual([[], []])
+  })
+
+  it('runs them again where they say that they may be', async () => {
+    for (const idempotent of [true, false]) {
+      const store = memoryStore()
+      const ran: string[] = []
+      await dead(store, calls(), [charge(ran), hanging], charged)
+      const session = await openSession(store, 's')
+      await resume(session, {
+        model: scriptedModel([assistant('I see.')]),
+        tools: [charge(ran), mail(ran, idempotent)],
+        unfinished: 'retry',
+      }).result()
+      expect(ran).toEqual(idempotent ? ['charge', 'mail'] : ['charge'])
+      expect(said(session).length).toBe(5)
+    }
+  })
+
+  it('asks the host, who approves or denies', async () => {
+    const store = memoryStore()
+    const ran: string[] = []
+    await dead(store, calls(), [charge(ran), hanging], charged)
+    const options = {
+      model: scriptedModel([assistant('I see.')]),
+      tools: [charge(ran), mail(ran, false)],
+      unfinished: 'ask',
+    } as const
+    const asked = await resume(await openSession(store, 's'), options).result()
+    expect([asked.stopReason, asked.open?.calls.map(({ id }) => id), asked.open?.started]).toEqual([
+      'approval',
+      ['b'],
+      ['b'],
+    ])
+    const session = await openSession(store, 's')
+    const ended = await resume(session, { ...options, approve: ['b'] }).result()
+    expect([ended.stopReason, ran, said(session).at(-2)]).toEqual(['end_turn', ['charge', 'mail'], 'tool: sent'])
+  })
+
+  it('an answer that was cut is recorded as such, and the model is called again', async () => {
+    const store = memoryStore()
+    const broken: Model = {
+      name: 'broken',
+      async *stream() {
+        yield { type: 'block_start', index: 0, block: 'text' }
+        yield { type: 'text_delta', index: 0, block: 'text', text: 'I was going to ' }
+        throw new Error('connection reset')
+      },
+    }
+    const session = await createSession(store, { id: 's' })
+    const ended = await turn(session, 'go', { model: broken }).result()()
+    expect(isLeft(ended) && ended.left._tag).toBe('ModelFailed')
+    expect(said(session)).toEqual(['user: go', 'assistant: I was going to  [interrupted]'])
+    const view = { role: 'developer', text: '[The run was interrupted here. The answer above is incomplete.]' }
+    const seen: Message[] = []
+    const model = scriptedModel([({ messages }) => (seen.push(...messages), assistant('So.'))])
+    await resume(session, { model }).result()
+    expect([seen.at(-1)?.role, textOf(seen.at(-1) as Message)]).toEqual([view.role, view.text])
+    expect(session.pages().at(2)).toBe('conversation')
+    expect(said(session).at(-1)).toBe('assistant: So.')
+  })
+
+  it('text that streams is written down in pieces, which are gone once the answer is whole', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's' })
+    const { opened, open } = gate()
+    const slow: Model = {
+      name: 'slow',
+      async *stream() {
+        yield { type: 'block_start', index: 0, block: 'text' }
+        for (const text of ['one ', 'two ', 'three'])
+          yield { type: 'text_delta', index: 0, block: 'text', text } as const
+        await opened
+        yield { type: 'block_end', index: 0, block: 'text', part: { type: 'text', text: 'one two three' } }
+        yield {
+          type: 'finish',
+          message: assistant('one two three'),
+          reason: 'end_turn',
+          usage: { input: 1, output: 3 },
+        }
+      },
+    }
+    const going = turn(session, 'go', { model: slow, journalEvery: { ms: 0 }, receipts: false })
+    const other = await openSession(store, 's')
+    while (
+      (await other.refresh(),
+      other
+        .openSteps()
+        .map(({ said: text }) => text.join(''))
+        .join('') !== 'one two three')
+    )
+      await new Promise((resolve) => setTimeout(resolve, 1))
+    expect(said(other)).toEqual(['user: go'])
+    open()
+    await going.result()
+    await other.refresh()
+    expect([said(other), other.openSteps()]).toEqual([['user: go', 'assistant: one two three'], []])
+    const bytes = await createSession(memoryStore())
+    await turn(bytes, 'go', { model: slow, journalEvery: { ms: Infinity, bytes: 4 }, receipts: false }).result()
+    expect(
+      [...bytes.notes()].flatMap((note) => (note.type === 'journal' ? (note.said ?? []) : [])).map(({ text }) => text),
+    ).toEqual(['one ', 'two ', 'three'])
+  })
+
+  it('a second writer between an answer and its results ends the run, and what was finished is there', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's' })
+    const other = await openSession(store, 's')
+    const meddling = tool({
+      name: 'charge',
+      parameters: {},
+      run: async () => (await other.refresh(), await other.append(user('hello?')), 'receipt 4711'),
+    })
+    const ended = await turn(session, 'go', {
+      model: scriptedModel([assistant(toolCall('a', 'charge', '{}'))]),
+      tools: [meddling],
+    }).result()()
+    expect(isLeft(ended) && ended.left._tag === 'HandlerFailed' && ended.left.cause).toMatchObject({
+      _tag: 'SessionConflict',
+    })
+    expect(said(session)).toEqual(['user: go', 'user: hello?'])
+    expect(session.interrupted().map(textIn)).toEqual(['charge()', 'receipt 4711'])
+    await resume(session, { model: echo }).result()
+    expect(said(session)).toEqual([
+      'user: go',
+      'user: hello?',
+      'assistant: charge()',
+      'tool: receipt 4711',
+      'assistant: re: hello?',
+    ])
+  })
+})
+
+describe('approvals', () => {
+  const ran: string[] = []
+  const tools = [
+    tool({ name: 'look', parameters: {}, run: () => (ran.push('look'), 'seen') }),
+    tool({
+      name: 'pay',
+      parameters: {},
+      needsApproval: (input) => (input as { readonly sum: number }).sum > 10,
+      run: (input) => (ran.push('pay'), `paid ${(input as { readonly sum: number }).sum}`),
+    }),
+  ]
+  const answer = assistant(
+    'I pay.',
+    toolCall('a', 'look', '{}'),
+    toolCall('b', 'pay', '{"sum":5}'),
+    toolCall('c', 'pay', '{"sum":50}'),
+    toolCall('d', 'pay', '{"sum":60}'),
+  )
+
+  it('the run ends with the open calls; another process goes on with decisions', async () => {
+    ran.length = 0
+    const store = memoryStore()
+    const first = await turn(await createSession(store, { id: 's' }), 'pay', {
+      model: scriptedModel([answer]),
+      tools,
+    }).result()
+    expect([
+      first.stopReason,
+      first.open?.calls.map(({ id }) => id),
+      first.open?.results.map(({ callId }) => callId),
+      ran,
+    ]).toEqual(['approval', ['c', 'd'], ['a', 'b'], ['look', 'pay']])
+    expect(first.messages.length).toBe(1)
+
+    const session = await openSession(store, 's')
+    expect([said(session), [...(session.openSteps()[0]?.waiting ?? [])]]).toEqual([['user: pay'], ['c', 'd']])
+    const model = scriptedModel([assistant('Paid one.')])
+    const half = await resume(session, { model, tools, approve: ['c'] }).result()
+    expect([half.stopReason, half.open?.calls.map(({ id }) => id), ran]).toEqual([
+      'approval',
+      ['d'],
+      ['look', 'pay', 'pay'],
+    ])
+    const ended = await resume(await openSession(store, 's'), {
+      model,
+      tools,
+      deny: [{ id: 'd', reason: 'Too much.' }],
+    }).result()
+    expect([ended.stopReason, ran]).toEqual(['end_turn', ['look', 'pay', 'pay']])
+    await session.refresh()
+    expect(said(session)).toEqual([
+      'user: pay',
+      'assistant: I pay. look() pay() pay() pay()',
+      'tool: seen',
+      'tool: paid 5',
+      'tool: paid 50',
+      'tool: Not run: it was denied. Too much.',
+      'assistant: Paid one.',
+    ])
+    expect([
+      session.openSteps(),
+      (await resume(session, { model, tools, approve: ['d'] }).result()).stopReason,
+    ]).toEqual([[], 'end_turn'])
+  })
+
+  it('who says something else instead of deciding, denies; so does interrupted()', async () => {
+    ran.length = 0
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's' })
+    await turn(session, 'pay', { model: scriptedModel([answer]), tools }).result()
+    const byHand = (await openSession(store, 's')).interrupted().map(textIn)
+    expect(byHand.slice(-2)).toEqual(
+      Array.from({ length: 2 }, () => 'Not run: it waited for an approval that did not come.'),
+    )
+    await turn(session, 'never mind', { model: echo, tools }).result()
+    expect(said(session).slice(-4)).toEqual([
+      `tool: ${byHand.at(-2)}`,
+      `tool: ${byHand.at(-1)}`,
+      'user: never mind',
+      'assistant: re: never mind',
+    ])
+  })
+
+  it('without a session, run goes on with what it ended with', async () => {
+    ran.length = 0
+    const begin = settle([user('pay')])
+    if (isLeft(begin)) throw new Error('not settled')
+    const first = await run({ model: scriptedModel([answer]), view: begin.right, tools }).result()
+    const kept = JSON.parse(JSON.stringify(first.open)) as NonNullable<typeof first.open>
+    const ended = await run({
+      model: scriptedModel([assistant('ok')]),
+      view: begin.right,
+      tools,
+      open: kept,
+      approve: ['c', 'd'],
+    }).result()
+    expect([ended.stopReason, ended.messages.map(({ role }) => role), ran]).toEqual([
+      'end_turn',
+      ['user', 'assistant', 'tool', 'tool', 'tool', 'tool', 'assistant'],
+      ['look', 'pay', 'pay', 'pay'],
+    ])
+  })
+})
