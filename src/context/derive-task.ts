@@ -63,7 +63,7 @@ export const deriveContextAsync = (
   view: View<Message>,
   options: AsyncDeriveOptions,
 ): Task<ContextFault | CallbackThrew, DerivedContext> => {
-  known(options)
+  optionsOf('deriveContextAsync', options, deriveOptions)
   usableTokens(options.budget)
   return deriveTask(async (): Promise<Either<ContextFault | CallbackThrew, DerivedContext>> => {
     const { policy = paged, tokenizer, previous, ...others } = options
@@ -93,8 +93,6 @@ export const deriveContextAsync = (
     })
   })
 }
-
-const known = optionsOf<AsyncDeriveOptions>('deriveContextAsync', deriveOptions)
 
 /** A selection that nobody has chosen for yet. */
 class Unanswered extends Error {

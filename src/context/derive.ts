@@ -139,7 +139,7 @@ export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
  * const context = orThrow(deriveContext(session.conversation(), { budget: { window: 200_000, completion: 8_000 }, previous }))
  */
 export const deriveContext = (view: View<Message>, options: DeriveOptions): Either<ContextFault, DerivedContext> => {
-  known(options)
+  optionsOf('deriveContext', options, deriveOptions)
   const { policy = paged, notes = none, prices = defaultPrices, previous } = options
   const { estimate = options.tokenizer === undefined ? estimateTokens : estimatorOf(options.tokenizer) } = options
   const { tools } = options
@@ -182,8 +182,6 @@ export const deriveContext = (view: View<Message>, options: DeriveOptions): Eith
   }
   return right(contextOf(state, previous, { total, room, factor }, settings, prices))
 }
-
-const known = optionsOf<DeriveOptions>('deriveContext', deriveOptions)
 
 /** What a context is a span of. */
 interface State {

@@ -27,7 +27,7 @@ export interface HistoryOptions<M> {
  * history.append(user('hello')) // => 0
  */
 export const createHistory = <M extends Recordable<M>>(options: HistoryOptions<M> = none): History<M> => {
-  check(options)
+  optionsOf('createHistory', options, known)
   const from = own(options, 'from')
   const classify = own(options, 'classify') ?? classifyMessage
   const log = emptyLog<M>(classify)
@@ -35,7 +35,7 @@ export const createHistory = <M extends Recordable<M>>(options: HistoryOptions<M
   return handleOf(log)
 }
 
-const check = optionsOf<HistoryOptions<unknown>>('createHistory', { from: true, classify: true })
+const known = { from: true, classify: true } as const
 
 const none: object = freeze(create(null))
 

@@ -57,7 +57,7 @@ export const restoreHistory = <M extends Recordable<M>>(
   decode: (message: unknown) => Either<unknown, M>,
   options: { readonly classify?: Classify<M> } = noOptions,
 ): Either<RestoreFault, Restored<M>> => {
-  check(options)
+  optionsOf('restoreHistory', options, known)
   if (typeof saved !== 'object' || saved === null) return left(notSaved([], 'an object with messages and pages'))
   const messages: unknown = own(saved, 'messages')
   const given: unknown = own(saved, 'pages')
@@ -91,7 +91,7 @@ export const restoreHistory = <M extends Recordable<M>>(
   return right(freeze({ history: handleOf(log), classifiedFrom: kinds.length }))
 }
 
-const check = optionsOf<{ readonly classify?: unknown }>('restoreHistory', { classify: true })
+const known = { classify: true } as const
 
 const none: readonly never[] = freeze([])
 const noOptions: object = freeze(create(null))

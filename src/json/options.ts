@@ -1,32 +1,29 @@
-/** Options by name: a name that there is not is a mistake, which plain JavaScript would pass over in silence. */
-import { isArray, keysOf, stringify } from './builtins.ts'
+/** Options of a call, as somebody without types may give them: plain JavaScript passes over what it does not know. */
+import { hasOwn, isArray, keysOf, stringify } from './builtins.ts'
+import { describe } from './reading.ts'
+
+/** The names of options, each once: the compiler misses none. */
+export type OptionNames<T> = { readonly [Name in keyof T]-?: true }
 
 /**
- * What refuses options under other names than these.
- *
- *     const check = optionsOf<ForkOptions>('forkSession', { at: true, id: true, metadata: true })
+ * The options of a call; an empty object where none are given.
  *
  * Cost    O(names given)
- * @param of the function that takes the options, as a person calls it
- * @param known every name, so that the compiler misses none
- * @returns a function that gives the options back, or throws a TypeError with the unknown name, the nearest known one, and
- *          all of them
+ * Throws  TypeError, if they are no object, or one of them is not among `known`: it names the nearest one
+ * @param call the function that takes them, as a person calls it
+ * @param known every name. Default: any name passes
  */
-export const optionsOf = <O extends object>(
-  of: string,
-  known: { readonly [Name in keyof O]-?: true },
-): (<T>(options: T) => T) => {
-  const names = keysOf(known)
-  const set: { readonly [name: string]: true } = Object.assign(Object.create(null), known)
-  return (options) => {
-    if (typeof options !== 'object' || options === null || isArray(options)) return options
-    const given = keysOf(options)
-    for (let index = 0; index < given.length; index++) {
-      const name = given[index] as string
-      if (set[name] !== true) throw new TypeError(unknownName(of, name, names))
-    }
-    return options
+export const optionsOf = <T extends object>(call: string, given: T | undefined, known?: OptionNames<T>): T => {
+  if (given === undefined) return {} as T // each option is optional, where a call may go without
+  if (typeof given !== 'object' || given === null || isArray(given))
+    throw new TypeError(`${call} takes its options as an object, found ${describe(given)}`)
+  if (known === undefined) return given
+  const names = keysOf(given)
+  for (let index = 0; index < names.length; index++) {
+    const name = names[index] as string
+    if (!hasOwn(known, name)) throw new TypeError(unknownName(call, name, keysOf(known)))
   }
+  return given
 }
 
 const unknownName = (of: string, name: string, names: readonly string[]): string => {

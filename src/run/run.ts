@@ -22,11 +22,11 @@ import { launched, type RunOptions, type RunStream } from './launch.ts'
  * for await (const event of stream) if (event.type === 'history_delta') applyDelta(history, event)
  */
 export const run = (options: RunOptions): RunStream => {
-  const { view, callIds, open } = known(options)
+  const { view, callIds, open } = optionsOf('run', options, known)
   return launched<never>(options, { view, callIds, open, decisions: options }, runFaultText)
 }
 
-const known = optionsOf<RunOptions>('run', {
+const known = {
   model: true,
   view: true,
   context: true,
@@ -47,4 +47,4 @@ const known = optionsOf<RunOptions>('run', {
   id: true,
   buffer: true,
   now: true,
-})
+} as const

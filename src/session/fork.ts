@@ -34,13 +34,11 @@ export interface ForkOptions {
  * const fork = await forkSession(store, 'build-fix', { at: 2 })
  * await fork.append(user('Try the other file.'))
  */
-export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> => {
-  forkSessionOptions(options)
-  return sessionTask(async () => {
+export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> =>
+  sessionTask(async () => {
     const forked = await createFork(store, id, options)()
     return isLeft(forked) ? forked : openSession(store, forked.right.id)()
   }, 'forkSession')
-}
 
 /**
  * The same without opening the fork.
@@ -57,7 +55,7 @@ export const createFork = (
   id: string,
   options: ForkOptions = {},
 ): Task<ForkSessionFault, SessionInfo> => {
-  const { at, id: to = randomId(), metadata } = forkSessionOptions(options)
+  const { at, id: to = randomId(), metadata } = optionsOf('forkSession', options, known)
   return sessionTask(async () => {
     const from = await describeSession(store, id)()
     if (isLeft(from)) return from
@@ -71,8 +69,6 @@ export const createFork = (
     return isLeft(log) ? log : sessionInfo(log.right)
   }, 'createFork')
 }
-
-const forkSessionOptions = optionsOf<ForkOptions>('forkSession', { at: true, id: true, metadata: true })
 
 /** How many rows of the log there are before the message at a position, or before the seal. */
 const rowsUpTo = async (
@@ -91,3 +87,5 @@ const rowsUpTo = async (
   const note = row.kind === 'note' ? noteOf(row.body) : undefined
   return right(note !== undefined && !isLeft(note) && note.right.type === 'seal' ? row.position : head.size)
 }
+
+const known = { at: true, id: true, metadata: true } as const

@@ -1,19 +1,21 @@
 /** The handles of a session: what each of them can do, over one mirror and one writer. */
 import type { View } from '../history/index.ts'
-import { isLeft, left, right } from '../json/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, optionsOf, right, type OptionNames } from '../json/index.ts'
+import { appendOptions, leaseOptions, noteOptions, rebaseOptions, replaceOptions, retractOptions } from './options.ts'
 import type { Message } from '../message/index.ts'
 import { foldPages, type Note } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { sliceBounds } from '../sequence/index.ts'
-import type { LogInfo, Store } from '../store/index.ts'
+import type { LogInfo, Store, StoreFault } from '../store/index.ts'
+import type { CallbackThrew, TaskFor } from '../task/index.ts'
 import { Appending } from './appending.ts'
 import { interruptedIn, lookAtLease, openIn, unfinishedIn } from './cut-off.ts'
 import { Described } from './described.ts'
-import { sessionTask } from './fault.ts'
+import { sessionTask, type SessionFault } from './fault.ts'
 import { openStepsIn } from './journal.ts'
 import { createHolding } from './lease.ts'
 import type { SessionInfo } from './metadata.ts'
-import { known } from './options.ts'
 import { conversationOf, momentAt, rowsIn, timeOf, type Mirror } from './mirror.ts'
 import type { ReadonlySession, SealedSession, Session, SessionReader } from './session.ts'
 import { from } from './store-of.ts'
@@ -51,34 +53,21 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
 
   return handle<Session>(store, reader, {
     state: 'open',
-    append: (given, options = {}) => {
-      known.append(options)
-      return sessionTask(() => appending.append(given, options), 'session.append')
-    },
-    rebase: (make, options = {}) => {
-      known.rebase(options)
-      return sessionTask(() => appending.rebase(make, options), 'session.rebase')
-    },
-    pop: (options = {}) => {
-      known.pop(options)
-      return sessionTask(() => appending.pop(options), 'session.pop')
-    },
-    rewind: (to, options = {}) => {
-      known.rewind(options)
-      return sessionTask(() => appending.replaceTail(to, [], options), 'session.rewind')
-    },
-    replaceTail: (from, messages, options = {}) => {
-      known.replaceTail(options)
-      return sessionTask(() => appending.replaceTail(from, messages, options), 'session.replaceTail')
-    },
-    clear: (options = {}) => {
-      known.clear(options)
-      return sessionTask(() => appending.replaceTail(0, [], options), 'session.clear')
-    },
-    note: (given, options = {}) => {
-      known.note(options)
-      return sessionTask(() => appending.note(given, options), 'session.note')
-    },
+    append: (given, options) =>
+      writing('session.append', options, appendOptions, (checked) => appending.append(given, checked)),
+    rebase: (make, options) =>
+      writing('session.rebase', options, rebaseOptions, (checked) => appending.rebase(make, checked)),
+    pop: (options) => writing('session.pop', options, retractOptions, (checked) => appending.pop(checked)),
+    rewind: (to, options) =>
+      writing('session.rewind', options, retractOptions, (checked) => appending.replaceTail(to, [], checked)),
+    replaceTail: (from, messages, options) =>
+      writing('session.replaceTail', options, replaceOptions, (checked) =>
+        appending.replaceTail(from, messages, checked),
+      ),
+    clear: (options) =>
+      writing('session.clear', options, retractOptions, (checked) => appending.replaceTail(0, [], checked)),
+    note: (given, options) =>
+      writing('session.note', options, noteOptions, (checked) => appending.note(given, checked)),
     pin: (position) => note({ type: 'pin', position }, 'session.pin'),
     unpin: (position) => note({ type: 'unpin', position }, 'session.unpin'),
     retag: (position, kind) => note({ type: 'page', position, kind }, 'session.retag'),
@@ -88,7 +77,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
         async () => (closing === undefined ? described.update(recipe) : left({ _tag: 'SessionClosed', id })),
         'session.update',
       ),
-    lease: (options) => holding.take(known.lease(options), () => writer.refresh()),
+    lease: (options) => holding.take(optionsOf('session.lease', options, leaseOptions), () => writer.refresh()),
     interrupted: (reason) => interruptedIn(mirror, reason),
     unfinished: () => unfinishedIn(mirror),
     openSteps: () => openStepsIn(mirror),
@@ -103,6 +92,17 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     readonly: () => handle<ReadonlySession>(store, reader, { state: 'readonly', refresh, ...asking }),
     close: () => sessionTask(async () => right(await (closing ??= close())), 'session.close'),
   })
+}
+
+/** Makes the task of a method with options. Throws TypeError, if these are no object or one of them is unknown. */
+const writing = <O extends object, E extends Either<SessionFault | StoreFault | CallbackThrew, unknown>>(
+  call: string,
+  options: O | undefined,
+  known: OptionNames<O>,
+  work: (options: O) => Promise<E>,
+): TaskFor<E> => {
+  const checked = optionsOf(call, options, known)
+  return sessionTask(() => work(checked), call)
 }
 
 /** The same for a log that has ended. */

@@ -1,4 +1,5 @@
 /** What sessions a store has. */
+import { checkStore } from './store-of.ts'
 import { isLeft, right, optionsOf } from '../json/index.ts'
 import type { DamagedEntry, ListFault, ListQuery, Store } from '../store/index.ts'
 import { sessionTask, type NoSessionFault } from './fault.ts'
@@ -25,8 +26,9 @@ export interface SessionPage {
  * const { sessions, next } = await listSessions(store, { where: { user: 'ada' } })
  */
 export const listSessions = (store: Store, options: ListQuery = {}): Task<ListFault | NoSessionFault, SessionPage> => {
-  const { where = {}, ...query } = listSessionsOptions(options)
+  checkStore('listSessions', store)
   return sessionTask(async () => {
+    const { where = {}, ...query } = optionsOf('listSessions', options, known)
     const page = await store.list({ ...query, where: { ...where, [formatKey]: 1 } })()
     if (isLeft(page)) return page
     const sessions: SessionInfo[] = []
@@ -46,4 +48,4 @@ export const listSessions = (store: Store, options: ListQuery = {}): Task<ListFa
   })
 }
 
-const listSessionsOptions = optionsOf<ListQuery>('listSessions', { limit: true, after: true, where: true, by: true })
+const known = { limit: true, after: true, where: true, by: true } as const

@@ -1,4 +1,5 @@
 /** Moving records: a transcript becomes a session, and a session an export. */
+import { checkStore } from './store-of.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
@@ -84,7 +85,8 @@ export const importTranscript = (
   transcript: Transcript,
   options: ImportOptions = {},
 ): Task<ImportFault, SessionInfo> => {
-  const { id, progress } = importTranscriptOptions(options)
+  checkStore('importTranscript', store)
+  const { id, progress } = optionsOf('importTranscript', options, knownOfImport)
   return sessionTask(async () => {
     const exported = exportOf(transcript)
     const name = id ?? transcript.origin.id ?? randomId()
@@ -108,8 +110,6 @@ export const importTranscript = (
     return isLeft(published) ? published : sessionInfo(published.right)
   }, 'importTranscript')
 }
-
-const importTranscriptOptions = optionsOf<ImportOptions>('importTranscript', { id: true, progress: true })
 
 const importPrefix = 'indelible.import.'
 
@@ -231,7 +231,8 @@ export const copySession = (
   id: string,
   options: Pick<ImportOptions, 'progress'> = {},
 ): Task<ImportFault, SessionInfo> => {
-  const { progress } = copySessionOptions(options)
+  checkStore('copySession', to)
+  const { progress } = optionsOf('copySession', options, knownOfCopy)
   return sessionTask(async () => {
     const opened = await readMirror(from, id)
     if (isLeft(opened)) return opened
@@ -249,8 +250,6 @@ export const copySession = (
     }
   }, 'copySession')
 }
-
-const copySessionOptions = optionsOf<Pick<ImportOptions, 'progress'>>('copySession', { progress: true })
 
 /** What was partial is a session from now on. */
 const finished = async (
@@ -358,3 +357,7 @@ const encodedOf = (row: ExportedRow, { hash }: Store): Either<MessageFault, Enco
   const moment = { ...(at !== undefined && { at }), ...(salt !== undefined && { salt }) }
   return right({ ...encoded.right, row: { ...encoded.right.row, ...moment } })
 }
+
+const knownOfImport = { id: true, progress: true } as const
+
+const knownOfCopy = { progress: true } as const

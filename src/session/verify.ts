@@ -1,4 +1,5 @@
 /** Verification: whether a session is what was appended, down to the bytes of its blocks. */
+import { checkStore } from './store-of.ts'
 import { isLeft, optionsOf } from '../json/index.ts'
 import { createHistory } from '../history/index.ts'
 import type { BlockId } from '../proof/index.ts'
@@ -47,14 +48,13 @@ export const verifySession = (
   id: string,
   options: VerifyOptions = {},
 ): Task<VerifySessionFault, SessionInfo> => {
-  const { head, progress } = verifySessionOptions(options)
+  checkStore('verifySession', store)
+  const { head, progress } = optionsOf('verifySession', options, known)
   return sessionTask(async () => {
     const log = await verifyLog(store, id, head, inspector(store, id, progress))()
     return isLeft(log) ? log : sessionInfo(log.right)
   })
 }
-
-const verifySessionOptions = optionsOf<VerifyOptions>('verifySession', { head: true, progress: true })
 
 const inspector = (store: Store, id: string, progress: VerifyOptions['progress']): InspectRows => {
   let sealed = false
@@ -100,3 +100,5 @@ const inspector = (store: Store, id: string, progress: VerifyOptions['progress']
     return isLeft(told) ? told.left : undefined
   }
 }
+
+const known = { head: true, progress: true } as const

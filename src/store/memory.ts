@@ -5,7 +5,6 @@ import { portableSha256, emptyRange, peakEnds, type Hash, type BlockId, type Com
 import type { JsonObject } from '../json/index.ts'
 import { momentOf } from './clock.ts'
 import {
-  storeOf,
   type Answer,
   type Block,
   type CheckedAppend,
@@ -13,6 +12,7 @@ import {
   type CheckedQuery,
   type StoreDriver,
 } from './driver.ts'
+import { storeOf } from './handle.ts'
 import type { StoreFault } from './fault.ts'
 import { againstClaim, changed, type LeaseRow } from './lease.ts'
 import { matches, positionsOf } from './lookup.ts'
@@ -59,13 +59,11 @@ export interface MemoryOptions {
  * const session = await createSession(memoryStore(), { id: 'test' })
  */
 export const memoryStore = (options: MemoryOptions = {}): Store => {
-  const { scope, hash = portableSha256, now = Date.now } = known(options)
+  const { scope, hash = portableSha256, now = Date.now } = optionsOf('memoryStore', options, knownOptions)
   const store = storeOf(memoryDriver({ hash, now }), scope)
   if (isLeft(store)) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
   return store.right
 }
-
-const known = optionsOf<MemoryOptions>('memoryStore', { scope: true, hash: true, now: true })
 
 /** The rows that one log has appended. What a fork shares stays with the log that it was forked from. */
 interface Segment {
@@ -360,3 +358,5 @@ const release = (segment: Segment, held: Map<BlockId, Held>): void => {
   segment.parent.forks.delete(segment)
   release(segment.parent, held)
 }
+
+const knownOptions = { scope: true, hash: true, now: true } as const

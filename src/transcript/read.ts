@@ -48,7 +48,7 @@ export const readTranscript = (
   input: string | Uint8Array,
   options: TranscriptOptions = {},
 ): Either<TranscriptFault, Transcript> => {
-  known(options)
+  optionsOf('readTranscript', options, known)
   const lines = (): Iterable<Line> => (typeof input === 'string' ? linesOfText(input) : linesOfBytes(input))
   const beginning = lookAt(lines())
   const { startsWithEntry } = beginning
@@ -70,7 +70,7 @@ export const readTranscript = (
   return left(startsWithEntry ? linesOfNoFormat(lines()) : invalid(whole.left))
 }
 
-const known = optionsOf<TranscriptOptions>('readTranscript', { pick: true, strict: true })
+const known = { pick: true, strict: true } as const
 
 /** The values of a text, but for what is no JSON. */
 function* parsedOf(text: string): Generator<unknown> {

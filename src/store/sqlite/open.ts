@@ -63,7 +63,11 @@ const openToWrite = async (path: string, wait: number): Promise<Either<OpenStore
   })
 }
 
-const openToRead = (path: string, wait: number, reason: OpenStoreFault | undefined): Promise<Either<OpenStoreFault, Opened>> =>
+const openToRead = (
+  path: string,
+  wait: number,
+  reason: OpenStoreFault | undefined,
+): Promise<Either<OpenStoreFault, Opened>> =>
   opening(path, wait, async (use) => {
     const because = reason !== undefined && { reason }
     const read = (again: () => DatabaseSync, isStale: () => boolean): Either<OpenStoreFault, Opened> => {

@@ -12,7 +12,8 @@ import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import type { Task } from '../../task/index.ts'
 import type { Hash } from '../../proof/index.ts'
 import type { StoreFinding, StoreRepair } from '../check.ts'
-import { storeOf, type StoreDriver } from '../driver.ts'
+import { type StoreDriver } from '../driver.ts'
+import { storeOf } from '../handle.ts'
 import { storeTask, type OpenStoreFault, type StoreFault } from '../fault.ts'
 import { quietly, type OnNotice } from '../notice.ts'
 import type { Store } from '../store.ts'
@@ -75,18 +76,18 @@ export interface SqliteOptions {
  * const store = await sqliteStore({ path: 'agent.db' })
  * const session = await createSession(store)
  */
-export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store> => {
-  const {
-    path: given,
-    create = true,
-    readOnly = false,
-    onNotice: notify = () => {},
-    durability = 'disk',
-    scope,
-    wait = 5000,
-    now = Date.now,
-  } = known(options)
-  return storeTask(async () => {
+export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store> =>
+  storeTask(async () => {
+    const {
+      path: given,
+      create = true,
+      readOnly = false,
+      onNotice: notify = () => {},
+      durability = 'disk',
+      scope,
+      wait = 5000,
+      now = Date.now,
+    } = optionsOf('sqliteStore', options, known)
     if (typeof given !== 'string') throw new TypeError('sqliteStore needs a path: the file of the store')
     const path = resolve(given)
     const onNotice = quietly(notify)
@@ -111,18 +112,6 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
       return left(faultOf(error, path, 'open the file'))
     }
   })
-}
-
-const known = optionsOf<SqliteOptions>('sqliteStore', {
-  path: true,
-  create: true,
-  readOnly: true,
-  onNotice: true,
-  durability: true,
-  scope: true,
-  wait: true,
-  now: true,
-})
 
 const sha256: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')
 
@@ -156,3 +145,14 @@ const repaired = (db: DatabaseSync): readonly StoreRepair[] => {
   if (repairs.every(({ done }) => done !== undefined)) addSums(db) // all of it is as the rest says
   return Object.freeze(repairs)
 }
+
+const known = {
+  path: true,
+  create: true,
+  readOnly: true,
+  onNotice: true,
+  durability: true,
+  scope: true,
+  wait: true,
+  now: true,
+} as const
