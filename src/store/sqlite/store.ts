@@ -76,19 +76,19 @@ export interface SqliteOptions {
  * const store = await sqliteStore({ path: 'agent.db' })
  * const session = await createSession(store)
  */
-export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store> =>
-  storeTask(async () => {
-    const {
-      path: given,
-      create = true,
-      readOnly = false,
-      onNotice: notify = () => {},
-      durability = 'disk',
-      scope,
-      wait = 5000,
-      now = Date.now,
-    } = optionsOf('sqliteStore', options, known)
-    if (typeof given !== 'string') throw new TypeError('sqliteStore needs a path: the file of the store')
+export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store> => {
+  const {
+    path: given,
+    create = true,
+    readOnly = false,
+    onNotice: notify = () => {},
+    durability = 'disk',
+    scope,
+    wait = 5000,
+    now = Date.now,
+  } = optionsOf('sqliteStore', options, known)
+  if (typeof given !== 'string') throw new TypeError('sqliteStore needs a path: the file of the store')
+  return storeTask(async () => {
     const path = resolve(given)
     const onNotice = quietly(notify)
     const opened = await openDatabase(path, { wait, create, readOnly })
@@ -112,6 +112,7 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
       return left(faultOf(error, path, 'open the file'))
     }
   })
+}
 
 const sha256: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')
 
