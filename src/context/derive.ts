@@ -167,7 +167,7 @@ export const deriveContext = (view: View<Message>, options: DeriveOptions): Eith
   if (total > roomOf(settings, factor)) {
     // Not kept by the track: the record stands where no call can follow, or the policy chooses anew each time.
     factor = now
-    const line = compactNow(track, view, roomOf(settings, factor), open)
+    const line = compactNow(track, view, policy, roomOf(settings, factor), open)
     state = { ...state, line, count: line.messages.length, segments: line.segments.length, open: undefined }
     total = totalOf(state)
   }
