@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
-import type { StoreFault } from '../fault.ts'
+import type { OpenStoreFault } from '../fault.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
 import { applicationId, steps, type Step } from './schema.ts'
 
@@ -21,7 +21,7 @@ export interface Opened {
 
 export interface Reading {
   /** Why it is, where writing was asked for. */
-  readonly reason?: StoreFault
+  readonly reason?: OpenStoreFault
   /**
    * Where SQLite could not make its files beside it, it takes the file for one that nobody writes to. Whether that has
    * turned out wrong: then what is read may be of two moments.
@@ -39,7 +39,7 @@ export interface OpenOptions {
 export const openDatabase = async (
   path: string,
   { wait, create, readOnly }: OpenOptions,
-): Promise<Either<StoreFault, Opened>> => {
+): Promise<Either<OpenStoreFault, Opened>> => {
   if (!existsSync(path) && (readOnly || !create)) return left({ _tag: 'NoStore', path })
   if (readOnly) return openToRead(path, wait, undefined)
   const opened = await openToWrite(path, wait)
@@ -49,7 +49,7 @@ export const openDatabase = async (
   return isLeft(reading) ? opened : reading
 }
 
-const openToWrite = async (path: string, wait: number): Promise<Either<StoreFault, Opened>> => {
+const openToWrite = async (path: string, wait: number): Promise<Either<OpenStoreFault, Opened>> => {
   const unwritable = whyNotWritable(path)
   if (unwritable !== undefined) return left(unwritable)
   return opening(path, wait, (use) => {
@@ -63,10 +63,14 @@ const openToWrite = async (path: string, wait: number): Promise<Either<StoreFaul
   })
 }
 
-const openToRead = (path: string, wait: number, reason: StoreFault | undefined): Promise<Either<StoreFault, Opened>> =>
+const openToRead = (
+  path: string,
+  wait: number,
+  reason: OpenStoreFault | undefined,
+): Promise<Either<OpenStoreFault, Opened>> =>
   opening(path, wait, async (use) => {
     const because = reason !== undefined && { reason }
-    const read = (again: () => DatabaseSync, isStale: () => boolean): Either<StoreFault, Opened> => {
+    const read = (again: () => DatabaseSync, isStale: () => boolean): Either<OpenStoreFault, Opened> => {
       const db = use(again())
       const problem = check(db, path)
       if (problem !== undefined) return left(problem)
@@ -106,10 +110,10 @@ const stateOf = (path: string): string => {
 const opening = async (
   path: string,
   wait: number,
-  work: (use: (db: DatabaseSync) => DatabaseSync) => Promise<Either<StoreFault, Opened>>,
-): Promise<Either<StoreFault, Opened>> => {
+  work: (use: (db: DatabaseSync) => DatabaseSync) => Promise<Either<OpenStoreFault, Opened>>,
+): Promise<Either<OpenStoreFault, Opened>> => {
   const used: DatabaseSync[] = []
-  let opened: Either<StoreFault, Opened>
+  let opened: Either<OpenStoreFault, Opened>
   try {
     opened = await work((db) => {
       used.push(db)
@@ -127,7 +131,7 @@ const opening = async (
 }
 
 /** The permissions, before SQLite says only that it can't open something. */
-const whyNotWritable = (path: string): StoreFault | undefined => {
+const whyNotWritable = (path: string): OpenStoreFault | undefined => {
   try {
     accessSync(existsSync(path) ? path : dirname(path), constants.W_OK)
     accessSync(dirname(path), constants.W_OK) // the write-ahead log stands beside the file
@@ -138,7 +142,7 @@ const whyNotWritable = (path: string): StoreFault | undefined => {
 }
 
 /** Nothing is written where nothing has to be: a full disk can be read from. */
-const prepare = (db: DatabaseSync, path: string): StoreFault | undefined => {
+const prepare = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
   const foreign = check(db, path)
   if (foreign !== undefined) return foreign
   if (numberOf(db, 'user_version') < steps.length || modeOf(db, '') !== 'wal') bringUpToDate(db, path)
@@ -217,7 +221,7 @@ const mayWriteSchema = (db: DatabaseSync): boolean => {
 const modeOf = (db: DatabaseSync, change: '' | ' = wal'): string =>
   (db.prepare(`pragma journal_mode${change}`).get() as { readonly journal_mode: string }).journal_mode
 
-const check = (db: DatabaseSync, path: string): StoreFault | undefined => {
+const check = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
   const [application, version] = [numberOf(db, 'application_id'), numberOf(db, 'user_version')]
   if (application === applicationId)
     return version > steps.length ? { _tag: 'NewerStore', path, found: version, supported: steps.length } : undefined
