@@ -125,6 +125,7 @@ const drivers: { readonly [folder: string]: readonly string[] } = {
   'store/sqlite': ['node:sqlite', 'node:fs', 'node:path', 'node:url', 'node:crypto', 'node:zlib'],
   'store/postgres': ['pg', 'node:crypto'],
   'adapters/ai-sdk': ['ai'],
+  'adapters/langgraph': ['@langchain/langgraph-checkpoint', '@langchain/core/runnables'],
   'adapters/openai-agents': ['@openai/agents-core'],
   'run/ai-sdk': ['ai'],
   'context/gpt-tokenizer': ['gpt-tokenizer/encoding/cl100k_base', 'gpt-tokenizer/encoding/o200k_base'],
