@@ -82,6 +82,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   ],
   records: ['json', 'sequence', 'task', 'history', 'store'],
   evidence: ['json', 'task', 'proof', 'store', 'session'],
+  recorder: ['json', 'task', 'proof', 'message', 'codecs', 'notes', 'store', 'session'],
   cli: [
     'json',
     'sequence',
@@ -95,6 +96,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
     'context',
     'records',
     'evidence',
+    'recorder',
     'store',
     'session',
     'run',
@@ -126,6 +128,7 @@ const drivers: { readonly [folder: string]: readonly string[] } = {
   'store/postgres': ['pg', 'node:crypto'],
   'adapters/ai-sdk': ['ai'],
   'adapters/langgraph': ['@langchain/langgraph-checkpoint', '@langchain/core/runnables'],
+  'recorder/proxy': ['node:http', 'node:https', 'node:net', 'node:util', 'node:zlib'],
   'adapters/openai-agents': ['@openai/agents-core'],
   'run/ai-sdk': ['ai'],
   'context/gpt-tokenizer': ['gpt-tokenizer/encoding/cl100k_base', 'gpt-tokenizer/encoding/o200k_base'],
@@ -222,7 +225,7 @@ describe('the house', () => {
       expect([file, rest.trim()]).toEqual([file, ''])
     }
   })
-  it('nothing but the command line and drivers imports Node or a package beside immer, fp-ts and noble hashes; records a parser, recall a search, evidence signatures', () => {
+  it('nothing but the command line and drivers imports Node or a package beside immer, fp-ts and noble hashes; records a parser, recall a search, evidence signatures, recorder streams', () => {
     const outside = imports.filter(
       ({ from, to }) =>
         !isLocal(to) &&
@@ -231,6 +234,7 @@ describe('the house', () => {
         !(folderOf(from) === 'records' && parser.has(to)) &&
         !(from === join('context', 'search.ts') && to === 'minisearch/SearchableMap') &&
         !(from === join('context', 'words.ts') && to === 'stemmer') &&
+        !(from === join('recorder', 'answer.ts') && to === 'eventsource-parser') &&
         !(from === join('evidence', 'keys.ts') && to === '@noble/curves/ed25519.js'),
     )
     expect([...new Set(outside.map(({ to }) => to))].toSorted()).toEqual([

@@ -76,7 +76,11 @@ export interface ChatHost {
    * wrap `endStream` in that.
    */
   readonly activities: StepActivities & Pick<HistoryActivities, 'runTool'>
-  /** Resolves when `ready()` is true, or earlier: it is asked again. An engine that polls takes its next message here. */
+  /**
+   * Resolves when `ready()` is true, or earlier: it is asked again. An engine that polls takes its next message here.
+   *
+   * @param ready whether there is something to do
+   */
   readonly wait: (ready: () => boolean) => Promise<void>
   /** Hand over the signals that have arrived, and don't wait. Default: they are handed over as they arrive. */
   readonly poll?: () => Promise<void>
@@ -92,7 +96,13 @@ export interface ChatHost {
     /** Cancel the work. */
     readonly cancel: () => void
   }
-  /** What to show of a step that failed, to go on with the next message; undefined ends the workflow with the error. Default: ends. */
+  /**
+   * What to show of a step that failed, to go on with the next message; undefined ends the workflow with the error.
+   * Default: ends.
+   *
+   * @param error the error of the step
+   * @returns the text to show; undefined ends the workflow with the error
+   */
   readonly failure?: (error: unknown) => string | undefined
 }
 
@@ -104,7 +114,12 @@ export interface ChatOptions extends Pick<StreamInput, 'model' | 'tools' | 'para
   readonly scope?: string
   /** What the run before handed on. Default: an empty chat. */
   readonly state?: ChatState
-  /** Which calls need an approval. Deterministic. Default: none. */
+  /**
+   * Which calls need an approval. Deterministic. Default: none.
+   *
+   * @param call a call of the model
+   * @returns whether it must be approved
+   */
   readonly needsApproval?: (call: ChatCall) => boolean
   /** How often the model is called in one turn. Default: 50. */
   readonly maxSteps?: number
@@ -117,13 +132,26 @@ export interface ChatOptions extends Pick<StreamInput, 'model' | 'tools' | 'para
 
 /** A chat. */
 export interface Chat {
-  /** Tell it something, at any time: from a signal handler, or from `wait` and `poll`. */
+  /**
+   * Tell it something, at any time: from a signal handler, or from `wait` and `poll`.
+   *
+   * @param signal the signal
+   */
   readonly signal: (signal: ChatSignal) => void
-  /** What a query shows. */
+  /**
+   * What a query shows.
+   *
+   * @returns the status
+   */
   readonly status: () => ChatStatus
   /** Its history of refs. */
   readonly history: RefHistory
-  /** Run until it is told to end, or is to continue as new. Throws what a step throws, unless the host says to go on. */
+  /**
+   * Run until it is told to end, or is to continue as new. Throws what a step throws, unless the host says to go on.
+   *
+   * @param host the engine's functions
+   * @returns how the chat ended
+   */
   readonly run: (host: ChatHost) => Promise<ChatEnd>
 }
 
@@ -131,6 +159,9 @@ export interface Chat {
  * A chat, for a workflow function to signal, query and run.
  *
  * Throws  TypeError, if the state is not one
+ *
+ * @param options the model, its tools, and the id of the workflow
+ * @returns the chat
  * @example
  * const chat = createChat({ id: workflowId, model: { name: 'claude-opus-5' }, ...(state && { state }) })
  * setHandler(chatSignal, chat.signal)

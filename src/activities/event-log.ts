@@ -28,19 +28,34 @@ export interface ReadOptions {
 /** A sink that keeps what it is told, and gives it to any number of readers. */
 export interface EventLog extends EventSink {
   /**
-   * The events of a topic behind a number: first those that are there, then each as it comes. Of an action each reader gets
+   * The events of a topic behind a number: first those that are there, then each as it comes. Of an action each reader
+   * gets
    * one end and nothing behind it, and nothing of an attempt after a later one has begun.
    *
    * Throws  while iterating, a FaultError with the store's fault
+   *
+   * @param topic the topic
+   * @param options the first event, and a signal that ends the iteration
+   * @returns the events
    */
   readonly read: (topic: string, options?: ReadOptions) => AsyncIterable<SequencedEvent>
-  /** Forget a topic. Numbers begin at 0 again. */
+  /**
+   * Forget a topic. Numbers begin at 0 again.
+   *
+   * @param topic the topic
+   */
   readonly remove: (topic: string) => Promise<void>
 }
 
 /** How events are kept. */
 export interface EventLogOptions {
-  /** The topic of an event: what readers ask for. Default: its action. A chat reads best as one: `({ action }) => action.split('/')[0]`. */
+  /**
+   * The topic of an event: what readers ask for. Default: its action. A chat reads best as one: `({ action }) =>
+   * action.split('/')[0]`.
+   *
+   * @param event the event
+   * @returns its topic
+   */
   readonly topicOf?: (event: StreamEvent) => string
 }
 
@@ -48,6 +63,9 @@ export interface EventLogOptions {
  * Events in memory: for readers in the process of the activities, until it ends.
  *
  * Cost    O(1) for an event and reader; memory for every event until its topic is removed
+ *
+ * @param options how to name topics
+ * @returns the log
  */
 export const eventsInMemory = ({ topicOf = byAction }: EventLogOptions = {}): EventLog => {
   const topics = new Map<string, { readonly events: SequencedEvent[]; readonly wakes: Set<() => void> }>()
@@ -89,8 +107,13 @@ export const eventsInMemory = ({ topicOf = byAction }: EventLogOptions = {}): Ev
 /**
  * Events in a store, a log for each topic: readers are in any process.
  *
- * Cost    an append for an event, and a read of the topic from its start for each reader that comes: a number is its row's
+ * Cost    an append for an event, and a read of the topic from its start for each reader that comes: a number is its
+ *         row's
  *         position, and what counts depends on what was told before. Remove a topic once nobody reads it any more
+ *
+ * @param store the store that keeps the events
+ * @param options how to name topics
+ * @returns the log
  */
 export const eventsInStore = (store: Store, { topicOf = byAction }: EventLogOptions = {}): EventLog => {
   const heads = new Map<string, Head>()

@@ -18,6 +18,7 @@ import { ledger } from './ledger.ts'
 import { list } from './list.ts'
 import { terminalOf, type Surroundings } from './output.ts'
 import { checkProofFile, prove } from './prove.ts'
+import { record } from './record.ts'
 import { records } from './records.ts'
 import { remove } from './remove.ts'
 import { repair } from './repair.ts'
@@ -49,6 +50,7 @@ const commands: readonly Command[] = [
   ledger,
   key,
   chat,
+  record,
   replay,
   context,
   records,
@@ -80,8 +82,7 @@ read or is damaged, 2 the arguments are wrong.
 export const runCommandLine = async (args: readonly string[], around: Surroundings): Promise<number> => {
   const terminal = terminalOf(around)
   try {
-    await run(args, terminal)
-    return 0
+    return (await run(args, terminal)) ?? 0
   } catch (error) {
     if (error instanceof Misuse) {
       terminal.tell([`indelible: ${error.message}`, `Try: indelible ${known(args[0])}--help`])
@@ -93,7 +94,7 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
   }
 }
 
-const run = async (args: readonly string[], terminal: Terminal): Promise<void> => {
+const run = async (args: readonly string[], terminal: Terminal): Promise<number | void> => {
   const [first, ...rest] = args
   if (first === undefined) throw new Misuse('no COMMAND given')
   if (first === '-h' || first === '--help') return terminal.print(linesOf(help))
@@ -148,8 +149,8 @@ const number = '\0'
 const unmarked = <T>(value: T | string): T | string =>
   typeof value === 'string' && value.startsWith(number) ? value.slice(number.length) : value
 
-/** The first Node that has all that the commands use: its SQLite without a flag. The same as in `engines` of the package. */
-const oldestNode = '22.13'
+/** The first Node that has all that the commands use: its SQLite without a flag, and zstd. The same as in `engines` of the package. */
+const oldestNode = '22.15'
 
 const isNewEnough = (version: string): boolean => version.localeCompare(oldestNode, undefined, { numeric: true }) >= 0
 

@@ -9,7 +9,8 @@ export interface Command {
   readonly purpose: string
   readonly help: string
   readonly options: ParseArgsOptionsConfig
-  readonly run: (call: Call) => Promise<void>
+  /** Gives the exit code, where it is not 0 for what was done. */
+  readonly run: (call: Call) => Promise<number | void>
 }
 
 export interface Call {

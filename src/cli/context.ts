@@ -188,6 +188,7 @@ const reasonFor = (
   if (position === context.activeFrom) return "the user's question stays readable; only its middle may go"
   if (active) return 'part of the active turn, which alone exceeds the budget'
   if (residency === minimum) return `at its minimum: ${policy} needs the room`
+  if (residency === 'structured') return `a line in the marker of its range: ${policy} needs the room`
   return `shortened: ${residencyLevels.indexOf(minimum) > residencyLevels.indexOf(residency) ? `${minimum} would be allowed` : 'less is not allowed'}`
 }
 

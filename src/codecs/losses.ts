@@ -60,8 +60,7 @@ export const encodeMessages = <Wire>(
 /** What other formats kept in `meta` is for them alone. */
 const foreign = (format: string, message: Message, { lose }: Writing, understood: Understood): void => {
   const look = (owner: Message | Part, ...at: Path): void => {
-    for (const name of foreignFields(format, owner, understood))
-      lose([...at, 'meta', name], `is what only ${name} says`)
+    for (const name of foreignFields(format, owner, understood)) lose([...at, 'meta', name], `is known only to ${name}`)
   }
   if (message.meta !== undefined) look(message)
   for (let index = 0; index < message.content.length; index++) {

@@ -4,7 +4,7 @@ import type { Message } from '../message/index.ts'
 import type { SummaryNote } from '../notes/index.ts'
 import { residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
 import { degrade, measure } from './degrade.ts'
-import { condense, extractName, linesOf } from './extract.ts'
+import { fittingBriefs, type Brief } from './brief.ts'
 import { activeFits, filled } from './fit.ts'
 import {
   emptyLine,
@@ -13,7 +13,6 @@ import {
   hiddenOf,
   lentTo,
   shown,
-  summed,
   tokensIn,
   tokensOf,
   type Line,
@@ -31,7 +30,7 @@ export interface Compaction {
   readonly budget: number
   /** Where the active turn begins. */
   readonly activeFrom: number
-  /** The length of the record at the last compaction; 0 before the first. */
+  /** Up to where the last compaction shortened anything; 0 before the first. */
   readonly settledTo: number
   /** The messages of the user that always stay readable. */
   readonly asked: readonly number[]
@@ -55,42 +54,50 @@ export const compact = (compaction: Compaction): Line => {
   })
   // An answer that was moved to its call has no place of its own to choose a level for.
   const own = segments.filter((segment) => ownerOf(segment) === undefined)
-  const candidates = own.map((segment) => candidateOf(segment, compaction))
-  const [largest, smallest] = markerSizes(candidates, renderer)
-  let chosenLast: readonly Choice[] = []
-  const canShowMore = (): boolean => {
+  const [largest, smallest] = markerSizes(own, renderer)
+  const choose = (candidates: readonly Candidate[]): readonly Choice[] => {
     const selection = { candidates, budget, markerTokens: largest }
-    return measure(selection, filled(selection, chosenLast, budget)) > measure(selection, chosenLast)
-  }
-  const choose = (markerTokens: number): readonly Choice[] => {
-    const selection = { candidates, budget, markerTokens }
     const chosen = lawful(selection, policy.select(selection), policy.name)
-    return (chosenLast = degrade(selection, chosen, { rest: budget, active: budget }))
+    return degrade(selection, chosen, { rest: budget, active: budget })
+  }
+  const canShowMore = (candidates: readonly Candidate[], chosen: readonly Choice[]): boolean => {
+    const selection = { candidates, budget, markerTokens: largest }
+    return measure(selection, filled(selection, chosen, budget)) > measure(selection, chosen)
   }
   const place = (choices: readonly Choice[]): readonly Placed[] => {
     const ways = new Map<Unit, Segment | undefined>()
     const placed = own.map((segment, index): Placed => {
-      const as = segmentAs(segment, choices[index] as Choice, compaction)
+      const choice = choices[index] as Choice
+      const as = segmentAs(segment, choice, compaction)
       if (segment.type === 'unit') ways.set(segment.unit, as)
-      return { segment, as }
+      return { segment, as, briefs: as === undefined ? briefsAs(segment, choice, renderer) : none }
     })
     let next = 0
     return segments.map((segment): Placed => {
       const owner = ownerOf(segment)
       if (owner === undefined) return placed[next++] as Placed
       const way = ways.get(owner)
-      return { segment, as: way?.type === 'unit' ? lentTo(way, (segment as ShownUnit).unit, renderer) : undefined }
+      const as = way?.type === 'unit' ? lentTo(way, (segment as ShownUnit).unit, renderer) : undefined
+      return { segment, as, briefs: none }
     })
   }
-  const chosen = choose(largest)
-  for (const extracts of policy.extracts === true ? [true, false] : [false]) {
-    // An extract is measured by the default estimate: by the exact count it may be too long.
+  // By the default estimate an extract may be too long, and a line may not stand behind the one that it is shortened by.
+  const attempts = [
+    ...(policy.choose === 'epochs' ? [{ folds: true, extracts: policy.extracts === true }] : []),
+    { folds: false, extracts: policy.extracts === true },
+    { folds: false, extracts: false },
+  ]
+  for (const { folds, extracts } of attempts) {
+    const candidates = candidatesOf(own, compaction, folds)
+    const chosen = choose(candidates)
     const line = lineOf(place(chosen), compaction, extracts)
     if (tokensOf(line) > budget) continue
-    if (tokensOf(line) < budget * leastUsed[policy.choose]) line.unused = canShowMore() ? 'policy' : 'indivisible'
+    if (tokensOf(line) < budget * leastUsed[policy.choose])
+      line.unused = canShowMore(candidates, chosen) ? 'policy' : 'indivisible'
     return line
   }
   // Markers are measured by their largest: by the exact count the least of all may fit. More would not: see `packed`.
+  const candidates = candidatesOf(own, compaction, false)
   return [largest, smallest]
     .map((markerTokens) => lineOf(place(leastOfAll(candidates, markerTokens)), compaction, false))
     .reduce((least, other) => (tokensOf(other) < tokensOf(least) ? other : least))
@@ -108,14 +115,33 @@ const nothing: Cut = Object.freeze({ tokens: 0 })
 
 interface Placed {
   readonly segment: Segment
-  /** What is shown of it; undefined, if it is only pointed at. */
+  /** What is shown of it; undefined, if a marker stands for it. */
   readonly as: Segment | undefined
+  /** What the marker says of it. */
+  readonly briefs: readonly Brief[]
 }
 
-/** A segment as it was chosen. */
+const none: readonly Brief[] = Object.freeze([])
+
+/** Of what a marker stands for, the lines that were chosen. */
+const briefsAs = (segment: Segment, choice: Choice, renderer: Renderer): readonly Brief[] => {
+  if (choice === 'pointer' || segment.type === 'summary') return none
+  if (typeof choice === 'object' && segment.type === 'gap') return fittingBriefs(segment.briefs, choice.tokens)
+  return briefsOf(segment, renderer)
+}
+
+/** All that can be said in lines of a segment. */
+const briefsOf = (segment: Segment, renderer: Renderer): readonly Brief[] => {
+  if (segment.type === 'summary') return none
+  if (segment.type === 'gap') return segment.briefs
+  return segment.unit.said.length === 0 ? none : [renderer.brief(segment.unit)]
+}
+
+/** A segment as it was chosen, on its own; undefined where a marker stands for it. */
 const segmentAs = (segment: Segment, choice: Choice, compaction: Compaction): Segment | undefined => {
-  if (choice === 'pointer') return undefined
+  if (choice === 'pointer' || segment.type === 'gap') return undefined
   if (segment.type !== 'unit') return segment
+  if (choice === 'structured' && isInMarker(segment.unit, compaction)) return undefined
   const cut = cutOf(segment, choice, compaction)
   return cut === undefined ? shown(segment.unit, choice as ShownLevel) : shown(segment.unit, cut.level, cut.longest)
 }
@@ -139,46 +165,61 @@ const ownerOf = (segment: Segment): Unit | undefined =>
     ? segment.unit.lentTo
     : undefined
 
-const candidateOf = (segment: Segment, compaction: Compaction): Candidate => {
+/** Whether a unit is `structured` as a line of a marker. */
+const isInMarker = (unit: Unit, { asked, renderer }: Compaction): boolean =>
+  unit.said.length > 0 && renderer.minimumOf(unit) === 'pointer' && !asksIn(unit, asked)
+
+/** `folds`: whether a line is measured as if the one before it in the record stood before it. */
+const candidatesOf = (segments: readonly Segment[], compaction: Compaction, folds: boolean): readonly Candidate[] =>
+  segments.map((segment, index) => candidateOf(segment, compaction, folds ? segments[index - 1] : undefined))
+
+const candidateOf = (segment: Segment, compaction: Compaction, before?: Segment): Candidate => {
   const { activeFrom, policy, renderer } = compaction
   const { from, to } = segment
   const active = to > activeFrom
+  const shared = { from, to, active, settled: to <= compaction.settledTo }
   if (segment.type !== 'unit') {
-    const level = segment.type === 'gap' ? 'pointer' : 'structured'
-    const tokens = segment.type === 'gap' ? 0 : renderer.estimate(segment.message)
-    const levels: readonly ResidencyLevel[] = level === 'pointer' ? ['pointer'] : ['structured', 'pointer']
+    const briefs = segment.type === 'gap' ? segment.briefs : none
+    const tokens =
+      segment.type === 'gap'
+        ? sum(briefs.map((brief, index) => renderer.briefTokens(brief, briefs[index - 1])))
+        : renderer.estimate(segment.message)
+    const level = segment.type === 'gap' && briefs.length === 0 ? 'pointer' : 'structured'
     return {
-      from,
-      to,
+      ...shared,
       level,
-      levels,
-      active,
+      levels: level === 'pointer' ? ['pointer'] : ['structured', 'pointer'],
       kept: false,
-      settled: to <= compaction.settledTo,
       asked: false,
+      inMarker: segment.type === 'gap',
       kinds: [...segment.hidden.kinds.keys()],
       messages: [],
-      tokens: (choice) => (choice === 'pointer' ? 0 : typeof choice === 'string' ? tokens : Infinity),
+      tokens: (choice) => {
+        if (choice === 'pointer') return 0
+        if (typeof choice === 'string') return tokens
+        return briefs.length === 0 ? Infinity : sum(fittingBriefs(briefs, choice.tokens).map((brief) => brief.tokens))
+      },
     }
   }
   const { unit, level } = segment
   const isAsked = asksIn(unit, compaction.asked)
   const least = isAsked && rankOf(level) <= rankOf('compressed') ? 'compressed' : renderer.minimumOf(unit)
   const now = renderer.at(unit, level, segment.longest).tokens
+  const inMarker = isInMarker(unit, compaction)
   return {
-    from,
-    to,
+    ...shared,
     level,
     levels: residencyLevels.slice(rankOf(level), rankOf(least) + 1),
-    active,
     kept: isKept(unit, policy),
-    settled: to <= compaction.settledTo,
     asked: isAsked,
+    inMarker,
     kinds: unit.pages.map(renderer.kindOf),
     messages: unit.said.map(({ message }) => message),
     tokens: (choice) => {
       if (choice === 'pointer') return 0
       if (choice === level) return now
+      if (choice === 'structured' && inMarker)
+        return renderer.briefTokens(renderer.brief(unit), before && briefsOf(before, renderer).at(-1))
       const cut = cutOf(segment, choice, compaction)
       if (cut !== undefined) return renderer.at(unit, cut.level, cut.longest).tokens
       return typeof choice === 'string' ? renderer.at(unit, choice).tokens : Infinity
@@ -227,8 +268,8 @@ const lawful = (selection: Selection, chosen: readonly Choice[], name: string): 
 const isPressed = (compaction: Compaction): boolean => {
   const { segments, summaries, renderer, budget } = compaction
   if (summaries.length === 0) return false // nobody asks
-  const candidates = segments.map((segment) => candidateOf(segment, compaction))
-  return !activeFits({ candidates, budget, markerTokens: markerSizes(candidates, renderer)[0] })
+  const candidates = candidatesOf(segments, compaction, false)
+  return !activeFits({ candidates, budget, markerTokens: markerSizes(segments, renderer)[0] })
 }
 
 /** Whether what the policy keeps fits as it is, beside the least of all else. */
@@ -240,12 +281,17 @@ const keptFits = (selection: Selection): boolean =>
 
 /** The most and the least that a marker takes here, by the estimator at hand. */
 const markerSizes = (
-  candidates: readonly Candidate[],
-  { estimate, recall }: Renderer,
+  segments: readonly Segment[],
+  renderer: Renderer,
 ): readonly [largest: number, smallest: number] => {
-  const length = candidates.at(-1)?.to ?? 0
-  const counts = (count: number) =>
-    new Map<PageKind, number>(candidates.flatMap(({ kinds }) => kinds.map((kind) => [kind, count])))
+  const { estimate, kindOf, recall } = renderer
+  const length = segments.at(-1)?.to ?? 0
+  const kinds = new Set<PageKind>(
+    segments.flatMap((segment) =>
+      segment.type === 'unit' ? segment.unit.pages.map(kindOf) : [...segment.hidden.kinds.keys()],
+    ),
+  )
+  const counts = (count: number) => new Map<PageKind, number>([...kinds].map((kind) => [kind, count]))
   const marker = (from: number, to: number, kinds: ReadonlyMap<PageKind, number>, tokens: number): number =>
     estimate(markerFor({ from, to, kinds, tokens }, recall))
   return [marker(length, 2 * length + 2, counts(length), largestCount), marker(0, 1, new Map([['plan', 1]]), 0)]
@@ -261,9 +307,15 @@ const lineOf = (placed: readonly Placed[], { renderer, epoch, budget }: Compacti
   for (const { show, hide } of stretches) {
     if (show !== undefined) extend(line, show, given)
     if (hide.length === 0) continue
-    const hidden = hide.map((segment) => hiddenOf(segment, renderer)).reduce(joined)
-    const text = room > 0 ? condense(hide.flatMap(linesOf), room) : ''
-    extend(line, text === '' ? gap(hidden) : summed(hidden, text, extractName, renderer))
+    const hidden = hide.map(({ segment }) => hiddenOf(segment, renderer)).reduce(joined)
+    const briefs =
+      room > 0
+        ? fittingBriefs(
+            hide.flatMap(({ segment }) => briefsOf(segment, renderer)),
+            room,
+          )
+        : hide.flatMap(({ briefs }) => briefs)
+    extend(line, gap(hidden, briefs))
   }
   return line
 }
@@ -271,23 +323,27 @@ const lineOf = (placed: readonly Placed[], { renderer, epoch, budget }: Compacti
 /** One segment that is shown, or neighbours that are not and share a marker. */
 interface Stretch {
   readonly show: Segment | undefined
-  readonly hide: Segment[]
+  readonly hide: Placed[]
 }
 
 const stretchesOf = (placed: readonly Placed[]): readonly Stretch[] => {
   const result: Stretch[] = []
-  for (const { segment, as } of placed) {
+  for (const one of placed) {
     const last = result.at(-1)
-    if (as !== undefined) result.push({ show: as, hide: [] })
-    else if (last !== undefined && last.hide.length > 0) last.hide.push(segment)
-    else result.push({ show: undefined, hide: [segment] })
+    if (one.as !== undefined) result.push({ show: one.as, hide: [] })
+    else if (last !== undefined && last.hide.length > 0) last.hide.push(one)
+    else result.push({ show: undefined, hide: [one] })
   }
   return result
 }
 
+const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
+
 /** The tokens that each extract may take: what is free, up to an eighth of the budget, in equal parts. */
 const extractRoom = (stretches: readonly Stretch[], renderer: Renderer, budget: number): number => {
   const hidden = stretches.filter(({ hide }) => hide.length > 0).length
-  const taken = stretches.reduce((sum, { show }) => sum + (show === undefined ? 0 : tokensIn(show, renderer)), 0)
-  return hidden === 0 ? 0 : Math.floor(Math.min(budget / 8, budget - taken) / hidden)
+  const marker = (hide: readonly Placed[]): Segment =>
+    gap(hide.map(({ segment }) => hiddenOf(segment, renderer)).reduce(joined))
+  const taken = sum(stretches.map(({ show, hide }) => tokensIn(show ?? marker(hide), renderer)))
+  return hidden === 0 ? 0 : Math.max(0, Math.floor(Math.min(budget / 8, budget - taken) / hidden))
 }

@@ -27,7 +27,7 @@ export const degrade = (
   goals: Goals,
 ): readonly Choice[] => {
   const state = stateOf(candidates, from, markerTokens)
-  const { rest, active, kept = budget, limit = budget, spare = () => false } = goals
+  const { rest, active, kept = budget, limit = budget, spare = () => false, keepsGist = false } = goals
   const newest = newestOf(candidates, from, budget * newestShare, budget * lastShare)
   const staysFirst = (candidate: Candidate): boolean => isProtected(candidate) || isSummary(candidate)
   const groups: readonly (readonly [goal: number, belongs: (candidate: Candidate, index: number) => boolean])[] = [
@@ -53,7 +53,7 @@ export const degrade = (
   for (const [index, [goal, belongs]] of groups.entries()) {
     if (state.total <= (index === 0 ? goal : limit)) break
     const taken: (readonly [index: number, from: Choice])[] = []
-    for (const step of stepsOf(state, belongs)) {
+    for (const step of stepsOf(state, belongs, keepsGist && index === 0)) {
       if (state.total <= goal) break
       taken.push([step.index, state.levels[step.index] as Choice])
       take(state, step.index, step.to)
@@ -72,6 +72,8 @@ export interface Goals {
   readonly kept?: number
   /** What the active turn may take, with all else, before it falls to its goal. Default: the budget. */
   readonly limit?: number
+  /** Whether everything keeps its line in a marker, until the budget is exceeded. Default: no. */
+  readonly keepsGist?: boolean
   /** What stays as it is while the budget holds. Default: nothing. */
   readonly spare?: (candidate: Candidate) => boolean
 }
@@ -100,8 +102,8 @@ export const adjusting = ({ candidates, markerTokens }: Selection, from: readonl
     set: (index, to) => take(state, index, to),
     without: (index) => {
       const level = state.levels[index] as Choice
-      const hidden = level === 'pointer' ? markersMade(state, index) : 0
-      return state.total - (candidates[index] as Candidate).tokens(level) - hidden
+      const candidate = candidates[index] as Candidate
+      return state.total - candidate.tokens(level) - (isHidden(candidate, level) ? markersMade(state, index) : 0)
     },
   }
 }
@@ -124,6 +126,11 @@ export const newestOf = (
 
 /** Of a range, what a summary says: little, and all that is left of many. */
 const isSummary = ({ messages, level }: Candidate): boolean => messages.length === 0 && level !== 'pointer'
+
+/** Whether a marker stands for it, with or without a line of it. */
+const isHidden = ({ inMarker, messages }: Candidate, choice: Choice): boolean =>
+  choice === 'pointer' ||
+  (inMarker && (choice === 'structured' || (messages.length === 0 && typeof choice === 'object')))
 
 /** The level of a choice: a cut is compressed. */
 export const levelOf = (choice: Choice): ResidencyLevel => (typeof choice === 'string' ? choice : 'compressed')
@@ -156,7 +163,11 @@ const stateOf = (candidates: readonly Candidate[], from: readonly Choice[], mark
   for (const [index, candidate] of candidates.entries()) {
     const level = levels[index] as Choice
     total += candidate.tokens(level)
-    if (level === 'pointer' && levels[index - 1] !== 'pointer') total += markerTokens
+    if (
+      isHidden(candidate, level) &&
+      !(index > 0 && isHidden(candidates[index - 1] as Candidate, levels[index - 1] as Choice))
+    )
+      total += markerTokens
   }
   return { candidates, levels, markerTokens, total }
 }
@@ -167,36 +178,40 @@ const take = (state: State, index: number, to: Choice): void => {
   const level = levels[index] as Choice
   if (to === level) return
   state.total += candidate.tokens(to) - candidate.tokens(level)
-  if (to === 'pointer') state.total += markersMade(state, index)
-  else if (level === 'pointer') state.total -= markersMade(state, index)
+  const [isNow, was] = [isHidden(candidate, to), isHidden(candidate, level)]
+  if (isNow !== was) state.total += (isNow ? 1 : -1) * markersMade(state, index)
   levels[index] = to
 }
 
 /** What markers take more where a candidate is not shown: one begins, grows by one entry, or joins two. */
-const markersMade = ({ levels, markerTokens }: State, index: number): number => {
-  const neighbours = (levels[index - 1] === 'pointer' ? 1 : 0) + (levels[index + 1] === 'pointer' ? 1 : 0)
-  return (1 - neighbours) * markerTokens
+const markersMade = ({ candidates, levels, markerTokens }: State, index: number): number => {
+  const isMarker = (at: number): boolean =>
+    levels[at] !== undefined && isHidden(candidates[at] as Candidate, levels[at])
+  return (1 - Number(isMarker(index - 1)) - Number(isMarker(index + 1))) * markerTokens
 }
 
 /** The steps down of a group, cheapest first. Along one candidate each costs more than the one before. */
 const stepsOf = (
   { candidates, levels }: State,
   belongs: (candidate: Candidate, index: number) => boolean,
+  keepsGist: boolean,
 ): readonly Step[] => {
   const steps: Step[] = []
   const opening = candidates.findIndex(({ messages }) => messages[0]?.role === 'user')
   for (const [index, candidate] of candidates.entries()) {
     if (!belongs(candidate, index)) continue
     // What was asked first does not age: the rest of the conversation is about it.
-    const worth = worthOf(candidate, index === opening ? 0 : candidates.length - 1 - index)
+    const worth = worthOf(candidate)
+    const age = index === opening ? 0 : candidates.length - 1 - index
     let level = levels[index] as Choice
     for (;;) {
       let best: Step | undefined
       for (const to of candidate.levels) {
+        if (keepsGist && to === 'pointer' && candidate.inMarker) continue
         const saved = candidate.tokens(level) - candidate.tokens(to)
         if (saved <= 0 || (rankOf(to) <= rankOf(levelOf(level)) && (typeof level === 'string' || to === 'full')))
           continue
-        const price = (worth * (worthIn(candidate, level) - worthAt[to])) / saved
+        const price = (worth * lossOf(worthIn(candidate, level), worthAt[to], age)) / saved
         if (best === undefined || price <= best.price) best = { index, to, price }
       }
       if (best === undefined) break
@@ -224,11 +239,11 @@ const giveBack = (state: State, taken: readonly (readonly [index: number, from: 
 const raiseCheaper = (state: State): void => {
   const { candidates, levels, markerTokens } = state
   for (let start = 0; start < levels.length; start++) {
-    if (levels[start] !== 'pointer') continue
+    if (!isHidden(candidates[start] as Candidate, levels[start] as Choice)) continue
     let end = start
     let tokens = 0
-    for (; end < levels.length && levels[end] === 'pointer'; end++)
-      tokens += leastShown(candidates[end] as Candidate)?.tokens ?? Infinity
+    for (; end < levels.length && isHidden(candidates[end] as Candidate, levels[end] as Choice); end++)
+      tokens += levels[end] === 'pointer' ? (leastShown(candidates[end] as Candidate)?.tokens ?? Infinity) : Infinity
     if (tokens <= markerTokens)
       for (let index = start; index < end; index++)
         take(state, index, leastShown(candidates[index] as Candidate)?.level ?? 'pointer')
@@ -240,13 +255,13 @@ const raiseCheaper = (state: State): void => {
 const leastShown = (candidate: Candidate): { readonly level: ResidencyLevel; readonly tokens: number } | undefined => {
   let least: { readonly level: ResidencyLevel; readonly tokens: number } | undefined
   for (const level of candidate.levels)
-    if (level !== 'pointer' && (least === undefined || candidate.tokens(level) < least.tokens))
+    if (!isHidden(candidate, level) && (least === undefined || candidate.tokens(level) < least.tokens))
       least = { level, tokens: candidate.tokens(level) }
   return least
 }
 
 /** How much of what a page says is still there at a level. */
-const worthAt = { full: 1, compressed: 0.75, structured: 0.4, pointer: 0.05 } as const satisfies {
+const worthAt = { full: 1, compressed: 0.8, structured: 0.6, pointer: 0.05 } as const satisfies {
   readonly [Level in ResidencyLevel]: number
 }
 
@@ -270,17 +285,26 @@ const worthOfKind = {
 const worthOfSummary = 12
 
 /** The newest, up to this share of the budget, fall last; the very last also if it takes more. */
-const newestShare = 0.08
-const lastShare = 0.4
+const newestShare = 0.04
+const lastShare = 0.1
 
-/** After so many units a page is worth half of what it was. */
+/** What is lost between two worths: the gist of a page, which its structure has, ages less than its wording. */
+const lossOf = (from: number, to: number, age: number): number => {
+  const gist = Math.max(0, Math.min(from, worthAt.structured) - to)
+  return aged(gist, halfAgeOfGist, age) + aged(from - to - gist, halfAge, age)
+}
+
+const aged = (worth: number, half: number, age: number): number => (worth * half) / (half + age)
+
+/** After so many units the wording of a page is worth half of what it was, and its gist. */
 const halfAge = 8
+const halfAgeOfGist = 200
 
-const worthOf = ({ kinds, messages }: Candidate, age: number): number => {
+const worthOf = ({ kinds, messages }: Candidate): number => {
   if (messages.length === 0) return worthOfSummary
   // Calls are as good as what they found; what only speaks is more, and what the user says most.
   const spoken = kinds.includes('evidence') ? kinds.filter((kind) => kind !== 'conversation') : kinds
   const worth = Math.max(...spoken.map((kind) => worthOfKind[kind]))
   const byUser = messages.length === 1 && messages[0]?.role === 'user' && worth === worthOfKind.conversation
-  return ((byUser ? 2 * worth : worth) * halfAge) / (halfAge + age)
+  return byUser ? 2 * worth : worth
 }

@@ -274,7 +274,14 @@ const droppedIn = ({ line, segments, open }: State): readonly Range[] => {
   for (const segment of open === undefined
     ? line.segments.slice(0, segments)
     : [...line.segments.slice(0, segments), shown(open)]) {
-    if (segment.type !== 'unit') add(segment.from, segment.to)
+    if (segment.type === 'gap') {
+      let from = segment.from
+      for (const brief of segment.briefs) {
+        if (brief.from > from) add(from, brief.from)
+        from = brief.to
+      }
+      if (segment.to > from) add(from, segment.to)
+    } else if (segment.type === 'summary') add(segment.from, segment.to)
     else
       for (const position of segment.unit.strays)
         if (levelIn(segment, position, line.renderer) === 'pointer') add(position, position + 1)

@@ -36,7 +36,8 @@ export const fitted = (selection: Selection, goal: number): readonly Choice[] =>
   const rules = of((candidate) => candidate.active && !candidate.kept && !gives(candidate))
   const asks = of((candidate) => gives(candidate) && candidate.asked)
   const order = [...rules, ...asks, ...of((candidate) => gives(candidate) && !candidate.asked)]
-  for (let rung = rungBelow(goal); rung >= 0; rung--) {
+  const most = Math.min(goal, (goal - measure(selection, least)) * 1.1 + 2 * selection.markerTokens)
+  for (let rung = rungBelow(most); rung >= 0; rung--) {
     const choices = shared(candidates, least, order, lowestRung * rungStep ** rung)
     if (measure(selection, choices) <= goal) return choices
   }
@@ -58,23 +59,30 @@ const shared = (
     .filter((index) => gives(candidates[index] as Candidate))
     .map((index) => tokensIn(candidates, index))
   const rules = sum(order.map((index) => tokensIn(candidates, index))) - sum(sizes)
-  const share = Math.max(levelled(sizes, Math.max(0, room - rules)), room * largestShare)
+  const share = Math.max(stepped(levelled(sizes, Math.max(0, room - rules))), room * largestShare)
+  // In steps: a cut that changed with every call would change what a provider's cache holds.
+  const step = (room * largestShare) / 2
   let left = room
   for (const index of order) {
     const candidate = candidates[index] as Candidate
     const size = tokensIn(candidates, index)
     const wanted = gives(candidate) ? Math.min(size, share) : size
-    choices[index] = within(candidate, Math.min(wanted, left))
+    choices[index] = within(candidate, wanted <= left ? wanted : Math.floor(left / step) * step)
     left -= wanted
     if (left <= 0) break
   }
   return choices
 }
 
-const rungBelow = (goal: number): number => Math.floor(Math.log(Math.max(goal, 1) / lowestRung) / Math.log(rungStep))
+const rungBelow = (room: number): number => Math.floor(Math.log(Math.max(room, 1) / lowestRung) / Math.log(rungStep))
 
 const lowestRung = 16
-const rungStep = 1.02
+const rungStep = 1.03
+
+/** The largest of a few limits: so that one stays the same from call to call. */
+const stepped = (limit: number): number => limitStep ** Math.floor(Math.log(limit) / Math.log(limitStep))
+
+const limitStep = 1.1
 
 /**
  * The active turn with its longest texts cut, before it is degraded to `goal`. The newest, up to half of the room, stay as
@@ -156,11 +164,10 @@ export const filled = (selection: Selection, from: readonly Choice[], goal: numb
 /** Show a candidate as it is, if all then take no more than `goal`; else as much of it as fits. */
 const raise = (now: Levels, index: number, candidate: Candidate, goal: number): void => {
   const before = now.levels[index] as Choice
-  const room = goal - now.without(index)
-  if (candidate.tokens(candidate.level) <= room) return now.set(index, candidate.level)
-  const part = within(candidate, room)
-  if (part !== 'pointer' && candidate.tokens(part) <= room && candidate.tokens(part) > candidate.tokens(before))
-    now.set(index, part)
+  const part = within(candidate, goal - now.without(index))
+  if (part === 'pointer' || candidate.tokens(part) <= candidate.tokens(before)) return
+  now.set(index, part)
+  if (now.total > goal) now.set(index, before) // as little as in a marker, which it then shares
 }
 
 /** A candidate cut to so many tokens; where that can't be done, the fullest level that takes no more. */

@@ -57,7 +57,16 @@ export const shownIn = (
         count(source.position, source.position + 1, 'full')
     } else if (source.type === 'representation' && source.level !== 'pointer') {
       if (isSpokenAs(message, at(source.from))) count(source.from, source.to, source.level)
-    } else if (names(message, source.from, source.to)) count(source.from, source.to, 'pointer')
+    } else if (names(message, source.from, source.to)) {
+      count(source.from, source.to, 'pointer')
+      // An answer is in the line of its call.
+      let isSaid = false
+      for (const position of (source.type === 'representation' && source.briefs) || []) {
+        const isAnswer = at(position)?.content.some(({ type }) => type === 'tool_result') === true
+        isSaid = hasLineOf(message, position) || (isSaid && isAnswer)
+        if (isSaid) count(position, position + 1, 'structured')
+      }
+    }
   }
   return shown
 }
@@ -106,6 +115,10 @@ const isSpokenAs = ({ role, content }: Message, recorded: Message | undefined): 
   content.length > 0 &&
   (role === recorded?.role ||
     (role === 'tool' && recorded?.content.some(({ type }) => type === 'tool_result') === true))
+
+/** Whether a line of a message begins with a position. */
+const hasLineOf = (message: Message, position: number): boolean =>
+  message.content.filter(isText).some(({ text }) => new RegExp(`^${position} `, 'm').test(text))
 
 /** Whether the text of a message names exactly these positions, and no other way back than theirs. */
 const names = (message: Message, from: number, to: number): boolean => {

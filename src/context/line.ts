@@ -4,6 +4,7 @@
  */
 import type { Message } from '../message/index.ts'
 import type { ResidencyLevel } from '../pages/index.ts'
+import { folded, type Brief } from './brief.ts'
 import { markerFor, summaryFor, type Hidden } from './marker.ts'
 import type { ContextSource, Sourced } from './source.ts'
 import { levelOfPage, type Renderer, type ShownLevel, type Unit } from './unit.ts'
@@ -21,12 +22,13 @@ export interface ShownUnit {
   readonly longest?: number
 }
 
-/** A range that only a marker stands for. */
+/** A range that only a marker stands for, with some of its messages in short. */
 export interface Gap {
   readonly type: 'gap'
   readonly from: number
   readonly to: number
   readonly hidden: Hidden
+  readonly briefs: readonly Brief[]
 }
 
 /** A range that a summary stands for. */
@@ -85,7 +87,13 @@ export const lentTo = (owner: ShownUnit, unit: Unit, { at }: Renderer): ShownUni
   return shown(unit, isWhole ? 'full' : level)
 }
 
-export const gap = (hidden: Hidden): Gap => ({ type: 'gap', from: hidden.from, to: hidden.to, hidden })
+export const gap = (hidden: Hidden, briefs: readonly Brief[] = []): Gap => ({
+  type: 'gap',
+  from: hidden.from,
+  to: hidden.to,
+  hidden,
+  briefs,
+})
 
 export const summed = (hidden: Hidden, text: string, model: string, { recall }: Renderer): Summed => ({
   type: 'summary',
@@ -111,13 +119,12 @@ export const extend = (line: Line, segment: Segment, given?: Map<string, number>
 /** The messages of a segment. */
 export const itemsOf = (segment: Segment, renderer: Renderer, given?: Map<string, number>): readonly Sourced[] => {
   const { from, to } = segment
-  if (segment.type === 'gap')
-    return [
-      {
-        message: markerFor(segment.hidden, renderer.recall),
-        source: freeze({ type: 'representation', level: 'pointer', from, to }),
-      },
-    ]
+  if (segment.type === 'gap') {
+    const { briefs } = segment
+    const noted = briefs.length > 0 && { briefs: freeze(briefs.flatMap(positionsIn)) }
+    const source = freeze({ type: 'representation', level: 'pointer', from, to, ...noted } as const)
+    return [{ message: markerOf(segment, renderer), source }]
+  }
   if (segment.type === 'summary')
     return [{ message: segment.message, source: freeze({ type: 'summary', from, to, model: segment.model }) }]
   return (
@@ -129,6 +136,8 @@ export const itemsOf = (segment: Segment, renderer: Renderer, given?: Map<string
 
 /** How much of a position a segment shows. */
 export const levelIn = (segment: Segment, position: number, { kindOf, at }: Renderer): ResidencyLevel => {
+  if (segment.type === 'gap')
+    return segment.briefs.some(({ from, to }) => position >= from && position < to) ? 'structured' : 'pointer'
   if (segment.type !== 'unit') return 'pointer'
   const { unit, level, longest } = segment
   const page = unit.pages.find((page) => page.position === position)
@@ -147,7 +156,12 @@ export const hiddenOf = (segment: Segment, renderer: Renderer): Hidden =>
 export const tokensIn = (segment: Segment, renderer: Renderer): number =>
   segment.type === 'unit'
     ? renderer.at(segment.unit, segment.level, segment.longest).tokens
-    : renderer.estimate(segment.type === 'gap' ? markerFor(segment.hidden, renderer.recall) : segment.message)
+    : renderer.estimate(segment.type === 'gap' ? markerOf(segment, renderer) : segment.message)
+
+const markerOf = ({ hidden, briefs }: Gap, { recall }: Renderer): Message => markerFor(hidden, recall, folded(briefs))
+
+const positionsIn = ({ from, to }: Brief): readonly number[] =>
+  Array.from({ length: to - from }, (_, index) => from + index)
 
 const { freeze } = Object
 

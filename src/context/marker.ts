@@ -6,6 +6,7 @@
 import type { Range } from '../sequence/index.ts'
 import { user, type Message } from '../message/index.ts'
 import { pageKinds, type PageKind } from '../pages/index.ts'
+
 import { grouped } from './shorten.ts'
 
 /** A range that a marker stands for: how many entries of each kind, and the tokens they would take. */
@@ -24,9 +25,13 @@ export type RecallName = string | false
 export const back = (before: string, recall: RecallName, position: number, gives = ''): string =>
   recall === false ? '' : `${before}${recall} {"position": ${position}}${gives}`
 
-/** The line for a range that is not shown. */
-export const markerFor = ({ from, to, kinds, tokens }: Hidden, recall: RecallName): Message => {
+/** The line for a range that is not shown, and with `lines` what its messages say in short. */
+export const markerFor = ({ from, to, kinds, tokens }: Hidden, recall: RecallName, lines = ''): Message => {
   const size = `about ${grouped(tokens)} tokens`
+  if (lines !== '') {
+    const range = to - from === 1 ? `${from} is` : `${from}–${to - 1} are`
+    return user(`[${range} in short, ${size} whole${back('; ', recall, from, ' gives one back')}]\n${lines}`)
+  }
   if (to - from === 1)
     return user(
       `[${from} is not shown: ${[...kinds.keys()].join()}, ${size}${back('; ', recall, from, ' gives it back')}]`,

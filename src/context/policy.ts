@@ -79,7 +79,7 @@ export interface Selection {
   readonly candidates: readonly Candidate[]
   /** The tokens available for all messages together. */
   readonly budget: number
-  /** The most tokens of the marker of a range that is not shown. Neighbouring ranges share one. */
+  /** The most tokens of the marker of a range that is not shown, without its lines. Neighbouring ranges share one. */
   readonly markerTokens: number
 }
 
@@ -105,12 +105,16 @@ export interface Candidate {
   readonly asked: boolean
   /** The page kinds of its messages. */
   readonly kinds: readonly PageKind[]
+  /**
+   * True if its `structured` level is a line in the marker of its range. Neighbours that are structured or not shown share
+   * one marker. Instructions and rules are messages of their own at every level.
+   */
+  readonly inMarker: boolean
   /** The recorded messages; empty for a range. */
   readonly messages: readonly Message[]
   /**
-   * The tokens of the candidate with a choice. At `pointer` that is 0: see `markerTokens`. A cut that is not possible
-   * gives
-   * `Infinity`. Cost: each level is computed once; a cut is searched for.
+   * The tokens of the candidate with a choice. At `pointer` that is 0, and in a marker the tokens of its line: see
+   * `markerTokens`. A cut that is not possible gives `Infinity`. Cost: each level is computed once; a cut is searched for.
    *
    * @param choice a level or a cut
    * @returns the tokens

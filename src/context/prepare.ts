@@ -9,7 +9,7 @@ import type { View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import { rangeDigest, type Note, type SummaryNote } from '../notes/index.ts'
 import type { Sequence } from '../sequence/index.ts'
-import { condense, extractName, linesOfMessage } from './extract.ts'
+import { briefOf, extractName, fittingBriefs, folded, type Brief } from './brief.ts'
 import { tokensIn, type ShownUnit } from './line.ts'
 import { paged } from './paged.ts'
 import { between, endOf } from './positions.ts'
@@ -63,10 +63,15 @@ export interface PrepareOptions {
 export const extractive: Summarizer = Object.freeze<Summarizer>({
   model: extractName,
   summarize: ({ messages, from, maxTokens }) => {
-    const lines: string[] = []
-    for (let index = 0; index < messages.length; index++)
-      lines.push(...linesOfMessage(messages.at(index) as Message, from + index))
-    return condense(lines, maxTokens)
+    const briefs: Brief[] = []
+    for (let index = 0; index < messages.length;) {
+      const first = from + index
+      const said: { readonly message: Message; readonly position: number }[] = []
+      do said.push({ message: messages.at(index) as Message, position: from + index })
+      while (messages.at(++index)?.content[0]?.type === 'tool_result')
+      briefs.push(briefOf(said, { from: first, to: from + index }))
+    }
+    return folded(fittingBriefs(briefs, maxTokens))
   },
 })
 

@@ -301,7 +301,7 @@ const structuredLine = (part: ToolResultPart, { position, toolOf, recall = 'reca
 /** An answer that is no longer than its fields would be is its own best summary. */
 const shortResult = 80
 
-const errorLine = (whole: string, isError: boolean): string | undefined => {
+export const errorLine = (whole: string, isError: boolean): string | undefined => {
   const found = errorWord.exec(whole)?.index
   if (found === undefined)
     return isError

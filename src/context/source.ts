@@ -6,12 +6,16 @@ import type { ResidencyLevel } from '../pages/index.ts'
 export type ContextSource =
   /** The recorded message itself. `mended`: with a call renamed or a result left out, because the record is damaged there. */
   | { readonly type: 'clone'; readonly position: number; readonly mended?: true }
-  /** Less of one recorded message; at `pointer`, the one line that stands for all of a range. */
+  /**
+   * Less of one recorded message; at `pointer`, the marker that stands for all of a range. `briefs`: the positions of that
+   * range that are `structured`, each a line of the marker.
+   */
   | {
       readonly type: 'representation'
       readonly level: Exclude<ResidencyLevel, 'full'>
       readonly from: number
       readonly to: number
+      readonly briefs?: readonly number[]
     }
   /** What a summary says of a range. `model`: who wrote it; `extract` is the library's own. */
   | { readonly type: 'summary'; readonly from: number; readonly to: number; readonly model: string }

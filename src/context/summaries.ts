@@ -3,7 +3,8 @@ import type { View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import { rangeDigest, type SummaryNote } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import { gap, hiddenOf, summed, tokensIn, type Segment } from './line.ts'
+import type { Range } from '../sequence/index.ts'
+import { gap, hiddenOf, summed, tokensIn, type Gap, type Segment } from './line.ts'
 import { joined, type Hidden } from './marker.ts'
 import { between, endOf } from './positions.ts'
 import type { Renderer, Unit } from './unit.ts'
@@ -61,10 +62,10 @@ const replacing = (
     if (to <= note.from) before.push(segment)
     else if (from >= note.to) after.push(segment)
     else if (segment.type === 'gap') {
-      // A range that only a marker stood for can be divided: nothing of it is shown.
-      if (from < note.from) before.push(gap(hiddenRange(from, note.from, record, renderer)))
+      // A range that only a marker stood for can be divided: nothing of it is whole.
+      if (from < note.from) before.push(gapIn(segment, { from, to: note.from }, record, renderer))
       inside.push(hiddenRange(Math.max(from, note.from), Math.min(to, note.to), record, renderer))
-      if (to > note.to) after.push(gap(hiddenRange(note.to, to, record, renderer)))
+      if (to > note.to) after.push(gapIn(segment, { from: note.to, to }, record, renderer))
     } else if (from < note.from || to > note.to) return undefined
     else if (segment.type === 'unit' && (renderer.minimumOf(segment.unit) !== 'pointer' || isKept(segment.unit)))
       return undefined
@@ -74,6 +75,13 @@ const replacing = (
     ? undefined
     : [...before, summed(inside.reduce(joined), note.text, note.model ?? 'unknown', renderer), ...after]
 }
+
+/** A part of a gap. */
+const gapIn = ({ briefs }: Gap, { from, to }: Range, record: View<Message>, renderer: Renderer): Gap =>
+  gap(
+    hiddenRange(from, to, record, renderer),
+    briefs.filter((brief) => brief.from >= from && brief.to <= to),
+  )
 
 const hiddenRange = (from: number, to: number, record: View<Message>, renderer: Renderer): Hidden => {
   const kinds = new Map<PageKind, number>()

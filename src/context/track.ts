@@ -54,6 +54,8 @@ export interface Track {
   factor: number
   /** How many messages had been read when the line began. */
   lineFrom: number
+  /** Up to where the latest compaction shortened anything: what stands before is not changed again if that is not needed. */
+  settledTo: number
   /** A few messages of each order of magnitude, to tell another record by. */
   readonly samples: Map<number, Message>
   /** Where the active turn begins. */
@@ -105,7 +107,7 @@ export const compactNow = (track: Track, view: View<Message>, budget: number, op
     policy: settings.policy,
     budget,
     activeFrom,
-    settledTo: line.epoch === 0 ? 0 : (view.positionAt(track.lineFrom) as number),
+    settledTo: track.settledTo,
     asked,
     summaries: notes.summaries,
     record: view,
@@ -147,6 +149,7 @@ const begin = (settings: Settings, notes: ReadNotes, late: LateResults): Track =
   compactAt: settings.budget,
   factor: 1,
   lineFrom: 0,
+  settledTo: 0,
   samples: new Map(),
   activeFrom: 0,
   asked: [-1, -1],
@@ -177,6 +180,7 @@ const advance = (track: Track, view: View<Message>): boolean => {
     if (tokensOf(track.line) <= Math.min(track.compactAt, room)) continue
     track.factor = factor
     track.line = compactNow(track, view, room)
+    track.settledTo = position + 1
     track.compactAt = compactAt(tokensOf(track.line), room, settings.policy)
     // Contexts of the epoch before last are no longer continued from.
     track.recent = track.recent.slice(track.lineFrom - track.recentFrom)
@@ -188,9 +192,11 @@ const advance = (track: Track, view: View<Message>): boolean => {
 
 /** The high-water mark after a compaction that left so many tokens: above it by enough that the next one gives something. */
 const compactAt = (tokens: number, budget: number, policy: Policy): number =>
-  Math.min(budget, Math.max(budget * (policy.highWater ?? 1), tokens + budget * leastGrowth))
+  Math.min(budget, Math.max(budget * (policy.highWater ?? 1), tokens + Math.min(budget * mostGrowth, leastGrowth)))
 
-const leastGrowth = 0.2
+/** Tokens. What comes from call to call does not get less with the budget. */
+const leastGrowth = 3500
+const mostGrowth = 0.3
 
 /** A unit at the end of a line: in full; but an answer that was moved to its call goes the way of the call. */
 const arriving = (unit: Unit, { segments, renderer }: Line): Segment => {
@@ -243,7 +249,12 @@ const annotated = (track: Track, view: View<Message>, notes: Sequence<Note>): bo
     )
       continue
     const segment = segmentAt(line.segments, line.segments.length, position)
-    if (segment !== undefined && rankOf(levelIn(segment, position, renderer)) > rankOf(minFidelity(kind))) return false
+    // A line in a marker is less than what a rule keeps: a message of its own.
+    const isLess =
+      segment?.type === 'unit'
+        ? rankOf(levelIn(segment, position, renderer)) > rankOf(minFidelity(kind))
+        : minFidelity(kind) !== 'pointer'
+    if (segment !== undefined && isLess) return false
   }
   track.line = { ...line, renderer }
   return true

@@ -4,6 +4,7 @@
  */
 import { user, type Message, type ToolResultPart } from '../message/index.ts'
 import { degradationPath, minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
+import { briefOf, tokensAfter, type Brief } from './brief.ts'
 import { back, type Hidden, type RecallName } from './marker.ts'
 import { cut, longestIn, represent, ruleLimit } from './represent.ts'
 import type { ContextSource, Sourced } from './source.ts'
@@ -78,12 +79,19 @@ export interface Renderer {
   readonly cutTo: (unit: Unit, tokens: number, asked: boolean) => Shown | undefined
   /** What a marker says of a unit. */
   readonly hidden: (unit: Unit) => Hidden
+  /** What a unit says in a line of a marker. */
+  readonly brief: (unit: Unit) => Brief
+  /** What a brief takes, after another. */
+  readonly briefTokens: (brief: Brief, before: Brief | undefined) => number
 }
 
 export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: RecallName): Renderer => {
   const known = new WeakMap<Unit, Map<string, Rendered>>()
   /** What cuts take, of each unit by level and step: a search asks for the same ones again and again. */
   const cuts = new WeakMap<Unit, Map<string, number>>()
+  const briefs = new WeakMap<Unit, Brief>()
+  const frame = estimate(user(''))
+  const count = (text: string): number => Math.max(0, estimate(user(text)) - frame)
   const kindOf = ({ position, kind }: Page): PageKind => retagged.get(position) ?? kind
   const minimumOf = ({ pages }: Unit): ResidencyLevel => {
     for (const page of pages) if (minFidelity(kindOf(page)) !== 'pointer') return minFidelity(kindOf(page))
@@ -170,6 +178,15 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
       if (step !== undefined) return { level, longest: lengthOf(step) }
       return asked ? { level, longest: lengthOf(least) } : undefined
     },
+    brief: (unit) => {
+      const found = briefs.get(unit)
+      if (found !== undefined) return found
+      const said = unit.said.map(({ message, page }) => ({ message, position: page.position }))
+      const brief = briefOf(said, unit, count)
+      briefs.set(unit, brief)
+      return brief
+    },
+    briefTokens: (brief, before) => (before === undefined ? brief.tokens : tokensAfter(brief, before, count)),
     hidden: ({ from, to, pages, said }) => {
       const kinds = new Map<PageKind, number>()
       for (const page of pages) if (page.position < to) kinds.set(kindOf(page), (kinds.get(kindOf(page)) ?? 0) + 1)

@@ -46,7 +46,10 @@ export interface ProvenInLedger extends Proven {
  *
  * Cost    O(rows of the ledger); the bundle is a few kilobytes beyond the message
  * Errors  `NoLedger` without a checkpoint; `NotInLedger` if the ledger does not cover the message yet
+ * @param store the store with the session and the ledger
+ * @param id the id of the session
  * @param position counts messages, a negative one from the end
+ * @returns the bundle; or `NoLedger`, `NotInLedger`
  */
 export const proveInLedger = (store: Store, id: string, position: number): EvidenceTask<EvidenceBundle> =>
   evidenceTask(async () => {
@@ -88,6 +91,7 @@ export const proveInLedger = (store: Store, id: string, position: number): Evide
  * Errors  `BadBundle`, `BadProof`, and those of {@link checkCheckpoint}
  * @param bundle what {@link proveInLedger} gave, as parsed JSON
  * @param trust whose signatures count
+ * @returns the message and its place; or `BadBundle`, `BadProof`, a fault of the signatures
  */
 export const checkBundle = (
   bundle: unknown,

@@ -22,6 +22,8 @@ export interface Checkpoint {
 /**
  * The text of a checkpoint: what is signed.
  *
+ * @param checkpoint the origin, the head and further lines
+ * @returns the text to sign
  * @throws TypeError if the origin or an extension is empty or has a line break, or the head is none
  */
 export const checkpointText = ({
@@ -38,7 +40,12 @@ export const checkpointText = ({
   return [origin, `${head.size}`, base64Of(bytes), ...extensions, ''].join('\n')
 }
 
-/** Read the text of a checkpoint. Errors: `BadCheckpoint`. */
+/**
+ * Read the text of a checkpoint. Errors: `BadCheckpoint`.
+ *
+ * @param text the text of a checkpoint
+ * @returns the checkpoint; or `BadCheckpoint`
+ */
 export const parseCheckpoint = (text: string): Either<EvidenceFault, Checkpoint> => {
   const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadCheckpoint', reason })
   if (!text.endsWith('\n')) return bad('its last line does not end')

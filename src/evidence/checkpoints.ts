@@ -40,6 +40,10 @@ export interface KeptCheckpoint {
  *
  * Cost    O(rows of the ledger), a signature, one append
  * Errors  `NoLedger`; `Diverged` if the ledger does not continue the last checkpoint
+ *
+ * @param store the store with the ledger
+ * @param options the origin, the signers and further lines
+ * @returns the checkpoint; or `NoLedger`, `Diverged`
  */
 export const signLedger = (store: Store, options: CheckpointOptions): EvidenceTask<KeptCheckpoint> =>
   evidenceTask(async () => {
@@ -62,7 +66,9 @@ export const signLedger = (store: Store, options: CheckpointOptions): EvidenceTa
 /**
  * Sign the head of a single session. The checkpoint is not kept.
  *
+ * @param store the store with the session
  * @param id the session
+ * @param options the origin and the signers
  * @returns the checkpoint as text; give each session an origin of its own
  */
 export const signSession = (store: Store, id: string, options: CheckpointOptions): EvidenceTask<string> =>
@@ -84,7 +90,12 @@ const signedHead = async (
   }
 }
 
-/** The checkpoints that are kept, the oldest first. Cost: O(checkpoints). Errors: `BadNote`, `BadCheckpoint`. */
+/**
+ * The checkpoints that are kept, the oldest first. Cost: O(checkpoints). Errors: `BadNote`, `BadCheckpoint`.
+ *
+ * @param store the store with the ledger
+ * @returns the checkpoints, oldest first
+ */
 export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpoint[]> =>
   evidenceTask(async () => {
     const rows = await store.read(checkpointsId)()
@@ -98,7 +109,12 @@ export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpo
     return right(Object.freeze(kept))
   })
 
-/** The last checkpoint that was kept; undefined: there is none. */
+/**
+ * The last checkpoint that was kept; undefined: there is none.
+ *
+ * @param store the store with the ledger
+ * @returns the checkpoint; undefined if there is none
+ */
 export const lastCheckpoint = (store: Store): EvidenceTask<KeptCheckpoint | undefined> =>
   evidenceTask(async () => {
     const rows = await store.read(checkpointsId, { from: -1 })()
@@ -140,6 +156,11 @@ export interface Witnessed extends KeptCheckpoint {
  *
  * Cost    a request or two for each witness, each with a proof of O(log rows) hashes
  * Errors  `NoLedger` if there is no checkpoint yet; `BadKey`. A witness that does not sign is in `refusals`
+ *
+ * @param store the store with the ledger
+ * @param witnesses the witnesses to ask
+ * @param options how to reach them
+ * @returns the checkpoint with their signatures, and the refusals
  */
 export const witnessLedger = (
   store: Store,

@@ -25,6 +25,10 @@ export interface NoteVerifier {
    * What a signature of these bytes says; undefined if it does not fit.
    *
    * Cost    about a millisecond
+   *
+   * @param text the signed bytes
+   * @param signature the signature
+   * @returns the content of the signature; undefined if it is wrong
    */
   readonly verify: (text: Uint8Array, signature: Uint8Array) => { readonly at?: number } | undefined
 }
@@ -37,7 +41,12 @@ export interface NoteSigner {
   readonly keyId: string
   /** The public key as text. */
   readonly vkey: string
-  /** The signature of these bytes. */
+  /**
+   * The signature of these bytes.
+   *
+   * @param text the bytes to sign
+   * @returns the signature
+   */
   readonly sign: (text: Uint8Array) => Uint8Array | Promise<Uint8Array>
 }
 
@@ -57,6 +66,7 @@ const types = { log: 1, witness: 4 } as const
  * @param name of the key, such as `example.com/agents`: not empty, without spaces and plus signs
  * @param kind `log` for a key that signs checkpoints (the default), `witness` for one that cosigns
  * @param seed 32 random bytes; default from the platform's `crypto`
+ * @returns the public and the private key, as texts
  * @throws TypeError if the name or the seed can't be those of a key
  */
 export const newKey = (
@@ -75,7 +85,12 @@ export const newKey = (
   })
 }
 
-/** The verifier of a public key. Errors: `BadKey`. */
+/**
+ * The verifier of a public key. Errors: `BadKey`.
+ *
+ * @param vkey the public key as text
+ * @returns the verifier; or `BadKey`
+ */
 export const verifierOf = (vkey: string): Either<EvidenceFault, NoteVerifier> => {
   const [, name, keyId, base64] = /^([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(vkey) ?? []
   if (name === undefined || keyId === undefined || base64 === undefined || !isKeyName(name))
@@ -126,6 +141,7 @@ export const verifierOf = (vkey: string): Either<EvidenceFault, NoteVerifier> =>
  * Errors  `BadKey`, which never repeats the key
  * @param skey the private key as text, as {@link newKey} gives it
  * @param now the clock of a witness's key, in milliseconds since 1970
+ * @returns the signer; or `BadKey`
  */
 export const signerOf = (skey: string, now: () => number = Date.now): Either<EvidenceFault, NoteSigner> => {
   const [, name, keyId, base64] = /^PRIVATE\+KEY\+([^+]+)\+([0-9a-f]{8})\+([A-Za-z0-9+/=]+)$/.exec(skey.trim()) ?? []
@@ -162,6 +178,7 @@ export const signerOf = (skey: string, now: () => number = Date.now): Either<Evi
  * Errors  `BadKey`
  * @param vkey the public key as text, of a log's key
  * @param sign gives the 64 bytes of the Ed25519 signature of the bytes that it is given (RFC 8032, without a prehash)
+ * @returns the signer; or `BadKey`
  */
 export const remoteSigner = (vkey: string, sign: NoteSigner['sign']): Either<EvidenceFault, NoteSigner> => {
   const verifier = verifierOf(vkey)

@@ -22,7 +22,9 @@ export interface Ledger {
  *
  * Cost    O(rows of the ledger)
  * Errors  `NoLedger`, `NotALedger`
+ * @param store the store with the ledger
  * @param size only its first rows. Default: all
+ * @returns the ledger; or `NoLedger`, `NotALedger`
  */
 export const readLedger = (store: Store, size?: number): EvidenceTask<Ledger> =>
   evidenceTask(async () => {
@@ -51,7 +53,9 @@ export interface LedgerUpdate {
  *
  * Cost    O(rows of the ledger + sessions); O(log rows) nodes for each session that has grown
  * Errors  `NotALedger`; store faults. Two updates at once: one of them tries again
+ * @param store the store with the sessions
  * @param ids only these sessions. Default: all of the scope
+ * @returns the new head, the number of new rows, and the sessions that do not match
  */
 export const updateLedger = (store: Store, ids?: readonly string[]): EvidenceTask<LedgerUpdate> =>
   evidenceTask(
@@ -79,6 +83,11 @@ export interface Because {
  *
  * Cost    O(rows of the ledger), and the removal
  * Errors  `NoSuchLog`, `NotALedger`; store faults
+ *
+ * @param store the store with the session
+ * @param id the session to remove
+ * @param because the reason and the person, for the ledger
+ * @returns the new head of the ledger
  */
 export const removeRecorded = (store: Store, id: string, because: Because = {}): EvidenceTask<Ledger['head']> =>
   evidenceTask(async () => {
@@ -126,7 +135,9 @@ export interface LedgerReport {
  * Cost    O(rows of the ledger + sessions × log rows)
  * Errors  `NoLedger`, `NotALedger`, `DamagedLog` of the ledger; `Diverged` if it does not continue `older`;
  *         `LedgerMismatch` with every session that was cut, replaced or deleted
+ * @param store the store with the ledger
  * @param older a head of the ledger that is known from elsewhere, such as a signed checkpoint's
+ * @returns the report; or `LedgerMismatch` with every session that was cut, replaced or deleted
  */
 export const verifyLedger = (store: Store, older?: Head): EvidenceTask<LedgerReport> =>
   evidenceTask(async () => {

@@ -45,6 +45,7 @@ const maxSignatures = 100
  *
  * Errors  `BadNote`
  * @param note the note as text
+ * @returns the text and the signatures; or `BadNote`
  * @example
  * const note = orThrow(parseNote(text)) // { text, signatures }
  */
@@ -60,7 +61,12 @@ export const parseNote = (note: string): Either<EvidenceFault, SignedNote> => {
     : right(Object.freeze({ text: note.slice(0, split + 1), signatures: signatures.right }))
 }
 
-/** Read signature lines alone, as a witness answers with them. Errors: `BadNote`. */
+/**
+ * Read signature lines alone, as a witness answers with them. Errors: `BadNote`.
+ *
+ * @param lines the lines
+ * @returns the signatures; or `BadNote`
+ */
 export const parseSignatures = (lines: string): Either<EvidenceFault, readonly NoteSignature[]> => {
   if (!lines.endsWith('\n')) return bad('it does not end with a signature line')
   const each = lines.slice(0, -1).split('\n')
@@ -76,10 +82,20 @@ export const parseSignatures = (lines: string): Either<EvidenceFault, readonly N
   return right(Object.freeze(signatures))
 }
 
-/** A note as text. */
+/**
+ * A note as text.
+ *
+ * @param note the text and its signatures
+ * @returns the note as text
+ */
 export const noteText = ({ text, signatures }: SignedNote): string => `${text}\n${signatureLines(signatures)}`
 
-/** Signatures as the lines of a note. */
+/**
+ * Signatures as the lines of a note.
+ *
+ * @param signatures the signatures
+ * @returns the lines
+ */
 export const signatureLines = (signatures: readonly NoteSignature[]): string =>
   signatures
     .map(({ name, keyId, signature }) => {
@@ -121,6 +137,7 @@ export interface OpenedNote extends SignedNote {
  * Errors  `BadNote`; `BadSignature` if a known key's signature does not fit; `NotSigned` if no known key has signed
  * @param note the note as text
  * @param verifiers the keys that are trusted
+ * @returns the note with its verified signatures; or `BadNote`, `BadSignature`, `NotSigned`
  */
 export const openNote = (note: string, verifiers: readonly NoteVerifier[]): Either<EvidenceFault, OpenedNote> => {
   const parsed = parseNote(note)

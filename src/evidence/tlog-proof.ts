@@ -22,7 +22,12 @@ export interface TlogProof {
 
 const firstLine = 'c2sp.org/tlog-proof@v1'
 
-/** A proof as text. */
+/**
+ * A proof as text.
+ *
+ * @param proof the proof
+ * @returns its text
+ */
 export const tlogProofText = ({ extra, index, path, checkpoint }: TlogProof): string =>
   [
     firstLine,
@@ -33,7 +38,12 @@ export const tlogProofText = ({ extra, index, path, checkpoint }: TlogProof): st
     checkpoint,
   ].join('\n')
 
-/** Read a proof. Errors: `BadBundle`, and `BadNote` for its checkpoint. */
+/**
+ * Read a proof. Errors: `BadBundle`, and `BadNote` for its checkpoint.
+ *
+ * @param text the text of a proof
+ * @returns the proof; or a fault
+ */
 export const parseTlogProof = (text: string): Either<EvidenceFault, TlogProof> => {
   const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadBundle', reason })
   const end = text.indexOf('\n\n')

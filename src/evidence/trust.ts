@@ -44,15 +44,21 @@ const rotationMark = 'indelible-next-key '
 /**
  * The extension line by which a checkpoint names the next key of its log. Put it into the last checkpoint under the old
  * key, and give that checkpoint to verifiers as one of their `rotations`.
+ *
+ * @param vkey the next public key
+ * @returns the line for a checkpoint
  */
 export const rotation = (vkey: string): string => `${rotationMark}${vkey}`
 
 /**
  * Read a checkpoint and decide whether it counts.
  *
- * Errors  `BadKey`, `BadNote`, `BadSignature`, `NotSigned`, `BadCheckpoint` if it is of another log or its key was revoked
+ * Errors  `BadKey`, `BadNote`, `BadSignature`, `NotSigned`, `BadCheckpoint` if it is of another log or its key was
+ *         revoked
  *         before a witness signed, `TooFewWitnesses`
  * @param note the checkpoint as text
+ * @param trust the keys whose signatures count
+ * @returns the checkpoint; or a fault of the signatures
  */
 export const checkCheckpoint = (note: string, trust: Trust): Either<EvidenceFault, TrustedCheckpoint> => {
   const rotated = keysOf(trust)
@@ -140,7 +146,12 @@ export const claimedCheckpoint = (note: string): Either<EvidenceFault, Checkpoin
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 
-/** Read a trust, such as from a JSON file. Errors: `BadKey` with what is wrong. */
+/**
+ * Read a trust, such as from a JSON file. Errors: `BadKey` with what is wrong.
+ *
+ * @param value JSON; untrusted data
+ * @returns the trusted keys; or a fault
+ */
 export const readTrust = (value: unknown): Either<EvidenceFault, Trust> => {
   const bad = (reason: string): Either<EvidenceFault, never> =>
     left({ _tag: 'BadKey', reason: `the trust file ${reason}` })

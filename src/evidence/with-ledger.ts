@@ -9,17 +9,25 @@ import { recordRemoval, updateLedger, type Because } from './ledger.ts'
 export interface WithLedgerOptions extends Because {
   /** Record a session's head after each that many appends to it by this handle. Default: only removals are recorded. */
   readonly every?: number
-  /** Told what kept a head from being recorded: the append that it was for is stored. Default: nobody. */
+  /**
+   * Told what kept a head from being recorded: the append that it was for is stored. Default: nobody.
+   *
+   * @param fault the fault
+   */
   readonly onFault?: (fault: AnyEvidenceFault) => void
 }
 
 /**
  * The same store, which records heads of its sessions and every removal in the ledger. Create and open sessions on it.
  *
- * A removal whose row can't be written removes nothing and is an `Io` fault with the cause. A head that can't be recorded
+ * A removal whose row can't be written removes nothing and is an `Io` fault with the cause. A head that can't be
+ * recorded
  * fails no append.
  *
  * Cost    an append to the ledger with each `every`-th append of a session, and with each removal
+ * @param store the store to wrap
+ * @param options how to keep the ledger
+ * @returns the store
  * @throws TypeError if `every` is not a whole number above 0
  * @example
  * const session = await createSession(withLedger(store, { every: 100 }), { id: 'support-1' })

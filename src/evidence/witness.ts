@@ -21,7 +21,13 @@ export interface Witness {
 
 /** How witnesses are asked. */
 export interface WitnessOptions {
-  /** Default: the platform's `fetch`. */
+  /**
+   * Default: the platform's `fetch`.
+   *
+   * @param url the address
+   * @param request the request
+   * @returns the response
+   */
   readonly fetch?: (url: string, request: WitnessRequest) => Promise<WitnessResponse>
   /** Milliseconds until a request is given up. Default: 10,000. */
   readonly timeout?: number
@@ -41,7 +47,11 @@ export interface WitnessRequest {
 export interface WitnessResponse {
   /** The HTTP status. */
   readonly status: number
-  /** The body. */
+  /**
+   * The body.
+   *
+   * @returns the body
+   */
   readonly text: () => Promise<string>
 }
 

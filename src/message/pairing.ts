@@ -159,6 +159,9 @@ export const walkMessages = (
  * Every tool call with its answer, in the order in which the calls were made.
  *
  * Cost    one pass, O(parts)
+ *
+ * @param messages the conversation
+ * @returns the calls, in the order in which they were made
  */
 export const pairCalls = (messages: Sequence<Message>): readonly PairedCall[] => {
   const pairing = createPairing<OpenCall & Pick<PairedCall, 'call'>, PairedCall['answer'] & object>()
@@ -171,7 +174,12 @@ export const pairCalls = (messages: Sequence<Message>): readonly PairedCall[] =>
   return mapEach(pairing.calls(), ({ call, answer }) => freeze({ ...call, answer }))
 }
 
-/** The calls that no later result answers, in the order in which they were made. Cost: one pass, O(parts). */
+/**
+ * The calls that no later result answers, in the order in which they were made. Cost: one pass, O(parts).
+ *
+ * @param messages the conversation
+ * @returns the calls, in the order in which they were made
+ */
 export const openCalls = (messages: Sequence<Message>): readonly OpenCall[] =>
   mapEach(
     filterEach(pairCalls(messages), ({ answer }) => answer === undefined),

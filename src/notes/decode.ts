@@ -88,6 +88,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
       `an object with ${Object.keys(usageShape).join(', ')}`,
       (value) => isObject(value) && fieldsOf(value, usageShape) === undefined,
     ]),
+    details: optional(['an object', isObject]),
   },
   tool_started: { callId: text, name: text, arguments: optional(text) },
   journal: {

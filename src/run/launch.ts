@@ -164,7 +164,11 @@ export const launched = <F extends { readonly _tag: string }>(
   }
   const handlers = [...(options.handlers ?? [])]
   const loopOf = ({ view, callIds = [], open, decisions = {}, handlers: first = [] }: Start): Loop =>
-    new Loop({ ...settings, view, callIds, open, decisions, handlers: [...first, ...handlers] }, control, channel)
+    new Loop(
+      { ...settings, view, callIds, open, decisions: copyOf(decisions), handlers: [...first, ...handlers] },
+      control,
+      channel,
+    )
   const known = typeof begin === 'function' ? undefined : loopOf(begin)
   const going = async (): Promise<Either<F | RunFailure, RunResult>> => {
     await undefined // nothing happens before the caller has the stream
@@ -194,6 +198,9 @@ export const launched = <F extends { readonly _tag: string }>(
     [Symbol.asyncIterator]: () => channel[Symbol.asyncIterator](),
   })
 }
+
+/** What was decided when the run began. */
+const copyOf = ({ approve = [], deny = [] }: Decisions): Decisions => ({ approve: [...approve], deny: [...deny] })
 
 /** What a user says instead, as it is recorded. Throws TypeError, on what would not be that. */
 const injected = (message: string | Message | undefined): Message | undefined => {

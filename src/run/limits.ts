@@ -24,6 +24,8 @@ export interface Limits {
   readonly timeout: number
   /** The time of each step, its answer and its tools, in milliseconds. Default: no limit. */
   readonly stepTimeout: number
+  /** Milliseconds that a handler may take for an event. One that takes longer ends the run with `HandlerFailed`. Default: none. */
+  readonly handlerTimeout: number
   /**
    * Called after each step with tools. Default: the run continues.
    *
@@ -62,6 +64,7 @@ const amounts: { readonly [Name in Exclude<keyof Limits, 'stopWhen'>]: Amount & 
   maxDollars: { unit: 'US dollars', usually: Infinity },
   timeout: { unit: 'milliseconds', usually: Infinity },
   stepTimeout: { unit: 'milliseconds', usually: Infinity },
+  handlerTimeout: { unit: 'milliseconds', usually: Infinity },
 }
 
 /** Limits with every default filled in. Throws TypeError, on one that is no limit. */
@@ -83,6 +86,7 @@ export const limitsOf = (given: Partial<Limits> = {}): Limits => {
     maxDollars: limit('maxDollars'),
     timeout: limit('timeout'),
     stepTimeout: limit('stepTimeout'),
+    handlerTimeout: limit('handlerTimeout'),
     ...(stopWhen !== undefined && { stopWhen }),
   })
 }

@@ -5,7 +5,7 @@
  * recorded leaves it as a delta. At every moment at which it can end, the deltas so far make a settled record.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, right, snapshot } from '../json/index.ts'
 import type { HistoryDelta, View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import {
@@ -24,7 +24,7 @@ import type { Deriving, ModelContext } from './context-for.ts'
 import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, Sent } from './event.ts'
 import { reasonOf, type RunFailure } from './fault.ts'
-import type { Ahead, HandlerAnswer, RunHandler } from './handler.ts'
+import type { Ahead, RunHandler } from './handler.ts'
 import { failed, invoke, notRun, waitsForApproval } from './invoke.ts'
 import { overspent, type Limits, type Spent } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
@@ -36,6 +36,7 @@ import type { ModelResponse } from './response.ts'
 import { PartialAnswer } from './partial.ts'
 import { addUsage, noUsage, type RunResult, type RunStep, type StopReason } from './result.ts'
 import type { Tool } from './tool.ts'
+import { askHandler, tellOnly } from './telling.ts'
 import { workingCopy, type WorkingCopy } from './working-copy.ts'
 
 /** A loop's options, with every default filled in. */
@@ -96,7 +97,7 @@ export class Loop {
     this.#control = control
     this.#channel = channel
     this.#work = workingCopy(options.view)
-    this.#open = options.open
+    this.#open = options.open && snapshot(options.open)
     this.#lookAhead = Math.max(0, ...options.handlers.map(({ lookAhead = 0 }) => lookAhead))
     this.#callIds = new Set(options.callIds)
     for (const { content } of options.view)
@@ -123,7 +124,7 @@ export class Loop {
     let ended: Either<RunFailure, RunResult> = isLeft(outcome)
       ? left({ ...outcome.left, partial: result } as RunFailure)
       : right(result)
-    for (const handler of begun) await Promise.resolve(handler.end?.(result)).catch(() => undefined)
+    for (const handler of begun) await tellOnly(() => handler.end?.(result), this.#options.limits.handlerTimeout)
     try {
       await this.#tell({ type: 'run_complete', result })
     } catch (error) {
@@ -139,8 +140,8 @@ export class Loop {
       void this.#control.interrupt({ behavior: 'saveMarked', message: undefined, reason, stop: 'cancelled' })
     for (const handler of this.#options.handlers) {
       if (handler.begin === undefined) continue
-      const answer = await handler.begin(stop)
-      if (answer !== undefined && isLeft(answer)) throw new Failed(notBegun(answer.left))
+      const refused = await askHandler(() => handler.begin?.(stop), Infinity) // it may wait for a lease
+      if (refused !== undefined) throw new Failed(notBegun(refused.cause))
       begun.push(handler)
     }
   }
@@ -316,7 +317,10 @@ export class Loop {
   async #tellHeld(held: ModelEvent[], more: Partial<Ahead> = {}): Promise<void> {
     while (held.length > 0) {
       const event = held.shift() as ModelEvent
-      await this.#tell({ type: 'model_event', step: this.#step, event }, undefined, { ...more, events: [...held] })
+      await this.#tell({ type: 'model_event', step: this.#step, event }, undefined, {
+        ...more,
+        events: Object.freeze([...held]),
+      })
     }
   }
 
@@ -504,7 +508,7 @@ export class Loop {
   /** Handlers first, so that what a reader sees of a delta has been made durable. */
   async #tell(event: Untold, done?: () => void, ahead: Partial<Ahead> = {}): Promise<void> {
     const told = Object.freeze({ seq: this.#seq++, ...event }) as RunEvent
-    const known = Object.freeze({ id: this.#deltaId, together: this.#together, events: [], ...ahead })
+    const known = Object.freeze({ id: this.#deltaId, together: this.#together, events: none, ...ahead })
     const refusal = await this.#handle(told, known)
     if (refusal !== undefined && event.type === 'history_delta') throw new Failed(refusal)
     done?.()
@@ -515,14 +519,9 @@ export class Loop {
   /** Why a handler will not have the event. Those after it are not told. */
   async #handle(told: RunEvent, ahead: Ahead): Promise<Problem | undefined> {
     for (const handler of this.#options.handlers) {
-      let answer: HandlerAnswer
-      try {
-        answer = await handler(told, ahead)
-      } catch (cause) {
-        return { _tag: 'HandlerFailed', step: this.#step, event: told.type, cause }
-      }
-      if (answer !== undefined && isLeft(answer))
-        return { _tag: 'HandlerFailed', step: this.#step, event: told.type, cause: answer.left }
+      const refused = await askHandler(() => handler(told, ahead), this.#options.limits.handlerTimeout)
+      if (refused !== undefined)
+        return { _tag: 'HandlerFailed', step: this.#step, event: told.type, cause: refused.cause }
     }
     return undefined
   }
@@ -539,6 +538,8 @@ export class Loop {
     })
   }
 }
+
+const none: readonly ModelEvent[] = Object.freeze([])
 
 /** The end of an answer: the whole of it as it can be recorded, and the events that are not told yet. */
 interface Asked {

@@ -39,7 +39,8 @@ export const follow = (
   session: SessionReader | SessionPlace,
   options: FollowOptions = {},
 ): AsyncIterable<StoredRow> => {
-  const store = 'store' in session ? session.store : storeOfSession(session)
+  const store =
+    typeof session === 'object' && session !== null && 'store' in session ? session.store : storeOfSession(session)
   const rows = followLog(store, session.id, options)
   return { [Symbol.asyncIterator]: () => untilSealed(rows[Symbol.asyncIterator]()) }
 }

@@ -1,5 +1,5 @@
 /** Forking: another session that starts with the first messages of one, and shares them. */
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { LogFault, Store, StoreFaultOf } from '../store/index.ts'
 import { sessionTask, type ForkSessionFault, type OpenForkFault } from './fault.ts'
@@ -53,9 +53,10 @@ export const forkSession = (store: Store, id: string, options: ForkOptions = {})
 export const createFork = (
   store: Store,
   id: string,
-  { at, id: to = randomId(), metadata }: ForkOptions = {},
-): Task<ForkSessionFault, SessionInfo> =>
-  sessionTask(async () => {
+  options: ForkOptions = {},
+): Task<ForkSessionFault, SessionInfo> => {
+  const { at, id: to = randomId(), metadata } = optionsOf('forkSession', options)
+  return sessionTask(async () => {
     const from = await describeSession(store, id)()
     if (isLeft(from)) return from
     const { len } = from.right
@@ -67,6 +68,7 @@ export const createFork = (
     const log = await store.fork(id, { id: to, at: rows.right, meta: meta.right })()
     return isLeft(log) ? log : sessionInfo(log.right)
   }, 'createFork')
+}
 
 /** How many rows of the log there are before the message at a position, or before the seal. */
 const rowsUpTo = async (

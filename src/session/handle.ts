@@ -1,15 +1,17 @@
 /** The handles of a session: what each of them can do, over one mirror and one writer. */
 import type { View } from '../history/index.ts'
-import { isLeft, left, right } from '../json/index.ts'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, optionsOf, right } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import { foldPages, type Note } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { sliceBounds } from '../sequence/index.ts'
-import type { LogInfo, Store } from '../store/index.ts'
+import type { LogInfo, Store, StoreFault } from '../store/index.ts'
+import type { CallbackThrew, TaskFor } from '../task/index.ts'
 import { Appending } from './appending.ts'
 import { interruptedIn, lookAtLease, openIn, unfinishedIn } from './cut-off.ts'
 import { Described } from './described.ts'
-import { sessionTask } from './fault.ts'
+import { sessionTask, type SessionFault } from './fault.ts'
 import { openStepsIn } from './journal.ts'
 import { createHolding } from './lease.ts'
 import type { SessionInfo } from './metadata.ts'
@@ -50,14 +52,14 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
 
   return handle<Session>(store, reader, {
     state: 'open',
-    append: (given, options = {}) => sessionTask(() => appending.append(given, options), 'session.append'),
-    rebase: (make, options = {}) => sessionTask(() => appending.rebase(make, options), 'session.rebase'),
-    pop: (options = {}) => sessionTask(() => appending.pop(options), 'session.pop'),
-    rewind: (to, options = {}) => sessionTask(() => appending.replaceTail(to, [], options), 'session.rewind'),
-    replaceTail: (from, messages, options = {}) =>
-      sessionTask(() => appending.replaceTail(from, messages, options), 'session.replaceTail'),
-    clear: (options = {}) => sessionTask(() => appending.replaceTail(0, [], options), 'session.clear'),
-    note: (given, options = {}) => sessionTask(() => appending.note(given, options), 'session.note'),
+    append: (given, options) => writing('session.append', options, (checked) => appending.append(given, checked)),
+    rebase: (make, options) => writing('session.rebase', options, (checked) => appending.rebase(make, checked)),
+    pop: (options) => writing('session.pop', options, (checked) => appending.pop(checked)),
+    rewind: (to, options) => writing('session.rewind', options, (checked) => appending.replaceTail(to, [], checked)),
+    replaceTail: (from, messages, options) =>
+      writing('session.replaceTail', options, (checked) => appending.replaceTail(from, messages, checked)),
+    clear: (options) => writing('session.clear', options, (checked) => appending.replaceTail(0, [], checked)),
+    note: (given, options) => writing('session.note', options, (checked) => appending.note(given, checked)),
     pin: (position) => note({ type: 'pin', position }, 'session.pin'),
     unpin: (position) => note({ type: 'unpin', position }, 'session.unpin'),
     retag: (position, kind) => note({ type: 'page', position, kind }, 'session.retag'),
@@ -67,7 +69,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
         async () => (closing === undefined ? described.update(recipe) : left({ _tag: 'SessionClosed', id })),
         'session.update',
       ),
-    lease: (options) => holding.take(options, () => writer.refresh()),
+    lease: (options) => holding.take(optionsOf('session.lease', options), () => writer.refresh()),
     interrupted: (reason) => interruptedIn(mirror, reason),
     unfinished: () => unfinishedIn(mirror),
     openSteps: () => openStepsIn(mirror),
@@ -82,6 +84,16 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     readonly: () => handle<ReadonlySession>(store, reader, { state: 'readonly', refresh, ...asking }),
     close: () => sessionTask(async () => right(await (closing ??= close())), 'session.close'),
   })
+}
+
+/** Makes the task of a method with options. Throws TypeError, if these are no object. */
+const writing = <O extends object, E extends Either<SessionFault | StoreFault | CallbackThrew, unknown>>(
+  call: string,
+  options: O | undefined,
+  work: (options: O) => Promise<E>,
+): TaskFor<E> => {
+  const checked = optionsOf(call, options)
+  return sessionTask(() => work(checked), call)
 }
 
 /** The same for a log that has ended. */

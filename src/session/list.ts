@@ -1,5 +1,6 @@
 /** What sessions a store has. */
-import { isLeft, right } from '../json/index.ts'
+import { checkStore } from './store-of.ts'
+import { isLeft, right, optionsOf } from '../json/index.ts'
 import type { DamagedEntry, ListFault, ListQuery, Store } from '../store/index.ts'
 import { sessionTask, type NoSessionFault } from './fault.ts'
 import type { Task } from '../task/index.ts'
@@ -24,11 +25,10 @@ export interface SessionPage {
  * @example
  * const { sessions, next } = await listSessions(store, { where: { user: 'ada' } })
  */
-export const listSessions = (
-  store: Store,
-  { where = {}, ...query }: ListQuery = {},
-): Task<ListFault | NoSessionFault, SessionPage> =>
-  sessionTask(async () => {
+export const listSessions = (store: Store, options: ListQuery = {}): Task<ListFault | NoSessionFault, SessionPage> => {
+  checkStore('listSessions', store)
+  return sessionTask(async () => {
+    const { where = {}, ...query } = optionsOf('listSessions', options)
     const page = await store.list({ ...query, where: { ...where, [formatKey]: 1 } })()
     if (isLeft(page)) return page
     const sessions: SessionInfo[] = []
@@ -46,3 +46,4 @@ export const listSessions = (
       }),
     )
   })
+}

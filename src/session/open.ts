@@ -1,5 +1,6 @@
 /** Starting a session, and opening one again. */
-import { isLeft, left, right } from '../json/index.ts'
+import { checkStore } from './store-of.ts'
+import { isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { planned, type LogInfo, type Store } from '../store/index.ts'
 import { sessionTask, type CreateSessionFault, type OpenSessionFault, type ReadSessionFault } from './fault.ts'
@@ -38,11 +39,11 @@ export interface SessionOptions {
  * @example
  * const session = await createSession(store, { metadata: { user: 'ada' } })
  */
-export const createSession = (
-  store: Store,
-  { id = randomId(), metadata = {}, messages = [], erasable = false }: SessionOptions = {},
-): Task<CreateSessionFault, Session> =>
-  sessionTask(async () => {
+export const createSession = (store: Store, options: SessionOptions = {}): Task<CreateSessionFault, Session> => {
+  checkStore('createSession', store)
+  const given = optionsOf('createSession', options)
+  return sessionTask(async () => {
+    const { id = randomId(), metadata = {}, messages = [], erasable = false } = given
     const meta = storedMeta(metadata, undefined, erasable)
     if (isLeft(meta)) return meta
     const mirror = emptyMirror(store, id)
@@ -62,6 +63,7 @@ export const createSession = (
     mirror.head = plan.right.head
     return right(sessionOf(store, mirror, log.right, info.right))
   }, 'createSession')
+}
 
 /**
  * Open a session to continue it.
@@ -77,8 +79,9 @@ export const createSession = (
  * @example
  * const session = await openSession(store, 'notes')
  */
-export const openSession = (store: Store, id: string): Task<OpenSessionFault, Session> =>
-  sessionTask(async () => {
+export const openSession = (store: Store, id: string): Task<OpenSessionFault, Session> => {
+  checkStore('openSession', store)
+  return sessionTask(async () => {
     const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
@@ -88,6 +91,7 @@ export const openSession = (store: Store, id: string): Task<OpenSessionFault, Se
       ? left({ _tag: 'SessionSealed', id, len: mirror.history.len })
       : right(sessionOf(store, mirror, log, info))
   })
+}
 
 /**
  * Open a session, sealed or not, to read it.
@@ -96,13 +100,15 @@ export const openSession = (store: Store, id: string): Task<OpenSessionFault, Se
  * @param id the id of the session
  * @returns the session without methods that write; or `NoSuchLog`, `DamagedLog`, `NewerSession`
  */
-export const readSession = (store: Store, id: string): Task<ReadSessionFault, ReadonlySession | SealedSession> =>
-  sessionTask(async () => {
+export const readSession = (store: Store, id: string): Task<ReadSessionFault, ReadonlySession | SealedSession> => {
+  checkStore('readSession', store)
+  return sessionTask(async () => {
     const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
     return right(mirror.sealed ? sealedOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly())
   })
+}
 
 /**
  * Describe a session without reading its messages.
@@ -111,11 +117,13 @@ export const readSession = (store: Store, id: string): Task<ReadSessionFault, Re
  * @param id the id of the session
  * @returns length, head, metadata and times; or `NoSuchLog`, `NotASession`
  */
-export const describeSession = (store: Store, id: string): Task<ReadSessionFault, SessionInfo> =>
-  sessionTask(async () => {
+export const describeSession = (store: Store, id: string): Task<ReadSessionFault, SessionInfo> => {
+  checkStore('describeSession', store)
+  return sessionTask(async () => {
     const log = await store.info(id)()
     return isLeft(log) ? log : sessionInfo(log.right)
   })
+}
 
 export interface Opened {
   readonly mirror: Mirror

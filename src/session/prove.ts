@@ -3,7 +3,7 @@ import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { blockIdOf, portableSha256, verifyInclusion, type BlockId } from '../proof/index.ts'
 import { createHistory } from '../history/index.ts'
-import { base64Of, bytesOfBase64, type Immutable, isLeft, left, right } from '../json/index.ts'
+import { base64Of, bytesOfBase64, type Immutable, isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { decodeRow, takeMessage } from '../entry/index.ts'
@@ -83,9 +83,10 @@ export const proveEntry = (
   store: Store,
   id: string,
   position: number,
-  { size }: ProveOptions = {},
-): Task<ReadSessionFault | StoreFaultOf<'BeyondEnd'>, EntryProof> =>
-  sessionTask(async () => {
+  options: ProveOptions = {},
+): Task<ReadSessionFault | StoreFaultOf<'BeyondEnd'>, EntryProof> => {
+  const { size } = optionsOf('proveEntry', options)
+  return sessionTask(async () => {
     const info = await describeSession(store, id)()
     if (isLeft(info)) return info
     const { len, head: now } = info.right
@@ -122,6 +123,7 @@ export const proveEntry = (
       ? left({ _tag: 'DamagedLog', id, position: row.position, reason: 'the row does not lead to the head' })
       : right(Object.freeze(proof))
   })
+}
 
 /**
  * Check a proof, without a store. Give a head that you know from elsewhere: then the message stands in that record.

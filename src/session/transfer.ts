@@ -1,6 +1,7 @@
 /** Moving records: a transcript becomes a session, and a session an export. */
+import { checkStore } from './store-of.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message, MessageFault } from '../message/index.ts'
 import { classify } from '../pages/index.ts'
@@ -82,9 +83,11 @@ export interface ImportOptions {
 export const importTranscript = (
   store: Store,
   transcript: Transcript,
-  { id, progress }: ImportOptions = {},
-): Task<ImportFault, SessionInfo> =>
-  sessionTask(async () => {
+  options: ImportOptions = {},
+): Task<ImportFault, SessionInfo> => {
+  checkStore('importTranscript', store)
+  const { id, progress } = optionsOf('importTranscript', options)
+  return sessionTask(async () => {
     const exported = exportOf(transcript)
     const name = id ?? transcript.origin.id ?? randomId()
     const meta = storedMeta(exported.metadata, undefined, exported.erasable)
@@ -106,6 +109,7 @@ export const importTranscript = (
     await store.remove(own)() // not what the session shares with it; if it fails, the answer is the same
     return isLeft(published) ? published : sessionInfo(published.right)
   }, 'importTranscript')
+}
 
 const importPrefix = 'indelible.import.'
 
@@ -225,9 +229,11 @@ export const copySession = (
   from: Store,
   to: Store,
   id: string,
-  { progress }: Pick<ImportOptions, 'progress'> = {},
-): Task<ImportFault, SessionInfo> =>
-  sessionTask(async () => {
+  options: Pick<ImportOptions, 'progress'> = {},
+): Task<ImportFault, SessionInfo> => {
+  checkStore('copySession', to)
+  const { progress } = optionsOf('copySession', options)
+  return sessionTask(async () => {
     const opened = await readMirror(from, id)
     if (isLeft(opened)) return opened
     const { mirror, log } = opened.right
@@ -243,6 +249,7 @@ export const copySession = (
       if (stored._tag !== 'Conflict') return left(stored) // else somebody else copies it too: look how far it is
     }
   }, 'copySession')
+}
 
 /** What was partial is a session from now on. */
 const finished = async (

@@ -1,5 +1,6 @@
 /** Verification: whether a session is what was appended, down to the bytes of its blocks. */
-import { isLeft } from '../json/index.ts'
+import { checkStore } from './store-of.ts'
+import { isLeft, optionsOf } from '../json/index.ts'
 import { createHistory } from '../history/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import type { Message } from '../message/index.ts'
@@ -45,12 +46,15 @@ export interface VerifyOptions {
 export const verifySession = (
   store: Store,
   id: string,
-  { head, progress }: VerifyOptions = {},
-): Task<VerifySessionFault, SessionInfo> =>
-  sessionTask(async () => {
+  options: VerifyOptions = {},
+): Task<VerifySessionFault, SessionInfo> => {
+  checkStore('verifySession', store)
+  const { head, progress } = optionsOf('verifySession', options)
+  return sessionTask(async () => {
     const log = await verifyLog(store, id, head, inspector(store, id, progress))()
     return isLeft(log) ? log : sessionInfo(log.right)
   })
+}
 
 const inspector = (store: Store, id: string, progress: VerifyOptions['progress']): InspectRows => {
   let sealed = false

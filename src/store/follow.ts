@@ -1,4 +1,5 @@
 /** Following a log: its rows as they are committed, by this process or by any other. */
+import { optionsOf } from '../json/index.ts'
 import type { SignalLike } from '../task/index.ts'
 import type { Store } from './store.ts'
 import type { StoredRow } from './row.ts'
@@ -38,8 +39,9 @@ const batch = 500
 export const followLog = (
   store: Pick<Store, 'read' | 'watch'>,
   id: string,
-  { from = 0, signal }: FollowOptions = {},
+  options: FollowOptions = {},
 ): AsyncIterable<StoredRow> => {
+  const { from = 0, signal } = optionsOf('follow', options)
   if (!Number.isSafeInteger(from) || from < 0)
     throw new TypeError(`from is ${String(from)}; expected a whole number of at least 0`)
   return { [Symbol.asyncIterator]: () => follower(store, id, from, signal) }

@@ -3,12 +3,7 @@ export { blockCache, cachedBlocks, type BlockCache, type BlockCacheOptions } fro
 export { isMoment, isSalt, type CheckedRow } from './checked-row.ts'
 export { findingText, type StoreFinding, type StoreRepair } from './check.ts'
 export {
-  blockStoreOf,
   cursorText,
-  defaultScope,
-  sameBlocks,
-  standsFor,
-  storeOf,
   type Answer,
   type Block,
   type BlockDriver,
@@ -17,6 +12,8 @@ export {
   type Cursor,
   type StoreDriver,
 } from './driver.ts'
+export { storeOf } from './handle.ts'
+export { blockStoreOf, defaultScope, sameBlocks, standsFor } from './block-handle.ts'
 export {
   storeTask,
   type AppendFault,

@@ -8,7 +8,7 @@
 import { isLeft, left, right } from '../json/index.ts'
 import type { Task } from '../task/index.ts'
 import { blockIdOf, portableSha256, type BlockId, type Hash } from '../proof/index.ts'
-import { blockStoreOf, defaultScope, withOnce } from './driver.ts'
+import { blockStoreOf, defaultScope, withOnce } from './block-handle.ts'
 import { storeTask, type MediumFault, type StoreFaultOf } from './fault.ts'
 import { invalidId } from './id.ts'
 import type { BlockStore, OnceStore } from './store.ts'

@@ -1,11 +1,10 @@
 /** A store in memory: for tests, for browsers, and to see what a store does. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, right, optionsOf } from '../json/index.ts'
 import { portableSha256, emptyRange, peakEnds, type Hash, type BlockId, type CompactRange } from '../proof/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { momentOf } from './clock.ts'
 import {
-  storeOf,
   type Answer,
   type Block,
   type CheckedAppend,
@@ -13,6 +12,7 @@ import {
   type CheckedQuery,
   type StoreDriver,
 } from './driver.ts'
+import { storeOf } from './handle.ts'
 import type { StoreFault } from './fault.ts'
 import { againstClaim, changed, type LeaseRow } from './lease.ts'
 import { matches, positionsOf } from './lookup.ts'
@@ -58,7 +58,8 @@ export interface MemoryOptions {
  * @example
  * const session = await createSession(memoryStore(), { id: 'test' })
  */
-export const memoryStore = ({ scope, hash = portableSha256, now = Date.now }: MemoryOptions = {}): Store => {
+export const memoryStore = (options: MemoryOptions = {}): Store => {
+  const { scope, hash = portableSha256, now = Date.now } = optionsOf('memoryStore', options)
   const store = storeOf(memoryDriver({ hash, now }), scope)
   if (isLeft(store)) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
   return store.right

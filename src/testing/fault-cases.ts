@@ -34,13 +34,16 @@ type Turn = (world: World) => Promise<readonly Deed[]>
 export const everyFault = async (place: StorePlace): Promise<void> => {
   if (place.openFaulty === undefined) return
   const healthy = await place.open()
+  const { faultEvery = 1 } = place
+  let count = 0
   try {
     for (const [index, turn] of course.entries()) {
       const counting = injectFaults({ at: -1, strike: 'delay' })
       await play(place, healthy, counting, `turn ${index}, counted`, [turn])
       for (const [at, step] of counting.steps.entries())
         for (const strike of strikesAt(step, at))
-          await play(place, healthy, injectFaults({ at, strike }), `turn ${index}, step ${at}, ${strike}`, [turn])
+          if (count++ % faultEvery === 0)
+            await play(place, healthy, injectFaults({ at, strike }), `turn ${index}, step ${at}, ${strike}`, [turn])
     }
   } finally {
     await healthy.close()()

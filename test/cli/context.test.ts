@@ -27,13 +27,15 @@ describe('indelible context', () => {
       /^coding-agent\.json: openai-chat, 19 messages\ncontext: \d+ messages, \d+ of 800 tokens \(the record takes [\d,]+\); policy:paged, epoch:\d, degraded\n/,
     )
     expect(stdout).toMatch(/^0 full {18}system +\d+ {2}You are a coding agent\./m)
-    expect(stdout).toMatch(/^\d+–\d+ pointer +user +\d+ {2}\[\d+–\d+ are not shown: /m)
+    expect(stdout).toMatch(/^\d+–\d+ pointer +user +\d+ {2}\[\d+–\d+ are in short, /m)
   })
   it('--explain gives the reason for every page', () => {
     const { stdout } = indelible(['context', example, '--budget', '800', '--explain'])
     expect(stdout).toMatch(/^ {4}0 {2}system {5}bootstrap {5}full {8}instructions and rules are shortened last$/m)
-    expect(stdout).toMatch(/^ +3 {2}tool +evidence +(?:compressed|structured) +shortened: pointer would be allowed$/m)
-    expect(stdout).toMatch(/^ +6 {2}tool +evidence +pointer +at its minimum: paged needs the room$/m)
+    expect(stdout).toMatch(
+      /^ +6 {2}tool +evidence +structured +a line in the marker of its range: paged needs the room$/m,
+    )
+    expect(stdout).toMatch(/^ +3 {2}tool +evidence +pointer +at its minimum: paged needs the room$/m)
     expect(stdout).toMatch(/^ {3}17 {2}user +conversation +full +part of the active turn, which fits$/m)
     expect(stdout.match(/^ {3,4}\d+ {2}/gm)).toHaveLength(19)
   })
@@ -45,7 +47,7 @@ describe('indelible context', () => {
       const before = indelible(['context', 'coding-agent', '--store', store, '--budget', '800', '--explain'])
       expect([before.status, before.stdout]).toEqual([
         0,
-        expect.stringMatching(/^ +6 {2}tool +evidence +pointer/m) as unknown,
+        expect.stringMatching(/^ +6 {2}tool +evidence +structured/m) as unknown,
       ])
       const opened = await sqliteStore({ path: store })()
       if (isLeft(opened)) throw new Error(opened.left._tag)

@@ -324,11 +324,11 @@ describe('the Node that it runs on', () => {
     expect(on(version, 'list')).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: `indelible: this is Node ${version}, and indelible needs Node 22.13 or newer\n`,
+      stderr: `indelible: this is Node ${version}, and indelible needs Node 22.15 or newer\n`,
     })
     expect(on(version, 'list', '--help').status).toBe(0)
   })
-  it.each(['22.13.0', '22.14.0', '100.0.0'])('%s is not', (version) =>
+  it.each(['22.15.0', '22.16.0', '100.0.0'])('%s is not', (version) =>
     expect(on(version, 'show', example).status).toBe(0),
   )
   it('is the one that the package asks for', () => {

@@ -324,7 +324,7 @@ describe('ai-sdk: UI messages', () => {
     expect(parts.every((part) => 'state' in part && part.state === 'output-error')).toBe(true)
     expect(JSON.stringify(parts)).not.toMatch(/approval|rawInput|inputEncoding/)
     expect(losses.map(({ reason }) => reason)).toEqual(
-      Array.from({ length: 2 }, () => 'answers a call whose approval was never given: the approval is not said'),
+      Array.from({ length: 2 }, () => 'answers a call whose approval was never given: the approval is left out'),
     )
     return validateUIMessages({ messages: wire })
   })
@@ -417,23 +417,23 @@ describe('ai-sdk: UI messages', () => {
       toolResult('3', 'orphan'),
     ])
     expect(losses.map(({ position, path, reason }) => `${position} ${path.join('.')}: ${reason}`)).toEqual([
-      '0 role: ai has no developer: said as system',
+      '0 role: ai has no developer: written as system',
       '1 name: ai does not say who of several spoke',
       '1 content.0: only the assistant refuses',
       '1 content.1: only the assistant reasons',
-      '1 content.2: is what only acme says',
-      '2 content.0: ai has no refusal: said as text',
-      '2 content.1.summary: reasoning of ai has one text: the text is said, its summary is not',
-      '2 content.2: is what only acme says',
+      '1 content.2: is known only to acme',
+      '2 content.0: ai has no refusal: written as text',
+      '2 content.1.summary: reasoning of ai has one text: the text is written, its summary is not',
+      '2 content.2: is known only to acme',
       '2 content.3.arguments: n is 12345678901234567890: read as 12345678901234567000',
       '3 content.0.content.2: a result of ai-sdk-ui is text or JSON: it holds no image',
-      '3 content.0.content: a result of ai-sdk-ui is one text: its texts are said as one',
-      '3 id: nothing is left of its message in ai-sdk-ui',
-      '4 meta.anthropic: is what only anthropic says',
+      '3 content.0.content: a result of ai-sdk-ui is one text: its texts are written as one',
+      '3 id: its message has no other content in ai-sdk-ui',
+      '4 meta.anthropic: is known only to anthropic',
       '4 meta.ai-sdk: options of a whole message: ai-sdk-ui has those of parts',
       '4 id: belongs to a turn, which in ai-sdk-ui is one message with the id of its first',
-      '5 role: a tool message with more than results: said as user',
-      '6 role: a user message with calls: said as assistant',
+      '5 role: a tool message with more than results: written as user',
+      '6 role: a user message with calls: written as assistant',
       '8 content.0: answers no call of its turn',
     ])
     expect((wire as JsonObject[]).map(({ role }) => role)).toEqual(['system', 'assistant', 'user', 'assistant'])

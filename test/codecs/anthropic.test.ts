@@ -457,7 +457,7 @@ describe('anthropic', () => {
       assistant(toolCall('3', 'h', '{}'), toolResultPart('3', 'by the provider'), 'then'),
       user('bye', file({ type: 'url', url: 'https://example.com/a.pdf' })),
     ])
-    expect(losses).toEqual([{ position: 1, path: ['role'], reason: 'Anthropic has no developer: said as system' }])
+    expect(losses).toEqual([{ position: 1, path: ['role'], reason: 'Anthropic has no developer: written as system' }])
     expect(wire).toEqual({
       system: [said('s'), said('d')],
       messages: [
@@ -544,7 +544,7 @@ describe('anthropic', () => {
       "0 content.0: Anthropic takes no reasoning without a signature of Anthropic's",
       '0 content.1.encrypted: is for another provider',
       "0 content.1: Anthropic takes no reasoning without a signature of Anthropic's",
-      '0 content.2: Anthropic has no refusal: said as text',
+      '0 content.2: Anthropic has no refusal: written as text',
       '0 content.3: only the user shows images and files to Anthropic',
       '0 : the first message of Anthropic\'s is the user\'s: "(start)" is put before it',
       '1 id: messages of Anthropic have no id',
@@ -552,9 +552,9 @@ describe('anthropic', () => {
       '1 content.0: Anthropic takes no empty text',
       '1 content.1: Anthropic takes no image/bmp',
       '1 content.2: Anthropic takes no audio/wav',
-      '1 content.3.source.mediaType: is text/csv: said as text/plain',
+      '1 content.3.source.mediaType: is text/csv: written as text/plain',
       '1 content.4: Anthropic fetches no text/html',
-      '1 content.5: is what only acme says',
+      '1 content.5: is known only to acme',
       '1 content.6: only the assistant thinks',
       '2 content.1: instructions are text: Anthropic has no other blocks for them',
       '2 : Anthropic takes instructions only between user and assistant: they stand after what the user says next',
@@ -562,20 +562,20 @@ describe('anthropic', () => {
       '4 content.0.name: is not of 1 to 128 letters, digits, _ and -: written as my_tool',
       '4 content.0.arguments: n is 12345678901234567890: read as 12345678901234567000',
       '4 content.1.id: is not of letters, digits, _ and -, or taken: written as a_b_294c7dd6',
-      '4 content.1.arguments: are no JSON object: said as { "arguments": … }',
+      '4 content.1.arguments: are not a JSON object: written as { "arguments": … }',
       '4 content.3.arguments: n is 1e999, which is out of range: read as null',
       '4 content.2: stands after a call; Anthropic wants the calls last',
       '5 content.0.content.1: an error result of Anthropic holds only text',
-      '5 content.0.content: an error result of Anthropic\'s is never empty: said as "error"',
+      '5 content.0.content: an error result of Anthropic\'s is never empty: written as "error"',
       '6 content.1.content.0: Anthropic takes no empty text',
       '6 content.2.content.0: Anthropic takes no image/bmp',
-      "6 content.0: stands beside results: said as the user's",
+      "6 content.0: stands beside results: written as the user's",
       '6 content.0: stands before a result; Anthropic wants the results first',
       '7 content.1: Anthropic takes no message that ends in thinking',
       '8 : Anthropic takes instructions only after the user: they stand before the conversation',
       '9 content: Anthropic takes no empty messages',
       '10 content.0: Anthropic takes no empty text',
-      '11 meta.openai-chat: is what only openai-chat says',
+      '11 meta.openai-chat: is known only to openai-chat',
       '11 content.0.text: the last text of the assistant can not end in white space',
     ])
     expect(wire).toMatchObject({

@@ -244,19 +244,19 @@ describe('openai-chat', () => {
     const { wire, losses } = write(openaiChat, messages)
     expect(losses.map(({ position, path, reason }) => `${position} ${path.join('.')}: ${reason}`)).toEqual([
       '0 id: chat messages have no id',
-      '0 content.0: chat has no word for reasoning',
+      '0 content.0: chat has no field for reasoning',
       '0 content.2: stands after a tool call; chat says everything before the calls',
       '0 content.3: stands after a tool call; chat says everything before the calls',
-      '0 content.3: is what only acme says',
+      '0 content.3: is known only to acme',
       '0 content.4: stands after a tool call; chat says everything before the calls',
-      '1 content.0.isError: chat has no mark for a result that is an error; the text tells',
+      '1 content.0.isError: chat has no mark for a result that is an error; only the text says so',
       '1 content.0.content.0: a tool message of chat holds no image',
       '2 content.0: only the assistant refuses',
       '2 content.1: chat takes the bytes of a file, not its URL',
       '2 content.2.name: audio has no name in chat',
-      '2 role: a user message with more than results: said as assistant',
-      '3 role: a tool message with more than results: said as user',
-      '4 meta.anthropic: is what only anthropic says',
+      '2 role: a user message with more than results: written as assistant',
+      '3 role: a tool message with more than results: written as user',
+      '4 meta.anthropic: is known only to anthropic',
     ])
     expect((wire as JsonObject[])[1]).toEqual({ role: 'tool', tool_call_id: '1', content: 't' })
   })

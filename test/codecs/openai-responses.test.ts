@@ -481,15 +481,15 @@ describe('openai-responses', () => {
       '0 id: items of Responses have ids of their own',
       '0 name: a message of Responses has no name',
       '0 content.0: Responses takes no reasoning but its own',
-      '0 content.1: the assistant of Responses says no image',
-      '0 content.2: is what only acme says',
+      '0 content.1: Responses has no assistant image',
+      '0 content.2: is known only to acme',
       '1 content.0: only the assistant refuses',
       '1 content.1: Responses takes no audio',
-      '1 content.2: is what only acme says',
+      '1 content.2: is known only to acme',
       '1 content.3: a call in a user message: said by the assistant',
-      '2 content.0.isError: a function_call_output has no mark for an error; the text tells',
-      '2 role: a tool message with more than results: said as user',
-      '3 meta.anthropic: is what only anthropic says',
+      '2 content.0.isError: a function_call_output has no mark for an error; only the text says so',
+      '2 role: a tool message with more than results: written as user',
+      '3 meta.anthropic: is known only to anthropic',
     ])
     expect(wire).toEqual([
       { type: 'function_call', call_id: '1', name: 'f', arguments: '{}' },
@@ -549,14 +549,14 @@ describe('openai-responses', () => {
         { type: 'function_call_output', call_id: 'c12', output: reason, caller: { type: 'program', caller_id: 'c11' } },
       ])
       expect(losses.map(({ path, reason }) => `${path.slice(2).join('.')}: ${reason}`)).toEqual([
-        'isError: a function_call_output has no mark for an error; the text tells',
-        'isError: a function_call_output has no mark for an error; the text tells',
-        'isError: a custom_tool_call_output has no mark for an error; the text tells',
-        'content.0: a computer answers with one screenshot and nothing else',
-        'content.0: a computer answers with one screenshot and nothing else',
-        'isError: a local_shell_call_output has no mark for an error; the text tells',
-        'content: a tool search answers with tools: said as none',
-        'isError: a function_call_output has no mark for an error; the text tells',
+        'isError: a function_call_output has no mark for an error; only the text says so',
+        'isError: a function_call_output has no mark for an error; only the text says so',
+        'isError: a custom_tool_call_output has no mark for an error; only the text says so',
+        'content.0: a computer answers with one screenshot only',
+        'content.0: a computer answers with one screenshot only',
+        'isError: a local_shell_call_output has no mark for an error; only the text says so',
+        'content: a tool search answers with tools: written as none',
+        'isError: a function_call_output has no mark for an error; only the text says so',
       ])
     }
   })
@@ -605,7 +605,7 @@ describe('openai-responses', () => {
       {
         position: 0,
         path: ['content', 0, 'arguments'],
-        reason: 'is no longer the JSON that a shell_call asks with: said as a function call',
+        reason: 'is not the JSON that a shell_call asks with: written as a function call',
       },
     ])
   })

@@ -145,6 +145,7 @@ export const expectLawful = (
       if (source.mended === undefined) expect(message).toBe(recorded)
     } else if (source.type === 'representation') {
       note(source.from, source.to, source.level)
+      for (const position of source.briefs ?? []) note(position, position + 1, 'structured')
       if (source.level !== 'pointer') expect(source.to).toBe(source.from + 1)
       expect(positions).toContain(source.from)
       if (source.level === 'pointer') {

@@ -45,13 +45,13 @@ itShared(
     const at32 = replay(view, { budget: 32_000 })
     expect(at32).toMatchObject({ calls: 453, unfit: 0 })
     expect(isFaultless(at32)).toBe(true)
-    expect(at32.cacheable).toBeGreaterThanOrEqual(0.97)
-    expect(at32.cost).toBeLessThanOrEqual(0.2 * replay(view, { budget: 32_000, policy: window }).cost)
+    // Less is read from the cache than with compactions at the budget only, and less is paid in all.
+    expect(at32.cacheable).toBeGreaterThanOrEqual(0.95)
+    expect(at32.cost).toBeLessThanOrEqual(0.14 * replay(view, { budget: 32_000, policy: window }).cost)
     const at16 = replay(view, { budget: 16_000 })
     expect(at16).toMatchObject({ calls: 453, unfit: 0 })
     expect(isFaultless(at16)).toBe(true)
-    // Less is read from the cache than with compactions at the budget only, and less is paid in all.
-    expect(at16.cacheable).toBeGreaterThanOrEqual(0.94)
+    expect(at16.cacheable).toBeGreaterThanOrEqual(0.92)
   },
   60_000,
 )

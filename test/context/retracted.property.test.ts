@@ -119,11 +119,13 @@ const right = (view: View<Message>, notes: readonly Note[], budget: number): Der
 
 it('a pin holds its message by the position of the record, and rests while that is retracted', () => {
   const record = talk(40)
-  const notes: Note[] = [{ type: 'pin', position: 20 }]
+  const notes: Note[] = [{ type: 'pin', position: 30 }]
   const view = without(record, [{ from: 2, to: 8 }])
-  expect(right(view, notes, 4000).residency.at(20)).not.toBe('pointer')
-  expect(right(view, [], 4000).residency.at(20)).toBe('pointer')
-  const rests = without(record, [{ from: 20, to: 21 }])
+  const hasMessage = ({ sources }: DerivedContext): boolean =>
+    [...sources].some((source) => source.type === 'clone' && source.position === 30)
+  expect(hasMessage(right(view, notes, 4000))).toBe(true)
+  expect(hasMessage(right(view, [], 4000))).toBe(false)
+  const rests = without(record, [{ from: 30, to: 31 }])
   expect(right(rests, notes, 4000).messages.toArray()).toEqual(right(rests, [], 4000).messages.toArray())
 })
 

@@ -70,7 +70,7 @@ describe('a limit', () => {
       'limits.maxSteps is 2.5; expected a whole number of steps, at least 0, or Infinity for no limit',
     )
     expect(wrong({ maxStep: 3 })).toThrow(
-      'limits.maxStep is no limit of a run; there are maxSteps, maxToolCalls, maxTokens, maxDollars, timeout, stepTimeout, stopWhen',
+      'limits.maxStep is no limit of a run; there are maxSteps, maxToolCalls, maxTokens, maxDollars, timeout, stepTimeout, handlerTimeout, stopWhen',
     )
     expect(wrong({ stopWhen: true })).toThrow('limits.stopWhen is no function')
     const none = { maxSteps: undefined, timeout: undefined, stopWhen: undefined } as unknown as Partial<Limits>

@@ -226,7 +226,10 @@ describe('openai chat', () => {
     })
     const { messages } = mend([assistant(toolCall('c', 'f', '{}')), user('u')])
     expect(isRight(await run({ model: chat, view: messages }).result()())).toBe(true)
-    expect([chat.name, losses]).toEqual(['named', ['chat has no mark for a result that is an error; the text tells']])
+    expect([chat.name, losses]).toEqual([
+      'named',
+      ['chat has no mark for a result that is an error; only the text says so'],
+    ])
   })
 
   itShared('decodes recorded streams to the message that was sent', async () => {

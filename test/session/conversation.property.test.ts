@@ -19,8 +19,10 @@ import {
   type Store,
 } from 'indelible'
 import { verifySession, type Popped } from 'indelible/session'
+import { postgresStore } from 'indelible/store/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { fault, ok } from '../answers.ts'
+import { startPostgres } from '../store/postgres-server.ts'
 
 /** A message of the conversation, with its place in the record. */
 interface Said {
@@ -252,12 +254,25 @@ const folder = mkdtempSync(join(tmpdir(), 'indelible-conversation-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 let files = 0
 
+const server = await startPostgres()
+afterAll(async () => {
+  await server?.stop()
+})
+/** `INDELIBLE_SOAK` set: fifty times as many runs. */
+const soak = process.env['INDELIBLE_SOAK'] === undefined ? 1 : 50
+
 it.each([
   ['memory', 200, async (): Promise<Store> => memoryStore()],
   ['SQLite', 40, () => ok(sqliteStore({ path: join(folder, `${files++}.db`), durability: 'os' }))],
+  [
+    'PostgreSQL',
+    server === undefined ? 0 : 6,
+    () => ok(postgresStore({ connectionString: server?.url ?? '', schema: `law ${process.pid} ${files++}` })),
+  ],
 ] as const)(
   'the conversation is what an array would be, at every head, and the view still has everything: in %s',
   async (_name, numRuns, open) => {
+    if (numRuns === 0) return
     await fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: 1, maxLength: 25 }), async (done) => {
         const store = await open()
@@ -298,10 +313,10 @@ it.each([
         for (const kept of world.promises) kept()
         await ok(store.close())
       }),
-      { numRuns },
+      { numRuns: numRuns * soak },
     )
   },
-  120_000,
+  3_600_000,
 )
 
 it('two handles that pop at once never pop one message twice', async () => {

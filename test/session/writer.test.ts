@@ -54,6 +54,7 @@ describe('one mechanism for every append', () => {
     await other.append([user('b'), user('c')], step)
     await other.append(user('d'))
     expect(await session.append([user('b'), user('c')], step)).toMatchObject({ from: 1, to: 3 })
+    await session.refresh()
     expect(texts(session)).toEqual(['a', 'b', 'c', 'd'])
   })
 

@@ -71,6 +71,7 @@ const place = async (): Promise<StorePlace> => {
           ),
       }
     },
+    faultEvery: process.env['INDELIBLE_SOAK'] === undefined ? 4 : 1,
     lasting: true,
     elsewhere: {
       module: new URL('postgres-elsewhere.ts', import.meta.url).href,
@@ -159,7 +160,7 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     await done((await open({ schema: newer })).close())
     await sql(`update ${quoted(newer)}.indelible set format = 99`)
     expect(await said(postgresStore({ connectionString: url, schema: newer }))).toMatch(
-      /^NewerStore: .* written by a newer version of this library \(format 99; this one knows 3\); nothing was changed/,
+      /^NewerStore: .* written by a newer version of this library \(format 99; this one knows 4\); nothing was changed/,
     )
     const namesake = fresh()
     await sql(`create schema ${quoted(namesake)}; create table ${quoted(namesake)}.indelible (x integer)`)
@@ -214,8 +215,42 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
       '{"message":2}',
       'only here',
     ])
+    const titled = async (): Promise<readonly string[]> =>
+      (await done(store.list({ where: { title: 'fixture' } }))).logs.map(({ id }) => id)
+    const lacking = (): Promise<unknown> => sql(`select id from ${quoted(schema)}.log where terms is null`)
+    expect(await titled()).toEqual(['conversation'])
+    expect(await lacking()).toEqual([{ id: 'conversation' }, { id: 'fork' }]) // reading writes nothing
+    expect(await done(store.check())).toEqual([])
     await done(store.append('conversation', { expected: info.head, rows: [row('and on')] }))
     await done(verifyLog(store, 'conversation'))
+    await done(store.close()) // waits for what the append has begun
+    expect(await lacking()).toEqual([])
+    const again = await open({ schema, create: false })
+    expect((await done(again.list({ where: { title: 'fixture' } }))).logs.map(({ id }) => id)).toEqual(['conversation'])
+    expect(await done(again.check())).toEqual([])
+    await done(again.close())
+  })
+
+  it('a check finds metadata that somebody has changed in the tables, and a time of creation', async () => {
+    const schema = fresh()
+    const store = await open({ schema })
+    await done(store.create({ id: 'one', meta: { user: { id: 1 } } }))
+    await done(store.create({ id: 'two', meta: { user: { id: 2 } } }))
+    await done(store.fork('one', { id: 'three', at: 0, meta: { of: 'one' } }))
+    await done(store.update('two', { expected: 1, meta: { user: { id: 3 } } }))
+    expect(await done(store.check())).toEqual([])
+    const log = `${quoted(schema)}.log`
+    await sql(`update ${log} set meta = '{"user":{"id":9}}' where id = 'one'`)
+    await sql(`update ${log} set created = created + 1 where id = 'two'`)
+    await sql(`update ${log} set terms = '{1}' where id = 'three'`)
+    const found = (await done(store.check())).map(({ where, what }) => `${where}: ${what}`)
+    expect(found).toEqual([
+      '"one" of scope "default": its metadata is not what was stored',
+      '"two" of scope "default": when it was created is not what was stored',
+      '"three" of scope "default": its terms are not those of its metadata, so lists may not find it: update its metadata',
+    ])
+    await done(store.update('three', { expected: 1, meta: { of: 'one' } }))
+    expect((await done(store.check())).length).toBe(2)
     await done(store.close())
   })
 
@@ -255,7 +290,7 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     const address = new URL(url)
     address.pathname = `/${name}`
     expect(await said(postgresStore({ connectionString: address.href }))).toMatch(
-      /^NotAStore: .* is in a database of the encoding LATIN1, and a store needs UTF8; nothing was changed/,
+      /^NotAStore: .* in a database of the encoding LATIN1, and a store needs UTF8; nothing was changed/,
     )
     await sql(`drop database ${name} with (force)`)
   })
@@ -333,7 +368,7 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
       )
     await cut(schema)
     expect(await going).toMatch(
-      /^Io: the store failed to append: the connection to PostgreSQL was lost before the answer came .*whether it was done is not known/,
+      /^Io: the store failed to append: the connection to PostgreSQL was lost before the answer came .*the change may have been made/,
     )
     await holder.query('commit')
     await holder.end()

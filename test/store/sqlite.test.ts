@@ -45,6 +45,7 @@ const place = (durability: 'disk' | 'os') => async (): Promise<StorePlace> => {
   return {
     open: (scope) => open({ path, durability, wait: 30_000, ...(scope !== undefined && { scope }) }),
     openFaulty: (faults) => openingWith(faults, () => open({ path, durability, wait: 1000 })),
+    faultEvery: durability === 'disk' && process.env['INDELIBLE_SOAK'] === undefined ? 4 : 1,
     lasting: true,
     elsewhere: { module: new URL('sqlite-elsewhere.ts', import.meta.url).href, argument: path },
     wrecks: [

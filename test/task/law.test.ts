@@ -38,6 +38,7 @@ import {
 } from 'indelible/evidence'
 import { createHistory } from 'indelible/history'
 import { deriveContextAsync, prepareSummaries, recallAsync } from 'indelible/context'
+import { sentMessages } from 'indelible/recorder'
 import { openCallLog } from 'indelible/records'
 import {
   adoptHistory,
@@ -184,6 +185,20 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     return [witnessLedger(store, [{ url: 'x', vkey }], { fetch: bad })]
   },
   proveInLedger: async () => [proveInLedger(memoryStore(), 'none', NaN)],
+  // recorder
+  sentMessages: async () => {
+    const { store, session } = await started()
+    const contextDigest = '0'.repeat(64)
+    return [
+      sentMessages(store, session, {
+        type: 'receipt',
+        len: 0,
+        contextDigest,
+        model: 'm',
+        details: { sent: [[0, 9], contextDigest] },
+      }),
+    ]
+  },
   // stores
   'store.create': async () => [memoryStore().create({ id: '' }), memoryStore({ now: () => NaN }).create({ id: 'a' })],
   'store.info': async () => [memoryStore().info('\u0000')],

@@ -7,7 +7,12 @@ import type { ModelEvent, RunEvent, RunStream } from '../../run/index.ts'
 export interface UIStreamOptions {
   /** The id of the message that the stream makes. Default: `msg-` and the length of the view of the run, as `loadChat` has it. */
   readonly messageId?: string
-  /** What the reader is told of an error. Default: "The answer failed." */
+  /**
+   * What the reader is told of an error. Default: "The answer failed."
+   *
+   * @param error the error
+   * @returns the text for the reader
+   */
   readonly onError?: (error: unknown) => string
 }
 
@@ -19,6 +24,10 @@ export interface UIStreamOptions {
  * the stream to `chatStreams(store).publish`.
  *
  * Source  `ai` 7.0.173, `UIMessageChunk`
+ *
+ * @param stream the run
+ * @param options the id of the message, and the text for errors
+ * @returns the stream of chunks
  * @example
  * const answer = run({ model, view, tools, handlers: [sessionHandler(session)] })
  * return createUIMessageStreamResponse({ stream: toUIMessageStream(answer) })

@@ -6,9 +6,15 @@ export type ItemSource = Pick<Session, 'getItems'>
 
 /**
  * Copy the items of one session to the end of another, and give their number. Into a record:
- * `copyItems(old, agentsSession(store, { sessionId }))`. Back out: `copyItems(agentsSession(store, { sessionId }), other)`.
+ * `copyItems(old, agentsSession(store, { sessionId }))`. Back out: `copyItems(agentsSession(store, { sessionId }),
+ * other)`.
  *
  * Throws  an error if the target has items already: a copy that is run twice would store them twice
+ *
+ * @param from the session to read
+ * @param to the session to write; it must be empty
+ * @returns the number of items
+ * @throws Error if the target has items already, because a second copy would store them twice
  */
 export const copyItems = async (from: ItemSource, to: Pick<Session, 'getItems' | 'addItems'>): Promise<number> => {
   const there = await to.getItems(1)

@@ -27,11 +27,18 @@ export interface AgentsSessionOptions {
 
 /** A session of the Agents SDK over a record. */
 export interface AgentsSession extends SessionHistoryRewriteAwareSession, SessionHistoryTransactionAwareSession {
-  /** Replace the conversation with a compaction and what it retains, in one append. */
+  /**
+   * Replace the conversation with a compaction and what it retains, in one append.
+   *
+   * @param items the compaction, and the items that it keeps
+   */
   readonly replaceHistoryWithCompaction: (items: AgentInputItem[]) => Promise<void>
   /**
-   * The record itself, with everything that was popped, cleared and rewritten: `view()` has it, `conversation()` is what
+   * The record itself, with everything that was popped, cleared and rewritten: `view()` has it, `conversation()` is
+   * what
    * the SDK sees. It is created if it is not there.
+   *
+   * @returns the session of the store
    */
   readonly record: () => Promise<Session>
 }
@@ -39,13 +46,19 @@ export interface AgentsSession extends SessionHistoryRewriteAwareSession, Sessio
 /**
  * A `Session` of `@openai/agents-core` over a store: `run(agent, input, { session })` keeps the conversation there.
  *
- * Items come back deeply equal. Pops, clears and rewrites retract, and the record keeps what was said. Two handles, also
+ * Items come back deeply equal. Pops, clears and rewrites retract, and the record keeps what was said. Two handles,
+ * also
  * in two processes, may use one session: each change is one append to the conversation as it is then. Reading creates
  * nothing.
  *
- * Throws  a `FaultError` if the store fails; a TypeError naming the path for an item that can't be stored (a function, a map)
+ * Throws  a `FaultError` if the store fails; a TypeError naming the path for an item that can't be stored (a function,
+ *         a map)
  * Cost    `addItems` one append, independent of the length; `getItems` O(conversation)
  * Source  `@openai/agents-core` 0.20.0, memory/session
+ *
+ * @param store the store that keeps the record
+ * @param options the id, the first items and the metadata
+ * @returns the session, for `run(agent, input, { session })`
  * @example
  * const session = agentsSession(store, { sessionId: 'chat-1' })
  * await run(agent, 'Where were we?', { session })

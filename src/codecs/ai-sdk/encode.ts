@@ -106,8 +106,8 @@ class Writer {
     }
     if (results.length > 0) this.#put({ role: 'tool', content: results }, undefined)
     if (texts.length === 0 && message.content.length > 0) return
-    if (message.role === 'developer') writing.lose(['role'], 'ai has no developer: said as system')
-    if (texts.length > 1) writing.lose(['content'], 'instructions of ai are one text: these are said as one')
+    if (message.role === 'developer') writing.lose(['role'], 'ai has no developer: written as system')
+    if (texts.length > 1) writing.lose(['content'], 'instructions of ai are one text: these are written as one')
     written['content'] = texts.join('\n')
     this.#put(written, kept)
   }
@@ -136,7 +136,7 @@ class Writer {
       if (!apart && !spoken)
         writing.lose(
           ['role'],
-          `a ${message.role} message with ${speaker === 'user' ? 'more than results' : 'calls'}: said as ${speaker}`,
+          `a ${message.role} message with ${speaker === 'user' ? 'more than results' : 'calls'}: written as ${speaker}`,
         )
       spoken ||= !apart
       // What is said after results comes after them; but not while one is still to come, which would stand apart from its call.
@@ -154,7 +154,7 @@ class Writer {
         return content({ type: 'text', text: part.text }, part, kept)
       case 'refusal':
         if (role !== 'assistant') return void writing.lose(path, 'only the assistant refuses')
-        writing.lose(path, 'ai has no refusal: said as text')
+        writing.lose(path, 'ai has no refusal: written as text')
         return { type: 'text', text: part.text }
       case 'reasoning':
         if (role !== 'assistant' && role !== 'any') return void writing.lose(path, 'only the assistant reasons')
@@ -169,7 +169,7 @@ class Writer {
       case 'provider':
         if (part.provider === format) return thaw(part.raw) as Fresh
         if (part.provider === uiFormat && role === 'assistant' && isShared(part.raw)) return asModelPart(part.raw)
-        return void writing.lose(path, `is what only ${part.provider} says`)
+        return void writing.lose(path, `is known only to ${part.provider}`)
     }
   }
 

@@ -116,10 +116,10 @@ export const writeOutput = (part: ToolResultPart, writing: Writing, path: Path):
     if (item !== undefined) items.push(item)
   }
   if (as !== 'content' && items.every(({ type }) => type === 'text') && (isError || items.length <= 1)) {
-    if (items.length > 1) writing.lose([...path, 'content'], 'an error of ai is one text: its texts are said as one')
+    if (items.length > 1) writing.lose([...path, 'content'], 'an error of ai is one text: its texts are written as one')
     return { type: isError ? 'error-text' : 'text', value: items.map(({ text }) => text).join('\n') }
   }
-  if (isError) writing.lose([...path, 'isError'], 'ai has no mark for parts that are an error; the text tells')
+  if (isError) writing.lose([...path, 'isError'], 'ai has no mark for parts that are an error; only the text says so')
   return { type: 'content', value: items }
 }
 
@@ -132,7 +132,7 @@ const writeItem = (part: ResultPart, writing: Writing, path: Path): Fresh | unde
   if (part.type === 'text') return restore<Fresh>({ type: 'text', text: part.text }, kept)
   if (part.type === 'provider') {
     if (part.provider === format) return thaw(part.raw) as Fresh
-    return void writing.lose(path, `is what only ${part.provider} says`)
+    return void writing.lose(path, `is known only to ${part.provider}`)
   }
   const source = writing.resolve(part.source, [...path, 'source'])
   const data = writeItemData(source, kept?.as)

@@ -44,9 +44,9 @@ export const writeReasoning = (
 ): { [field: string]: unknown } => {
   const { text, summary = [] } = part
   if (text !== '' && summary.length > 0)
-    lose([...path, 'summary'], 'reasoning of ai has one text: the text is said, its summary is not')
+    lose([...path, 'summary'], 'reasoning of ai has one text: the text is written, its summary is not')
   if (text === '' && summary.length > 1)
-    lose([...path, 'summary'], 'reasoning of ai has one text: the summary is said as one')
+    lose([...path, 'summary'], 'reasoning of ai has one text: the summary is written as one')
   const options = optionsOf(part, keptBy(format, part)?.as)
   return { type: 'reasoning', text: text === '' ? summary.join('\n\n') : text, ...(options && { [key]: options }) }
 }

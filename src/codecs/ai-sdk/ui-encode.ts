@@ -55,7 +55,8 @@ class Writer {
   }
 
   #writeStep(message: Message, kept: Kept | undefined, writing: Writing): void {
-    if (message.role !== 'assistant') writing.lose(['role'], `a ${message.role} message with calls: said as assistant`)
+    if (message.role !== 'assistant')
+      writing.lose(['role'], `a ${message.role} message with calls: written as assistant`)
     const words = kept?.as?.split(' ') ?? []
     if (words.includes('message') || kept?.fields !== undefined || kept?.absent !== undefined) this.#turn = undefined
     if (this.#turn !== undefined && message.id !== undefined)
@@ -114,11 +115,11 @@ class Writer {
     const role = message.role === 'user' || message.role === 'tool' ? 'user' : 'system'
     const parts = this.#writeParts(message.content, role, writing)
     if (parts.length === 0 && (message.content.length > 0 || message.role === 'tool')) {
-      if (message.id !== undefined) writing.lose(['id'], 'nothing is left of its message in ai-sdk-ui')
+      if (message.id !== undefined) writing.lose(['id'], 'its message has no other content in ai-sdk-ui')
       return
     }
-    if (message.role === 'developer') writing.lose(['role'], 'ai has no developer: said as system')
-    if (message.role === 'tool') writing.lose(['role'], 'a tool message with more than results: said as user')
+    if (message.role === 'developer') writing.lose(['role'], 'ai has no developer: written as system')
+    if (message.role === 'tool') writing.lose(['role'], 'a tool message with more than results: written as user')
     if (parts[0] !== undefined && role === 'system') translate(parts[0], message, modelFormat, names)
     if (parts.length === 0 && kept?.as !== 'empty') parts.push({ type: 'text', text: '' })
     this.#turn = undefined
@@ -159,7 +160,7 @@ class Writer {
         return said({ type: 'text', text: part.text, ...state }, part, kept)
       case 'refusal':
         if (role !== 'assistant') return void writing.lose(path, 'only the assistant refuses')
-        writing.lose(path, 'ai has no refusal: said as text')
+        writing.lose(path, 'ai has no refusal: written as text')
         return { type: 'text', text: part.text, ...state }
       case 'reasoning':
         if (role !== 'assistant') return void writing.lose(path, 'only the assistant reasons')
@@ -171,7 +172,7 @@ class Writer {
       case 'provider':
         if (part.provider === format) return thaw(part.raw) as Fresh
         if (part.provider === modelFormat && role === 'assistant' && isShared(part.raw)) return asUiPart(part.raw)
-        return void writing.lose(path, `is what only ${part.provider} says`)
+        return void writing.lose(path, `is known only to ${part.provider}`)
       case 'tool_call':
         return this.#call(part, writing, path)
     }

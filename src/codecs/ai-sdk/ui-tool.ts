@@ -120,7 +120,7 @@ export class ToolPart {
       for (const field of ['rawInput', 'inputEncoding']) delete written[field]
       const { approval } = written
       if (approval !== undefined && !(isObject(approval) && approval['approved'] === true)) {
-        writing.lose(path, 'answers a call whose approval was never given: the approval is not said')
+        writing.lose(path, 'answers a call whose approval was never given: the approval is left out')
         delete written['approval']
       }
     }
@@ -142,11 +142,11 @@ const textOf = ({ content }: ToolResultPart, { lose }: Writing, path: Path): str
       lose(
         [...path, 'content', index],
         part.type === 'provider'
-          ? `is what only ${part.provider} says`
+          ? `is known only to ${part.provider}`
           : `a result of ai-sdk-ui is text or JSON: it holds no ${part.type}`,
       )
   }
-  if (said.length > 1) lose([...path, 'content'], 'a result of ai-sdk-ui is one text: its texts are said as one')
+  if (said.length > 1) lose([...path, 'content'], 'a result of ai-sdk-ui is one text: its texts are written as one')
   return said.join('\n')
 }
 

@@ -38,7 +38,7 @@ export const writePart = (part: Part, saying: Saying, path: Path): Block | undef
     case 'text':
       return writeText(part, saying, path, kept, exact)
     case 'refusal':
-      saying.writing.lose(path, 'Anthropic has no refusal: said as text')
+      saying.writing.lose(path, 'Anthropic has no refusal: written as text')
       return writeText({ type: 'text', text: part.text }, saying, path, kept, false)
     case 'image':
       return writeImage(part, saying, path, kept, exact)
@@ -53,7 +53,7 @@ export const writePart = (part: Part, saying: Saying, path: Path): Block | undef
     case 'provider':
       return part.provider === format
         ? (thaw(part.raw) as Block)
-        : lost(saying, path, `is what only ${part.provider} says`)
+        : lost(saying, path, `is known only to ${part.provider}`)
   }
 }
 
@@ -129,7 +129,7 @@ const writtenBytes = (source: Bytes, saying: Saying, path: Path, exact: boolean)
   const text = isTextual.test(mediaType) ? textOfBase64(data) : undefined
   if (text === undefined) return exact ? writtenSource(source) : lost(saying, path, `Anthropic takes no ${mediaType}`)
   if (mediaType !== 'text/plain')
-    saying.writing.lose([...path, 'source', 'mediaType'], `is ${mediaType}: said as text/plain`)
+    saying.writing.lose([...path, 'source', 'mediaType'], `is ${mediaType}: written as text/plain`)
   return { type: 'text', media_type: 'text/plain', data: text }
 }
 
@@ -198,7 +198,7 @@ const writeResult = (
   })
   if (content.length === 0 && part.isError === true && !exact) {
     content.push({ type: 'text', text: 'error' })
-    saying.writing.lose([...path, 'content'], 'an error result of Anthropic\'s is never empty: said as "error"')
+    saying.writing.lose([...path, 'content'], 'an error result of Anthropic\'s is never empty: written as "error"')
   }
   const id = saying.ids.of(part.callId, exact)
   const asParts = marked(kept, 'parts')

@@ -72,7 +72,7 @@ class Request {
     if (message.id !== undefined && message.meta?.[responseMeta] === undefined)
       writing.lose(['id'], 'messages of Anthropic have no id')
     if (message.name !== undefined) writing.lose(['name'], 'messages of Anthropic have no name')
-    if (message.role === 'developer') writing.lose(['role'], 'Anthropic has no developer: said as system')
+    if (message.role === 'developer') writing.lose(['role'], 'Anthropic has no developer: written as system')
     const kept = this.#exact ? keptBy(format, message) : knownFields(message, writing)
     if (this.#exact && (marked(kept, 'exact') || marked(kept, 'message'))) return this.#repeat(message, kept, writing)
     if (message.content.length === 0) return writing.lose(['content'], 'Anthropic takes no empty messages')
@@ -113,11 +113,11 @@ class Request {
       writing,
     )
     if (own !== 'assistant' && said.some(({ part }) => part.type === 'tool_call'))
-      writing.lose(['role'], `a ${message.role} message with calls: said as assistant`)
+      writing.lose(['role'], `a ${message.role} message with calls: written as assistant`)
     if (message.role === 'tool')
       for (const { part, path } of said)
         if (part.type !== 'tool_result' && part.type !== 'tool_call')
-          writing.lose(path, "stands beside results: said as the user's")
+          writing.lose(path, "stands beside results: written as the user's")
     let first = true
     for (const step of stepsOf(said, own))
       for (const [role, run] of inOrder(step, own, writing)) {

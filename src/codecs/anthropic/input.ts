@@ -20,7 +20,7 @@ export const inputOf = (text: string): Input => {
   if (text.trim() === '') return { input: {}, losses: none }
   const read = inspectJson(text)
   if (isLeft(read) || !isObject(read.right.value))
-    return { input: { arguments: text }, losses: ['are no JSON object: said as { "arguments": … }'] }
+    return { input: { arguments: text }, losses: ['are not a JSON object: written as { "arguments": … }'] }
   const { value, findings } = read.right
   if (findings.length === 0) return { input: value as { [name: string]: unknown }, losses: none }
   const admitted = admit(value)

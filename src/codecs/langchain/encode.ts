@@ -36,7 +36,7 @@ const writeMessage = (message: Message, writing: Writing): readonly Fresh[] => {
     const hasCalls = said.some(([, { type }]) => type === 'tool_call')
     const role = hasCalls ? 'assistant' : message.role === 'tool' ? 'user' : message.role
     if (role !== message.role)
-      writing.lose(['role'], `a ${message.role} message with more than it may have: said as ${role}`)
+      writing.lose(['role'], `a ${message.role} message with more than it may have: written as ${role}`)
     written.push(
       writeSaid(role, said, isFirst ? message : {}, isFirst && role === message.role ? kept : undefined, writing),
     )
@@ -91,7 +91,7 @@ const writeSaid = (
     const path: Path = ['content', index]
     if (part.type === 'tool_call') {
       const args = parsed(part.arguments)
-      if (args === undefined) writing.lose([...path, 'arguments'], 'is no JSON object: said as an empty one')
+      if (args === undefined) writing.lose([...path, 'arguments'], 'is no JSON object: written as an empty one')
       const keptCall = keptBy(format, part)
       const written = restore<{ call: Fresh; block?: Fresh }>(
         {
@@ -160,7 +160,7 @@ const writeBlock = (
     case 'text':
       return void content.push(kept?.as === 'string' ? part.text : restore(wires.textBlock(part.text), kept))
     case 'refusal':
-      writing.lose(path, 'LangChain has no refusal: said as text')
+      writing.lose(path, 'LangChain has no refusal: written as text')
       return void content.push(wires.textBlock(part.text))
     case 'reasoning':
       if (kept?.as === 'thinking') return void content.push(restore(wires.thinking(part.text, part.signature), kept))
@@ -175,7 +175,7 @@ const writeBlock = (
         restore(wires.fileBlock(writing.resolve(part.source, [...path, 'source']), part.name), kept),
       )
     case 'provider':
-      if (part.provider !== format) return writing.lose(path, `is what only ${part.provider} says`)
+      if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
       return void content.push(thaw(part.raw))
   }
 }

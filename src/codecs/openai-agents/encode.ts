@@ -94,7 +94,7 @@ const writeAlone = (
   }
   if (part.type !== 'provider') return undefined
   if (part.provider !== format) {
-    writing.lose(path, `is what only ${part.provider} says`)
+    writing.lose(path, `is known only to ${part.provider}`)
     return []
   }
   return kept?.as === undefined ? [thaw(part.raw) as items.Fresh] : undefined
@@ -132,9 +132,9 @@ const writeSpoken = (message: Message, wire: items.Fresh[], writing: Writing, ca
   }
   if (!spoke || (content.length === 0 && message.content.length > 0)) return
   const kept = keptBy(format, message)
-  if (message.role === 'tool') writing.lose(['role'], 'a tool message with more than results: said as user')
+  if (message.role === 'tool') writing.lose(['role'], 'a tool message with more than results: written as user')
   if (message.role === 'developer' && kept?.fields?.['role'] === undefined)
-    writing.lose(['role'], 'the Agents SDK has no developer: said as system')
+    writing.lose(['role'], 'the Agents SDK has no developer: written as system')
   const item = items.messageItem(items.speakerOf(message.role), '')
   if (message.role !== 'system' && message.role !== 'developer')
     item['content'] = asContent(content, kept?.as === 'parts')
@@ -147,7 +147,7 @@ const writeSpoken = (message: Message, wire: items.Fresh[], writing: Writing, ca
 /** Instructions are one text, unless they were read otherwise. */
 const instructions = (content: items.Fresh[], kept: Kept | undefined, writing: Writing): unknown => {
   if (kept !== undefined || content.some(({ type }) => type !== 'input_text')) return content
-  writing.lose(['content'], 'instructions of the Agents SDK are one text: its texts are said as one')
+  writing.lose(['content'], 'instructions of the Agents SDK are one text: its texts are written as one')
   return content.map(({ text }) => text).join('\n')
 }
 
@@ -179,7 +179,7 @@ const writeContent = (part: Part, content: items.Fresh[], writing: Writing, path
         restore(items.inputFile(writing.resolve(part.source, [...path, 'source']), part.name), kept),
       )
     case 'provider':
-      if (part.provider !== format) return writing.lose(path, `is what only ${part.provider} says`)
+      if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
       return void content.push(thaw(part.raw) as items.Fresh)
     default:
       return writing.lose(path, `only the assistant says ${part.type}`)
@@ -192,7 +192,7 @@ const writeCall = (part: ToolCallPart, calls: Calls, writing: Writing, path: Pat
   const asked = kind.name === undefined ? part.arguments : parsed(part.arguments)
   const changed = kind.name !== undefined && (typeof asked !== 'object' || asked === null)
   if (changed)
-    writing.lose([...path, 'arguments'], `is no longer the JSON that a ${kind.call} asks with: said as a function call`)
+    writing.lose([...path, 'arguments'], `is not the JSON that a ${kind.call} asks with: written as a function call`)
   calls.set(part.id, { kind: changed ? functionCall : kind, name: part.name, changed })
   return changed
     ? items.callItem(functionCall, part.id, part.name, part.arguments)
@@ -216,7 +216,7 @@ const writeResult = (part: ToolResultPart, calls: Calls, writing: Writing, path:
   const kind = ownKind ?? call?.kind ?? functionCall
   const isError = part.isError === true
   if (isError && kind.call !== 'apply_patch_call' && kind.call !== 'shell_call')
-    writing.lose([...path, 'isError'], `a ${kind.output} has no mark for an error; the text tells`)
+    writing.lose([...path, 'isError'], `a ${kind.output} has no mark for an error; only the text says so`)
   const answer = writeAnswer(part, kind, ownKind !== undefined, as, writing, path)
   return restore(items.outputItem(kind, part.callId, part.name ?? call?.name ?? '', answer, isError), kept)
 }
@@ -234,8 +234,7 @@ const writeAnswer = (
     const picture = part.content.find(({ type }) => type === 'image')
     part.content.forEach(
       (each, index) =>
-        each !== picture &&
-        writing.lose([...path, 'content', index], 'a computer answers with one screenshot and nothing else'),
+        each !== picture && writing.lose([...path, 'content', index], 'a computer answers with one screenshot only'),
     )
     if (picture?.type !== 'image') return { type: 'computer_screenshot', data: '' }
     const at = [...path, 'content', part.content.indexOf(picture), 'source']

@@ -54,7 +54,7 @@ const writeMessage = (message: Message, wire: Fresh[], writing: Writing, calls: 
     if (turn !== undefined) {
       const role = turn.calls.length > 0 || turn.fields['function_call'] !== undefined ? 'assistant' : speaks
       if (role !== message.role)
-        writing.lose(['role'], `a ${message.role} message with more than results: said as ${role}`)
+        writing.lose(['role'], `a ${message.role} message with more than results: written as ${role}`)
       wire.push(written(role, turn, message, first))
       first = false
       turn = undefined
@@ -101,7 +101,7 @@ const asContent = (parts: Fresh[], asParts: boolean, silent: string | null): unk
 
 const writeResult = (part: ToolResultPart, writing: Writing, path: Path, { ids, legacy }: Calls): Fresh => {
   if (part.isError === true)
-    writing.lose([...path, 'isError'], 'chat has no mark for a result that is an error; the text tells')
+    writing.lose([...path, 'isError'], 'chat has no mark for a result that is an error; only the text says so')
   const content: Fresh[] = []
   part.content.forEach((answer, index) => writeContent(answer, content, 'tool', writing, [...path, 'content', index]))
   const kept = keptBy(format, part)
@@ -129,7 +129,7 @@ const writePart = (
     return void turn.calls.push(thaw(part.raw) as Fresh)
   if (part.type === 'reasoning') {
     if (as === 'reasoning_content' || as === 'reasoning') turn.fields[as] = part.text
-    else writing.lose(path, 'chat has no word for reasoning')
+    else writing.lose(path, 'chat has no field for reasoning')
     return
   }
   if (part.type === 'refusal' && as === 'field') return void (turn.fields['refusal'] = part.text)
@@ -174,7 +174,7 @@ const writeContent = (part: Content, content: Fresh[], role: string, writing: Wr
       if (role !== 'assistant' && kept === undefined) return writing.lose(path, 'only the assistant refuses')
       return void content.push(restore({ type: 'refusal', refusal: part.text }, kept))
     case 'provider':
-      if (part.provider !== format) return writing.lose(path, `is what only ${part.provider} says`)
+      if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
       return void content.push(thaw(part.raw) as Fresh)
     case 'image': {
       if (!mayHoldFiles) return writing.lose(path, `a ${role} message of chat holds no image`)
@@ -204,7 +204,7 @@ const writeContent = (part: Content, content: Fresh[], role: string, writing: Wr
       )
     }
     case 'reasoning':
-      return writing.lose(path, 'chat has no word for reasoning')
+      return writing.lose(path, 'chat has no field for reasoning')
   }
 }
 

@@ -115,9 +115,7 @@ class Said {
     if (!isText && part.type !== 'refusal' && !(part.type === 'provider' && part.provider === format))
       return this.#writing.lose(
         path,
-        part.type === 'provider'
-          ? `is what only ${part.provider} says`
-          : `the assistant of Responses says no ${part.type}`,
+        part.type === 'provider' ? `is known only to ${part.provider}` : `Responses has no assistant ${part.type}`,
       )
     if (isText && kept?.as === undefined) {
       this.close()
@@ -190,7 +188,7 @@ class Spoken {
   close(): void {
     if (this.#content.length === 0) return
     if (this.#message.role === 'tool')
-      this.#writing.lose(['role'], 'a tool message with more than results: said as user')
+      this.#writing.lose(['role'], 'a tool message with more than results: written as user')
     const kept = this.#first ? keptBy(format, this.#message) : undefined
     this.#wire.push(
       restore(items.messageItem(speakerOf(this.#message), asContent(this.#content, kept?.as === 'parts')), kept),
@@ -221,7 +219,7 @@ const writeContent = (part: Content, content: items.Fresh[], writing: Writing, p
     case 'refusal':
       return writing.lose(path, 'only the assistant refuses')
     case 'provider':
-      if (part.provider !== format) return writing.lose(path, `is what only ${part.provider} says`)
+      if (part.provider !== format) return writing.lose(path, `is known only to ${part.provider}`)
       return void content.push(thaw(part.raw) as items.Fresh)
     case 'image':
       return void content.push(restore(items.inputImage(writing.resolve(part.source, [...path, 'source'])), kept))
@@ -244,7 +242,7 @@ const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, p
     kind.asText !== true &&
     (kind.name === 'tool_search' ? asked === undefined : typeof asked !== 'object' || asked === null)
   if (changed)
-    writing.lose([...path, 'arguments'], `is no longer the JSON that a ${kind.call} asks with: said as a function call`)
+    writing.lose([...path, 'arguments'], `is not the JSON that a ${kind.call} asks with: written as a function call`)
   const { id, name } = ids.ofCall(part, asItIs && !changed, writing, path)
   const item = changed
     ? items.callItem(functionCall, id, name, part.arguments)
@@ -295,15 +293,14 @@ const writeAnswer = (
   if (as === 'raw' && first?.type === 'provider' && first.provider === format) return thaw(first.raw)
   const unmarked = (): void => {
     if (part.isError === true)
-      writing.lose([...path, 'isError'], `a ${kind.output} has no mark for an error; the text tells`)
+      writing.lose([...path, 'isError'], `a ${kind.output} has no mark for an error; only the text says so`)
   }
   switch (kind.output) {
     case 'computer_call_output': {
       const picture = part.content.find(({ type }) => type === 'image')
       part.content.forEach(
         (each, index) =>
-          each !== picture &&
-          writing.lose([...path, 'content', index], 'a computer answers with one screenshot and nothing else'),
+          each !== picture && writing.lose([...path, 'content', index], 'a computer answers with one screenshot only'),
       )
       if (picture?.type !== 'image') return items.screenshot({ type: 'base64', mediaType: 'image/png', data: blank })
       unmarked()
@@ -314,7 +311,7 @@ const writeAnswer = (
     case 'tool_search_output': {
       const tools = isOwn && part.isError !== true ? parsed(said(part, writing, path)) : undefined
       if (Array.isArray(tools)) return tools
-      writing.lose([...path, 'content'], 'a tool search answers with tools: said as none')
+      writing.lose([...path, 'content'], 'a tool search answers with tools: written as none')
       return []
     }
     case 'shell_call_output': {

@@ -4,7 +4,11 @@ import type { StoreFinding } from '../check.ts'
 import type { Store } from '../store.ts'
 import { storeFaultText } from '../fault.ts'
 import { verifyLog } from '../verify.ts'
+import type { Hash } from '../../proof/index.ts'
+import type { JsonObject } from '../../json/index.ts'
 import type { Query } from './database.ts'
+import { createdSum, metaSum } from './sum.ts'
+import { termsOf } from './terms.ts'
 
 interface Rule {
   readonly table: string
@@ -94,9 +98,10 @@ const rules: readonly Rule[] = [
 export const checkSchema = async (
   query: Query,
   schema: string,
+  hash: Hash,
   storeFor: (scope: string) => Store,
 ): Promise<readonly StoreFinding[]> => {
-  const findings: StoreFinding[] = []
+  const findings: StoreFinding[] = [...(await unlike(query, schema, hash))]
   for (const rule of rules)
     for (const { scope, name } of await query(rule.find(schema)))
       findings.push(
@@ -121,6 +126,66 @@ export const checkSchema = async (
   }
   return Object.freeze(findings)
 }
+
+/** Logs whose columns are not those of their sums. What a version without sums wrote has none. */
+const unlike = async (query: Query, schema: string, hash: Hash): Promise<readonly StoreFinding[]> => {
+  const findings: StoreFinding[] = []
+  const text = `select scope, id, key, created, meta, changes, created_sum, meta_sum, terms from ${schema}.log
+    where (scope, key) > ($1::text, $2::bigint) order by scope, key limit ${piece}`
+  for (let [scope, key] = ['', -1]; ;) {
+    const found = await query(text, [scope, key])
+    for (const row of found) {
+      const {
+        scope,
+        id,
+        created,
+        meta,
+        changes,
+        created_sum: ofCreated,
+        meta_sum: ofMeta,
+        terms,
+      } = row as unknown as LogSums
+      const say = (what: string): void =>
+        void findings.push(Object.freeze({ table: 'log', where: nameOf(scope, id), what, repairable: false }))
+      const isMeta = ofMeta === null || ofMeta === metaSum(hash, scope, id, meta, Number(changes))
+      if (ofCreated !== null && ofCreated !== createdSum(hash, scope, id, Number(created)))
+        say('when it was created is not what was stored')
+      if (!isMeta) say('its metadata is not what was stored')
+      else if (terms !== null && !sameTerms(terms, termsIn(scope, meta, hash)))
+        say('its terms are not those of its metadata, so lists may not find it: update its metadata')
+    }
+    const last = found.at(-1) as LogSums | undefined
+    if (found.length < piece || last === undefined) return findings
+    ;[scope, key] = [last.scope, Number(last.key)]
+  }
+}
+
+/** What `pg` makes of the columns: it gives a bigint as its digits. */
+interface LogSums {
+  readonly scope: string
+  readonly id: string
+  readonly key: string
+  readonly created: string
+  readonly meta: string
+  readonly changes: string
+  readonly created_sum: string | null
+  readonly meta_sum: string | null
+  readonly terms: readonly string[] | null
+}
+
+/** How many logs one statement reads. */
+const piece = 1000
+
+const termsIn = (scope: string, meta: string, hash: Hash): readonly string[] => {
+  try {
+    return termsOf(scope, JSON.parse(meta) as JsonObject, hash)
+  } catch {
+    return [] // it can't be read: the check of its rows says so
+  }
+}
+
+const sameTerms = (one: readonly string[], other: readonly string[]): boolean =>
+  one.length === other.length && one.every((term) => other.includes(term))
 
 /** What can be rebuilt, by what was found: the sentence of what was done. */
 export const rebuild = async (

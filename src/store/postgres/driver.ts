@@ -5,7 +5,6 @@ import type { JsonObject } from '../../json/index.ts'
 import { momentOf } from '../clock.ts'
 import {
   cursorText,
-  storeOf,
   type Answer,
   type Block,
   type CheckedAppend,
@@ -13,6 +12,7 @@ import {
   type Cursor,
   type StoreDriver,
 } from '../driver.ts'
+import { storeOf } from '../handle.ts'
 import { storeFaultText, type StoreFault } from '../fault.ts'
 import { matches } from '../lookup.ts'
 import { Damaged } from '../damaged.ts'
@@ -25,11 +25,13 @@ import { appendStatement, bytesOf, grown } from './append.ts'
 import { checkSchema, rebuild } from './check.ts'
 import { stateOf, type Database, type Query, type Rows } from './database.ts'
 import { Elsewhere } from './elsewhere.ts'
+import type { Filler } from './fill.ts'
 import { faultOf, foreignKey, patiently, type Place } from './fault.ts'
 import { findLog, infoOf, joined, logColumns, logsOf, readable, plain, type Log, type Stretch } from './log.ts'
 import { Leases } from './leases.ts'
 import { LogRows } from './rows.ts'
 import { Sweeper } from './sweep.ts'
+import { createdSum, metaSum } from './sum.ts'
 import { termsOf } from './terms.ts'
 import { damageOr, statementBytes, Writer } from './writer.ts'
 
@@ -44,6 +46,7 @@ export const postgresDriver = (
   hash: Hash,
   now: () => number,
   end: () => Promise<void>,
+  filler: Filler | undefined,
 ): StoreDriver => {
   const { schema, timeout } = place
   const writer = new Writer(db, place, hash)
@@ -102,14 +105,15 @@ export const postgresDriver = (
   ): Promise<Log | undefined> => {
     const head = headOf(range, hash)
     const created = momentOf(now)
+    const text = JSON.stringify(meta)
     const made = await run(
       `with source as (
          select key from ${schema}.log where scope = $1::text and id = $11::text and key = $12::bigint for key share
        ), next as (
          insert into ${schema}.scope (name, last) values ($1::text, 1) on conflict (name) do update set last = scope.last + 1 returning last
        ), made as (
-         insert into ${schema}.log (${logColumns}, scope, terms)
-         select $2::text, next.last, array_append($3::bigint[], next.last), $4::bigint[], $5::bigint, $6::bigint, $7::bytea, $8::bytea, $9::bigint, null, $10::text, 1, $1::text, $14::bigint[]
+         insert into ${schema}.log (${logColumns}, scope, terms, created_sum, meta_sum)
+         select $2::text, next.last, array_append($3::bigint[], next.last), $4::bigint[], $5::bigint, $6::bigint, $7::bytea, $8::bytea, $9::bigint, null, $10::text, 1, $1::text, $14::bigint[], $15::bigint, $16::bigint
          from next where $12::bigint is null or exists (select 1 from source)
          on conflict (scope, id) do nothing returning key
        )
@@ -124,11 +128,13 @@ export const postgresDriver = (
         joined(range.peaks),
         bytesOf(head.root),
         created,
-        JSON.stringify(meta),
+        text,
         source?.id ?? null,
         source?.key ?? null,
         stretches.at(-1)?.segment ?? null,
         termsOf(scope, meta, hash),
+        createdSum(hash, scope, id, created),
+        metaSum(hash, scope, id, text, 1),
       ],
     )
     const [row] = made
@@ -224,9 +230,10 @@ export const postgresDriver = (
     list: (scope, given) => doing('list logs', async () => right(await listed(scope, given))),
     update: (scope, id, expected, meta) =>
       doing('update metadata', async () => {
+        const [version, text] = [versionIn(expected), JSON.stringify(meta)]
         const done = await db.write(
-          `update ${schema}.log set meta = $4::text, terms = $5::bigint[], changes = changes + 1 where scope = $1::text and id = $2::text and changes = $3::bigint returning ${logColumns}`,
-          [scope, id, versionIn(expected), JSON.stringify(meta), termsOf(scope, meta, hash)],
+          `update ${schema}.log set meta = $4::text, terms = $5::bigint[], changes = changes + 1, meta_sum = $6::bigint where scope = $1::text and id = $2::text and changes = $3::bigint returning ${logColumns}`,
+          [scope, id, version, text, termsOf(scope, meta, hash), metaSum(hash, scope, id, text, version + 1)],
         )
         const [updated] = logsOf(done)
         if (updated !== undefined) return right(Object.freeze({ ...infoOf(updated), meta }))
@@ -240,7 +247,10 @@ export const postgresDriver = (
     append: (scope, id, append) =>
       db.track(async () => {
         const appended = await writer.append(scope, id, append)
-        if (!isLeft(appended)) elsewhere.changed(signalKey(scope, id))
+        if (!isLeft(appended)) {
+          elsewhere.changed(signalKey(scope, id))
+          filler?.wrote(scope)
+        }
         return appended
       }),
     read: (scope, id, range) => onLog('read rows', scope, id, async (_log, rows) => right(await rows.read(range))),
@@ -326,11 +336,11 @@ export const postgresDriver = (
           )
         }
       }),
-    check: () => doing('check the store', async () => right(await checkSchema(query, schema, storeFor))),
+    check: () => doing('check the store', async () => right(await checkSchema(query, schema, hash, storeFor))),
     repair: () =>
       doing('repair the store', async () => {
         const repairs: StoreRepair[] = []
-        for (const finding of await checkSchema(query, schema, storeFor)) {
+        for (const finding of await checkSchema(query, schema, hash, storeFor)) {
           const { repairable: _repairable, ...found } = finding
           repairs.push(Object.freeze({ ...found, done: await rebuild((text) => db.write(text), schema, finding) }))
         }

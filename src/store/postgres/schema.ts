@@ -110,6 +110,11 @@ export const stepsFor = (schema: string): readonly Step[] => [
     )
     if (old !== undefined) await query(`alter table ${schema}.log rename column version to changes`)
   },
+  // Sums of what no tree covers. Null: a version without them wrote it.
+  `
+  alter table ${schema}.log add column if not exists created_sum bigint; -- of scope, id, created
+  alter table ${schema}.log add column if not exists meta_sum bigint;    -- of scope, id, meta, changes
+  `,
 ]
 
 /** SQL, or what has to be looked at first. */

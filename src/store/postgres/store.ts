@@ -4,15 +4,16 @@
  */
 import { hash as hashOf } from 'node:crypto'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../../json/index.ts'
+import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import type { Task } from '../../task/index.ts'
 import { Pool } from 'pg'
 import type { Hash } from '../../proof/index.ts'
-import { storeOf } from '../driver.ts'
+import { storeOf } from '../handle.ts'
 import { storeTask, type StoreFault } from '../fault.ts'
 import type { Store } from '../store.ts'
 import { Database, type PostgresPool } from './database.ts'
 import { postgresDriver } from './driver.ts'
+import { Filler, lacksTerms } from './fill.ts'
 import { faultOf, patiently, type Place } from './fault.ts'
 import { prepare } from './open.ts'
 import { quoted } from './schema.ts'
@@ -73,16 +74,16 @@ export type PostgresOptions = (
  * const store = await postgresStore({ connectionString: 'postgres://localhost/agents' })
  * const session = await createSession(store)
  */
-export const postgresStore = (options: PostgresOptions): Task<StoreFault, Store> =>
-  storeTask(async () => {
-    const {
-      connectionString,
-      schema = schemaIn(connectionString) ?? 'indelible',
-      create = true,
-      scope,
-      timeout = 30_000,
-      now = Date.now,
-    } = options
+export const postgresStore = (options: PostgresOptions): Task<StoreFault, Store> => {
+  const {
+    connectionString,
+    schema = schemaIn(connectionString) ?? 'indelible',
+    create = true,
+    scope,
+    timeout = 30_000,
+    now = Date.now,
+  } = optionsOf('postgresStore', options)
+  return storeTask(async () => {
     if (schema === '' || schema.includes('\0') || Buffer.byteLength(schema) > 63)
       return left({
         _tag: 'Io',
@@ -98,7 +99,9 @@ export const postgresStore = (options: PostgresOptions): Task<StoreFault, Store>
     try {
       const db = new Database(pool.right)
       const prepared = await patiently(timeout, () => prepare(db, place, create))
-      const store = isLeft(prepared) ? prepared : storeOf(postgresDriver(db, place, sha256, now, end), scope)
+      const store = isLeft(prepared)
+        ? prepared
+        : storeOf(postgresDriver(db, place, sha256, now, end, await fillerOf(db, place)), scope)
       if (isLeft(store)) await end()
       return store
     } catch (error) {
@@ -106,6 +109,10 @@ export const postgresStore = (options: PostgresOptions): Task<StoreFault, Store>
       return left(faultOf(error, place, `open ${place.name}`))
     }
   })
+}
+
+const fillerOf = async (db: Database, { schema }: Place): Promise<Filler | undefined> =>
+  (await lacksTerms(db, schema)) ? new Filler(db, schema, sha256) : undefined
 
 const poolOf = (
   { connectionString, connections = 10, pool }: PostgresOptions,

@@ -3,6 +3,7 @@
  * may have the same number, so what the index finds is looked at again.
  */
 import { type Hash } from '../../proof/index.ts'
+import { sumOf } from './sum.ts'
 import { isObject, type Json, type JsonObject } from '../../json/index.ts'
 
 /** The terms of metadata, or of what is wanted of it, in decimal digits. Arrays have none. */
@@ -10,13 +11,8 @@ export const termsOf = (scope: string, meta: JsonObject, hash: Hash): readonly s
   const terms = new Set<string>()
   const gather = (value: Json, path: readonly string[]): void => {
     if (isObject(value)) for (const key of Object.keys(value)) gather(value[key] as Json, [...path, key])
-    else if (!Array.isArray(value)) terms.add(termOf(JSON.stringify([scope, ...path, value]), hash))
+    else if (!Array.isArray(value)) terms.add(sumOf(hash, scope, ...path, value))
   }
   gather(meta, [])
   return [...terms]
-}
-
-const termOf = (text: string, hash: Hash): string => {
-  const bytes = hash(Buffer.from(text))
-  return String(new DataView(bytes.buffer, bytes.byteOffset).getBigInt64(0))
 }

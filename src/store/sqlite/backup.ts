@@ -3,7 +3,7 @@ import { closeSync, existsSync, fsyncSync, openSync, renameSync, rmSync } from '
 import { dirname, resolve } from 'node:path'
 import * as sqlite from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../../json/index.ts'
+import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import { called, type CallbackThrew, type Task } from '../../task/index.ts'
 import type { StoreFinding } from '../check.ts'
 import type { Answer } from '../driver.ts'
@@ -36,12 +36,9 @@ export interface BackupOptions {
  * @param options the source, the target, and a callback for progress
  * @returns the findings of the check, empty for a good copy; or `NoStore`, `Io` if the file `to` exists, `Full`
  */
-export const backupSqlite = ({
-  path: given,
-  to,
-  progress = () => {},
-}: BackupOptions): Task<StoreFault | CallbackThrew, readonly StoreFinding[]> =>
+export const backupSqlite = (options: BackupOptions): Task<StoreFault | CallbackThrew, readonly StoreFinding[]> =>
   storeTask(async () => {
+    const { path: given, to, progress = () => {} } = optionsOf('backupSqlite', options)
     const [path, target] = [resolve(given), resolve(to)]
     if (existsSync(target))
       return left({

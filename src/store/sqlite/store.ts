@@ -8,11 +8,12 @@ import { hash as hashOf } from 'node:crypto'
 import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../../json/index.ts'
+import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import type { Task } from '../../task/index.ts'
 import type { Hash } from '../../proof/index.ts'
 import type { StoreFinding, StoreRepair } from '../check.ts'
-import { storeOf, type StoreDriver } from '../driver.ts'
+import { type StoreDriver } from '../driver.ts'
+import { storeOf } from '../handle.ts'
 import { storeTask, type StoreFault } from '../fault.ts'
 import { quietly, type OnNotice } from '../notice.ts'
 import type { Store } from '../store.ts'
@@ -75,17 +76,18 @@ export interface SqliteOptions {
  * const store = await sqliteStore({ path: 'agent.db' })
  * const session = await createSession(store)
  */
-export const sqliteStore = ({
-  path: given,
-  create = true,
-  readOnly = false,
-  onNotice: notify = () => {},
-  durability = 'disk',
-  scope,
-  wait = 5000,
-  now = Date.now,
-}: SqliteOptions): Task<StoreFault, Store> =>
+export const sqliteStore = (options: SqliteOptions): Task<StoreFault, Store> =>
   storeTask(async () => {
+    const {
+      path: given,
+      create = true,
+      readOnly = false,
+      onNotice: notify = () => {},
+      durability = 'disk',
+      scope,
+      wait = 5000,
+      now = Date.now,
+    } = optionsOf('sqliteStore', options)
     if (typeof given !== 'string') throw new TypeError('sqliteStore needs a path: the file of the store')
     const path = resolve(given)
     const onNotice = quietly(notify)

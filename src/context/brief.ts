@@ -1,0 +1,198 @@
+/**
+ * Briefs: what a message says in one line, beside others in the marker of a range. No model, no waiting, the same from
+ * the same message every time. Of prose the words stay that say something: names, numbers, dates, paths, and no article.
+ * Of a call its arguments, and of its answer the error, or the names that it gives.
+ */
+import { textOf, toolCallsOf, type Message, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
+import type { Range } from '../sequence/index.ts'
+import { errorLine, plain } from './represent.ts'
+import { beginning, foldText, grouped, slicedAt } from './shorten.ts'
+import { textTokens, type Tokenizer } from './tokens.ts'
+import { isStopWord } from './words.ts'
+
+/** One message in a line; or calls with their results, a line each. */
+export interface Brief extends Range {
+  readonly text: string
+  /** What it is of: 0 what the user says, 1 what failed, 2 the rest. */
+  readonly rank: number
+  /** Its tokens, with its line end. */
+  readonly tokens: number
+}
+
+/** Who wrote the briefs that stand as a summary, in notes. */
+export const extractName = 'extract'
+
+/** The brief of some messages, each with its position. */
+export const briefOf = (
+  said: readonly { readonly message: Message; readonly position: number }[],
+  { from, to }: Range,
+  count: Tokenizer = textTokens,
+): Brief => {
+  const lines: string[] = []
+  let rank = said[0]?.message.role === 'user' ? 0 : 2
+  const answers = new Map<string, ToolResultPart>()
+  for (const { message } of said)
+    for (const part of message.content) if (part.type === 'tool_result') answers.set(part.callId, part)
+  for (const { message, position } of said) {
+    const words = telling(textOf(message), message.role === 'user' ? longest.user : longest.other)
+    const calls = toolCallsOf(message)
+    // What is said beside calls is often "Looking.": the calls say more.
+    if (words !== '' && (calls.length === 0 || words.length > shortRemark))
+      lines.push(`${position} ${message.role}: ${words}`)
+    for (const call of calls) {
+      const answer = answers.get(call.id)
+      if (answer?.isError === true) rank = 1
+      lines.push(`${position} ${callLine(call, answer)}`)
+    }
+  }
+  if (lines.length === 0) lines.push(`${from} ${said[0]?.message.role ?? 'nothing'}: …`)
+  const text = lines.join('\n')
+  return { from, to, text, rank, tokens: count(text) + 1 }
+}
+
+/** Briefs as a marker says them. A line that begins as the one before it has a ditto mark in place of that. */
+export const folded = (briefs: readonly Brief[]): string => {
+  let before = ''
+  return briefs
+    .flatMap(({ text }) => text.split('\n'))
+    .map((line) => {
+      const short = withDitto(line, before)
+      before = line
+      return short
+    })
+    .join('\n')
+}
+
+/** The tokens that a brief takes after another. */
+export const tokensAfter = (brief: Brief, before: Brief, count: Tokenizer): number => {
+  const last = before.text.slice(before.text.lastIndexOf('\n') + 1)
+  const end = brief.text.indexOf('\n')
+  const first = end === -1 ? brief.text : brief.text.slice(0, end)
+  const short = withDitto(first, last)
+  return short === first ? brief.tokens : brief.tokens - count(first) + count(short)
+}
+
+/**
+ * As many briefs as fit so many tokens, in their order: those first that say the most that none before them said, for what
+ * they take. What the user says, and what failed, counts half as much more.
+ */
+export const fittingBriefs = (briefs: readonly Brief[], tokens: number): readonly Brief[] => {
+  if (briefs.reduce((sum, brief) => sum + brief.tokens, 0) <= tokens) return briefs
+  const seen = new Set<string>()
+  const worth = new Map<Brief, number>()
+  for (const brief of briefs) {
+    let fresh = 1
+    for (const word of brief.text.split(/\s+/)) {
+      if (!seen.has(word)) fresh += 1
+      seen.add(word)
+    }
+    worth.set(brief, (fresh * (worthOfRank[brief.rank] as number)) / (brief.tokens + 1))
+  }
+  let room = tokens
+  const kept = new Set<Brief>()
+  for (const brief of briefs.toSorted(
+    (a, b) => (worth.get(b) as number) - (worth.get(a) as number) || b.from - a.from,
+  )) {
+    if (brief.tokens > room) continue
+    room -= brief.tokens
+    kept.add(brief)
+  }
+  return briefs.filter((brief) => kept.has(brief))
+}
+
+const worthOfRank = [1.5, 1.5, 1]
+
+/** The words of a text that say something, in one line of at most so many UTF-16 units. */
+export const telling = (text: string, most: number): string => {
+  const words: string[] = []
+  let length = 0
+  for (const said of slicedAt(text, 0, scanned).split(/[\s,;"“”()<>|*_`]+/)) {
+    const word = said.replace(/^[.!?:'’–—-]+|[.!?:'’–—…-]+$/gu, '')
+    const plain = word.toLowerCase().replaceAll('’', "'")
+    if (word === '' || empty.has(plain) || (isStopWord(plain.replace(/'.*$/, '')) && !negation.test(plain))) continue
+    length += word.length + 1
+    if (length > most) {
+      words.push('…')
+      break
+    }
+    words.push(word)
+  }
+  return words.join(' ')
+}
+
+const longest = { user: 240, other: 200, arguments: 100, answer: 140, names: 240 } as const
+const scanned = 4000
+const shortRemark = 24
+const negation = /^(?:no|not|nor|never)$|n't$/
+/** Words that fill a sentence, beside the stop words of a search. English only. */
+const empty: ReadonlySet<string> = new Set(
+  (
+    "i'm i've i'll i'd it's that's let's hey hi hello thanks thank wow yeah yes yep ok okay well sure oh really also " +
+    'definitely totally actually always like gonna got get going would could please great awesome'
+  ).split(' '),
+)
+
+const callLine = ({ name, arguments: given }: ToolCallPart, answer: ToolResultPart | undefined): string => {
+  const asked = beginning(argumentsIn(given), longest.arguments)
+  const call = asked === '' ? name : `${name} ${asked}`
+  return answer === undefined ? call : `${call}: ${answerIn(answer, given)}`
+}
+
+/** The values of arguments, without their names. */
+const argumentsIn = (given: string): string => {
+  const values: string[] = []
+  const add = (value: unknown): void => {
+    if (typeof value === 'object' && value !== null) Object.values(value).forEach(add)
+    else if (values.length < mostValues) values.push(oneLine(slicedAt(String(value), 0, longest.arguments)))
+  }
+  try {
+    add(JSON.parse(given))
+  } catch {
+    return oneLine(slicedAt(given, 0, longest.arguments)) // what a model wrote need not be JSON
+  }
+  return values.join(' ')
+}
+
+const mostValues = 6
+
+const answerIn = (answer: ToolResultPart, given: string): string => {
+  const whole = answer.content.map(plain).join('\n').trim()
+  if (whole.length <= shortAnswer) return oneLine(whole)
+  const error = answer.isError === true ? errorLine(whole, true) : undefined
+  if (error !== undefined) return `failed, ${beginning(oneLine(error), longest.answer)}`
+  const names = namesIn(whole, given)
+  return `${grouped(whole.length)} characters${names === '' ? '' : `, ${names}`}`
+}
+
+const shortAnswer = 80
+
+/** The paths and names of a text that are not in the arguments, each once, first those that stand first. */
+const namesIn = (whole: string, given: string): string => {
+  const found = new Set<string>()
+  let room: number = longest.names
+  for (const [name] of slicedAt(whole, 0, scanned).matchAll(nameLike)) {
+    if (name.length < 6 || name.length > 80 || found.has(name) || given.includes(name)) continue
+    room -= name.length + 1
+    if (room < 0) break
+    found.add(name)
+  }
+  return [...found].join(' ')
+}
+
+/** A path, or a name that no sentence has: `src/a.ts`, `read_file`, `parseRow`. */
+const nameLike = /(?:[\w@.~-]*\/)+[\w@.~-]+|\b\w+(?:[_.]\w+)+\b|\b[a-z]+(?:[A-Z][a-z0-9]+)+\b/g
+
+const oneLine = (text: string): string => foldText(text).replaceAll('\n', ' ').trim()
+
+/** `13 user: " works` after `12 user: 8 May 2023 asks`, for `13 user: 8 May 2023 works`. */
+const withDitto = (line: string, before: string): string => {
+  const [head, head2] = [line.indexOf(': ') + 2, before.indexOf(': ') + 2]
+  if (head === 1 || head2 === 1) return line
+  let same = 0
+  for (let index = 0; line[head + index] !== undefined && line[head + index] === before[head2 + index]; index++)
+    if (line[head + index] === ' ') same = index + 1
+  return same < leastSame ? line : `${line.slice(0, head)}" ${line.slice(head + same)}`
+}
+
+/** A ditto mark for less saves nothing. */
+const leastSame = 8

@@ -1,0 +1,124 @@
+/**
+ * Where recorded conversations stand: which session continues a chain of messages, and at which length. Kept in logs of
+ * the store, so that a process that starts later finds them; each look-up reads one short log of 256.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, parseJson, right } from '../json/index.ts'
+import { digestOf } from '../proof/index.ts'
+import { emptyRange } from '../proof/index.ts'
+import { headOf, type Head, type Store, type StoreFault } from '../store/index.ts'
+
+/** A session, and how many messages of its conversation a key stands for. */
+export interface Place {
+  readonly session: string
+  readonly len: number
+}
+
+/** What is looked up: a chain of messages, a response's id, a client's name for a conversation. */
+export type PlaceKey = `m:${string}` | `r:${string}` | `c:${string}`
+
+interface Bucket {
+  head: Head
+  readonly places: Map<string, Place[]>
+}
+
+/** The index of a store. What it says may be outdated: whoever asks compares it with the session. */
+export class Places {
+  readonly #store: Store
+  readonly #buckets = new Map<string, Bucket>()
+
+  constructor(store: Store) {
+    this.#store = store
+  }
+
+  /** The places of a key, the last one first. */
+  async find(key: PlaceKey): Promise<Either<StoreFault, readonly Place[]>> {
+    const { name, digest } = bucketOf(key)
+    const bucket = await this.#read(name)
+    return isLeft(bucket) ? bucket : right((bucket.right.places.get(digest) ?? []).toReversed())
+  }
+
+  /** Keep places. Cost: an append to a log for each key, at the same time. */
+  async add(keys: readonly (readonly [PlaceKey, Place])[]): Promise<Either<StoreFault, void>> {
+    const byBucket = new Map<string, (readonly [digest: string, place: Place])[]>()
+    for (const [key, place] of keys) {
+      const { name, digest } = bucketOf(key)
+      const others = byBucket.get(name)
+      if (others === undefined) byBucket.set(name, [[digest, place]])
+      else others.push([digest, place])
+    }
+    const added = await Promise.all([...byBucket].map(([name, entries]) => this.#append(name, entries)))
+    return added.find(isLeft) ?? right(undefined)
+  }
+
+  async #append(
+    name: string,
+    entries: readonly (readonly [digest: string, place: Place])[],
+  ): Promise<Either<StoreFault, void>> {
+    const rows = entries.map(([digest, { session, len }]) => ({
+      kind: 'note' as const,
+      body: JSON.stringify([digest, session, len]),
+    }))
+    for (;;) {
+      const bucket = this.#buckets.get(name)
+      if (bucket === undefined) {
+        const created = await this.#store.create({ id: name, meta: { [mark]: 1 }, rows })()
+        if (isLeft(created) && created.left._tag !== 'LogExists') return created
+        const read = await this.#read(name)
+        if (isLeft(read)) return read
+        if (!isLeft(created)) return right(undefined)
+        continue
+      }
+      const appended = await this.#store.append(name, { expected: bucket.head, rows })()
+      if (isLeft(appended)) {
+        if (appended.left._tag === 'NoSuchLog') this.#buckets.delete(name)
+        else if (appended.left._tag !== 'Conflict' && appended.left._tag !== 'Diverged') return appended
+        else if (appended.left._tag === 'Diverged') this.#buckets.delete(name)
+        const read = await this.#read(name)
+        if (isLeft(read)) return read
+        continue
+      }
+      if (appended.right.from === bucket.head.size) {
+        bucket.head = appended.right.head
+        for (const [digest, place] of entries) put(bucket.places, digest, place)
+      }
+      return right(undefined)
+    }
+  }
+
+  /** A bucket with everything that is stored of it. Cost: what is new since it was read last. */
+  async #read(name: string): Promise<Either<StoreFault, Bucket>> {
+    const bucket = this.#buckets.get(name) ?? { head: headOf(emptyRange, this.#store.hash), places: new Map() }
+    const info = await this.#store.info(name)()
+    if (isLeft(info)) return info.left._tag === 'NoSuchLog' ? right({ ...bucket, places: new Map() }) : info
+    const { head } = info.right
+    if (head.size > bucket.head.size) {
+      const rows = await this.#store.read(name, { from: bucket.head.size, to: head.size })()
+      if (isLeft(rows)) return rows
+      if (bucket.head.size + rows.right.length !== head.size) return right(bucket) // another call of ours has read it
+      for (const { body } of rows.right) {
+        const said = parseJson(body)
+        if (isLeft(said) || !Array.isArray(said.right)) continue // what a newer version says
+        const [digest, session, len] = said.right as readonly unknown[]
+        if (typeof digest === 'string' && typeof session === 'string' && typeof len === 'number')
+          put(bucket.places, digest, { session, len })
+      }
+      bucket.head = head
+    }
+    this.#buckets.set(name, bucket)
+    return right(bucket)
+  }
+}
+
+const mark = 'indelible.recorder'
+
+const put = (places: Map<string, Place[]>, digest: string, place: Place): void => {
+  const known = places.get(digest)
+  if (known === undefined) places.set(digest, [place])
+  else if (!known.some(({ session, len }) => session === place.session && len === place.len)) known.push(place)
+}
+
+const bucketOf = (key: PlaceKey): { readonly name: string; readonly digest: string } => {
+  const digest = digestOf(key)
+  return { name: `${mark}.${digest.slice(0, 2)}`, digest: digest.slice(0, 32) }
+}

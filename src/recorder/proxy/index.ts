@@ -1,0 +1,1 @@
+export { decompress, startProxy, type Proxy, type ProxyOptions, type Upstream } from './proxy.ts'

@@ -1,0 +1,179 @@
+/** What a receipt of a recorded call says, and the messages that the call was sent, made from it again. */
+import { isLeft, isObject, left, parseJson, right, type Immutable, type JsonObject } from '../json/index.ts'
+import { decodeMessage, type Message } from '../message/index.ts'
+import type { ReceiptNote } from '../notes/index.ts'
+import type { BlockId } from '../proof/index.ts'
+import type { SessionReader } from '../session/index.ts'
+import { storeTask, type BlockStore, type StoreFault } from '../store/index.ts'
+import type { Task } from '../task/index.ts'
+import type { RecordedApi } from './wire.ts'
+
+/**
+ * What was sent, in order: messages of the record by their positions, others as a block of JSON, and the first `count`
+ * messages that another call was sent, by the index of its receipt among the session's notes.
+ */
+export type Sent = readonly (readonly [from: number, to: number] | BlockId | SentBeforeThis)[]
+
+/** The first messages that an earlier call was sent. */
+export interface SentBeforeThis {
+  /** The index of its receipt among the notes of the session. */
+  readonly note: number
+  /** How many of its messages. */
+  readonly count: number
+}
+
+/** Each message that was sent: its position in the record, or the block with its JSON. */
+export type SentEntries = readonly (number | BlockId)[]
+
+/** Entries in short. With what the call before was sent, a conversation that its client rewrites costs no more a call. */
+export const sentOf = (
+  entries: SentEntries,
+  before: { readonly note: number; readonly entries: SentEntries } | undefined,
+): Sent => {
+  const plain = runsOf(entries)
+  if (before === undefined || plain.length <= 4) return plain
+  let count = 0
+  while (count < entries.length && entries[count] === before.entries[count]) count++
+  const rest = runsOf(entries.slice(count))
+  return count > 0 && rest.length + 1 < plain.length ? [{ note: before.note, count }, ...rest] : plain
+}
+
+const runsOf = (entries: SentEntries): Sent => {
+  const runs: (readonly [number, number] | BlockId)[] = []
+  for (const entry of entries) {
+    const last = runs.at(-1)
+    if (typeof entry === 'string') runs.push(entry)
+    else if (typeof last === 'object' && last[1] === entry) runs[runs.length - 1] = [last[0], entry + 1]
+    else runs.push([entry, entry + 1])
+  }
+  return runs
+}
+
+/** The entries that a receipt stands for. Cost: O(messages + receipts that it goes back to). */
+const entriesOf = (session: SessionReader, sent: Sent): SentEntries => {
+  const after: Sent[] = []
+  let first = sent
+  let count = Infinity
+  const counts: number[] = []
+  for (;;) {
+    const [head, ...rest] = first
+    if (typeof head !== 'object' || !('note' in head)) break
+    after.push(rest)
+    counts.push(count)
+    const note = session.notes().at(head.note)
+    first = (note?.type === 'receipt' ? detailsOf(note as ReceiptNote) : undefined)?.sent ?? []
+    count = head.count
+  }
+  let entries: (number | BlockId)[] = expanded(first).slice(0, count)
+  while (after.length > 0) entries = [...entries, ...expanded(after.pop() as Sent)].slice(0, counts.pop())
+  return entries
+}
+
+const expanded = (sent: Sent): (number | BlockId)[] =>
+  sent.flatMap((one): readonly (number | BlockId)[] =>
+    typeof one === 'string'
+      ? [one]
+      : 'note' in one
+        ? []
+        : Array.from({ length: one[1] - one[0] }, (_, offset) => one[0] + offset),
+  )
+
+/** A message as it stands in a request: what only its record or its answer has is left out. */
+export const asSent = (message: Immutable<Message> | Message): Immutable<Message> => {
+  const { id: _id, meta, ...rest } = message as Message
+  const { 'anthropic-response': _response, indelible: _indelible, ...others } = meta ?? {}
+  return Object.keys(others).length === 0 ? rest : { ...rest, meta: others }
+}
+
+/** The `details` of a receipt that the recorder writes. */
+export interface CallDetails {
+  /** The API that was called. */
+  readonly api: RecordedApi
+  /** The messages that the call was sent: {@link sentMessages} reads it. */
+  readonly sent: Sent
+  /** The block with the `system` or `instructions` of the request, as JSON. */
+  readonly system?: BlockId
+  /** The block with the tools of the request, as JSON. */
+  readonly tools?: BlockId
+  /** What the client calls the conversation. */
+  readonly client?: string
+  /** The id of the answer. */
+  readonly response?: string
+  /** When the request was sent: milliseconds since 1970. */
+  readonly at: number
+  /** Milliseconds until the first byte of the answer; absent if none came. */
+  readonly firstByte?: number
+  /** Milliseconds until its end. */
+  readonly duration: number
+  /** The HTTP status; absent if there was no answer. */
+  readonly status?: number
+  /** Why the model stopped. */
+  readonly stop?: string
+  /** What went wrong. */
+  readonly error?: string
+  /** The answer broke off. */
+  readonly cut?: true
+  /** Where the prefix that the call before had sent ended, and why; absent if it was continued unchanged. */
+  readonly broke?: CacheBreak
+}
+
+/** Where a provider's cached prefix ended. */
+export interface CacheBreak {
+  /** What changed first, in the order in which providers cache. */
+  readonly where: 'tools' | 'system' | 'messages'
+  /** The index of the first message that changed. */
+  readonly index?: number
+  /** What changed, in words. */
+  readonly because: string
+}
+
+/** The details of a receipt, if the recorder wrote it. */
+export const detailsOf = ({ details }: Pick<ReceiptNote, 'details'>): CallDetails | undefined =>
+  isObject(details) && Array.isArray(details['sent']) ? (details as unknown as CallDetails) : undefined
+
+/** Details as JSON. */
+export const detailsJson = (details: CallDetails): JsonObject => JSON.parse(JSON.stringify(details)) as JsonObject
+
+/**
+ * The messages that a recorded call was sent, as they were sent but for cache marks and the ids of messages.
+ *
+ * Cost    the blocks that the receipt names
+ * Errors  `MissingBlock`, `DamagedBlock`, and what a store gives
+ * @param store the store of the session
+ * @param session an opened session
+ * @param receipt one of its notes, that the recorder wrote
+ * @throws TypeError if the recorder did not write the receipt
+ */
+export const sentMessages = (
+  store: BlockStore,
+  session: SessionReader,
+  receipt: ReceiptNote,
+): Task<StoreFault, readonly Immutable<Message>[]> => {
+  const details = detailsOf(receipt)
+  if (details === undefined)
+    throw new TypeError('the receipt is not of the recorder: it has no details of what was sent')
+  return storeTask(async () => {
+    const entries = entriesOf(session, details.sent)
+    const ids = entries.filter((entry) => typeof entry === 'string')
+    const found = await store.getBlocks(ids)()
+    if (isLeft(found)) return found
+    const blocks = new Map(ids.map((id, index) => [id, found.right[index]]))
+    const view = session.view()
+    const sent: Immutable<Message>[] = []
+    for (const entry of entries) {
+      const message = typeof entry === 'number' ? view.at(entry) : messageIn(blocks.get(entry))
+      if (message === undefined) return left({ _tag: 'MissingBlock', ids: ids.filter((id) => id === entry) })
+      sent.push(asSent(message))
+    }
+    return right(Object.freeze(sent))
+  })
+}
+
+declare const TextDecoder: new () => { decode: (bytes: Uint8Array) => string }
+
+const messageIn = (bytes: Uint8Array | undefined): Message | undefined => {
+  if (bytes === undefined) return undefined
+  const parsed = parseJson(new TextDecoder().decode(bytes))
+  const message = isLeft(parsed) ? parsed : decodeMessage(parsed.right)
+  return isLeft(message) ? undefined : message.right
+}

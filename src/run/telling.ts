@@ -1,0 +1,41 @@
+/** Asking a function that the caller gave: whatever it throws, returns or never answers becomes a refusal or nothing. */
+import { after } from '../task/index.ts'
+
+/** A handler will not have something. */
+export interface Refused {
+  readonly cause: unknown
+}
+
+/**
+ * What a handler makes of something: a `Left` is a refusal, and so are a throw, an answer that can't be read, and none within
+ * the time. Anything else is fine.
+ */
+export const askHandler = async (ask: () => unknown, within: number): Promise<Refused | undefined> => {
+  try {
+    const asked = ask()
+    const answer: unknown = isObject(asked) ? await answeredWithin(asked, within) : asked
+    const { _tag, left: cause } = (isObject(answer) ? answer : {}) as {
+      readonly _tag?: unknown
+      readonly left?: unknown
+    }
+    return _tag === 'Left' ? { cause } : undefined
+  } catch (cause) {
+    return { cause }
+  }
+}
+
+/** Call something of the caller's whose answer does not matter, and wait for it no longer than so. */
+export const tellOnly = async (work: () => unknown, within: number): Promise<void> => {
+  await askHandler(work, within)
+}
+
+const answeredWithin = (asked: unknown, within: number): Promise<unknown> => {
+  if (within === Infinity) return Promise.resolve(asked)
+  return new Promise((resolve, reject) => {
+    const timer = after(within, () => reject(new Error(`the handler has not answered within ${within} ms`)))
+    Promise.resolve(asked).then(resolve, reject).finally(timer.cancel)
+  })
+}
+
+const isObject = (value: unknown): value is object =>
+  (typeof value === 'object' && value !== null) || typeof value === 'function'

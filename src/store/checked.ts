@@ -1,0 +1,83 @@
+/** What is given to a store, checked and copied before a driver sees it. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, isObject, left, right, type Path } from '../json/index.ts'
+import { blockIdOf, type Hash } from '../proof/index.ts'
+import { checkRows } from './checked-row.ts'
+import type { Block, CheckedAppend, CheckedQuery, Cursor } from './driver.ts'
+import type { StoreFault } from './fault.ts'
+import { invalidId } from './id.ts'
+import { planOf } from './plan.ts'
+import type { Append, ListQuery, Where } from './store.ts'
+
+/** A query with its defaults. */
+export const checkQuery = ({
+  limit = 100,
+  after,
+  where = {},
+  by = 'created',
+}: ListQuery): Either<StoreFault, CheckedQuery> => {
+  const cursor = after === undefined ? undefined : cursorIn(after, by)
+  if (after !== undefined && cursor === undefined)
+    return left({ _tag: 'InvalidId', what: 'cursor', reason: 'it is not the `next` of a page of this order' })
+  const wanted = checkWhere(where)
+  if (isLeft(wanted)) return wanted
+  return right({ limit: Math.max(1, Math.min(1000, Math.floor(limit) || 1)), after: cursor, where: wanted.right, by })
+}
+
+const cursorIn = (text: string, by: CheckedQuery['by']): Cursor | undefined => {
+  const [, appended, key] = /^(?:(-?\d{1,16})\.)?(\d{1,15})$/.exec(text) ?? []
+  return key === undefined || (appended === undefined) !== (by === 'created')
+    ? undefined
+    : { appended: appended === undefined ? undefined : Number(appended), key: Number(key) }
+}
+
+/** A copy, so that nothing changes it, of what can be found at all: `undefined` would else ask for nothing, and find all. */
+const checkWhere = (given: Where, path: Path = []): Either<StoreFault, Where> => {
+  const copy: [string, Where[string]][] = []
+  for (const [key, value] of Object.entries(given)) {
+    const here = [...path, key]
+    if (value === null || typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+      copy.push([key, value])
+    else if (!isObject(value) || path.length > 100)
+      return left({ _tag: 'InvalidMeta', path: here, reason: 'is no scalar and no object: nothing can be found by it' })
+    else {
+      const inner = checkWhere(value, here)
+      if (isLeft(inner)) return inner
+      copy.push([key, inner.right])
+    }
+  }
+  return right(Object.freeze(Object.fromEntries(copy)))
+}
+
+export const checkAppend = (append: Append, hash: Hash): Either<StoreFault, CheckedAppend> => {
+  const { expected, operation } = append
+  const problem = operation === undefined ? undefined : invalidId('operation', operation)
+  if (problem !== undefined) return left(problem)
+  const plan = planOf(append.rows, hash)
+  const rows = plan === undefined ? checkRows(append.rows, hash) : right(plan.rows)
+  if (isLeft(rows)) return rows
+  const blocks = once(ownBlocks(append.blocks ?? [], hash))
+  const named = blocks.length === 0 ? undefined : new Set(rows.right.flatMap((row) => row.blocks))
+  const unused = blocks.filter((block) => !named?.has(block.id)).map((block) => block.id)
+  if (unused.length > 0) return left({ _tag: 'UnusedBlock', ids: unused })
+  const { lease, respectLease } = append
+  return right({
+    expected: { size: expected.size, root: expected.root },
+    rows: rows.right,
+    blocks,
+    operation,
+    plan,
+    ...(lease !== undefined && { lease: { number: lease.number } }),
+    ...(respectLease === true && { respectLease }),
+  })
+}
+
+export const ownBlocks = (blocks: readonly Uint8Array[], hash: Hash): Block[] =>
+  Array.from(blocks, (given) => {
+    const bytes = new Uint8Array(given) // a copy: theirs may change before it is stored
+    return { id: blockIdOf(bytes, hash), bytes }
+  })
+
+export const once = (blocks: readonly Block[]): Block[] => [
+  ...new Map(blocks.map((block) => [block.id, block])).values(),
+]

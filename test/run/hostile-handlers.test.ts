@@ -1,0 +1,157 @@
+/** Handlers that throw, lie, hang, or change what they are given: the run ends as every run does, with a settled record. */
+import { isLeft, isRight, left } from 'fp-ts/lib/Either.js'
+import { describe, expect, it } from 'vitest'
+import { assistant, createHistory, settle, toolCall, user, type Message, type Settled, type View } from 'indelible'
+import {
+  historyHandler,
+  run,
+  scriptedModel,
+  tool,
+  type RunEvent,
+  type RunHandler,
+  type RunOptions,
+} from 'indelible/run'
+
+const start = ((): Settled<View<Message>> => {
+  const found = settle(createHistory<Message>({ from: [user('go')] }).view())
+  if (isLeft(found)) throw new Error('not settled')
+  return found.right
+})()
+const add = tool({ name: 'add', parameters: {}, run: () => '3' })
+const model = () => scriptedModel([assistant('Adding.', toolCall('c1', 'add', '{}')), assistant('Three it is.')])
+
+const ran = async (handlers: readonly RunHandler[], options: Partial<RunOptions> = {}) => {
+  const history = createHistory<Message>({ from: start })
+  const stream = run({ model: model(), view: start, tools: [add], handlers: [...handlers, historyHandler(history)], ...options }) // prettier-ignore
+  const events: RunEvent[] = []
+  for await (const event of stream) events.push(event)
+  const ended = await stream.result()()
+  const result = isRight(ended) ? ended.right : ended.left.partial
+  expect(history.view().toArray()).toEqual(result.messages)
+  expect(isRight(settle(history.view()))).toBe(true)
+  expect(events.at(-1)?.type).toBe('run_complete')
+  return { ended, result }
+}
+
+const whole = 4
+const then = ['th', 'en'].join('')
+const withThen = (value: unknown): object => Object.defineProperty({}, then, { value })
+
+describe('a handler', () => {
+  it('that answers with nothing, in any of its ways, is no refusal', async () => {
+    for (const answer of [undefined, null, 0, '', false, {}, { _tag: 'Right' }, 'Left', new Map()])
+      expect((await ran([() => answer as never])).result.messages.length).toBe(whole)
+  })
+
+  it('that answers with something that can not be read ends the run as a refusal of that event', async () => {
+    const proxy = new Proxy({}, { get: (_, key) => { if (key !== 'then') throw new Error('a trap') } }) // prettier-ignore
+    const getter = { get _tag() { throw new Error('a getter') } } // prettier-ignore
+    const throws = (): never => {
+      throw new Error('a then')
+    }
+    const thenable = withThen(throws)
+    for (const answer of [proxy, getter, thenable]) {
+      const { ended } = await ran([(event) => (event.type === 'tool_result' ? (answer as never) : undefined)])
+      expect(ended).toMatchObject({ left: { _tag: 'HandlerFailed', event: 'tool_result', step: 0 } })
+    }
+  })
+
+  it('that throws anything at any event ends the run there, and nothing is recorded twice or unsettled', async () => {
+    const seen = new Set<string>()
+    await ran([(event) => void seen.add(event.type)])
+    for (const type of seen)
+      for (const thrown of [new Error('no'), undefined, null, 'text', left('x'), { _tag: 'Right' }]) {
+        const { ended } = await ran([(event) => { if (event.type === type) throw thrown }]) // prettier-ignore
+        expect(ended).toMatchObject({ left: { _tag: 'HandlerFailed', event: type } })
+      }
+  })
+
+  it('that tries to change an event or what is known ahead changes nothing for those after it', async () => {
+    const attempts: [string, unknown][] = []
+    const vandal: RunHandler = (event, ahead) => {
+      const reach = (value: unknown, path: string): void => {
+        if (typeof value !== 'object' || value === null) return
+        for (const key of [...Reflect.ownKeys(value), 'forged'])
+          if (Reflect.set(value, key, 'forged')) attempts.push([`${path}.${String(key)}`, value])
+        for (const key of Reflect.ownKeys(value))
+          reach((value as Record<PropertyKey, unknown>)[key], `${path}.${String(key)}`)
+      }
+      reach(event, event.type)
+      reach(ahead, 'ahead')
+    }
+    const { result } = await ran([Object.assign(vandal, { lookAhead: 5 })])
+    expect(attempts.map(([path]) => path)).toEqual([])
+    expect(result.messages.length).toBe(whole)
+  })
+
+  it('whose list changes while the run goes on is told, or not, as it was at the beginning', async () => {
+    const told: string[] = []
+    const handlers: RunHandler[] = [() => void handlers.push(() => void told.push('late'))]
+    await run({ model: model(), view: start, tools: [add], handlers }).result()
+    expect(told).toEqual([])
+  })
+
+  it('whose begin or end throws or rejects does not keep the run from its end', async () => {
+    const end = (work: () => unknown): RunHandler =>
+      Object.assign(() => undefined, { begin: () => undefined, end: work })
+    for (const work of [
+      () => {
+        throw new Error('no')
+      },
+      async () => {
+        throw new Error('no')
+      },
+      () => withThen(7),
+    ])
+      // prettier-ignore
+      expect((await ran([end(work)])).result.stopReason).toBe('end_turn')
+    const begin: RunHandler = Object.assign(() => undefined, { begin: () => { throw new Error('not today') } }) // prettier-ignore
+    expect((await ran([begin])).ended).toMatchObject({ left: { _tag: 'HandlerFailed', event: 'begin', step: 0 } })
+  })
+
+  it('that never answers ends the run at its limit, if there is one', async () => {
+    for (const type of ['step_start', 'model_event', 'tool_call_start', 'tool_result', 'history_delta'] as const) {
+      const hangs: RunHandler = (event) => (event.type === type ? new Promise(() => undefined) : undefined)
+      const { ended } = await ran([hangs], { limits: { handlerTimeout: 20 } })
+      expect(ended).toMatchObject({
+        left: {
+          _tag: 'HandlerFailed',
+          event: type,
+          cause: { message: 'the handler has not answered within 20 ms' },
+        },
+      })
+    }
+    expect(() => run({ model: model(), view: start, limits: { handlerTimeout: -1 } })).toThrow(
+      'limits.handlerTimeout is',
+    )
+  })
+})
+
+describe('the open step that a run goes on with', () => {
+  it('is a copy, frozen in its events', async () => {
+    const needs = tool({ name: 'add', parameters: {}, needsApproval: true, run: () => '3' })
+    const first = await ran([], { tools: [needs] })
+    expect(first.result.stopReason).toBe('approval')
+    const open = JSON.parse(JSON.stringify(first.result.open)) as NonNullable<typeof first.result.open>
+    const approve = ['c1']
+    const loose: string[] = []
+    const watch: RunHandler = (event) => {
+      approve.length = 0
+      ;(open.response.message.content as unknown[]).length = 0
+      const look = (value: unknown, path: string): void => {
+        if (typeof value !== 'object' || value === null) return
+        if (!Object.isFrozen(value)) loose.push(path)
+        for (const [key, inner] of Object.entries(value)) look(inner, `${path}.${key}`)
+      }
+      look(event, event.type)
+    }
+    const { result } = await ran([watch], {
+      tools: [needs],
+      open,
+      approve,
+      model: scriptedModel([assistant('Three.')]),
+    })
+    expect(loose).toEqual([])
+    expect([result.stopReason, result.messages.length]).toEqual(['end_turn', whole])
+  })
+})

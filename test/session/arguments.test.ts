@@ -1,0 +1,91 @@
+/** Wrong arguments, as programs without types may give them: a TypeError that names the call and what was found. */
+import { describe, expect, it } from 'vitest'
+import {
+  createSession,
+  forkSession,
+  importTranscript,
+  listSessions,
+  memoryStore,
+  openSession,
+  orThrow,
+  readTranscript,
+  user,
+  verifySession,
+} from 'indelible'
+import { copySession, createFork, follow, proveEntry } from 'indelible/session'
+import { postgresStore } from 'indelible/store/postgres'
+import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
+import { fault } from '../answers.ts'
+
+const nothing = null as never
+
+const store = memoryStore()
+const session = await createSession(store, { id: 's', messages: [user('a')] })
+const transcript = orThrow(readTranscript('[{"role":"user","content":"a"}]'))
+const pin = { type: 'pin', position: 0 } as const
+
+describe('null for options', () => {
+  it.each<readonly [string, () => unknown]>([
+    ['createSession', () => createSession(store, nothing)],
+    ['forkSession', () => forkSession(store, 's', nothing)],
+    ['forkSession', () => createFork(store, 's', nothing)],
+    ['listSessions', () => listSessions(store, nothing)],
+    ['importTranscript', () => importTranscript(store, transcript, nothing)],
+    ['copySession', () => copySession(store, memoryStore(), 's', nothing)],
+    ['verifySession', () => verifySession(store, 's', nothing)],
+    ['proveEntry', () => proveEntry(store, 's', 0, nothing)],
+    ['follow', () => follow(session, nothing)],
+    ['session.append', () => session.append(user('x'), nothing)],
+    ['session.rebase', () => session.rebase(() => user('x'), nothing)],
+    ['session.pop', () => session.pop(nothing)],
+    ['session.rewind', () => session.rewind(0, nothing)],
+    ['session.clear', () => session.clear(nothing)],
+    ['session.note', () => session.note(pin, nothing)],
+    ['session.lease', () => session.lease(nothing)],
+    ['memoryStore', () => memoryStore(nothing)],
+    ['sqliteStore', () => sqliteStore(nothing)],
+    ['postgresStore', () => postgresStore(nothing)],
+    ['backupSqlite', () => backupSqlite(nothing)],
+    ['store.create', () => store.create(nothing)],
+    ['store.list', () => store.list(nothing)],
+    ['store.read', () => store.read('s', nothing)],
+    ['store.append', () => store.append('s', nothing)],
+    ['store.update', () => store.update('s', nothing)],
+    ['store.fork', () => store.fork('s', nothing)],
+    ['store.lease', () => store.lease('s', nothing)],
+    ['store.renew', () => store.renew('s', nothing)],
+  ])('%s says so', async (name, call) => {
+    const outcome = await (async () => call())().catch((error: unknown) => error)
+    expect(outcome).toBeInstanceOf(TypeError)
+    expect(String(outcome)).toBe(`TypeError: ${name} takes its options as an object, found null`)
+  })
+})
+
+describe('a store that is none', () => {
+  it.each<readonly [string, unknown, string]>([
+    ['null', null, 'null'],
+    ['a task that was not awaited', sqliteStore({ path: '/nowhere/x.db' }), 'a task: await it'],
+    ['a path', 'sessions.db', '"sessions.db"'],
+  ])('%s', async (_name, given, found) => {
+    const bad = given as never
+    for (const call of [
+      () => createSession(bad),
+      () => openSession(bad, 's'),
+      () => listSessions(bad),
+      () => verifySession(bad, 's'),
+      () => importTranscript(bad, transcript),
+      () => copySession(store, bad, 's'),
+    ]) {
+      const outcome = await (async () => call()())().catch((error: unknown) => error)
+      expect(outcome).toBeInstanceOf(TypeError)
+      expect(String(outcome)).toMatch(/takes a store/)
+      expect(String(outcome)).toContain(`found ${found}`)
+    }
+  })
+})
+
+it('what is no message is a fault that names it', async () => {
+  for (const bad of [null, undefined, 7, 'text']) await fault('InvalidMessage', session.append(bad as never))
+  expect(() => follow(nothing)).toThrow('expected a session')
+  expect(session.len).toBe(1)
+})
