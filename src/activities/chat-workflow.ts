@@ -4,14 +4,7 @@
  *
  * Plain functions: no clock, no randomness, no I/O but the activities, so any engine can host it and replay it.
  */
-import {
-  createRefHistory,
-  parseHistoryJson,
-  type MessageRef,
-  type RefHistory,
-  type RefHistoryJson,
-} from '../refs/index.ts'
-import { isLeft } from '../json/index.ts'
+import { createRefHistory, type MessageRef, type RefHistory, type RefHistoryJson } from '../refs/index.ts'
 import { chatStep, type StepActivities } from './chat-step.ts'
 import type { HistoryActivities, StreamInput } from './input.ts'
 
@@ -358,9 +351,14 @@ export const createChat = (options: ChatOptions): Chat => {
 
 const stopText = 'The user stopped the turn before this call had a result.'
 
+/** Not by `parseHistoryJson`: that knows every format there is, and a workflow's bundle should not. */
 const historyOf = ({ history }: ChatState): RefHistory => {
-  const parsed = parseHistoryJson(history)
-  if (isLeft(parsed) || parsed.right.kind !== 'refs')
-    throw new TypeError('the state of the chat has no history of refs')
-  return parsed.right.history
+  const { type, version, scope, session, tree, refs } = history
+  if (type !== 'indelible.refs' || version > 2) throw new TypeError('the state of the chat has no history of refs')
+  return createRefHistory({
+    scope,
+    ...(session !== undefined && { session }),
+    ...(tree !== undefined && { tree }),
+    from: refs,
+  })
 }
