@@ -66,16 +66,23 @@ Example:
     const chosen = policiesOf(typeof values['policy'] === 'string' ? values['policy'] : 'all')
     const model = typeof values['model'] === 'string' ? { model: modelOf(values['model']) } : {}
     const { view, title } = await namedConversation(path, call)
+    const judged = (policy: Policy | EvaluationPolicy, budget: number): Replay => {
+      const progress = terminal.progress(`${policy.name} at ${grouped(budget)}`, view.length, 'messages')
+      try {
+        return judge(view, { budget, policy, ...model, onProgress: (done) => progress.at(done) })
+      } finally {
+        progress.end()
+      }
+    }
     if (values['json'] === true) {
       for (const budget of budgets)
-        for (const policy of chosen)
-          await terminal.printJson([JSON.stringify(judge(view, { budget, policy, ...model }))])
+        for (const policy of chosen) await terminal.printJson([JSON.stringify(judged(policy, budget))])
       return
     }
     await terminal.print([title, ''])
     if (model.model !== undefined) await terminal.print([priceLine(String(values['model']), model.model), ''])
     for (const [index, budget] of budgets.entries()) {
-      const replays = chosen.map((policy) => judge(view, { budget, policy, ...model }))
+      const replays = chosen.map((policy) => judged(policy, budget))
       await terminal.print([
         ...(index > 0 ? [''] : []),
         `budget ${grouped(budget)} tokens, ${counted(replays[0]?.calls ?? 0, 'call')}`,

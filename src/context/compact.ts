@@ -167,7 +167,17 @@ const ownerOf = (segment: Segment): Unit | undefined =>
 
 /** Whether a unit is `structured` as a line of a marker. */
 const isInMarker = (unit: Unit, { asked, renderer }: Compaction): boolean =>
-  unit.said.length > 0 && renderer.minimumOf(unit) === 'pointer' && !asksIn(unit, asked)
+  canBeInMarker(unit, renderer) && !asksIn(unit, asked)
+
+const canBeInMarker = (unit: Unit, { factsOf }: Renderer): boolean =>
+  unit.said.length > 0 && factsOf(unit).minimum === 'pointer'
+
+const levelsBetween = (level: ResidencyLevel, least: ResidencyLevel): readonly ResidencyLevel[] =>
+  pathsDown[rankOf(level)]?.[rankOf(least)] ?? []
+
+const pathsDown: readonly (readonly (readonly ResidencyLevel[])[])[] = residencyLevels.map((_, from) =>
+  residencyLevels.map((_, to) => Object.freeze(residencyLevels.slice(from, to + 1))),
+)
 
 /** `folds`: whether a line is measured as if the one before it in the record stood before it. */
 const candidatesOf = (segments: readonly Segment[], compaction: Compaction, folds: boolean): readonly Candidate[] =>
@@ -202,19 +212,20 @@ const candidateOf = (segment: Segment, compaction: Compaction, before?: Segment)
     }
   }
   const { unit, level } = segment
+  const { kinds, messages, minimum } = renderer.factsOf(unit)
   const isAsked = asksIn(unit, compaction.asked)
-  const least = isAsked && rankOf(level) <= rankOf('compressed') ? 'compressed' : renderer.minimumOf(unit)
+  const least = isAsked && rankOf(level) <= rankOf('compressed') ? 'compressed' : minimum
   const now = renderer.at(unit, level, segment.longest).tokens
-  const inMarker = isInMarker(unit, compaction)
+  const inMarker = !isAsked && canBeInMarker(unit, renderer)
   return {
     ...shared,
     level,
-    levels: residencyLevels.slice(rankOf(level), rankOf(least) + 1),
+    levels: levelsBetween(level, least),
     kept: isKept(unit, policy),
     asked: isAsked,
     inMarker,
-    kinds: unit.pages.map(renderer.kindOf),
-    messages: unit.said.map(({ message }) => message),
+    kinds,
+    messages,
     tokens: (choice) => {
       if (choice === 'pointer') return 0
       if (choice === level) return now
@@ -284,13 +295,12 @@ const markerSizes = (
   segments: readonly Segment[],
   renderer: Renderer,
 ): readonly [largest: number, smallest: number] => {
-  const { estimate, kindOf, recall } = renderer
+  const { estimate, factsOf, recall } = renderer
   const length = segments.at(-1)?.to ?? 0
-  const kinds = new Set<PageKind>(
-    segments.flatMap((segment) =>
-      segment.type === 'unit' ? segment.unit.pages.map(kindOf) : [...segment.hidden.kinds.keys()],
-    ),
-  )
+  const kinds = new Set<PageKind>()
+  for (const segment of segments)
+    for (const kind of segment.type === 'unit' ? factsOf(segment.unit).kinds : segment.hidden.kinds.keys())
+      kinds.add(kind)
   const counts = (count: number) => new Map<PageKind, number>([...kinds].map((kind) => [kind, count]))
   const marker = (from: number, to: number, kinds: ReadonlyMap<PageKind, number>, tokens: number): number =>
     estimate(markerFor({ from, to, kinds, tokens }, recall))

@@ -10,6 +10,7 @@ import { minFidelity, type PageKind, type ResidencyLevel } from '../pages/index.
 import type { DerivedContext } from './derive.ts'
 import { indexIn } from './positions.ts'
 import type { ContextSource } from './source.ts'
+import { isSpoken } from './substantive.ts'
 import type { Estimator } from './tokens.ts'
 import { rankOf } from './unit.ts'
 
@@ -19,6 +20,8 @@ export interface ContextFaults {
   readonly bootstrapMissing: number
   /** Rules (constraints, pinned pages) that are not there, or less than structured. */
   readonly pinnedMissing: number
+  /** Contexts in which the latest message of the user is not readable: less than compressed. */
+  readonly questionHidden: number
   /** Contexts that a provider refuses: a call without its result, a result without its call. */
   readonly pairingViolated: number
   /** Contexts that take more than the budget. */
@@ -75,6 +78,7 @@ export const shownIn = (
 export const faultsOf = (
   context: DerivedContext,
   shown: Shown,
+  view: View<Message>,
   kindOf: (index: number) => PageKind,
   estimate: Estimator,
 ): Omit<ContextFaults, 'refetch'> => {
@@ -91,10 +95,18 @@ export const faultsOf = (
   return {
     bootstrapMissing,
     pinnedMissing,
+    questionHidden: (shown[questionIn(view)] ?? 0) > rankOf('compressed') ? 1 : 0,
     pairingViolated: isLeft(settle(context.messages)) ? 1 : 0,
     overBudget: tokens > context.budget ? 1 : 0,
     silentLoss,
   }
+}
+
+/** Where the latest words of the user stand in a view; -1 if there are none. */
+const questionIn = (view: View<Message>): number => {
+  let index = view.length - 1
+  while (index >= 0 && !isSpoken(view.at(index) as Message)) index -= 1
+  return index
 }
 
 /** Whether a message is the recorded one; `mended`: but for the ids of calls and the results that were left out. */

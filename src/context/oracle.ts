@@ -37,5 +37,10 @@ export const oracle = (horizon = 100): EvaluationPolicy =>
   })
 
 /** How soon one of the calls of these messages is made again; Infinity, if not within the horizon. */
-const soonest = (messages: readonly Message[], coming: ReadonlyMap<string, number>): number =>
-  Math.min(...messages.flatMap(toolCallsOf).map((call) => coming.get(callKey(call)) ?? Infinity))
+const soonest = (messages: readonly Message[], coming: ReadonlyMap<string, number>): number => {
+  let first = Infinity
+  for (const { content } of messages)
+    for (const part of content)
+      if (part.type === 'tool_call') first = Math.min(first, coming.get(callKey(part)) ?? Infinity)
+  return first
+}

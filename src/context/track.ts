@@ -92,7 +92,9 @@ export const continued = (
   settings: Settings,
 ): Track | undefined => {
   const { policy, budget, estimate, recall, reserved, model } = track.settings
-  if (policy !== settings.policy || budget !== settings.budget) return undefined
+  // Policies that choose anew at each call leave nothing in a track.
+  const isSame = policy === settings.policy || (policy.choose === 'always' && settings.policy.choose === 'always')
+  if (!isSame || budget !== settings.budget) return undefined
   if (estimate !== settings.estimate || recall !== settings.recall) return undefined
   if (reserved !== settings.reserved || model !== settings.model) return undefined
   if (!isOf(track, from, view) || !annotated(track, view, notes)) return undefined
@@ -100,11 +102,11 @@ export const continued = (
 }
 
 /** What a compaction of this moment works on. `open`: the unit whose calls wait, as if the record ended there. */
-export const compactNow = (track: Track, view: View<Message>, budget: number, open?: Unit): Line => {
-  const { line, settings, notes, activeFrom, asked } = track
+export const compactNow = (track: Track, view: View<Message>, policy: Policy, budget: number, open?: Unit): Line => {
+  const { line, notes, activeFrom, asked } = track
   return compact({
     segments: open === undefined ? line.segments : [...line.segments, shown(open)],
-    policy: settings.policy,
+    policy,
     budget,
     activeFrom,
     settledTo: track.settledTo,
@@ -179,7 +181,7 @@ const advance = (track: Track, view: View<Message>): boolean => {
     const room = roomOf(settings, factor)
     if (tokensOf(track.line) <= Math.min(track.compactAt, room)) continue
     track.factor = factor
-    track.line = compactNow(track, view, room)
+    track.line = compactNow(track, view, settings.policy, room)
     track.settledTo = position + 1
     track.compactAt = compactAt(tokensOf(track.line), room, settings.policy)
     // Contexts of the epoch before last are no longer continued from.

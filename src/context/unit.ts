@@ -53,6 +53,13 @@ export interface Rendered {
   readonly tokens: number
 }
 
+/** What a unit is: its page kinds, its messages as recorded, and the least that is shown of it. */
+export interface Facts {
+  readonly kinds: readonly PageKind[]
+  readonly messages: readonly Message[]
+  readonly minimum: ResidencyLevel
+}
+
 /** A level at which something of the content is shown. */
 export type ShownLevel = Exclude<ResidencyLevel, 'pointer'>
 
@@ -69,6 +76,8 @@ export interface Renderer {
   readonly kindOf: (page: Page) => PageKind
   /** The least that the strictest page of a unit allows. */
   readonly minimumOf: (unit: Unit) => ResidencyLevel
+  /** What a unit is, found out once. */
+  readonly factsOf: (unit: Unit) => Facts
   readonly at: (unit: Unit, level: ShownLevel, longest?: number) => Rendered
   /** The same, where answers in `given` (by their text) are referred to and not repeated. */
   readonly beside: (unit: Unit, level: ShownLevel, longest: number | undefined, given: Map<string, number>) => Rendered
@@ -93,10 +102,17 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
   const frame = estimate(user(''))
   const count = (text: string): number => Math.max(0, estimate(user(text)) - frame)
   const kindOf = ({ position, kind }: Page): PageKind => retagged.get(position) ?? kind
-  const minimumOf = ({ pages }: Unit): ResidencyLevel => {
-    for (const page of pages) if (minFidelity(kindOf(page)) !== 'pointer') return minFidelity(kindOf(page))
-    return 'pointer'
+  const facts = new WeakMap<Unit, Facts>()
+  const factsOf = (unit: Unit): Facts => {
+    const found = facts.get(unit)
+    if (found !== undefined) return found
+    const kinds = freeze(unit.pages.map(kindOf))
+    const minimum = kinds.map(minFidelity).find((least) => least !== 'pointer') ?? 'pointer'
+    const made = freeze({ kinds, messages: freeze(unit.said.map(({ message }) => message)), minimum })
+    facts.set(unit, made)
+    return made
   }
+  const minimumOf = (unit: Unit): ResidencyLevel => factsOf(unit).minimum
 
   const beside = (
     unit: Unit,
@@ -157,6 +173,7 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
     recall,
     kindOf,
     minimumOf,
+    factsOf,
     at,
     beside,
     cutTo: (unit, tokens, asked) => {

@@ -1,6 +1,6 @@
 /** The lease of a run: taken when it begins, given back when it ends, taken again where it was lost and nobody else had it. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, right } from '../json/index.ts'
+import { isLeft, left, right } from '../json/index.ts'
 import type { LeaseSessionFault, Session, SessionLease } from '../session/index.ts'
 import { reasonOf } from './fault.ts'
 
@@ -16,11 +16,17 @@ export interface RunLeaseOptions {
   readonly wait?: number
 }
 
+type LeaseLost = Extract<LeaseSessionFault, { readonly _tag: 'LeaseLost' }>
+
 /** A lease that a run holds. */
 export interface RunLease {
   /** Its fencing number. */
   readonly number: number
-  /** After it was lost: take it again. False: somebody else has had it since, or has it. */
+  /** Somebody else has had the session since: what the run knows is old, and it must write nothing more. */
+  readonly lost: boolean
+  /** What is answered then. */
+  readonly fault: () => Either<LeaseLost, never>
+  /** After it has expired: take it again. False: somebody else has had it since, or has it. */
   readonly regain: () => Promise<boolean>
   readonly release: () => Promise<void>
 }
@@ -37,13 +43,14 @@ const ofRuns = new WeakSet<SessionLease>()
  * @param stop called when somebody asks the run to stop, or when the lease is lost to somebody else
  */
 export const heldBy = async (
-  session: Partial<Pick<Session, 'lease' | 'held'>>,
+  session: Partial<Pick<Session, 'id' | 'lease' | 'held'>>,
   { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', wait = Infinity }: RunLeaseOptions,
   stop: (reason: string) => void,
 ): Promise<Either<LeaseSessionFault, RunLease | undefined>> => {
   const { lease, held } = session
   if (lease === undefined) return right(undefined)
   let over = false
+  let lost = false
   let regaining: Promise<boolean> | undefined
   const given = held?.()
   const own = given !== undefined && given.held && !ofRuns.has(given)
@@ -54,7 +61,7 @@ export const heldBy = async (
   let current = first.right
 
   const regain = async (): Promise<boolean> => {
-    if (over || own) return false
+    if (over || own || lost) return false
     const before = current
     if (before.held) return true
     const again = await take(0)
@@ -63,7 +70,9 @@ export const heldBy = async (
       watch(again.right)
       return true
     }
-    await again.right.release()() // somebody else was at work: what this run knows is old
+    // Held until the run gives it back: without a lease, the handle's appends would go through.
+    current = again.right
+    lost = true
     return false
   }
   const once = (): Promise<boolean> => (regaining ??= regain().finally(() => (regaining = undefined)))
@@ -83,6 +92,10 @@ export const heldBy = async (
   return right({
     get number() {
       return current.number
+    },
+    fault: () => left({ _tag: 'LeaseLost', id: session.id ?? '', number: first.right.number }),
+    get lost() {
+      return lost
     },
     regain: once,
     release: async () => {

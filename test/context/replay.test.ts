@@ -36,13 +36,20 @@ describe('the judge finds', () => {
       sources: spanOf(items.length, (index) => items[index]?.[1] as ContextSource),
       budget,
     } as DerivedContext
-    return faultsOf(context, shownIn(context, view), kindOf, estimateTokens)
+    return faultsOf(context, shownIn(context, view), view, kindOf, estimateTokens)
   }
   const clone = (position: number): readonly [Message, ContextSource] => [
     view.at(position) as Message,
     { type: 'clone', position },
   ]
-  const none = { bootstrapMissing: 0, pinnedMissing: 0, pairingViolated: 0, overBudget: 0, silentLoss: 0 }
+  const none = {
+    bootstrapMissing: 0,
+    pinnedMissing: 0,
+    questionHidden: 0,
+    pairingViolated: 0,
+    overBudget: 0,
+    silentLoss: 0,
+  }
   const marker = (from: number, to: number, text: string): readonly [Message, ContextSource] => [
     user(text),
     { type: 'representation', level: 'pointer', from, to },
@@ -52,7 +59,7 @@ describe('the judge finds', () => {
     expect(judged([0, 1, 2, 3, 4].map(clone))).toEqual(none)
     expect(
       judged([clone(0), clone(1), marker(2, 5, '[2–4 are not shown: recall {"position": 2} gives one back]')]),
-    ).toEqual(none)
+    ).toEqual({ ...none, questionHidden: 1 })
   })
   it('missing instructions, and missing rules', () => {
     expect(judged([1, 2, 3, 4].map(clone))).toEqual({ ...none, bootstrapMissing: 1, silentLoss: 1 })
@@ -67,17 +74,18 @@ describe('the judge finds', () => {
     ).toEqual({ ...none, bootstrapMissing: 1, pinnedMissing: 1, silentLoss: 2 })
   })
   it('what was lost without a word, whatever is claimed', () => {
-    expect(judged([0, 1].map(clone))).toEqual({ ...none, silentLoss: 3 })
+    expect(judged([0, 1].map(clone))).toEqual({ ...none, questionHidden: 1, silentLoss: 3 })
     expect(judged([clone(0), clone(1), marker(2, 5, '[earlier messages left out]')])).toEqual({
       ...none,
+      questionHidden: 1,
       silentLoss: 3,
     })
     expect(
       judged([clone(0), clone(1), marker(2, 5, '[2–3 are not shown: recall {"position": 2} gives one back]')]),
-    ).toEqual({ ...none, silentLoss: 3 })
+    ).toEqual({ ...none, questionHidden: 1, silentLoss: 3 })
     expect(
       judged([clone(0), clone(1), [user('Fix that.'), { type: 'clone', position: 2 }], clone(3), clone(4)]),
-    ).toEqual({ ...none, silentLoss: 1 })
+    ).toEqual({ ...none, questionHidden: 1, silentLoss: 1 })
   })
   it('an orphaned result, and a call without one', () => {
     expect(judged([0, 1, 2, 4].map(clone))).toMatchObject({ pairingViolated: 1 })
@@ -109,7 +117,15 @@ describe('replay', () => {
       median: expect.closeTo(5) as number,
       p99: expect.closeTo(5) as number,
       epochs: 0,
-      faults: { bootstrapMissing: 0, pinnedMissing: 0, pairingViolated: 0, overBudget: 0, silentLoss: 0, refetch: 0 },
+      faults: {
+        bootstrapMissing: 0,
+        pinnedMissing: 0,
+        questionHidden: 0,
+        pairingViolated: 0,
+        overBudget: 0,
+        silentLoss: 0,
+        refetch: 0,
+      },
       repeats: 0,
       rereads: 0,
       oracleRereads: 0,
