@@ -4,8 +4,9 @@
  * `deriveContext` itself never waits. So it is run with what is known, noting what it asked for that is not; that is
  * awaited, and it is run again, until nothing is missing. What was answered is remembered.
  */
+import { deriveOptions } from './derive-options.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left } from '../json/index.ts'
+import { left, optionsOf } from '../json/index.ts'
 import type { View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import type { CallbackThrew, Task } from '../task/index.ts'
@@ -62,6 +63,7 @@ export const deriveContextAsync = (
   view: View<Message>,
   options: AsyncDeriveOptions,
 ): Task<ContextFault | CallbackThrew, DerivedContext> => {
+  optionsOf('deriveContextAsync', options, deriveOptions)
   usableTokens(options.budget)
   return deriveTask(async (): Promise<Either<ContextFault | CallbackThrew, DerivedContext>> => {
     const { policy = paged, tokenizer, previous, ...others } = options

@@ -1,7 +1,8 @@
 /** Deriving: from a view and notes to what one model call is sent. */
+import { deriveOptions } from './derive-options.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { rangeDigest, type Note } from '../notes/index.ts'
-import { type Json, jsonEqual, left, right } from '../json/index.ts'
+import { type Json, jsonEqual, left, right, optionsOf } from '../json/index.ts'
 import type { View } from '../history/index.ts'
 import type { Range } from '../sequence/index.ts'
 import type { Message, Settled } from '../message/index.ts'
@@ -138,6 +139,7 @@ export const defaultPrices: Prices = Object.freeze({ cached: 0.1, fresh: 1.25 })
  * const context = orThrow(deriveContext(session.conversation(), { budget: { window: 200_000, completion: 8_000 }, previous }))
  */
 export const deriveContext = (view: View<Message>, options: DeriveOptions): Either<ContextFault, DerivedContext> => {
+  optionsOf('deriveContext', options, deriveOptions)
   const { policy = paged, notes = none, prices = defaultPrices, previous } = options
   const { estimate = options.tokenizer === undefined ? estimateTokens : estimatorOf(options.tokenizer) } = options
   const { tools } = options

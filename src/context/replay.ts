@@ -191,8 +191,9 @@ const run = (
   let [unfit, tokens, stable, cost, epochs, repeats, rereads] = [0, 0, 0, 0, 0, 0, 0]
   const dollars = { input: 0, output: 0 }
   const counts: Compared[] = []
-  const beside = (options.toolTokens ?? 0) + (options.systemTokens ?? 0)
-  const { model: _, ...given } = options // prices here, and a name there
+  const { budget, toolTokens = 0, systemTokens = 0 } = options
+  const beside = toolTokens + systemTokens
+  const given = { budget, toolTokens, systemTokens, ...(options.estimate !== undefined && { estimate }), notes, prices }
   let previous: DerivedContext | undefined
   for (const [position, message] of recording.entries()) {
     if (message.role !== 'assistant') continue
@@ -200,7 +201,7 @@ const run = (
     const seen = view.slice(0, position)
     const asked = 'evaluationOnly' in policy ? policy.at(recording, position) : policy
     const from = now()
-    const derived = deriveContext(seen, { ...given, policy: asked, notes, prices, previous })
+    const derived = deriveContext(seen, { ...given, policy: asked, previous })
     times.push((now() - from) * 1000)
     if (isLeft(derived)) {
       unfit += 1

@@ -1,5 +1,5 @@
 /** New histories: empty, from a view, or from messages. */
-import { create, freeze, isArray, joinPaths, NotJson, own, type Recordable } from '../json/index.ts'
+import { create, freeze, isArray, joinPaths, NotJson, own, type Recordable, optionsOf } from '../json/index.ts'
 import { classify as classifyMessage, type PageKind } from '../pages/index.ts'
 import { keptAt, rankAt } from '../sequence/index.ts'
 import type { Classify, History } from './history.ts'
@@ -27,12 +27,15 @@ export interface HistoryOptions<M> {
  * history.append(user('hello')) // => 0
  */
 export const createHistory = <M extends Recordable<M>>(options: HistoryOptions<M> = none): History<M> => {
+  optionsOf('createHistory', options, known)
   const from = own(options, 'from')
   const classify = own(options, 'classify') ?? classifyMessage
   const log = emptyLog<M>(classify)
   if (from !== undefined) fill(log, from)
   return handleOf(log)
 }
+
+const known = { from: true, classify: true } as const
 
 const none: object = freeze(create(null))
 

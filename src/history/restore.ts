@@ -15,6 +15,7 @@ import {
   right,
   sliceText,
   stringify,
+  optionsOf,
 } from '../json/index.ts'
 import { called } from '../task/index.ts'
 import { classify as classifyMessage, isPageKind, type PageKind } from '../pages/index.ts'
@@ -56,6 +57,7 @@ export const restoreHistory = <M extends Recordable<M>>(
   decode: (message: unknown) => Either<unknown, M>,
   options: { readonly classify?: Classify<M> } = noOptions,
 ): Either<RestoreFault, Restored<M>> => {
+  optionsOf('restoreHistory', options, known)
   if (typeof saved !== 'object' || saved === null) return left(notSaved([], 'an object with messages and pages'))
   const messages: unknown = own(saved, 'messages')
   const given: unknown = own(saved, 'pages')
@@ -88,6 +90,8 @@ export const restoreHistory = <M extends Recordable<M>>(
   }
   return right(freeze({ history: handleOf(log), classifiedFrom: kinds.length }))
 }
+
+const known = { classify: true } as const
 
 const none: readonly never[] = freeze([])
 const noOptions: object = freeze(create(null))

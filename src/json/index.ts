@@ -44,7 +44,7 @@ export {
   stringAt,
   Unexpected,
 } from './reading.ts'
-export { optionsOf } from './options.ts'
+export { optionsOf, type OptionNames } from './options.ts'
 export { parseJson, type JsonTextProblem } from './text.ts'
 export { maxDepth, NotJson, snapshot } from './snapshot.ts'
 export { base64Of, base64OfText, bytesOfBase64, textOfBase64, textOfUtf8, utf8Of } from './base64.ts'

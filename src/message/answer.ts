@@ -1,6 +1,7 @@
 /** Messages that are made of an answer: what is recorded of one that was cut, and the results of its calls. */
 import { text } from './construct.ts'
-import type { Message, Part, ToolResultPart } from './message.ts'
+import type { JsonObject } from '../json/index.ts'
+import type { Message, Meta, Part, ToolCallPart, ToolResultPart } from './message.ts'
 
 /** What a marked answer ends with, for the model to read; `meta.indelible.interrupted` says it to programs. */
 export const interruptedMark = '[interrupted]'
@@ -39,3 +40,37 @@ export const resultMessages = (results: readonly ToolResultPart[], together: boo
     Object.freeze({ role: 'tool', content: Object.freeze([...content]) })
   return together ? [message(results)] : results.map((result) => message([result]))
 }
+
+/**
+ * The call with an id of its own. Some models number their calls anew in every answer, and providers refuse a record with
+ * two calls of one id.
+ *
+ * @param part the call
+ * @param callIds the ids that there are; that of the call is added
+ * @returns the call itself, or one with a number behind its id, and the old one in `meta.indelible.callId`
+ */
+export const withOwnCallId = (part: ToolCallPart, callIds: Set<string>): ToolCallPart => {
+  let { id } = part
+  for (let count = 2; callIds.has(id); count++) id = `${part.id}_${count}`
+  callIds.add(id)
+  return id === part.id
+    ? part
+    : Object.freeze({
+        ...part,
+        id,
+        meta: Object.freeze({ ...withoutItemIds(part.meta), indelible: { callId: part.id } }),
+      })
+}
+
+/** What codecs kept with a call, but for the id of the item that it came in: that is used before, too. */
+const withoutItemIds = (meta: Meta = {}): Meta =>
+  Object.fromEntries(
+    Object.entries(meta).map(([name, kept]) => {
+      if (!isRecord(kept) || !isRecord(kept['fields'])) return [name, kept]
+      const { id: _, ...fields } = kept['fields']
+      return [name, { ...kept, fields }]
+    }),
+  )
+
+const isRecord = (value: unknown): value is JsonObject =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)

@@ -1,6 +1,6 @@
 export type { Json, JsonArray, JsonObject, Path } from '../json/index.ts'
 export type { Sequence } from '../sequence/index.ts'
-export { cutAnswer, interruptedMark, resultMessages } from './answer.ts'
+export { cutAnswer, interruptedMark, resultMessages, withOwnCallId } from './answer.ts'
 export {
   assistant,
   developer,

@@ -1,8 +1,7 @@
 /** A model's answer: what of it can be recorded, which of its calls wait, and whether they are run. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import type { JsonObject } from '../json/index.ts'
-import { decodeMessage, type Message, type Meta, type Part, type ToolCallPart } from '../message/index.ts'
+import { decodeMessage, withOwnCallId, type Message, type Part, type ToolCallPart } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { overspent, type Limits, type Reached, type Spent } from './limits.ts'
 import type { ModelResponse } from './response.ts'
@@ -19,7 +18,7 @@ export const admitted = (answer: ModelResponse, callIds: Set<string>): Either<st
   const content = message.content.flatMap((part): readonly Part[] => {
     if (part.type !== 'tool_call') return [part]
     if (answer.reason === 'max_tokens' && !isJson(part.arguments)) return []
-    return [withOwnId(part, callIds)]
+    return [withOwnCallId(part, callIds)]
   })
   const same =
     content.length === message.content.length && content.every((part, index) => part === message.content[index])
@@ -29,20 +28,6 @@ export const admitted = (answer: ModelResponse, callIds: Set<string>): Either<st
       message: same ? message : Object.freeze({ ...message, content: Object.freeze(content) }),
     }),
   )
-}
-
-/** Some models number their calls anew in every answer, and a record with two calls of one id is refused. */
-const withOwnId = (part: ToolCallPart, callIds: Set<string>): ToolCallPart => {
-  let { id } = part
-  for (let count = 2; callIds.has(id); count++) id = `${part.id}_${count}`
-  callIds.add(id)
-  return id === part.id
-    ? part
-    : Object.freeze({
-        ...part,
-        id,
-        meta: Object.freeze({ ...withoutItemIds(part.meta), indelible: { callId: part.id } }),
-      })
 }
 
 /** Why the calls of an answer are not run, and the run ends: the answer was cut, or a limit is reached. */
@@ -74,19 +59,6 @@ export const openCallsOf = ({ content }: Message): readonly ToolCallPart[] => {
     content.filter((part): part is ToolCallPart => part.type === 'tool_call' && !answered.has(part.id)),
   )
 }
-
-/** What codecs kept with a call, but for the id of the item that it came in: that is used before, too. */
-const withoutItemIds = (meta: Meta = {}): Meta =>
-  Object.fromEntries(
-    Object.entries(meta).map(([name, kept]) => {
-      if (!isRecord(kept) || !isRecord(kept['fields'])) return [name, kept]
-      const { id: _, ...fields } = kept['fields']
-      return [name, { ...kept, fields }]
-    }),
-  )
-
-const isRecord = (value: unknown): value is JsonObject =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 const isJson = (text: string): boolean => {
   try {

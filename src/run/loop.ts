@@ -166,7 +166,19 @@ export class Loop {
   async #between(cut: Interrupt | undefined): Promise<StopReason | undefined> {
     if (cut === undefined) return undefined
     await this.#tellCut(cut, '')
-    await this.#record(this.#deltaOf([], cut.message))
+    // Who says something instead of deciding on calls that wait, decides against them.
+    const left = cut.message === undefined ? undefined : this.#open
+    const results = new Map(left?.results.map((result) => [result.callId, result]))
+    const messages =
+      left === undefined
+        ? []
+        : this.#stepMessages(
+            left.response,
+            openCallsOf(left.response.message).map(
+              (call) => results.get(call.id) ?? failed(call, notRun('Something else was said instead of an approval.')),
+            ),
+          )
+    await this.#record(this.#deltaOf(messages, cut.message))
     return cut.stop
   }
 
@@ -270,7 +282,7 @@ export class Loop {
         coming ??= events.next()
         const next = await this.#nextOrCut(
           coming,
-          held.length === 0 ? undefined : since + this.#lookAhead - performance.now(),
+          held.length === 0 ? undefined : Math.max(0, since + this.#lookAhead - performance.now()),
         )
         if (next === 'cut') break
         if (next === 'waited') {
@@ -498,7 +510,7 @@ export class Loop {
   /** A delta, told and taken into the working copy. None if there is nothing to record. */
   async #record(delta: HistoryDelta<Message>): Promise<void> {
     if (delta.append.length === 0) return
-    if (this.#open === undefined) this.#deltas += 1
+    if (delta.id === `${this.#options.id}:${this.#deltas}`) this.#deltas += 1 // not that of a step of another run
     this.#open = undefined
     await this.#tell({ type: 'history_delta', step: this.#step, ...delta }, () => {
       for (const message of delta.append) this.#work.append(message as Message)

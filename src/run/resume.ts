@@ -7,7 +7,6 @@ import { turnFaultText, type TurnFault } from './fault.ts'
 import { launched, type Over, type RunStream, type Start } from './launch.ts'
 import type { Decisions } from './open-answer.ts'
 import { defaultTtl } from './run-lease.ts'
-import { startAgain } from './starting.ts'
 import { runSettings, type SessionRunOptions } from './turn.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
 
@@ -46,7 +45,7 @@ export const resume = (session: Session, options: ResumeOptions): RunStream<Turn
       held = await turns.hold(control, held.left.remaining + margin(options.ttl))
     if (isLeft(held)) return held
     if (held.right !== undefined) return right(held.right)
-    const start = await startAgain(session, { ...continuation, decisions: decided })
+    const start = await turns.again(decided)
     if (isLeft(start)) return start
     return right(start.right === undefined ? turns.over('end_turn') : turns.recorded(start.right))
   }

@@ -1,6 +1,6 @@
 /** The lease of a run: taken when it begins, given back when it ends, taken again where it was lost and nobody else had it. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, right } from '../json/index.ts'
+import { isLeft, left, right } from '../json/index.ts'
 import type { LeaseSessionFault, Session, SessionLease } from '../session/index.ts'
 import { reasonOf } from './fault.ts'
 
@@ -16,12 +16,18 @@ export interface RunLeaseOptions {
   readonly wait?: number
 }
 
+type LeaseLost = Extract<LeaseSessionFault, { readonly _tag: 'LeaseLost' }>
+
 /** A lease that a run holds. */
 export interface RunLease {
   /** Its fencing number. */
   readonly number: number
-  /** After it was lost: take it again. False: somebody else has had it since, or has it. */
-  readonly regain: () => Promise<boolean>
+  /** Somebody else has had the session since: what the run knows is old, and it must write nothing more. */
+  readonly lost: boolean
+  /** What is answered then. */
+  readonly fault: () => Either<LeaseLost, never>
+  /** The store says that the lease of this number is lost: take it again. False: somebody else has had it since, or has it. */
+  readonly regain: (number: number) => Promise<boolean>
   readonly release: () => Promise<void>
 }
 
@@ -37,13 +43,14 @@ const ofRuns = new WeakSet<SessionLease>()
  * @param stop called when somebody asks the run to stop, or when the lease is lost to somebody else
  */
 export const heldBy = async (
-  session: Partial<Pick<Session, 'lease' | 'held'>>,
+  session: Partial<Pick<Session, 'id' | 'lease' | 'held'>>,
   { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', wait = Infinity }: RunLeaseOptions,
   stop: (reason: string) => void,
 ): Promise<Either<LeaseSessionFault, RunLease | undefined>> => {
   const { lease, held } = session
   if (lease === undefined) return right(undefined)
   let over = false
+  let lost = false
   let regaining: Promise<boolean> | undefined
   const given = held?.()
   const own = given !== undefined && given.held && !ofRuns.has(given)
@@ -53,20 +60,23 @@ export const heldBy = async (
   if (isLeft(first)) return first
   let current = first.right
 
-  const regain = async (): Promise<boolean> => {
-    if (over || own) return false
+  const regain = async (number: number): Promise<boolean> => {
+    if (over || own || lost) return false
     const before = current
-    if (before.held) return true
+    if (before.number > number) return true // it was taken again meanwhile
     const again = await take(0)
     if (isLeft(again)) return false
     if (again.right.number === before.number + 1) {
       watch(again.right)
       return true
     }
-    await again.right.release()() // somebody else was at work: what this run knows is old
+    // Held until the run gives it back: without a lease, the handle's appends would go through.
+    current = again.right
+    lost = true
     return false
   }
-  const once = (): Promise<boolean> => (regaining ??= regain().finally(() => (regaining = undefined)))
+  const once = (number: number): Promise<boolean> =>
+    (regaining ??= regain(number).finally(() => (regaining = undefined)))
   const watch = (taken: SessionLease): void => {
     current = taken
     if (!own) ofRuns.add(taken)
@@ -74,7 +84,7 @@ export const heldBy = async (
       if (over || current !== taken) return
       const reason: unknown = taken.signal.reason
       if (isStop(reason)) stop('Somebody asked the run to stop.')
-      else if (!(await once())) stop(`The session is held by another run. ${reasonOf(reason)}`)
+      else if (!(await once(taken.number))) stop(`The session is held by another run. ${reasonOf(reason)}`)
     }
     if (taken.signal.aborted) void ended()
     else taken.signal.addEventListener('abort', () => void ended())
@@ -83,6 +93,10 @@ export const heldBy = async (
   return right({
     get number() {
       return current.number
+    },
+    fault: () => left({ _tag: 'LeaseLost', id: session.id ?? '', number: first.right.number }),
+    get lost() {
+      return lost
     },
     regain: once,
     release: async () => {

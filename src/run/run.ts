@@ -1,4 +1,5 @@
 /** `run`: a model and tools over a settled view, told event by event. */
+import { optionsOf } from '../json/index.ts'
 import { runFaultText } from './fault.ts'
 import { launched, type RunOptions, type RunStream } from './launch.ts'
 
@@ -21,6 +22,29 @@ import { launched, type RunOptions, type RunStream } from './launch.ts'
  * for await (const event of stream) if (event.type === 'history_delta') applyDelta(history, event)
  */
 export const run = (options: RunOptions): RunStream => {
-  const { view, callIds, open } = options
+  const { view, callIds, open } = optionsOf('run', options, known)
   return launched<never>(options, { view, callIds, open, decisions: options }, runFaultText)
 }
+
+const known = {
+  model: true,
+  view: true,
+  context: true,
+  derive: true,
+  budget: true,
+  approve: true,
+  deny: true,
+  open: true,
+  callIds: true,
+  tools: true,
+  toolConcurrency: true,
+  limits: true,
+  prices: true,
+  parameters: true,
+  receipts: true,
+  handlers: true,
+  signal: true,
+  id: true,
+  buffer: true,
+  now: true,
+} as const

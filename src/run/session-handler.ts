@@ -41,7 +41,7 @@ export type SessionHandler = ((event: RunEvent, ahead?: Ahead) => Promise<Answer
 
 /** What the handler needs of a session: one without `lease` is not held. */
 export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'> &
-  Partial<Pick<Session, 'lease' | 'held' | 'openSteps'>>
+  Partial<Pick<Session, 'id' | 'lease' | 'held' | 'openSteps'>>
 
 /**
  * Records a run in a session, so that a process that dies loses nothing that was finished. The run holds the session
@@ -131,6 +131,8 @@ class Recording {
   #step: Step | undefined
   #entry = emptyEntry()
   #writing: Promise<Answer> | undefined
+  /** The session is somebody else's by now: nothing is written any more. */
+  #lost: Answer | undefined
   /** What went wrong while nobody waited for it. */
   #failed: Answer | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -382,9 +384,11 @@ class Recording {
 
   /** Under the lease: where it was lost and nobody else has had one since, under a new one. */
   async #under(work: () => Promise<Answer>): Promise<Answer> {
+    if (this.#lease?.lost === true) return (this.#lost ??= this.#lease.fault())
+    const number = this.#lease?.number ?? 0
     const answer = await work()
     if (!isLeft(answer) || answer.left._tag !== 'LeaseLost' || this.#lease === undefined) return answer
-    return (await this.#lease.regain()) ? work() : answer
+    return (await this.#lease.regain(number)) ? work() : answer
   }
 }
 

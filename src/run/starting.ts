@@ -5,6 +5,7 @@ import { interruptedResults, settle, text, toolResultPart, type Message, type To
 import type { PairingFault } from '../message/fault.ts'
 import type { InputNote, JournalNote } from '../notes/index.ts'
 import {
+  callIdsIn,
   callsOf,
   goOnAfter,
   messagesOf,
@@ -16,6 +17,7 @@ import {
 import { noUsage } from './result.ts'
 import type { Start } from './launch.ts'
 import type { Decisions, OpenAnswer } from './open-answer.ts'
+import type { RunLease } from './run-lease.ts'
 import type { Tool } from './tool.ts'
 
 /**
@@ -47,8 +49,9 @@ type Fault = WriteFault | PairingFault
 const tries = 20
 
 /** Append what `make` gives for the record as it is; again, where somebody else was quicker. */
-const append = async (session: Session, make: () => Rows): Promise<Either<WriteFault, boolean>> => {
+const append = async (session: Session, lease: RunLease, make: () => Rows): Promise<Either<WriteFault, boolean>> => {
   for (let count = 1; ; count++) {
+    if (lease.lost) return lease.fault()
     const rows = make()
     if (rows.messages.length === 0 && rows.notes.length === 0) return right(false)
     const answer = await session.append(rows, { expectedHead: session.head() })()
@@ -61,32 +64,33 @@ const closing = (steps: readonly OpenStep[]): readonly JournalNote[] =>
   steps.map(({ step }) => ({ type: 'journal', step, closed: true }))
 
 /** What was left open, as messages, and the end of its journals: all steps but those that are gone on with. */
-const settled = (session: Session, steps: readonly OpenStep[]): Rows => ({
-  messages: [
-    ...interruptedResults(session.openCalls(), 'The run was interrupted before this tool gave a result.'),
-    ...steps.flatMap((step) => messagesOf(step)),
-    // What notes of before 0.3 say was started.
-    ...(session.openSteps().length === 0 && session.openCalls().length === 0 ? session.interrupted() : []),
-  ],
-  notes: closing(steps),
-})
+const settled = (session: Session, steps: readonly OpenStep[]): Rows => {
+  const callIds = steps.length === 0 ? new Set<string>() : callIdsIn(session.view())
+  return {
+    messages: [
+      ...interruptedResults(session.openCalls(), 'The run was interrupted before this tool gave a result.'),
+      ...steps.flatMap((step) => messagesOf(step, callIds)),
+      // What notes of before 0.3 say was started.
+      ...(session.openSteps().length === 0 && session.openCalls().length === 0 ? session.interrupted() : []),
+    ],
+    notes: closing(steps),
+  }
+}
 
 const startOf = (session: Session, rest: Partial<Start> = {}): Either<PairingFault, Start> => {
   const view = settle(session.conversation())
   if (isLeft(view)) return view
-  const callIds = [...session.view()].flatMap(({ content }) =>
-    content.flatMap((part) => (part.type === 'tool_call' ? [part.id] : [])),
-  )
-  return right({ view: view.right, callIds, ...rest })
+  return right({ view: view.right, callIds: callIdsIn(session.view()), ...rest })
 }
 
 /** The start of a turn: what was left open, and what is said now. `notes` gets the position of what is said. */
 export const startTurn = async (
   session: Session,
+  lease: RunLease,
   said: readonly Message[],
   notes: (at: number) => readonly InputNote[] = () => [],
 ): Promise<Either<Fault, Start>> => {
-  const appended = await append(session, () => {
+  const appended = await append(session, lease, () => {
     const open = settled(session, session.openSteps())
     return {
       messages: [...open.messages, ...said],
@@ -99,9 +103,10 @@ export const startTurn = async (
 /** The start of a run that goes on where another one ended. Undefined: everything was said. */
 export const startAgain = async (
   session: Session,
+  lease: RunLease,
   { tools, unfinished, decisions }: Continuation,
 ): Promise<Either<Fault, Start | undefined>> => {
-  const appended = await append(session, () => {
+  const appended = await append(session, lease, () => {
     const kept = continued(session)?.step
     const rows = settled(
       session,
@@ -164,7 +169,8 @@ const isCut = ({ meta }: Message): boolean => {
 }
 
 /** Write down what became of an input. */
-export const noted = async (session: Session, note: InputNote): Promise<Either<WriteFault, void>> => {
+export const noted = async (session: Session, note: InputNote, lease?: RunLease): Promise<Either<WriteFault, void>> => {
+  if (lease?.lost === true) return lease.fault()
   const answer = await session.note(note)()
   return isLeft(answer) ? left(answer.left) : right(undefined)
 }

@@ -5,6 +5,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../json/index.ts'
 import type { PairingFault } from '../message/fault.ts'
+import type { Message } from '../message/index.ts'
+import type { InputNote } from '../notes/index.ts'
+import type { Decisions } from './open-answer.ts'
 import type { LeaseSessionFault, Session } from '../session/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText } from './fault.ts'
@@ -64,6 +67,7 @@ export class TurnTaking {
           wait: Math.max(0, Math.min(glance, until - performance.now())),
         },
         (reason) => {
+          if (this.#lease === undefined) return
           this.#stopped = true
           if (this.#going === undefined)
             control.interrupt({ behavior: 'saveMarked', message: undefined, reason, stop: 'cancelled' })
@@ -78,6 +82,13 @@ export class TurnTaking {
       const found = await over()
       if (isLeft(found) || found.right !== undefined) return found
     }
+  }
+
+  /** Give the session back without having done anything. */
+  async letGo(): Promise<void> {
+    await this.#lease?.release()
+    this.#lease = undefined
+    this.#stopped = false
   }
 
   /** A result without a run. */
@@ -98,6 +109,16 @@ export class TurnTaking {
   /** The inputs that somebody has to answer, in order: those that a dead holder had taken up are among them. */
   waiting(): readonly Input[] {
     return inputsIn(this.#session.notes()).filter(({ state }) => state !== 'done')
+  }
+
+  /** The start of a turn. */
+  first(said: Message, notes: (at: number) => readonly InputNote[]): ReturnType<typeof startTurn> {
+    return startTurn(this.#session, this.#lease as RunLease, [said], notes) // it is held
+  }
+
+  /** The start of a run that goes on. */
+  again(decisions: Decisions = {}): ReturnType<typeof startAgain> {
+    return startAgain(this.#session, this.#lease as RunLease, { ...this.#continuation, decisions }) // it is held
   }
 
   /** The start of a run, with what records it. */
@@ -123,8 +144,8 @@ export class TurnTaking {
   async #answer(input: Input): Promise<Either<StartFault, void>> {
     const start =
       input.state === 'taken' || input.message === undefined
-        ? await startAgain(this.#session, this.#continuation)
-        : await startTurn(this.#session, [input.message], (at) => [{ type: 'input', id: input.id, state: 'taken', at }])
+        ? await this.again()
+        : await this.first(input.message, (at) => [{ type: 'input', id: input.id, state: 'taken', at }])
     if (isLeft(start)) return start
     let reason: StopReason = 'end_turn'
     if (start.right !== undefined) {
@@ -143,7 +164,7 @@ export class TurnTaking {
   }
 
   #done(id: string, reason: StopReason): Promise<Either<StartFault, void>> {
-    return noted(this.#session, { type: 'input', id, state: 'done', at: this.#session.len, reason })
+    return noted(this.#session, { type: 'input', id, state: 'done', at: this.#session.len, reason }, this.#lease)
   }
 
   #lost(cause: unknown): Either<StartFault, void> {

@@ -10,7 +10,7 @@ import { turnFaultText, type TurnFault } from './fault.ts'
 import { inputsIn } from './inputs.ts'
 import { launched, type Over, type RunSettings, type RunStream, type Start } from './launch.ts'
 import type { SessionHandlerOptions } from './session-handler.ts'
-import { noted, startAgain, startTurn, type Continuation, type UnfinishedPolicy } from './starting.ts'
+import { noted, type Continuation, type UnfinishedPolicy } from './starting.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
 
 /** The parts of a run on a session. */
@@ -107,23 +107,29 @@ export const turn = (session: Session, input: string | Message, options: TurnOpt
       : right(undefined)
     return isLeft(answer) ? answer : right(turns.over('cancelled'))
   }
-  const begin = async (control: Control): Promise<Either<StartFault, Start | Over>> => {
-    const held = await hold(control)
-    if (isLeft(held)) return held
-    if (held.right !== undefined) return held.right.over.stopReason === 'cancelled' ? withdrawn() : right(held.right)
+  const start = async (control: Control): Promise<Either<StartFault, Start | Over>> => {
     const before = await turns.answerWaiting(control, id)
     if (isLeft(before)) return before
     if (control.pending?.stop !== undefined) return withdrawn()
     const over = done()
     if (over !== undefined) return right(over)
-    const start =
+    const begun =
       own()?.state === 'taken'
-        ? await startAgain(session, continuation)
-        : await startTurn(session, [message], (at) =>
-            id === undefined ? [] : [{ type: 'input', id, state: 'taken', at }],
-          )
-    if (isLeft(start)) return start
-    return right(start.right === undefined ? turns.over('end_turn') : turns.recorded(start.right))
+        ? await turns.again()
+        : await turns.first(message, (at) => (id === undefined ? [] : [{ type: 'input', id, state: 'taken', at }]))
+    if (isLeft(begun)) return begun
+    return right(begun.right === undefined ? turns.over('end_turn') : turns.recorded(begun.right))
+  }
+  const begin = async (control: Control): Promise<Either<StartFault, Start | Over>> => {
+    for (;;) {
+      const held = await hold(control)
+      if (isLeft(held)) return held
+      if (held.right !== undefined) return held.right.over.stopReason === 'cancelled' ? withdrawn() : right(held.right)
+      const begun = await start(control)
+      // A process that was paused for too long has lost the session before anything was done: it begins again.
+      if (!isLeft(begun) || begun.left._tag !== 'LeaseLost' || whenBusy === 'fail') return begun
+      await turns.letGo()
+    }
   }
   return launched(settings, begin, turnFaultText, (ended) =>
     turns.finish(isLeft(ended) ? 'error' : ended.right.stopReason),

@@ -4,7 +4,16 @@ import type { View } from '../history/index.ts'
 import { isLeft, right } from '../json/index.ts'
 import { developer, interruptedResults, openCalls, toolCallsOf, type Message, type OpenCall } from '../message/index.ts'
 import { retractedBy, type Note } from '../notes/index.ts'
-import { callsOf, goOnAfter, messagesOf, named, openStepsIn, whyUnanswered, type OpenStep } from './journal.ts'
+import {
+  callIdsIn,
+  callsOf,
+  goOnAfter,
+  messagesOf,
+  named,
+  openStepsIn,
+  whyUnanswered,
+  type OpenStep,
+} from './journal.ts'
 import { conversationOf, type Mirror } from './mirror.ts'
 import type { LogFault, Store } from '../store/index.ts'
 import type { StartedCall } from './session.ts'
@@ -38,10 +47,12 @@ export const interruptedIn = (mirror: Mirror, reason: string | undefined): reado
       ? 'The run was interrupted while this tool was running; it may have had effects.'
       : 'The run was interrupted before this tool gave a result.')
   const noted = notedIn(mirror)
+  const ended = endedStepsIn(mirror)
+  const callIds = ended.length === 0 ? new Set<string>() : callIdsIn(mirror.history.view())
   const messages = [
     ...openIn(mirror).flatMap((call) => interruptedResults([call], said(call))),
-    ...endedStepsIn(mirror).flatMap((step) =>
-      named(step, messagesOf(step, reason === undefined ? whyUnanswered : () => reason)),
+    ...ended.flatMap((step) =>
+      named(step, messagesOf(step, callIds, reason === undefined ? whyUnanswered : () => reason)),
     ),
     ...(noted.length === 0 ? [] : [noticeOf(noted, reason)]),
   ]

@@ -34,11 +34,13 @@ export interface ForkOptions {
  * const fork = await forkSession(store, 'build-fix', { at: 2 })
  * await fork.append(user('Try the other file.'))
  */
-export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> =>
-  sessionTask(async () => {
+export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> => {
+  optionsOf('forkSession', options, known)
+  return sessionTask(async () => {
     const forked = await createFork(store, id, options)()
     return isLeft(forked) ? forked : openSession(store, forked.right.id)()
   }, 'forkSession')
+}
 
 /**
  * The same without opening the fork.
@@ -55,7 +57,7 @@ export const createFork = (
   id: string,
   options: ForkOptions = {},
 ): Task<ForkSessionFault, SessionInfo> => {
-  const { at, id: to = randomId(), metadata } = optionsOf('forkSession', options)
+  const { at, id: to = randomId(), metadata } = optionsOf('createFork', options, known)
   return sessionTask(async () => {
     const from = await describeSession(store, id)()
     if (isLeft(from)) return from
@@ -87,3 +89,5 @@ const rowsUpTo = async (
   const note = row.kind === 'note' ? noteOf(row.body) : undefined
   return right(note !== undefined && !isLeft(note) && note.right.type === 'seal' ? row.position : head.size)
 }
+
+const known = { at: true, id: true, metadata: true } as const

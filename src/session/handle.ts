@@ -1,7 +1,8 @@
 /** The handles of a session: what each of them can do, over one mirror and one writer. */
 import type { View } from '../history/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, optionsOf, right } from '../json/index.ts'
+import { isLeft, left, optionsOf, right, type OptionNames } from '../json/index.ts'
+import { appendOptions, leaseOptions, noteOptions, rebaseOptions, replaceOptions, retractOptions } from './options.ts'
 import type { Message } from '../message/index.ts'
 import { foldPages, type Note } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
@@ -52,14 +53,21 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
 
   return handle<Session>(store, reader, {
     state: 'open',
-    append: (given, options) => writing('session.append', options, (checked) => appending.append(given, checked)),
-    rebase: (make, options) => writing('session.rebase', options, (checked) => appending.rebase(make, checked)),
-    pop: (options) => writing('session.pop', options, (checked) => appending.pop(checked)),
-    rewind: (to, options) => writing('session.rewind', options, (checked) => appending.replaceTail(to, [], checked)),
+    append: (given, options) =>
+      writing('session.append', options, appendOptions, (checked) => appending.append(given, checked)),
+    rebase: (make, options) =>
+      writing('session.rebase', options, rebaseOptions, (checked) => appending.rebase(make, checked)),
+    pop: (options) => writing('session.pop', options, retractOptions, (checked) => appending.pop(checked)),
+    rewind: (to, options) =>
+      writing('session.rewind', options, retractOptions, (checked) => appending.replaceTail(to, [], checked)),
     replaceTail: (from, messages, options) =>
-      writing('session.replaceTail', options, (checked) => appending.replaceTail(from, messages, checked)),
-    clear: (options) => writing('session.clear', options, (checked) => appending.replaceTail(0, [], checked)),
-    note: (given, options) => writing('session.note', options, (checked) => appending.note(given, checked)),
+      writing('session.replaceTail', options, replaceOptions, (checked) =>
+        appending.replaceTail(from, messages, checked),
+      ),
+    clear: (options) =>
+      writing('session.clear', options, retractOptions, (checked) => appending.replaceTail(0, [], checked)),
+    note: (given, options) =>
+      writing('session.note', options, noteOptions, (checked) => appending.note(given, checked)),
     pin: (position) => note({ type: 'pin', position }, 'session.pin'),
     unpin: (position) => note({ type: 'unpin', position }, 'session.unpin'),
     retag: (position, kind) => note({ type: 'page', position, kind }, 'session.retag'),
@@ -69,7 +77,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
         async () => (closing === undefined ? described.update(recipe) : left({ _tag: 'SessionClosed', id })),
         'session.update',
       ),
-    lease: (options) => holding.take(optionsOf('session.lease', options), () => writer.refresh()),
+    lease: (options) => holding.take(optionsOf('session.lease', options, leaseOptions), () => writer.refresh()),
     interrupted: (reason) => interruptedIn(mirror, reason),
     unfinished: () => unfinishedIn(mirror),
     openSteps: () => openStepsIn(mirror),
@@ -86,13 +94,14 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
   })
 }
 
-/** Makes the task of a method with options. Throws TypeError, if these are no object. */
+/** Makes the task of a method with options. Throws TypeError, if these are no object or one of them is unknown. */
 const writing = <O extends object, E extends Either<SessionFault | StoreFault | CallbackThrew, unknown>>(
   call: string,
   options: O | undefined,
+  known: OptionNames<O>,
   work: (options: O) => Promise<E>,
 ): TaskFor<E> => {
-  const checked = optionsOf(call, options)
+  const checked = optionsOf(call, options, known)
   return sessionTask(() => work(checked), call)
 }
 

@@ -16,7 +16,7 @@ export type {
 } from './fault.ts'
 export { follow, type SessionPlace } from './follow.ts'
 export { createFork, forkSession, type ForkOptions } from './fork.ts'
-export { callsOf, goOnAfter, messagesOf, whyUnanswered, type OpenStep, type Unanswered } from './journal.ts'
+export { callIdsIn, callsOf, goOnAfter, messagesOf, whyUnanswered, type OpenStep, type Unanswered } from './journal.ts'
 export type { LeaseOptions, SessionLease } from './lease.ts'
 export { listSessions, type SessionPage } from './list.ts'
 export type { ForkPoint, SessionInfo } from './metadata.ts'

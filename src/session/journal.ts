@@ -14,7 +14,9 @@ import {
   type Message,
   type Part,
   type ToolCallPart,
+  type Sequence,
   type ToolResultPart,
+  withOwnCallId,
 } from '../message/index.ts'
 import { retractedBy, type JournalBlock, type JournalNote, type Note } from '../notes/index.ts'
 import type { History } from '../history/index.ts'
@@ -164,12 +166,25 @@ export const whyUnanswered: Unanswered = ({ id }, { started, waiting, answer }) 
     : 'Not run: the run was interrupted before this tool was started.'
 }
 
+/** The ids of all calls of a record: those of an answer that was cut must be others. Cost: O(record). */
+export const callIdsIn = (messages: Sequence<Message>): Set<string> =>
+  new Set([...messages].flatMap((message) => toolCallsOf(message).map(({ id }) => id)))
+
 /**
  * A step as messages, settled: the answer or what there is of it, the results that there are, and error results for the
  * other calls. None, if there is nothing to record.
+ *
+ * @param step the step
+ * @param callIds the ids of the calls that the record has; those of a cut answer are added
+ * @param why the text of the error result of a call that has no result
+ * @returns the messages
  */
-export const messagesOf = (step: OpenStep, why: Unanswered = whyUnanswered): readonly Message[] => {
-  const message = step.answer ?? (step.said.length === 0 ? undefined : cutOf(step.said))
+export const messagesOf = (
+  step: OpenStep,
+  callIds: Set<string>,
+  why: Unanswered = whyUnanswered,
+): readonly Message[] => {
+  const message = step.answer ?? cutOf(step.said, callIds)
   if (message === undefined) return []
   const results = callsOf(message).map(
     (call) =>
@@ -178,9 +193,14 @@ export const messagesOf = (step: OpenStep, why: Unanswered = whyUnanswered): rea
   return [message, ...resultMessages(results, step.together)]
 }
 
-/** Marked, unless nothing would be left but the mark. */
-const cutOf = (said: OpenStep['said']): Message | undefined =>
-  cutAnswer(said, false) === undefined ? undefined : cutAnswer(said, true)
+/** Marked, unless nothing would be left but the mark. Its calls have no results, so their ids may still change. */
+const cutOf = (said: OpenStep['said'], callIds: Set<string>): Message | undefined => {
+  if (cutAnswer(said, false) === undefined) return undefined
+  const own = said.map((part) =>
+    typeof part !== 'string' && part.type === 'tool_call' ? withOwnCallId(part, callIds) : part,
+  )
+  return cutAnswer(own, true)
+}
 
 /**
  * What says after a cut answer that it was cut, and lets the model go on: a provider that is sent an answer as the last

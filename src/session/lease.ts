@@ -1,7 +1,7 @@
 /** The lease of a session: taking it, renewing it while it is held, carrying its number in every append. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { FaultError, newAbort, type Signal, type Task } from '../task/index.ts'
+import { amount, FaultError, newAbort, type Signal, type Task } from '../task/index.ts'
 import type { Lease, LeaseFault, LogFault, Store, StoreFault, StoreFaultOf } from '../store/index.ts'
 import {
   sessionFaultText,
@@ -88,8 +88,9 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
   }
   return {
     store: carrying,
-    take: (options, refresh) =>
-      sessionTask(async () => {
+    take: (options, refresh) => {
+      amount('wait', options.wait ?? 0, { unit: 'milliseconds' })
+      return sessionTask(async () => {
         const taken = await taking(store, id, options)
         if (isLeft(taken)) return taken
         const kept = keep(store, id, taken.right, options.ttl ?? defaultTtl)
@@ -114,7 +115,8 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
             release: () => sessionTask(() => release(kept), 'lease.release'),
           })),
         )
-      }, 'session.lease'),
+      }, 'session.lease')
+    },
     held: () => given,
     release: async () => {
       if (current !== undefined) await release(current) // a lease that can't be given back expires

@@ -27,8 +27,8 @@ export interface SessionPage {
  */
 export const listSessions = (store: Store, options: ListQuery = {}): Task<ListFault | NoSessionFault, SessionPage> => {
   checkStore('listSessions', store)
+  const { where = {}, ...query } = optionsOf('listSessions', options, known)
   return sessionTask(async () => {
-    const { where = {}, ...query } = optionsOf('listSessions', options)
     const page = await store.list({ ...query, where: { ...where, [formatKey]: 1 } })()
     if (isLeft(page)) return page
     const sessions: SessionInfo[] = []
@@ -47,3 +47,5 @@ export const listSessions = (store: Store, options: ListQuery = {}): Task<ListFa
     )
   })
 }
+
+const known = { limit: true, after: true, where: true, by: true } as const

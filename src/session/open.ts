@@ -41,7 +41,7 @@ export interface SessionOptions {
  */
 export const createSession = (store: Store, options: SessionOptions = {}): Task<CreateSessionFault, Session> => {
   checkStore('createSession', store)
-  const given = optionsOf('createSession', options)
+  const given = optionsOf('createSession', options, known)
   return sessionTask(async () => {
     const { id = randomId(), metadata = {}, messages = [], erasable = false } = given
     const meta = storedMeta(metadata, undefined, erasable)
@@ -141,3 +141,5 @@ export const readMirror = async (store: Store, id: string): Promise<Either<ReadS
   const read = await readUpTo(store, mirror, log.right)
   return isLeft(read) ? read : right({ mirror, log: log.right, info: info.right })
 }
+
+const known = { id: true, metadata: true, messages: true, erasable: true } as const

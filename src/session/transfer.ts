@@ -86,7 +86,7 @@ export const importTranscript = (
   options: ImportOptions = {},
 ): Task<ImportFault, SessionInfo> => {
   checkStore('importTranscript', store)
-  const { id, progress } = optionsOf('importTranscript', options)
+  const { id, progress } = optionsOf('importTranscript', options, knownOfImport)
   return sessionTask(async () => {
     const exported = exportOf(transcript)
     const name = id ?? transcript.origin.id ?? randomId()
@@ -232,7 +232,7 @@ export const copySession = (
   options: Pick<ImportOptions, 'progress'> = {},
 ): Task<ImportFault, SessionInfo> => {
   checkStore('copySession', to)
-  const { progress } = optionsOf('copySession', options)
+  const { progress } = optionsOf('copySession', options, knownOfCopy)
   return sessionTask(async () => {
     const opened = await readMirror(from, id)
     if (isLeft(opened)) return opened
@@ -357,3 +357,7 @@ const encodedOf = (row: ExportedRow, { hash }: Store): Either<MessageFault, Enco
   const moment = { ...(at !== undefined && { at }), ...(salt !== undefined && { salt }) }
   return right({ ...encoded.right, row: { ...encoded.right.row, ...moment } })
 }
+
+const knownOfImport = { id: true, progress: true } as const
+
+const knownOfCopy = { progress: true } as const

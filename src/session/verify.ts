@@ -49,7 +49,7 @@ export const verifySession = (
   options: VerifyOptions = {},
 ): Task<VerifySessionFault, SessionInfo> => {
   checkStore('verifySession', store)
-  const { head, progress } = optionsOf('verifySession', options)
+  const { head, progress } = optionsOf('verifySession', options, known)
   return sessionTask(async () => {
     const log = await verifyLog(store, id, head, inspector(store, id, progress))()
     return isLeft(log) ? log : sessionInfo(log.right)
@@ -100,3 +100,5 @@ const inspector = (store: Store, id: string, progress: VerifyOptions['progress']
     return isLeft(told) ? told.left : undefined
   }
 }
+
+const known = { head: true, progress: true } as const

@@ -59,7 +59,7 @@ export interface MemoryOptions {
  * const session = await createSession(memoryStore(), { id: 'test' })
  */
 export const memoryStore = (options: MemoryOptions = {}): Store => {
-  const { scope, hash = portableSha256, now = Date.now } = optionsOf('memoryStore', options)
+  const { scope, hash = portableSha256, now = Date.now } = optionsOf('memoryStore', options, knownOptions)
   const store = storeOf(memoryDriver({ hash, now }), scope)
   if (isLeft(store)) throw new TypeError(`${JSON.stringify(scope)} can't be a scope`)
   return store.right
@@ -358,3 +358,5 @@ const release = (segment: Segment, held: Map<BlockId, Held>): void => {
   segment.parent.forks.delete(segment)
   release(segment.parent, held)
 }
+
+const knownOptions = { scope: true, hash: true, now: true } as const

@@ -23,7 +23,12 @@ import { watch } from './watch.ts'
  * `assert.rejects(task)` call it. What `pipe(task, TE.chain(f))` gives is a plain `TaskEither`, which `await` does not
  * run: write `await orThrow(pipe(task, TE.chain(f)))`. An `async` function that returns a task awaits it.
  */
-export interface Task<F, A> extends TaskEither<F, A>, PromiseLike<A> {}
+export interface Task<F, A> extends TaskEither<F, A>, PromiseLike<A> {
+  /** Await it, and handle a failure, as a promise's `catch` does: `session.append(m).catch(report)` runs it. */
+  readonly catch: <B = never>(rejected?: ((error: unknown) => B | PromiseLike<B>) | null) => Promise<A | B>
+  /** Await it, and do something either way, as a promise's `finally` does. */
+  readonly finally: (settled?: (() => void) | null) => Promise<A>
+}
 
 /** Makes tasks whose faults are among `All`. @typeParam All the faults that it has sentences for */
 export type TaskOf<All> = <E extends Either<All, unknown>>(run: () => Promise<E>, change?: string) => TaskFor<E>
@@ -51,9 +56,16 @@ export const taskOf =
       if (isLeft(answer)) throw new FaultError(answer.left, sentence(answer.left))
       return answer.right
     }
-    const then: PromiseLike<unknown>['then'] = (fulfilled, rejected) => (awaited ??= value()).then(fulfilled, rejected)
-    // oxlint-disable-next-line unicorn/no-thenable -- that a task can be awaited is the point
-    const task = Object.defineProperty(call, 'then', { value: then })
+    const promise = (): Promise<unknown> => (awaited ??= value())
+    const then: PromiseLike<unknown>['then'] = (fulfilled, rejected) => promise().then(fulfilled, rejected)
+    const task = Object.defineProperties(call, {
+      // oxlint-disable-next-line unicorn/no-thenable -- that a task can be awaited is the point
+      then: { value: then },
+      catch: { value: (rejected?: Rejected) => promise().catch(rejected) },
+      finally: { value: (settled?: (() => void) | null) => promise().finally(settled) },
+    })
     if (change !== undefined) began = watch(task, change)
     return task as TaskFor<E> // what `run` gives, called or awaited
   }
+
+type Rejected = ((error: unknown) => unknown) | null

@@ -1,6 +1,15 @@
 /** Transcripts: a recorded conversation in any known format, found by its content and never by its name. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { describe, inspectJson, isLeft, type JsonTextProblem, left, parseJson, right } from '../json/index.ts'
+import {
+  describe,
+  inspectJson,
+  isLeft,
+  type JsonTextProblem,
+  left,
+  parseJson,
+  right,
+  optionsOf,
+} from '../json/index.ts'
 import type { TranscriptFault } from '../codecs/index.ts'
 import { assembleTranscript } from './assemble.ts'
 import { conversationsIn, unknownFormat } from './conversation.ts'
@@ -39,6 +48,7 @@ export const readTranscript = (
   input: string | Uint8Array,
   options: TranscriptOptions = {},
 ): Either<TranscriptFault, Transcript> => {
+  optionsOf('readTranscript', options, known)
   const lines = (): Iterable<Line> => (typeof input === 'string' ? linesOfText(input) : linesOfBytes(input))
   const beginning = lookAt(lines())
   const { startsWithEntry } = beginning
@@ -59,6 +69,8 @@ export const readTranscript = (
   if (several !== undefined) return readLines(several, valuesOfText(text.right.text), options)
   return left(startsWithEntry ? linesOfNoFormat(lines()) : invalid(whole.left))
 }
+
+const known = { pick: true, strict: true } as const
 
 /** The values of a text, but for what is no JSON. */
 function* parsedOf(text: string): Generator<unknown> {

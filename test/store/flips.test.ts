@@ -6,9 +6,10 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from '
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft, type Either } from 'fp-ts/lib/Either.js'
 import { afterAll, beforeAll, expect, it } from 'vitest'
-import { assistant, createSession, faultMessage, forkSession, toolCall, toolResult, user } from 'indelible'
+import { assistant, createSession, faultMessage, forkSession, toolCall, toolResult, user, type Fault } from 'indelible'
+import type { StoredRow } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { ok } from '../answers.ts'
 
@@ -101,7 +102,9 @@ const lostAppends = async (path: string): Promise<readonly string[]> => {
   const opened = await sqliteStore({ path, durability: 'os' })()
   const lost: string[] = []
   for (const { id, at, body } of acknowledged) {
-    const read = isLeft(opened) ? opened : await opened.right.read(id, { from: at, to: at + 1 })()
+    const read: Either<Fault, readonly StoredRow[]> = isLeft(opened)
+      ? opened
+      : await opened.right.read(id, { from: at, to: at + 1 })()
     if (isLeft(read)) lost.push(`${id} at ${at}: ${faultMessage(read.left)}`)
     else if (read.right[0]?.body !== body) lost.push(`${id} at ${at}: ${read.right.length} rows, another body`)
   }

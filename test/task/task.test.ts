@@ -104,6 +104,22 @@ describe('orThrow', () => {
   })
 })
 
+describe('catch and finally', () => {
+  it('run the task once, as an await does, and give what a promise gives', async () => {
+    const session = await createSession(memoryStore())
+    const task = session.append(user('hello'))
+    expect((await task.catch(() => undefined))?.to).toBe(1)
+    let done = 0
+    expect((await task.finally(() => void (done += 1))).to).toBe(1)
+    expect([session.len, done]).toEqual([1, 1])
+    const failing = session.append({ role: 'user' } as never)
+    expect(await failing.catch((error: unknown) => error instanceof FaultError && error.fault._tag)).toBe(
+      'InvalidMessage',
+    )
+    await expect(async () => await failing.finally(() => {})).rejects.toThrow(FaultError)
+  })
+})
+
 describe('the plain way', () => {
   it('is to await', async () => {
     const session = await createSession(memoryStore(), { id: 's' })
@@ -115,16 +131,17 @@ describe('the plain way', () => {
 })
 
 describe('a task that was never run', () => {
-  const script = (body: string): string => `
+  /** A script that waits for the collector, or one that ends at once. */
+  const script = (body: string, waits: boolean): string => `
     import { createSession, memoryStore, user } from ${JSON.stringify(join(root, 'src/index.ts'))}
     const session = await createSession(memoryStore())
     ${body}
-    for (let round = 0; round < 20; round++) { gc(); await new Promise((resolve) => setTimeout(resolve, 5)) }
+    for (let round = 0; round < ${waits ? 20 : 0}; round++) { gc(); await new Promise((resolve) => setTimeout(resolve, 5)) }
     console.log(session.len)`
-  const told = (body: string, env: { readonly [name: string]: string } = {}) => {
+  const told = (body: string, env: { readonly [name: string]: string } = {}, waits = true) => {
     const { stdout, stderr } = spawnSync(
       process.execPath,
-      ['--expose-gc', '--input-type=module', '--eval', script(body)],
+      ['--expose-gc', '--input-type=module', '--eval', script(body, waits)],
       { encoding: 'utf8', env: { ...process.env, NODE_ENV: 'development', ...env } },
     )
     return { stdout: stdout.trim(), stderr }
@@ -134,6 +151,17 @@ describe('a task that was never run', () => {
     const { stdout, stderr } = told(forgotten)
     expect(stdout).toBe('0')
     expect(stderr.match(/session\.append\(…\) was called and its task never ran/g)).toHaveLength(1)
+  })
+  it('is told of when a short script ends, also where something still holds it', () => {
+    const { stdout, stderr } = told(
+      `globalThis.kept = session.append(user('x')); await session.append(user('y'))`,
+      {},
+      false,
+    )
+    expect(stdout).toBe('1')
+    expect(stderr.match(/session\.append\(…\) was called and its task never ran/g)).toHaveLength(1)
+    expect(told(forgotten, { NODE_ENV: 'production' }, false).stderr).toBe('')
+    expect(told(`await session.append(user('x')).catch(() => {})`, {}, false)).toEqual({ stdout: '1', stderr: '' })
   })
   it('is not told of in production, nor where it ran, nor where it changes nothing', () => {
     expect(told(forgotten, { NODE_ENV: 'production' }).stderr).toBe('')

@@ -1,5 +1,5 @@
 /** What PostgreSQL answers, as faults of the store. */
-import type { StoreFault } from '../fault.ts'
+import type { OpenStoreFault } from '../fault.ts'
 import { Lost, stateOf } from './database.ts'
 
 // https://www.postgresql.org/docs/18/errcodes-appendix.html
@@ -19,7 +19,7 @@ const duplicateTable = '42P07'
 export const isPassing = (error: unknown): boolean =>
   [foreignKey, unique, serialization, deadlock, duplicateSchema, duplicateTable].includes(stateOf(error) ?? '')
 
-export const faultOf = (error: unknown, place: Place, operation: string): StoreFault => {
+export const faultOf = (error: unknown, place: Place, operation: string): OpenStoreFault => {
   switch (stateOf(error)) {
     case readOnly:
       return { _tag: 'ReadOnly', path: place.name }

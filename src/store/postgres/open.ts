@@ -1,7 +1,7 @@
 /** Opening a schema: whose it is, of which version, and bringing it up to date. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../../json/index.ts'
-import type { StoreFault } from '../fault.ts'
+import type { OpenStoreFault } from '../fault.ts'
 import { stateOf, type Database, type Query } from './database.ts'
 import type { Place } from './fault.ts'
 import { stepsFor, type Step } from './schema.ts'
@@ -18,7 +18,7 @@ const undefinedSchema = '3F000'
 const undefinedColumn = '42703'
 
 /** The schema ready for use. One that is at today's version is only looked at. */
-export const prepare = async (db: Database, place: Place, create: boolean): Promise<Either<StoreFault, void>> => {
+export const prepare = async (db: Database, place: Place, create: boolean): Promise<Either<OpenStoreFault, void>> => {
   const steps = stepsFor(place.schema)
   const found = await versionOf((text, values) => db.read(text, values), place)
   if (found === steps.length) return right(undefined)
@@ -28,7 +28,7 @@ export const prepare = async (db: Database, place: Place, create: boolean): Prom
     const { ours, taken } = await tablesIn((text, values) => db.read(text, values), place)
     return left(taken && !ours ? notOurs(place) : { _tag: 'NoStore', path: place.name })
   }
-  const bringUpToDate = (query: Query): Promise<Either<StoreFault, void>> => update(query, place, steps)
+  const bringUpToDate = (query: Query): Promise<Either<OpenStoreFault, void>> => update(query, place, steps)
   try {
     return await db.transaction(async (query) => {
       await query(lock, [lockClass, hashOf(place.schema)])
@@ -40,7 +40,7 @@ export const prepare = async (db: Database, place: Place, create: boolean): Prom
   }
 }
 
-const update = async (query: Query, place: Place, steps: readonly Step[]): Promise<Either<StoreFault, void>> => {
+const update = async (query: Query, place: Place, steps: readonly Step[]): Promise<Either<OpenStoreFault, void>> => {
   const { ours, taken } = await tablesIn(query, place)
   if (taken && !ours) return left(notOurs(place))
   if (!ours) {
@@ -66,7 +66,7 @@ const update = async (query: Query, place: Place, steps: readonly Step[]): Promi
   return right(undefined)
 }
 
-const notOurs = ({ name }: Place): StoreFault => ({
+const notOurs = ({ name }: Place): OpenStoreFault => ({
   _tag: 'NotAStore',
   path: name,
   found: 'a schema of another program',
@@ -98,7 +98,7 @@ const versionOf = async (query: Query, { schema }: Place): Promise<number | 'for
   }
 }
 
-const newer = ({ name }: Place, found: number, supported: number): StoreFault => ({
+const newer = ({ name }: Place, found: number, supported: number): OpenStoreFault => ({
   _tag: 'NewerStore',
   path: name,
   found,

@@ -9,7 +9,7 @@ import type { Task } from '../../task/index.ts'
 import { Pool } from 'pg'
 import type { Hash } from '../../proof/index.ts'
 import { storeOf } from '../handle.ts'
-import { storeTask, type StoreFault } from '../fault.ts'
+import { storeTask, type OpenStoreFault } from '../fault.ts'
 import type { Store } from '../store.ts'
 import { Database, type PostgresPool } from './database.ts'
 import { postgresDriver } from './driver.ts'
@@ -74,7 +74,7 @@ export type PostgresOptions = (
  * const store = await postgresStore({ connectionString: 'postgres://localhost/agents' })
  * const session = await createSession(store)
  */
-export const postgresStore = (options: PostgresOptions): Task<StoreFault, Store> => {
+export const postgresStore = (options: PostgresOptions): Task<OpenStoreFault, Store> => {
   const {
     connectionString,
     schema = schemaIn(connectionString) ?? 'indelible',
@@ -117,7 +117,7 @@ const fillerOf = async (db: Database, { schema }: Place): Promise<Filler | undef
 const poolOf = (
   { connectionString, connections = 10, pool }: PostgresOptions,
   timeout: number,
-): Either<StoreFault, PostgresPool> => {
+): Either<OpenStoreFault, PostgresPool> => {
   if (pool !== undefined) return right(pool)
   if (!isAddress(connectionString))
     return left({

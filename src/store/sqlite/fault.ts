@@ -1,5 +1,5 @@
 /** What SQLite and the file system throw, as faults of the store. */
-import type { StoreFault } from '../fault.ts'
+import type { OpenStoreFault } from '../fault.ts'
 
 /** SQLite's primary result code; undefined for whatever else was thrown. */
 export const codeOf = (error: unknown): number | undefined => {
@@ -20,7 +20,7 @@ export const full = 13
 const cantOpen = 14
 const notADatabase = 26
 
-export const faultOf = (error: unknown, path: string, operation: string): StoreFault => {
+export const faultOf = (error: unknown, path: string, operation: string): OpenStoreFault => {
   const code = codeOf(error)
   const errno = (error as NodeJS.ErrnoException | null)?.code
   if (code === full || errno === 'ENOSPC' || errno === 'EDQUOT') return { _tag: 'Full', path }

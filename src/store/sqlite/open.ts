@@ -5,9 +5,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { pathToFileURL } from 'node:url'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
-import type { StoreFault } from '../fault.ts'
+import type { OpenStoreFault } from '../fault.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
-import { applicationId, steps } from './schema.ts'
+import { applicationId, steps, type Step } from './schema.ts'
 
 export interface Opened {
   readonly db: DatabaseSync
@@ -21,7 +21,7 @@ export interface Opened {
 
 export interface Reading {
   /** Why it is, where writing was asked for. */
-  readonly reason?: StoreFault
+  readonly reason?: OpenStoreFault
   /**
    * Where SQLite could not make its files beside it, it takes the file for one that nobody writes to. Whether that has
    * turned out wrong: then what is read may be of two moments.
@@ -39,7 +39,7 @@ export interface OpenOptions {
 export const openDatabase = async (
   path: string,
   { wait, create, readOnly }: OpenOptions,
-): Promise<Either<StoreFault, Opened>> => {
+): Promise<Either<OpenStoreFault, Opened>> => {
   if (!existsSync(path) && (readOnly || !create)) return left({ _tag: 'NoStore', path })
   if (readOnly) return openToRead(path, wait, undefined)
   const opened = await openToWrite(path, wait)
@@ -49,7 +49,7 @@ export const openDatabase = async (
   return isLeft(reading) ? opened : reading
 }
 
-const openToWrite = async (path: string, wait: number): Promise<Either<StoreFault, Opened>> => {
+const openToWrite = async (path: string, wait: number): Promise<Either<OpenStoreFault, Opened>> => {
   const unwritable = whyNotWritable(path)
   if (unwritable !== undefined) return left(unwritable)
   return opening(path, wait, (use) => {
@@ -63,10 +63,14 @@ const openToWrite = async (path: string, wait: number): Promise<Either<StoreFaul
   })
 }
 
-const openToRead = (path: string, wait: number, reason: StoreFault | undefined): Promise<Either<StoreFault, Opened>> =>
+const openToRead = (
+  path: string,
+  wait: number,
+  reason: OpenStoreFault | undefined,
+): Promise<Either<OpenStoreFault, Opened>> =>
   opening(path, wait, async (use) => {
     const because = reason !== undefined && { reason }
-    const read = (again: () => DatabaseSync, isStale: () => boolean): Either<StoreFault, Opened> => {
+    const read = (again: () => DatabaseSync, isStale: () => boolean): Either<OpenStoreFault, Opened> => {
       const db = use(again())
       const problem = check(db, path)
       if (problem !== undefined) return left(problem)
@@ -106,10 +110,10 @@ const stateOf = (path: string): string => {
 const opening = async (
   path: string,
   wait: number,
-  work: (use: (db: DatabaseSync) => DatabaseSync) => Promise<Either<StoreFault, Opened>>,
-): Promise<Either<StoreFault, Opened>> => {
+  work: (use: (db: DatabaseSync) => DatabaseSync) => Promise<Either<OpenStoreFault, Opened>>,
+): Promise<Either<OpenStoreFault, Opened>> => {
   const used: DatabaseSync[] = []
-  let opened: Either<StoreFault, Opened>
+  let opened: Either<OpenStoreFault, Opened>
   try {
     opened = await work((db) => {
       used.push(db)
@@ -127,7 +131,7 @@ const opening = async (
 }
 
 /** The permissions, before SQLite says only that it can't open something. */
-const whyNotWritable = (path: string): StoreFault | undefined => {
+const whyNotWritable = (path: string): OpenStoreFault | undefined => {
   try {
     accessSync(existsSync(path) ? path : dirname(path), constants.W_OK)
     accessSync(dirname(path), constants.W_OK) // the write-ahead log stands beside the file
@@ -138,7 +142,7 @@ const whyNotWritable = (path: string): StoreFault | undefined => {
 }
 
 /** Nothing is written where nothing has to be: a full disk can be read from. */
-const prepare = (db: DatabaseSync, path: string): StoreFault | undefined => {
+const prepare = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
   const foreign = check(db, path)
   if (foreign !== undefined) return foreign
   if (numberOf(db, 'user_version') < steps.length || modeOf(db, '') !== 'wal') bringUpToDate(db, path)
@@ -155,7 +159,7 @@ const bringUpToDate = (db: DatabaseSync, path: string): void => {
   db.exec('begin immediate')
   try {
     const version = numberOf(db, 'user_version') // again: another process may have been quicker
-    for (const step of steps.slice(version)) db.exec(step)
+    for (let step = version; step < steps.length; step++) takeStep(db, step)
     db.exec(`pragma application_id = ${applicationId}`)
     db.exec(`pragma user_version = ${steps.length}`)
     db.exec('commit')
@@ -165,10 +169,59 @@ const bringUpToDate = (db: DatabaseSync, path: string): void => {
   }
 }
 
+/**
+ * A step of the schema. Where it adds columns to a table, SQLite reads all rows of the table, to find those that are not as
+ * they should be: seconds for a million. It writes the text of the table alone, and so does this, from a database without
+ * rows that takes the same step.
+ *
+ * Source  https://www.sqlite.org/lang_altertable.html, 7: changes that do not affect the content
+ */
+const takeStep = (db: DatabaseSync, step: number): void => {
+  const { columns, rest } = steps[step] as Step
+  const empty = new DatabaseSync(':memory:')
+  try {
+    for (const before of steps.slice(0, step)) empty.exec(before.columns + before.rest)
+    const before = tablesOf(empty)
+    empty.exec(columns)
+    const changed = [...tablesOf(empty)].filter(([name, sql]) => before.get(name) !== sql)
+    const own = tablesOf(db)
+    // A table that is not as it was made is left to SQLite, which looks at it.
+    if (changed.some(([name]) => own.get(name) !== before.get(name)) || !mayWriteSchema(db)) db.exec(columns)
+    else if (changed.length > 0) {
+      const set = db.prepare("update sqlite_schema set sql = ? where type = 'table' and name = ?")
+      for (const [name, sql] of changed) set.run(sql, name)
+      db.exec(`pragma schema_version = ${numberOf(db, 'schema_version') + 1}`) // others read it again
+    }
+    db.exec('pragma writable_schema = reset')
+    db.exec(rest)
+  } finally {
+    protect(db, true)
+    empty.close()
+  }
+}
+
+const tablesOf = (db: DatabaseSync): ReadonlyMap<string, string> =>
+  new Map(
+    db
+      .prepare("select name, sql from sqlite_schema where type = 'table'")
+      .all()
+      .map(({ name, sql }) => [String(name), String(sql)]),
+  )
+
+const protect = (db: DatabaseSync, isProtected: boolean): void =>
+  (db as { readonly enableDefensive?: (active: boolean) => void }).enableDefensive?.(isProtected)
+
+/** Newer versions of Node protect the schema. */
+const mayWriteSchema = (db: DatabaseSync): boolean => {
+  protect(db, false)
+  db.exec('pragma writable_schema = on')
+  return Object.values(db.prepare('pragma writable_schema').get() ?? {})[0] === 1
+}
+
 const modeOf = (db: DatabaseSync, change: '' | ' = wal'): string =>
   (db.prepare(`pragma journal_mode${change}`).get() as { readonly journal_mode: string }).journal_mode
 
-const check = (db: DatabaseSync, path: string): StoreFault | undefined => {
+const check = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
   const [application, version] = [numberOf(db, 'application_id'), numberOf(db, 'user_version')]
   if (application === applicationId)
     return version > steps.length ? { _tag: 'NewerStore', path, found: version, supported: steps.length } : undefined
@@ -178,7 +231,7 @@ const check = (db: DatabaseSync, path: string): StoreFault | undefined => {
     : undefined
 }
 
-const numberOf = (db: DatabaseSync, pragma: 'application_id' | 'user_version'): number =>
+const numberOf = (db: DatabaseSync, pragma: 'application_id' | 'user_version' | 'schema_version'): number =>
   Object.values(db.prepare(`pragma ${pragma}`).get() ?? {})[0] as number
 
 /** Whether there was something to roll back: after some errors SQLite has done it by itself. */

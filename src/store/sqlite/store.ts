@@ -14,7 +14,7 @@ import type { Hash } from '../../proof/index.ts'
 import type { StoreFinding, StoreRepair } from '../check.ts'
 import { type StoreDriver } from '../driver.ts'
 import { storeOf } from '../handle.ts'
-import { storeTask, type StoreFault } from '../fault.ts'
+import { storeTask, type OpenStoreFault, type StoreFault } from '../fault.ts'
 import { quietly, type OnNotice } from '../notice.ts'
 import type { Store } from '../store.ts'
 import { checkDatabase, type Found } from './check.ts'
@@ -76,19 +76,19 @@ export interface SqliteOptions {
  * const store = await sqliteStore({ path: 'agent.db' })
  * const session = await createSession(store)
  */
-export const sqliteStore = (options: SqliteOptions): Task<StoreFault, Store> =>
-  storeTask(async () => {
-    const {
-      path: given,
-      create = true,
-      readOnly = false,
-      onNotice: notify = () => {},
-      durability = 'disk',
-      scope,
-      wait = 5000,
-      now = Date.now,
-    } = optionsOf('sqliteStore', options)
-    if (typeof given !== 'string') throw new TypeError('sqliteStore needs a path: the file of the store')
+export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store> => {
+  const {
+    path: given,
+    create = true,
+    readOnly = false,
+    onNotice: notify = () => {},
+    durability = 'disk',
+    scope,
+    wait = 5000,
+    now = Date.now,
+  } = optionsOf('sqliteStore', options, known)
+  if (typeof given !== 'string') throw new TypeError('sqliteStore needs a path: the file of the store')
+  return storeTask(async () => {
     const path = resolve(given)
     const onNotice = quietly(notify)
     const opened = await openDatabase(path, { wait, create, readOnly })
@@ -112,6 +112,7 @@ export const sqliteStore = (options: SqliteOptions): Task<StoreFault, Store> =>
       return left(faultOf(error, path, 'open the file'))
     }
   })
+}
 
 const sha256: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')
 
@@ -145,3 +146,14 @@ const repaired = (db: DatabaseSync): readonly StoreRepair[] => {
   if (repairs.every(({ done }) => done !== undefined)) addSums(db) // all of it is as the rest says
   return Object.freeze(repairs)
 }
+
+const known = {
+  path: true,
+  create: true,
+  readOnly: true,
+  onNotice: true,
+  durability: true,
+  scope: true,
+  wait: true,
+  now: true,
+} as const

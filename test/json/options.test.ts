@@ -1,0 +1,86 @@
+/** Option names that there are not: plain JavaScript would pass over them. */
+import {
+  assistant,
+  createHistory,
+  createSession,
+  decodeMessage,
+  forkSession,
+  importTranscript,
+  listSessions,
+  memoryStore,
+  orThrow,
+  readTranscript,
+  restoreHistory,
+  settle,
+  user,
+  verifySession,
+} from 'indelible'
+import { deriveContext, deriveContextAsync } from 'indelible/context'
+import { run, scriptedModel } from 'indelible/run'
+import { copySession } from 'indelible/session'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { describe, expect, it } from 'vitest'
+
+const session = await createSession(memoryStore(), { id: 's' })
+const store = memoryStore()
+const view = createHistory({ from: [user('a')] }).view()
+
+/** Each function, and a name that is nearly one of its options. */
+const calls: readonly (readonly [of: string, wrong: string, right: string | undefined, call: (o: never) => unknown])[] =
+  [
+    ['createHistory', 'clasify', 'classify', (o) => createHistory(o)],
+    ['restoreHistory', 'classifier', 'classify', (o) => restoreHistory({ messages: [] }, decodeMessage, o)],
+    ['memoryStore', 'Scope', 'scope', (o) => memoryStore(o)],
+    ['sqliteStore', 'readonly', 'readOnly', (o) => sqliteStore(o)],
+    ['createSession', 'metdata', 'metadata', (o) => createSession(store, o)],
+    ['createSession', 'colour', undefined, (o) => createSession(store, o)],
+    ['forkSession', 'meta', 'metadata', (o) => forkSession(store, 's', o)],
+    ['listSessions', 'limits', 'limit', (o) => listSessions(store, o)],
+    ['verifySession', 'heads', 'head', (o) => verifySession(store, 's', o)],
+    ['copySession', 'onProgress', 'progress', (o) => copySession(store, store, 's', o)],
+    ['importTranscript', 'onProgress', 'progress', (o) => importTranscript(store, {} as never, o)],
+    ['readTranscript', 'Strict', 'strict', (o) => readTranscript('[]', o)],
+    ['session.append', 'pages', 'page', (o) => session.append(user('a'), o)],
+    ['session.append', 'expectedLength', 'expectedLen', (o) => session.append(user('a'), o)],
+    ['session.rebase', 'operations', 'operation', (o) => session.rebase(() => [], o)],
+    ['session.note', 'op', 'operation', (o) => session.note({ type: 'pin', position: 0 }, o)],
+    ['session.pop', 'expected_head', 'expectedHead', (o) => session.pop(o)],
+    ['session.rewind', 'expectHead', 'expectedHead', (o) => session.rewind(0, o)],
+    ['session.replaceTail', 'pagekind', 'page', (o) => session.replaceTail(0, [], o)],
+    ['session.clear', 'operationId', 'operation', (o) => session.clear(o)],
+    ['session.lease', 'tll', 'ttl', (o) => session.lease(o)],
+    ['deriveContext', 'bugdet', 'budget', (o) => deriveContext(view, o)],
+    ['deriveContextAsync', 'toolkenizer', 'tokenizer', (o) => deriveContextAsync(view, o)],
+    ['run', 'tool', 'tools', (o) => run(o)],
+  ]
+
+describe('an option that there is not', () => {
+  it.each(calls)('%s({ %s })', (of, wrong, right, call) => {
+    const said = (() => {
+      try {
+        call({ [wrong]: 1 } as never)
+        return 'nothing'
+      } catch (error) {
+        return error instanceof TypeError ? error.message : 'another error'
+      }
+    })()
+    expect(said).toContain(`${of} has no option "${wrong}".`)
+    expect(said.match(/Did you mean `(\w+)`\?/)?.[1]).toBe(right)
+    expect(said).toMatch(/ Its options: \w+/)
+  })
+  it('changes nothing', async () => {
+    expect(() => session.append(user('a'), { pages: 'plan' } as never)).toThrow(TypeError)
+    expect(session.len).toBe(0)
+    expect((await listSessions(store)).sessions).toEqual([])
+  })
+})
+
+it('options that there are, undefined ones and options without a prototype pass', async () => {
+  const none = Object.assign(Object.create(null), { page: undefined, operation: 'o' }) as object
+  await session.append(user('a'), none)
+  const settled = orThrow(settle(view))
+  expect(
+    (await run({ model: scriptedModel([assistant('b')]), view: settled, tools: [] }).result()).messages.length,
+  ).toBe(2)
+  expect(createHistory({ from: undefined } as never).len).toBe(0)
+})
