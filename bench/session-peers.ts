@@ -13,6 +13,7 @@ import { emptyCheckpoint, uuid6 } from '@langchain/langgraph-checkpoint'
 import { SqliteSaver } from '@langchain/langgraph-checkpoint-sqlite'
 import type { Message, Store } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
+import { asBetterSqlite } from './better-sqlite.ts'
 import { machine } from './measure.ts'
 import { messageAt, source } from './messages.ts'
 import { conversationOf, keptByRefs, keptBySession, measured, ok, turns, type Kept } from './turns.ts'
@@ -83,22 +84,6 @@ const peers: { readonly [name: string]: (folder: string) => Kept | Promise<Kept>
 
 const storeIn = async (folder: string, durability: 'disk' | 'os'): Promise<Store> =>
   ok(await sqliteStore({ path: join(folder, 'sessions.db'), durability })())
-
-/** What the saver calls of better-sqlite3. */
-const asBetterSqlite = (db: DatabaseSync): ConstructorParameters<typeof SqliteSaver>[0] =>
-  ({
-    pragma: (text: string) => db.exec(`pragma ${text}`),
-    exec: (text: string) => db.exec(text),
-    prepare: (text: string) => db.prepare(text),
-    transaction:
-      (work: (...args: unknown[]) => unknown) =>
-      (...args: unknown[]) => {
-        db.exec('begin')
-        const result = work(...args)
-        db.exec('commit')
-        return result
-      },
-  }) as unknown as ConstructorParameters<typeof SqliteSaver>[0]
 
 const conversation = conversationOf(source, messageAt)
 console.log(`${machine()}; ${source}\n\n${turns} turns, ${conversation.json} bytes of message JSON\n`)

@@ -127,6 +127,7 @@ const drivers: { readonly [folder: string]: readonly string[] } = {
   'store/sqlite': ['node:sqlite', 'node:fs', 'node:path', 'node:url', 'node:crypto', 'node:zlib'],
   'store/postgres': ['pg', 'node:crypto'],
   'adapters/ai-sdk': ['ai'],
+  'adapters/langgraph': ['@langchain/langgraph-checkpoint', '@langchain/core/runnables'],
   'recorder/proxy': ['node:http', 'node:https', 'node:net', 'node:util', 'node:zlib'],
   'adapters/openai-agents': ['@openai/agents-core'],
   'run/ai-sdk': ['ai'],

@@ -1,6 +1,5 @@
 /** One session under a foreign interface: opened at its first use, created at its first change, changed one at a time. */
-import type { JsonObject } from '../json/index.ts'
-import { isLeft } from '../json/index.ts'
+import { isLeft, utf8Of, type JsonObject } from '../json/index.ts'
 import { createSession, openSession, type Session, type Together } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { FaultError } from '../task/index.ts'
@@ -72,4 +71,27 @@ export const keptSession = (store: Store, id: string, metadata: JsonObject): Kep
     return turn
   }
   return { read: () => inTurn(current), change: (make) => inTurn(() => once(make)) }
+}
+
+/** How many sessions are kept open: those that were used last. */
+const mostOpen = 64
+
+/** The sessions of a store, each opened once while it is used. */
+export const keptSessions = (store: Store): ((id: string, metadata: JsonObject) => KeptSession) => {
+  const opened = new Map<string, KeptSession>()
+  return (id, metadata) => {
+    const kept = opened.get(id) ?? keptSession(store, id, metadata)
+    opened.delete(id)
+    opened.set(id, kept)
+    const [oldest] = opened.keys()
+    if (opened.size > mostOpen && oldest !== undefined) opened.delete(oldest)
+    return kept
+  }
+}
+
+/** An id of a log made of parts, whatever they hold: at most 255 bytes, else the digest of it. */
+export const idOfParts = (parts: readonly string[], { hash }: Pick<Store, 'hash'>): string => {
+  const id = parts.map((part) => encodeURIComponent(part.toWellFormed())).join('/')
+  if (id.length <= 255) return id
+  return `${parts[0]}/${Array.from(hash(utf8Of(id)), (byte) => byte.toString(16).padStart(2, '0')).join('')}`
 }

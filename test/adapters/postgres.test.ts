@@ -4,6 +4,7 @@ import { postgresStore } from 'indelible/store/postgres'
 import { startPostgres } from '../store/postgres-server.ts'
 import { aiSdkCases } from './ai-sdk-cases.ts'
 import { claudeCases } from './claude-agent-cases.ts'
+import { langgraphCases } from './langgraph-cases.ts'
 import { agentsCases } from './openai-agents-cases.ts'
 import type { Place } from './places.ts'
 
@@ -33,3 +34,4 @@ const place: Place = {
 describe.skipIf(server === undefined)('openai-agents, in PostgreSQL', () => agentsCases(place, 4))
 describe.skipIf(server === undefined)('ai-sdk, in PostgreSQL', () => aiSdkCases(place, 4))
 describe.skipIf(server === undefined)('claude-agent, in PostgreSQL', () => claudeCases(place, 4))
+describe.skipIf(server === undefined)('langgraph, in PostgreSQL', () => langgraphCases(place, 4))

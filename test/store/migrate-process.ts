@@ -17,6 +17,7 @@ const step = (): void => {
 
 const { exec } = DatabaseSync.prototype
 DatabaseSync.prototype.exec = function (text) {
+  if (this.location() === null) return exec.call(this, text) // in memory
   for (const statement of text.match(/(?:--.*|[^;-]|-(?!-))+/g) ?? []) {
     if (statement.replaceAll(/--.*/g, '').trim() === '') continue
     step()

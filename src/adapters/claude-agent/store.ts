@@ -1,12 +1,12 @@
 /** A `SessionStore` of the Claude Agent SDK: each transcript is a record, and each of its lines a note of it. */
-import { isLeft, isObject, utf8Of, type Json, type JsonObject } from '../../json/index.ts'
+import { isLeft, isObject, type Json, type JsonObject } from '../../json/index.ts'
 import { codecFaultText } from '../../codecs/fault.ts'
 import type { ApplicationNote } from '../../notes/index.ts'
 import { listSessions, type Session, type SessionInfo, type SessionReader } from '../../session/index.ts'
 import type { Store, Where } from '../../store/index.ts'
 import { FaultError } from '../../task/index.ts'
 import { readTranscript, type Transcript } from '../../transcript/index.ts'
-import { keptSession, type KeptSession } from '../kept.ts'
+import { idOfParts, keptSessions, type KeptSession } from '../kept.ts'
 import { liveOf, plainOf, type Tag } from '../plain.ts'
 import type { ClaudeEntry, ClaudeKey, ClaudeSummary, FoldSummary } from './wire.ts'
 
@@ -156,32 +156,16 @@ export const claudeSessionStore = (
 
 const namespace = 'claude-agent'
 
-/** How many transcripts are kept open: those that were used last. */
-const mostOpen = 64
-
 const openTranscripts = (store: Store): ((key: ClaudeKey) => KeptSession) => {
-  const opened = new Map<string, KeptSession>()
+  const open = keptSessions(store)
   return (key) => {
-    const id = logOf(key, store)
-    const { projectKey, sessionId, subpath } = key
-    const kept =
-      opened.get(id) ?? keptSession(store, id, { [namespace]: { projectKey, sessionId, subpath: subpath ?? null } })
-    opened.delete(id)
-    opened.set(id, kept)
-    const [oldest] = opened.keys()
-    if (opened.size > mostOpen && oldest !== undefined) opened.delete(oldest)
-    return kept
+    const { projectKey, sessionId, subpath = null } = key
+    return open(logOf(key, store), { [namespace]: { projectKey, sessionId, subpath } })
   }
 }
 
-/** Ids have up to 255 bytes: a longer one, of a long path, is named by its digest. */
-const logOf = ({ projectKey, sessionId, subpath }: ClaudeKey, { hash }: Store): string => {
-  const id = [namespace, projectKey, sessionId, ...(subpath === undefined ? [] : [subpath])]
-    .map((part) => encodeURIComponent(part.toWellFormed()))
-    .join('/')
-  if (id.length <= 255) return id
-  return `${namespace}/${Array.from(hash(utf8Of(id)), (byte) => byte.toString(16).padStart(2, '0')).join('')}`
-}
+const logOf = ({ projectKey, sessionId, subpath }: ClaudeKey, store: Store): string =>
+  idOfParts([namespace, projectKey, sessionId, ...(subpath === undefined ? [] : [subpath])], store)
 
 async function* listed(store: Store, where: JsonObject): AsyncGenerator<SessionInfo> {
   let after: string | undefined

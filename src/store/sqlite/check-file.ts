@@ -28,7 +28,7 @@ export function* checkSchema(facts: Facts): Generator<Found | undefined> {
     "select type, name, tbl_name, sql from sqlite_schema where name not like 'sqlite_stat%' order by type, name"
   const own = new DatabaseSync(':memory:')
   try {
-    for (const step of steps.slice(0, facts.format)) own.exec(step)
+    for (const { columns, rest } of steps.slice(0, facts.format)) own.exec(columns + rest)
     const [expected, actual] = [own, facts.db].map(
       (db) =>
         new Map(

@@ -7,7 +7,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { OpenStoreFault } from '../fault.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
-import { applicationId, steps } from './schema.ts'
+import { applicationId, steps, type Step } from './schema.ts'
 
 export interface Opened {
   readonly db: DatabaseSync
@@ -159,7 +159,7 @@ const bringUpToDate = (db: DatabaseSync, path: string): void => {
   db.exec('begin immediate')
   try {
     const version = numberOf(db, 'user_version') // again: another process may have been quicker
-    for (const step of steps.slice(version)) db.exec(step)
+    for (let step = version; step < steps.length; step++) takeStep(db, step)
     db.exec(`pragma application_id = ${applicationId}`)
     db.exec(`pragma user_version = ${steps.length}`)
     db.exec('commit')
@@ -167,6 +167,55 @@ const bringUpToDate = (db: DatabaseSync, path: string): void => {
     rollBack(db)
     throw error
   }
+}
+
+/**
+ * A step of the schema. Where it adds columns to a table, SQLite reads all rows of the table, to find those that are not as
+ * they should be: seconds for a million. It writes the text of the table alone, and so does this, from a database without
+ * rows that takes the same step.
+ *
+ * Source  https://www.sqlite.org/lang_altertable.html, 7: changes that do not affect the content
+ */
+const takeStep = (db: DatabaseSync, step: number): void => {
+  const { columns, rest } = steps[step] as Step
+  const empty = new DatabaseSync(':memory:')
+  try {
+    for (const before of steps.slice(0, step)) empty.exec(before.columns + before.rest)
+    const before = tablesOf(empty)
+    empty.exec(columns)
+    const changed = [...tablesOf(empty)].filter(([name, sql]) => before.get(name) !== sql)
+    const own = tablesOf(db)
+    // A table that is not as it was made is left to SQLite, which looks at it.
+    if (changed.some(([name]) => own.get(name) !== before.get(name)) || !mayWriteSchema(db)) db.exec(columns)
+    else if (changed.length > 0) {
+      const set = db.prepare("update sqlite_schema set sql = ? where type = 'table' and name = ?")
+      for (const [name, sql] of changed) set.run(sql, name)
+      db.exec(`pragma schema_version = ${numberOf(db, 'schema_version') + 1}`) // others read it again
+    }
+    db.exec('pragma writable_schema = reset')
+    db.exec(rest)
+  } finally {
+    protect(db, true)
+    empty.close()
+  }
+}
+
+const tablesOf = (db: DatabaseSync): ReadonlyMap<string, string> =>
+  new Map(
+    db
+      .prepare("select name, sql from sqlite_schema where type = 'table'")
+      .all()
+      .map(({ name, sql }) => [String(name), String(sql)]),
+  )
+
+const protect = (db: DatabaseSync, isProtected: boolean): void =>
+  (db as { readonly enableDefensive?: (active: boolean) => void }).enableDefensive?.(isProtected)
+
+/** Newer versions of Node protect the schema. */
+const mayWriteSchema = (db: DatabaseSync): boolean => {
+  protect(db, false)
+  db.exec('pragma writable_schema = on')
+  return Object.values(db.prepare('pragma writable_schema').get() ?? {})[0] === 1
 }
 
 const modeOf = (db: DatabaseSync, change: '' | ' = wal'): string =>
@@ -182,7 +231,7 @@ const check = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
     : undefined
 }
 
-const numberOf = (db: DatabaseSync, pragma: 'application_id' | 'user_version'): number =>
+const numberOf = (db: DatabaseSync, pragma: 'application_id' | 'user_version' | 'schema_version'): number =>
   Object.values(db.prepare(`pragma ${pragma}`).get() ?? {})[0] as number
 
 /** Whether there was something to roll back: after some errors SQLite has done it by itself. */

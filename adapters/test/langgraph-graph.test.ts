@@ -1,0 +1,117 @@
+/** Graphs of LangGraph on our checkpointer and on its own: the same states, histories and interrupts. */
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages'
+import {
+  Annotation,
+  Command,
+  END,
+  interrupt,
+  MemorySaver,
+  MessagesAnnotation,
+  START,
+  StateGraph,
+  type BaseCheckpointSaver,
+} from '@langchain/langgraph'
+import { afterAll, expect, it } from 'vitest'
+import { settle, textOf } from 'indelible'
+import { IndelibleSaver } from 'indelible/adapters/langgraph'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { fileURLToPath } from 'node:url'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-graph-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const State = Annotation.Root({ ...MessagesAnnotation.spec, steps: Annotation<number> })
+
+/** A model that calls a tool once, a tool that asks a person, and an answer. */
+const graphWith = (checkpointer: BaseCheckpointSaver) =>
+  new StateGraph(State)
+    .addNode('model', ({ messages, steps = 0 }) => {
+      const last = messages.at(-1)
+      const message =
+        last instanceof HumanMessage
+          ? new AIMessage({ content: '', tool_calls: [{ id: `call ${steps}`, name: 'ask', args: { n: steps } }] })
+          : new AIMessage(`The answer is ${last?.text}, after ${messages.length} messages.`)
+      return { messages: [message], steps: steps + 1 }
+    })
+    .addNode('tool', ({ messages }) => {
+      const [call] = (messages.at(-1) as AIMessage).tool_calls ?? []
+      const said: unknown = interrupt({ ask: call?.args })
+      return { messages: [new ToolMessage({ content: String(said), tool_call_id: call?.id ?? '' })] }
+    })
+    .addEdge(START, 'model')
+    .addConditionalEdges('model', ({ messages }) =>
+      ((messages.at(-1) as AIMessage).tool_calls ?? []).length > 0 ? 'tool' : END,
+    )
+    .addEdge('tool', 'model')
+    .compile({ checkpointer })
+
+const said = (messages: readonly BaseMessage[]): readonly unknown[] =>
+  messages.map((message) => [message.type, message.text, (message as AIMessage).tool_calls ?? []])
+
+/** A conversation with interrupts, an edited state and a fork; what was seen of it. */
+const talk = async (savers: () => Promise<BaseCheckpointSaver>): Promise<readonly unknown[]> => {
+  const seen: unknown[] = []
+  const thread = { configurable: { thread_id: 'chat' } }
+  const look = async (): Promise<void> => {
+    const state = await graphWith(await savers()).getState(thread)
+    const { messages = [], steps } = state.values as { messages?: BaseMessage[]; steps?: number }
+    seen.push([
+      said(messages),
+      steps,
+      state.next,
+      state.tasks.map(({ name, interrupts }) => [name, interrupts.map(({ value }) => value as unknown)]),
+    ])
+  }
+  for (const turn of [1, 2, 3]) {
+    await graphWith(await savers()).invoke({ messages: [new HumanMessage(`question ${turn}`)] }, thread)
+    await look()
+    await graphWith(await savers()).invoke(new Command({ resume: `answer ${turn}` }), thread)
+    await look()
+  }
+  const graph = graphWith(await savers())
+  const history = []
+  for await (const state of graph.getStateHistory(thread))
+    history.push([
+      state.next,
+      state.metadata?.step,
+      state.metadata?.source,
+      said((state.values as { messages?: BaseMessage[] }).messages ?? []),
+    ])
+  seen.push(history)
+  // Back to the first turn, another way on.
+  const old = []
+  for await (const state of graph.getStateHistory(thread)) old.push(state)
+  const first = old.findLast(
+    ({ next, values }) => next.length === 0 && (values as { messages: unknown[] }).messages.length === 4,
+  )
+  const edited = await graph.updateState(first?.config ?? thread, { messages: [new HumanMessage('edited')] }, 'model')
+  await graphWith(await savers()).invoke(null, edited)
+  await look()
+  return seen
+}
+
+it('a graph does on it what it does on its own saver, each step by another handle', async () => {
+  const theirs = new MemorySaver()
+  const store = await sqliteStore({ path: join(folder, 'graph.db'), durability: 'os' })
+  const expected = await talk(async () => theirs)
+  expect(await talk(async () => new IndelibleSaver(store))).toEqual(expected)
+  const session = await new IndelibleSaver(store).record('chat')
+  const texts = session.view().toArray().map(textOf)
+  for (const turn of [1, 2, 3]) expect(texts).toContain(`question ${turn}`) // what was left is in the record
+  expect(settle(session.conversation().slice(0, 4).toArray())._tag).toBe('Right')
+  await store.close()
+})
+
+it('the program of the page runs', async () => {
+  const page = readFileSync(fileURLToPath(new URL('../../docs/adapters/langgraph.md', import.meta.url)), 'utf8')
+  const blocks = [...page.matchAll(/^```js\n(.*?)^```$/gms)].map(([, code = '']) => code)
+  expect(blocks.length).toBeGreaterThan(1)
+  const { mkdirSync, writeFileSync } = await import('node:fs')
+  const target = fileURLToPath(new URL('../.cache/page.mjs', import.meta.url))
+  mkdirSync(fileURLToPath(new URL('../.cache', import.meta.url)), { recursive: true })
+  writeFileSync(target, blocks.join('\n'))
+  await import(/* @vite-ignore */ target)
+})

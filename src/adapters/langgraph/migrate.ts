@@ -1,0 +1,38 @@
+/** Threads from one checkpointer to another: into records, and out of them again. */
+import type { BaseCheckpointSaver, CheckpointTuple, PendingWrite } from '@langchain/langgraph-checkpoint'
+import type { RunnableConfig } from '@langchain/core/runnables'
+
+/**
+ * Copy the checkpoints of a thread, or of all threads, with their writes, from one checkpointer to another: from
+ * `SqliteSaver`, `PostgresSaver` or any other into an `IndelibleSaver`, and back. Copying again changes nothing.
+ *
+ * @param from the checkpointer that has them
+ * @param to the checkpointer that gets them
+ * @param threadId the thread. Default: all threads
+ * @returns the number of checkpoints
+ */
+export const copyCheckpoints = async (
+  from: BaseCheckpointSaver<number | string>,
+  to: BaseCheckpointSaver<number | string>,
+  threadId?: string,
+): Promise<number> => {
+  const config: RunnableConfig = threadId === undefined ? {} : { configurable: { thread_id: threadId } }
+  const tuples: CheckpointTuple[] = []
+  for await (const tuple of from.list(config)) tuples.push(tuple)
+  // The oldest first: each continues one that is there.
+  for (const { config: at, checkpoint, metadata, parentConfig, pendingWrites = [] } of tuples.toReversed()) {
+    const { thread_id, checkpoint_ns = '' } = at.configurable ?? {}
+    const parent: unknown = parentConfig?.configurable?.['checkpoint_id']
+    const configurable = { thread_id, checkpoint_ns, ...(parent !== undefined && { checkpoint_id: parent }) }
+    const about = metadata ?? { source: 'update', step: -1, parents: {} }
+    await to.put({ configurable }, checkpoint, about, checkpoint.channel_versions)
+    const byTask = new Map<string, PendingWrite[]>()
+    for (const [task, channel, value] of pendingWrites) {
+      const writes = byTask.get(task) ?? []
+      writes.push([channel, value])
+      byTask.set(task, writes)
+    }
+    for (const [task, writes] of byTask) await to.putWrites(at, writes, task)
+  }
+  return tuples.length
+}

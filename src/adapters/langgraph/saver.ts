@@ -1,0 +1,556 @@
+/** A checkpointer of LangGraph: each thread is a record, its messages the messages of the record, its checkpoints notes. */
+import {
+  BaseCheckpointSaver,
+  compareWritesSortKeys,
+  copyCheckpoint,
+  getCheckpointId,
+  isDeltaSnapshot,
+  maxChannelVersion,
+  TASKS,
+  WRITES_IDX_MAP,
+  writesSortKey,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointPendingWrite,
+  type CheckpointTuple,
+  type DeltaChannelHistory,
+  type PendingWrite,
+  type SerializerProtocol,
+} from '@langchain/langgraph-checkpoint'
+import type { RunnableConfig } from '@langchain/core/runnables'
+import { base64Of, bytesOfBase64, isLeft, textOfUtf8, utf8Of } from '../../json/index.ts'
+import type { Message } from '../../message/index.ts'
+import { listSessions, type Session } from '../../session/index.ts'
+import type { Store } from '../../store/index.ts'
+import { idOfParts, keptSessions, type KeptSession } from '../kept.ts'
+import { messageOf, refTo, textOf, type Item } from './items.ts'
+import {
+  dumpedOf,
+  itemsOf,
+  namespace,
+  notedOf,
+  noteOf,
+  Thread,
+  writeKey,
+  type Dumped,
+  type NotedValue,
+  type Stored,
+  type Value,
+  type Write,
+} from './thread.ts'
+
+/** How a saver keeps threads. */
+export interface SaverOptions {
+  /** The serializer of the values. Default: that of LangGraph. */
+  readonly serde?: SerializerProtocol
+  /** The channel whose messages are the conversation of the record. Default: `messages`. */
+  readonly channel?: string
+}
+
+/** Which checkpoints stay. */
+export interface PruneOptions {
+  /** How many of the last checkpoints of each namespace stay, with all that they were made from. Default: 1. */
+  readonly keep?: number
+}
+
+/**
+ * A checkpointer over a store: `graph.compile({ checkpointer: new IndelibleSaver(store) })`.
+ *
+ * Each message of a thread is stored once, and a checkpoint notes what changed since the one that it continues, so a
+ * thread grows with its messages. `record(threadId)` gives the thread as a session: its conversation, forks, `verify`.
+ * Several processes may use one thread. It throws a `FaultError` if the store fails.
+ *
+ * Cost    `put` and `putWrites` one append each; the first `getTuple` of a thread in a process reads its record
+ * Source  `@langchain/langgraph-checkpoint` 1.2.2
+ */
+export class IndelibleSaver extends BaseCheckpointSaver {
+  readonly #store: Store
+  readonly #channel: string
+  readonly #open: (threadId: string) => KeptSession
+  readonly #threads = new WeakMap<Session, Thread>()
+
+  /**
+   * @param store the store
+   * @param options the serializer, and the channel of the conversation
+   */
+  constructor(store: Store, { serde, channel = 'messages' }: SaverOptions = {}) {
+    super(serde)
+    this.#store = store
+    this.#channel = channel
+    const open = keptSessions(store)
+    this.#open = (threadId) => open(this.idOf(threadId), { [namespace]: 'thread', thread_id: threadId })
+  }
+
+  /**
+   * The id of a thread's record in the store, for `openSession`, `verifySession` and the command.
+   *
+   * @param threadId the thread
+   * @returns the id
+   */
+  idOf(threadId: string): string {
+    return idOfParts([namespace, threadId], this.#store)
+  }
+
+  /**
+   * The record of a thread, created if it is not there: `conversation()` has the messages of its last checkpoint, `view()`
+   * all that there ever were.
+   *
+   * @param threadId the thread
+   * @returns the session
+   */
+  async record(threadId: string): Promise<Session> {
+    return this.#open(threadId).change(() => undefined)
+  }
+
+  /**
+   * A checkpoint with its writes.
+   *
+   * @param config the thread, the namespace, and the id of the checkpoint. Default: the last one
+   * @returns the checkpoint; undefined if there is none
+   */
+  override async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const threadId: unknown = config.configurable?.['thread_id']
+    const thread = typeof threadId === 'string' ? await this.#read(threadId) : undefined
+    const id = getCheckpointId(config)
+    const stored = thread?.checkpoint(nsOf(config), id === '' ? undefined : id)
+    if (thread === undefined || stored === undefined) return undefined
+    return this.#tuple(thread, String(threadId), stored, id === '' ? undefined : config)
+  }
+
+  /**
+   * Checkpoints, the last first.
+   *
+   * @param config the thread, the namespace and the checkpoint. Default: all
+   * @param options `before` a checkpoint, a `limit`, and a `filter` of their metadata
+   */
+  override async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
+    const { before, limit, filter = {} } = options
+    const { thread_id, checkpoint_ns, checkpoint_id } = (config.configurable ?? {}) as {
+      readonly [key: string]: string | undefined
+    }
+    const end: unknown = before?.configurable?.['checkpoint_id']
+    const found: { readonly thread: Thread; readonly threadId: string; readonly stored: Stored }[] = []
+    for await (const threadId of thread_id === undefined ? this.#all() : [thread_id]) {
+      const thread = await this.#read(threadId)
+      for (const [ns, there] of thread?.checkpoints ?? []) {
+        if (thread === undefined || (checkpoint_ns !== undefined && ns !== checkpoint_ns)) continue
+        for (const stored of there.values()) {
+          if (checkpoint_id !== undefined && stored.id !== checkpoint_id) continue
+          if (typeof end === 'string' && stored.id >= end) continue
+          found.push({ thread, threadId, stored })
+        }
+      }
+    }
+    found.sort((a, b) => (a.stored.id < b.stored.id ? 1 : a.stored.id > b.stored.id ? -1 : 0))
+    const wanted = Object.entries(filter).filter(([, value]) => value !== undefined)
+    let count = 0
+    for (const { thread, threadId, stored } of found) {
+      if (limit !== undefined && count >= limit) return
+      if (wanted.length > 0) {
+        const metadata = (await this.#load(stored.metadata)) as { readonly [key: string]: unknown }
+        if (!wanted.every(([key, value]) => JSON.stringify(metadata[key]) === JSON.stringify(value))) continue
+      }
+      count += 1
+      yield await this.#tuple(thread, threadId, stored)
+    }
+  }
+
+  /**
+   * Store a checkpoint.
+   *
+   * @param config the thread, the namespace, and the checkpoint that this one continues
+   * @param checkpoint the checkpoint
+   * @param metadata its metadata
+   * @param newVersions the channels that changed: only their values are stored. Default: all
+   * @returns the config of the stored checkpoint
+   */
+  override async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions?: ChannelVersions,
+  ): Promise<RunnableConfig> {
+    const threadId = threadOf(config)
+    const ns = nsOf(config)
+    const parent = config.configurable?.['checkpoint_id'] as string | undefined
+    const { channel_values: channels, ...rest } = copyCheckpoint(checkpoint)
+    const [dumpedRest, dumpedMetadata] = await Promise.all([this.#dump(rest), this.#dump(metadata)])
+    const values = new Map<string, Given>()
+    const isNew = (channel: string): boolean => newVersions === undefined || Object.hasOwn(newVersions, channel)
+    for (const [channel, value] of Object.entries(channels))
+      if (isNew(channel)) values.set(channel, await this.#given(value))
+    const versions = checkpoint.channel_versions
+    await this.#open(threadId).change((session) => {
+      const thread = this.#thread(session)
+      const base = thread.checkpoint(ns, parent) ?? thread.checkpoint(ns, undefined)
+      const messages: Message[] = []
+      const noted: { [channel: string]: NotedValue } = {}
+      let first: number | undefined
+      for (const channel of Object.keys(channels)) {
+        const given = values.get(channel)
+        const before = base?.values.get(channel)
+        const version = versions[channel]
+        if (given === undefined) {
+          // The version of another branch may have the same number: that of the checkpoint which it continues comes first.
+          if (before !== undefined && base?.versions[channel] === version) noted[channel] = { same: true }
+          else if (version !== undefined && thread.valueAt(ns, channel, version) !== undefined)
+            noted[channel] = { at: version }
+          continue
+        }
+        if ('dumped' in given) {
+          const isSame = before?.kind === 'whole' && before.dumped.every((part, index) => part === given.dumped[index])
+          noted[channel] = isSame ? { same: true } : { whole: given.dumped }
+          continue
+        }
+        const isConversation = ns === '' && channel === this.#channel
+        const placed = isConversation ? placedIn(session, given.items) : undefined
+        if (placed !== undefined) {
+          messages.push(...placed.messages)
+          first = placed.retractFrom
+        }
+        const value = listOf(given, before, placed?.items ?? given.items.map((text) => ({ ref: text, text })), session)
+        noted[channel] =
+          before?.kind === 'list' &&
+          value.add.length === 0 &&
+          value.keep === itemsOf(before).length &&
+          value.isSnapshot === before.isSnapshot
+            ? { same: true }
+            : notedOf(value)
+      }
+      return {
+        messages,
+        notes: [
+          ...(first === undefined ? [] : [{ type: 'retraction' as const, from: first, to: session.len }]),
+          noteOf({
+            type: 'checkpoint',
+            ns,
+            id: checkpoint.id,
+            parent: parent ?? null,
+            base: base?.id ?? null,
+            rest: dumpedRest,
+            metadata: dumpedMetadata,
+            values: noted,
+            versions: Object.fromEntries(Object.entries(versions).filter(([channel]) => channel in noted)),
+          }),
+        ],
+      }
+    })
+    return { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: checkpoint.id } }
+  }
+
+  /**
+   * Store the writes of a task beside a checkpoint. Those that are there stay, but for errors, interrupts and the like.
+   *
+   * @param config the thread, the namespace and the checkpoint
+   * @param writes channels and values
+   * @param taskId the task
+   * @param taskPath where the task stands in its step. Default: first
+   */
+  override async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath: string = '',
+  ): Promise<void> {
+    const threadId = threadOf(config)
+    const ns = nsOf(config)
+    const id: unknown = config.configurable?.['checkpoint_id']
+    if (typeof id !== 'string')
+      throw new Error(
+        'Failed to put writes. The passed RunnableConfig is missing a required "checkpoint_id" field in its "configurable" property.',
+      )
+    const given = await Promise.all(
+      writes.map(async ([channel, value], at) => ({
+        channel,
+        idx: WRITES_IDX_MAP[channel] ?? at,
+        value: await this.#given(value),
+      })),
+    )
+    await this.#open(threadId).change((session) => {
+      const there = this.#thread(session).writesOf(ns, id)
+      const fresh = given.filter(({ idx }) => idx < 0 || !there.has(writeKey(taskId, idx)))
+      if (fresh.length === 0) return undefined
+      const messages: Message[] = []
+      const noted = fresh.map(({ idx, channel, value }): readonly [number, string, NotedValue] => {
+        if ('dumped' in value) return [idx, channel, { whole: value.dumped }]
+        const items = value.items.map((text) => {
+          const message = ns === '' && channel === this.#channel ? messageOf(text) : undefined
+          return message === undefined ? text : { m: session.len + messages.push(message) - 1 }
+        })
+        return [idx, channel, { keep: 0, add: items, ...(value.isSnapshot && { snapshot: true as const }) }]
+      })
+      return { messages, notes: [noteOf({ type: 'writes', ns, id, task: taskId, path: taskPath, writes: noted })] }
+    })
+  }
+
+  /**
+   * Remove a thread: its checkpoints, its writes and its record.
+   *
+   * @param threadId the thread
+   */
+  override async deleteThread(threadId: string): Promise<void> {
+    const gone = await this.#store.remove(this.idOf(threadId))()
+    if (isLeft(gone) && gone.left._tag !== 'NoSuchLog') await this.#store.remove(this.idOf(threadId)) // throws
+  }
+
+  /**
+   * Take old checkpoints and their writes out of a thread. `getTuple` and `list` have them no more; the record keeps them,
+   * as it keeps everything, and its messages are what they were.
+   *
+   * @param threadId the thread
+   * @param options how many stay
+   * @returns how many checkpoints were taken out
+   */
+  async prune(threadId: string, { keep = 1 }: PruneOptions = {}): Promise<number> {
+    if (!Number.isSafeInteger(keep) || keep < 1)
+      throw new TypeError(`keep is ${String(keep)}; expected a whole number of at least 1`)
+    let pruned = 0
+    if ((await this.#read(threadId)) === undefined) return pruned
+    await this.#open(threadId).change((session) => {
+      const thread = this.#thread(session)
+      pruned = 0
+      const notes = [...thread.checkpoints].flatMap(([ns, there]) => {
+        const sorted = [...there.keys()].toSorted()
+        const staying = new Set(sorted.slice(-keep))
+        // Values that a delta channel is made of stand beside the checkpoints before.
+        const needed = new Set<string>()
+        for (const id of staying) for (const each of ancestry(there, id, this.#channel)) needed.add(each)
+        const ids = sorted.filter((id) => !staying.has(id) && !needed.has(id))
+        pruned += ids.length
+        return ids.length === 0 ? [] : [noteOf({ type: 'prune' as const, ns, ids })]
+      })
+      return notes.length === 0 ? undefined : { notes }
+    })
+    return pruned
+  }
+
+  /**
+   * What delta channels are made of: the writes of the checkpoints before, and the value that they begin with.
+   *
+   * @param options the checkpoint, and the channels
+   * @returns the history of each channel
+   */
+  override async getDeltaChannelHistory({
+    config,
+    channels,
+  }: {
+    config: RunnableConfig
+    channels: string[]
+  }): Promise<Record<string, DeltaChannelHistory>> {
+    const result: Record<string, DeltaChannelHistory> = {}
+    for (const channel of channels) result[channel] = { writes: [] }
+    const threadId: unknown = config.configurable?.['thread_id']
+    const thread = channels.length > 0 && typeof threadId === 'string' ? await this.#read(threadId) : undefined
+    const id = getCheckpointId(config)
+    const ns = nsOf(config)
+    const start = thread?.checkpoint(ns, id === '' ? undefined : id)
+    if (thread === undefined || start === undefined) return result
+    const remaining = new Set(channels)
+    const steps: { readonly channel: string; readonly writes: readonly Write[] }[] = []
+    for (
+      let at = start.parent === undefined ? undefined : thread.checkpoint(ns, start.parent);
+      at !== undefined && remaining.size > 0;
+      at = at.parent === undefined ? undefined : thread.checkpoint(ns, at.parent)
+    ) {
+      const writes = ordered(thread.writesOf(ns, at.id))
+      for (const channel of remaining) {
+        steps.push({ channel, writes: writes.filter((write) => write.channel === channel) })
+        const value = at.values.get(channel)
+        const seed = value === undefined ? undefined : await this.#load(dumpedOf(value, thread.session))
+        if (seed === undefined) continue
+        ;(result[channel] as DeltaChannelHistory).seed = seed
+        remaining.delete(channel)
+      }
+    }
+    for (const { channel, writes } of steps.toReversed())
+      for (const write of writes)
+        result[channel]?.writes.push([write.task, channel, await this.#load(dumpedOf(write.value, thread.session))])
+    return result
+  }
+
+  /** The threads of the store. */
+  async *#all(): AsyncGenerator<string> {
+    let after: string | undefined
+    do {
+      const page = await listSessions(this.#store, {
+        where: { [namespace]: 'thread' },
+        limit: 1000,
+        ...(after !== undefined && { after }),
+      })
+      for (const { metadata } of page.sessions) yield String(metadata['thread_id'])
+      after = page.next
+    } while (after !== undefined)
+  }
+
+  async #read(threadId: string): Promise<Thread | undefined> {
+    const session = await this.#open(threadId).read()
+    return session === undefined ? undefined : this.#thread(session)
+  }
+
+  #thread(session: Session): Thread {
+    const thread = this.#threads.get(session) ?? new Thread(session)
+    this.#threads.set(session, thread)
+    return thread.update()
+  }
+
+  async #tuple(
+    thread: Thread,
+    threadId: string,
+    { ns, id, parent, rest, metadata, values }: Stored,
+    config: RunnableConfig = { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: id } },
+  ): Promise<CheckpointTuple> {
+    const writes = ordered(thread.writesOf(ns, id))
+    const checkpoint = (await this.#load(rest)) as Checkpoint
+    checkpoint.channel_values = {}
+    for (const [channel, value] of values)
+      checkpoint.channel_values[channel] = await this.#load(dumpedOf(value, thread.session))
+    if (checkpoint.v < 4 && parent !== undefined) await this.#migrate(checkpoint, thread, ns, parent)
+    return {
+      config,
+      checkpoint,
+      metadata: (await this.#load(metadata)) as CheckpointMetadata,
+      ...(parent !== undefined && {
+        parentConfig: { configurable: { thread_id: threadId, checkpoint_ns: ns, checkpoint_id: parent } },
+      }),
+      pendingWrites: await Promise.all(
+        writes.map(async ({ task, channel, value }): Promise<CheckpointPendingWrite> => [
+          task,
+          channel,
+          await this.#load(dumpedOf(value, thread.session)),
+        ]),
+      ),
+    }
+  }
+
+  /** Checkpoints before version 4 have their sends among the writes of their parent. */
+  async #migrate(checkpoint: Checkpoint, thread: Thread, ns: string, parent: string): Promise<void> {
+    const sends = ordered(thread.writesOf(ns, parent)).filter(({ channel }) => channel === TASKS)
+    checkpoint.channel_values[TASKS] = await Promise.all(
+      sends.map(({ value }) => this.#load(dumpedOf(value, thread.session))),
+    )
+    const versions = Object.values(checkpoint.channel_versions)
+    checkpoint.channel_versions[TASKS] =
+      versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined)
+  }
+
+  async #dump(value: unknown): Promise<Dumped> {
+    const [type, bytes] = await this.serde.dumpsTyped(value)
+    return type === 'json' ? [type, textOfUtf8(bytes) ?? ''] : [type, base64Of(bytes)]
+  }
+
+  async #load([type, text]: Dumped): Promise<unknown> {
+    return this.serde.loadsTyped(type, type === 'json' ? text : (bytesOfBase64(text) ?? utf8Of('')))
+  }
+
+  /** A list item by item, anything else whole. */
+  async #given(value: unknown): Promise<Given> {
+    const isSnapshot = isDeltaSnapshot(value)
+    const list: unknown = isSnapshot ? value.value : value
+    if (!Array.isArray(list) || list.length === 0) return { dumped: await this.#dump(value) }
+    const dumped = await Promise.all(Array.from(list as readonly unknown[], (item) => this.#dump(item)))
+    return dumped.every(([type]) => type === 'json')
+      ? { items: dumped.map(([, text]) => text), isSnapshot }
+      : { dumped: await this.#dump(value) }
+  }
+}
+
+/** A value to store. */
+type Given = { readonly dumped: Dumped } | { readonly items: readonly string[]; readonly isSnapshot: boolean }
+
+const nsOf = (config: RunnableConfig): string => (config.configurable?.['checkpoint_ns'] as string | undefined) ?? ''
+
+const threadOf = (config: RunnableConfig): string => {
+  const threadId: unknown = config.configurable?.['thread_id']
+  if (typeof threadId !== 'string')
+    throw new Error(
+      'The passed RunnableConfig is missing a required "thread_id" field in its "configurable" property: graph.invoke(input, { configurable: { thread_id: "my-thread" } }). Nothing was stored.',
+    )
+  return threadId
+}
+
+const ordered = (writes: ReadonlyMap<string, Write>): readonly Write[] =>
+  [...writes.values()].toSorted((a, b) =>
+    compareWritesSortKeys(writesSortKey(a.path, a.task, a.idx), writesSortKey(b.path, b.task, b.idx)),
+  )
+
+/** The checkpoints before one that its channel is made of: back to the first that has its value. */
+function* ancestry(there: ReadonlyMap<string, Stored>, id: string, channel: string): Generator<string> {
+  for (let at = there.get(id); at !== undefined && !at.values.has(channel); at = there.get(at.parent ?? ''))
+    if (at.parent !== undefined) yield at.parent
+}
+
+/**
+ * The items of the conversation, each with the message that stands for it: those that the conversation has at their
+ * place, and from the first that differs on new ones, behind a retraction.
+ */
+const placedIn = (
+  session: Session,
+  texts: readonly string[],
+): {
+  readonly items: readonly Item[]
+  readonly messages: readonly Message[]
+  readonly retractFrom: number | undefined
+} => {
+  const conversation = session.conversation()
+  const items: Item[] = []
+  const messages: Message[] = []
+  let at = 0 // in the conversation
+  let isSame = true
+  for (const text of texts) {
+    const message = conversation.at(at)
+    const known = message === undefined ? undefined : knownText.get(message)
+    const position = isSame && at < conversation.length ? conversation.positionAt(at) : undefined
+    const ref =
+      position === undefined || message === undefined
+        ? undefined
+        : known?.text === text
+          ? { m: position, ...(known.id !== undefined && { id: known.id }) }
+          : refTo(text, message as Message, position)
+    if (ref !== undefined && typeof ref !== 'string' && message !== undefined) {
+      knownText.set(message, { text, id: ref.id })
+      items.push({ ref, text })
+      at += 1
+      continue
+    }
+    const fresh = messageOf(text)
+    if (fresh === undefined) {
+      items.push({ ref: text, text })
+      continue
+    }
+    isSame = false
+    items.push({ ref: { m: session.len + messages.push(fresh) - 1 }, text })
+  }
+  return { items, messages, retractFrom: at < conversation.length ? conversation.positionAt(at) : undefined }
+}
+
+/** What a message of a record was found to stand for, so that it is compared once. */
+const knownText = new WeakMap<object, { readonly text: string; readonly id: string | undefined }>()
+
+/** A list as what it adds to an earlier one. */
+const listOf = (
+  given: Extract<Given, { items: readonly string[] }>,
+  before: Value | undefined,
+  items: readonly Item[],
+  session: Session,
+): Extract<Value, { kind: 'list' }> => {
+  const there = before?.kind === 'list' ? itemsOf(before) : []
+  let keep = 0
+  while (keep < there.length && keep < items.length && isSameItem(there[keep] as Item, items[keep] as Item, session))
+    keep += 1
+  return {
+    kind: 'list',
+    base: before?.kind === 'list' ? before : undefined,
+    keep,
+    add: items.slice(keep),
+    isSnapshot: given.isSnapshot,
+    items: undefined,
+  }
+}
+
+const isSameItem = (one: Item, other: Item, session: Session): boolean => {
+  if (typeof one.ref === 'object' && typeof other.ref === 'object')
+    return one.ref.m === other.ref.m && one.ref.id === other.ref.id
+  return textOf(one, session) === textOf(other, session)
+}
