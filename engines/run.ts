@@ -44,8 +44,7 @@ const temporalServer = (): string | undefined => {
 }
 
 const from = Date.now()
-if (!existsSync(join(root, 'dist/index.js')) && !quietly(process.execPath, ['scripts/build.ts'], root, 600_000))
-  process.exit(1)
+if (!quietly(process.execPath, ['scripts/build.ts'], root, 600_000)) process.exit(1)
 // Not `npm ci`: it wants optional packages of other platforms in the lock that a registry may not have.
 const lock = createHash('sha256')
   .update(readFileSync(join(here, 'package-lock.json')))

@@ -1,10 +1,9 @@
 /** `indelible chat`: a small agent in a terminal, on a durable session. */
 import { randomUUID } from 'node:crypto'
 import { isLeft } from '../json/index.ts'
-import { deriveContext } from '../context/index.ts'
 import { faultMessage } from '../index.ts'
-import { assistant, settle, system, textOf, toolCall, user, type Message } from '../message/index.ts'
-import { run, scriptedModel, sessionHandler, type Model, type RunStream, type Tool } from '../run/index.ts'
+import { assistant, system, textOf, toolCall, type Message } from '../message/index.ts'
+import { scriptedModel, turn as takeTurn, type Model, type RunStream, type Tool, type TurnFault } from '../run/index.ts'
 import { createSession, openSession, type Session } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { chosenModel } from './chat-model.ts'
@@ -70,7 +69,7 @@ Example:
       const id = typeof values['session'] === 'string' ? values['session'] : randomUUID()
       let session = await sessionThere(store, id)
       terminal.say(`session ${id} in ${name}\nmodel ${model.name}; tools: list, read, search\n`)
-      if (session !== undefined) await settleOpenCalls(session, terminal)
+      if (session !== undefined) tellWhatIsOpen(session, terminal)
       const begin = async (): Promise<Session> => (session ??= await newSession(store, id))
       const talk: Talk = { begin, model, tools, budget, terminal }
       await (demo ? play(talk) : converse(talk))
@@ -119,11 +118,10 @@ const newSession = async (store: Store, id: string): Promise<Session> => {
   return created.right
 }
 
-/** What a crash left open is closed before anything else is said. */
-const settleOpenCalls = async (session: Session, terminal: Terminal): Promise<void> => {
-  const cut = session.interrupted()
-  if (cut.length > 0) await append(session, ...cut)
-  terminal.say('this session ended during a tool call; the record now has error results for it\n')
+/** The next turn records what a crash left open. */
+const tellWhatIsOpen = (session: Session, terminal: Terminal): void => {
+  if (session.openSteps().length > 0 || session.openCalls().length > 0)
+    terminal.say('this session was interrupted; everything that was finished is kept\n')
 }
 
 const append = async (session: Session, ...messages: readonly Message[]): Promise<void> => {
@@ -132,21 +130,11 @@ const append = async (session: Session, ...messages: readonly Message[]): Promis
 }
 
 /** One turn: what the user says, and everything until the model has answered it. */
-const turn = async (talk: Talk, said: string, going: (stream: RunStream | undefined) => void): Promise<void> => {
+const turn = async (talk: Talk, said: string, going: (stream: RunStream<TurnFault> | undefined) => void): Promise<void> => {
   const { model, tools, budget, terminal } = talk
   const dim = (text: string): string => terminal.paint('dim', text)
   const session = await talk.begin()
-  await append(session, user(said.toWellFormed()))
-  const settled = settle(session.conversation())
-  if (isLeft(settled)) throw new Unreadable(`${faultMessage(settled.left)}; import the conversation again to mend it`)
-  const stream = run({
-    model,
-    tools,
-    view: settled.right,
-    handlers: [sessionHandler(session)],
-    receipts: true,
-    context: (view, previous) => deriveContext(view, { budget, previous, notes: session.notes() }),
-  })
+  const stream = takeTurn(session, said, { model, tools, budget, holder: 'indelible chat', whenBusy: 'wait' })
   going(stream)
   for await (const event of stream) {
     if (event.type === 'model_event' && event.event.type === 'text_delta') terminal.say(event.event.text)
@@ -173,10 +161,10 @@ const summaryOf = (text: string): string => {
 const converse = async (talk: Talk): Promise<void> => {
   const { terminal } = talk
   const lines = terminal.lines(`${terminal.paint('bold', 'you>')} `)
-  let stream: RunStream | undefined
+  let stream: RunStream<TurnFault> | undefined
   let quitting = false
   /** The answer that Ctrl-C has cut: it may not be stored yet when Ctrl-C comes again. */
-  let cut: RunStream | undefined
+  let cut: RunStream<TurnFault> | undefined
   const interrupt = (): void => {
     if (stream !== cut && stream?.interrupt({ behavior: 'saveMarked' }) === true) return void (cut = stream)
     quitting = true

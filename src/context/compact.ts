@@ -190,10 +190,8 @@ const candidateOf = (segment: Segment, compaction: Compaction, before?: Segment)
   const shared = { from, to, active, settled: to <= compaction.settledTo }
   if (segment.type !== 'unit') {
     const briefs = segment.type === 'gap' ? segment.briefs : none
-    const tokens =
-      segment.type === 'gap'
-        ? sum(briefs.map((brief, index) => renderer.briefTokens(brief, briefs[index - 1])))
-        : renderer.estimate(segment.message)
+    const tokens = segment.type === 'gap' ? renderer.linesTokens(briefs) : renderer.estimate(segment.message)
+    const cuts = new Map<number, number>()
     const level = segment.type === 'gap' && briefs.length === 0 ? 'pointer' : 'structured'
     return {
       ...shared,
@@ -207,7 +205,10 @@ const candidateOf = (segment: Segment, compaction: Compaction, before?: Segment)
       tokens: (choice) => {
         if (choice === 'pointer') return 0
         if (typeof choice === 'string') return tokens
-        return briefs.length === 0 ? Infinity : sum(fittingBriefs(briefs, choice.tokens).map((brief) => brief.tokens))
+        if (briefs.length === 0) return Infinity
+        const known = cuts.get(choice.tokens) ?? sum(fittingBriefs(briefs, choice.tokens).map((brief) => brief.tokens))
+        cuts.set(choice.tokens, known)
+        return known
       },
     }
   }
@@ -217,6 +218,7 @@ const candidateOf = (segment: Segment, compaction: Compaction, before?: Segment)
   const least = isAsked && rankOf(level) <= rankOf('compressed') ? 'compressed' : minimum
   const now = renderer.at(unit, level, segment.longest).tokens
   const inMarker = !isAsked && canBeInMarker(unit, renderer)
+  let line: number | undefined
   return {
     ...shared,
     level,
@@ -230,7 +232,7 @@ const candidateOf = (segment: Segment, compaction: Compaction, before?: Segment)
       if (choice === 'pointer') return 0
       if (choice === level) return now
       if (choice === 'structured' && inMarker)
-        return renderer.briefTokens(renderer.brief(unit), before && briefsOf(before, renderer).at(-1))
+        return (line ??= renderer.briefTokens(renderer.brief(unit), before && briefsOf(before, renderer).at(-1)))
       const cut = cutOf(segment, choice, compaction)
       if (cut !== undefined) return renderer.at(unit, cut.level, cut.longest).tokens
       return typeof choice === 'string' ? renderer.at(unit, choice).tokens : Infinity

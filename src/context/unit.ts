@@ -92,6 +92,8 @@ export interface Renderer {
   readonly brief: (unit: Unit) => Brief
   /** What a brief takes, after another. */
   readonly briefTokens: (brief: Brief, before: Brief | undefined) => number
+  /** What briefs take, one after the other. */
+  readonly linesTokens: (briefs: readonly Brief[]) => number
 }
 
 export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: RecallName): Renderer => {
@@ -99,6 +101,9 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
   /** What cuts take, of each unit by level and step: a search asks for the same ones again and again. */
   const cuts = new WeakMap<Unit, Map<string, number>>()
   const briefs = new WeakMap<Unit, Brief>()
+  const lines = new WeakMap<readonly Brief[], number>()
+  const briefTokens = (brief: Brief, before: Brief | undefined): number =>
+    before === undefined ? brief.tokens : tokensAfter(brief, before, count)
   const frame = estimate(user(''))
   const count = (text: string): number => Math.max(0, estimate(user(text)) - frame)
   const kindOf = ({ position, kind }: Page): PageKind => retagged.get(position) ?? kind
@@ -203,7 +208,14 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
       briefs.set(unit, brief)
       return brief
     },
-    briefTokens: (brief, before) => (before === undefined ? brief.tokens : tokensAfter(brief, before, count)),
+    briefTokens,
+    linesTokens: (briefs) => {
+      const found = lines.get(briefs)
+      if (found !== undefined) return found
+      const taken = briefs.reduce((sum, brief, index) => sum + briefTokens(brief, briefs[index - 1]), 0)
+      lines.set(briefs, taken)
+      return taken
+    },
     hidden: ({ from, to, pages, said }) => {
       const kinds = new Map<PageKind, number>()
       for (const page of pages) if (page.position < to) kinds.set(kindOf(page), (kinds.get(kindOf(page)) ?? 0) + 1)

@@ -510,7 +510,7 @@ export class Loop {
   /** A delta, told and taken into the working copy. None if there is nothing to record. */
   async #record(delta: HistoryDelta<Message>): Promise<void> {
     if (delta.append.length === 0) return
-    if (this.#open === undefined) this.#deltas += 1
+    if (delta.id === `${this.#options.id}:${this.#deltas}`) this.#deltas += 1 // not that of a step of another run
     this.#open = undefined
     await this.#tell({ type: 'history_delta', step: this.#step, ...delta }, () => {
       for (const message of delta.append) this.#work.append(message as Message)

@@ -26,8 +26,8 @@ export interface RunLease {
   readonly lost: boolean
   /** What is answered then. */
   readonly fault: () => Either<LeaseLost, never>
-  /** After it has expired: take it again. False: somebody else has had it since, or has it. */
-  readonly regain: () => Promise<boolean>
+  /** The store says that the lease of this number is lost: take it again. False: somebody else has had it since, or has it. */
+  readonly regain: (number: number) => Promise<boolean>
   readonly release: () => Promise<void>
 }
 
@@ -60,10 +60,10 @@ export const heldBy = async (
   if (isLeft(first)) return first
   let current = first.right
 
-  const regain = async (): Promise<boolean> => {
+  const regain = async (number: number): Promise<boolean> => {
     if (over || own || lost) return false
     const before = current
-    if (before.held) return true
+    if (before.number > number) return true // it was taken again meanwhile
     const again = await take(0)
     if (isLeft(again)) return false
     if (again.right.number === before.number + 1) {
@@ -75,7 +75,8 @@ export const heldBy = async (
     lost = true
     return false
   }
-  const once = (): Promise<boolean> => (regaining ??= regain().finally(() => (regaining = undefined)))
+  const once = (number: number): Promise<boolean> =>
+    (regaining ??= regain(number).finally(() => (regaining = undefined)))
   const watch = (taken: SessionLease): void => {
     current = taken
     if (!own) ofRuns.add(taken)
@@ -83,7 +84,7 @@ export const heldBy = async (
       if (over || current !== taken) return
       const reason: unknown = taken.signal.reason
       if (isStop(reason)) stop('Somebody asked the run to stop.')
-      else if (!(await once())) stop(`The session is held by another run. ${reasonOf(reason)}`)
+      else if (!(await once(taken.number))) stop(`The session is held by another run. ${reasonOf(reason)}`)
     }
     if (taken.signal.aborted) void ended()
     else taken.signal.addEventListener('abort', () => void ended())

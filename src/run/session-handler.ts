@@ -385,9 +385,10 @@ class Recording {
   /** Under the lease: where it was lost and nobody else has had one since, under a new one. */
   async #under(work: () => Promise<Answer>): Promise<Answer> {
     if (this.#lease?.lost === true) return (this.#lost ??= this.#lease.fault())
+    const number = this.#lease?.number ?? 0
     const answer = await work()
     if (!isLeft(answer) || answer.left._tag !== 'LeaseLost' || this.#lease === undefined) return answer
-    return (await this.#lease.regain()) ? work() : answer
+    return (await this.#lease.regain(number)) ? work() : answer
   }
 }
 

@@ -178,13 +178,13 @@ describe('random conversations with a paste of 1 kB to 1 MB anywhere', () => {
   })
 })
 
-/** How much of a position a context shows: its level, and of a compressed one the characters. */
+/** How much of a position a context shows: its level, and of a message of its own that is shortened the characters. */
 const shownOf = (context: DerivedContext, position: number): number => {
   const level = residencyLevels.length - residencyLevels.indexOf(context.residency.at(position) as 'full')
   if (level === 1) return 0
   const said = [...context.messages].filter((_, index) => {
     const source = context.sources.at(index)
-    return source?.type === 'representation' && source.from === position
+    return source?.type === 'representation' && source.level !== 'pointer' && source.from === position
   })
   return level * 10_000_000 + (level === 4 ? 0 : JSON.stringify(said.map(({ content }) => content)).length)
 }

@@ -169,5 +169,5 @@ it('searches, summaries, managed views and replays of a conversation speak of po
 
   const { faults, calls } = replay(view, { budget: 4000 })
   expect(calls).toBe(view.toArray().filter(({ role }) => role === 'assistant').length)
-  expect(Object.values(faults)).toEqual([0, 0, 0, 0, 0, 0])
+  expect(Object.values(faults).every((count) => count === 0)).toBe(true)
 })

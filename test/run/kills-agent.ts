@@ -37,7 +37,7 @@ const tell = (event: RunEvent): void => {
   if (event.type === 'tool_call_start') writeSync(1, `${JSON.stringify(['started', event.call.id])}\n`)
   if (event.type === 'tool_result') writeSync(1, `${JSON.stringify(['result', event.result.callId])}\n`)
 }
-const settings = { model, tools, ttl: 300, handlers: [tell], journalEvery: { ms: 20 }, limits: { maxSteps: 3 } }
+const settings = { model, tools, ttl: 500, handlers: [tell], journalEvery: { ms: 20 }, limits: { maxSteps: 3 } }
 const ended = async (stream: RunStream<never> | { result: () => PromiseLike<unknown> }): Promise<void> =>
   void (await stream.result())
 await ended(resume(session, settings))

@@ -116,7 +116,7 @@ const modelOf = (
     name: 'm',
     results,
     async *stream() {
-      const { value = { parts: [text('Enough.')], cut: undefined } } = script.next()
+      const { value = { parts: [text(`enough${unique++}`)], cut: undefined } } = script.next()
       for (const event of eventsOf(value)) {
         if (pause(count++)) await new Promise((resolve) => setTimeout(resolve, 0))
         yield event
