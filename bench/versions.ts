@@ -1,6 +1,7 @@
 /**
  * Two builds of the library beside each other: what a row takes on disk, appends, opening. Rounds alternate, and each
- * figure is the median of the rounds, with the median of the ratios of one round.
+ * figure is the median of the rounds, with the median of the ratios of one round: the time on the clock, and that of the
+ * processor, which says more where others work on the machine.
  *
  *     node versions.ts OLD/dist NEW/dist
  */
@@ -54,22 +55,30 @@ const compare = async (
   contenders: readonly (readonly [name: string, operations: number, work: () => unknown])[],
 ): Promise<void> => {
   const spent = contenders.map((): number[] => [])
+  const busy = contenders.map((): number[] => [])
   for (let round = -1; round < rounds; round++) {
     const order = contenders.map((_, index) => (index + Math.max(0, round)) % contenders.length)
     for (const index of order) {
       const [, operations, work] = contenders[index] as (typeof contenders)[number]
       globalThis.gc?.()
-      const from = process.hrtime.bigint()
+      const [from, cpu] = [process.hrtime.bigint(), process.cpuUsage()]
       await work()
-      if (round >= 0) spent[index]?.push(Number(process.hrtime.bigint() - from) / operations)
+      const { user, system } = process.cpuUsage(cpu)
+      if (round < 0) continue // it warms up
+      spent[index]?.push(Number(process.hrtime.bigint() - from) / operations)
+      busy[index]?.push(((user + system) * 1000) / operations)
     }
   }
-  console.log(`\n${title}, ${rounds} rounds\n\n| | median | to the first |\n|---|---:|---:|`)
-  for (const [index, [name]] of contenders.entries()) {
-    const own = spent[index] as readonly number[]
-    const ratios = own.map((value, round) => value / (spent[0]?.[round] as number))
-    console.log(`| ${name} | ${(median(own) / 1000).toFixed(2)} µs | ${median(ratios).toFixed(2)}× |`)
+  console.log(
+    `\n${title}, ${rounds} rounds\n\n| | median | to the first | CPU | to the first |\n|---|---:|---:|---:|---:|`,
+  )
+  const cells = (values: readonly (readonly number[])[], index: number): string => {
+    const own = values[index] as readonly number[]
+    const ratios = own.map((value, round) => value / (values[0]?.[round] as number))
+    return `${(median(own) / 1000).toFixed(2)} µs | ${median(ratios).toFixed(2)}×`
   }
+  for (const [index, [name]] of contenders.entries())
+    console.log(`| ${name} | ${cells(spent, index)} | ${cells(busy, index)} |`)
 }
 
 console.log(`${machine()}; ${source}`)

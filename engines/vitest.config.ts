@@ -8,5 +8,6 @@ export default defineConfig({
     hookTimeout: 120_000,
     setupFiles: ['../test/setup.ts'],
     fileParallelism: false,
+    retry: 1, // real servers, and processes that are killed
   },
 })

@@ -12,7 +12,7 @@ const events = eventsInStore(store, { topicOf: ({ action }) => action.split('/')
 
 // A model that needs no key, and takes its time. Yours: openaiProvider(…), anthropicProvider(…), aiSdkProvider(…).
 const echo = () =>
-  scriptedModel([(request) => assistant(`You said it in ${request.messages.length} messages. `.repeat(5))], {
+  scriptedModel([(request) => assistant(`You said it in ${request.messages.length} messages. `.repeat(8))], {
     pause: 100,
   })
 const activities = historyActivities({ store, events, registry: { openai: { apiKey: '', model: echo } } })

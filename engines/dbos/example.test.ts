@@ -29,8 +29,14 @@ interface Told {
   readonly event: StreamEvent
 }
 
-const read = async (base: string, after: number, until: (told: Told) => boolean): Promise<readonly Told[]> => {
-  const response = await fetch(`${base}/mine/events`, { headers: { 'last-event-id': String(after) } })
+let tries = 0
+const read = async (
+  base: string,
+  id: string,
+  after: number,
+  until: (told: Told) => boolean,
+): Promise<readonly Told[]> => {
+  const response = await fetch(`${base}/${id}/events`, { headers: { 'last-event-id': String(after) } })
   const all: Told[] = []
   let text = ''
   for await (const chunk of (response.body as ReadableStream<Uint8Array>).pipeThrough(
@@ -48,14 +54,15 @@ const read = async (base: string, after: number, until: (told: Told) => boolean)
 }
 
 it.skipIf(server === undefined)('survives kill -9', async () => {
+  const id = `mine${++tries}`
   const first = await begin()
-  await fetch(`${first.base}/mine/say?text=hello`)
-  const before = await read(first.base, -1, ({ event }) => event.type === 'model_event' && event.seq > 3)
+  await fetch(`${first.base}/${id}/say?text=hello`)
+  const before = await read(first.base, id, -1, ({ event }) => event.type === 'model_event' && event.seq > 3)
   const gone = new Promise((resolve) => first.child.once('exit', resolve))
   first.child.kill('SIGKILL')
   await gone
   const second = await begin()
-  const after = await read(second.base, before.at(-1)?.id ?? -1, ({ event }) => event.type === 'stream_end')
+  const after = await read(second.base, id, before.at(-1)?.id ?? -1, ({ event }) => event.type === 'stream_end')
   expect(after.every(({ id }) => id > (before.at(-1)?.id ?? 0))).toBe(true)
-  expect(after.at(-1)?.event).toMatchObject({ action: 'mine/1.1', outcome: 'answered', attempt: 2 })
+  expect(after.at(-1)?.event).toMatchObject({ action: `${id}/1.1`, outcome: 'answered', attempt: 2 })
 })

@@ -32,7 +32,7 @@ const activities = proxyActivities<HistoryActivities>({
   startToCloseTimeout: '10 minutes',
   // A stop waits until the activity has told the end of its stream.
   cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED,
-  heartbeatTimeout: '3 seconds', // beats come each half a second: see worker.ts
+  heartbeatTimeout: '5 seconds', // beats come each half a second: see worker.ts
   retry: { initialInterval: '200 ms', maximumInterval: '10 seconds', nonRetryableErrorTypes: ['PermanentFailure'] },
 })
 

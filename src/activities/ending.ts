@@ -70,8 +70,21 @@ export class Ending {
     }
   }
 
-  /** Nothing is told by an attempt after which another has begun: that one will. */
+  /** Ends of one action are told one after the other in a process, so that the second sees what the first has noted. */
   async tell(end: End, attempt: number, seq: () => number, failure?: FailureNote): Promise<void> {
+    const { telling } = this.#host
+    const tell = (): Promise<void> => this.#tell(end, attempt, seq, failure)
+    const mine = (telling.get(this.#action) ?? Promise.resolve()).then(tell, tell)
+    telling.set(this.#action, mine)
+    try {
+      await mine
+    } finally {
+      if (telling.get(this.#action) === mine) telling.delete(this.#action)
+    }
+  }
+
+  /** Nothing is told by an attempt after which another has begun: that one will. */
+  async #tell(end: End, attempt: number, seq: () => number, failure?: FailureNote): Promise<void> {
     const actions = this.#actions()
     const known = await this.#ifAnswered(actions.find(this.#action))
     if (known?.ended === true || (known !== undefined && known.attempt > attempt)) return

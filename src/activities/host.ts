@@ -129,6 +129,8 @@ export interface Opened {
 /** What activities share. */
 export interface Host extends Omit<ActivityOptions, 'heartbeat' | 'onFailure'> {
   readonly now: () => number
+  /** Ends that are being told, by action. */
+  readonly telling: Map<string, Promise<void>>
   readonly failure: (failure: ActivityFailure) => Error
   /** Whatever whoever is told does, it ends no activity and no process. */
   readonly beat: (beat: Heartbeat) => void
@@ -214,7 +216,7 @@ export const hostOf = (options: ActivityOptions): Host => {
       return thrown
     }
   }
-  return { ...options, now, open, read, hydrated, beat, failed, failure }
+  return { ...options, now, telling: new Map(), open, read, hydrated, beat, failed, failure }
 }
 
 const adopted = (refs: RefHistory, losses: number): ReadHistory => ({

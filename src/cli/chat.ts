@@ -130,7 +130,11 @@ const append = async (session: Session, ...messages: readonly Message[]): Promis
 }
 
 /** One turn: what the user says, and everything until the model has answered it. */
-const turn = async (talk: Talk, said: string, going: (stream: RunStream<TurnFault> | undefined) => void): Promise<void> => {
+const turn = async (
+  talk: Talk,
+  said: string,
+  going: (stream: RunStream<TurnFault> | undefined) => void,
+): Promise<void> => {
   const { model, tools, budget, terminal } = talk
   const dim = (text: string): string => terminal.paint('dim', text)
   const session = await talk.begin()

@@ -26,7 +26,7 @@ import { trustOf, trustHelp, trustOptions } from './trust.ts'
 export const ledger: Command = {
   name: 'ledger',
   synopsis: 'ledger VERB',
-  purpose: 'vouch for all sessions of a store: update, show, verify, sign, witness',
+  purpose: 'vouch for all sessions of a store',
   help: `Usage: indelible ledger update [options]
        indelible ledger show [options]
        indelible ledger verify [--head SIZE:ROOT | --trust FILE] [options]

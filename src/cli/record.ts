@@ -22,7 +22,7 @@ const providers = [
 export const record: Command = {
   name: 'record',
   synopsis: 'record -- COMMAND…',
-  purpose: 'record the conversations of any agent, without changing it',
+  purpose: 'record the conversations of any agent, unchanged',
   help: `Usage: indelible record [options] -- COMMAND [ARGUMENT…]
        indelible record --listen HOST:PORT [options]
 

@@ -7,8 +7,9 @@ import { Unreadable, type Call, type Terminal } from './command.ts'
 
 export const trustOptions = { trust: { type: 'string' } } as const
 
-export const trustHelp = `  --trust FILE   whose signatures count, as JSON: { "origin": NAME, "keys": [VKEY],
-                 "witnesses": [VKEY], "quorum": how many of them }`
+export const trustHelp = `  --trust FILE   whose signatures count, as JSON:
+                 { "origin": NAME, "keys": [VKEY], "witnesses": [VKEY],
+                   "quorum": how many of the witnesses }`
 
 /** The trust that `--trust` names. Throws Unreadable. */
 export const trustOf = (values: Call['values'], terminal: Terminal): Trust | undefined => {

@@ -145,11 +145,13 @@ export class Writer {
 
   #behind(): Waiting['behind'] {
     let [messages, notes] = [this.#mirror.history.len, this.#mirror.notes.len]
-    for (const step of [...this.#sent, this.#looking, ...this.#waiting]) {
-      if (step === undefined || 'pause' in step) continue
+    const count = (step: Step): void => {
       messages += step.messages
       notes += step.notes
     }
+    for (const step of this.#sent) count(step)
+    if (this.#looking !== undefined) count(this.#looking)
+    for (const step of this.#waiting) if (!('pause' in step)) count(step)
     return { messages, notes }
   }
 

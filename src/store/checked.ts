@@ -49,6 +49,8 @@ const checkWhere = (given: Where, path: Path = []): Either<StoreFault, Where> =>
   return right(Object.freeze(Object.fromEntries(copy)))
 }
 
+const noBlocks: readonly Block[] = Object.freeze([])
+
 export const checkAppend = (append: Append, hash: Hash): Either<StoreFault, CheckedAppend> => {
   const { expected, operation } = append
   const problem = operation === undefined ? undefined : invalidId('operation', operation)
@@ -56,9 +58,10 @@ export const checkAppend = (append: Append, hash: Hash): Either<StoreFault, Chec
   const plan = planOf(append.rows, hash)
   const rows = plan === undefined ? checkRows(append.rows, hash) : right(plan.rows)
   if (isLeft(rows)) return rows
-  const blocks = once(ownBlocks(append.blocks ?? [], hash))
+  const { blocks: given = [] } = append
+  const blocks = given.length === 0 ? noBlocks : once(ownBlocks(given, hash))
   const named = blocks.length === 0 ? undefined : new Set(rows.right.flatMap((row) => row.blocks))
-  const unused = blocks.filter((block) => !named?.has(block.id)).map((block) => block.id)
+  const unused = named === undefined ? [] : blocks.filter(({ id }) => !named.has(id)).map(({ id }) => id)
   if (unused.length > 0) return left({ _tag: 'UnusedBlock', ids: unused })
   const { lease, respectLease } = append
   return right({

@@ -1,5 +1,5 @@
 /** Random interleavings of signals, retries, crashes, lost answers and late duplicates, on a simulated engine. */
-import { array, assert, asyncProperty, constantFrom, integer, oneof, record, type Arbitrary } from 'fast-check'
+import { array, assert, asyncProperty, boolean, constantFrom, integer, oneof, record, type Arbitrary } from 'fast-check'
 import { expect, it } from 'vitest'
 import { assistant, memoryStore, textOf, toolCall, user, type Message } from 'indelible'
 import { hydrate, parseHistoryJson } from 'indelible/refs'
@@ -41,7 +41,7 @@ it.each(['a store', 'a key-value store'])(
   'every answer is stored once and ends once, and nothing is lost or reordered, on %s',
   async (kind) => {
     await assert(
-      asyncProperty(array(act, { minLength: 5, maxLength: 45 }), async (acts) => {
+      asyncProperty(array(act, { minLength: 5, maxLength: 45 }), boolean(), async (acts, cancels) => {
         const store: Store | BlockStore = kind === 'a store' ? memoryStore() : keyValueBlocks(keyValueMap())
         const events: StreamEvent[] = []
         const seen: { readonly texts: readonly string[]; readonly answer: string }[] = []
@@ -71,6 +71,7 @@ it.each(['a store', 'a key-value store'])(
         const engine = new SimulatedEngine(
           { id: 'w', model: wanted, needsApproval: ({ name }) => name === 'ask' },
           hosted,
+          cancels,
         )
         const said: string[] = []
         const approve = async (): Promise<void> => {

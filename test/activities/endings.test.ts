@@ -316,6 +316,11 @@ describe('endStream', () => {
     expect(ends(events)).toMatchObject([{ outcome: 'answered', attempt: 2, ref: history.refs()[1] }])
     expect(new Set(told(events)).size).toBe(events.length)
   })
+  it('tells one end, where an engine calls it twice at once', async () => {
+    const { events, activities } = hosted({ registry: {} })
+    await Promise.all([1, 2, 3].map(() => activities.endStream({ action: 'a' })))
+    expect(outcomes(events)).toEqual(['failed'])
+  })
   it('ends what is still going on, and it stays ended', async () => {
     const { model, release, begunCalls } = held('late')
     const { store, events, activities } = hosted({

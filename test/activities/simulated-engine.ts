@@ -31,6 +31,7 @@ export class SimulatedEngine {
   readonly calls: Call[] = []
   readonly #options: ChatOptions
   readonly #hosted: Named
+  readonly #cancels: boolean
   #chat!: Chat
   #pending = new Map<number, { resolve: (value: unknown) => void; reject: (error: unknown) => void }>()
   #made = 0
@@ -38,7 +39,9 @@ export class SimulatedEngine {
   end: ChatEnd | undefined
   error: unknown
 
-  constructor(options: ChatOptions, hosted: Named) {
+  /** `cancels`: whether a stop cancels the activities that are going on. */
+  constructor(options: ChatOptions, hosted: Named, cancels = false) {
+    this.#cancels = cancels
     this.#options = options
     this.#hosted = hosted
     this.#begin()
@@ -131,9 +134,22 @@ export class SimulatedEngine {
       endStream: calling('endStream'),
       keepRefs: calling('keepRefs'),
     }
+    /** The workflow waits no longer for what is going on; the activities may go on, and be told of late. */
+    const cancel = (): void => {
+      for (const [call, { reject }] of pending) {
+        if (this.calls[call]?.name === 'endStream') continue
+        pending.delete(call)
+        reject(new Error('cancelled'))
+      }
+    }
     void (async () => {
       try {
-        const end = await chat.run({ activities, wait, failure: (error) => (error as Error).message })
+        const end = await chat.run({
+          activities,
+          wait,
+          failure: (error) => (error as Error).message,
+          ...(this.#cancels && { cancellable: (work) => ({ result: work(), cancel }) }),
+        })
         if (this.#chat === chat) this.end = end
       } catch (error) {
         if (this.#chat === chat) this.error = error

@@ -175,7 +175,7 @@ describe('turn', () => {
     const going = turn(one, 'for ever', {
       model: scriptedModel([assistant('At once.', toolCall('c', 'hang', '{}'))]),
       tools: [tool({ name: 'hang', parameters: {}, run: never })],
-      ttl: 60,
+      ttl: 3000,
     })
     await upTo(going, ({ type }) => type === 'tool_call_start')
     expect((await other.requestStop())?.holder).toBe('run')
@@ -191,7 +191,7 @@ const dead = async (
   stop: (event: RunEvent) => boolean,
 ): Promise<void> => {
   const session = await createSession(store, { id: 's' })
-  await upTo(turn(session, 'go', { model, tools: tools ?? [], ttl: 50 }), stop)
+  await upTo(turn(session, 'go', { model, tools: tools ?? [] }), stop)
   await session.held()?.release() // as when its lease has expired; nothing that it does later is told to anybody
 }
 

@@ -15,7 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), 'indelible-crash-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 /** More by flag: INDELIBLE_KILLS=5000 npx vitest run test/session/crash.test.ts */
-const kills = Number(process.env['INDELIBLE_KILLS'] ?? 60)
+const kills = Number(process.env['INDELIBLE_KILLS'] ?? 20)
 const lanes = 4
 
 const opened = async (path: string): Promise<{ store: Store; session: Session }> => {

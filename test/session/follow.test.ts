@@ -1,5 +1,5 @@
 /**
- * Following across processes that are killed. `INDELIBLE_SOAK` set: 20,000 rows on SQLite, instead of a few.
+ * Following across processes that are killed. `INDELIBLE_SOAK` set: 20,000 rows on SQLite, and as many on PostgreSQL, instead of a few.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -121,18 +121,18 @@ const crowd = async (path: string, each: number, kills: number): Promise<void> =
   await store.close()
 }
 
-const perWriter = soak ? 5000 : 250
+const perWriter = soak ? 5000 : 60
 
 it(`SQLite: ${parties} followers have all of ${parties} × ${perWriter} rows once and in order, whoever is killed`, async () => {
-  await crowd(join(folder, 'crowd.db'), perWriter, soak ? 40 : 8)
+  await crowd(join(folder, 'crowd.db'), perWriter, soak ? 40 : 4)
 }, 900_000)
 
 it.skipIf(server === undefined)(
-  `PostgreSQL: the same with ${soak ? perWriter : 60} rows each`,
+  `PostgreSQL: the same with ${soak ? perWriter : 30} rows each`,
   async () => {
     const address = new URL(server?.url ?? '')
     address.searchParams.set('schema', `follow ${process.pid}`)
-    await crowd(address.href, soak ? perWriter : 60, soak ? 40 : 6)
+    await crowd(address.href, soak ? perWriter : 30, soak ? 40 : 3)
   },
   900_000,
 )

@@ -1,0 +1,60 @@
+/** What the library says in a conversation: in every format, a request that is taken, and never as the user. */
+import { describe, expect, it } from 'vitest'
+import {
+  aiModelMessages,
+  aiUiMessages,
+  anthropic,
+  classify,
+  createSession,
+  memoryStore,
+  openaiChat,
+  openaiResponses,
+  orThrow,
+  settle,
+  user,
+  type Session,
+} from 'indelible'
+import { refusal } from '../codecs/judges/anthropic.ts'
+import { judgeChat, judgeResponses } from '../codecs/judges/openai.ts'
+
+const begun = async (): Promise<Session> => createSession(memoryStore(), { messages: [user('go')] })
+
+/** Notes of before 0.3, of calls that are in no message. */
+const noted = async (): Promise<Session> => {
+  const session = await begun()
+  await session.note({ type: 'tool_started', callId: 'c', name: 'deploy', arguments: '{}' })
+  return session
+}
+const cut = async (): Promise<Session> => {
+  const session = await begun()
+  await session.note({ type: 'journal', step: 'r:0', said: [{ index: 0, text: 'I was ' }] })
+  await session.note({ type: 'journal', step: 'r:0', said: [{ index: 0, text: 'going to' }] })
+  return session
+}
+
+describe.each([
+  ['calls that are in no message', noted, 1],
+  ['an answer that was cut', cut, 2],
+] as const)('%s', (_, make, count) => {
+  it('is said as a developer, is conversation, and is right in every format', async () => {
+    const session = await make()
+    await session.append(session.interrupted())
+    const said = session.conversation()
+    const notice = said.at(-1)
+    expect([said.length, notice?.role, classify(notice), session.pages().at(-1)]).toEqual([
+      1 + count,
+      'developer',
+      'conversation',
+      'conversation',
+    ])
+    const settled = orThrow(settle(said))
+    expect(judgeChat({ model: 'm', messages: orThrow(openaiChat.encode(settled)).wire })).toBeUndefined()
+    expect(judgeResponses({ model: 'm', input: orThrow(openaiResponses.encode(settled)).wire })).toBeUndefined()
+    expect(refusal({ model: 'm', max_tokens: 99, ...orThrow(anthropic.encode(settled)).wire })).toBeUndefined()
+    for (const codec of [aiModelMessages, aiUiMessages]) {
+      const wire = orThrow<unknown, { readonly wire: readonly { readonly role: string }[] }>(codec.encode(settled))
+      expect(wire.wire.at(-1)?.role).toBe('system')
+    }
+    expect([session.interrupted(), session.openSteps()]).toEqual([[], []])
+  })
+})
