@@ -1,7 +1,7 @@
 /**
  * What contexts keep of what will be asked. For conversations with known evidence: how many pieces of it are readable in
- * the context, how many more in short with the words of the answer, and how many one recall finds with the question as
- * its query; by policy, budget and money. Beside them LangChain's `trimMessages` and the AI SDK's `pruneMessages`.
+ * the context, how many more in short with the words of the answer (all that stand in the evidence and are no stop words),
+ * and how many one recall finds with the question as its query; by policy, budget and money. Beside them LangChain's `trimMessages` and the AI SDK's `pruneMessages`.
  *
  * Two sources. Six conversations of LoCoMo (snap-research/locomo, without a licence file, so not in this repository): put
  * `26.json`, `30.json`, `41.json`, `42.json`, `43.json` and `44.json` of its `data/locomo10.zip` into `.cache/locomo`. The
@@ -57,6 +57,12 @@ const prices = unitsOf(opus)
 
 const wordsOf = (text: string): readonly string[] => [...new Set(text.toLowerCase().match(/[\p{L}\p{N}]{3,}/gu) ?? [])]
 
+const tellsNothing: ReadonlySet<string> = new Set(
+  'the and for with was were are his her their she him they that this has have had from not but you your about into out what when who how which been being some its all can did does'.split(
+    ' ',
+  ),
+)
+
 const locomo = (id: number): Source => {
   const file = JSON.parse(readFileSync(new URL(`.cache/locomo/${id}.json`, import.meta.url), 'utf8')) as Record<
     string,
@@ -91,7 +97,9 @@ const locomo = (id: number): Source => {
       .map((position): Piece => {
         const needle = textOf(messages[position] as Message)
         const there = new Set(wordsOf(needle))
-        const words = wordsOf(String(answer ?? other ?? '')).filter((word) => there.has(word))
+        const words = wordsOf(String(answer ?? other ?? '')).filter(
+          (word) => there.has(word) && !tellsNothing.has(word),
+        )
         return { query: question, at: messages.length, position, needle, words }
       }),
   )
@@ -179,9 +187,20 @@ const ofPolicy = (policy: Policy, budget: number, { messages, pieces }: Source):
     const texts = [...context.messages].map(saidIn)
     const all = texts.join('\n')
     for (const { position, needle, words } of here) {
-      const stands = [...context.sources].flatMap((source, index) =>
-        'from' in source && source.from <= position && position < source.to ? [texts[index] ?? ''] : [],
-      )
+      // Of a marker only the line of the position itself.
+      const stands = [...context.sources].flatMap((source, index) => {
+        if (!('from' in source) || source.from > position || position >= source.to) return []
+        const text = texts[index] ?? ''
+        if (source.type === 'summary' || source.level !== 'pointer') return [text]
+        return source.briefs?.includes(position) === true
+          ? [
+              text
+                .split('\n')
+                .filter((line) => line.startsWith(`${position} `))
+                .join('\n'),
+            ]
+          : ['']
+      })
       const short =
         words.length > 0 &&
         stands.some((text) => words.every((word) => text.toLowerCase().includes(word.toLowerCase())))
@@ -194,6 +213,13 @@ const ofPolicy = (policy: Policy, budget: number, { messages, pieces }: Source):
   return kept
 }
 
+/** Peers make messages anew, of the same parts. */
+const isSame = (one: Message | undefined, other: Message | undefined): boolean =>
+  one !== undefined &&
+  other !== undefined &&
+  one.content.length === other.content.length &&
+  one.content.every((part, index) => part === other.content[index])
+
 const ofPeer = async (
   make: (recording: readonly Message[]) => Peer,
   budget: number,
@@ -201,12 +227,24 @@ const ofPeer = async (
 ): Promise<Kept> => {
   const peer = make(messages)
   const kept = nothing()
-  for (const [at, here] of Map.groupBy(pieces, (piece) => piece.at)) {
+  const asked = Map.groupBy(pieces, (piece) => piece.at)
+  let previous: readonly Message[] = []
+  for (let at = 1; at <= messages.length; at++) {
+    if (messages[at]?.role !== 'assistant' && at < messages.length && !asked.has(at)) continue
     const sent = await peer.trim(at, budget)
-    const all = sent.map(saidIn).join('\n')
+    let same = 0
+    while (same < sent.length && isSame(sent[same], previous[same])) same += 1
+    const tokens = (some: readonly Message[]): number =>
+      some.reduce((total, message) => total + estimateTokens(message), 0)
+    const [cached, all] = [tokens(sent.slice(0, same)), tokens(sent)]
+    previous = sent
+    kept.dollars += ((cached * prices.cached + (all - cached) * prices.fresh) * (opus?.input ?? 0)) / 1e6
+    kept.used = all / budget
+    const here = asked.get(at)
+    if (here === undefined) continue
+    const text = sent.map(saidIn).join('\n')
     kept.pieces += here.length
-    kept.readable += here.filter(({ needle }) => all.includes(needle)).length
-    kept.used = sent.reduce((total, message) => total + estimateTokens(message), 0) / budget
+    kept.readable += here.filter(({ needle }) => text.includes(needle)).length
   }
   return kept
 }

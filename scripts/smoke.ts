@@ -122,7 +122,7 @@ try {
   writeFileSync(
     join(folder, 'own.ts'),
     entries
-      .filter((entry) => !/^indelible\/(?:run|adapters)\//.test(entry))
+      .filter((entry) => !/^indelible\/(?:run\/|adapters\/|recorder\/proxy$)/.test(entry))
       .map((entry) => `import '${entry}'\n`)
       .join(''),
   )

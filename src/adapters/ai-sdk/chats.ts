@@ -15,7 +15,7 @@ import {
 } from '../../session/index.ts'
 import type { Store } from '../../store/index.ts'
 import { FaultError } from '../../task/index.ts'
-import { keptSession } from '../kept.ts'
+import { keptSessions } from '../kept.ts'
 
 /** How a chat begins. */
 export interface NewChat {
@@ -96,9 +96,10 @@ export interface ChatStore {
  * export const { createChat, loadChat, saveChat } = chatStore(store)
  */
 export const chatStore = (store: Store): ChatStore => {
+  const open = keptSessions(store)
   const saveChat: ChatStore['saveChat'] = async ({ chatId, messages }) => {
     const target = decoded(messages)
-    await keptSession(store, chatId, chatMark({})).change((session) => became(session, target))
+    await open(chatId, chatMark({})).change((session) => became(session, messages, target))
   }
   const openChat: ChatStore['openChat'] = async (id) => openSession(store, id)
   return Object.freeze<ChatStore>({
@@ -113,7 +114,7 @@ export const chatStore = (store: Store): ChatStore => {
       let count = 0
       for await (const { id, messages } of chats) {
         const target = decoded(messages)
-        const created = await createSession(store, { id, metadata: chatMark({}), messages: target.messages })()
+        const created = await createSession(store, { id, metadata: chatMark({}), messages: target })()
         if (!isLeft(created)) count += 1
         else if (created.left._tag !== 'LogExists') await createSession(store, { id }) // throws
       }
@@ -135,16 +136,10 @@ const codec = codecs['ai-sdk-ui']
 /** The metadata that chats are found by. */
 const chatMark = (metadata: JsonObject): JsonObject => ({ 'ai-sdk': 'chat', ...metadata })
 
-interface Target {
-  /** The UI messages, as JSON. */
-  readonly wire: readonly Json[]
-  readonly messages: readonly Message[]
-}
-
-const decoded = (messages: readonly UIMessage[]): Target => {
+const decoded = (messages: readonly UIMessage[]): readonly Message[] => {
   const read = codec.decode(messages)
   if (isLeft(read)) throw faultOf(read.left)
-  return { wire: encoded(read.right.messages) as unknown as readonly Json[], messages: read.right.messages }
+  return read.right.messages
 }
 
 const encoded = (messages: Sequence<Message>): UIMessage[] => {
@@ -160,13 +155,19 @@ const faultOf = (fault: CodecFault): FaultError => new FaultError(fault, codecFa
  * not those that are read from the UI messages that stand for them: so UI messages are compared first, and within the
  * first that differs the messages that it was read as.
  */
-const became = (session: SessionReader, { wire, messages }: Target): Together | undefined => {
+const became = (
+  session: SessionReader,
+  given: readonly UIMessage[],
+  messages: readonly Message[],
+): Together | undefined => {
   const conversation = session.conversation()
+  const wire = encoded(messages) as unknown as readonly Json[]
   const there = encoded(conversation) as unknown as readonly Json[]
   let same = 0
   while (same < there.length && same < wire.length && jsonEqual(there[same] as Json, wire[same] as Json)) same += 1
   if (same === there.length && same === wire.length) return undefined
-  const [kept, from] = [messagesOf(conversation, same), messagesOf(messages, same)]
+  const from = same === wire.length ? messages.length : decoded(given.slice(0, same)).length
+  const kept = same === there.length ? conversation.length : standingFor(conversation, same, from)
   let more = 0
   while (
     kept + more < conversation.length &&
@@ -181,14 +182,17 @@ const became = (session: SessionReader, { wire, messages }: Target): Together | 
   }
 }
 
-/** How many messages of a conversation stand for its first `count` UI messages. */
-const messagesOf = (messages: Sequence<Message>, count: number): number => {
+/** How many messages of a conversation stand for its first `count` UI messages. `likely` is how many were read of them. */
+const standingFor = (conversation: Sequence<Message>, count: number, likely: number): number => {
   if (count === 0) return 0
+  const written = (length: number): number =>
+    encoded(Array.from({ length }, (_, at) => conversation.at(at) as Message)).length
+  if (likely < conversation.length && written(likely) === count && written(likely + 1) > count) return likely
   // The greatest prefix that is written as so many: one more message begins another.
-  let [low, high] = [0, messages.length]
+  let [low, high] = [0, conversation.length]
   while (low < high) {
     const middle = (low + high + 1) >> 1
-    if (encoded(Array.from({ length: middle }, (_, at) => messages.at(at) as Message)).length <= count) low = middle
+    if (written(middle) <= count) low = middle
     else high = middle - 1
   }
   return low

@@ -179,15 +179,18 @@ const valueIn = (noted: Exclude<NotedValue, { readonly at: unknown }>, base: Val
 /** All items of a list. The list that it began with lets go of its own. */
 export const itemsOf = (value: Extract<Value, { kind: 'list' }>): readonly Item[] => {
   if (value.items !== undefined) return value.items
-  // Back to one whose items are known, and forward again: a thread of many steps is no deep recursion.
-  const chain = [value]
-  for (let at = value; at.base !== undefined && at.keep > 0 && at.base.items === undefined; at = at.base)
-    chain.push(at.base)
-  let items: readonly Item[] = []
-  for (const each of chain.toReversed()) {
-    const before: readonly Item[] = each.keep === 0 ? [] : (each.base?.items ?? items)
-    items = [...before.slice(0, each.keep), ...each.add]
+  // From the end to the beginning: of each list only what the later ones kept.
+  const pieces: (readonly Item[])[] = []
+  let most = Number.POSITIVE_INFINITY
+  for (let at: typeof value | undefined = value; at !== undefined && most > 0; at = at.base) {
+    if (at.items !== undefined) {
+      pieces.push(at.items.slice(0, most))
+      break
+    }
+    if (most > at.keep) pieces.push(at.add.slice(0, most - at.keep))
+    most = Math.min(most, at.keep)
   }
+  const items = pieces.toReversed().flat()
   value.items = items
   return items
 }
