@@ -18,7 +18,7 @@ const echo = () =>
 const activities = historyActivities({ store, events, registry: { openai: { apiKey: '', model: echo } } })
 
 const step = (name) => (input) =>
-  DBOS.runStep(() => activities[name](input), {
+  DBOS.runStep(() => activities[name].call(undefined, input), {
     name,
     retriesAllowed: true,
     maxAttempts: 10,

@@ -31,7 +31,16 @@ const guide: DefaultTheme.SidebarItem[] = [
   { text: 'What a model is sent', items: pages('docs/', ['contexts', 'pages', 'run']) },
   {
     text: 'Other formats and frameworks',
-    items: pages('docs/', ['formats', 'transcripts', 'refs', 'thread', 'records', ...adapters]),
+    items: pages('docs/', [
+      'formats',
+      'transcripts',
+      'refs',
+      'workflows',
+      'thread',
+      'records',
+      'recorder',
+      ...adapters,
+    ]),
   },
   { text: 'The project', items: pages('', ['CHANGELOG', 'CONTRIBUTING', 'SECURITY', 'bench/RESULTS']) },
 ]
