@@ -25,7 +25,8 @@ import { isRole, roles } from './guards.ts'
 import type { Message } from './message.ts'
 
 /**
- * Decode one message. The result is a frozen copy that shares nothing with the input.
+ * Decode one message. The result is a frozen copy that shares nothing with the input. If the input is such a copy already,
+ * decoded or recorded by this library, it is checked and given back as it is.
  *
  * Unknown fields are refused, not dropped; an application's own data belongs in `meta`. It never throws.
  *
