@@ -71,7 +71,7 @@ export const record = <M>(log: Log<M>, message: Immutable<M>, page: PageKind): P
   return position as Position // the one place where a position is made
 }
 
-/** Copy, freeze, classify and record a message; own snapshots are not copied again. Throws a TypeError or what `classify` throws; then nothing is recorded. */
+/** Copy, freeze, classify and record a message; what was decoded is not copied again. Throws a TypeError or what `classify` throws; then nothing is recorded. */
 export const append = <M>(log: Log<M>, message: M | Immutable<M>, page?: PageKind): Position => {
   const copy = snapshot(message) as Immutable<M>
   return record(log, copy, page === undefined ? kindOf(log, copy) : page)
