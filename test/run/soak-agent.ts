@@ -71,7 +71,8 @@ export const turn = async (
     model,
     view: settledView(session),
     tools,
-    handlers: [sessionHandler(session), ...handlers],
+    // A process that dies is followed by the next at once.
+    handlers: [sessionHandler(session, { lease: { ttl: 500, whenBusy: 'wait' } }), ...handlers],
     limits: { maxSteps: 6 },
   })
 }
