@@ -14,8 +14,8 @@ export interface Place {
   readonly len: number
 }
 
-/** What is looked up: a chain of messages, a response's id, a client's name for a conversation. */
-export type PlaceKey = `m:${string}` | `r:${string}` | `c:${string}`
+/** What is looked up: a chain of messages, or a response's id. */
+export type PlaceKey = `m:${string}` | `r:${string}`
 
 interface Bucket {
   head: Head

@@ -102,6 +102,9 @@ export interface Recorder {
   readonly summary: () => RecorderSummary
 }
 
+/** Milliseconds after a request in which the answer goes first; then the request is recorded while its provider thinks. */
+const beforeBegin = 20
+
 /** How many sessions are kept open. */
 const maxOpen = 500
 
@@ -163,6 +166,7 @@ class Keeper {
     }
     const at = this.#store.now()
     let begun: Promise<Begun | undefined> = Promise.resolve(undefined)
+    let begin = (): void => {}
     let reader: AnswerReader | undefined
     let encoded: { readonly encoding: string; readonly chunks: Uint8Array[] } | undefined
     let status: number | undefined
@@ -173,6 +177,7 @@ class Keeper {
     const finish = (whole: boolean, reason?: unknown): void => {
       if (over) return
       over = true
+      begin()
       const duration = Math.max(0, this.#store.now() - at)
       // Behind the request, in whatever order they are told: a provider may refuse one before it has read it.
       finishing = () =>
@@ -196,7 +201,7 @@ class Keeper {
     return {
       sent: (body) => {
         const copy = body instanceof Uint8Array ? body.slice() : body
-        begun = this.#later(request.url, async () => {
+        const work = async (): Promise<Begun | undefined> => {
           if (copy instanceof Error) throw copy
           const encoding = request.header('content-encoding')
           const bytes =
@@ -208,9 +213,17 @@ class Keeper {
             return undefined
           }
           return this.#begin(asked.right, this.#options.sessionOf?.(request))
-        })
+        }
+        const timer = setTimeout(() => begin(), beforeBegin)
+        begin = () => {
+          begin = () => {}
+          clearTimeout(timer)
+          begun = this.#later(request.url, work)
+        }
         seen = true
-        finishing?.()
+        if (finishing === undefined) return
+        begin()
+        finishing()
       },
       answered: (given, header) => {
         status = given
@@ -219,6 +232,7 @@ class Keeper {
         if (!isIdentity(encoding)) encoded = { encoding: encoding as string, chunks: [] }
       },
       chunk: (bytes) => {
+        if (firstByte === undefined) setTimeout(() => begin(), 0) // once the caller has it
         firstByte ??= Math.max(0, this.#store.now() - at)
         if (encoded !== undefined) encoded.chunks.push(bytes.slice())
         else reader?.take(bytes)
@@ -291,7 +305,7 @@ class Keeper {
         if (attempt < 5 && (appended.left._tag === 'SessionConflict' || isOver(appended.left))) continue
         throw problem('append to', conversation.session.id, appended.left)
       }
-      await this.#index(conversation, from, from + news.length, asked.client)
+      await this.#index(conversation, from, from + news.length)
       const blocks = {
         ...(asked.system !== undefined && { system: await this.#block(asked.system) }),
         ...(asked.tools !== undefined && { tools: await this.#block(asked.tools) }),
@@ -356,33 +370,41 @@ class Keeper {
     for (let len = messages; len > Math.max(0, messages - 8); len--)
       for (const conversation of [...this.#open.values()].toReversed())
         if (conversation.len === len && conversation.chainAt(len) === chain[len]) return { conversation, len }
-    let low = 0
-    let high = messages
-    let best: { readonly conversation: Conversation; readonly len: number } | undefined
+    const marks = marksUpTo(messages)
+    let best: readonly Conversation[] = []
+    let low = -1
+    let high = marks.length - 1
     while (low < high) {
       const middle = Math.ceil((low + high) / 2)
-      const found = await this.#at(chain, middle, client)
-      if (found === undefined) high = middle - 1
+      const found = await this.#at(chain, marks[middle] as number)
+      if (found.length === 0) high = middle - 1
       else {
         low = middle
-        best = { conversation: found, len: middle }
+        best = found
       }
     }
-    return best
+    const shared = best.map((conversation) => ({
+      conversation,
+      len: sharedFrom(marks[low] as number, conversation, chain),
+    }))
+    const most = Math.max(0, ...shared.map(({ len }) => len))
+    const longest = shared.filter(({ len }) => len === most)
+    return (
+      longest.find(({ conversation, len }) => conversation.len === len) ??
+      longest.find(({ conversation }) => client !== undefined && conversation.client === client) ??
+      longest[0]
+    )
   }
 
-  /** The conversation that has these first messages: one that ends with them before others, then the client's own. */
-  async #at(chain: readonly string[], len: number, client: string | undefined): Promise<Conversation | undefined> {
+  /** The conversations that have these first messages, the one that was recorded last first. */
+  async #at(chain: readonly string[], len: number): Promise<readonly Conversation[]> {
     const fitting: Conversation[] = []
-    for (const { session } of await this.#placesOf(`m:${chain[len] as string}`)) {
+    const places = await this.#placesOf(`m:${chain[len] as string}`)
+    for (const { session } of places.slice(0, maxCandidates)) {
       const conversation = await this.#opened(session)
       if (conversation?.chainAt(len) === chain[len]) fitting.push(conversation as Conversation)
     }
-    return (
-      fitting.find((one) => one.len === len) ??
-      fitting.find((one) => client !== undefined && one.client === client) ??
-      fitting[0]
-    )
+    return fitting
   }
 
   async #placesOf(key: PlaceKey): Promise<readonly { readonly session: string; readonly len: number }[]> {
@@ -391,11 +413,12 @@ class Keeper {
     return found.right
   }
 
-  async #index(conversation: Conversation, from: number, to: number, client: string | undefined): Promise<void> {
+  async #index(conversation: Conversation, from: number, to: number): Promise<void> {
     const session = conversation.session.id
-    const keys: (readonly [PlaceKey, { readonly session: string; readonly len: number }])[] = []
-    for (let len = from + 1; len <= to; len++) keys.push([`m:${conversation.chainAt(len) as string}`, { session, len }])
-    if (from === 0 && client !== undefined) keys.push([`c:${client}`, { session, len: 0 }])
+    const keys = marksUpTo(to)
+      .filter((len) => len > from)
+      .map((len) => [`m:${conversation.chainAt(len) as string}`, { session, len }] as const)
+    if (keys.length === 0) return
     const added = await this.#places.add(keys)
     if (isLeft(added)) throw problem('index', session, added.left)
   }
@@ -466,7 +489,10 @@ class Keeper {
     if (isLeft(forked)) throw problem('fork', id, forked.left)
     const session = await openSession(this.#store, to)()
     if (isLeft(session)) throw problem('open', to, session.left)
-    return this.#keep(new Conversation(session.right, client))
+    const conversation = this.#keep(new Conversation(session.right, client))
+    const mark = marksUpTo(len).at(-1)
+    if (mark !== undefined) await this.#index(conversation, mark - 1, mark) // what is said in it is looked for from there
+    return conversation
   }
 
   /** What was sent, by positions where the record says the same. */
@@ -549,7 +575,7 @@ class Keeper {
         throw problem('append an answer to', conversation.session.id, finished.left)
     }
     const session = conversation.session.id
-    await this.#index(conversation, len, len + messages.length, undefined)
+    await this.#index(conversation, len, len + messages.length)
     if (answered?.id !== undefined && messages.length > 0) {
       const added = await this.#places.add([[`r:${answered.id}`, { session, len: len + messages.length }]])
       if (isLeft(added)) throw problem('index', session, added.left)
@@ -567,6 +593,23 @@ class Keeper {
 
 /** Whether a session takes nothing more. */
 const isOver = ({ _tag }: RecordFault): boolean => _tag === 'NoSuchLog' || _tag === 'SessionSealed'
+
+/** The lengths at which conversations are found: a few short ones, then each sixteenth. From there on they are compared. */
+const marksUpTo = (len: number): readonly number[] => {
+  const marks = [1, 2, 4, 8].filter((mark) => mark <= len)
+  for (let mark = 16; mark <= len; mark += 16) marks.push(mark)
+  return marks
+}
+
+/** How many conversations that begin alike are looked at, the last ones first. */
+const maxCandidates = 32
+
+/** How many messages a chain shares with a conversation, of which it is known that they share `from`. */
+const sharedFrom = (from: number, conversation: Conversation, chain: readonly string[]): number => {
+  let shared = from
+  while (shared + 1 < chain.length && conversation.chainAt(shared + 1) === chain[shared + 1]) shared++
+  return shared
+}
 
 /** How many messages a chain shares with a conversation. */
 const sharedWith = (conversation: Conversation, chain: readonly string[]): number => {
@@ -597,6 +640,8 @@ const newId = ({ client }: Asked): string => {
   return name === undefined || name === '' ? `recorded-${randomHex()}` : `${name}-${randomHex()}`
 }
 
+declare const setTimeout: (work: () => void, milliseconds: number) => number
+declare const clearTimeout: (timer: number) => void
 declare const crypto: { readonly randomUUID: () => string }
 declare const TextDecoder: new () => { decode: (bytes: Uint8Array) => string }
 declare const TextEncoder: new () => { encode: (text: string) => Uint8Array }

@@ -1,6 +1,6 @@
 /** Blocks in the file: stored once a scope, counted by the rows that speak of them, gone with the last of these. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import type { BlockId } from '../../proof/index.ts'
+import { blockIdOf, type BlockId, type Hash } from '../../proof/index.ts'
 import type { Block } from '../driver.ts'
 import { prepared, type Prepared } from './prepared.ts'
 import { sumOf } from './sum.ts'
@@ -63,6 +63,11 @@ export class Blocks {
       if (row !== undefined) found.set(id, row.bytes)
     }
     return found
+  }
+
+  /** Blocks that are there, as their ids say. */
+  soundIn(scope: number, ids: readonly BlockId[], hash: Hash): ReadonlySet<BlockId> {
+    return new Set([...this.get(scope, ids)].filter(([id, bytes]) => blockIdOf(bytes, hash) === id).map(([id]) => id))
   }
 
   #keyOf(scope: number, id: BlockId): number | undefined {

@@ -1,11 +1,13 @@
 /** A log as the file has it: read as what may be anything, since a disk can have changed it. */
 import type { DatabaseSync } from 'node:sqlite'
 import { isObject, type JsonObject } from '../../json/index.ts'
+import type { CompactRange, Hash } from '../../proof/index.ts'
 import { latest } from '../clock.ts'
 import { Damaged } from '../damaged.ts'
 import { logInfo } from '../rules.ts'
 import type { LogInfo } from '../store.ts'
 import type { Head } from '../row.ts'
+import { rangeOf } from '../tree.ts'
 import { prepared, type Prepared } from './prepared.ts'
 import { noSum, sumOf } from './sum.ts'
 
@@ -90,6 +92,15 @@ export const metaSum = (scope: number, id: string, created: number, meta: string
 
 export const headIn = ({ size, root }: LogRow): Head =>
   Object.freeze({ size, root: Buffer.from(root.buffer, root.byteOffset, root.byteLength).toString('hex') })
+
+/** Throws Damaged, where its peaks do not give its root. */
+export const rangeIn = (log: LogRow, hash: Hash): CompactRange => rangeOf(headIn(log), split(log.peaks), hash)
+
+/** A compact range's peaks as the file has them: one after the other. */
+export const joined = (peaks: readonly Uint8Array[]): Uint8Array => Buffer.concat(peaks)
+
+export const split = (bytes: Uint8Array): readonly Uint8Array[] =>
+  Array.from({ length: bytes.length / 32 }, (_, index) => bytes.slice(index * 32, index * 32 + 32))
 
 const metaIn = (text: unknown): JsonObject => {
   try {

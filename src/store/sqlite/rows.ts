@@ -1,5 +1,6 @@
 /** Rows of a log in the file: which segment holds them, and reading them. */
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import { peakEnds, type CompactRange } from '../../proof/index.ts'
 import { Damaged } from '../damaged.ts'
 import { placed, placeOf, storedRow, type GrownRow, type Placed } from '../rules.ts'
 import type { StoredRow } from '../row.ts'
@@ -134,6 +135,17 @@ export class Rows {
       if (node === undefined) throw new Damaged(position, 'its row is missing')
       return nodeIn(position, node)
     })
+  }
+
+  /** The compact range of the first `size` rows. Throws Damaged. */
+  rangeAt(segment: number, size: number): CompactRange {
+    return {
+      size,
+      peaks: this.nodes(
+        segment,
+        peakEnds(size).map((end) => end - 1),
+      ),
+    }
   }
 
   #node(segment: number, position: number): Uint8Array {

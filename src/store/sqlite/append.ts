@@ -1,0 +1,166 @@
+/** Appending to the logs of a file: the first rows of a new log, and those that follow. Runs inside a write. */
+import type { DatabaseSync } from 'node:sqlite'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type JsonObject } from '../../json/index.ts'
+import { emptyRange, type Hash } from '../../proof/index.ts'
+import { Damaged } from '../damaged.ts'
+import type { CheckedAppend } from '../driver.ts'
+import type { StoreFault } from '../fault.ts'
+import type { Head } from '../row.ts'
+import {
+  conflict,
+  diverged,
+  growth,
+  isLate,
+  isPlanFor,
+  missedRange,
+  namedElsewhere,
+  olderSize,
+  repeated,
+  sameHead,
+  type Growth,
+} from '../rules.ts'
+import type { Appended, LogInfo } from '../store.ts'
+import { rangeOf } from '../tree.ts'
+import type { Blocks } from './blocks.ts'
+import type { Leases } from './leases.ts'
+import { headIn, headIsSound, headSum, joined, split, type LogRow } from './log.ts'
+import type { Logs } from './logs.ts'
+import { prepared, type Prepared } from './prepared.ts'
+import type { Rows } from './rows.ts'
+import type { Scopes } from './scopes.ts'
+import { fits, sumOf } from './sum.ts'
+
+/** The parts of a file that an append has to do with. */
+interface Parts {
+  readonly scopes: Scopes
+  readonly logs: Logs
+  readonly rows: Rows
+  readonly blocks: Blocks
+  readonly leases: Leases
+}
+
+export class Appender {
+  readonly #parts: Parts
+  readonly #hash: Hash
+  readonly #grow: Prepared
+  readonly #operation: Prepared
+  readonly #addOperation: Prepared
+
+  constructor(db: DatabaseSync, parts: Parts, hash: Hash) {
+    this.#parts = parts
+    this.#hash = hash
+    this.#grow = prepared(
+      db,
+      'update log set size = ?, entries = ?, peaks = ?, root = ?, appended = ?, sum = ? where key = ?',
+    )
+    this.#operation = prepared(db, 'select base, size, root, sum from operation where log = ? and id = ?')
+    this.#addOperation = prepared(
+      db,
+      'insert into operation (log, id, base, size, root, sum) values (?, ?, ?, ?, ?, ?)',
+    )
+  }
+
+  /** A log and its first rows. */
+  create(scope: string, id: string, meta: JsonObject, first: CheckedAppend): Either<StoreFault, LogInfo> {
+    const { scopes, logs } = this.#parts
+    if (logs.find(scope, id) !== undefined) return left({ _tag: 'LogExists', id })
+    const problem = this.#lacking(scopes.keyOf(scope), first)
+    if (problem !== undefined) return left(problem)
+    const key = scopes.own(scope)
+    const segment = logs.addSegment(key, null, 0)
+    const grown = growth({ head: first.expected, entries: 0, peaks: emptyRange.peaks }, first, this.#hash)
+    this.#store(key, segment, grown, first)
+    return right(logs.add(key, id, segment, grown, meta))
+  }
+
+  append(scope: string, id: string, given: CheckedAppend): Either<StoreFault, Appended> {
+    return this.#parts.logs.on(scope, id, (log, raw) => {
+      // What is appended to a log whose head is not as it was written might not be found again.
+      if (!headIsSound(raw, log)) throw new Damaged(log.size, 'its head is not as it was written')
+      return this.#appendTo(scope, log, given)
+    })
+  }
+
+  #appendTo(scope: string, log: LogRow, given: CheckedAppend): Either<StoreFault, Appended> {
+    const { scopes, rows, leases } = this.#parts
+    const { expected, operation } = given
+    const before = operation === undefined ? undefined : this.#answered(log, operation, given.rows)
+    if (before !== undefined) return before
+    const unleased = leases.against(log, given)
+    if (unleased !== undefined) return left(unleased)
+    rows.checkSegment(log.segment)
+    const head = headIn(log)
+    if (!sameHead(expected, head)) return left(this.#against(log, expected))
+    const peaks = split(log.peaks)
+    if (!isPlanFor(given.plan, { head, peaks })) rangeOf(head, peaks, this.#hash)
+    const key = scopes.keyOf(scope)
+    const problem = this.#lacking(key, given)
+    if (problem !== undefined) return left(problem)
+    const grown = growth({ head, entries: log.entries, peaks }, given, this.#hash)
+    this.#store(key, log.segment, grown, given)
+    this.#advance(log, grown, operation)
+    return right(grown.answer)
+  }
+
+  /** Why rows that expect this head can't be appended. */
+  #against(log: LogRow, expected: Head): StoreFault {
+    const { rows } = this.#parts
+    const { id } = log
+    const actual = headIn(log)
+    const size = olderSize(expected, actual)
+    if (!isLate(expected, size === undefined ? undefined : rows.rangeAt(log.segment, size), this.#hash))
+      return diverged(id, expected, actual)
+    const { from, to } = missedRange(expected, actual)
+    return conflict(id, expected, actual, rows.read(log.segment, from, to))
+  }
+
+  #answered(log: LogRow, operation: string, given: CheckedAppend['rows']): Either<StoreFault, Appended> | undefined {
+    const found = this.#operation().get(log.key, operation) as
+      | { readonly base: number; readonly size: number; readonly root: Uint8Array; readonly sum: number | null }
+      | undefined
+    if (found === undefined) return undefined
+    const { base: from, size, root, sum } = found
+    if (!fits(sum, log.key, operation, from, size, root))
+      throw new Damaged(log.size, `what it knows of operation ${JSON.stringify(operation)} is not as it was written`)
+    const head = { size, root: Buffer.from(root).toString('hex') }
+    return repeated(log.id, { operation, from, head }, given, this.#parts.rows.read(log.segment, from, size))
+  }
+
+  /** What rows speak of and is not there, or not as its id says. */
+  #lacking(scope: number, given: CheckedAppend): StoreFault | undefined {
+    const { blocks } = this.#parts
+    const named = namedElsewhere(given)
+    if (named.length === 0) return undefined
+    const missing = blocks.missing(scope, named)
+    if (missing.length > 0) return { _tag: 'MissingBlock', ids: missing }
+    const sound = blocks.soundIn(scope, named, this.#hash)
+    const damaged = named.filter((id) => !sound.has(id))
+    return damaged.length > 0 ? { _tag: 'DamagedBlock', ids: damaged } : undefined
+  }
+
+  /** Store what a log has grown by. */
+  #store(scope: number, segment: number, grown: Growth, { blocks: given }: CheckedAppend): void {
+    const { rows, blocks } = this.#parts
+    blocks.put(scope, given, false)
+    for (const row of grown.rows) {
+      rows.append(segment, row)
+      blocks.mention(scope, segment, row.position, row.row.blocks)
+    }
+    const [first] = grown.rows
+    if (first !== undefined) rows.checkThere(segment, first.position, first.position + grown.rows.length)
+  }
+
+  /** Give a log its new head, and remember the operation that grew it. */
+  #advance(log: LogRow, grown: Growth, operation: string | undefined): void {
+    const { size } = grown.range
+    const { entries } = grown
+    const [peaks, root] = [joined(grown.peaks), Buffer.from(grown.head.root, 'hex')]
+    const appended = grown.rows.length === 0 ? log.appended : (grown.appended ?? null)
+    const sum = headSum({ ...log, size, entries, peaks, root, appended })
+    this.#grow().run(size, entries, peaks, root, appended, sum, log.key)
+    if (operation === undefined) return
+    const mark = sumOf(log.key, operation, log.size, size, root)
+    this.#addOperation().run(log.key, operation, log.size, size, root, mark)
+  }
+}

@@ -1,0 +1,199 @@
+/** The logs of a file: finding, adding, describing, forking and removing them. What is appended to them is in `append`. */
+import type { DatabaseSync } from 'node:sqlite'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right, type JsonObject } from '../../json/index.ts'
+import { emptyRange, type Hash } from '../../proof/index.ts'
+import { momentOf } from '../clock.ts'
+import { Damaged } from '../damaged.ts'
+import type { CheckedQuery } from '../driver.ts'
+import type { StoreFault } from '../fault.ts'
+import { againstFork, entriesBefore, logInfo, type Growth } from '../rules.ts'
+import type { LogInfo, LogPage } from '../store.ts'
+import { headOf } from '../tree.ts'
+import { listed } from './list.ts'
+import {
+  headIsSound,
+  headSum,
+  infoIn,
+  joined,
+  logIn,
+  metaIsSound,
+  metaSum,
+  selectLog,
+  type LogRow,
+  type RawLog,
+} from './log.ts'
+import { prepared, type Prepared } from './prepared.ts'
+import type { Rows } from './rows.ts'
+import type { Scopes } from './scopes.ts'
+import { sumOf } from './sum.ts'
+
+/** The key of a segment is the upper half of the ids of its rows. */
+const lastSegment = 2 ** 31 - 1
+
+export class Logs {
+  readonly #scopes: Scopes
+  readonly #rows: Rows
+  readonly #hash: Hash
+  readonly #now: () => number
+  readonly #statements: Statements
+
+  constructor(db: DatabaseSync, format: number, scopes: Scopes, rows: Rows, hash: Hash, now: () => number) {
+    this.#scopes = scopes
+    this.#rows = rows
+    this.#hash = hash
+    this.#now = now
+    this.#statements = statements(db, format)
+  }
+
+  find(scope: string, id: string): RawLog | undefined {
+    return this.#statements.log().get(this.#scopes.keyOf(scope), id) as RawLog | undefined
+  }
+
+  /** Do something with a log. */
+  on<T>(scope: string, id: string, work: (log: LogRow, raw: RawLog) => Either<StoreFault, T>): Either<StoreFault, T> {
+    return damageIn(id, () => {
+      const raw = this.find(scope, id)
+      return raw === undefined ? left({ _tag: 'NoSuchLog', id }) : work(logIn(raw), raw)
+    })
+  }
+
+  list(scope: string, query: CheckedQuery): LogPage {
+    const key = this.#scopes.keyOf(scope)
+    const { after } = query
+    const found =
+      query.by === 'created'
+        ? this.#statements.list().iterate(key, after?.key ?? Number.MAX_SAFE_INTEGER)
+        : this.#statements.recent().iterate(key, after?.appended ?? Number.MAX_SAFE_INTEGER, after?.key ?? 0)
+    return listed(found as IterableIterator<unknown> as IterableIterator<RawLog>, query)
+  }
+
+  add(
+    scope: number,
+    id: string,
+    segment: number,
+    { range, entries, appended }: Pick<Growth, 'range' | 'entries' | 'appended'>,
+    meta: JsonObject,
+  ): LogInfo {
+    const head = headOf(range, this.#hash)
+    const created = momentOf(this.#now)
+    const { size } = range
+    const [peaks, root] = [joined(range.peaks), Buffer.from(head.root, 'hex')]
+    const text = JSON.stringify(meta)
+    const headMark = headSum({ scope, id, segment, size, entries, peaks, root, appended: appended ?? null })
+    const metaMark = metaSum(scope, id, created, text, 1)
+    this.#statements
+      .addLog()
+      .run(scope, id, segment, size, entries, peaks, root, created, text, appended ?? null, headMark, metaMark)
+    return logInfo({ id, head, entries, created, appended, meta, version: 1 })
+  }
+
+  addSegment(scope: number, parent: number | null, base: number): number {
+    const added = this.#statements.addSegment().run(scope, parent, base, sumOf(scope, parent, base))
+    const key = Number(added.lastInsertRowid)
+    if (key > lastSegment)
+      throw new Error(`segments are numbered up to ${lastSegment}, and the next one is ${key}: repair the store`)
+    if (parent !== null) this.#statements.addFork().run(parent)
+    return key
+  }
+
+  update(scope: string, id: string, expected: number, meta: JsonObject): Either<StoreFault, LogInfo> {
+    return this.on(scope, id, (log, raw) => {
+      const info = infoIn(raw)
+      if (info.version !== expected)
+        return left({ _tag: 'MetaConflict', id, expected, actual: info.version, meta: info.meta })
+      if (!metaIsSound(raw, info)) throw new Damaged(log.size, 'its metadata is not as it was written')
+      const text = JSON.stringify(meta)
+      const version = expected + 1
+      this.#statements.update().run(text, version, metaSum(log.scope, id, info.created, text, version), log.key)
+      return right(Object.freeze({ ...info, meta, version }))
+    })
+  }
+
+  fork(scope: string, id: string, to: string, at: number, meta: JsonObject): Either<StoreFault, LogInfo> {
+    return this.on(scope, id, (log) => {
+      const problem = againstFork(log.id, at, log.size)
+      if (problem !== undefined) return left(problem)
+      if (this.find(scope, to) !== undefined) return left({ _tag: 'LogExists', id: to })
+      const entries = entriesBefore(at, at === 0 ? undefined : this.#rows.placeAt(log.segment, at - 1))
+      const key = this.#scopes.keyOf(scope)
+      const segment = this.addSegment(key, this.#rows.ownerOf(log.segment, at), at)
+      const range = at === 0 ? emptyRange : this.#rows.rangeAt(log.segment, at)
+      return right(this.add(key, to, segment, { range, entries, appended: undefined }, meta))
+    })
+  }
+
+  /** Remove a log, and give its segment, whose rows are still there. */
+  remove(scope: string, id: string): Either<StoreFault, number | undefined> {
+    const raw = this.find(scope, id)
+    if (raw === undefined) return left({ _tag: 'NoSuchLog', id })
+    this.#statements.removeOperations().run(raw['key'] as bigint)
+    this.#statements.removeLease().run(raw['key'] as bigint)
+    this.#statements.removeLog().run(raw['key'] as bigint)
+    return right(this.#orphaned(raw))
+  }
+
+  /** Mark a removed log's segment. Undefined: the log may have named another's, which stays; a deep check tells. */
+  #orphaned(raw: RawLog): number | undefined {
+    try {
+      const log = logIn(raw)
+      if (!headIsSound(raw, log)) return undefined
+      this.#statements.orphan().run(log.segment)
+      return log.segment
+    } catch (error) {
+      if (error instanceof Damaged) return undefined
+      throw error
+    }
+  }
+}
+
+/** Do something with a log's rows or head: their damage is a fault. */
+export const damageIn = <T>(id: string, work: () => Either<StoreFault, T>): Either<StoreFault, T> => {
+  try {
+    return work()
+  } catch (error) {
+    if (error instanceof Damaged)
+      return left({ _tag: 'DamagedLog', id, position: error.position, reason: error.reason })
+    throw error
+  }
+}
+
+type Statements = Readonly<
+  Record<
+    | 'log'
+    | 'list'
+    | 'recent'
+    | 'addLog'
+    | 'addSegment'
+    | 'addFork'
+    | 'update'
+    | 'removeOperations'
+    | 'removeLease'
+    | 'removeLog'
+    | 'orphan',
+    Prepared
+  >
+>
+
+const statements = (db: DatabaseSync, format: number): Statements => ({
+  log: selectLog(db, format, 'where scope = ? and id = ?'),
+  list: selectLog(db, format, 'where scope = ? and key < ? order by key desc'),
+  recent: selectLog(
+    db,
+    format,
+    `where scope = ? and (${lastUse(format)}, key) < (?, ?) order by ${lastUse(format)} desc, key desc`,
+  ),
+  addLog: prepared(
+    db,
+    'insert into log (scope, id, segment, size, entries, peaks, root, created, meta, changes, appended, sum, meta_sum) values (?, ?, ?, ?, ?, ?, ?, ?, ?, 1, ?, ?, ?)',
+  ),
+  addSegment: prepared(db, 'insert into segment (scope, parent, base, sum) values (?, ?, ?, ?)'),
+  addFork: prepared(db, 'update segment set forks = forks + 1 where key = ?'),
+  update: prepared(db, 'update log set meta = ?, changes = ?, meta_sum = ? where key = ?'),
+  removeOperations: prepared(db, 'delete from operation where log = ?'),
+  removeLease: prepared(db, 'delete from lease where log = ?'),
+  removeLog: prepared(db, 'delete from log where key = ?'),
+  orphan: prepared(db, 'update segment set orphan = 1 where key = ?'),
+})
+
+const lastUse = (format: number): string => (format < 3 ? 'created' : 'coalesce(appended, created)')

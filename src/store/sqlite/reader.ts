@@ -1,0 +1,94 @@
+/** Reading the rows and nodes of a log: on the spot, a long range in pieces. */
+import type { DatabaseSync } from 'node:sqlite'
+import { isLeft, left, right } from '../../json/index.ts'
+import { Damaged } from '../damaged.ts'
+import type { Answer } from '../driver.ts'
+import { positionsOf, type Positions } from '../lookup.ts'
+import type { StoredRow } from '../row.ts'
+import type { RowRange } from '../store.ts'
+import { isDamage } from './fault.ts'
+import { headIn } from './log.ts'
+import { damageIn, type Logs } from './logs.ts'
+import { rollBack } from './open.ts'
+import type { Rows } from './rows.ts'
+
+/** How many rows are read before everybody else gets a turn. */
+const piece = 2000
+
+export class Reader {
+  readonly #db: DatabaseSync
+  readonly #logs: Logs
+  readonly #rows: Rows
+
+  constructor(db: DatabaseSync, logs: Logs, rows: Rows) {
+    this.#db = db
+    this.#logs = logs
+    this.#rows = rows
+  }
+
+  async read(scope: string, id: string, range: RowRange): Answer<readonly StoredRow[]> {
+    const placed = this.#together(() =>
+      this.#logs.on(scope, id, (log) =>
+        right({
+          segment: log.segment,
+          positions: positionsOf({ head: headIn(log), entries: log.entries }, range, (position) =>
+            this.#rows.placeAt(log.segment, position),
+          ),
+        }),
+      ),
+    )
+    if (isLeft(placed)) return placed
+    const { segment, positions } = placed.right
+    const found: StoredRow[] = []
+    for (let from = positions.start; from < positions.end; from += piece) {
+      if (from > positions.start) await new Promise(setImmediate)
+      const part = damageIn(id, () =>
+        right(this.#piece(segment, { start: from, end: Math.min(from + piece, positions.end) })),
+      )
+      // Rows that are gone because the log was removed meanwhile are no damage.
+      if (isLeft(part))
+        return Number(this.#logs.find(scope, id)?.['segment'] ?? -1) === segment
+          ? part
+          : left({ _tag: 'NoSuchLog', id })
+      for (const row of part.right) if (range.only === undefined || row.kind === range.only) found.push(row)
+    }
+    return right(Object.freeze(found))
+  }
+
+  async nodes(scope: string, id: string, positions: readonly number[]): Answer<readonly Uint8Array[]> {
+    return this.#together(() =>
+      this.#logs.on(scope, id, (log) => right(Object.freeze(this.#rows.nodes(log.segment, positions)))),
+    )
+  }
+
+  /** Where the file itself is damaged, the first row that can't be read is found one by one. */
+  #piece(segment: number, { start, end }: Positions): readonly StoredRow[] {
+    try {
+      return this.#rows.read(segment, start, end)
+    } catch (error) {
+      if (!isDamage(error)) throw error
+      const sound: StoredRow[] = []
+      for (let position = start; position < end; position++) {
+        try {
+          sound.push(...this.#rows.read(segment, position, position + 1))
+        } catch (inner) {
+          throw inner instanceof Damaged ? inner : new Damaged(position, "it can't be read: the file is damaged there")
+        }
+      }
+      return sound
+    }
+  }
+
+  /** Several reads that see the same moment. */
+  #together<T>(work: () => T): T {
+    try {
+      this.#db.exec('begin')
+      const found = work()
+      this.#db.exec('commit')
+      return found
+    } catch (error) {
+      rollBack(this.#db)
+      throw error
+    }
+  }
+}

@@ -1,0 +1,36 @@
+/** The scopes of a file: each has a number there, which its logs and blocks carry. */
+import type { DatabaseSync } from 'node:sqlite'
+import { prepared, type Prepared } from './prepared.ts'
+import { sumOf } from './sum.ts'
+import type { Writer } from './writer.ts'
+
+export class Scopes {
+  readonly #writer: Writer
+  readonly #find: Prepared
+  readonly #add: Prepared
+  /** As committed. */
+  readonly #keys = new Map<string, number>()
+
+  constructor(db: DatabaseSync, writer: Writer) {
+    this.#writer = writer
+    this.#find = prepared(db, 'select key from scope where name = ?')
+    this.#add = prepared(db, 'insert into scope (name, sum) values (?, ?) on conflict do nothing')
+  }
+
+  keyOf(name: string): number {
+    const known = this.#keys.get(name)
+    if (known !== undefined) return known
+    const found = this.#find().get(name) as { readonly key: number } | undefined
+    if (found === undefined) return -1 // no scope has this key, so nothing is found in it
+    if (!this.#writer.writing) this.#keys.set(name, found.key) // one that is being made may yet be rolled back
+    return found.key
+  }
+
+  /** The key of a scope that is made if it is not there. */
+  own(name: string): number {
+    const known = this.keyOf(name)
+    if (known !== -1) return known
+    this.#add().run(name, sumOf(name))
+    return this.keyOf(name)
+  }
+}
