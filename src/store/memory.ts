@@ -14,7 +14,7 @@ import {
 } from './driver.ts'
 import { storeOf } from './handle.ts'
 import type { StoreFault } from './fault.ts'
-import { againstClaim, changed, type LeaseRow } from './lease.ts'
+import { againstClaim, changed, type Lease, type LeaseChange, type LeaseRow } from './lease.ts'
 import { matches, positionsOf } from './lookup.ts'
 import {
   againstFork,
@@ -100,6 +100,15 @@ interface Scope {
   readonly blocks: Map<BlockId, Held>
 }
 
+/** All that a driver holds. */
+interface Memory {
+  readonly hash: Hash
+  readonly now: () => number
+  readonly scopes: Map<string, Scope>
+  /** How many logs there have been. */
+  created: number
+}
+
 /**
  * The driver of `memoryStore`: to wrap in another driver, and as an example of one.
  *
@@ -110,116 +119,136 @@ export const memoryDriver = ({
   hash = portableSha256,
   now = Date.now,
 }: Omit<MemoryOptions, 'scope'> = {}): StoreDriver => {
-  const scopes = new Map<string, Scope>()
-  let created = 0
-
-  const scopeOf = (name: string): Scope => {
-    const found = scopes.get(name)
-    if (found !== undefined) return found
-    const fresh: Scope = { logs: new Map(), blocks: new Map() }
-    scopes.set(name, fresh)
-    return fresh
-  }
-
-  const start = (
-    scope: string,
-    id: string,
-    range: CompactRange,
-    entries: number,
-    meta: JsonObject,
-    segment: Segment,
-  ): Log => {
-    const info = logInfo({
-      id,
-      head: headOf(range, hash),
-      entries,
-      created: momentOf(now),
-      appended: undefined,
-      meta,
-      version: 1,
-    })
-    created += 1
-    const log: Log = { order: created, segment, operations: new Map(), info, range, lease: undefined }
-    scopeOf(scope).logs.set(id, log)
-    return log
-  }
-
-  /** Runs at once, as a whole: there is no other writer between two lines of it. */
-  const onLog = async <T>(scope: string, id: string, work: (log: Log) => Either<StoreFault, T>): Answer<T> => {
-    const log = scopeOf(scope).logs.get(id)
-    return log === undefined ? left({ _tag: 'NoSuchLog', id }) : work(log)
-  }
-
+  const memory: Memory = { hash, now, scopes: new Map(), created: 0 }
   return {
     hash,
     now,
-    create: async (scope, id, meta, first) => {
-      const { logs, blocks } = scopeOf(scope)
-      if (logs.has(id)) return left({ _tag: 'LogExists', id })
-      const missing = lackedBy(first, blocks)
-      if (missing !== undefined) return left(missing)
-      const log = start(scope, id, emptyRange, 0, meta, segmentOn(undefined, 0))
-      if (first.rows.length > 0) take(log, first, blocks, hash)
-      return right(log.info)
-    },
-    info: (scope, id) => onLog(scope, id, (log) => right(log.info)),
-    list: async (scope, query) => right(page(scopeOf(scope).logs.values(), query)),
-    update: (scope, id, expected, meta) =>
-      onLog(scope, id, (log) => {
-        const { version } = log.info
-        if (version !== expected)
-          return left({ _tag: 'MetaConflict', id, expected, actual: version, meta: log.info.meta })
-        log.info = Object.freeze({ ...log.info, meta, version: version + 1 })
-        return right(log.info)
-      }),
-    append: (scope, id, append) => onLog(scope, id, (log) => appendTo(log, append, scopeOf(scope).blocks, hash, now)),
-    read: (scope, id, range) => onLog(scope, id, (log) => right(rowsOf(log, range))),
+    create: async (scope, id, meta, first) => create(memory, scope, id, meta, first),
+    info: (scope, id) => onLog(memory, scope, id, (log) => right(log.info)),
+    list: async (scope, query) => right(page(scopeOf(memory, scope).logs.values(), query)),
+    update: (scope, id, expected, meta) => onLog(memory, scope, id, (log) => update(log, expected, meta)),
+    append: (scope, id, append) =>
+      onLog(memory, scope, id, (log) => appendTo(log, append, scopeOf(memory, scope).blocks, hash, now)),
+    read: (scope, id, range) => onLog(memory, scope, id, (log) => right(rowsOf(log, range))),
     nodes: (scope, id, positions) =>
-      onLog(scope, id, (log) =>
+      onLog(memory, scope, id, (log) =>
         right(Object.freeze(positions.map((position) => nodeAt(log.segment, position).slice()))),
       ),
-    fork: (scope, id, to, at, meta) =>
-      onLog(scope, id, (log) => {
-        const problem = againstFork(id, at, log.info.head.size)
-        if (problem !== undefined) return left(problem)
-        if (scopeOf(scope).logs.has(to)) return left({ _tag: 'LogExists', id: to })
-        const entries = entriesBefore(at, at === 0 ? undefined : rowAt(log.segment, at - 1))
-        return right(start(scope, to, rangeAt(log.segment, at), entries, meta, segmentOn(log.segment, at)).info)
-      }),
-    remove: (scope, id) =>
-      onLog(scope, id, (log) => {
-        const { logs, blocks } = scopeOf(scope)
-        logs.delete(id)
-        log.segment.orphan = true
-        release(log.segment, blocks)
-        return right(undefined)
-      }),
-    lease: (scope, id, change) =>
-      onLog(scope, id, (log) => {
-        const outcome = changed(id, log.lease, change, momentOf(now))
-        if (isLeft(outcome)) return outcome
-        log.lease = outcome.right.row ?? log.lease
-        return right(outcome.right.lease)
-      }),
+    fork: (scope, id, to, at, meta) => onLog(memory, scope, id, (log) => fork(memory, scope, log, to, at, meta)),
+    remove: (scope, id) => onLog(memory, scope, id, (log) => right(remove(log, scopeOf(memory, scope)))),
+    lease: (scope, id, change) => onLog(memory, scope, id, (log) => lease(log, change, now)),
     putBlocks: async (scope, blocks) => {
-      for (const held of hold(blocks, scopeOf(scope).blocks)) held.kept = true
+      for (const held of hold(blocks, scopeOf(memory, scope).blocks)) held.kept = true
       return right(undefined)
     },
-    getBlocks: async (scope, ids) => {
-      const { blocks } = scopeOf(scope)
-      return right(
-        new Map(
-          ids.flatMap((id) => {
-            const held = blocks.get(id)
-            return held === undefined ? [] : [[id, held.bytes.slice()]]
-          }),
-        ),
-      )
-    },
-    hasBlocks: async (scope, ids) => right(new Set(ids.filter((id) => scopeOf(scope).blocks.has(id)))),
-    close: async () => scopes.clear(),
+    getBlocks: async (scope, ids) => right(copied(ids, scopeOf(memory, scope).blocks)),
+    hasBlocks: async (scope, ids) => right(new Set(ids.filter((id) => scopeOf(memory, scope).blocks.has(id)))),
+    close: async () => memory.scopes.clear(),
   }
 }
+
+const scopeOf = ({ scopes }: Memory, name: string): Scope => {
+  const found = scopes.get(name)
+  if (found !== undefined) return found
+  const fresh: Scope = { logs: new Map(), blocks: new Map() }
+  scopes.set(name, fresh)
+  return fresh
+}
+
+/** Runs at once, as a whole: there is no other writer between two lines of it. */
+const onLog = async <T>(
+  memory: Memory,
+  scope: string,
+  id: string,
+  work: (log: Log) => Either<StoreFault, T>,
+): Answer<T> => {
+  const log = scopeOf(memory, scope).logs.get(id)
+  return log === undefined ? left({ _tag: 'NoSuchLog', id }) : work(log)
+}
+
+const start = (
+  memory: Memory,
+  scope: string,
+  id: string,
+  range: CompactRange,
+  entries: number,
+  meta: JsonObject,
+  segment: Segment,
+): Log => {
+  const info = logInfo({
+    id,
+    head: headOf(range, memory.hash),
+    entries,
+    created: momentOf(memory.now),
+    appended: undefined,
+    meta,
+    version: 1,
+  })
+  memory.created += 1
+  const log: Log = { order: memory.created, segment, operations: new Map(), info, range, lease: undefined }
+  scopeOf(memory, scope).logs.set(id, log)
+  return log
+}
+
+const create = (
+  memory: Memory,
+  scope: string,
+  id: string,
+  meta: JsonObject,
+  first: CheckedAppend,
+): Either<StoreFault, LogInfo> => {
+  const { logs, blocks } = scopeOf(memory, scope)
+  if (logs.has(id)) return left({ _tag: 'LogExists', id })
+  const missing = lackedBy(first, blocks)
+  if (missing !== undefined) return left(missing)
+  const log = start(memory, scope, id, emptyRange, 0, meta, segmentOn(undefined, 0))
+  if (first.rows.length > 0) take(log, first, blocks, memory.hash)
+  return right(log.info)
+}
+
+const fork = (
+  memory: Memory,
+  scope: string,
+  { segment, info }: Log,
+  to: string,
+  at: number,
+  meta: JsonObject,
+): Either<StoreFault, LogInfo> => {
+  const problem = againstFork(info.id, at, info.head.size)
+  if (problem !== undefined) return left(problem)
+  if (scopeOf(memory, scope).logs.has(to)) return left({ _tag: 'LogExists', id: to })
+  const entries = entriesBefore(at, at === 0 ? undefined : rowAt(segment, at - 1))
+  return right(start(memory, scope, to, rangeAt(segment, at), entries, meta, segmentOn(segment, at)).info)
+}
+
+const update = (log: Log, expected: number, meta: JsonObject): Either<StoreFault, LogInfo> => {
+  const { id, version } = log.info
+  if (version !== expected) return left({ _tag: 'MetaConflict', id, expected, actual: version, meta: log.info.meta })
+  log.info = Object.freeze({ ...log.info, meta, version: version + 1 })
+  return right(log.info)
+}
+
+const remove = ({ info, segment }: Log, { logs, blocks }: Scope): void => {
+  logs.delete(info.id)
+  segment.orphan = true
+  release(segment, blocks)
+}
+
+const lease = (log: Log, change: LeaseChange, now: () => number): Either<StoreFault, Lease | undefined> => {
+  const outcome = changed(log.info.id, log.lease, change, momentOf(now))
+  if (isLeft(outcome)) return outcome
+  log.lease = outcome.right.row ?? log.lease
+  return right(outcome.right.lease)
+}
+
+/** The contents of those blocks that are held. */
+const copied = (ids: readonly BlockId[], blocks: ReadonlyMap<BlockId, Held>): ReadonlyMap<BlockId, Uint8Array> =>
+  new Map(
+    ids.flatMap((id) => {
+      const held = blocks.get(id)
+      return held === undefined ? [] : [[id, held.bytes.slice()]]
+    }),
+  )
 
 const segmentOn = (parent: Segment | undefined, base: number): Segment => {
   let owner = parent
