@@ -259,16 +259,12 @@ describe('the proxy', () => {
   it('outlives a client that resets its connection before a WebSocket is there', async () => {
     let gone: (() => void) | undefined
     const closed = new Promise<void>((resolve) => (gone = resolve))
-    const asking = new Promise<Socket>((resolve) => {
-      void proxyTo((socket) => {
-        socket.on('close', () => gone?.())
-        client.resetAndDestroy()
-      }).then(({ proxy }) => {
-        close.push(() => proxy.close())
-        resolve(connect(proxy.port, '127.0.0.1', () => client.write(upgrade)))
-      })
+    const { proxy } = await proxyTo((socket) => {
+      socket.on('close', () => gone?.())
+      client.resetAndDestroy()
     })
-    const client = await asking
+    close.push(() => proxy.close())
+    const client = connect(proxy.port, '127.0.0.1', () => client.write(upgrade))
     await closed // the provider's side, too; an exception that nobody catches fails the test run
   })
 
