@@ -6,6 +6,7 @@ import { checkProof, proveEntry } from '../session/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Command } from './command.ts'
 import { oneFile, pathOf, textOf } from './input.ts'
 import { answer, headOfOption, headText, sessionOfCall, storeHelp, storeOption, withStore } from './place.ts'
+import { counted } from './screen.ts'
 import { trustHelp, trustOf, trustOptions } from './trust.ts'
 
 export const prove: Command = {
@@ -84,7 +85,7 @@ ${trustHelp}
       const { message, session, row, checkpoint } = checked.right
       await terminal.printJson([JSON.stringify(message)])
       return terminal.tell([
-        `row ${row} of session ${JSON.stringify(session)}, in the ledger ${checkpoint.origin} of ${checkpoint.head.size} rows, signed by ${[...checkpoint.signedBy, ...checkpoint.witnessed.map(({ name }) => name)].join(', ')}`,
+        `row ${row} of session ${JSON.stringify(session)}, in the ledger ${checkpoint.origin} of ${counted(checkpoint.head.size, 'row')}, signed by ${[...checkpoint.signedBy, ...checkpoint.witnessed.map(({ name }) => name)].join(', ')}`,
       ])
     }
     if (trust !== undefined)

@@ -55,7 +55,10 @@ export const proveInLedger = (store: Store, id: string, position: number): Evide
   evidenceTask(async () => {
     const checkpoint = await lastCheckpoint(store)()
     if (isLeft(checkpoint)) return checkpoint
-    if (checkpoint.right === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
+    if (checkpoint.right === undefined) {
+      const unsigned = await readLedger(store)()
+      return isLeft(unsigned) ? unsigned : left({ _tag: 'NoLedger', scope: store.scope, missing: 'checkpoint' })
+    }
     const { note, head } = checkpoint.right
     const ledger = await readLedger(store, head.size)()
     if (isLeft(ledger)) return ledger

@@ -177,7 +177,10 @@ export const witnessLedger = (
     const kept = await listCheckpoints(store)()
     if (isLeft(kept)) return kept
     const last = kept.right.at(-1)
-    if (last === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
+    if (last === undefined) {
+      const unsigned = await readLedger(store)()
+      return isLeft(unsigned) ? unsigned : left({ _tag: 'NoLedger', scope: store.scope, missing: 'checkpoint' })
+    }
     const parsed = parseNote(last.note)
     if (isLeft(parsed)) return parsed
     const proofFrom = (oldSize: number): Promise<Either<AnyEvidenceFault, readonly Uint8Array[]>> =>

@@ -22,8 +22,8 @@ export type EvidenceFault =
   | { readonly _tag: 'TooFewWitnesses'; readonly wanted: number; readonly found: readonly string[] }
   /** A witness did not sign. `status` is absent if it could not be reached. */
   | { readonly _tag: 'WitnessRefused'; readonly url: string; readonly status?: number; readonly reason: string }
-  /** The scope has no ledger yet. */
-  | { readonly _tag: 'NoLedger'; readonly scope: string }
+  /** The scope has no ledger yet; or, with `missing`, it has one that was never signed. */
+  | { readonly _tag: 'NoLedger'; readonly scope: string; readonly missing?: 'checkpoint' }
   /** A log of the scope that is not a ledger has the ledger's id. */
   | { readonly _tag: 'NotALedger'; readonly id: string; readonly reason: string }
   /** The ledger has no row of this session, or only one of fewer rows than the message needs. */
@@ -88,7 +88,9 @@ export const evidenceFaultText = (fault: EvidenceFault): string => {
     case 'WitnessRefused':
       return `the witness at ${fault.url} did not sign${fault.status === undefined ? '' : ` (HTTP ${fault.status})`}: ${fault.reason}`
     case 'NoLedger':
-      return `scope ${JSON.stringify(fault.scope)} has no ledger: "indelible ledger update" makes it`
+      return fault.missing === 'checkpoint'
+        ? `the ledger of scope ${JSON.stringify(fault.scope)} has no signed checkpoint: "indelible ledger sign" makes one`
+        : `scope ${JSON.stringify(fault.scope)} has no ledger: "indelible ledger update" makes it`
     case 'NotALedger':
       return `log ${JSON.stringify(fault.id)} is not a ledger of this library: ${fault.reason}`
     case 'NotInLedger':

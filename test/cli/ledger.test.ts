@@ -50,6 +50,10 @@ describe('a ledger on the command line', () => {
   it('is updated, shown, signed and verified', () => {
     expect(indelible(['ledger', 'update', ...store]).stdout).toMatch(/^2:[0-9a-f]{64} {2}2 sessions recorded\n$/)
     expect(indelible(['ledger', 'show', ...store]).lines[0]).toMatch(/^a {2}19 rows {2}[0-9a-f]{12} {2}20\d\d-/)
+    expect(indelible(['prove', 'a', '3', '--ledger', ...store])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('has no signed checkpoint: "indelible ledger sign" makes one') as string,
+    })
     const signed = indelible(['ledger', 'sign', '--key', keyFile, '--origin', origin, ...store])
     expect(signed.lines.slice(0, 2)).toEqual([origin, '2'])
     expect(signed.stdout).toContain(`\u2014 ${origin} `)
