@@ -8,7 +8,6 @@ import {
 } from 'node:http'
 import { request as httpsRequest, Agent as HttpsAgent } from 'node:https'
 import type { AddressInfo } from 'node:net'
-import type { Duplex } from 'node:stream'
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
 import type { Recorder } from '../recorder.ts'
@@ -160,7 +159,7 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
 
   const server = createServer(forward)
   server.requestTimeout = 0 // a model may think for long, and so may a client
-  const sockets = new Set<Duplex>()
+  const sockets = new Set<{ readonly destroy: () => unknown }>()
   server.on('upgrade', (incoming, socket, head) => {
     sockets.add(socket)
     socket.on('error', () => socket.destroy())
