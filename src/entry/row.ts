@@ -8,7 +8,7 @@
  *     {"page":"evidence","blocks":[{"path":["content",0,"content",0,"text"],"id":"…","as":"utf8"}],"message":{…}}
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isBlockId, blockIdOf, type Hash, type BlockId } from '../proof/index.ts'
+import { isBlockId, type Hash, type BlockId } from '../proof/index.ts'
 import { appendText, type Fill, type History } from '../history/index.ts'
 import { historyFaultText } from '../history/fault.ts'
 import {
@@ -42,7 +42,7 @@ import {
 import { textOfMessageFault } from '../message/fault.ts'
 import { checkMessage, type Message, type MessageFault } from '../message/index.ts'
 import { isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
-import { type Row } from '../store/index.ts'
+import { hashedBlock, type Row } from '../store/index.ts'
 import { attachedTo } from './attached.ts'
 import { againstStoring } from './placeholder.ts'
 
@@ -111,7 +111,7 @@ export const encodeRow = (
   const out = emptyList<TakenOut & { readonly bytes: Uint8Array }>()
   if (text.length >= longBase64) {
     const rest = takeOut(message as unknown as Json, [], (path, as, bytes) => {
-      out[out.length] = { path, id: blockIdOf(bytes, hash), as, bytes }
+      out[out.length] = { path, id: hashedBlock(bytes, hash), as, bytes }
     })
     if (out.length > 0) text = textOfJson(rest)
   }

@@ -2,7 +2,7 @@
  * The log: where the entries of a record live, private to this folder. Handles and views reach it through private
  * names, which no key, symbol, prototype, Proxy or patched built-in does.
  */
-import { create, emptyList, freeze, snapshot, type Immutable } from '../json/index.ts'
+import { create, emptyList, freeze, Given, snapshot, type Immutable } from '../json/index.ts'
 import { createSidecar, type PageKind, type Pages, type Sidecar } from '../pages/index.ts'
 import {
   collect,
@@ -71,7 +71,7 @@ export const record = <M>(log: Log<M>, message: Immutable<M>, page: PageKind): P
   return position as Position // the one place where a position is made
 }
 
-/** Copy, freeze, classify and record a message. Throws a TypeError or what `classify` throws; then nothing is recorded. */
+/** Copy, freeze, classify and record a message; what was decoded is not copied again. Throws a TypeError or what `classify` throws; then nothing is recorded. */
 export const append = <M>(log: Log<M>, message: M | Immutable<M>, page?: PageKind): Position => {
   const copy = snapshot(message) as Immutable<M>
   return record(log, copy, page === undefined ? kindOf(log, copy) : page)
@@ -134,13 +134,6 @@ const viewOf = <M>(log: Log<M>, gaps: Gaps | undefined, start: number, end: numb
 
 /** The prototype of handles: empty and frozen, so there is nothing to reach, and Immer does not take one for a draft. */
 const nothing: object = freeze(create(null) as object)
-
-/** Gives its argument back, so that a subclass defines its private fields on it. */
-class Given {
-  constructor(target: object) {
-    return target
-  }
-}
 
 class Handle extends Given {
   readonly #log: Log<unknown>

@@ -14,9 +14,9 @@ import {
   left,
   NotJson,
   type Path,
+  ownSnapshot,
   right,
   sliceText,
-  snapshot,
   stringify,
 } from '../json/index.ts'
 import { isBlockId } from '../proof/index.ts'
@@ -25,7 +25,8 @@ import { isRole, roles } from './guards.ts'
 import type { Message } from './message.ts'
 
 /**
- * Decode one message. The result is a frozen copy that shares nothing with the input.
+ * Decode one message. The result is a frozen copy that shares nothing with the input. If the input is such a copy already,
+ * decoded before, it is checked and given back as it is.
  *
  * Unknown fields are refused, not dropped; an application's own data belongs in `meta`. It never throws.
  *
@@ -40,7 +41,7 @@ import type { Message } from './message.ts'
 export const decodeMessage = (input: unknown): Either<MessageFault, Message> => {
   let value: unknown
   try {
-    value = snapshot(input)
+    value = ownSnapshot(input)
   } catch (error) {
     if (error instanceof NotJson) return left({ _tag: 'NotPlainJson', path: error.path, reason: error.reason })
     // Only a Proxy with hostile traps gets here, and what it throws says nothing of a place.

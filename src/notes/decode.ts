@@ -1,6 +1,6 @@
 /** From unknown data to a `Note`, or a fault that names the place. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, NotJson, type Path, right, snapshot } from '../json/index.ts'
+import { left, NotJson, ownSnapshot, type Path, right } from '../json/index.ts'
 import { isPageKind, pageKinds } from '../pages/index.ts'
 import type { NoteFault } from './fault.ts'
 import type { Note } from './note.ts'
@@ -16,7 +16,7 @@ import type { Note } from './note.ts'
 export const decodeNote = (input: unknown): Either<NoteFault, Note> => {
   let value: unknown
   try {
-    value = snapshot(input)
+    value = ownSnapshot(input)
   } catch (error) {
     const at = error instanceof NotJson ? error : { path: [], reason: 'could not be read' }
     return left({ _tag: 'NotANote', path: at.path, expected: `plain JSON data (it ${at.reason})` })

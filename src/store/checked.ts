@@ -1,10 +1,11 @@
 /** What is given to a store, checked and copied before a driver sees it. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, left, right, type Path } from '../json/index.ts'
-import { blockIdOf, type Hash } from '../proof/index.ts'
+import { blockIdOf, type BlockId, type Hash } from '../proof/index.ts'
 import { checkRows } from './checked-row.ts'
 import type { Block, CheckedAppend, CheckedQuery, Cursor } from './driver.ts'
 import type { StoreFault } from './fault.ts'
+import { takeHashed } from './hashed-block.ts'
 import { invalidId } from './id.ts'
 import { planOf } from './plan.ts'
 import type { Append, ListQuery, Where } from './store.ts'
@@ -49,6 +50,7 @@ const checkWhere = (given: Where, path: Path = []): Either<StoreFault, Where> =>
   return right(Object.freeze(Object.fromEntries(copy)))
 }
 
+const none: ReadonlySet<BlockId> = new Set()
 const noBlocks: readonly Block[] = Object.freeze([])
 
 export const checkAppend = (append: Append, hash: Hash): Either<StoreFault, CheckedAppend> => {
@@ -59,9 +61,9 @@ export const checkAppend = (append: Append, hash: Hash): Either<StoreFault, Chec
   const rows = plan === undefined ? checkRows(append.rows, hash) : right(plan.rows)
   if (isLeft(rows)) return rows
   const { blocks: given = [] } = append
-  const blocks = given.length === 0 ? noBlocks : once(ownBlocks(given, hash))
-  const named = blocks.length === 0 ? undefined : new Set(rows.right.flatMap((row) => row.blocks))
-  const unused = named === undefined ? [] : blocks.filter(({ id }) => !named.has(id)).map(({ id }) => id)
+  const named = new Set(given.length === 0 ? [] : rows.right.flatMap((row) => row.blocks))
+  const blocks = given.length === 0 ? noBlocks : once(ownBlocks(given, hash, named))
+  const unused = blocks.filter(({ id }) => !named.has(id)).map(({ id }) => id)
   if (unused.length > 0) return left({ _tag: 'UnusedBlock', ids: unused })
   const { lease, respectLease } = append
   return right({
@@ -75,8 +77,11 @@ export const checkAppend = (append: Append, hash: Hash): Either<StoreFault, Chec
   })
 }
 
-export const ownBlocks = (blocks: readonly Uint8Array[], hash: Hash): Block[] =>
+/** Blocks of bytes: a copy of each with its id. `named`: the ids that rows name, of which some were hashed before. */
+export const ownBlocks = (blocks: readonly Uint8Array[], hash: Hash, named: ReadonlySet<BlockId> = none): Block[] =>
   Array.from(blocks, (given) => {
+    const hashed = named.size === 0 ? undefined : takeHashed(given, hash, named)
+    if (hashed !== undefined) return hashed
     const bytes = new Uint8Array(given) // a copy: theirs may change before it is stored
     return { id: blockIdOf(bytes, hash), bytes }
   })

@@ -42,6 +42,7 @@ export {
   type NewLease,
   type Renewal,
 } from './lease.ts'
+export { hashedBlock } from './hashed-block.ts'
 export { followLog, type FollowOptions } from './follow.ts'
 export { invalidId, maxIdBytes } from './id.ts'
 export {

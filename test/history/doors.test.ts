@@ -10,6 +10,7 @@ import {
   applyDelta,
   createHistory,
   createSession,
+  decodeMessage,
   memoryStore,
   openSession,
   restoreHistory,
@@ -122,6 +123,74 @@ describe('the symbol by which Immer knows its drafts', () => {
       }),
     )
     expect(history.view().toArray()).toEqual([user('a'), user('b')])
+  })
+})
+
+describe('only what the library copied itself is recorded without a copy', () => {
+  const own = (given: any = user('own')): any => {
+    const decoded = decodeMessage(given)
+    if (isLeft(decoded)) throw new Error('expected a message')
+    return decoded.right
+  }
+  const recorded = (value: any) => {
+    const history = createHistory<any>()
+    history.append(value)
+    return history.view().at(0)
+  }
+  it('what was decoded is recorded as it is, also by a session', async () => {
+    const given = user('a')
+    const decoded = own(given)
+    expect(decoded).not.toBe(given)
+    expect(own(decoded)).toBe(decoded)
+    expect(recorded(decoded)).toBe(decoded)
+    const session = await createSession(memoryStore(), { id: 's' })
+    await session.append(decoded)
+    expect(session.view().at(0)).toBe(decoded)
+  })
+  const frozen = (value: any): any => {
+    if (typeof value === 'object' && value !== null)
+      for (const inner of Object.values(Object.freeze(value))) frozen(inner)
+    return value
+  }
+  const lookAlikes: readonly (readonly [string, (mine: any) => any])[] = [
+    ['is frozen all the way down', () => frozen({ role: 'user', content: [{ type: 'text', text: 'own' }] })],
+    ['is a Proxy of one', (mine) => new Proxy(mine, {})],
+    ['spreads one', (mine) => ({ ...mine })],
+    ['spreads one and is frozen', (mine) => Object.freeze({ ...mine })],
+    ['has all its properties', (mine) => Object.create(Object.prototype, Object.getOwnPropertyDescriptors(mine))],
+    ['is a clone of one', (mine) => structuredClone(mine)],
+  ]
+  it.each(lookAlikes)('what %s is copied', (_name, make) => {
+    const mine = own()
+    const given = make(mine)
+    const found = recorded(given)
+    expect(found).not.toBe(given)
+    expect(found).not.toBe(mine)
+    expect(found).toEqual(user('own'))
+    expect(Object.isFrozen(found) && Object.isFrozen(found.content) && Object.isFrozen(found.content[0])).toBe(true)
+  })
+  it('an heir of one is no plain data, and what stands within another value is copied', () => {
+    const mine = own()
+    expect(() => recorded(Object.create(mine))).toThrow('an object with a prototype of its own')
+    expect(recorded({ mine }).mine).not.toBe(mine)
+    expect(Object.isFrozen(recorded({ mine }).mine.content[0])).toBe(true)
+  })
+  it('and gives nobody the means to mark another', () => {
+    const mine = own()
+    expect(Object.getPrototypeOf(mine)).toBe(Object.prototype)
+    expect(Reflect.ownKeys(mine)).toEqual(['role', 'content'])
+    const forged = Object.freeze({ role: 'user', content: [{ type: 'text', text: 'live' }] })
+    Reflect.construct(mine.constructor, [forged])
+    const found = recorded(forged)
+    ;(forged.content[0] as { text: string }).text = 'changed'
+    expect(found).toEqual(user('live'))
+  })
+  it('nor is one recorded deeper than the limit', () => {
+    let deep: any = {}
+    for (let level = 2; level < 1000; level++) deep = { deep }
+    const mine = own({ ...user('deep'), meta: deep })
+    expect(recorded(mine)).toBe(mine)
+    expect(() => recorded({ mine })).toThrow('nested deeper than 1000 levels')
   })
 })
 
