@@ -1,6 +1,13 @@
 #!/usr/bin/env node
 /** The program `indelible`: a command line in a process of its own. */
-import { runCommandLine } from './command-line.ts'
+
+// Before anything is loaded: an older Node fails while it loads the rest, with an error that doesn't name the cause.
+const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+if (major < 22 || (major === 22 && minor < 15)) {
+  process.stderr.write(`indelible: needs Node 22.15 or later, and this is ${process.versions.node}\n`)
+  process.exit(1)
+}
+const { runCommandLine } = await import('./command-line.ts')
 
 // Whoever reads our output may stop reading (`| head`). That ends the command, and is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => {

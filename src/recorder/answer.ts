@@ -8,6 +8,7 @@ import { openaiResponses } from '../codecs/openai-responses/index.ts'
 import { isLeft, isObject, parseJson } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Usage } from '../notes/index.ts'
+import { reasonOf } from '../task/index.ts'
 import type { RecordedApi } from './wire.ts'
 
 /** An answer, as far as it came. */
@@ -37,6 +38,8 @@ export class AnswerReader {
   readonly #parser = createParser({ onEvent: ({ data }) => this.#event(data) })
   readonly #state: StreamState
   #body = ''
+  /** Why nothing more of it is read. */
+  #unread: string | undefined
 
   constructor(api: RecordedApi, contentType: string | undefined) {
     this.#api = api
@@ -46,9 +49,16 @@ export class AnswerReader {
   }
 
   take(bytes: Uint8Array): void {
-    const text = this.#decoder.decode(bytes, { stream: true })
-    if (this.#streams) this.#parser.feed(text)
-    else this.#body += text
+    if (this.#unread !== undefined) return
+    try {
+      const text = this.#decoder.decode(bytes, { stream: true })
+      if (this.#streams) this.#parser.feed(text)
+      else this.#body += text
+    } catch (cause) {
+      // Such as a body that is longer than a text can be.
+      this.#unread = `the answer can't be read: ${reasonOf(cause)}`
+      this.#body = ''
+    }
   }
 
   /** What was answered. `whole` is false where the connection broke. */
@@ -71,7 +81,8 @@ export class AnswerReader {
     if (!isLeft(parsed) && isObject(parsed.right)) this.#state.take(structuredCloneOf(parsed.right as Wire))
   }
 
-  #answered(wire: Wire | undefined, { ended, error }: Pick<StreamState, 'ended' | 'error'>, whole: boolean): Answered {
+  #answered(wire: Wire | undefined, state: Pick<StreamState, 'ended' | 'error'>, whole: boolean): Answered {
+    const { ended, error = this.#unread } = state
     const decoded = wire === undefined || error !== undefined ? undefined : decodeAnswer(this.#api, wire)
     const messages = decoded === undefined || isLeft(decoded) ? [] : decoded.right.messages
     const done = (whole || this.#streams) && ended && error === undefined
@@ -96,7 +107,7 @@ const structuredCloneOf = (value: Wire): Wire => JSON.parse(JSON.stringify(value
 const decodeAnswer = (api: RecordedApi, wire: Wire): Either<CodecFault, Decoded> => {
   if (api === 'anthropic') return decodeResponse(wire)
   if (api === 'openai-responses') return openaiResponses.decode(wire['output'] ?? [])
-  const [choice] = Array.isArray(wire['choices']) ? (wire['choices'] as Wire[]) : []
+  const [choice] = objectsIn(wire['choices'])
   return openaiChat.decode(choice === undefined ? [] : [choice['message']])
 }
 
@@ -109,22 +120,30 @@ const cutOff = (messages: readonly Message[]): readonly Message[] =>
       : [{ ...message, content, meta: { ...message.meta, indelible: { interrupted: true } } }]
   })
 
+const objectsIn = (list: unknown): readonly Wire[] => (Array.isArray(list) ? (list.filter(isObject) as Wire[]) : [])
+
+/** A place that an event names. More than anybody uses would be a list of holes. */
+const isPlace = (value: unknown): value is number =>
+  Number.isInteger(value) && Number(value) >= 0 && Number(value) < 10_000
+
 const textIn = (wire: Wire | undefined, field: string): string | undefined => {
   const value = wire?.[field]
-  return typeof value === 'string' ? value : undefined
+  return typeof value === 'string' ? value.toWellFormed() : undefined
 }
 
 const errorIn = (wire: Wire | undefined): string | undefined => {
   const error = wire?.['error']
   if (error === undefined || error === null) return undefined
   const message = isObject(error) ? error['message'] : error
-  return typeof message === 'string' ? message.slice(0, 500) : 'the provider gave an error without a message'
+  return typeof message === 'string'
+    ? message.slice(0, 500).toWellFormed()
+    : 'the provider gave an error without a message'
 }
 
 const stopOf = (api: RecordedApi, wire: Wire | undefined): string | undefined => {
   if (api === 'anthropic') return textIn(wire, 'stop_reason')
   if (api === 'openai-responses') return textIn(wire, 'status')
-  const [choice] = Array.isArray(wire?.['choices']) ? (wire['choices'] as Wire[]) : []
+  const [choice] = objectsIn(wire?.['choices'])
   return textIn(choice, 'finish_reason')
 }
 
@@ -179,8 +198,7 @@ class ChatStream implements StreamState {
       ...(typeof model === 'string' && model !== '' && { model }),
       ...(typeof id === 'string' && id !== '' && { id }),
     }
-    if (!Array.isArray(choices)) return
-    for (const { index, delta, finish_reason: reason } of choices as Wire[]) {
+    for (const { index, delta, finish_reason: reason } of objectsIn(choices)) {
       if (index !== undefined && index !== 0) continue
       this.#seen = true
       if (isObject(delta)) grow(this.#message, delta as Wire)
@@ -201,17 +219,17 @@ class ChatStream implements StreamState {
 /** Grow a message by a delta: texts are joined, calls are told apart by their index. */
 const grow = (target: Wire, delta: Wire): void => {
   for (const [field, value] of Object.entries(delta)) {
-    if (value === null || value === undefined) continue
-    const before = target[field]
+    if (value === null || value === undefined || field === '__proto__') continue
+    const before = Object.hasOwn(target, field) ? target[field] : undefined // nothing that all objects have grows
     if (field === 'role' || field === 'id' || field === 'type' || field === 'index') {
       if (field !== 'index') target[field] ??= value
     } else if (typeof value === 'string') target[field] = typeof before === 'string' ? before + value : value
     else if (field === 'tool_calls' && Array.isArray(value)) {
       const calls = (Array.isArray(before) ? before : []) as Wire[]
       target[field] = calls
-      for (const piece of value as Wire[]) {
-        const place = typeof piece['index'] === 'number' ? piece['index'] : Math.max(0, calls.length - 1)
-        grow((calls[place] ??= {}), piece)
+      for (const piece of objectsIn(value)) {
+        const place = piece['index'] ?? Math.max(0, calls.length - 1)
+        if (isPlace(place)) grow((calls[place] ??= {}), piece)
       }
     } else if (isObject(value) && isObject(before)) grow(before as Wire, value as Wire)
     else target[field] = value
@@ -228,7 +246,7 @@ class MessagesStream implements StreamState {
 
   take(event: Wire): void {
     const { type, index, message, content_block: block, delta, usage } = event
-    const place = typeof index === 'number' ? index : -1
+    const place = isPlace(index) ? index : -1
     if (type === 'error') this.error ??= errorIn(event)
     else if (type === 'message_start' && isObject(message)) this.#message ??= message as Wire
     else if (type === 'message_stop') this.ended = true
@@ -252,7 +270,7 @@ class MessagesStream implements StreamState {
     else if (type === 'thinking_delta') add('thinking', thinking)
     else if (type === 'signature_delta') add('signature', signature)
     else if (type === 'citations_delta')
-      block['citations'] = [...((block['citations'] as unknown[] | null) ?? []), citation]
+      block['citations'] = [...(Array.isArray(block['citations']) ? (block['citations'] as unknown[]) : []), citation]
     else if (type === 'input_json_delta') this.#inputs.set(place, `${this.#inputs.get(place) ?? ''}${String(json)}`)
   }
 
@@ -284,7 +302,7 @@ class ResponsesStream implements StreamState {
     const { type, response, item, output_index: index, item_id: id, delta } = event
     if (type === 'error') this.error ??= errorIn({ error: event })
     else if (type === 'response.output_item.done' && isObject(item)) {
-      this.#items[typeof index === 'number' ? index : this.#items.length] = item as Wire
+      this.#items[isPlace(index) ? index : this.#items.length] = item as Wire
     } else if (type === 'response.output_text.delta' && typeof delta === 'string')
       this.#texts.set(String(id ?? index), (this.#texts.get(String(id ?? index)) ?? '') + delta)
     else if (isObject(response)) {

@@ -1,4 +1,5 @@
 /** A `fetch` that records: for any client that takes one. */
+import { reasonOf } from '../task/index.ts'
 import {
   createRecorder,
   type ObservedCall,
@@ -51,11 +52,11 @@ export const recordingFetch = ({
       header: (name) => headers.get(name) ?? undefined,
     })
     if (call === undefined) return send(input, init)
-    const body = bodyOf(init?.body ?? undefined, request)
+    const body = bodyOf(init?.body ?? undefined, request).catch((cause: unknown) => new Error(reasonOf(cause)))
     let response: Response
     try {
       const answer = send(input, init)
-      body.then(call.sent, (cause: unknown) => call.fail(cause)) // after it was forwarded
+      void body.then(call.sent) // after it was forwarded
       response = await answer
     } catch (cause) {
       void body.then(() => call.fail(cause))

@@ -2,13 +2,14 @@
  * The recorder: it is told what goes between a client and its provider, and keeps it as sessions. Whatever happens to it,
  * the traffic goes on.
  */
+import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, jsonEqual, right, type Json } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { ReceiptNote, Usage } from '../notes/index.ts'
 import { digestOf, type BlockId } from '../proof/index.ts'
 import { createSession, forkSession, openSession } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
-import { reasonOf } from '../task/index.ts'
+import { amount, reasonOf } from '../task/index.ts'
 import { AnswerReader, type Answered } from './answer.ts'
 import { cacheBreak } from './cache-break.ts'
 import { recordedForm, type Redact } from './content.ts'
@@ -79,8 +80,8 @@ export interface RecorderSummary {
 
 /** A call that is observed: tell it what goes by. None of this throws or waits. */
 export interface ObservedCall {
-  /** The body of the request, which was forwarded. */
-  readonly sent: (body: string | Uint8Array) => void
+  /** The body of the request, which was forwarded; or why it can't be seen. The answer may have come before. */
+  readonly sent: (body: string | Uint8Array | Error) => void
   /** The status and the headers of the answer came. */
   readonly answered: (status: number, header: (name: string) => string | undefined) => void
   /** A piece of the body of the answer. It is copied, if it is kept. */
@@ -109,6 +110,7 @@ const maxOpen = 500
 
 /** Make a recorder. Several, also in other processes, may record into one store. */
 export const createRecorder = (options: RecorderOptions): Recorder => {
+  amount('sample', options.sample ?? 1, { unit: 'conversations in all', most: 1 })
   const keeper = new Keeper(options)
   return Object.freeze<Recorder>({
     observe: (request) => keeper.observe(request),
@@ -170,31 +172,37 @@ class Keeper {
     let status: number | undefined
     let firstByte: number | undefined
     let over = false
+    let seen = false
+    let finishing: (() => void) | undefined
     const finish = (whole: boolean, reason?: unknown): void => {
       if (over) return
       over = true
       begin()
       const duration = Math.max(0, this.#store.now() - at)
-      this.#later(request.url, async () => {
-        const call = await begun
-        if (call === undefined) return
-        if (encoded !== undefined) reader?.take(await this.#plain(encoded.encoding, joined(encoded.chunks)))
-        const answered = reader?.end(whole)
-        // A client may stop reading when the stream has said that it is done.
-        const failed = reason === undefined || answered?.whole === true ? undefined : reasonOf(reason)
-        await this.#finish(call, answered, {
-          at,
-          duration,
-          ...(firstByte !== undefined && { firstByte }),
-          ...(status !== undefined && { status }),
-          ...(failed !== undefined && { error: failed.slice(0, 500) }),
+      // Behind the request, in whatever order they are told: a provider may refuse one before it has read it.
+      finishing = () =>
+        void this.#later(request.url, async () => {
+          const call = await begun
+          if (call === undefined) return
+          if (encoded !== undefined) reader?.take(await this.#plain(encoded.encoding, joined(encoded.chunks)))
+          const answered = reader?.end(whole)
+          // A client may stop reading when the stream has said that it is done.
+          const failed = reason === undefined || answered?.whole === true ? undefined : reasonOf(reason)
+          await this.#finish(call, answered, {
+            at,
+            duration,
+            ...(firstByte !== undefined && { firstByte }),
+            ...(status !== undefined && { status }),
+            ...(failed !== undefined && { error: failed.slice(0, 500).toWellFormed() }),
+          })
         })
-      })
+      if (seen) finishing()
     }
     return {
       sent: (body) => {
-        const copy = typeof body === 'string' ? body : body.slice()
+        const copy = body instanceof Uint8Array ? body.slice() : body
         const work = async (): Promise<Begun | undefined> => {
+          if (copy instanceof Error) throw copy
           const encoding = request.header('content-encoding')
           const bytes =
             typeof copy === 'string' || isIdentity(encoding) ? copy : await this.#plain(encoding as string, copy)
@@ -212,6 +220,10 @@ class Keeper {
           clearTimeout(timer)
           begun = this.#later(request.url, work)
         }
+        seen = true
+        if (finishing === undefined) return
+        begin()
+        finishing()
       },
       answered: (given, header) => {
         status = given
@@ -289,7 +301,8 @@ class Keeper {
       const appended =
         news.length === 0 && from === conversation.len ? right(undefined) : await conversation.replaceFrom(from, news)
       if (isLeft(appended)) {
-        if (attempt < 5 && appended.left._tag === 'SessionConflict') continue
+        if (isOver(appended.left)) this.#open.delete(conversation.session.id)
+        if (attempt < 5 && (appended.left._tag === 'SessionConflict' || isOver(appended.left))) continue
         throw problem('append to', conversation.session.id, appended.left)
       }
       await this.#index(conversation, from, from + news.length)
@@ -332,8 +345,8 @@ class Keeper {
     const chain = chainOf(given)
     if (named !== undefined) {
       const conversation = await this.#named(named, asked)
-      const shared = sharedWith(conversation, chain)
-      return { conversation, from: shared, taken: shared }
+      const shared = conversation === undefined ? 0 : sharedWith(conversation, chain)
+      if (conversation !== undefined) return { conversation, from: shared, taken: shared }
     }
     const match = await this.#longest(chain, asked.client)
     if (match === undefined) return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
@@ -436,6 +449,12 @@ class Keeper {
   }
 
   async #fresh(asked: Asked, given: readonly Message[], id: string = newId(asked)): Promise<Conversation> {
+    const made = await this.#made(asked, given, id)
+    if (isLeft(made)) throw problem('create', id, made.left)
+    return made.right
+  }
+
+  async #made(asked: Asked, given: readonly Message[], id: string): Promise<Either<RecordFault, Conversation>> {
     const title = titleOf(given)
     const metadata = {
       recorder: asked.api,
@@ -444,12 +463,17 @@ class Keeper {
       ...(asked.client !== undefined && { client: asked.client }),
     }
     const session = await createSession(this.#store, { id, metadata })()
-    if (isLeft(session)) throw problem('create', id, session.left)
-    return this.#keep(new Conversation(session.right, asked.client))
+    return isLeft(session) ? session : right(this.#keep(new Conversation(session.right, asked.client)))
   }
 
-  async #named(id: string, asked: Asked): Promise<Conversation> {
-    return (await this.#opened(id)) ?? (await this.#fresh(asked, asked.messages, id))
+  /** Undefined: it has ended. */
+  async #named(id: string, asked: Asked): Promise<Conversation | undefined> {
+    const known = await this.#opened(id)
+    if (known !== undefined) return known
+    const made = await this.#made(asked, asked.messages, id)
+    if (!isLeft(made)) return made.right
+    if (made.left._tag !== 'LogExists') throw problem('create', id, made.left)
+    return this.#opened(id) // another process was quicker
   }
 
   async #forked(from: Conversation, len: number, client: string | undefined): Promise<Conversation> {
@@ -566,6 +590,9 @@ class Keeper {
     }
   }
 }
+
+/** Whether a session takes nothing more. */
+const isOver = ({ _tag }: RecordFault): boolean => _tag === 'NoSuchLog' || _tag === 'SessionSealed'
 
 /** The lengths at which conversations are found: a few short ones, then each sixteenth. From there on they are compared. */
 const marksUpTo = (len: number): readonly number[] => {

@@ -60,15 +60,21 @@ export const readAsked = (api: RecordedApi, body: string, request: ObservedReque
   if (isLeft(decoded)) return left(`its messages can't be read: ${JSON.stringify(decoded.left).slice(0, 300)}`)
   return right({
     api,
-    model: typeof model === 'string' ? model : 'unknown',
+    model: typeof model === 'string' ? model.toWellFormed() : 'unknown',
     messages: decoded.right.messages.map(withoutMarks),
     system: api === 'openai-responses' ? instructions : system,
     tools,
-    parameters,
+    parameters: wellFormed(parameters),
     previous: typeof previous === 'string' ? previous : undefined,
-    client: clientOf(parsed.right, request),
+    client: clientOf(parsed.right, request)?.toWellFormed(),
   })
 }
+
+/** What a note can hold: no half of a character in its texts. */
+const wellFormed = (parameters: JsonObject): JsonObject =>
+  JSON.parse(JSON.stringify(parameters), (_, value: unknown) =>
+    typeof value === 'string' ? value.toWellFormed() : value,
+  ) as JsonObject
 
 /** Read messages of an API. */
 const decodeMessages = (api: RecordedApi, wire: unknown): Either<CodecFault, Decoded> =>

@@ -126,6 +126,10 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
       }
     }
     asking.on('error', broken)
+    asking.on('upgrade', (_, socket) => {
+      socket.destroy()
+      broken('it switches to another protocol, which nobody asked it to do')
+    })
     incoming.on('error', broken)
     outgoing.on('close', () => {
       if (outgoing.writableFinished) return
@@ -133,8 +137,11 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
       asking.destroy()
     })
     asking.on('response', (answer) => {
-      call?.answered(answer.statusCode ?? 0, (name) => headerOf(answer, name))
-      outgoing.writeHead(answer.statusCode ?? 502, answer.statusMessage, rawHeaders(answer))
+      answer.on('error', broken)
+      const { statusCode = 0 } = answer
+      if (statusCode < 100) return broken(`it answers with the status ${statusCode}`)
+      call?.answered(statusCode, (name) => headerOf(answer, name))
+      outgoing.writeHead(statusCode, reasonIn(answer), rawHeaders(answer))
       outgoing.flushHeaders()
       answer.on('data', (chunk: Buffer) => {
         call?.chunk(chunk)
@@ -147,13 +154,16 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
         call?.end()
         outgoing.end()
       })
-      answer.on('error', broken)
     })
   }
 
   const server = createServer(forward)
   server.requestTimeout = 0 // a model may think for long, and so may a client
+  const sockets = new Set<{ readonly destroy: () => unknown }>()
   server.on('upgrade', (incoming, socket, head) => {
+    sockets.add(socket)
+    socket.on('error', () => socket.destroy())
+    socket.on('close', () => sockets.delete(socket))
     // WebSockets of Realtime go through; they are not recorded.
     const address = addressOf(incoming.url ?? '')
     if (address === undefined) {
@@ -170,12 +180,21 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
       socket.write(`HTTP/1.1 101 Switching Protocols\r\n${lines.join('\r\n')}\r\n\r\n`)
       if (rest.length > 0) socket.write(rest)
       if (head.length > 0) upstream.write(head)
-      upstream.pipe(socket).pipe(upstream)
       upstream.on('error', () => socket.destroy())
-      socket.on('error', () => upstream.destroy())
+      upstream.on('close', () => socket.destroy())
+      socket.on('close', () => upstream.destroy())
+      if (socket.destroyed) upstream.destroy()
+      else upstream.pipe(socket).pipe(upstream)
     })
-    asking.on('response', () => socket.destroy())
+    asking.on('response', (answer) => {
+      // It was refused.
+      const lines = pairs([...rawHeaders(answer), 'connection', 'close']).map(([name, value]) => `${name}: ${value}`)
+      socket.write(`HTTP/1.1 ${answer.statusCode} ${reasonIn(answer)}\r\n${lines.join('\r\n')}\r\n\r\n`, 'latin1')
+      answer.on('error', () => socket.destroy())
+      answer.pipe(socket)
+    })
     asking.on('error', () => socket.destroy())
+    socket.on('close', () => asking.destroy())
     asking.end()
   })
   await new Promise<void>((resolve, reject) => {
@@ -189,6 +208,7 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
     urlOf: (upstream) => `http://${name}:${found}${start}${upstream}`,
     close: async () => {
       server.closeAllConnections()
+      for (const socket of sockets) socket.destroy() // Node's server forgets those that were upgraded
       await new Promise((resolve) => server.close(resolve))
       agents['http:'].destroy()
       agents['https:'].destroy()
@@ -206,19 +226,30 @@ const pairs = (raw: readonly string[]): readonly (readonly [string, string])[] =
 
 /** The headers of a request as they came, but for those between neighbours. */
 const headersFor = (incoming: IncomingMessage, address: URL): { [name: string]: string | string[] } => {
-  const headers: { [name: string]: string | string[] } = {}
+  const headers = new Map<string, readonly [name: string, values: readonly string[]]>()
   for (const [name, value] of pairs(incoming.rawHeaders)) {
-    if (hopByHop.has(name.toLowerCase()) || name.toLowerCase() === 'host') continue
-    const before = headers[name]
-    headers[name] = before === undefined ? value : [...(Array.isArray(before) ? before : [before]), value]
+    const lower = name.toLowerCase()
+    if (hopByHop.has(lower) || lower === 'host') continue
+    const [written, values] = headers.get(lower) ?? [name, []]
+    headers.set(lower, [written, [...values, value]])
   }
-  return { ...headers, host: address.host }
+  const sent = [...headers.values()].map(([name, values]) => [name, values.length === 1 ? values[0] : values] as const)
+  return Object.fromEntries([...sent, ['host', address.host]]) as { [name: string]: string | string[] }
 }
+
+/** The words behind a status, without what can't be sent. */
+const reasonIn = ({ statusMessage = '' }: IncomingMessage): string =>
+  statusMessage.replaceAll(/[^\t -~\u0080-\u00ff]/g, ' ')
 
 const rawHeaders = (answer: IncomingMessage): string[] =>
   pairs(answer.rawHeaders).flatMap(([name, value]) => (hopByHop.has(name.toLowerCase()) ? [] : [name, value]))
 
-const readers: { readonly [encoding: string]: ((bytes: Uint8Array) => Promise<Uint8Array>) | undefined } = {
+type Read = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Promise<Uint8Array>
+
+/** Bytes: the most that is read of one body. */
+const most = 2 ** 28
+
+const readers: { readonly [encoding: string]: Read | undefined } = {
   gzip: promisify(zlib.gunzip),
   'x-gzip': promisify(zlib.gunzip),
   deflate: promisify(zlib.inflate),
@@ -229,10 +260,11 @@ const readers: { readonly [encoding: string]: ((bytes: Uint8Array) => Promise<Ui
 /** Bytes in any encoding that Node reads. Throws Error on another. */
 export const decompress = async (encoding: string, bytes: Uint8Array): Promise<Uint8Array> => {
   let plain = bytes
+  // A few kilobytes can stand for more than there is memory.
   for (const one of encoding.toLowerCase().split(',').toReversed()) {
     const read = readers[one.trim()]
     if (read === undefined) throw new Error(`the encoding ${JSON.stringify(one.trim())} can't be read`)
-    plain = await read(plain)
+    plain = await read(plain, { maxOutputLength: most })
   }
   return plain
 }
