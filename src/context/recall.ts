@@ -8,7 +8,7 @@ import type { View } from '../history/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import { taskOf, type Task, type TaskOf } from '../task/index.ts'
+import { amount, taskOf, type Task, type TaskOf } from '../task/index.ts'
 import type { AsyncRecallSearch } from './fused.ts'
 import { recallFaultText, type RecallFault, type RecallRequest } from './fault.ts'
 import { endOf, indexIn } from './positions.ts'
@@ -79,6 +79,7 @@ export const recall = (
   options: RecallOptions = {},
 ): Either<RecallFault, readonly Recalled[]> => {
   const { limit = 5, search = lexicalSearch() } = options
+  checkAmounts(options)
   try {
     return allowed(view, request, 'position' in request ? [] : search.search(view, request.query, limit), options)
   } catch (cause) {
@@ -104,8 +105,9 @@ export const recallAsync = (
   view: View<Message>,
   request: RecallRequest,
   options: AsyncRecallOptions,
-): Task<RecallFault, readonly Recalled[]> =>
-  recallTask(async () => {
+): Task<RecallFault, readonly Recalled[]> => {
+  checkAmounts(options)
+  return recallTask(async () => {
     const { limit = 5, search } = options
     try {
       return allowed(view, request, 'position' in request ? [] : await search.find(view, request.query, limit), options)
@@ -113,6 +115,12 @@ export const recallAsync = (
       return left({ _tag: 'SearchFailed', request, cause })
     }
   })
+}
+
+const checkAmounts = ({ limit = 5, around = 1 }: Pick<RecallOptions, 'limit' | 'around'>): void => {
+  amount('limit', limit, { unit: 'results', whole: true })
+  amount('around', around, { unit: 'messages', whole: true })
+}
 
 /** Of what was asked for or found, what may be given out. */
 const allowed = (
@@ -145,7 +153,8 @@ const allowed = (
   const beside = (position: number): readonly RecalledEntry[] => {
     const entries: RecalledEntry[] = []
     const index = view.before(position)
-    for (let beside = Math.max(0, index - around); beside <= index + around; beside++) {
+    const last = Math.min(view.length - 1, index + around)
+    for (let beside = Math.max(0, index - around); beside <= last; beside++) {
       const other = view.positionAt(beside) as number
       const entry = given.has(other) ? undefined : at(other)
       if (entry === undefined || !mayGo(entry)) continue

@@ -1,5 +1,6 @@
 /** Whom a verifier trusts: the keys of a log, as they were rotated and revoked, and how many of which witnesses. */
 import type { Either } from 'fp-ts/lib/Either.js'
+import { amount } from '../task/index.ts'
 import { isLeft, left, right } from '../json/index.ts'
 import { parseCheckpoint, type Checkpoint } from './checkpoint.ts'
 import type { EvidenceFault } from './fault.ts'
@@ -61,6 +62,7 @@ export const rotation = (vkey: string): string => `${rotationMark}${vkey}`
  * @returns the checkpoint; or a fault of the signatures
  */
 export const checkCheckpoint = (note: string, trust: Trust): Either<EvidenceFault, TrustedCheckpoint> => {
+  amount('quorum', trust.quorum ?? 0, { unit: 'witnesses', whole: true }) // NaN would be no quorum at all
   const rotated = keysOf(trust)
   return isLeft(rotated) ? rotated : checkWith(note, trust, rotated.right, trust.quorum ?? 0)
 }

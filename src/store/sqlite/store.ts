@@ -9,7 +9,7 @@ import { resolve } from 'node:path'
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf } from '../../json/index.ts'
-import type { Task } from '../../task/index.ts'
+import { amount, type Task } from '../../task/index.ts'
 import type { Hash } from '../../proof/index.ts'
 import type { StoreFinding, StoreRepair } from '../check.ts'
 import { type StoreDriver } from '../driver.ts'
@@ -88,6 +88,7 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
     now = Date.now,
   } = optionsOf('sqliteStore', options, known)
   if (typeof given !== 'string') throw new TypeError('sqliteStore needs a path: the file of the store')
+  amount('wait', wait, { unit: 'milliseconds' })
   return storeTask(async () => {
     const path = resolve(given)
     const onNotice = quietly(notify)
