@@ -39,7 +39,7 @@ export const readLedgerRow = ({
   const { type, id, size, root, reason, by } = parsed.right
   if (typeof type !== 'string') return bad('has no type')
   if (type !== 'head' && type !== 'removed') return right(undefined)
-  if (typeof id !== 'string' || typeof size !== 'number' || typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root))
+  if (typeof id !== 'string' || !isCount(size) || typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root))
     return bad('names no session and head')
   const head = Object.freeze({ size, root })
   return right(
@@ -56,6 +56,8 @@ export const readLedgerRow = ({
     ),
   )
 }
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 /** The last that a ledger says of a session. */
 export interface LedgerEntry {

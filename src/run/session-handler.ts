@@ -12,6 +12,7 @@ import type { Message, Part } from '../message/index.ts'
 import type { JournalBlock, JournalNote, Note, ReceiptNote } from '../notes/index.ts'
 import { callsOf, type LeaseSessionFault, type Session, type WriteFault } from '../session/index.ts'
 import type { Head } from '../store/index.ts'
+import { amount } from '../task/index.ts'
 import type { RunEvent } from './event.ts'
 import type { Ahead, RunHandler } from './handler.ts'
 import { heldBy, type RunLease, type RunLeaseOptions } from './run-lease.ts'
@@ -143,7 +144,11 @@ class Recording {
     this.#given = lease
     this.#lease = lease
     this.#options = options
-    this.#every = { ms: options.journalEvery?.ms ?? 1000, bytes: options.journalEvery?.bytes ?? Infinity }
+    const { ms = 1000, bytes = Infinity } = options.journalEvery ?? {}
+    this.#every = {
+      ms: amount('journalEvery.ms', ms, { unit: 'milliseconds' }),
+      bytes: amount('journalEvery.bytes', bytes, { unit: 'bytes' }),
+    }
   }
 
   async begin(stop: (reason: string) => void): Promise<Either<LeaseSessionFault, undefined>> {

@@ -414,3 +414,14 @@ describe('witnesses', () => {
     })
   })
 })
+
+it.each([-1, 1.5, 1e300])('a ledger whose row has a size of %s is not one', async (size) => {
+  const store = memoryStore()
+  const body = JSON.stringify({ type: 'head', id: 's', size, root: '0'.repeat(64) })
+  await store.create({ id: ledgerId, meta: { [ledgerId]: 1 }, rows: [{ kind: 'note', body }] })
+  expect(await verifyLedger(store)()).toMatchObject({ left: { _tag: 'NotALedger' } })
+})
+
+it.each([NaN, -1, 0.5])('a quorum of %s is no quorum', (quorum) => {
+  expect(() => checkCheckpoint('text\n\n', { ...trust, quorum })).toThrow(TypeError)
+})

@@ -5,7 +5,7 @@
 import { hash as hashOf } from 'node:crypto'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf } from '../../json/index.ts'
-import type { Task } from '../../task/index.ts'
+import { amount, type Task } from '../../task/index.ts'
 import { Pool } from 'pg'
 import type { Hash } from '../../proof/index.ts'
 import { storeOf } from '../handle.ts'
@@ -83,6 +83,7 @@ export const postgresStore = (options: PostgresOptions): Task<OpenStoreFault, St
     timeout = 30_000,
     now = Date.now,
   } = optionsOf('postgresStore', options)
+  amount('timeout', timeout, { unit: 'milliseconds' })
   return storeTask(async () => {
     if (schema === '' || schema.includes('\0') || Buffer.byteLength(schema) > 63)
       return left({
