@@ -1,6 +1,5 @@
 /** The command line: finds the command, reads its options, and turns failures into messages and exit codes. */
 import { readFileSync } from 'node:fs'
-import { versions } from 'node:process'
 import { parseArgs } from 'node:util'
 import { append } from './append.ts'
 import { backup } from './backup.ts'
@@ -103,8 +102,6 @@ const run = async (args: readonly string[], terminal: Terminal): Promise<number 
   const command = find(first)
   const { values, positionals } = parse(command, rest)
   if (values['help'] === true) return terminal.print(linesOf(command.help))
-  if (!isNewEnough(versions.node))
-    throw new Unreadable(`this is Node ${versions.node}, and indelible needs Node ${oldestNode} or newer`)
   return command.run({ values, positionals, terminal })
 }
 
@@ -148,11 +145,6 @@ const number = '\0'
 
 const unmarked = <T>(value: T | string): T | string =>
   typeof value === 'string' && value.startsWith(number) ? value.slice(number.length) : value
-
-/** The first Node that has all that the commands use: its SQLite without a flag, and zstd. The same as in `engines` of the package. */
-const oldestNode = '22.15'
-
-const isNewEnough = (version: string): boolean => version.localeCompare(oldestNode, undefined, { numeric: true }) >= 0
 
 const version = (): string => {
   const found = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
