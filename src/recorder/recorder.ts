@@ -345,7 +345,7 @@ class Keeper {
     const chain = chainOf(given)
     if (named !== undefined) {
       const conversation = await this.#named(named, asked)
-      const shared = conversation === undefined ? 0 : sharedWith(conversation, chain)
+      const shared = conversation === undefined ? 0 : sharedFrom(0, conversation, chain)
       if (conversation !== undefined) return { conversation, from: shared, taken: shared }
     }
     const match = await this.#longest(chain, asked.client)
@@ -608,13 +608,6 @@ const maxCandidates = 32
 const sharedFrom = (from: number, conversation: Conversation, chain: readonly string[]): number => {
   let shared = from
   while (shared + 1 < chain.length && conversation.chainAt(shared + 1) === chain[shared + 1]) shared++
-  return shared
-}
-
-/** How many messages a chain shares with a conversation. */
-const sharedWith = (conversation: Conversation, chain: readonly string[]): number => {
-  let shared = Math.min(conversation.len, chain.length - 1)
-  while (shared > 0 && conversation.chainAt(shared) !== chain[shared]) shared--
   return shared
 }
 
