@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
@@ -18,6 +19,6 @@ export default defineConfig({
     // Processes, servers and file systems of a loaded machine. A property draws the same seed again, so this hides none of
     // its counterexamples; `npm test` names each test that passed only at its second try.
     retry: process.env['INDELIBLE_RETRY'] === 'no' ? 0 : 1,
-    maxWorkers: '100%', // many tests wait for processes of their own
+    maxWorkers: availableParallelism() + 1, // many tests wait for processes of their own
   },
 })

@@ -22,6 +22,7 @@ import {
   modelPrices,
   paged,
   reset,
+  thrifty,
   unitsOf,
   window,
   type DerivedContext,
@@ -291,7 +292,7 @@ const table = async (title: string, sources: readonly Source[]): Promise<void> =
     '\n| budget | | readable | or short | pointed at | money | of the budget |\n|---:|---|---:|---:|---:|---:|---:|',
   )
   for (const budget of budgets) {
-    for (const policy of [paged, reset, incremental, window])
+    for (const policy of [paged, thrifty, reset, incremental, window])
       console.log(row(policy.name, budget, sum(sources.map((source) => ofPolicy(policy, budget, source)))))
     const { dollars } = sum(sources.map((source) => ofPolicy(window, budget, source)))
     const same = budgetFor(paged, dollars, budget, sources)

@@ -6,9 +6,10 @@
  */
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, symlinkSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { join } from 'node:path'
+import { install } from '../scripts/install.ts'
 
 const here = import.meta.dirname
 const root = join(here, '..')
@@ -45,17 +46,10 @@ const temporalServer = (): string | undefined => {
 
 const from = Date.now()
 if (!quietly(process.execPath, ['scripts/build.ts'], root, 600_000)) process.exit(1)
-// Not `npm ci`: it wants optional packages of other platforms in the lock that a registry may not have.
-const lock = createHash('sha256')
-  .update(readFileSync(join(here, 'package-lock.json')))
-  .digest('hex')
-const stamp = join(here, 'node_modules/.lock-digest')
-if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== lock) {
-  if (!quietly('npm', ['install', '--no-save', '--no-audit', '--no-fund', '--silent'], here, 15 * 60_000)) {
-    say('left out: Temporal, Workflow DevKit and Redis (their packages could not be installed)')
-    process.exit(0)
-  }
-  writeFileSync(stamp, lock)
+const failed = install(here)
+if (failed !== undefined) {
+  say(`${failed}\nleft out: Temporal, Workflow DevKit and Redis (their packages could not be installed)`)
+  process.exit(0)
 }
 // The library as a user has it: built, by its own name. Not in package.json, whose lock would follow every change of ours.
 rmSync(join(here, 'node_modules/indelible'), { recursive: true, force: true })

@@ -59,4 +59,8 @@ const checked = (block: string): string =>
 /** Of the page itself: an `await` in a function of its own does not count. */
 const isAsync = (code: string | undefined): boolean => /\bawait\b/.test((code ?? '').replaceAll(/\basync\b.*/g, ''))
 
-if (import.meta.main) extractDocs()
+if (import.meta.main) {
+  extractDocs()
+  // The check of everything must find a page that is out of date, so it asks for the examples alone.
+  if (!process.argv.includes('--examples')) await (await import('./command-page.ts')).writeCommandPage()
+}

@@ -1,5 +1,5 @@
 /** Running other programs from the scripts. */
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -8,6 +8,19 @@ export const root: string = fileURLToPath(new URL('..', import.meta.url))
 /** Run a program with the terminal's own output. True if it ended well. */
 export const run = (command: string, args: readonly string[], cwd: string = root): boolean =>
   spawnSync(executable(command), args, { cwd, stdio: 'inherit' }).status === 0
+
+/** Run a program beside others. Its output comes at its end. */
+export const runAside = (
+  command: string,
+  args: readonly string[],
+): Promise<{ readonly good: boolean; readonly said: string }> =>
+  new Promise((resolve, reject) => {
+    const child = spawn(executable(command), args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+    let said = ''
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (said += text.toString()))
+    child.on('error', reject)
+    child.on('close', (status) => resolve({ good: status === 0, said }))
+  })
 
 /** Run a program and return what it wrote; throws with all of its output if it failed. */
 export const output = (command: string, args: readonly string[], cwd: string = root): string => {

@@ -58,7 +58,7 @@ try {
   const tarball = join(folder, filename)
 
   const wanted =
-    /^(?:dist\/.+\.(?:js|d\.ts)(?:\.map)?|src\/.+\.ts|docs\/[a-z]+(?:\/[a-z-]+)?\.md|package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|bench\/RESULTS\.md)$/
+    /^(?:dist\/.+\.(?:js|d\.ts)(?:\.map)?|dist\/view\/page\/(?:index\.html|page\.css)|src\/.+\.ts|docs\/[a-z-]+(?:\/[a-z-]+)?\.md|package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|bench\/RESULTS\.md)$/
   const unwanted = files.filter(({ path }) => !wanted.test(path)).map(({ path }) => path)
   if (unwanted.length > 0) fail(`the package holds files that no user needs: ${unwanted.join(', ')}`)
 
@@ -178,6 +178,7 @@ try {
     join(folder, 'stores.js'),
     [
       `import { storeContract } from 'indelible/testing'`,
+      `import { indexStore } from 'indelible/search'`,
       `import { sqliteStore } from 'indelible/store/sqlite'`,
       `let count = 0`,
       `const place = async () => {`,
@@ -190,6 +191,10 @@ try {
       `  return { open, lasting: true }`,
       `}`,
       `for (const { run } of storeContract('sqlite', place)) await run()`,
+      // Its SQLite has to have FTS5.
+      `const { open } = await place()`,
+      `const indexed = await indexStore(await open())()`,
+      `if (indexed._tag === 'Left') throw new Error(JSON.stringify(indexed.left))`,
       `console.log(process.version)`,
     ].join('\n'),
   )

@@ -1,38 +1,62 @@
 /** `npm test`: every check there is, in one run, closed by one line that counts them. */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { root, run } from './run.ts'
+import { root, run, runAside } from './run.ts'
 
 const report = join(root, '.cache/vitest.json')
 mkdirSync(join(root, '.cache'), { recursive: true })
 rmSync(report, { force: true })
 
-const steps: readonly (readonly [name: string, command: string, args: readonly string[]])[] = [
+type Step = readonly [name: string, command: string, args: readonly string[]]
+
+/** What is packed. The build comes before the tests: some serve the built page. */
+const packing: readonly Step[] = [
+  ['build', process.execPath, ['scripts/build.ts']],
+  ['smoke', process.execPath, ['scripts/smoke.ts']],
+]
+/** What is written, checked meanwhile. */
+const checks: readonly Step[] = [
   ['format', 'prettier', ['--check', '--log-level=warn', '.']],
   ['lint', 'oxlint', ['--deny-warnings']],
-  ['examples in docs', process.execPath, ['scripts/extract-docs.ts']],
   ['types', 'tsc', ['-p', 'tsconfig.json']],
   ['types without Node', 'tsc', ['-p', 'tsconfig.portable.json']],
   ['types of benches', 'tsc', ['-p', 'bench/tsconfig.json']],
   ['types in a browser', 'tsc', ['-p', 'tsconfig.browser.json']],
-  ['tests', 'vitest', ['run', '--reporter=default', '--reporter=json', `--outputFile.json=${report}`]],
-  ['build', process.execPath, ['scripts/build.ts']],
-  ['smoke', process.execPath, ['scripts/smoke.ts']],
+  ['types of the page', 'tsc', ['-p', 'page/tsconfig.json']],
+  ['types of its tests', 'tsc', ['-p', 'test/page/tsconfig.json']],
 ]
 
 let passed = 0
 let failed = 0
 let skipped = 0
-let testsGood = false
-for (const [name, command, args] of steps) {
-  const from = Date.now()
-  const good = run(command, args)
-  if (name === 'tests')
-    testsGood = good // counted one by one, below
-  else if (good) passed += 1
-  else failed += 1
+
+const told = (name: string, good: boolean, from: number): boolean => {
   process.stdout.write(`${good ? 'ok  ' : 'FAIL'} ${name} (${((Date.now() - from) / 1000).toFixed(1)} s)\n`)
+  return good
 }
+const counted = (good: boolean): void => {
+  if (good) passed += 1
+  else failed += 1
+}
+
+const timed = (name: string, command: string, args: readonly string[]): boolean => {
+  const from = Date.now()
+  return told(name, run(command, args), from)
+}
+
+counted(timed('examples in docs', process.execPath, ['scripts/extract-docs.ts', '--examples'])) // their types are checked too
+const inOrder = async (steps: readonly Step[]): Promise<void> => {
+  for (const [name, command, args] of steps) {
+    const from = Date.now()
+    const { good, said } = await runAside(command, args)
+    process.stdout.write(said)
+    counted(told(name, good, from))
+  }
+}
+await Promise.all([inOrder(packing), inOrder(checks)])
+
+const reports = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+const testsGood = timed('tests', 'vitest', ['run', ...reports]) // counted one by one, below
 
 try {
   const counts = JSON.parse(readFileSync(report, 'utf8')) as {

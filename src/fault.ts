@@ -26,6 +26,7 @@ import { noteFaultText, type NoteFault } from './notes/fault.ts'
 import { contentFaultText, type ContentFault } from './records/fault.ts'
 import { refsFaultText, type RefsFault } from './refs/fault.ts'
 import { runFaultText, type RunFault } from './run/fault.ts'
+import { searchFaultText, type SearchOnlyFault } from './search/fault.ts'
 import { sessionFaultText, type SessionFault } from './session/fault.ts'
 import type { StoreFault } from './store/fault.ts'
 import { FaultError, reasonOf, type CallbackThrew } from './task/index.ts'
@@ -48,6 +49,7 @@ export type Fault =
   | ActionFault
   | ContentFault
   | EvidenceFault
+  | SearchOnlyFault
   | PairingProblem
   | ThreadProblem
   | CallbackThrew
@@ -128,8 +130,11 @@ export const faultMessage = (fault: Fault): string => {
     case 'ContentMiss':
     case 'ContentTooLarge':
       return contentFaultText(fault)
+    case 'EmptyQuery':
+      return searchFaultText(fault)
     case 'BadNote':
     case 'BadKey':
+    case 'BadTrust':
     case 'BadSignature':
     case 'NotSigned':
     case 'BadCheckpoint':
@@ -137,7 +142,6 @@ export const faultMessage = (fault: Fault): string => {
     case 'TooFewWitnesses':
     case 'WitnessRefused':
     case 'NoLedger':
-    case 'NotALedger':
     case 'NotInLedger':
     case 'LedgerMismatch':
       return evidenceFaultText(fault)

@@ -16,9 +16,11 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   codecs: ['json', 'sequence', 'task', 'proof', 'message'],
   pages: ['json', 'sequence'],
   notes: ['json', 'sequence', 'proof', 'pages'],
+  redact: ['json', 'proof', 'message', 'notes'],
   history: ['json', 'sequence', 'task', 'pages'], // generic in its message type
   store: ['json', 'sequence', 'task', 'proof'],
   entry: ['json', 'proof', 'message', 'pages', 'history', 'store'],
+  encryption: ['json', 'task', 'proof', 'store'],
   transcript: ['json', 'sequence', 'proof', 'message', 'codecs', 'pages', 'notes'],
   session: [
     'json',
@@ -28,11 +30,14 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
     'message',
     'pages',
     'notes',
+    'redact',
     'history',
     'store',
     'entry',
+    'encryption', // loaded when a key is given
     'transcript',
   ],
+  search: ['json', 'task', 'proof', 'message', 'notes', 'history', 'store', 'entry', 'session'],
   context: ['json', 'sequence', 'task', 'proof', 'message', 'pages', 'notes'], // of history only the view types, below
   run: [
     'json',
@@ -43,6 +48,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
     'codecs',
     'pages',
     'notes',
+    'redact',
     'history',
     'store',
     'session',
@@ -82,8 +88,24 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   ],
   records: ['json', 'sequence', 'task', 'history', 'store'],
   evidence: ['json', 'task', 'proof', 'store', 'session'],
-  recorder: ['json', 'task', 'proof', 'message', 'codecs', 'notes', 'store', 'session'],
+  recorder: ['json', 'task', 'proof', 'message', 'codecs', 'notes', 'redact', 'store', 'session'],
+  view: [
+    'json',
+    'task',
+    'proof',
+    'message',
+    'notes',
+    'history',
+    'entry',
+    'redact',
+    'context',
+    'store',
+    'session',
+    'search',
+  ],
   cli: [
+    'encryption',
+    'redact',
     'json',
     'sequence',
     'proof',
@@ -99,7 +121,9 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
     'recorder',
     'store',
     'session',
+    'search',
     'run',
+    'view',
     '.',
   ],
   testing: ['json', 'sequence', 'task', 'proof', 'message', 'store', 'run'],
@@ -123,16 +147,18 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
 /** What may be imported from outside by a folder of its own subpath, that nothing else reaches. */
 const drivers: { readonly [folder: string]: readonly string[] } = {
   testing: ['node:child_process'], // only where a place names how other processes open it
-  'transcript/sqlite': ['node:sqlite'],
+  'transcript/sqlite': ['node:sqlite', '@msgpack/msgpack'],
   'store/sqlite': ['node:sqlite', 'node:fs', 'node:path', 'node:url', 'node:crypto', 'node:zlib'],
   'store/postgres': ['pg', 'node:crypto'],
   'adapters/ai-sdk': ['ai'],
   'adapters/langgraph': ['@langchain/langgraph-checkpoint', '@langchain/core/runnables'],
-  'recorder/proxy': ['node:http', 'node:https', 'node:net', 'node:util', 'node:zlib'],
+  view: ['node:http', 'node:net', 'node:os', 'node:crypto', 'node:fs/promises', '@noble/hashes/utils.js'],
+  'recorder/proxy': ['node:http', 'node:https', 'node:net', 'node:os', 'node:util', 'node:zlib'],
   'adapters/openai-agents': ['@openai/agents-core'],
   'run/ai-sdk': ['ai'],
   'context/gpt-tokenizer': ['gpt-tokenizer/encoding/cl100k_base', 'gpt-tokenizer/encoding/o200k_base'],
   'run/anthropic': ['@anthropic-ai/sdk', '@anthropic-ai/sdk/resources/messages'],
+  'run/gemini': ['@google/genai'],
   'run/openai': ['openai', 'openai/resources/chat/completions', 'openai/resources/responses/responses'],
 }
 
@@ -235,7 +261,8 @@ describe('the house', () => {
         !(from === join('context', 'search.ts') && to === 'minisearch/SearchableMap') &&
         !(from === join('context', 'words.ts') && to === 'stemmer') &&
         !(from === join('recorder', 'answer.ts') && to === 'eventsource-parser') &&
-        !(from === join('evidence', 'keys.ts') && to === '@noble/curves/ed25519.js'),
+        !(from === join('evidence', 'keys.ts') && to === '@noble/curves/ed25519.js') &&
+        !(from === join('encryption', 'aes.ts') && ['@noble/ciphers/aes.js', '@noble/hashes/hmac.js'].includes(to)),
     )
     expect([...new Set(outside.map(({ to }) => to))].toSorted()).toEqual([
       '@noble/hashes/sha2.js',

@@ -24,10 +24,13 @@ const guide: DefaultTheme.SidebarItem[] = [
     text: 'Start',
     items: [
       { text: 'Indelible', link: '/' },
-      ...pages('docs/', ['history', 'messages', 'sessions', 'tasks', 'architecture']),
+      ...pages('docs/', ['history', 'messages', 'sessions', 'tasks', 'view', 'command-line', 'architecture']),
     ],
   },
-  { text: 'Storing and checking', items: pages('docs/', ['stores', 'postgres', 'verify', 'evidence']) },
+  {
+    text: 'Storing and checking',
+    items: pages('docs/', ['stores', 'postgres', 'search', 'verify', 'evidence', 'erasure', 'encryption', 'redact']),
+  },
   { text: 'What a model is sent', items: pages('docs/', ['contexts', 'pages', 'run']) },
   {
     text: 'Other formats and frameworks',

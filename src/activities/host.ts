@@ -21,6 +21,7 @@ import {
 } from '../refs/index.ts'
 import type { ModelRegistry, Tool } from '../run/index.ts'
 import { blockCache, cachedBlocks, type BlockStore, type KeyValueStore, type Store } from '../store/index.ts'
+import { amount, longestTimer } from '../task/index.ts'
 import type { Actions } from './actions.ts'
 import { actionsInLogs } from './actions-in-logs.ts'
 import { actionsInMemory } from './actions-in-memory.ts'
@@ -155,7 +156,10 @@ export interface ReadHistory {
 }
 
 export const hostOf = (options: ActivityOptions): Host => {
-  const { store } = options
+  const { store, heartbeatEvery, publishWithin } = options
+  if (heartbeatEvery !== undefined)
+    amount('heartbeatEvery', heartbeatEvery, { unit: 'milliseconds', least: 1, most: longestTimer })
+  if (publishWithin !== undefined) amount('publishWithin', publishWithin, { unit: 'milliseconds' })
   const cache = blockCache(options.cacheBytes === undefined ? {} : { maxBytes: options.cacheBytes })
   const now = options.now ?? ('now' in store ? store.now : Date.now)
   const remembered = actionsInMemory(undefined, now)

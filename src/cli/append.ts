@@ -6,47 +6,35 @@ import { isPageKind, pageKinds } from '../pages/index.ts'
 import { openSession, type Session } from '../session/index.ts'
 import { Misuse, Unreadable, type Command } from './command.ts'
 import { textOf } from './input.ts'
-import { answer, headText, sessionOfCall, storeHelpAt, storeOption, withStore } from './place.ts'
+import { answer, shownHead, sessionOfCall, storeOption } from './place.ts'
+import { withSession } from './sessions.ts'
 import { counted, shellWord } from './screen.ts'
 
 export const append: Command = {
   name: 'append',
   synopsis: 'append SESSION',
   purpose: 'append messages to a session',
-  help: `Usage: indelible append SESSION TEXT [options]
-       indelible append SESSION [options] < MESSAGES
-
-Appends one message with TEXT, or the messages on standard input, one JSON
+  usage: ['append SESSION TEXT [options]', 'append SESSION [options] < MESSAGES'],
+  about: `Appends one message with TEXT, or the messages on standard input, one JSON
 object a line. All of them are appended or none, and they are on disk when the
 command ends. A message is
-{"role": "user", "content": [{"type": "text", "text": "hi"}]}; its content may
-also be a string.
-
-Options:
-  --role ROLE      who says TEXT: system, developer, user (default), assistant
-  --page KIND      the page kind of the messages, for memory management:
-                   bootstrap, constraint, plan, preference, evidence,
-                   conversation (default: chosen by role and content)
-  --at N           append only if the session has N messages, else exit 1
-  --operation ID   an id for this append: a retry with it changes nothing
-  --interrupted    first append an error result for each call without a result
-${storeHelpAt(19)}
-  -h, --help       print this help
-
-Example:
-  indelible append mine "And now the tests."
-`,
+  {"role": "user", "content": [{"type": "text", "text": "hi"}]}
+Its content may also be a string.`,
   options: {
-    role: { type: 'string' },
-    page: { type: 'string' },
-    at: { type: 'string' },
-    operation: { type: 'string' },
-    interrupted: { type: 'boolean' },
+    role: { value: 'ROLE', help: 'who says TEXT: system, developer, user (default), assistant' },
+    page: {
+      value: 'KIND',
+      help: 'the page kind of the messages, for memory management: bootstrap, constraint, plan, preference, evidence, conversation (default: chosen by role and content)',
+    },
+    at: { value: 'N', help: 'append only if the session has N messages, else exit 1' },
+    operation: { value: 'ID', help: 'an id for this append: a retry with it changes nothing' },
+    interrupted: { help: 'first append an error result for each call without a result' },
     ...storeOption,
   },
+  examples: ['indelible append mine "And now the tests."'],
   run: async (call) => {
     const { values, positionals, terminal } = call
-    const id = sessionOfCall('append', call, 1)
+    const named = sessionOfCall('append', call, 1)
     const role = roleOf(values['role'])
     const page = values['page']
     if (page !== undefined && !isPageKind(page))
@@ -58,7 +46,7 @@ Example:
     const [, said] = positionals
     const given = said === undefined ? messagesIn(await textOf('-', terminal)) : [{ role, content: [text(said)] }]
     if (given.length === 0) throw new Misuse('append needs TEXT, or messages on standard input')
-    await withStore(call, {}, async (store) => {
+    await withSession(call, named, async (store, id) => {
       const session = await answer(openSession(store, id))
       const results = values['interrupted'] === true ? session.interrupted() : []
       const { from, to, head } = await answer(
@@ -68,7 +56,7 @@ Example:
           ...(typeof at === 'string' && { expectedLen: Number(at) }),
         }),
       )
-      await terminal.print([`${id}: ${counted(to - from, 'message')} at ${from}, head ${headText(head)}`])
+      await terminal.print([`${id}: ${counted(to - from, 'message')} at ${from}, head ${shownHead(head, terminal)}`])
       if (given.at(-1)?.role !== 'assistant') terminal.tell(openCallLines(session))
     })
   },

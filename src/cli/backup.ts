@@ -2,34 +2,28 @@
 import { isLeft } from '../json/index.ts'
 import { findingText } from '../store/index.ts'
 import { Misuse, Unreadable, type Command } from './command.ts'
-import { faultText, storeHelp, storeOption } from './place.ts'
-import { defaultStorePath, isAddress } from './store.ts'
+import { faultText, wholeStoreOption } from './place.ts'
+import { defaultStorePath, givenStore, isAddress } from './store.ts'
 
 export const backup: Command = {
   name: 'backup',
   synopsis: 'backup FILE',
   purpose: 'copy a store while others write to it',
-  help: `Usage: indelible backup FILE [options]
-
-Copies the whole store to FILE, as it is at one moment, and checks the copy
+  usage: ['backup FILE [options]'],
+  about: `Copies the whole store to FILE, as it is at one moment, and checks the copy
 like "indelible verify --all --deep". Other processes may write meanwhile. FILE
-must not exist. Use pg_dump for a store in PostgreSQL.
-
-Options:
-${storeHelp}
-  -h, --help     print this help
-
-Example:
-  indelible backup sessions-2026-01-31.db
-`,
-  options: { ...storeOption },
+must not exist. Use pg_dump for a store in PostgreSQL.`,
+  options: {
+    ...wholeStoreOption,
+  },
+  examples: ['indelible backup sessions-2026-01-31.db'],
   run: async ({ values, positionals, terminal }) => {
     const [to] = positionals
     if (to === undefined || positionals.length > 1) throw new Misuse('backup takes one FILE: the copy to make')
-    const given = values['store']
-    if (typeof given === 'string' && isAddress(given))
+    const given = givenStore(values, terminal)
+    if (given !== undefined && isAddress(given))
       throw new Misuse('backup copies a store in a file; use pg_dump for a store in PostgreSQL')
-    const path = typeof given === 'string' ? terminal.path(given) : defaultStorePath(terminal.env)
+    const path = given !== undefined ? terminal.path(given) : defaultStorePath(terminal.env)
     const { backupSqlite } = await import('../store/sqlite/index.ts')
     const bar = terminal.progress(`copying ${path}`, undefined, 'pages')
     const copied = await backupSqlite({ path, to: terminal.path(to), progress: bar.at })()

@@ -10,50 +10,40 @@ import { chosenModel } from './chat-model.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
 import { folderTools } from './folder-tools.ts'
 import { counted, oneLine, shellWord } from './screen.ts'
-import { storeHelpAt } from './place.ts'
-import { openStore } from './store.ts'
+import { keyedStore } from './key-file.ts'
+import { scopeOf, storeOption } from './place.ts'
+import { givenStore, openStore } from './store.ts'
 
 export const chat: Command = {
   name: 'chat',
   synopsis: 'chat',
   purpose: 'chat with a small agent, recorded step by step',
-  help: `Usage: indelible chat [options]
-
-Starts a small agent in the terminal. It can list, read and search one folder,
+  usage: ['chat [options]'],
+  about: `Starts a small agent in the terminal. It can list, read and search one folder,
 and it changes nothing. It keeps the conversation in a durable session: each
 step is on disk before the next one starts. Ctrl-C interrupts an answer and
 keeps the part that has arrived, marked as interrupted; Ctrl-C again quits. With
 --session the chat continues where it ended. Your first message creates the
 session.
 
-Without a key a few fixed rules answer, and say that they are not a model.
-
-Options:
-  --model NAME     a model of Anthropic or OpenAI (ANTHROPIC_API_KEY or
-                   OPENAI_API_KEY must be set), or of a server (--base-url)
-  --type TYPE      openai, openai_compatible, openai_responses_compatible,
-                   anthropic or anthropic_compatible (default: by the name)
-  --base-url URL   the address of a compatible server
-  --session ID     continue this session, or start one with this id
-${storeHelpAt(19)}
-  --folder DIR     the folder that the tools see (default: the current one)
-  --budget N       the most tokens of a request (default 100000)
-  --demo           play an example conversation
-  -h, --help       print this help
-
-Example:
-  indelible chat --model claude-opus-5 --session notes
-`,
+Without a key a few fixed rules answer, and say that they are not a model.`,
   options: {
-    model: { type: 'string' },
-    type: { type: 'string' },
-    'base-url': { type: 'string' },
-    session: { type: 'string' },
-    store: { type: 'string' },
-    folder: { type: 'string' },
-    budget: { type: 'string' },
-    demo: { type: 'boolean' },
+    model: {
+      value: 'NAME',
+      help: 'a model of Anthropic or OpenAI (ANTHROPIC_API_KEY or OPENAI_API_KEY must be set), or of a server (--base-url)',
+    },
+    type: {
+      value: 'TYPE',
+      help: 'openai, openai_compatible, openai_responses_compatible, anthropic or anthropic_compatible (default: by the name)',
+    },
+    'base-url': { value: 'URL', help: 'the address of a compatible server' },
+    session: { value: 'ID', help: 'continue this session, or start one with this id' },
+    ...storeOption,
+    folder: { value: 'DIR', help: 'the folder that the tools see (default: the current one)' },
+    budget: { value: 'N', help: 'the most tokens of a request (default 100000)' },
+    demo: { help: 'play an example conversation' },
   },
+  examples: ['indelible chat --model claude-opus-5 --session notes'],
   run: async ({ values, positionals, terminal }) => {
     if (positionals.length > 0) throw new Misuse(`chat takes no arguments, but got: ${positionals.join(', ')}`)
     const demo = values['demo'] === true
@@ -64,8 +54,12 @@ Example:
       ? scriptedModel(demoLines, { name: 'scripted (a demonstration, no model)', pause: 25 })
       : await chosenModel({ values, terminal })
     const tools = await toolsOf(values['folder'], terminal)
-    const { store, name } = await openStore(values['store'], true, terminal)
+    const { store: whole, name } = await openStore(givenStore(values, terminal), true, terminal)
+    let closeKeys = async (): Promise<unknown> => undefined
     try {
+      const keyed = await keyedStore(whole, { values, terminal })
+      closeKeys = keyed.close
+      const store = scopeOf(keyed.store, values['scope'])
       const id = typeof values['session'] === 'string' ? values['session'] : randomUUID()
       let session = await sessionThere(store, id)
       terminal.say(`session ${id} in ${name}\nmodel ${model.name}; tools: list, read, search\n`)
@@ -75,10 +69,11 @@ Example:
       await (demo ? play(talk) : converse(talk))
       if (session === undefined) return terminal.say('\nyou said nothing, so no session was created\n')
       terminal.say(
-        `\n${counted(session.len, 'message')} in session ${id}; continue with: indelible chat --session ${shellWord(id)}${typeof values['store'] === 'string' ? ` --store ${shellWord(name)}` : ''}\n`,
+        `\n${counted(session.len, 'message')} in session ${id}; continue with: indelible chat --session ${shellWord(id)}${typeof values['store'] === 'string' ? ` --store ${shellWord(name)}` : ''}${typeof values['scope'] === 'string' ? ` --scope ${shellWord(values['scope'])}` : ''}\n`,
       )
     } finally {
-      await store.close()()
+      await closeKeys()
+      await whole.close()()
     }
   },
 }

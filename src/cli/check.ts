@@ -11,27 +11,18 @@ export const check: Command = {
   name: 'check',
   synopsis: 'check FILE',
   purpose: 'report the format and the damage of a conversation',
-  help: `Usage: indelible check [options] FILE
-
-Reads a conversation in any format that "show" reads. Reports its format and
+  usage: ['check [options] FILE'],
+  about: `Reads a conversation in any format that "show" reads. Reports its format and
 origin, the damaged lines, the values that were changed while reading, and the
 tool calls and results that do not pair, which a provider would refuse. FILE -
 reads standard input.
 
-Exit code 1 if a line is damaged or FILE can't be read.
-
-Options:
-  --pick N       which conversation, if the file has several (default 0)
-  --json         one JSON object, for programs
-  -h, --help     print this help
-
-Example:
-  indelible check session.jsonl
-`,
+Exit code 1 if a line is damaged or FILE can't be read.`,
   options: {
-    pick: { type: 'string' },
-    json: { type: 'boolean' },
+    pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
+    json: { help: 'one JSON object, for programs' },
   },
+  examples: ['indelible check session.jsonl'],
   run: async ({ values, positionals, terminal }) => {
     const path = oneFile('check', positionals)
     const transcript = await readTranscriptFile(path, { pick: pickOf(values) }, terminal)

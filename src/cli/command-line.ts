@@ -1,76 +1,11 @@
 /** The command line: finds the command, reads its options, and turns failures into messages and exit codes. */
-import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { append } from './append.ts'
-import { backup } from './backup.ts'
-import { chat } from './chat.ts'
-import { check } from './check.ts'
+import { didYouMean } from './advice.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
-import { context } from './context.ts'
-import { convert } from './convert.ts'
-import { exportSessionCommand } from './export.ts'
-import { copy } from './copy.ts'
-import { fork } from './fork.ts'
-import { importFiles } from './import.ts'
-import { key } from './key.ts'
-import { ledger } from './ledger.ts'
-import { list } from './list.ts'
+import { commands, groups } from './commands.ts'
+import { commandHelp, programHelp } from './help.ts'
+import { version } from './version.ts'
 import { terminalOf, type Surroundings } from './output.ts'
-import { checkProofFile, prove } from './prove.ts'
-import { record } from './record.ts'
-import { records } from './records.ts'
-import { remove } from './remove.ts'
-import { repair } from './repair.ts'
-import { replay } from './replay.ts'
-import { rewind } from './rewind.ts'
-import { show } from './show.ts'
-import { tail } from './tail.ts'
-import { head, verify } from './verify.ts'
-
-const commands: readonly Command[] = [
-  show,
-  check,
-  convert,
-  importFiles,
-  list,
-  tail,
-  append,
-  rewind,
-  fork,
-  copy,
-  remove,
-  exportSessionCommand,
-  verify,
-  head,
-  repair,
-  backup,
-  prove,
-  checkProofFile,
-  ledger,
-  key,
-  chat,
-  record,
-  replay,
-  context,
-  records,
-]
-
-const help = `Usage: indelible COMMAND [options]
-
-The append-only record of agent conversations.
-
-Commands:
-${commands.map(({ synopsis, purpose }) => `  ${synopsis.padEnd(20)}  ${purpose}`).join('\n')}
-
-Options:
-  -h, --help     print this help, or the help of a command
-  -V, --version  print the version
-
-indelible COMMAND --help describes a command. A store in PostgreSQL needs the
-package pg, and takes its password from PGPASSWORD. Colours are off if NO_COLOR
-is set or the output is not a terminal. Exit codes: 0 done, 1 the input can't be
-read or is damaged, 2 the arguments are wrong.
-`
 
 /**
  * Run a command line.
@@ -96,16 +31,14 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
 const run = async (args: readonly string[], terminal: Terminal): Promise<number | void> => {
   const [first, ...rest] = args
   if (first === undefined) throw new Misuse('no COMMAND given')
-  if (first === '-h' || first === '--help') return terminal.print(linesOf(help))
-  if (first === 'help') return terminal.print(linesOf(rest[0] === undefined ? help : find(rest[0]).help))
+  if (first === '-h' || first === '--help') return terminal.print(programHelp(groups))
+  if (first === 'help') return terminal.print(rest[0] === undefined ? programHelp(groups) : commandHelp(find(rest[0])))
   if (first === '-V' || first === '--version') return terminal.print([version()])
   const command = find(first)
   const { values, positionals } = parse(command, rest)
-  if (values['help'] === true) return terminal.print(linesOf(command.help))
+  if (values['help'] === true) return terminal.print(commandHelp(command))
   return command.run({ values, positionals, terminal })
 }
-
-const linesOf = (text: string): readonly string[] => text.trimEnd().split('\n')
 
 const known = (name = ''): string => (commands.some((command) => command.name === name) ? `${name} ` : '')
 
@@ -115,7 +48,10 @@ const find = (name: string): Command => {
     throw new Misuse(
       name.startsWith('-')
         ? `there is no option ${name} before the COMMAND`
-        : `there is no command "${name}"; expected one of: ${commands.map((known) => known.name).join(', ')}`,
+        : `there is no command "${name}"${didYouMean(
+            name,
+            commands.map((known) => known.name),
+          )}`,
     )
   return command
 }
@@ -127,7 +63,15 @@ const parse = (
   try {
     const { values, positionals } = parseArgs({
       args: args.map((arg) => (/^-\d+$/.test(arg) ? number + arg : arg)),
-      options: { ...command.options, help: { type: 'boolean', short: 'h' } },
+      options: {
+        ...Object.fromEntries(
+          Object.entries(command.options).map(([name, { value, many = false }]) => [
+            name,
+            { type: value === undefined ? 'boolean' : 'string', multiple: many } as const,
+          ]),
+        ),
+        help: { type: 'boolean', short: 'h' },
+      },
       allowPositionals: true,
     })
     return {
@@ -135,8 +79,26 @@ const parse = (
       positionals: positionals.map(unmarked),
     }
   } catch (error) {
-    const said = error instanceof Error ? error.message : String(error)
-    throw new Misuse(`${command.name}: ${said.replace(/\. To specify a positional argument.*$/s, '')}`)
+    throw new Misuse(`${command.name}: ${whatIsWrong(error, command)}`)
+  }
+}
+
+/** What the parser objects to, in our words. */
+const whatIsWrong = (error: unknown, { options }: Command): string => {
+  const said = error instanceof Error ? error.message : String(error)
+  const [, name = ''] = /'(?:-\w, )?(-{1,2}[^' ]*)/.exec(said) ?? []
+  const value = options[name.slice(2)]?.value
+  switch ((error as { readonly code?: unknown }).code) {
+    case 'ERR_PARSE_ARGS_UNKNOWN_OPTION':
+      return `there is no option ${name}${didYouMean(
+        name,
+        [...Object.keys(options), 'help'].map((known) => `--${known}`),
+        String,
+      )}`
+    case 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE':
+      return value === undefined ? `${name} takes no value` : `${name} takes a value: ${name} ${value}`
+    default:
+      return said
   }
 }
 
@@ -145,10 +107,3 @@ const number = '\0'
 
 const unmarked = <T>(value: T | string): T | string =>
   typeof value === 'string' && value.startsWith(number) ? value.slice(number.length) : value
-
-const version = (): string => {
-  const found = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-    readonly version: string
-  }
-  return found.version
-}

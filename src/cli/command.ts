@@ -1,16 +1,29 @@
 /** What a command is, and the two ways in which one can fail that are the user's to mend. */
 import type { Interface } from 'node:readline'
-import type { ParseArgsOptionsConfig } from 'node:util'
 import type { Progress } from './progress.ts'
 
+/** One command as data: the arguments are parsed by it, and help, advice and docs/command-line.md are made of it. */
 export interface Command {
   readonly name: string
+  /** The name and the most important arguments, for the list of commands. */
   readonly synopsis: string
   readonly purpose: string
-  readonly help: string
-  readonly options: ParseArgsOptionsConfig
+  /** Each way to call it, without the name of the program. */
+  readonly usage: readonly string[]
+  /** What it does: paragraphs, which are wrapped anew. Lines that begin with a space are kept as they are. */
+  readonly about: string
+  readonly options: { readonly [name: string]: Option }
+  readonly examples?: readonly string[]
   /** Gives the exit code, where it is not 0 for what was done. */
   readonly run: (call: Call) => Promise<number | void>
+}
+
+export interface Option {
+  /** What the option takes, as help calls it: N, FILE. An option without it is a flag. */
+  readonly value?: string
+  /** Whether it may be given several times; its value is a list then. */
+  readonly many?: boolean
+  readonly help: string
 }
 
 export interface Call {
@@ -25,6 +38,8 @@ export type Style = 'none' | 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'blue
 export interface Terminal {
   readonly columns: number
   readonly env: { readonly [name: string]: string | undefined }
+  /** Whether a person sees standard output. */
+  readonly shows: boolean
   /** Standard input, as bytes. */
   readonly input: NodeJS.ReadableStream
   /** Whether a person can be asked. */
@@ -37,6 +52,8 @@ export interface Terminal {
   readonly print: (lines: Iterable<string>) => Promise<void>
   /** The same for lines of JSON text: what is not safe to print is escaped, which changes no value. */
   readonly printJson: (lines: Iterable<string>) => Promise<void>
+  /** The same as `print`; on a terminal through the user's pager, if there are more lines than it has. */
+  readonly page: (lines: Iterable<string>) => Promise<void>
   /** Write text for people to standard output as it comes, with its line feeds. */
   readonly say: (text: string) => void
   /** Write lines for people to standard error. */
@@ -44,6 +61,8 @@ export interface Terminal {
   readonly tellJson: (lines: Iterable<string>) => void
   /** A bar on standard error for work of so many bytes, or of what `unit` says. Without a total: a count. */
   readonly progress: (label: string, total: number | undefined, unit?: string) => Progress
+  /** Do some work. On a terminal, a line on standard error says how long it has lasted. */
+  readonly waiting: <T>(label: string, work: () => Promise<T>) => Promise<T>
   /** The lines of standard input, with a prompt where a person types them. */
   readonly lines: (prompt: string) => Interface
   /** What a person answers; undefined at the end of the input and after Ctrl-C. */

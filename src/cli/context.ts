@@ -6,7 +6,9 @@ import {
   estimateTokens,
   incremental,
   paged,
+  residencyReason,
   reset,
+  thrifty,
   window,
   type ContextSource,
   type DerivedContext,
@@ -15,11 +17,11 @@ import {
 import type { View } from '../history/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
-import { minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
+import { minFidelity, type PageKind, type ResidencyLevel } from '../pages/index.ts'
 import { Unreadable, wholeNumber, type Command } from './command.ts'
 import { namedConversation } from './conversation.ts'
 import { oneFile, pathOf } from './input.ts'
-import { storeHelp, storeOption } from './place.ts'
+import { storeOption } from './place.ts'
 import { policyOf, tokensOf } from './replay.ts'
 import { counted, fit, grouped, oneLine, padEnd, padStart, widthOf, wrapped } from './screen.ts'
 
@@ -27,39 +29,24 @@ export const context: Command = {
   name: 'context',
   synopsis: 'context FILE|SESSION',
   purpose: 'print the context that a model would be sent',
-  help: `Usage: indelible context [options] FILE
-       indelible context [options] SESSION
-
-Derives the context of the next model call from a conversation and prints its
+  usage: ['context [options] FILE', 'context [options] SESSION'],
+  about: `Derives the context of the next model call from a conversation and prints its
 messages. Each message has its source: the positions of the record that it
 shows, and how much of them. --explain adds a line for every page (one message
 of the record): its kind, its level in the context, and the reason.
 
 FILE or SESSION means the same as for "indelible show". The pins, page tags and
-summaries of a session are used.
-
-Options:
-  --budget N     tokens for the messages; 32k is 32,000 (default 32k)
-  --policy P     paged, reset, incremental or window (default paged)
-  --at N         use only the messages before position N
-  --explain      give the reason for the level of every page
-  --pick N       which conversation, if the file has several (default 0)
-  --json         one JSON object, for programs
-${storeHelp}
-  -h, --help     print this help
-
-Example:
-  indelible context session.jsonl --budget 16k --explain
-`,
+summaries of a session are used.`,
   options: {
-    budget: { type: 'string' },
-    policy: { type: 'string' },
-    at: { type: 'string' },
-    explain: { type: 'boolean' },
-    pick: { type: 'string' },
-    json: { type: 'boolean' },
+    budget: { value: 'N', help: 'tokens for the messages; 32k is 32,000 (default 32k)' },
+    policy: { value: 'P', help: 'paged, thrifty, reset, incremental or window (default paged)' },
+    at: { value: 'N', help: 'use only the messages before position N' },
+    explain: { help: 'give the reason for the level of every page' },
+    pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
+    json: { help: 'one JSON object, for programs' },
     ...storeOption,
   },
+  examples: ['indelible context session.jsonl --budget 16k --explain'],
   run: async (call) => {
     const { values, positionals, terminal } = call
     const path = oneFile('context', positionals)
@@ -95,7 +82,7 @@ Example:
 const speaksOf = (note: Note): number =>
   note.type === 'summary' ? note.to : 'position' in note ? note.position + 1 : 0
 
-const policies: readonly Policy[] = [paged, reset, incremental, window]
+const policies: readonly Policy[] = [paged, thrifty, reset, incremental, window]
 
 const summaryOf = ({ tokens, budget, length, epoch, provenance, dropped, digest }: DerivedContext): object => ({
   tokens,
@@ -163,34 +150,8 @@ const explain = (context: DerivedContext, view: View<Message>, { name }: Policy)
     const residency = context.residency.at(position) as ResidencyLevel
     const minimum = minFidelity(page)
     const { role } = view.at(index) as Message
-    return { position, role, page, residency, minimum, reason: reasonFor(context, position, residency, minimum, name) }
+    return { position, role, page, residency, minimum, reason: residencyReason(context, position, page, name) }
   })
-
-const reasonFor = (
-  context: DerivedContext,
-  position: number,
-  residency: ResidencyLevel,
-  minimum: ResidencyLevel,
-  policy: string,
-): string => {
-  if (context.epoch === 0) return 'the whole record fits the budget'
-  const summary = [...context.sources].find(
-    (source) => source.type === 'summary' && source.from <= position && position < source.to,
-  )
-  if (summary?.type === 'summary') return `replaced by a summary of ${summary.model}`
-  const active = position >= context.activeFrom
-  if (residency === 'full')
-    return active
-      ? 'part of the active turn, which fits'
-      : minimum === 'structured'
-        ? 'instructions and rules are shortened last'
-        : `${policy} keeps it: worth its tokens`
-  if (position === context.activeFrom) return "the user's question stays readable; only its middle may go"
-  if (active) return 'part of the active turn, which alone exceeds the budget'
-  if (residency === minimum) return `at its minimum: ${policy} needs the room`
-  if (residency === 'structured') return `a line in the marker of its range: ${policy} needs the room`
-  return `shortened: ${residencyLevels.indexOf(minimum) > residencyLevels.indexOf(residency) ? `${minimum} would be allowed` : 'less is not allowed'}`
-}
 
 /** One line; where the reason does not fit beside the rest it follows in lines of its own, whole. */
 const explanationLines = (

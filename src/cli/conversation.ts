@@ -1,45 +1,98 @@
 /** The conversation that a command is given the name of: a file's, or a session's. */
-import { existsSync } from 'node:fs'
+import { existsSync, statSync } from 'node:fs'
+import { isLeft } from '../json/index.ts'
 import { createHistory, leftOut, without } from '../history/index.ts'
 import type { Message, Sequence } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
-import { readSession } from '../session/index.ts'
-import type { Call } from './command.ts'
+import { openSession, readSession, type ReadonlySession, type SealedSession, type Session } from '../session/index.ts'
+import type { Lease, Store } from '../store/index.ts'
+import { Unreadable, type Call, type Terminal } from './command.ts'
 import { readConversation, type Conversation } from './input.ts'
 import { answer, withStore } from './place.ts'
 import { counted } from './screen.ts'
-import { defaultStorePath } from './store.ts'
+import { sessionNamed } from './sessions.ts'
+import { defaultStorePath, givenStore, isAddress } from './store.ts'
 
 export interface NamedConversation extends Conversation {
+  /** The session; undefined of a file. It reads from memory: its store is closed. */
+  readonly session?: Session | ReadonlySession | SealedSession
+  /** Who is at work on it. */
+  readonly lease?: Lease | undefined
   /** What is written about it; of a file, nothing. */
   readonly notes?: Sequence<Note>
 }
 
-/** What is not the path of a file, nor called like one, is the id of a session; with `--store` it always is. */
+/**
+ * A file that is there comes first, unless `--store` or `--scope` asks for a session. Other names are sessions; one that is
+ * called like a file is first looked for as a session, where there is a store.
+ */
 export const namedConversation = (name: string, call: Call): Promise<NamedConversation> =>
-  isFile(name, call) ? readConversation(name, call.values, call.terminal) : storedConversation(name, call)
+  isFile(name, call)
+    ? readConversation(name, call.values, call.terminal)
+    : withStore(call, {}, async (store) => storedConversation(store, await sessionIn(store, name, call), call))
 
-/** Whether a file is meant: it is there, it is called like one, or there is no store yet that could have it as a session. */
-const isFile = (path: string, { values, terminal }: Call): boolean =>
-  values['store'] === undefined &&
-  (path === '-' ||
-    existsSync(terminal.path(path)) ||
-    /[/\\]|\.\w+$/.test(path) ||
-    !existsSync(defaultStorePath(terminal.env)))
+/** Whether a file is meant: it is there, or nothing could be a session of that name. */
+export const isFile = (path: string, { values, terminal }: Call): boolean => {
+  if (values['store'] !== undefined || values['scope'] !== undefined) return false
+  if (path === '-' || isThere(path, terminal)) return true
+  const store = givenStore(values, terminal)
+  const hasStore = store !== undefined && isAddress(store) ? true : existsSync(store ?? defaultStorePath(terminal.env))
+  return !hasStore || /[/\\]/.test(path)
+}
+
+/** Whether a file or a pipe is there. A folder of that name is none. */
+const isThere = (path: string, terminal: Terminal): boolean => isFolder(path, terminal) === false
+
+/** Undefined: there is nothing of that name. */
+const isFolder = (path: string, terminal: Terminal): boolean | undefined => {
+  try {
+    return statSync(terminal.path(path)).isDirectory()
+  } catch {
+    return undefined // whatever it is, it can't be read as a file
+  }
+}
+
+/** The session that is meant. Throws Unreadable; of what is called like a file, with a sentence about both. */
+export const sessionIn = async (store: Store, name: string, { values, terminal }: Call): Promise<string> => {
+  try {
+    return await sessionNamed(store, name)
+  } catch (error) {
+    if (!(error instanceof Unreadable) || values['store'] !== undefined) throw error
+    throw isFolder(name, terminal) === true
+      ? new Unreadable(`${name}: is a folder; expected a file; ${error.message}`)
+      : /\.\w+$/.test(name)
+        ? new Unreadable(`${name}: does not exist as a file, and ${error.message}`)
+        : error
+  }
+}
+
+/** A session, with what runs have left open; of a sealed one, what can be read. */
+const sessionOf = async (store: Store, id: string): Promise<Session | ReadonlySession | SealedSession> => {
+  const opened = await openSession(store, id)()
+  if (!isLeft(opened)) return opened.right
+  return opened.left._tag === 'SessionSealed' ? answer(readSession(store, id)) : answer(async () => opened)
+}
 
 /** The conversation of a session, with `--all` its record: a view whose pages are what the notes have made of them. */
-const storedConversation = (id: string, call: Call): Promise<NamedConversation> =>
-  withStore(call, {}, async (store) => {
-    const session = await answer(readSession(store, id))
-    const pages = session.pages()
-    const history = createHistory<Message>()
-    for (const message of session.view()) history.append(message, pages[history.len])
-    const notes = session.notes()
-    const [record, retracted] = [history.view(), session.len - session.conversation().length]
-    return {
-      view: call.values['all'] === true ? record : without(record, leftOut(session.conversation())),
-      notes,
-      timeOf: session.timeOf,
-      title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${counted(session.len, 'message')}${retracted === 0 ? '' : `, ${retracted} of them retracted`}${notes.length === 0 ? '' : `, ${counted(notes.length, 'note')}`}`,
-    }
-  })
+export const storedConversation = async (
+  store: Store,
+  id: string,
+  { values, terminal }: Call,
+): Promise<NamedConversation> => {
+  const session = await terminal.waiting(`reading ${id}`, () => sessionOf(store, id))
+  const pages = session.pages()
+  const history = createHistory<Message>()
+  for (const message of session.view()) history.append(message, pages[history.len])
+  const notes = session.notes()
+  const [record, retracted] = [history.view(), session.len - session.conversation().length]
+  const left = leftOut(session.conversation())
+  return {
+    session,
+    lease: session.state === 'open' ? await answer(session.leaseOf()) : undefined,
+    left,
+    view: values['all'] === true ? record : without(record, left),
+    notes,
+    timeOf: session.timeOf,
+    title: `${id}: ${session.state === 'sealed' ? 'sealed session' : 'session'}, ${counted(session.len, 'message')}${retracted === 0 ? '' : `, ${retracted} of them retracted`}${notes.length === 0 ? '' : `, ${counted(notes.length, 'note')}`}`,
+  }
+}

@@ -18,36 +18,23 @@ export const convert: Command = {
   name: 'convert',
   synopsis: 'convert FILE',
   purpose: 'write a recorded conversation in another format',
-  help: `Usage: indelible convert FILE --to FORMAT [options]
-
-Reads a conversation in any format that "show" reads and prints it in another:
-${wrapped(formats)}
+  usage: ['convert FILE --to FORMAT [options]'],
+  about: `Reads a conversation in any format that "show" reads and prints it in another:
+${formats.join(', ')}.
 
 The output is a request that a provider accepts: a call without a result gets
 an error result, and so on. "indelible" is the record as it was found, one JSON
 line a row. The repairs, the content that the format can't hold and the damaged
-lines of FILE are listed on standard error. FILE - reads standard input.
-
-Options:
-  --to FORMAT    the format to write
-  --pick N       which conversation, if the file has several (default 0)
-  --out FILE     write to a file, which must not exist
-  --force        overwrite the file that --out names
-  --strict       stop at the first damaged line
-  --json         print the report as one JSON object, for programs
-  -h, --help     print this help
-
-Example:
-  indelible convert session.jsonl --to anthropic --out request.json
-`,
+lines of FILE are listed on standard error. FILE - reads standard input.`,
   options: {
-    to: { type: 'string' },
-    pick: { type: 'string' },
-    out: { type: 'string' },
-    force: { type: 'boolean' },
-    strict: { type: 'boolean' },
-    json: { type: 'boolean' },
+    to: { value: 'FORMAT', help: 'the format to write' },
+    pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
+    out: { value: 'FILE', help: 'write to a file, which must not exist' },
+    force: { help: 'overwrite the file that --out names' },
+    strict: { help: 'stop at the first damaged line' },
+    json: { help: 'print the report as one JSON object, for programs' },
   },
+  examples: ['indelible convert session.jsonl --to anthropic --out request.json'],
   run: async ({ values, positionals, terminal }) => {
     const path = oneFile('convert', positionals)
     const to = values['to']
@@ -156,16 +143,4 @@ const sizeOf = (wire: unknown): number => {
   const messages =
     typeof wire === 'object' && wire !== null ? (wire as { readonly messages?: unknown }).messages : undefined
   return Array.isArray(messages) ? messages.length : 1
-}
-
-/** Names in lines of at most 78 columns, set in by two. */
-export function wrapped(names: readonly string[]): string {
-  const lines = ['']
-  for (const name of names) {
-    const last = lines.at(-1) ?? ''
-    if (last === '') lines[lines.length - 1] = `  ${name}`
-    else if (last.length + name.length + 2 > 78) lines.push(`  ${name}`)
-    else lines[lines.length - 1] = `${last}, ${name}`
-  }
-  return `${lines.join('\n')}.`
 }

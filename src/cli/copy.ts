@@ -3,19 +3,18 @@ import type { CallbackThrew } from '../index.ts'
 import { isRight } from '../json/index.ts'
 import { copySession, type SessionFault } from '../session/index.ts'
 import type { Store, StoreFault } from '../store/index.ts'
-import { Misuse, Unreadable, type Command } from './command.ts'
-import { allSessions } from './list.ts'
-import { answer, faultText, headText } from './place.ts'
+import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
+import { allScopesOption, answer, faultText, scopeOf, scopesOf, shownHead } from './place.ts'
 import { counted, grouped } from './screen.ts'
+import { allSessions, namesOf, scopesBeside, sessionNamed } from './sessions.ts'
 import { openStore } from './store.ts'
 
 export const copy: Command = {
   name: 'copy',
   synopsis: 'copy [SESSION…]',
   purpose: 'copy sessions from one store to another',
-  help: `Usage: indelible copy --from STORE --to STORE [SESSION…]
-
-Copies the named sessions, or all of them, under their own ids, and compares the
+  usage: ['copy --from STORE --to STORE [SESSION…]'],
+  about: `Copies the named sessions, or all of them, under their own ids, and compares the
 heads of both records. Run the command again to continue an interrupted copy.
 An unfinished copy is not yet a session of the other store. If the other store
 already has the whole session, nothing changes. If its session with that id
@@ -25,55 +24,77 @@ others, and exits with code 1.
 The copy has the record and the metadata. It does not have the time of creation
 or the operation ids, and each fork gets its own rows.
 
-A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.
-
-Options:
-  --from STORE   the store to read
-  --to STORE     the store to write to; it is created if it does not exist
-  -h, --help     print this help
-
-Example:
-  indelible copy --from sessions.db --to postgres://app@db.example.com/agents
-`,
-  options: { from: { type: 'string' }, to: { type: 'string' } },
+A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.`,
+  options: {
+    from: { value: 'STORE', help: 'the store to read (default: INDELIBLE_STORE)' },
+    to: { value: 'STORE', help: 'the store to write to; it is created if it does not exist' },
+    scope: { value: 'NAME', help: 'the scope to copy, to the same scope of the other store (default: default)' },
+    ...allScopesOption,
+  },
+  examples: ['indelible copy --from sessions.db --to postgres://app@db.example.com/agents'],
   run: async ({ values, positionals, terminal }) => {
-    const [source, target] = [values['from'], values['to']]
-    if (typeof source !== 'string' || source === '' || typeof target !== 'string' || target === '')
+    const [sourcePath, targetPath] = [values['from'] ?? terminal.env['INDELIBLE_STORE'], values['to']]
+    if (typeof sourcePath !== 'string' || sourcePath === '' || typeof targetPath !== 'string' || targetPath === '')
       throw new Misuse('copy needs both stores: --from STORE and --to STORE')
-    if (source === target) throw new Misuse('copy needs two stores, and --from and --to are the same')
-    const { store: from } = await openStore(source, false, terminal)
+    if (sourcePath === targetPath) throw new Misuse('copy needs two stores, and --from and --to are the same')
+    const all = values['all-scopes'] === true
+    if (all && positionals.length > 0) throw new Misuse('copy --all-scopes takes no SESSION: it copies all of them')
+    if (all && values['scope'] !== undefined) throw new Misuse('--all-scopes and --scope exclude each other')
+    const { store: source } = await openStore(sourcePath, false, terminal)
     try {
-      const { store: to } = await openStore(target, true, terminal)
+      const { store: target } = await openStore(targetPath, true, terminal)
       try {
-        const ids = positionals.length > 0 ? positionals : await idsOf(from)
-        let left = 0
-        for (const id of ids) {
-          const bar = terminal.progress(`copying ${id}`, undefined, 'rows')
-          let stored = false
-          const progress = (rows: number): void => {
-            stored = true
-            bar.at(rows)
-          }
-          const copied = await copySession(from, to, id, { progress })()
-          bar.end()
-          if (isRight(copied))
-            await terminal.print([
-              `${id}: ${counted(copied.right.len, 'message')}, head ${headText(copied.right.head)}${stored || copied.right.head.size === 0 ? '' : ', already copied'}`,
-            ])
-          else {
-            terminal.tell([whyNot(id, copied.left)])
-            left += 1
-          }
+        let [count, left] = [0, 0]
+        for (const from of await scopesOf(source, values)) {
+          const to = scopeOf(target, from.scope)
+          const ids = positionals.length === 0 ? await idsOf(from) : positionals
+          count += ids.length
+          for (const id of ids) if (!(await copyOne(from, to, id, terminal))) left += 1
         }
+        const beside = all || positionals.length > 0 ? undefined : scopeOf(source, values['scope'])
+        const others = beside === undefined ? [] : await scopesBeside(beside)
+        if (count === 0 && beside !== undefined)
+          terminal.tell([`no sessions in the scope ${JSON.stringify(beside.scope)}: nothing was copied`])
+        if (others.length > 0)
+          terminal.tell([`not copied: the sessions in ${namesOf(others)}; --all-scopes copies all`])
         if (left > 0)
-          throw new Unreadable(`${counted(left, 'session')} of ${ids.length} ${left === 1 ? 'was' : 'were'} not copied`)
+          throw new Unreadable(`${counted(left, 'session')} of ${count} ${left === 1 ? 'was' : 'were'} not copied`)
       } finally {
-        await answer(to.close())
+        await answer(target.close())
       }
     } finally {
-      await answer(from.close())
+      await answer(source.close())
     }
   },
+}
+
+/** Whether one session was copied. If not, the reason is told. */
+const copyOne = async (from: Store, to: Store, given: string, terminal: Terminal): Promise<boolean> => {
+  let id: string
+  try {
+    id = await sessionNamed(from, given)
+  } catch (error) {
+    if (!(error instanceof Unreadable)) throw error
+    terminal.tell([`--from: ${error.message}`])
+    return false
+  }
+  const bar = terminal.progress(`copying ${id}`, undefined, 'rows')
+  let stored = false
+  const progress = (rows: number): void => {
+    stored = true
+    bar.at(rows)
+  }
+  const copied = await copySession(from, to, id, { progress })()
+  bar.end()
+  if (!isRight(copied)) {
+    terminal.tell([whyNot(id, copied.left)])
+    return false
+  }
+  const { len, head } = copied.right
+  await terminal.print([
+    `${id}: ${counted(len, 'message')}, head ${shownHead(head, terminal)}${stored || head.size === 0 ? '' : ', already copied'}`,
+  ])
+  return true
 }
 
 /** Why one was not copied. Throws Unreadable where the others can't be either. */

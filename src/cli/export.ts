@@ -1,21 +1,23 @@
 /** `indelible export SESSION --to FORMAT`: a session as a request of a provider, or whole, to be imported elsewhere. */
-import { exportSession, readSession } from '../session/index.ts'
+import { describeSession, exportSession, readSession } from '../session/index.ts'
+import type { Store } from '../store/index.ts'
 import { exportLines } from '../transcript/index.ts'
-import { Misuse, type Command } from './command.ts'
-import { encoded, formats, withoutFeeds, wrapped, type Converted } from './convert.ts'
+import { htmlOf } from '../view/index.ts'
+import { Misuse, Unreadable, wholeNumber, type Call, type Command } from './command.ts'
+import { encoded, formats, withoutFeeds, type Converted } from './convert.ts'
 import { writeOut } from './write-out.ts'
-import { answer, sessionOfCall, storeHelp, storeOption, withStore } from './place.ts'
+import { answer, sessionOfCall, storeOption } from './place.ts'
 import { lossLines, repairLines } from './report.ts'
+import { withSession } from './sessions.ts'
 import { counted } from './screen.ts'
+import { version } from './version.ts'
 
 export const exportSessionCommand: Command = {
   name: 'export',
   synopsis: 'export SESSION',
   purpose: 'write a session in another format',
-  help: `Usage: indelible export SESSION --to FORMAT [options]
-
-Prints a session in another format:
-${wrapped(formats)}
+  usage: ['export SESSION --to FORMAT [options]'],
+  about: `Prints a session in another format: ${[...formats, 'html'].join(', ')}.
 
 "indelible" is the whole record, one JSON line a row, with its notes and its
 head. An import gives the same record with the same head. The other formats are
@@ -23,25 +25,34 @@ requests that a provider accepts: a call without a result gets an error result.
 The repairs and the content that the format can't hold are listed on standard
 error.
 
-Options:
-  --to FORMAT    the format to write
-  --out FILE     write to a file, which must not exist
-  --force        overwrite the file that --out names
-${storeHelp}
-  -h, --help     print this help
-`,
-  options: { to: { type: 'string' }, out: { type: 'string' }, force: { type: 'boolean' }, ...storeOption },
+"html" is the page of "indelible view" with the session inside: one file, which
+opens in a browser without a network and verifies itself. Messages that --from
+and --until leave out, or that --redact changes, stand in the proof by their
+hash.`,
+  options: {
+    to: { value: 'FORMAT', help: 'the format to write' },
+    from: { value: 'N', help: 'html: start at position N; a negative N counts from the end' },
+    until: { value: 'N', help: 'html: stop before position N' },
+    redact: { help: 'html: take out what looks like a secret' },
+    out: { value: 'FILE', help: 'write to a file, which must not exist' },
+    force: { help: 'overwrite the file that --out names' },
+    ...storeOption,
+  },
   run: async (call) => {
     const { values, terminal } = call
-    const id = sessionOfCall('export', call)
+    const given = sessionOfCall('export', call)
     const { to, out } = values
-    if (typeof to !== 'string' || !formats.includes(to))
-      throw new Misuse(`export needs --to FORMAT: one of ${formats.join(', ')}`)
-    await withStore(call, {}, async (store) => {
+    if (typeof to !== 'string' || !(to === 'html' || formats.includes(to)))
+      throw new Misuse(`export needs --to FORMAT: one of ${[...formats, 'html'].join(', ')}`)
+    const other = to === 'html' ? undefined : ['from', 'until', 'redact'].find((name) => values[name] !== undefined)
+    if (other !== undefined) throw new Misuse(`--${other} goes with --to html`)
+    await withSession(call, given, async (store, id) => {
       const { lines, repairs, losses }: Pick<Converted, 'lines' | 'repairs' | 'losses'> =
-        to === 'indelible'
-          ? { lines: withoutFeeds(exportLines(await answer(exportSession(store, id)))), repairs: [], losses: [] }
-          : encoded((await answer(readSession(store, id))).conversation(), to)
+        to === 'html'
+          ? { lines: await htmlLines(store, id, values), repairs: [], losses: [] }
+          : to === 'indelible'
+            ? { lines: withoutFeeds(exportLines(await answer(exportSession(store, id)))), repairs: [], losses: [] }
+            : encoded((await answer(readSession(store, id))).conversation(), to)
       if (typeof out === 'string') await writeOut(out, lines, { input: '-', force: values['force'] === true, terminal })
       else await terminal.printJson(lines)
       terminal.tell([...repairLines(repairs, terminal.columns), ...lossLines(losses, terminal.columns)])
@@ -51,4 +62,18 @@ ${storeHelp}
         ])
     })
   },
+}
+
+const htmlLines = async (store: Store, id: string, values: Call['values']): Promise<readonly string[]> => {
+  const { len } = await answer(describeSession(store, id))
+  const at = (name: string, otherwise: number): number => {
+    const given = wholeNumber(`--${name}`, values[name], otherwise)
+    return given < 0 ? Math.max(0, len + given) : given
+  }
+  const [from, to] = [at('from', 0), at('until', len)]
+  try {
+    return await htmlOf(store, id, { from, to, redact: values['redact'] === true, version: version() })
+  } catch (error) {
+    throw new Unreadable(error instanceof Error ? error.message : String(error))
+  }
 }

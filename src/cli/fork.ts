@@ -1,41 +1,63 @@
 /** `indelible fork SESSION`: another session that begins with the first messages of one. */
-import { createFork, describeSession } from '../session/index.ts'
-import { Misuse, wholeNumber, type Command } from './command.ts'
-import { answer, headText, sessionOfCall, storeHelp, storeOption, withStore } from './place.ts'
-import { counted } from './screen.ts'
+import { openCalls, pairCalls } from '../message/index.ts'
+import { createFork, describeSession, readRange } from '../session/index.ts'
+import type { Store } from '../store/index.ts'
+import { Misuse, Unreadable, wholeNumber, type Command } from './command.ts'
+import { answer, shownHead, sessionOfCall, storeOption } from './place.ts'
+import { withSession } from './sessions.ts'
+import { counted, oneLine, shellWord } from './screen.ts'
 
 export const fork: Command = {
   name: 'fork',
   synopsis: 'fork SESSION',
   purpose: 'start a session with the first messages of another',
-  help: `Usage: indelible fork SESSION [--at N] [options]
-
-Starts a session with the first N messages of another, and prints its id. Both
-share these messages; nothing is copied, so a fork costs the same at any length.
-
-Options:
-  --at N         the number of messages to share; a negative N leaves out the
-                 last N messages (default: all)
-  --id NAME      the id of the new session (default: a random one)
-${storeHelp}
-  -h, --help     print this help
-`,
-  options: { at: { type: 'string' }, id: { type: 'string' }, ...storeOption },
+  usage: ['fork SESSION [--at N] [options]'],
+  about: `Starts a session with the first N messages of another, and prints its id. Both
+share these messages; nothing is copied, so a fork costs the same at any length.`,
+  options: {
+    at: {
+      value: 'N',
+      help: 'the number of messages to share; a negative N leaves out the last N messages (default: all)',
+    },
+    id: { value: 'NAME', help: 'the id of the new session (default: a random one)' },
+    ...storeOption,
+  },
   run: async (call) => {
     const { values, terminal } = call
-    const id = sessionOfCall('fork', call)
+    const given = sessionOfCall('fork', call)
     const at = wholeNumber('--at', values['at'], undefined)
     const name = values['id']
     if (name === '') throw new Misuse('--id takes a NAME')
-    await withStore(call, {}, async (store) => {
+    await withSession(call, given, async (store, id) => {
       const { len } = await answer(describeSession(store, id))
-      const info = await answer(
-        createFork(store, id, {
-          at: at === undefined ? len : at < 0 ? len + at : at,
-          ...(typeof name === 'string' && { id: name }),
-        }),
-      )
-      await terminal.print([`${info.id}: ${counted(info.len, 'message')} of ${id}, head ${headText(info.head)}`])
+      const shared = at === undefined ? len : at < 0 ? len + at : at
+      if (shared < 0 || shared > len)
+        throw new Unreadable(
+          `${id}: has ${counted(len, 'message')}, so --at takes 0 to ${len}, or -1 to -${len}; nothing was forked`,
+        )
+      const info = await answer(createFork(store, id, { at: shared, ...(typeof name === 'string' && { id: name }) }))
+      await terminal.print([
+        `${info.id}: ${counted(info.len, 'message')} of ${id}, head ${shownHead(info.head, terminal)}`,
+      ])
+      terminal.tell(await leftOpen(store, id, info.id, shared))
     })
   },
 }
+
+/** What to say of a fork that ends inside a turn: the calls whose results it does not have, and where they are. */
+const leftOpen = async (store: Store, id: string, fork: string, at: number): Promise<readonly string[]> => {
+  const { view } = await answer(readRange(store, id, Math.max(0, at - longestTurn), at + longestTurn))
+  const first = Math.max(0, at - longestTurn)
+  const open = openCalls(view.slice(0, at - first))
+  if (open.length === 0) return []
+  const answered = new Map(pairCalls(view).map((call) => [`${call.position} ${call.part}`, call.answer?.position]))
+  const ends = open.map(({ position, part }) => answered.get(`${position} ${part}`))
+  const names = [...new Set(open.map(({ name }) => oneLine(name)))].slice(0, 3).join(', ')
+  const missing = `it ends inside a turn: ${counted(open.length, 'call')} without a result (${names})`
+  const after = Math.max(...ends.map((end) => (end === undefined ? -1 : first + end + 1)))
+  const whole = ends.every((end) => end !== undefined) ? `--at ${after} takes the results along; ` : ''
+  return [`${missing}; ${whole}"indelible append ${shellWord(fork)} TEXT --interrupted" first appends error results`]
+}
+
+/** How far on both sides of the fork its turn is looked for. */
+const longestTurn = 200

@@ -1,13 +1,15 @@
 /** `indelible import --from PROGRAM`: the sessions that an agent keeps on this machine. */
 import { faultMessage } from '../index.ts'
 import { isLeft, isObject, type JsonObject } from '../json/index.ts'
-import { listSessions } from '../session/index.ts'
+import type { Redactor } from '../redact/index.ts'
+import { listSessions, redactTranscript } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Transcript } from '../transcript/index.ts'
 import { folderOf, programs, sourcesOf, type Source } from './agent-sessions.ts'
 import { Misuse, Unreadable, type Call } from './command.ts'
 import { continueSession, type Continued } from './continue.ts'
 import { answer } from './place.ts'
+import { redactorIn, tellRedacted } from './redacted.ts'
 import { counted } from './screen.ts'
 
 /** Import what is new of a program's sessions; with `--watch`, until the user ends it. Throws Unreadable. */
@@ -75,12 +77,14 @@ const importOnce = async (
   const { terminal } = call
   const sources = await sourcesOf(program, terminal.env)
   const news = sources.filter((source) => !read.has(stateOf(source)))
+  const redactor = redactorIn(call.values)
   const bar = terminal.progress(`importing from ${program}`, news.length, 'sessions')
   let failed = 0
   for (const [index, source] of news.entries()) {
     const isWhole = Date.now() - source.changed >= unfinished
     try {
-      for (const done of await importSource(call, store, program, source, isWhole)) await tell(call, source, done)
+      for (const done of await importSource(call, store, program, source, isWhole, redactor))
+        await tell(call, source, done)
       if (isWhole) read.add(stateOf(source))
     } catch (error) {
       if (!(error instanceof Unreadable)) throw error
@@ -91,6 +95,7 @@ const importOnce = async (
     bar.at(index + 1)
   }
   bar.end()
+  tellRedacted(redactor, terminal)
   if (!isQuiet && sources.length > 0)
     terminal.tell([
       `${program}: ${counted(sources.length, 'session')}, ${sources.length - news.length} of them unchanged`,
@@ -105,6 +110,7 @@ const importSource = async (
   program: string,
   source: Source,
   isWhole: boolean,
+  redactor: Redactor | undefined,
 ): Promise<readonly Continued[]> => {
   const continued: Continued[] = []
   let count = 1
@@ -116,7 +122,8 @@ const importSource = async (
     const { damage } = read.right
     if (isWhole && damage.length > 0)
       terminal.tell([`${source.path}: ${counted(damage.length, 'damaged line')} left out`])
-    const transcript = isWhole ? read.right : withoutLastAnswer(read.right)
+    const whole = isWhole ? read.right : withoutLastAnswer(read.right)
+    const transcript = redactor === undefined ? whole : redactTranscript(whole, redactor)
     if (transcript.messages.length === 0) continue
     const origin = { program, path: source.path, ...(isWhole && pick === 0 && { stamp: source.stamp }) }
     continued.push(

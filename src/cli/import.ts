@@ -1,24 +1,23 @@
 /** `indelible import FILE…` and `--from PROGRAM`: recorded conversations become sessions. */
 import { basename } from 'node:path'
 import { isLeft } from '../json/index.ts'
-import { importTranscript, type SessionInfo } from '../session/index.ts'
+import { importTranscript, redactTranscript, type SessionInfo } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Transcript } from '../transcript/index.ts'
 import { programs } from './agent-sessions.ts'
 import { Misuse, type Call, type Command } from './command.ts'
 import { importFrom } from './import-from.ts'
-import { nameOf, pickOf, transcriptsOf } from './input.ts'
-import { answer, headText, storeHelp, storeOption, withStore } from './place.ts'
+import { conversationsOf, nameOf, pickOf, type Conversations } from './input.ts'
+import { answer, headText, shownHead, storeOption, withStore } from './place.ts'
+import { redactorIn, tellRedacted } from './redacted.ts'
 import { counted } from './screen.ts'
 
 export const importFiles: Command = {
   name: 'import',
   synopsis: 'import FILE…',
   purpose: 'store recorded conversations as sessions',
-  help: `Usage: indelible import [options] FILE…
-       indelible import --from PROGRAM [--watch] [options]
-
-Stores every conversation of the files as a session: its messages, page kinds
+  usage: ['import [options] FILE…', 'import --from PROGRAM [--watch] [options]'],
+  about: `Stores every conversation of the files as a session: its messages, page kinds
 and notes become rows of one log under one Merkle tree. A store that does not
 exist is created. FILE may have any format that "show" reads; - reads standard
 input. Importing an export of Indelible gives the same record and the same head.
@@ -32,29 +31,17 @@ name becomes the id, with a number if it is taken (chat-2).
 of: ${programs.join(', ')}.
 Each run appends the messages that are new since the last run; nothing is stored
 twice. An answer that is still being written waits for the next run. If the user
-went back in a conversation, it continues in a fork: the same id with a number.
-
-Options:
-  --from PROGRAM import the sessions of this program
-  --watch        with --from: keep importing as sessions grow, until Ctrl-C
-  --id NAME      the id of the new session, if FILE has one conversation
-  --pick N       import only conversation N of the file (default: all)
-  --json         one JSON object for each session, for programs
-${storeHelp}
-  -h, --help     print this help
-
-Example:
-  indelible import session.jsonl
-  indelible import --from claude-code --watch
-`,
+went back in a conversation, it continues in a fork: the same id with a number.`,
   options: {
-    from: { type: 'string' },
-    watch: { type: 'boolean' },
-    id: { type: 'string' },
-    pick: { type: 'string' },
-    json: { type: 'boolean' },
+    from: { value: 'PROGRAM', help: 'import the sessions of this program' },
+    watch: { help: 'with --from: keep importing as sessions grow, until Ctrl-C' },
+    id: { value: 'NAME', help: 'the id of the new session, if FILE has one conversation' },
+    pick: { value: 'N', help: 'import only conversation N of the file (default: all)' },
+    redact: { help: 'take out what looks like an API key, a token, or a password in an address; how many is told' },
+    json: { help: 'one JSON object for each session, for programs' },
     ...storeOption,
   },
+  examples: ['indelible import session.jsonl', 'indelible import --from claude-code --watch'],
   run: async (call) => {
     const { values, positionals, terminal } = call
     if (values['from'] !== undefined) {
@@ -67,24 +54,55 @@ Example:
       throw new Misuse('import needs a FILE: the conversation to read, or - for standard input')
     const only = values['pick'] === undefined ? undefined : pickOf(values)
     const begin = async (path: string) => {
-      const read = await transcriptsOf(path, terminal)
-      return { read, first: await read({ pick: only ?? 0 }) }
+      const conversations = await conversationsOf(path, terminal)
+      return { conversations, first: await conversations.at(only ?? 0) } // a --pick that is none makes no store, either
     }
     // Before the store: a FILE that can't be read makes none.
     const begun = await begin(positionals[0] as string)
+    const redactor = redactorIn(values)
+    const redacted = (transcript: Transcript): Transcript =>
+      redactor === undefined ? transcript : redactTranscript(transcript, redactor)
     await withStore(call, { make: true }, async (store) => {
       for (const [index, path] of positionals.entries()) {
-        const { read, first } = index === 0 ? begun : await begin(path)
-        const several = only === undefined && first.count > 1
+        const { conversations, first } = index === 0 ? begun : await begin(path)
+        const several = only === undefined && conversations.count > 1
         if ((several || positionals.length > 1) && values['id'] !== undefined)
           throw new Misuse('--id names one session, but the input has several conversations: choose one with --pick')
-        for (let pick = first.pick; pick < (several ? first.count : first.pick + 1); pick++) {
-          const transcript = pick === first.pick ? first : await read({ pick })
-          await importOne(call, store, path, transcript, several)
-        }
+        if (several) await importAll(call, store, path, conversations, redacted)
+        else await importOne(call, store, path, redacted(first), false)
       }
+      tellRedacted(redactor, terminal)
     })
   },
+}
+
+/** How many conversations are stored at a time: what is committed together shares a sync of the disk. */
+const together = 32
+
+const importAll = async (
+  call: Call,
+  store: Store,
+  path: string,
+  { count, at }: Conversations,
+  redacted: (transcript: Transcript) => Transcript,
+): Promise<void> => {
+  const bar = call.terminal.progress(`storing ${nameOf(path)}`, count, 'conversations')
+  // Each prints after the one before it.
+  let printed: Promise<unknown> = Promise.resolve()
+  const waiting = new Set<Promise<unknown>>()
+  const failures: unknown[] = []
+  for (let pick = 0; pick < count && failures.length === 0; pick++) {
+    const transcript = redacted(await at(pick))
+    const stored = importOne(call, store, path, transcript, true, printed)
+    printed = Promise.allSettled([printed, stored])
+    const ended = stored.catch((error: unknown) => failures.push(error)).finally(() => waiting.delete(ended))
+    waiting.add(ended)
+    if (waiting.size >= together) await Promise.race(waiting)
+    bar.at(pick)
+  }
+  await Promise.all(waiting)
+  bar.end()
+  if (failures.length > 0) throw failures[0]
 }
 
 const importOne = async (
@@ -93,22 +111,24 @@ const importOne = async (
   path: string,
   transcript: Transcript,
   several: boolean,
+  before?: Promise<unknown>,
 ): Promise<void> => {
   const given = typeof values['id'] === 'string' ? values['id'] : several ? undefined : transcript.origin.id
   const rows = transcript.messages.length + transcript.notes.length
   const importAs = async (id: string): Promise<SessionInfo> => {
-    const bar = terminal.progress(`storing ${id}`, rows, 'rows')
-    const imported = await importTranscript(store, transcript, { id, progress: bar.at })()
-    bar.end()
+    const bar = several ? undefined : terminal.progress(`storing ${id}`, rows, 'rows')
+    const imported = await importTranscript(store, transcript, { id, ...(bar && { progress: bar.at }) })()
+    bar?.end()
     // Another process took the id that was free: the next one, unless the id was asked for.
     if (isLeft(imported) && imported.left._tag === 'LogExists' && given === undefined)
       return importAs(await freeId(store, transcript, path, several))
     return answer(async () => imported)
   }
   const info = await importAs(given ?? (await freeId(store, transcript, path, several)))
+  await before
   if (values['json'] === true) return terminal.printJson([JSON.stringify(described(info))])
   await terminal.print([
-    `${info.id}: ${counted(info.len, 'message')} of ${nameOf(path)} (${transcript.format}), head ${headText(info.head)}`,
+    `${info.id}: ${counted(info.len, 'message')} of ${nameOf(path)} (${transcript.format}), head ${shownHead(info.head, terminal)}`,
   ])
   if (transcript.damage.length > 0)
     terminal.tell([

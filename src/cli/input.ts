@@ -4,6 +4,8 @@ import { isUtf8 } from 'node:buffer'
 import { createReadStream } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { TranscriptFault } from '../codecs/index.ts'
 import { isLeft } from '../json/index.ts'
 import { createHistory, without, type Range, type View } from '../history/index.ts'
 import { retractedBy } from '../notes/index.ts'
@@ -11,14 +13,14 @@ import { retractedBy } from '../notes/index.ts'
 import { type Message } from '../message/index.ts'
 import {
   assembleTranscript,
-  readTranscript,
+  readTranscripts,
   readTranscriptStream,
   type Transcript,
   type TranscriptEvent,
   type TranscriptOptions,
 } from '../transcript/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from './command.ts'
-import { counted } from './screen.ts'
+import { counted, shellWord } from './screen.ts'
 
 /** The one FILE of a command's arguments. Throws Misuse. */
 export const oneFile = (command: string, positionals: readonly string[], what = 'conversation'): string => {
@@ -59,8 +61,21 @@ export const readTranscriptFile = async (
 const readDatabase = async (path: string, options: TranscriptOptions, terminal: Terminal): Promise<Transcript> => {
   const { readTranscriptDatabase } = await import('../transcript/sqlite/index.ts')
   const transcript = readTranscriptDatabase(terminal.path(path), options)
+  if (isLeft(transcript) && (await isStore(terminal.path(path))))
+    throw new Unreadable(
+      `${pathOf(path)}: is a store of sessions, not a conversation; "indelible list --store ${shellWord(path)}" lists them, and --store ${shellWord(path)} with the id of a session names one`,
+    )
   if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(transcript.left)}`)
   return transcript.right
+}
+
+/** Whether a file is a store of ours. */
+const isStore = async (path: string): Promise<boolean> => {
+  const { sqliteStore } = await import('../store/sqlite/index.ts')
+  const opened = await sqliteStore({ path, create: false })()
+  if (isLeft(opened)) return opened.left._tag === 'NewerStore'
+  await opened.right.close()()
+  return true
 }
 
 /** Whether a file begins as one of SQLite does (sqlite.org/fileformat.html, 1.2). */
@@ -79,21 +94,42 @@ const isDatabase = async (path: string, terminal: Terminal): Promise<boolean> =>
   }
 }
 
-/** The same for whoever reads several conversations of a file. Standard input can be read once, so it is kept. */
-export const transcriptsOf = async (
-  path: string,
-  terminal: Terminal,
-): Promise<(options: TranscriptOptions) => Promise<Transcript>> => {
-  if (path !== '-') return (options) => readTranscriptFile(path, options, terminal)
+/** The conversations of a file. */
+export interface Conversations {
+  /** How many there are. */
+  readonly count: number
+  /** One of them. Throws Unreadable. */
+  readonly at: (pick: number) => Promise<Transcript>
+}
+
+/** The same for whoever reads several conversations of a file, which is read once. Throws Unreadable. */
+export const conversationsOf = async (path: string, terminal: Terminal): Promise<Conversations> => {
+  const isFile = path !== '-'
+  if (isFile && ((await isDatabase(path, terminal)) || (await isLarge(path, terminal)))) {
+    const read = (pick: number): Promise<Transcript> => readTranscriptFile(path, { pick }, terminal)
+    const first = await read(0)
+    return { count: first.count, at: async (pick) => (pick === 0 ? first : read(pick)) }
+  }
   const pieces: Uint8Array[] = []
   for await (const piece of bytesOf(path, terminal)) pieces.push(piece)
-  const bytes = Buffer.concat(pieces)
-  return async (options) => {
-    const transcript = readTranscript(bytes, options)
-    if (isLeft(transcript)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(transcript.left)}`)
-    return transcript.right
+  const valueOf = <T>(read: Either<TranscriptFault, T>): T => {
+    if (isLeft(read)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(read.left)}`)
+    return read.right
+  }
+  const { count, at } = valueOf(readTranscripts(Buffer.concat(pieces)))
+  return { count, at: async (pick) => valueOf(at(pick)) }
+}
+
+/** Whether a file is too large to be held beside its conversation. */
+const isLarge = async (path: string, terminal: Terminal): Promise<boolean> => {
+  try {
+    return (await stat(terminal.path(path))).size > largest
+  } catch (error) {
+    throw unreadable(path, error)
   }
 }
+
+const largest = 2 ** 28
 
 /** What was read, in a few words: name, format, which of several, how many messages. */
 export const titleOf = (path: string, { format, messages, count, pick }: Transcript): string =>
@@ -102,6 +138,8 @@ export const titleOf = (path: string, { format, messages, count, pick }: Transcr
 export interface Conversation {
   readonly view: View<Message>
   readonly title: string
+  /** What retractions took out of the record. */
+  readonly left: readonly Range[]
   /** When the message at a position was stored, in milliseconds since 1970, where that is known. */
   readonly timeOf?: (position: number) => number | undefined
 }
@@ -122,9 +160,10 @@ export const readConversation = async (
     terminal.tell([`${nameOf(path)}: ${counted(damage.length, 'damaged line')} left out; "indelible check" lists them`])
   const history = createHistory<Message>()
   messages.forEach((message, position) => history.append(message, pages?.[position]))
-  const view = values['all'] === true ? history.view() : without(history.view(), retractedIn(transcript))
+  const left = retractedIn(transcript)
+  const view = values['all'] === true ? history.view() : without(history.view(), left)
   const timeOf = (position: number): number | undefined => moments?.[position]?.at
-  return { view, title: titleOf(path, transcript), timeOf }
+  return { view, title: titleOf(path, transcript), left, timeOf }
 }
 
 /** The text of a file, or of standard input for `-`. Throws Unreadable, also where it is not UTF-8. */

@@ -1,29 +1,24 @@
 /** `indelible key new`: a key that signs checkpoints. */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { newKey } from '../evidence/index.ts'
+import { unreadable } from './input.ts'
 import { Misuse, Unreadable, type Command } from './command.ts'
 
 export const key: Command = {
   name: 'key',
   synopsis: 'key new NAME',
   purpose: 'make a key that signs checkpoints',
-  help: `Usage: indelible key new NAME --out FILE [--witness]
-
-Makes an Ed25519 key. Writes the private key to FILE, which only you can read,
+  usage: ['key new NAME --out FILE [--witness]'],
+  about: `Makes an Ed25519 key. Writes the private key to FILE, which only you can read,
 and prints the public key, which verifiers need. FILE must not exist yet.
 
 NAME names the key in signatures, such as example.com/agents. It has no spaces
-and no plus signs.
-
-Options:
-  --out FILE     where the private key goes
-  --witness      a key of a witness, which signs checkpoints of others
-  -h, --help     print this help
-
-Example:
-  indelible key new example.com/agents --out agents.key
-`,
-  options: { out: { type: 'string' }, witness: { type: 'boolean' } },
+and no plus signs.`,
+  options: {
+    out: { value: 'FILE', help: 'where the private key goes' },
+    witness: { help: 'a key of a witness, which signs checkpoints of others' },
+  },
+  examples: ['indelible key new example.com/agents --out agents.key'],
   run: async ({ values, positionals, terminal }) => {
     const [verb, name, ...others] = positionals
     if (verb !== 'new' || name === undefined || others.length > 0)
@@ -43,7 +38,7 @@ Example:
     } catch (cause) {
       throw (cause as { readonly code?: unknown }).code === 'EEXIST'
         ? new Unreadable(`${out} exists already; nothing was written: a key is never overwritten`)
-        : new Unreadable(`${out} can't be written: ${(cause as Error).message}`)
+        : unreadable(out, cause)
     }
     await terminal.print([vkey])
     terminal.tell([`the private key is in ${out}; keep it secret, and give the line above to verifiers`])

@@ -18,22 +18,24 @@ import { mismatchText } from '../evidence/fault.ts'
 import { faultMessage } from '../index.ts'
 import { isLeft } from '../json/index.ts'
 import type { Head, Store } from '../store/index.ts'
+import { unreadable } from './input.ts'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from './command.ts'
-import { answer, headOfOption, headText, storeHelp, storeOption, withStore } from './place.ts'
+import { answer, headOfOption, headText, storeOption, withStore } from './place.ts'
 import { counted } from './screen.ts'
-import { trustOf, trustHelp, trustOptions } from './trust.ts'
+import { trustOf, trustOptions } from './trust.ts'
 
 export const ledger: Command = {
   name: 'ledger',
   synopsis: 'ledger VERB',
   purpose: 'vouch for all sessions of a store',
-  help: `Usage: indelible ledger update [options]
-       indelible ledger show [options]
-       indelible ledger verify [--head SIZE:ROOT | --trust FILE] [options]
-       indelible ledger sign --key FILE --origin NAME [options]
-       indelible ledger witness URL=VKEY… [options]
-
-A ledger is a log that says the head of every session of a store, and which
+  usage: [
+    'ledger update [options]',
+    'ledger show [options]',
+    'ledger verify [--head SIZE:ROOT | --trust FILE] [options]',
+    'ledger sign --key FILE --origin NAME [options]',
+    'ledger witness URL=VKEY… [options]',
+  ],
+  about: `A ledger is a log that says the head of every session of a store, and which
 sessions were removed. Its own head covers them all. "indelible remove" writes
 to it, too.
 
@@ -47,33 +49,24 @@ to it, too.
            the checkpoint
   witness  ask witnesses to sign the last checkpoint, too, and print it. A
            witness is its address, "=" and its public key. Exit code 1 if one
-           does not sign
-
-Options:
-  --key FILE     the file of the private key, for sign; may be given twice
-  --origin NAME  the name of this ledger in checkpoints, such as
-                 example.com/agents; use another for each store and scope
-  --next VKEY    name the next public key of this ledger in the checkpoint
-  --head HEAD    a head of the ledger that you know, for verify
-${trustHelp}
-  --json         print JSON
-${storeHelp}
-  -h, --help     print this help
-
-Example:
-  indelible key new example.com/agents --out agents.key
-  indelible ledger update
-  indelible ledger sign --key agents.key --origin example.com/agents
-`,
+           does not sign`,
   options: {
-    key: { type: 'string', multiple: true },
-    origin: { type: 'string' },
-    next: { type: 'string' },
-    head: { type: 'string' },
-    json: { type: 'boolean' },
+    key: { value: 'FILE', many: true, help: 'the file of the private key, for sign; may be given twice' },
+    origin: {
+      value: 'NAME',
+      help: 'the name of this ledger in checkpoints, such as example.com/agents; use another for each store and scope',
+    },
+    next: { value: 'VKEY', help: 'name the next public key of this ledger in the checkpoint' },
+    head: { value: 'HEAD', help: 'a head of the ledger that you know, for verify' },
     ...trustOptions,
+    json: { help: 'print JSON' },
     ...storeOption,
   },
+  examples: [
+    'indelible key new example.com/agents --out agents.key',
+    'indelible ledger update',
+    'indelible ledger sign --key agents.key --origin example.com/agents',
+  ],
   run: async (call) => {
     const [verb, ...rest] = call.positionals
     const work = verb === undefined ? undefined : verbs[verb]
@@ -93,7 +86,7 @@ type Verb = (call: Call, rest: readonly string[]) => (store: Store) => Promise<v
 const update: Verb =
   ({ terminal, values }) =>
   async (store) => {
-    const { head, recorded, mismatches } = await answer(updateLedger(store))
+    const { head, recorded, mismatches } = await terminal.waiting('reading heads', () => answer(updateLedger(store)))
     if (values['json'] === true) await terminal.printJson([JSON.stringify({ head, recorded, mismatches })])
     else await terminal.print([`${headText(head)}  ${counted(recorded, 'session')} recorded`])
     if (mismatches.length === 0) return
@@ -104,22 +97,40 @@ const update: Verb =
 const show: Verb =
   ({ terminal, values }) =>
   async (store) => {
-    const { sessions } = await answer(readLedger(store))
-    if (values['json'] === true) return terminal.printJson([...sessions.values()].map((entry) => JSON.stringify(entry)))
+    const { sessions, held, erasures } = await answer(readLedger(store))
+    if (values['json'] === true)
+      return terminal.printJson(
+        [
+          ...sessions.values(),
+          ...Array.from(held.values(), (hold) => Object.assign({ held: true }, hold)),
+          ...erasures.map((erasure) => Object.assign({ erased: true }, erasure)),
+        ].map((said) => JSON.stringify(said)),
+      )
     await terminal.print(
       [...sessions.values()].map(({ id, head: { size, root }, at, removed, reason, by }) =>
         [
           id,
           counted(size, 'row'),
           root.slice(0, 12),
-          at === undefined ? '' : new Date(at).toISOString(),
-          removed ? `removed${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : `: ${reason}`}` : '',
+          timeText(at).trimStart(),
+          removed ? `removed${saidText({ by, reason })}` : '',
         ]
           .join('  ')
           .trimEnd(),
       ),
     )
+    await terminal.print([
+      ...[...held.values()].map(({ id, at, ...why }) => `${id}  held${saidText(why)}${timeText(at)}`),
+      ...erasures.map(
+        ({ id, at, rows, ...why }) => `${id}  ${counted(rows.length, 'row')} erased${saidText(why)}${timeText(at)}`,
+      ),
+    ])
   }
+
+const timeText = (at: number | undefined): string => (at === undefined ? '' : `  ${new Date(at).toISOString()}`)
+
+const saidText = ({ by, reason }: { readonly by?: string | undefined; readonly reason?: string | undefined }): string =>
+  `${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : `: ${reason}`}`
 
 const verify: Verb = ({ terminal, values }) => {
   const trust = trustOf(values, terminal)
@@ -127,10 +138,13 @@ const verify: Verb = ({ terminal, values }) => {
   if (trust !== undefined && given !== undefined) throw new Misuse('ledger verify takes --head or --trust, not both')
   return async (store) => {
     const older = trust === undefined ? given : await signedHead(store, trust)
-    const { head, good, removed, unrecorded } = await answer(verifyLedger(store, older))
-    if (values['json'] === true) return terminal.printJson([JSON.stringify({ head, good, removed, unrecorded })])
+    const { head, good, removed, held, erased, unrecorded } = await terminal.waiting('comparing sessions', () =>
+      answer(verifyLedger(store, older)),
+    )
+    if (values['json'] === true)
+      return terminal.printJson([JSON.stringify({ head, good, removed, held, erased, unrecorded })])
     await terminal.print([
-      `${headText(head)}  ${counted(good, 'session')} as recorded, ${removed} removed, ${unrecorded.length} not recorded yet`,
+      `${headText(head)}  ${counted(good, 'session')} as recorded, ${removed} removed, ${unrecorded.length} not recorded yet${held.length === 0 ? '' : `, ${held.length} held`}${erased === 0 ? '' : `, ${counted(erased, 'row')} erased`}`,
     ])
     if (older === undefined)
       terminal.tell(['the ledger was compared with itself alone: give a head that you know, or --trust'])
@@ -167,7 +181,7 @@ const signerIn = (file: string, terminal: Terminal): NoteSigner => {
   try {
     text = readFileSync(terminal.path(file), 'utf8')
   } catch (cause) {
-    throw new Unreadable(`${file} can't be read: ${(cause as Error).message}`)
+    throw unreadable(file, cause)
   }
   const signer = signerOf(text)
   if (isLeft(signer)) throw new Unreadable(`${file}: ${faultMessage(signer.left)}`)

@@ -1,70 +1,156 @@
 /** `indelible list`: the sessions of a store. */
-import { listSessions, type SessionInfo } from '../session/index.ts'
+import type { SessionInfo } from '../session/index.ts'
 import type { DamagedEntry, Store } from '../store/index.ts'
-import { Misuse, type Command } from './command.ts'
+import { Misuse, wholeNumber, type Command, type Terminal } from './command.ts'
+import { firstWords, titleOf } from './first-words.ts'
 import { described } from './import.ts'
-import { answer, storeHelp, storeOption, withStore } from './place.ts'
-import { fit, grouped, oneLine, padEnd, padStart } from './screen.ts'
+import { filterOf, whereHelp } from './list-filter.ts'
+import { allScopesOption, storeOption, withScopes } from './place.ts'
+import { fit, grouped, oneLine, padEnd, padStart, widthOf } from './screen.ts'
+import { activityOf, allSessions, namesOf, scopesBeside } from './sessions.ts'
 
 export const list: Command = {
   name: 'list',
   synopsis: 'list',
   purpose: 'list the sessions of a store',
-  help: `Usage: indelible list [options]
-
-Prints the sessions of a store: the time of the last append (UTC), the number of
-messages, the id, and the session that it was forked from or its title. The
-session that was appended to last comes first.
-
-Options:
-  --by ORDER     appended (default), or created: the newest session first, with
-                 the time of its creation
-  --json         one JSON object for each session, for programs
-${storeHelp}
-  -h, --help     print this help
-`,
-  options: { by: { type: 'string' }, json: { type: 'boolean' }, ...storeOption },
+  usage: ['list [options]'],
+  about: `Prints the sessions of a store: the time of the last activity (UTC), the number of messages, the id, and the title
+or the first words of the user. The last activity of an imported conversation is the one that its file tells of, until
+something is appended here. On a terminal long ids are shortened; commands take the beginning of an id for the whole.`,
+  options: {
+    sort: { value: 'FIELD', help: 'activity (default: the latest first), appended, created, messages or id' },
+    where: { value: 'TEST', many: true, help: whereHelp },
+    limit: { value: 'N', help: 'print only the first N' },
+    json: { help: 'one JSON object for each session, for programs' },
+    ...storeOption,
+    ...allScopesOption,
+  },
+  examples: ['indelible list --sort messages --limit 10', 'indelible list --where model~opus --where "messages>100"'],
   run: async (call) => {
     if (call.positionals.length > 0) throw new Misuse(`list takes no arguments, but got ${call.positionals.join(', ')}`)
     const { values, terminal } = call
-    const by = values['by'] ?? 'appended'
-    if (by !== 'appended' && by !== 'created') throw new Misuse('--by takes appended or created')
-    await withStore(call, {}, async (store) => {
-      let none = true
-      const damaged: DamagedEntry[] = []
-      for await (const info of allSessions(store, damaged, by)) {
-        none = false
-        if (values['json'] === true) await terminal.printJson([JSON.stringify(described(info))])
-        else await terminal.print([fit(lineOf(info, by), terminal.columns)])
+    const compare = orders[String(values['sort'] ?? 'activity')]
+    if (compare === undefined) throw new Misuse(`--sort takes ${Object.keys(orders).join(', ')}`)
+    const passes = filterOf(values)
+    const limit = wholeNumber('--limit', values['limit'], undefined)
+    if (limit !== undefined && limit < 0) throw new Misuse('--limit takes a whole number from 0')
+    await withScopes(call, async (scopes, all) => {
+      const damaged: { readonly store: Store; readonly entry: DamagedEntry }[] = []
+      const found: Listed[] = []
+      for (const store of scopes) {
+        const entries: DamagedEntry[] = []
+        for await (const info of allSessions(store, entries)) found.push({ store, info })
+        damaged.push(...entries.map((entry) => ({ store, entry })))
       }
-      for (const { id, reason } of damaged)
-        await terminal.print([
-          values['json'] === true ? JSON.stringify({ id, damaged: reason }) : `damaged: ${oneLine(id)}: ${reason}`,
-        ])
-      if (none && damaged.length === 0 && values['json'] !== true)
-        terminal.tell(['no sessions yet; "indelible import FILE" creates one'])
+      const listed = found
+        .filter(({ info }) => passes(info))
+        .toSorted((a, b) => compare(a.info, b.info))
+        .slice(0, limit)
+      if (values['json'] === true) {
+        for (const { store, info } of listed)
+          await terminal.printJson([JSON.stringify({ ...described(info), ...(all && { scope: store.scope }) })])
+        for (const { store, entry } of damaged)
+          await terminal.printJson([
+            JSON.stringify({ id: entry.id, damaged: entry.reason, ...(all && { scope: store.scope }) }),
+          ])
+        return
+      }
+      await printTable(listed, found, terminal, all)
+      await terminal.print(damaged.map(({ entry }) => `damaged: ${oneLine(entry.id)}: ${entry.reason}`))
+      if (listed.length > 0 || damaged.length > 0) return
+      if (found.length > 0) return terminal.tell(['no session passes --where'])
+      const [store] = scopes
+      const others = all || store === undefined ? [] : await scopesBeside(store)
+      terminal.tell([
+        store === undefined || others.length === 0
+          ? 'no sessions yet; "indelible import FILE" creates one'
+          : `no sessions in the scope ${JSON.stringify(store.scope)}, but in ${namesOf(others)}: --scope NAME, or --all-scopes`,
+      ])
     })
   },
 }
 
-/** Every session of a store, page by page; and into `damaged` the logs that can't be read. */
-export async function* allSessions(
-  store: Store,
-  damaged: DamagedEntry[] = [],
-  by: 'appended' | 'created' = 'created',
-): AsyncGenerator<SessionInfo> {
-  let after: string | undefined
-  do {
-    const page = await answer(listSessions(store, { by, limit: 500, ...(after !== undefined && { after }) }))
-    yield* page.sessions
-    damaged.push(...(page.damaged ?? []))
-    after = page.next
-  } while (after !== undefined)
+interface Listed {
+  readonly store: Store
+  readonly info: SessionInfo
 }
 
-const lineOf = (info: SessionInfo, by: 'appended' | 'created'): string => {
-  const { id, len, metadata, forkedFrom } = info
-  const time = new Date(info[by]).toISOString().slice(0, 16).replace('T', ' ')
-  const title = forkedFrom === undefined ? metadata['title'] : `forked from ${forkedFrom.id} at ${forkedFrom.at}`
-  return `${time}  ${padStart(grouped(len), 8)}  ${padEnd(oneLine(id), 24)}  ${typeof title === 'string' ? oneLine(title) : ''}`.trimEnd()
+const orders: { readonly [field: string]: ((a: SessionInfo, b: SessionInfo) => number) | undefined } = {
+  activity: (a, b) => activityOf(b) - activityOf(a),
+  appended: (a, b) => b.appended - a.appended,
+  created: (a, b) => b.created - a.created,
+  messages: (a, b) => b.len - a.len,
+  id: (a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0),
+}
+
+const printTable = async (
+  listed: readonly Listed[],
+  among: readonly Listed[],
+  terminal: Terminal,
+  all: boolean,
+): Promise<void> => {
+  if (listed.length === 0) return
+  const { columns, paint, shows } = terminal
+  const idOf = shows ? shortIds(among.map(({ info }) => info.id)) : (id: string) => id
+  const ids = listed.map(({ info }) => oneLine(idOf(info.id)))
+  const idWidth = Math.max(7, Math.min(36, ...[Math.max(...ids.map(widthOf))]))
+  const scopeWidth = all
+    ? Math.max(5, Math.min(16, ...[Math.max(...listed.map(({ store }) => widthOf(store.scope)))]))
+    : 0
+  const line = (time: string, messages: string, scope: string, id: string, about: string): string =>
+    fit(
+      [
+        padEnd(time, 16),
+        padStart(messages, 8),
+        ...(all ? [padEnd(fit(scope, scopeWidth), scopeWidth)] : []),
+        padEnd(id, idWidth),
+        about,
+      ]
+        .join('  ')
+        .trimEnd(),
+      columns,
+    )
+  await terminal.print([paint('dim', line('last activity', 'messages', 'scope', 'session', 'about'))])
+  const bar = terminal.progress('reading first words', listed.length, 'sessions')
+  for (let start = 0; start < listed.length; start += together) {
+    const lines = await Promise.all(
+      listed.slice(start, start + together).map(async ({ store, info }, index) => {
+        const time = new Date(activityOf(info)).toISOString().slice(0, 16).replace('T', ' ')
+        const about = await aboutOf(store, info)
+        return line(time, grouped(info.len), oneLine(store.scope), ids[start + index] as string, about)
+      }),
+    )
+    bar.at(start)
+    await terminal.print(lines)
+  }
+  bar.end()
+}
+
+/** How many sessions are looked into at once: a store in a network answers each after a while. */
+const together = 16
+
+const aboutOf = async (store: Store, info: SessionInfo): Promise<string> => {
+  const { forkedFrom } = info
+  const title = titleOf(info)
+  const fork = forkedFrom && `forked from ${oneLine(forkedFrom.id)} at ${forkedFrom.at}`
+  if (title !== undefined) return fork === undefined ? title : `${title}, ${fork}`
+  return fork ?? firstWords(store, info)
+}
+
+/** Long ids of random digits, shortened to a beginning that no other of these has. */
+export const shortIds = (ids: readonly string[]): ((id: string) => string) => {
+  const sorted = ids.toSorted((a, b) => (a < b ? -1 : a > b ? 1 : 0))
+  const shared = (a: string, b: string | undefined): number => {
+    const end = Math.min(a.length, b?.length ?? 0)
+    for (let length = 0; length < end; length++) if (a[length] !== b?.[length]) return length
+    return end
+  }
+  const short = new Map(
+    sorted.map((id, index) => {
+      const least = Math.max(8, 1 + shared(id, sorted[index - 1]), 1 + shared(id, sorted[index + 1]))
+      const isRandom = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i.test(id)
+      return [id, isRandom && least < id.length - 1 ? `${id.slice(0, least)}…` : id] as const
+    }),
+  )
+  return (id) => short.get(id) ?? id
 }

@@ -3,8 +3,8 @@
 
 // Before anything is loaded: an older Node fails while it loads the rest, with an error that doesn't name the cause.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
-if (major < 22 || (major === 22 && minor < 15)) {
-  process.stderr.write(`indelible: needs Node 22.15 or later, and this is ${process.versions.node}\n`)
+if (major < 22 || (major === 22 && minor < 16)) {
+  process.stderr.write(`indelible: needs Node 22.16 or later, and this is ${process.versions.node}\n`)
   process.exit(1)
 }
 const { runCommandLine } = await import('./command-line.ts')

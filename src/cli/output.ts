@@ -11,13 +11,16 @@ import { resolve } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { inspect } from 'node:util'
 import type { Style, Terminal } from './command.ts'
-import { createProgress, type Drawing } from './progress.ts'
+import { createProgress, type Drawing, type Progress } from './progress.ts'
+import { pagerShowed } from './program.ts'
 import { escaped, oneLine, printable } from './screen.ts'
 
 /** A stream that text is written to. */
 export interface Sink extends Drawing {
   readonly write: (text: string, done?: (error?: Error | null) => void) => unknown
   readonly hasColors?: () => boolean
+  /** The lines of a terminal. */
+  readonly rows?: number
 }
 
 /** Where a command runs: a process, or a test. */
@@ -63,14 +66,27 @@ export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Sur
     if (pending !== '') await written(pending)
   }
 
+  const progress = (label: string, total: number | undefined, unit?: string): Progress =>
+    createProgress(oneLine(label), total, stderr, Date.now, unit)
+
   return {
     columns: atLeast(30, stdout.columns || Number(env['COLUMNS'])) ?? 100,
     env,
+    shows: stdout.isTTY === true,
     input: stdin,
     asks: stdin.isTTY === true,
     paint,
     path: (given) => (cwd === '.' ? given : resolve(cwd, given)),
     print: (texts) => lines(texts, printable),
+    page: async (texts) => {
+      const all = [...texts]
+      const text = all.map((line) => `${rendered(line, printable)}\n`).join('')
+      const isLong =
+        all.reduce((sum, line) => sum + Math.max(1, Math.ceil(line.length / (stdout.columns || 80))), 0) >=
+        (stdout.rows || 24)
+      if (stdout.isTTY === true && isLong && (await pagerShowed(text, env))) return
+      await lines(all, printable)
+    },
     printJson: (texts) => lines(texts, escaped),
     say: (text) => void stdout.write(rendered(text, printableLines)),
     tell: (texts) => {
@@ -79,7 +95,18 @@ export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Sur
     tellJson: (texts) => {
       for (const text of texts) stderr.write(`${escaped(text)}\n`)
     },
-    progress: (label, total, unit) => createProgress(oneLine(label), total, stderr, Date.now, unit),
+    progress,
+    waiting: async (label, work) => {
+      const began = Date.now()
+      const bar = progress(label, undefined, 's')
+      const timer = setInterval(() => bar.at(Math.floor((Date.now() - began) / 1000)), 200)
+      try {
+        return await work()
+      } finally {
+        clearInterval(timer)
+        bar.end()
+      }
+    },
     lines: (prompt): Interface =>
       createInterface({
         input: stdin,

@@ -1,6 +1,6 @@
 /** Another program that has the terminal for itself, and what tells this one to end. */
 import { spawn } from 'node:child_process'
-import { constants } from 'node:os'
+import { constants, platform } from 'node:os'
 import { Unreadable, type Terminal } from './command.ts'
 
 /** Tell of SIGTERM and SIGHUP, until what this gives is called. */
@@ -40,3 +40,38 @@ export const programEnded = (
       resolve(code ?? 128 + (signal === null ? 0 : constants.signals[signal]))
     })
   })
+
+/** Whether a pager showed a text: the one of PAGER, else `less`, which ends by itself after the last line that fits. */
+export const pagerShowed = (text: string, env: Terminal['env']): Promise<boolean> =>
+  new Promise((resolve) => {
+    const pager = env['PAGER'] || 'less'
+    if (pager === 'cat') return resolve(false)
+    const ignore = (): void => {} // Ctrl-C is the pager's
+    process.on('SIGINT', ignore)
+    const child = spawn(pager, {
+      shell: true,
+      stdio: ['pipe', 'inherit', 'inherit'],
+      env: { LESS: 'FRX', LESSCHARSET: 'utf-8', ...env },
+    })
+    const over = (shown: boolean): void => {
+      process.off('SIGINT', ignore)
+      resolve(shown)
+    }
+    child.on('error', () => over(false))
+    child.on('close', (code) => over(code !== 126 && code !== 127)) // the shell found no such program
+    child.stdin.on('error', () => {}) // whoever leaves a pager has read enough
+    child.stdin.end(text)
+  })
+
+/** Show an address in the browser, by the program that each system has for it. Nothing happens where there is none. */
+export const openInBrowser = (address: string): void => {
+  const [command, ...args] = openers[platform()] ?? ['xdg-open']
+  const child = spawn(command as string, [...args, address], { stdio: 'ignore', detached: true })
+  child.on('error', () => {})
+  child.unref()
+}
+
+const openers: { readonly [system: string]: readonly string[] } = {
+  darwin: ['open'],
+  win32: ['rundll32', 'url.dll,FileProtocolHandler'],
+}

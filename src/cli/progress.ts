@@ -4,6 +4,8 @@ import { fit, grouped, padStart } from './screen.ts'
 export interface Progress {
   /** So much is done. Cheap: it draws at most ten times a second. */
   readonly at: (done: number) => void
+  /** Take the bar away until the next step, so that lines can be printed. */
+  readonly pause: () => void
   /** Take the bar away again. */
   readonly end: () => void
 }
@@ -40,6 +42,10 @@ export const createProgress = (
       next = now() + between
       drawn = true
       drawing.write(`\r${fit(barOf(label, done, total, unit), (drawing.columns || 80) - 1)}\u001b[K`)
+    },
+    pause: () => {
+      if (drawn) drawing.write('\r\u001b[K')
+      drawn = false
     },
     end: () => {
       if (drawn) drawing.write('\r\u001b[K')

@@ -2,20 +2,21 @@
 import { faultMessage } from '../index.ts'
 import { isLeft, isObject, parseJson } from '../json/index.ts'
 import { checkBundle, proveInLedger } from '../evidence/index.ts'
-import { checkProof, proveEntry } from '../session/index.ts'
-import { Misuse, Unreadable, wholeNumber, type Command } from './command.ts'
+import { checkErasure, checkGrowth, checkProof, proveEntry, proveGrowth } from '../session/index.ts'
+import type { Head } from '../store/index.ts'
+import { Misuse, Unreadable, wholeNumber, type Call, type Command } from './command.ts'
 import { oneFile, pathOf, textOf } from './input.ts'
-import { answer, headOfOption, headText, sessionOfCall, storeHelp, storeOption, withStore } from './place.ts'
+import { answer, headOfOption, headText, sessionOfCall, storeOption } from './place.ts'
+import { withSession } from './sessions.ts'
 import { counted } from './screen.ts'
-import { trustHelp, trustOf, trustOptions } from './trust.ts'
+import { trustOf, trustOptions } from './trust.ts'
 
 export const prove: Command = {
   name: 'prove',
   synopsis: 'prove SESSION N',
   purpose: 'print a proof that a session has a message',
-  help: `Usage: indelible prove SESSION N [options]
-
-Prints one line of JSON: the message at position N and the hashes that connect
+  usage: ['prove SESSION N [options]', 'prove SESSION --consistency --head SIZE:ROOT [options]'],
+  about: `Prints one line of JSON: the message at position N and the hashes that connect
 it to the session's head. Anyone who has the head can check the proof with
 "indelible check-proof", without the store or the rest of the conversation.
 
@@ -25,20 +26,24 @@ With --ledger the output is a bundle: it also has the ledger's row of that head
 and the last signed checkpoint of the ledger ("indelible ledger sign"). Anyone
 who has the public keys can check it, without any head.
 
-Options:
-  --ledger       print a bundle for the ledger's last checkpoint
-${storeHelp}
-  -h, --help     print this help
-
-Example:
-  indelible prove mine 17 > message-17.json
-`,
-  options: { ledger: { type: 'boolean' }, ...storeOption },
+With --consistency the output proves that the record of now still begins with
+the record that had the head of --head: nothing that it had was changed.`,
+  options: {
+    consistency: { help: 'print a proof that the record continues that of an earlier head' },
+    head: { value: 'HEAD', help: 'with --consistency: the earlier head, as "indelible head" printed it' },
+    ledger: { help: "print a bundle for the ledger's last checkpoint" },
+    ...storeOption,
+  },
+  examples: ['indelible prove mine 17 > message-17.json'],
   run: async (call) => {
-    const id = sessionOfCall('prove', call, 1)
+    const given = sessionOfCall('prove', call, 1)
+    const older = headOfOption(call.values['head'])
+    if (call.values['consistency'] === true) return proveContinued(call, given, older)
+    if (older !== undefined)
+      throw new Misuse('prove --head takes --consistency: a proof of a message is for the head now')
     const position = wholeNumber('prove: N', call.positionals[1], undefined)
     if (position === undefined) throw new Misuse('prove needs N: the position of a message')
-    await withStore(call, {}, async (store) =>
+    await withSession(call, given, async (store, id) =>
       call.terminal.printJson([
         JSON.stringify(
           call.values['ledger'] === true
@@ -50,26 +55,39 @@ Example:
   },
 }
 
+const proveContinued = async (call: Call, given: string, older: Head | undefined): Promise<void> => {
+  if (call.positionals.length > 1) throw new Misuse('prove --consistency takes no N: it is about the whole record')
+  if (call.values['ledger'] === true) throw new Misuse('prove takes --consistency or --ledger, not both')
+  if (older === undefined) throw new Misuse('prove --consistency needs --head SIZE:ROOT: the earlier head')
+  if (older.size === 0)
+    throw new Misuse('prove --consistency needs a head of at least one row: every record continues an empty one')
+  await withSession(call, given, async (store, id) => {
+    const proof = await proveGrowth(store, id, older)()
+    if (isLeft(proof) && proof.left._tag === 'Diverged')
+      throw new Unreadable(
+        proof.left.actual.size < older.size
+          ? `${id}: has ${counted(proof.left.actual.size, 'row')}, and the head is of ${older.size}: it was cut, or the head is of another session`
+          : `${id}: its first ${counted(older.size, 'row')} do not have that head: they were changed, or the head is of another session`,
+      )
+    await call.terminal.printJson([JSON.stringify(await answer(async () => proof))])
+  })
+}
+
 export const checkProofFile: Command = {
   name: 'check-proof',
   synopsis: 'check-proof FILE',
   purpose: 'check a proof that "prove" printed',
-  help: `Usage: indelible check-proof FILE [--head SIZE:ROOT]
-       indelible check-proof FILE --trust FILE
-
-Checks a proof, and prints the proven message as JSON. Without --head the proof
+  usage: ['check-proof FILE [--head SIZE:ROOT]', 'check-proof FILE --trust FILE'],
+  about: `Checks a proof, and prints the proven message as JSON. Without --head the proof
 is only checked against the head that it states itself, so give a head that you
 know. FILE - reads standard input. Exit code 1 if the proof is wrong.
 
 A bundle of "prove --ledger" is checked with --trust: the keys whose signatures
-count.
-
-Options:
-  --head HEAD    the head, as "indelible head" prints it
-${trustHelp}
-  -h, --help     print this help
-`,
-  options: { head: { type: 'string' }, ...trustOptions },
+count. The receipt of "erase --json" is checked with a head of the ledger.`,
+  options: {
+    head: { value: 'HEAD', help: 'the head, as "indelible head" prints it' },
+    ...trustOptions,
+  },
   run: async ({ values, positionals, terminal }) => {
     const path = oneFile('check-proof', positionals, 'proof')
     const head = headOfOption(values['head'])
@@ -78,6 +96,14 @@ ${trustHelp}
     if (isLeft(value))
       throw new Unreadable(`${pathOf(path)}: is not JSON at line ${value.left.line}, column ${value.left.column}`)
     const trust = trustOf(values, terminal)
+    if (isObject(value.right) && value.right['indelible'] === 'growth') {
+      const grown = checkGrowth(value.right, head)
+      if (isLeft(grown)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(grown.left)}`)
+      const { from, head: now } = grown.right
+      return terminal.print([
+        `the record with the head ${headText(now)} continues ${headText(from)}${head === undefined ? '; compare one of them with a head that you know: --head' : ''}`,
+      ])
+    }
     if (isObject(value.right) && value.right['indelible'] === 'evidence') {
       if (trust === undefined) throw new Misuse('check-proof: a bundle needs --trust FILE: whose signatures count')
       const checked = checkBundle(value.right, trust)
@@ -86,6 +112,15 @@ ${trustHelp}
       await terminal.printJson([JSON.stringify(message)])
       return terminal.tell([
         `row ${row} of session ${JSON.stringify(session)}, in the ledger ${checkpoint.origin} of ${counted(checkpoint.head.size, 'row')}, signed by ${[...checkpoint.signedBy, ...checkpoint.witnessed.map(({ name }) => name)].join(', ')}`,
+      ])
+    }
+    if (isObject(value.right) && value.right['indelible'] === 'erasure') {
+      const checked = checkErasure(value.right, head)
+      if (isLeft(checked)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(checked.left)}`)
+      const { session, rows, said, ledger } = checked.right
+      await terminal.printJson(rows.map((row) => JSON.stringify(row)))
+      return terminal.tell([
+        `${counted(rows.length, 'row')} erased for ${JSON.stringify(session)}${said.map(({ by, reason }) => `${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}`).join(',')}, in the ledger with the head ${headText(ledger)}${head === undefined ? ', as the receipt itself states; compare it with a head that you know: --head' : ''}`,
       ])
     }
     if (trust !== undefined)

@@ -2,75 +2,82 @@
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
 import { callDollars, pricesOf } from '../context/index.ts'
-import { removeRecorded } from '../evidence/index.ts'
 import { isLeft } from '../json/index.ts'
+import type { Redactor } from '../redact/index.ts'
 import { createRecorder, type Recorder, type RecorderSummary } from '../recorder/index.ts'
-import { decompress, startProxy, type Proxy, type Upstream } from '../recorder/proxy/index.ts'
-import { listSessions } from '../session/index.ts'
+import {
+  beginRun,
+  decompress,
+  startProxy,
+  vertexUrl,
+  type Proxy,
+  type Run,
+  type Upstream,
+} from '../recorder/proxy/index.ts'
 import type { Store } from '../store/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from './command.ts'
-import { answer, storeHelp, storeOption, withStore } from './place.ts'
+import { storeOption, withStore } from './place.ts'
+import { redactorIn, tellRedacted } from './redacted.ts'
 import { onTerminate, programEnded } from './program.ts'
+import { removeOld } from './retention.ts'
 import { counted } from './screen.ts'
 
 /** For each provider: the address of its API, and the variables by which programs are told another. */
-const providers = [
+const providers: readonly (Upstream & { readonly variables: readonly string[] })[] = [
   { name: 'openai', url: 'https://api.openai.com/v1', variables: ['OPENAI_BASE_URL', 'OPENAI_API_BASE'] },
   { name: 'anthropic', url: 'https://api.anthropic.com', variables: ['ANTHROPIC_BASE_URL', 'ANTHROPIC_API_URL'] },
-] as const
+  { name: 'gemini', url: 'https://generativelanguage.googleapis.com', variables: ['GOOGLE_GEMINI_BASE_URL'] },
+  { name: 'vertex', url: vertexUrl(''), urlOf: vertexUrl, variables: ['GOOGLE_VERTEX_BASE_URL'] },
+  // What Gemini CLI calls for people who log in with Google.
+  { name: 'codeassist', url: 'https://cloudcode-pa.googleapis.com', variables: ['CODE_ASSIST_ENDPOINT'] },
+]
+
+const names = providers.map(({ name }) => name).join(', ')
 
 export const record: Command = {
   name: 'record',
   synopsis: 'record -- COMMAND…',
   purpose: 'record the conversations of any agent, unchanged',
-  help: `Usage: indelible record [options] -- COMMAND [ARGUMENT…]
-       indelible record --listen HOST:PORT [options]
-
-Runs COMMAND with a proxy between it and its model provider, and records each of
+  usage: ['record [options] -- COMMAND [ARGUMENT…]', 'record --listen HOST:PORT [options]'],
+  about: `Runs COMMAND with a proxy between it and its model provider, and records each of
 its conversations as a session. COMMAND finds the proxy by the variables
-OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL and ANTHROPIC_API_URL. A
-value that one of them already has is where the proxy sends the calls on to. The
-calls go through unchanged; if recording fails, they go on and you are told.
+OPENAI_BASE_URL, OPENAI_API_BASE, ANTHROPIC_BASE_URL, ANTHROPIC_API_URL,
+GOOGLE_GEMINI_BASE_URL, GOOGLE_VERTEX_BASE_URL and CODE_ASSIST_ENDPOINT. A value
+that one of them already has is where the proxy sends the calls on to. The calls
+go through unchanged; if recording fails, they go on and you are told. In the
+arguments of COMMAND, {OPENAI_BASE_URL} and the like stand for the address, for
+programs that read no variable:
+  indelible record -- codex -c openai_base_url={OPENAI_BASE_URL}
 
-Recorded: calls of OpenAI Chat Completions and Responses and of Anthropic
-Messages. Other calls pass and are counted. Authorization headers and cookies
-are never stored. HTTPS_PROXY and NO_PROXY are honoured.
+Recorded: calls of OpenAI Chat Completions and Responses, of Anthropic Messages
+and of Gemini. Other calls pass and are counted. Authorization headers, cookies
+and keys are never stored. HTTPS_PROXY and NO_PROXY are honoured.
 
 The exit code is that of COMMAND. At the end a summary goes to standard error.
 
 With --listen the proxy runs until you stop it, for programs that you start
-yourself. They use http://HOST:PORT/openai and http://HOST:PORT/anthropic as
-the address of their provider.
-
-Options:
-  --listen HOST:PORT    run as a proxy. HOST other than loopback needs --token
-  --token TOKEN         what the path of each call must begin with
-  --upstream NAME=URL   send the calls of a provider (openai, anthropic)
-                        elsewhere; may be given twice
-  --scope-header NAME   record each value of this request header in a scope of
-                        its own
-  --no-content          record lengths, digests and figures, and no text
-  --sample PERCENT      record so many of a hundred conversations (default 100)
-  --keep-days N         remove recorded sessions that nothing was appended to
-                        for N days: at the start, and every hour
-  --strict              exit 1 if a call could not be recorded
-${storeHelp}
-  -h, --help            print this help
-
-Example:
-  indelible record -- claude -p "fix the build"
-`,
+yourself. They use http://HOST:PORT/openai, http://HOST:PORT/anthropic and
+http://HOST:PORT/gemini as the address of their provider.`,
   options: {
-    listen: { type: 'string' },
-    token: { type: 'string' },
-    upstream: { type: 'string', multiple: true },
-    'scope-header': { type: 'string' },
-    'no-content': { type: 'boolean' },
-    sample: { type: 'string' },
-    'keep-days': { type: 'string' },
-    strict: { type: 'boolean' },
+    listen: { value: 'HOST:PORT', help: 'run as a proxy. HOST other than loopback needs --token' },
+    token: { value: 'TOKEN', help: 'what the path of each call must begin with' },
+    upstream: {
+      value: 'NAME=URL',
+      many: true,
+      help: `send the calls of a provider (${names}) elsewhere; may be given for each`,
+    },
+    'scope-header': { value: 'NAME', help: 'record each value of this request header in a scope of its own' },
+    redact: { help: 'take out what looks like an API key, a token, or a password in an address' },
+    'no-content': { help: 'record lengths, digests and figures, and no text' },
+    sample: { value: 'PERCENT', help: 'record so many of a hundred conversations (default 100)' },
+    'keep-days': {
+      value: 'N',
+      help: 'remove recorded sessions that nothing was appended to for N days: at the start, and every hour',
+    },
+    strict: { help: 'exit 1 if a call could not be recorded' },
     ...storeOption,
   },
+  examples: ['indelible record -- claude -p "fix the build"'],
   run: async (call) => {
     const { values, positionals, terminal } = call
     const listen = listenOf(values['listen'])
@@ -88,27 +95,28 @@ Example:
     const days = wholeNumber('--keep-days', values['keep-days'], undefined)
     if (days !== undefined && days < 1) throw new Misuse('--keep-days takes at least 1')
     return withStore(call, { make: true }, async (store) => {
-      const recorders = new Recorders(store, call, sample)
-      if (days !== undefined) await removeOld(store, days, terminal)
+      const recorders = new Recorders(store, call, sample, days)
+      recorders.begin()
       const proxy = await listening({
         ...(listen ?? { host: '127.0.0.1', port: 0 }),
         token: typeof token === 'string' ? token : listen === undefined ? randomBytes(12).toString('hex') : '',
         upstreams,
         recorderOf: (request) => recorders.of(request),
       })
-      const timer = days === undefined ? undefined : setInterval(() => void removeOld(store, days, terminal), 3_600_000)
+      const timer = setInterval(() => recorders.removeOld(), 3_600_000)
       let code: number
       try {
         code =
           command === undefined
             ? await untilStopped(proxy, upstreams, terminal)
-            : await programEnded(command, args, environment(proxy, terminal), terminal)
+            : await programEnded(command, told(args, proxy), environment(proxy, terminal), terminal)
       } finally {
         clearInterval(timer)
         await proxy.close()
         await recorders.settled()
       }
       terminal.tell(summaryLines(recorders.summaries()))
+      recorders.tellRedacted()
       const lost = recorders.summaries().reduce((sum, one) => sum + one.lost, 0)
       return code === 0 && lost > 0 && values['strict'] === true ? 1 : code
     })
@@ -140,16 +148,15 @@ const upstreamsOf = (given: unknown, { env }: Terminal): readonly Upstream[] => 
       !URL.canParse(url) ||
       !providers.some((known) => known.name === name)
     )
-      throw new Misuse(`--upstream takes openai=URL or anthropic=URL, not "${one}"`)
+      throw new Misuse(`--upstream takes NAME=URL, where NAME is one of ${names}; not "${one}"`)
     named.set(name, url)
   }
-  return providers.map(({ name, url, variables }) => ({
-    name,
-    url: (named.get(name) ?? variables.map((variable) => env[variable]).find((value) => value) ?? url).replace(
-      /\/+$/,
-      '',
-    ),
-  }))
+  return providers.map(({ name, url, urlOf, variables }) => {
+    const told = named.get(name) ?? variables.map((variable) => env[variable]).find((value) => value)
+    return told === undefined
+      ? { name, url, ...(urlOf !== undefined && { urlOf }) }
+      : { name, url: told.replace(/\/+$/, '') }
+  })
 }
 
 const listening = async (options: Parameters<typeof startProxy>[0]): Promise<Proxy> => {
@@ -169,51 +176,116 @@ const environment = (proxy: Proxy, { env }: Terminal): { readonly [name: string]
   NO_PROXY: [env['NO_PROXY'] ?? env['no_proxy'], '127.0.0.1', 'localhost'].filter(Boolean).join(','),
 })
 
+/** Arguments, with the address for each name of a variable in braces: for programs that read no variable. */
+const told = (args: readonly string[], proxy: Proxy): readonly string[] =>
+  providers.reduce(
+    (all, { name, variables }) =>
+      variables.reduce((some, variable) => some.map((arg) => arg.replaceAll(`{${variable}}`, proxy.urlOf(name))), all),
+    args,
+  )
+
+/** What is recorded into one scope. */
+interface Scope {
+  readonly store: Store
+  readonly recorder: Recorder
+  readonly run: Run
+}
+
 /** A recorder for each scope. */
 class Recorders {
   readonly #store: Store
   readonly #terminal: Terminal
   readonly #header: string | undefined
   readonly #content: boolean
+  readonly #redactor: Redactor | undefined
   readonly #sample: number
-  readonly #all = new Map<string, Recorder>()
+  readonly #days: number | undefined
+  readonly #all = new Map<string, Scope>()
+  /** What is done beside recording: removing what is old. */
+  #beside: Promise<void> = Promise.resolve()
   #told = 0
 
-  constructor(store: Store, { values, terminal }: Call, sample: number) {
+  constructor(store: Store, { values, terminal }: Call, sample: number, days: number | undefined) {
     this.#store = store
     this.#terminal = terminal
     this.#header = typeof values['scope-header'] === 'string' ? values['scope-header'].toLowerCase() : undefined
     this.#content = values['no-content'] !== true
+    this.#redactor = redactorIn(values)
     this.#sample = sample / 100
+    this.#days = days
+  }
+
+  /** Begin with the scope of requests that name none. */
+  begin(): void {
+    this.#scope('', this.#store)
   }
 
   of({ headers }: IncomingMessage): Recorder | undefined {
     const found = this.#header === undefined ? undefined : headers[this.#header]
     const scope = Array.isArray(found) ? found[0] : found
     const known = this.#all.get(scope ?? '')
-    if (known !== undefined) return known
+    if (known !== undefined) return known.recorder
     const store = scope === undefined || scope === '' ? undefined : this.#store.scoped(scope)
     if (store !== undefined && isLeft(store)) {
       this.#tell(`a call is not recorded: ${JSON.stringify(scope)} can't be a scope`)
       return undefined
     }
-    const recorder = createRecorder({
-      store: store?.right ?? this.#store,
-      content: this.#content,
-      sample: this.#sample,
-      decompress,
-      onNotice: ({ url, reason }) => this.#tell(`a call of ${url.replace(/\?.*$/s, '')} is not recorded: ${reason}`),
-    })
-    this.#all.set(scope ?? '', recorder)
-    return recorder
+    return this.#scope(scope ?? '', store?.right ?? this.#store).recorder
   }
 
+  #scope(name: string, store: Store): Scope {
+    const recorder = createRecorder({
+      store,
+      content: this.#content,
+      ...(this.#redactor !== undefined && { redact: this.#redactor }),
+      sample: this.#sample,
+      decompress,
+      onNotice: ({ url, reason }) => this.#tell(`a call of ${url} is not recorded: ${reason}`),
+    })
+    const scope = { store, recorder, run: beginRun(store) }
+    void this.#tellMarked(scope.run)
+    this.#all.set(name, scope)
+    this.#removeOld(scope)
+    return scope
+  }
+
+  /** Remove what is old, in each scope that was used. */
+  removeOld(): void {
+    for (const scope of this.#all.values()) this.#removeOld(scope)
+  }
+
+  #removeOld({ store }: Scope): void {
+    const before = this.#beside
+    this.#beside = (async () => {
+      await before
+      try {
+        const removed = this.#days === undefined ? 0 : await removeOld(store, this.#days)
+        if (removed > 0) this.#terminal.tell([`${counted(removed, 'session')} older than ${this.#days} days removed`])
+      } catch (cause) {
+        this.#tell(`old sessions could not be removed: ${(cause as Error).message}`)
+      }
+    })()
+  }
+
+  async #tellMarked({ marked }: Run): Promise<void> {
+    const count = await marked
+    if (count > 0) this.#tell(`${counted(count, 'call')} of a recorder that was killed: marked as without an answer`)
+  }
+
+  /** Everything is recorded, and nothing more comes. */
   async settled(): Promise<void> {
-    await Promise.all([...this.#all.values()].map((recorder) => recorder.settled()))
+    await Promise.all([...this.#all.values()].map(({ recorder }) => recorder.settled()))
+    await this.#beside
+    await Promise.all([...this.#all.values()].map(({ run }) => run.end()))
   }
 
   summaries(): readonly RecorderSummary[] {
-    return [...this.#all.values()].map((recorder) => recorder.summary())
+    return [...this.#all.values()].map(({ recorder }) => recorder.summary())
+  }
+
+  /** Say what was taken out. */
+  tellRedacted(): void {
+    tellRedacted(this.#redactor, this.#terminal)
   }
 
   #tell(line: string): void {
@@ -234,24 +306,8 @@ const untilStopped = async (proxy: Proxy, upstreams: readonly Upstream[], termin
   return 0
 }
 
-const removeOld = async (store: Store, days: number, terminal: Terminal): Promise<void> => {
-  const before = Date.now() - days * 86_400_000
-  let after: string | undefined
-  let removed = 0
-  do {
-    const page = await answer(listSessions(store, { limit: 1000, ...(after !== undefined && { after }) }))
-    for (const { id, appended, metadata } of page.sessions)
-      if (appended < before && metadata['recorder'] !== undefined) {
-        await answer(removeRecorded(store, id, { reason: `older than ${days} days`, by: 'indelible record' }))
-        removed++
-      }
-    after = page.next
-  } while (after !== undefined)
-  if (removed > 0) terminal.tell([`${counted(removed, 'session')} older than ${days} days removed`])
-}
-
 /** What was recorded, for people. */
-const summaryLines = (summaries: readonly RecorderSummary[]): readonly string[] => {
+export const summaryLines = (summaries: readonly RecorderSummary[]): readonly string[] => {
   const sum = (of: (summary: RecorderSummary) => number): number => summaries.reduce((all, one) => all + of(one), 0)
   const sessions = summaries.flatMap((one) => one.sessions)
   const calls = sum((one) => one.calls)
@@ -268,10 +324,15 @@ const summaryLines = (summaries: readonly RecorderSummary[]): readonly string[] 
   const lines = [
     `recorded: ${counted(calls, 'call')} in ${counted(sessions.length, 'session')}${sum((one) => one.failed) > 0 ? `, ${sum((one) => one.failed)} failed` : ''}`,
   ]
-  if (input + output > 0)
+  if (input + output > 0) {
+    const money = known.reduce((all, one) => all + one, 0)
+    const said = money === 0 ? '' : money < 0.0001 ? ', less than $0.0001' : `, about $${money.toFixed(4)}`
     lines.push(
-      `tokens: ${input.toLocaleString('en')} in (${input === 0 ? 0 : Math.round((cached / input) * 100)} % from cache), ${output.toLocaleString('en')} out${known.length > 0 ? `, about $${known.reduce((all, one) => all + one, 0).toFixed(4)}${known.length < dollars.length ? ' without models of unknown price' : ''}` : ''}`,
+      `tokens: ${input.toLocaleString('en')} in (${input === 0 ? 0 : Math.round((cached / input) * 100)} % from cache), ${output.toLocaleString('en')} out${said}${said !== '' && known.length < dollars.length ? ' without models of unknown price' : ''}`,
     )
+  }
+  const silent = sum((one) => one.silent)
+  if (silent > 0) lines.push(`${counted(silent, 'call')} without figures of tokens: the provider told none`)
   const breaks = summaries.flatMap((one) => one.breaks)
   lines.push(...breaks.slice(0, 5).map(({ session, because }) => `cache break in ${session}: ${because}`))
   if (breaks.length > 5) lines.push(`and ${breaks.length - 5} more cache breaks`)

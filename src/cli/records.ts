@@ -11,30 +11,22 @@ export const records: Command = {
   name: 'records',
   synopsis: 'records FILE',
   purpose: 'report how code uses the history of calls',
-  help: `Usage: indelible records [options] FILE
-
-Reads a log of calls. Reports how often their code reads the history of earlier
+  usage: ['records [options] FILE'],
+  about: `Reads a log of calls. Reports how often their code reads the history of earlier
 calls, in which ways (filter, map, count, …), and the lines that show it.
 FILE is JSON lines, or a JSON array; - reads standard input. An entry is a call
 record with its programSource, or has the log fields historyAccessDetected and
 historyQueryPatterns (snake_case and OpenTelemetry attributes work, too).
-A line that is not JSON is listed; the other lines are read.
-
-Options:
-  --name NAMES   the names of the history in the code, separated by commas
-                 (default conversationHistory, conversation_history)
-  --evidence N   the number of lines of evidence to show (default 20)
-  --json         the whole summary as one JSON object, for programs
-  -h, --help     print this help
-
-Example:
-  indelible records calls.jsonl --name history
-`,
+A line that is not JSON is listed, and the exit code is 1; the other lines are read.`,
   options: {
-    name: { type: 'string' },
-    evidence: { type: 'string' },
-    json: { type: 'boolean' },
+    name: {
+      value: 'NAMES',
+      help: 'the names of the history in the code, separated by commas (default conversationHistory, conversation_history)',
+    },
+    evidence: { value: 'N', help: 'the number of lines of evidence to show (default 20)' },
+    json: { help: 'the whole summary as one JSON object, for programs' },
   },
+  examples: ['indelible records calls.jsonl --name history'],
   run: async ({ values, positionals, terminal }) => {
     const path = oneFile('records', positionals, 'log')
     const most = wholeNumber('--evidence', values['evidence'], 20)
@@ -50,13 +42,15 @@ Example:
       names && { names },
     )
     const placeOf = (index: number): string => entries[index]?.place ?? String(index)
-    if (values['json'] === true) return terminal.printJson([JSON.stringify({ ...placed(usage, placeOf), damage })])
-    const all = summary(usage, { placeOf, most, columns: terminal.columns })
-    return terminal.print([
-      `${nameOf(path)}: ${counted(entries.length, 'entry', 'entries')}`,
-      ...all.map((line) => fit(line, terminal.columns)),
-      ...titled([...damageLines(damage, terminal.columns)]),
-    ])
+    if (values['json'] === true) await terminal.printJson([JSON.stringify({ ...placed(usage, placeOf), damage })])
+    else
+      await terminal.print([
+        `${nameOf(path)}: ${counted(entries.length, 'entry', 'entries')}`,
+        ...summary(usage, { placeOf, most, columns: terminal.columns }).map((line) => fit(line, terminal.columns)),
+        ...titled([...damageLines(damage, terminal.columns)]),
+      ])
+    if (damage.length > 0)
+      throw new Unreadable(`${pathOf(path)}: ${counted(damage.length, 'damaged line', 'damaged lines')}`)
   },
 }
 

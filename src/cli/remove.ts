@@ -4,18 +4,16 @@ import { removeRecorded } from '../evidence/index.ts'
 import { describeSession, listUnfinished } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
-import { allSessions } from './list.ts'
-import { answer, faultText, storeHelp, storeOption, withStore } from './place.ts'
+import { answer, faultText, storeOption, withStore } from './place.ts'
+import { allSessions } from './sessions.ts'
 import { counted } from './screen.ts'
 
 export const remove: Command = {
   name: 'remove',
   synopsis: 'remove SESSION…',
   purpose: 'remove sessions for good',
-  help: `Usage: indelible remove SESSION… [options]
-       indelible remove --unfinished [options]
-
-Removes whole sessions: their messages, their notes, and the blocks that no
+  usage: ['remove SESSION… [options]', 'remove --unfinished [options]'],
+  about: `Removes whole sessions: their messages, their notes, and the blocks that no
 other session references. This can't be undone. A fork keeps the messages that
 it shares with the session it was forked from. If one of the sessions does not
 exist, none is removed.
@@ -23,27 +21,17 @@ exist, none is removed.
 The ledger of the store keeps a row that says which session was removed, with
 its head, when, and, if you say so, why and by whom ("indelible ledger").
 
-In a terminal the command asks first; type yes to continue.
-
-Options:
-  --unfinished   remove the partial sessions of interrupted imports and copies;
-                 one that is still running is removed too, and fails
-  --reason TEXT  why, for the ledger
-  --by NAME      who, for the ledger
-  --yes          do not ask; required without a terminal
-${storeHelp}
-  -h, --help     print this help
-
-Example:
-  indelible remove chat-2 chat-3
-`,
+In a terminal the command asks first; type yes to continue.`,
   options: {
-    yes: { type: 'boolean' },
-    unfinished: { type: 'boolean' },
-    reason: { type: 'string' },
-    by: { type: 'string' },
+    unfinished: {
+      help: 'remove the partial sessions of interrupted imports and copies; one that is still running is removed too, and fails',
+    },
+    reason: { value: 'TEXT', help: 'why, for the ledger' },
+    by: { value: 'NAME', help: 'who, for the ledger' },
+    yes: { help: 'do not ask; required without a terminal' },
     ...storeOption,
   },
+  examples: ['indelible remove chat-2 chat-3'],
   run: async (call) => {
     const { values, terminal } = call
     const named = [...new Set(call.positionals)]

@@ -1,13 +1,7 @@
 /** `indelible replay FILE`, or a session: what each policy would have sent at each answer of a recorded conversation. */
 import {
-  incremental,
   modelPrices,
-  oracle,
-  paged,
   pricesOf,
-  replay as judge,
-  reset,
-  window,
   type EvaluationPolicy,
   type ModelPrices,
   type Policy,
@@ -16,49 +10,39 @@ import {
 import { Misuse, type Command } from './command.ts'
 import { namedConversation } from './conversation.ts'
 import { oneFile } from './input.ts'
-import { storeHelp, storeOption } from './place.ts'
+import { storeOption } from './place.ts'
+import { judged } from './replay-job.ts'
+import { replaysOf } from './replay-pool.ts'
 import { counted, fit, grouped, padEnd, padStart } from './screen.ts'
 
 export const replay: Command = {
   name: 'replay',
   synopsis: 'replay FILE|SESSION',
   purpose: 'measure context policies on a conversation',
-  help: `Usage: indelible replay [options] FILE
-       indelible replay [options] SESSION
-
-Derives a context before each answer in a recorded conversation, with each
+  usage: ['replay [options] FILE', 'replay [options] SESSION'],
+  about: `Derives a context before each answer in a recorded conversation, with each
 policy and budget, as if it called the model. For each it prints the tokens
 sent, the share of them that is a cached prefix, the cost in tokens of plain
 input (cached 0.1, others 1.25), the time of one derive, the epochs (how often
 the part already sent changed), the faults, and the rereads: repeated tool
 calls whose earlier result was no longer readable.
 
-Policies: paged (compacts in epochs), reset (one summary of everything before
-the latest messages), incremental (the most relevant messages), window (the
-latest messages), oracle (knows the future; for comparison). FILE or SESSION
-means the same as for "indelible show".
-
-Options:
-  --budget N,N   tokens for the messages; 16k is 16,000 (default 16k,32k,64k)
-  --policy P,P   policies, or all (default all)
-  --pick N       which conversation, if the file has several (default 0)
-  --model M      also print US dollars at the list prices of a model, and use
-                 them for the cost (claude-opus-5, gpt-5.5, gemini-3.1-pro …)
-  --json         one JSON object a line, for programs
-${storeHelp}
-  -h, --help     print this help
-
-Example:
-  indelible replay session.jsonl --budget 32k --policy paged,window
-`,
+Policies: paged (compacts in epochs), thrifty (the same, deeper), reset (one
+summary of everything before the latest messages), incremental (the most
+relevant messages), window (the latest messages), oracle (knows the future; for comparison). FILE or SESSION
+means the same as for "indelible show".`,
   options: {
-    budget: { type: 'string' },
-    policy: { type: 'string' },
-    model: { type: 'string' },
-    pick: { type: 'string' },
-    json: { type: 'boolean' },
+    budget: { value: 'N,N', help: 'tokens for the messages; 16k is 16,000 (default 16k,32k,64k)' },
+    policy: { value: 'P,P', help: 'policies, or all (default all)' },
+    pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
+    model: {
+      value: 'M',
+      help: 'also print US dollars at the list prices of a model, and use them for the cost (claude-opus-5, gpt-5.5, gemini-3.1-pro …)',
+    },
+    json: { help: 'one JSON object a line, for programs' },
     ...storeOption,
   },
+  examples: ['indelible replay session.jsonl --budget 32k --policy paged,window'],
   run: async (call) => {
     const { values, positionals, terminal } = call
     const path = oneFile('replay', positionals)
@@ -66,29 +50,35 @@ Example:
     const chosen = policiesOf(typeof values['policy'] === 'string' ? values['policy'] : 'all')
     const model = typeof values['model'] === 'string' ? { model: modelOf(values['model']) } : {}
     const { view, title } = await namedConversation(path, call)
-    const judged = (policy: Policy | EvaluationPolicy, budget: number): Replay => {
-      const progress = terminal.progress(`${policy.name} at ${grouped(budget)}`, view.length, 'messages')
-      try {
-        return judge(view, { budget, policy, ...model, onProgress: (done) => progress.at(done) })
-      } finally {
-        progress.end()
+    const jobs = budgets.flatMap((budget) => chosen.map(({ name }) => ({ policy: name, budget, ...model })))
+    const bar = terminal.progress(`replaying ${counted(jobs.length, 'time')}`, jobs.length * view.length, 'messages')
+    const replays = replaysOf(view, jobs, bar.at)
+    if (values['json'] !== true) {
+      await terminal.print([title, ''])
+      if (model.model !== undefined) await terminal.print([priceLine(String(values['model']), model.model), ''])
+    }
+    let [done, fits]: [Replay[], boolean] = [[], true]
+    for await (const replay of replays) {
+      bar.pause()
+      if (replay.epochs > 0 || replay.unfit > 0) fits = false
+      if (values['json'] === true) {
+        await terminal.printJson([JSON.stringify(replay)])
+        continue
       }
-    }
-    if (values['json'] === true) {
-      for (const budget of budgets)
-        for (const policy of chosen) await terminal.printJson([JSON.stringify(judged(policy, budget))])
-      return
-    }
-    await terminal.print([title, ''])
-    if (model.model !== undefined) await terminal.print([priceLine(String(values['model']), model.model), ''])
-    for (const [index, budget] of budgets.entries()) {
-      const replays = chosen.map((policy) => judged(policy, budget))
+      done.push(replay)
+      if (done.length < chosen.length) continue
       await terminal.print([
-        ...(index > 0 ? [''] : []),
-        `budget ${grouped(budget)} tokens, ${counted(replays[0]?.calls ?? 0, 'call')}`,
-        ...table(replays, terminal.columns),
+        ...(replay.budget === budgets[0] ? [] : ['']),
+        `budget ${grouped(replay.budget)} tokens, ${counted(replay.calls, 'call')}`,
+        ...table(done, terminal.columns),
       ])
+      done = []
     }
+    bar.end()
+    if (fits && values['json'] !== true)
+      terminal.tell([
+        'no budget was ever reached, so all policies send the whole conversation: smaller ones tell them apart (--budget)',
+      ])
   },
 }
 
@@ -111,10 +101,8 @@ const modelOf = (name: string): ModelPrices => {
 const priceLine = (name: string, { input, output, cacheRead, cacheWrite, read, source }: ModelPrices): string =>
   `${name}: $${input} in, $${cacheRead} cached, $${cacheWrite} written, $${output} out per million tokens (${read}, ${source})`
 
-const known: readonly (Policy | EvaluationPolicy)[] = [paged, reset, incremental, window, oracle()]
-
 const policiesOf = (given: string): readonly (Policy | EvaluationPolicy)[] =>
-  given === 'all' ? known : given.split(',').map((name) => policyOf(name, known))
+  given === 'all' ? judged : given.split(',').map((name) => policyOf(name, judged))
 
 /** The policy of a name. */
 export const policyOf = <P extends { readonly name: string }>(name: string, among: readonly P[]): P => {

@@ -84,3 +84,14 @@ const graphemeWidth = (grapheme: string): number => {
   if (wide.test(grapheme)) return 2
   return /^[\p{Mn}\p{Me}\p{Cf}]+$/u.test(grapheme) ? 0 : 1
 }
+
+/** Positions as ranges: `1, 3-5`. */
+export const ranges = (positions: readonly number[]): string => {
+  const runs: { first: number; last: number }[] = []
+  for (const position of positions) {
+    const run = runs.at(-1)
+    if (run !== undefined && run.last + 1 === position) run.last = position
+    else runs.push({ first: position, last: position })
+  }
+  return runs.map(({ first, last }) => (first === last ? `${first}` : `${first}-${last}`)).join(', ')
+}

@@ -1,19 +1,20 @@
 /** `indelible show`: a recorded conversation, in a file or in a store, as a timeline. */
 import { isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
-import { Misuse, wholeNumber, type Command } from './command.ts'
+import { Misuse, Unreadable, wholeNumber, type Call, type Command } from './command.ts'
 import { namedConversation } from './conversation.ts'
 import { oneFile, pickOf } from './input.ts'
-import { storeHelp, storeOption } from './place.ts'
+import { messagePage } from './message-page.ts'
+import { storeOption } from './place.ts'
+import { stateLines } from './run-state.ts'
+import { counted } from './screen.ts'
 import { timeline, timelineJson } from './timeline.ts'
 
 export const show: Command = {
   name: 'show',
   synopsis: 'show FILE|SESSION',
   purpose: 'print a recorded conversation as a timeline',
-  help: `Usage: indelible show [options] FILE
-       indelible show [options] SESSION
-
-Prints a line for every message: position, role, page kind, estimated tokens
+  usage: ['show [options] FILE [N]', 'show [options] SESSION [N]'],
+  about: `Prints a line for every message: position, role, page kind, estimated tokens
 and the start of the content. Tool calls have the position of their result.
 Totals and the calls without a result follow. The format of FILE is detected
 from its content; - reads standard input. An argument that neither is a file nor
@@ -22,43 +23,42 @@ session, notes may have changed the page kinds. Retracted messages are left out;
 positions are those of the record. The time (UTC) is that of the append, or what
 the file says that a message was imported from.
 
+With N the message at that position is printed whole, with the notes on it; on a terminal through a pager (PAGER, else
+less) if it is longer than the screen. A negative N counts from the end.
+
 Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
 an array, in the body of a request or answer, or one a line; bodies one a line,
 as for fine-tuning; tau-bench files; SWE-agent trajectories; session files of
-pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.
-
-Options:
-  --pick N       which conversation, if the file has several (default 0)
-  --kind KINDS   only these page kinds, separated by commas: bootstrap,
-                 constraint, plan, preference, evidence, conversation
-  --from N       start at position N; a negative N counts from the end
-  --to N         stop before position N
-  --all          the whole record, with retracted messages
-  --json         one JSON object a line, for programs
-${storeHelp}
-  -h, --help     print this help
-
-Example:
-  indelible show session.jsonl --kind evidence --from -20
-`,
+pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
   options: {
-    pick: { type: 'string' },
-    kind: { type: 'string' },
-    from: { type: 'string' },
-    to: { type: 'string' },
-    all: { type: 'boolean' },
-    json: { type: 'boolean' },
+    pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
+    kind: {
+      value: 'KINDS',
+      help: 'only these page kinds, separated by commas: bootstrap, constraint, plan, preference, evidence, conversation',
+    },
+    from: { value: 'N', help: 'start at position N; a negative N counts from the end' },
+    to: { value: 'N', help: 'stop before position N' },
+    all: { help: 'the whole record, with retracted messages' },
+    full: { help: 'with N: also what only programs read: meta, raw parts, base64' },
+    json: { help: 'one JSON object a line, for programs' },
     ...storeOption,
   },
+  examples: ['indelible show session.jsonl --kind evidence --from -20'],
   run: async (call) => {
     const { values, positionals, terminal } = call
-    const path = oneFile('show', positionals)
+    const path = oneFile('show', positionals.slice(0, 1))
+    const at = wholeNumber('show: N', positionals[1], undefined)
+    if (positionals.length > 2)
+      throw new Misuse(`show takes one FILE or SESSION and one N, but got: ${positionals.join(', ')}`)
+    if (at === undefined && values['full'] === true)
+      throw new Misuse('show --full takes N: the position of one message')
     const kinds = pageKindsOf(values['kind'])
     const from = wholeNumber('--from', values['from'], 0)
     const to = wholeNumber('--to', values['to'], undefined)
     pickOf(values)
 
-    const { view, title, timeOf } = await namedConversation(path, call)
+    if (at !== undefined) return showMessage(path, at, call)
+    const { view, title, timeOf, session, lease } = await namedConversation(path, call)
     const options = {
       kinds,
       from,
@@ -70,8 +70,29 @@ Example:
 
     if (values['json'] === true) return terminal.printJson(timelineJson(view, options))
     await terminal.print([title, ''])
-    return terminal.print(timeline(view, options))
+    await terminal.print(timeline(view, options))
+    if (session !== undefined) await terminal.print(stateLines(session, lease, terminal.columns, terminal.paint))
   },
+}
+
+/** One message, whole; on a terminal through a pager, where it is longer than the screen. */
+const showMessage = async (path: string, at: number, call: Call): Promise<void> => {
+  const { values, terminal } = call
+  const found = await namedConversation(path, { ...call, values: { ...values, all: true } })
+  const { view, timeOf, left, notes = [] } = found
+  const position = at < 0 ? view.length + at : at
+  if (position < 0 || position >= view.length)
+    throw new Unreadable(
+      `${path}: there is no message ${at}: ${view.length === 0 ? 'there are none' : `there are ${counted(view.length, 'message')}, from 0 to ${view.length - 1}`}`,
+    )
+  const { paint, columns } = terminal
+  if (values['json'] === true)
+    return terminal.printJson(
+      timelineJson(view, { kinds: [], from: position, to: position + 1, columns, paint, ...(timeOf && { timeOf }) }),
+    )
+  return terminal.page(
+    messagePage({ view, position, left, notes, full: values['full'] === true, paint, ...(timeOf && { timeOf }) }),
+  )
 }
 
 const pageKindsOf = (given: unknown): readonly PageKind[] => {

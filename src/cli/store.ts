@@ -1,11 +1,14 @@
 /** The store that the commands keep sessions in: a file of the user's, unless another is named. */
 import { faultMessage } from '../index.ts'
-import { mkdirSync } from 'node:fs'
+import { createReadStream, mkdirSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
 import { homedir, platform as platformHere } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 import { isLeft } from '../json/index.ts'
 import { type OnNotice, type Store, type StoreFault } from '../store/index.ts'
-import { Misuse, Unreadable, type Terminal } from './command.ts'
+import { assembleTranscript, readTranscriptStream } from '../transcript/index.ts'
+import { Misuse, Unreadable, type Call, type Terminal } from './command.ts'
+import { shellWord } from './screen.ts'
 
 /**
  * Where sessions are kept if no `--store` is given.
@@ -28,6 +31,13 @@ export const defaultStorePath = (
   return join(xdg !== undefined && isAbsolute(xdg) ? xdg : usual, 'indelible', 'sessions.db')
 }
 
+/** The store that a command was given, by its option or by INDELIBLE_STORE. Undefined: the user's own. Throws Misuse. */
+export const givenStore = (values: Call['values'], { env }: Pick<Terminal, 'env'>): string | undefined => {
+  const { store } = values
+  if (store === '') throw new Misuse('--store takes a PATH')
+  return typeof store === 'string' ? store : env['INDELIBLE_STORE'] || undefined
+}
+
 export interface OpenedStore {
   readonly store: Store
   /** What to call it to the user: what `--store` takes, without a password. */
@@ -47,20 +57,41 @@ export const isAddress = (given: string): boolean => {
   return true
 }
 
-/** The store that `--store` names, or the default one; one that is not there is made only if `make` says so. Throws Unreadable. */
+/** The store of a path or an address, or the default one; one that is not there is made only if `make` says so. Throws Unreadable. */
 export const openStore = async (
-  given: unknown,
+  given: string | undefined,
   make: boolean,
   terminal: Terminal,
   onNotice: OnNotice = () => {},
 ): Promise<OpenedStore> => {
-  if (typeof given === 'string' && isAddress(given)) return openPostgres(given, make)
-  const path = typeof given === 'string' ? terminal.path(given) : defaultStorePath(terminal.env)
-  if (make && typeof given !== 'string') mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  if (given !== undefined && isAddress(given)) return openPostgres(given, make)
+  const path = given === undefined ? defaultStorePath(terminal.env) : terminal.path(given)
+  if (make && given === undefined) mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   const { sqliteStore } = await import('../store/sqlite/index.ts')
   const opened = await sqliteStore({ path, create: make, onNotice })()
-  if (isLeft(opened)) throw unopened(opened.left, path)
+  if (isLeft(opened)) throw (await notAStore(opened.left, path, given ?? path)) ?? unopened(opened.left, path)
   return { store: opened.right, name: path }
+}
+
+/** What to do with a path that is a conversation or a folder, and no store. */
+const notAStore = async (fault: StoreFault, path: string, given: string): Promise<Unreadable | undefined> => {
+  const stats = await stat(path).catch(() => undefined)
+  if (stats?.isDirectory() === true) return new Unreadable(`${given} is a folder; expected the file of a store`)
+  if (fault._tag !== 'NotAStore' || stats?.isFile() !== true) return undefined
+  const formats = await formatOf(path)
+  return formats === undefined
+    ? undefined
+    : new Unreadable(
+        `${given} is a conversation (${formats}), not a store; "indelible show ${shellWord(given)}" prints it, and "indelible import ${shellWord(given)}" stores it as a session`,
+      )
+}
+
+/** The format of a file that can be read as a conversation. */
+const formatOf = async (path: string): Promise<string | undefined> => {
+  const events = []
+  for await (const event of readTranscriptStream(createReadStream(path))) events.push(event)
+  const transcript = assembleTranscript(events)
+  return isLeft(transcript) ? undefined : transcript.right.format
 }
 
 const openPostgres = async (given: string, make: boolean): Promise<OpenedStore> => {

@@ -4,7 +4,8 @@ import type { Message } from '../message/index.ts'
 import { describeSession, follow, readRange, type SessionFault } from '../session/index.ts'
 import type { Store, StoredRow, StoreFault } from '../store/index.ts'
 import { Unreadable, wholeNumber, type Command, type Terminal } from './command.ts'
-import { answer, faultText, sessionOfCall, storeHelp, storeOption, withStore } from './place.ts'
+import { answer, faultText, sessionOfCall, storeOption } from './place.ts'
+import { withSession } from './sessions.ts'
 import { fit, oneLine, padEnd, padStart } from './screen.ts'
 import { plainText } from './timeline.ts'
 
@@ -12,34 +13,30 @@ export const tail: Command = {
   name: 'tail',
   synopsis: 'tail SESSION',
   purpose: 'print messages and notes as they are stored',
-  help: `Usage: indelible tail [options] SESSION
-
-Prints the last rows of a session, then each new row as soon as a process of
+  usage: ['tail [options] SESSION'],
+  about: `Prints the last rows of a session, then each new row as soon as a process of
 this machine stores it (with PostgreSQL: a process of any machine). A row is a
 message or a note, and its position counts both; times are in UTC. The
-command ends when the session is sealed, or with Ctrl-C.
-
-Options:
-  --from N       start at row N; a negative N counts from the end (default -10)
-  --json         one JSON object a line, for programs: { position, kind, index,
-                 at, message } or { position, kind, index, at, note }
-${storeHelp}
-  -h, --help     print this help
-
-Example:
-  indelible tail notes --from 0 --json
-`,
-  options: { from: { type: 'string' }, json: { type: 'boolean' }, ...storeOption },
+command ends when the session is sealed, or with Ctrl-C.`,
+  options: {
+    from: { value: 'N', help: 'start at row N; a negative N counts from the end (default -10)' },
+    json: {
+      help: 'one JSON object a line, for programs: { position, kind, index, at, message } or { position, kind, index, at, note }',
+    },
+    ...storeOption,
+  },
+  examples: ['indelible tail notes --from 0 --json'],
   run: async (call) => {
-    const id = sessionOfCall('tail', call)
+    const named = sessionOfCall('tail', call)
     const { values, terminal } = call
     const given = wholeNumber('--from', values['from'], -10)
     const abort = new AbortController()
     const ignore = terminal.onInterrupt(() => abort.abort())
     try {
-      await withStore(call, {}, async (store) => {
+      await withSession(call, named, async (store, id) => {
         const { head } = await answer(describeSession(store, id))
         const from = given < 0 ? Math.max(0, head.size + given) : given
+        if (terminal.shows) terminal.tell(['following; press Ctrl-C to stop'])
         for await (const row of follow({ store, id }, { from, signal: abort.signal }))
           await (values['json'] === true
             ? terminal.printJson([await jsonOf(store, id, row)])

@@ -1,7 +1,15 @@
 /** The timeline: a conversation as lines that a person likes to read, or as one JSON object a line for programs. */
 import { estimateTokens } from '../context/index.ts'
 import type { View } from '../history/index.ts'
-import { openCalls, pairCalls, type Message, type PairedCall, type Part, type ResultPart } from '../message/index.ts'
+import {
+  erasedMark,
+  openCalls,
+  pairCalls,
+  type Message,
+  type PairedCall,
+  type Part,
+  type ResultPart,
+} from '../message/index.ts'
 import { pageKinds, type PageKind } from '../pages/index.ts'
 import { sourceTimeOf } from '../transcript/index.ts'
 import type { Style, Terminal } from './command.ts'
@@ -189,6 +197,10 @@ export const plainText = (part: Part | ResultPart): string => {
     case 'text':
     case 'refusal':
       return part.text
+    case 'erased':
+      return part.id === undefined && part.callId === undefined
+        ? erasedMark
+        : `${erasedMark} ${part.id === undefined ? 'result of call' : 'call'} ${part.id ?? part.callId}`
     case 'reasoning':
       return part.text === '' ? (part.summary ?? []).join(' ') : part.text
     case 'image':

@@ -3,13 +3,15 @@ import { readFileSync } from 'node:fs'
 import { readTrust, type Trust } from '../evidence/index.ts'
 import { faultMessage } from '../index.ts'
 import { isLeft, parseJson } from '../json/index.ts'
-import { Unreadable, type Call, type Terminal } from './command.ts'
+import { unreadable } from './input.ts'
+import { Unreadable, type Call, type Command, type Terminal } from './command.ts'
 
-export const trustOptions = { trust: { type: 'string' } } as const
-
-export const trustHelp = `  --trust FILE   whose signatures count, as JSON:
-                 { "origin": NAME, "keys": [VKEY], "witnesses": [VKEY],
-                   "quorum": how many of the witnesses }`
+export const trustOptions: Command['options'] = {
+  trust: {
+    value: 'FILE',
+    help: 'whose signatures count, as JSON: { "origin": NAME, "keys": [VKEY], "witnesses": [VKEY], "quorum": how many of the witnesses }',
+  },
+}
 
 /** The trust that `--trust` names. Throws Unreadable. */
 export const trustOf = (values: Call['values'], terminal: Terminal): Trust | undefined => {
@@ -19,7 +21,7 @@ export const trustOf = (values: Call['values'], terminal: Terminal): Trust | und
   try {
     text = readFileSync(terminal.path(file), 'utf8')
   } catch (cause) {
-    throw new Unreadable(`${file} can't be read: ${(cause as Error).message}`)
+    throw unreadable(file, cause)
   }
   const value = parseJson(text)
   if (isLeft(value))

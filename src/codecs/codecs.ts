@@ -5,6 +5,8 @@ import type { AiModelMessage } from './ai-sdk/wire.ts'
 import { anthropic } from './anthropic/codec.ts'
 import type { AnthropicConversation } from './anthropic/wire.ts'
 import type { Codec } from './codec.ts'
+import { gemini } from './gemini/codec.ts'
+import type { GeminiConversation } from './gemini/wire.ts'
 import { langchainMessages } from './langchain/codec.ts'
 import type { LangChainMessage } from './langchain/wire.ts'
 import { openaiAgents } from './openai-agents/codec.ts'
@@ -22,6 +24,8 @@ export interface Codecs {
   readonly 'ai-sdk-ui': Codec<AiUiMessage[]>
   /** Anthropic Messages. */
   readonly anthropic: Codec<AnthropicConversation>
+  /** Contents of Gemini. */
+  readonly gemini: Codec<GeminiConversation>
   /** Messages of LangChain, as JSON. */
   readonly langchain: Codec<LangChainMessage[]>
   /** Items of the OpenAI Agents SDK. */
@@ -40,6 +44,7 @@ export const codecs: Codecs = Object.freeze({
   'ai-sdk': aiModelMessages,
   'ai-sdk-ui': aiUiMessages,
   anthropic,
+  gemini,
   langchain: langchainMessages,
   'openai-agents': openaiAgents,
   'openai-chat': openaiChat,

@@ -59,7 +59,7 @@ export const codecFaultText = (fault: CodecFault | CallbackThrew): string => {
     case 'InvalidJson':
       return `line ${fault.line}, column ${fault.column}: not JSON: expected ${fault.expected}, found ${fault.found}`
     case 'UnknownFormat':
-      return `this is ${fault.found}, not a conversation; expected messages of OpenAI, Anthropic or the AI SDK (as an array, in a request, or one a line), a tau-bench or SWE-agent file, a session file of pi, Claude Code, Codex, Gemini CLI, opencode or Cursor, or an export of Indelible`
+      return `this is ${fault.found}, not a conversation; expected messages of OpenAI, Anthropic, Gemini or the AI SDK (as an array, in a request, or one a line), a tau-bench or SWE-agent file, a session file of pi, Claude Code, Codex, Gemini CLI, opencode or Cursor, or an export of Indelible`
     case 'UnexpectedWire':
       return `${fault.line === undefined ? '' : `line ${fault.line}: `}${formatPath(fault.path) || 'the entry'} should be ${fault.expected}, found ${fault.found} (read as ${fault.format})`
     case 'WireNotJson':

@@ -4,7 +4,7 @@ import { left, right } from '../json/index.ts'
 import type { Path } from '../json/index.ts'
 import type { EncodeFault } from './fault.ts'
 import type { EncodeOptions, Encoded, Loss } from './codec.ts'
-import type { Message, Part, Source } from '../message/index.ts'
+import { erasedMark, isErased, standIn, type Message, type Part, type Source } from '../message/index.ts'
 import { foreignFields } from './residual.ts'
 import { BlockMissing, resolve } from './source.ts'
 
@@ -46,7 +46,8 @@ export const encodeMessages = <Wire>(
     for (const message of messages) {
       writing.position = position
       foreign(format, message, writing, understood)
-      write(message, writing)
+      if (isErased(message)) writing.lose(['content'], `was erased: written as ${erasedMark}`)
+      write(standIn(message), writing)
       position += 1
     }
     finish?.(writing)

@@ -111,6 +111,7 @@ const formats: ReadonlySet<string> = new Set([
   'anthropic',
   'ai-sdk',
   'ai-sdk-ui',
+  'gemini',
   'langchain',
 ])
 

@@ -6,6 +6,7 @@
 import { textOf, toolCallsOf, type Message, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import type { Range } from '../sequence/index.ts'
 import { errorLine, plain } from './represent.ts'
+import { neverRepeated, type Standing } from './repeats.ts'
 import { beginning, foldText, grouped, slicedAt } from './shorten.ts'
 import { textTokens, type Tokenizer } from './tokens.ts'
 import { isStopWord } from './words.ts'
@@ -17,6 +18,10 @@ export interface Brief extends Range {
   readonly rank: number
   /** Its tokens, with its line end. */
   readonly tokens: number
+  /** The positions that it is of: in its range others may have been retracted. */
+  readonly positions: readonly number[]
+  /** The calls that it is of. */
+  readonly calls: readonly ToolCallPart[]
 }
 
 /** Who wrote the briefs that stand as a summary, in notes. */
@@ -34,8 +39,9 @@ export const briefOf = (
   for (const { message } of said)
     for (const part of message.content) if (part.type === 'tool_result') answers.set(part.callId, part)
   for (const { message, position } of said) {
-    const words = telling(textOf(message), message.role === 'user' ? longest.user : longest.other)
     const calls = toolCallsOf(message)
+    const most = message.role === 'user' ? longest.user : calls.length > 0 ? longest.beside : longest.other
+    const words = telling(textOf(message), most)
     // What is said beside calls is often "Looking.": the calls say more.
     if (words !== '' && (calls.length === 0 || words.length > shortRemark))
       lines.push(`${position} ${message.role}: ${words}`)
@@ -47,7 +53,9 @@ export const briefOf = (
   }
   if (lines.length === 0) lines.push(`${from} ${said[0]?.message.role ?? 'nothing'}: …`)
   const text = lines.join('\n')
-  return { from, to, text, rank, tokens: count(text) + 1 }
+  const positions = said.map(({ position }) => position).filter((position) => position >= from && position < to)
+  const calls = said.flatMap(({ message }) => toolCallsOf(message))
+  return { from, to, text, rank, tokens: count(text) + 1, positions, calls }
 }
 
 /** Briefs as a marker says them. A line that begins as the one before it has a ditto mark in place of that. */
@@ -74,19 +82,27 @@ export const tokensAfter = (brief: Brief, before: Brief, count: Tokenizer): numb
 
 /**
  * As many briefs as fit so many tokens, in their order: those first that say the most that none before them said, for what
- * they take. What the user says, and what failed, counts half as much more.
+ * they take. What the user says, and what failed, counts half as much more; a call that is made again and again ten times as
+ * much, and one that was made again since, whose answer is out of date, a tenth.
  */
-export const fittingBriefs = (briefs: readonly Brief[], tokens: number): readonly Brief[] => {
+export const fittingBriefs = (
+  briefs: readonly Brief[],
+  tokens: number,
+  standing: (brief: Brief) => Standing = () => neverRepeated,
+): readonly Brief[] => {
   if (briefs.reduce((sum, brief) => sum + brief.tokens, 0) <= tokens) return briefs
   const seen = new Set<string>()
   const worth = new Map<Brief, number>()
   for (const brief of briefs) {
+    const { outdated, repeated } = standing(brief)
     let fresh = 1
-    for (const word of brief.text.split(/\s+/)) {
-      if (!seen.has(word)) fresh += 1
+    for (const word of wordsOf(brief)) {
+      // What is said again and again is worth it for that.
+      if (repeated || !seen.has(word)) fresh += 1
       seen.add(word)
     }
-    worth.set(brief, (fresh * (worthOfRank[brief.rank] as number)) / (brief.tokens + 1))
+    const again = outdated ? worthOutdated : repeated ? worthRepeated : 1
+    worth.set(brief, (again * fresh * (worthOfRank[brief.rank] as number)) / (brief.tokens + 1))
   }
   let room = tokens
   const kept = new Set<Brief>()
@@ -100,7 +116,19 @@ export const fittingBriefs = (briefs: readonly Brief[], tokens: number): readonl
   return briefs.filter((brief) => kept.has(brief))
 }
 
+/** The words of a brief, found once: it is weighed at many compactions. */
+const wordsOf = (brief: Brief): readonly string[] => {
+  const known = words.get(brief)
+  if (known !== undefined) return known
+  const found = brief.text.split(/\s+/)
+  words.set(brief, found)
+  return found
+}
+
+const words = new WeakMap<Brief, readonly string[]>()
 const worthOfRank = [1.5, 1.5, 1]
+const worthOutdated = 0.1
+const worthRepeated = 10
 
 /** The words of a text that say something, in one line of at most so many UTF-16 units. */
 export const telling = (text: string, most: number): string => {
@@ -120,7 +148,7 @@ export const telling = (text: string, most: number): string => {
   return words.join(' ')
 }
 
-const longest = { user: 240, other: 200, arguments: 100, answer: 140, names: 240 } as const
+const longest = { user: 240, other: 200, beside: 80, arguments: 60, answer: 140, names: 320 } as const
 const scanned = 4000
 const shortRemark = 24
 const negation = /^(?:no|not|nor|never)$|n't$/

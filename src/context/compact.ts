@@ -1,6 +1,6 @@
 /** Compaction: from the segments of a line and a policy's choice to the line of the next epoch. */
 import type { View } from '../history/index.ts'
-import type { Message } from '../message/index.ts'
+import { toolCallsOf, type Message } from '../message/index.ts'
 import type { SummaryNote } from '../notes/index.ts'
 import { residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
 import { degrade, measure } from './degrade.ts'
@@ -22,6 +22,7 @@ import {
 import { joined, markerFor } from './marker.ts'
 import { leastUsed, type Candidate, type Choice, type Cut, type Policy, type Selection } from './policy.ts'
 import { withSummaries } from './summaries.ts'
+import type { Repeats, Standing } from './repeats.ts'
 import { rankOf, type Renderer, type Shown, type ShownLevel, type Unit } from './unit.ts'
 
 export interface Compaction {
@@ -37,6 +38,9 @@ export interface Compaction {
   readonly summaries: readonly SummaryNote[]
   readonly record: View<Message>
   readonly renderer: Renderer
+  readonly repeats: Repeats
+  /** What fits of the lines of ranges, as it is found. */
+  readonly fitted: Map<readonly Brief[], Map<number, readonly Brief[]>>
   readonly epoch: number
 }
 
@@ -64,13 +68,14 @@ export const compact = (compaction: Compaction): Line => {
     const selection = { candidates, budget, markerTokens: largest }
     return measure(selection, filled(selection, chosen, budget)) > measure(selection, chosen)
   }
+  const missingIn = (line: Line): number => budget * (policy.fills ?? 0) - tokensOf(line)
   const place = (choices: readonly Choice[]): readonly Placed[] => {
     const ways = new Map<Unit, Segment | undefined>()
     const placed = own.map((segment, index): Placed => {
       const choice = choices[index] as Choice
       const as = segmentAs(segment, choice, compaction)
       if (segment.type === 'unit') ways.set(segment.unit, as)
-      return { segment, as, briefs: as === undefined ? briefsAs(segment, choice, renderer) : none }
+      return { segment, as, briefs: as === undefined ? briefsAs(segment, choice, compaction) : none }
     })
     let next = 0
     return segments.map((segment): Placed => {
@@ -89,9 +94,17 @@ export const compact = (compaction: Compaction): Line => {
   ]
   for (const { folds, extracts } of attempts) {
     const candidates = candidatesOf(own, compaction, folds)
-    const chosen = choose(candidates)
-    const line = lineOf(place(chosen), compaction, extracts)
+    let chosen = choose(candidates)
+    let line = lineOf(place(chosen), compaction, extracts)
     if (tokensOf(line) > budget) continue
+    // Markers were measured by their largest: give what they did not take to the newest that fell.
+    for (let beside = leastFilled; missingIn(line) > 0 && beside <= budget * mostFilled; beside *= 2) {
+      const selection = { candidates, budget, markerTokens: largest }
+      const more = filled(selection, chosen, measure(selection, chosen) + missingIn(line) + beside)
+      const fuller = lineOf(place(more), compaction, extracts)
+      if (tokensOf(fuller) > budget) break
+      if (tokensOf(fuller) > tokensOf(line)) [chosen, line] = [more, fuller]
+    }
     if (tokensOf(line) < budget * leastUsed[policy.choose])
       line.unused = canShowMore(candidates, chosen) ? 'policy' : 'indivisible'
     return line
@@ -110,6 +123,10 @@ const leastOfAll = (candidates: readonly Candidate[], markerTokens: number): rea
     { rest: 0, active: 0 },
   )
 
+/** Tokens beside what is missing: less is not worth filling; a message may be cut in steps of some percent only. */
+const leastFilled = 64
+const mostFilled = 1 / 8
+
 /** A cut to the least that stays readable. */
 const nothing: Cut = Object.freeze({ tokens: 0 })
 
@@ -124,10 +141,20 @@ interface Placed {
 const none: readonly Brief[] = Object.freeze([])
 
 /** Of what a marker stands for, the lines that were chosen. */
-const briefsAs = (segment: Segment, choice: Choice, renderer: Renderer): readonly Brief[] => {
+const briefsAs = (segment: Segment, choice: Choice, compaction: Compaction): readonly Brief[] => {
   if (choice === 'pointer' || segment.type === 'summary') return none
-  if (typeof choice === 'object' && segment.type === 'gap') return fittingBriefs(segment.briefs, choice.tokens)
-  return briefsOf(segment, renderer)
+  if (typeof choice === 'object' && segment.type === 'gap') return fitting(segment.briefs, choice.tokens, compaction)
+  return briefsOf(segment, compaction.renderer)
+}
+
+/** The briefs that fit: found once for a range, and asked for by what it takes, and then for its lines. */
+const fitting = (briefs: readonly Brief[], tokens: number, { repeats, fitted }: Compaction): readonly Brief[] => {
+  let known = fitted.get(briefs)
+  if (known === undefined) fitted.set(briefs, (known = new Map()))
+  let found = known.get(tokens)
+  if (found === undefined)
+    known.set(tokens, (found = fittingBriefs(briefs, tokens, ({ calls, to }) => repeats.standing(calls, to))))
+  return found
 }
 
 /** All that can be said in lines of a segment. */
@@ -199,6 +226,8 @@ const candidateOf = (segment: Segment, compaction: Compaction, before?: Segment)
       levels: level === 'pointer' ? ['pointer'] : ['structured', 'pointer'],
       kept: false,
       asked: false,
+      outdated: false,
+      repeated: false,
       inMarker: segment.type === 'gap',
       kinds: [...segment.hidden.kinds.keys()],
       messages: [],
@@ -206,7 +235,8 @@ const candidateOf = (segment: Segment, compaction: Compaction, before?: Segment)
         if (choice === 'pointer') return 0
         if (typeof choice === 'string') return tokens
         if (briefs.length === 0) return Infinity
-        const known = cuts.get(choice.tokens) ?? sum(fittingBriefs(briefs, choice.tokens).map((brief) => brief.tokens))
+        const known =
+          cuts.get(choice.tokens) ?? sum(fitting(briefs, choice.tokens, compaction).map((brief) => brief.tokens))
         cuts.set(choice.tokens, known)
         return known
       },
@@ -219,12 +249,20 @@ const candidateOf = (segment: Segment, compaction: Compaction, before?: Segment)
   const now = renderer.at(unit, level, segment.longest).tokens
   const inMarker = !isAsked && canBeInMarker(unit, renderer)
   let line: number | undefined
+  let stands: Standing | undefined
+  const standing = (): Standing => (stands ??= compaction.repeats.standing(messages.flatMap(toolCallsOf), to))
   return {
     ...shared,
     level,
     levels: levelsBetween(level, least),
     kept: isKept(unit, policy),
     asked: isAsked,
+    get outdated() {
+      return standing().outdated
+    },
+    get repeated() {
+      return standing().repeated
+    },
     inMarker,
     kinds,
     messages,
@@ -311,7 +349,8 @@ const markerSizes = (
 
 const largestCount = 999_999_999
 
-const lineOf = (placed: readonly Placed[], { renderer, epoch, budget }: Compaction, extracts: boolean): Line => {
+const lineOf = (placed: readonly Placed[], compaction: Compaction, extracts: boolean): Line => {
+  const { renderer, epoch, budget } = compaction
   const line = emptyLine(epoch, renderer)
   const given = new Map<string, number>()
   const stretches = stretchesOf(placed)
@@ -319,12 +358,18 @@ const lineOf = (placed: readonly Placed[], { renderer, epoch, budget }: Compacti
   for (const { show, hide } of stretches) {
     if (show !== undefined) extend(line, show, given)
     if (hide.length === 0) continue
+    const [only] = hide
+    if (hide.length === 1 && room === 0 && only?.segment.type === 'gap' && only.briefs === only.segment.briefs) {
+      extend(line, only.segment)
+      continue
+    }
     const hidden = hide.map(({ segment }) => hiddenOf(segment, renderer)).reduce(joined)
     const briefs =
       room > 0
-        ? fittingBriefs(
+        ? fitting(
             hide.flatMap(({ segment }) => briefsOf(segment, renderer)),
             room,
+            compaction,
           )
         : hide.flatMap(({ briefs }) => briefs)
     extend(line, gap(hidden, briefs))

@@ -53,7 +53,7 @@ export const degrade = (
   for (const [index, [goal, belongs]] of groups.entries()) {
     if (state.total <= (index === 0 ? goal : limit)) break
     const taken: (readonly [index: number, from: Choice])[] = []
-    for (const step of stepsOf(state, belongs, keepsGist && index === 0)) {
+    for (const step of stepsOf(state, belongs, keepsGist && withGist.has(index))) {
       if (state.total <= goal) break
       taken.push([step.index, state.levels[step.index] as Choice])
       take(state, step.index, step.to)
@@ -64,6 +64,9 @@ export const degrade = (
   return state.levels
 }
 
+/** Of the groups, those of single messages: the rest, and the active turn but for the newest. */
+const withGist: ReadonlySet<number> = new Set([0, 3, 4])
+
 /** How much all candidates together may take before the next group falls. */
 export interface Goals {
   readonly rest: number
@@ -72,7 +75,7 @@ export interface Goals {
   readonly kept?: number
   /** What the active turn may take, with all else, before it falls to its goal. Default: the budget. */
   readonly limit?: number
-  /** Whether everything keeps its line in a marker, until the budget is exceeded. Default: no. */
+  /** Whether everything but the newest keeps its line in a marker. Default: no. */
   readonly keepsGist?: boolean
   /** What stays as it is while the budget holds. Default: nothing. */
   readonly spare?: (candidate: Candidate) => boolean
@@ -296,15 +299,20 @@ const lossOf = (from: number, to: number, age: number): number => {
 
 const aged = (worth: number, half: number, age: number): number => (worth * half) / (half + age)
 
+/** Of calls that were made again since: their answers are out of date. And of those that are made again and again. */
+const worthOutdated = 0.3
+const worthRepeated = 5
+
 /** After so many units the wording of a page is worth half of what it was, and its gist. */
 const halfAge = 8
 const halfAgeOfGist = 200
 
-const worthOf = ({ kinds, messages }: Candidate): number => {
+const worthOf = ({ kinds, messages, outdated, repeated }: Candidate): number => {
   if (messages.length === 0) return worthOfSummary
+  const again = outdated ? worthOutdated : repeated ? worthRepeated : 1
   // Calls are as good as what they found; what only speaks is more, and what the user says most.
   const spoken = kinds.includes('evidence') ? kinds.filter((kind) => kind !== 'conversation') : kinds
   const worth = Math.max(...spoken.map((kind) => worthOfKind[kind]))
   const byUser = messages.length === 1 && messages[0]?.role === 'user' && worth === worthOfKind.conversation
-  return byUser ? 2 * worth : worth
+  return again * (byUser ? 2 * worth : worth)
 }

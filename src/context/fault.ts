@@ -59,7 +59,7 @@ export type SummaryFault = {
 export const contextFaultText = (fault: ContextFault | SummaryFault): string => {
   switch (fault._tag) {
     case 'MinimumDoesNotFit':
-      return `the smallest context that may be sent takes ${grouped(fault.needed)} tokens, but the budget is ${grouped(fault.budget)}${madeOf(fault)}${largest(fault.pages[0])}; use a larger budget, or unpin messages that need not stay`
+      return `the smallest context that may be sent takes ${grouped(fault.needed)} tokens, but the budget is ${grouped(fault.budget)}${madeOf(fault)}${largest(fault.pages[0])}; ${wayOut(fault.pages)}`
     case 'SummarizerFailed':
       return `the summarizer failed on positions ${fault.from}–${fault.to - 1}: ${reasonOf(fault.cause)}; \`done\` has the ${fault.done.length === 1 ? 'one summary' : `${fault.done.length} summaries`} made before: append them, and call prepareSummaries again for the rest`
     default:
@@ -81,6 +81,15 @@ const madeOf = ({ window, reserved, factor }: ContextFault): string => {
   ]
   if (others.length === 0) return counted
   return ` (${window === undefined ? 'after' : `a window of ${grouped(window.window)}, less`} ${others.join(', ')}${window === undefined ? '' : ', and a tenth for estimation errors'})${counted}`
+}
+
+/** What can be done about it: advice to unpin helps only where something is held as a rule. */
+const wayOut = (pages: readonly MinimumPage[]): string => {
+  if (pages.some(({ kinds }) => kinds.includes('constraint')))
+    return 'use a larger budget, or unpin or tag anew the rules that need not stay'
+  return pages[0]?.kinds.includes('bootstrap') === true
+    ? 'use a larger budget, or shorter instructions'
+    : 'use a larger budget'
 }
 
 const largest = (page: MinimumPage | undefined): string => {

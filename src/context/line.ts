@@ -5,7 +5,7 @@
 import type { Message } from '../message/index.ts'
 import type { ResidencyLevel } from '../pages/index.ts'
 import { folded, type Brief } from './brief.ts'
-import { markerFor, summaryFor, type Hidden } from './marker.ts'
+import { markerFor, summaryFor, type Hidden, type RecallName } from './marker.ts'
 import type { ContextSource, Sourced } from './source.ts'
 import { levelOfPage, type Renderer, type ShownLevel, type Unit } from './unit.ts'
 
@@ -119,12 +119,7 @@ export const extend = (line: Line, segment: Segment, given?: Map<string, number>
 /** The messages of a segment. */
 export const itemsOf = (segment: Segment, renderer: Renderer, given?: Map<string, number>): readonly Sourced[] => {
   const { from, to } = segment
-  if (segment.type === 'gap') {
-    const { briefs } = segment
-    const noted = briefs.length > 0 && { briefs: freeze(briefs.flatMap(positionsIn)) }
-    const source = freeze({ type: 'representation', level: 'pointer', from, to, ...noted } as const)
-    return [{ message: markerOf(segment, renderer), source }]
-  }
+  if (segment.type === 'gap') return [markerOf(segment, renderer)]
   if (segment.type === 'summary')
     return [{ message: segment.message, source: freeze({ type: 'summary', from, to, model: segment.model }) }]
   return (
@@ -137,7 +132,7 @@ export const itemsOf = (segment: Segment, renderer: Renderer, given?: Map<string
 /** How much of a position a segment shows. */
 export const levelIn = (segment: Segment, position: number, { kindOf, at }: Renderer): ResidencyLevel => {
   if (segment.type === 'gap')
-    return segment.briefs.some(({ from, to }) => position >= from && position < to) ? 'structured' : 'pointer'
+    return segment.briefs.some(({ positions }) => positions.includes(position)) ? 'structured' : 'pointer'
   if (segment.type !== 'unit') return 'pointer'
   const { unit, level, longest } = segment
   const page = unit.pages.find((page) => page.position === position)
@@ -156,12 +151,21 @@ export const hiddenOf = (segment: Segment, renderer: Renderer): Hidden =>
 export const tokensIn = (segment: Segment, renderer: Renderer): number =>
   segment.type === 'unit'
     ? renderer.at(segment.unit, segment.level, segment.longest).tokens
-    : renderer.estimate(segment.type === 'gap' ? markerOf(segment, renderer) : segment.message)
+    : renderer.estimate(segment.type === 'gap' ? markerOf(segment, renderer).message : segment.message)
 
-const markerOf = ({ hidden, briefs }: Gap, { recall }: Renderer): Message => markerFor(hidden, recall, folded(briefs))
+/** The marker of a gap: made once, so that a gap that a compaction leaves is the same message, and counted once. */
+const markerOf = (gap: Gap, { recall }: Renderer): Sourced => {
+  const known = markers.get(gap)
+  if (known?.recall === recall) return known.marker
+  const { from, to, hidden, briefs } = gap
+  const noted = briefs.length > 0 && { briefs: freeze(briefs.flatMap(({ positions }) => positions)) }
+  const source = freeze({ type: 'representation', level: 'pointer', from, to, ...noted } as const)
+  const marker = { message: markerFor(hidden, recall, folded(briefs)), source }
+  markers.set(gap, { recall, marker })
+  return marker
+}
 
-const positionsIn = ({ from, to }: Brief): readonly number[] =>
-  Array.from({ length: to - from }, (_, index) => from + index)
+const markers = new WeakMap<Gap, { readonly recall: RecallName; readonly marker: Sourced }>()
 
 const { freeze } = Object
 

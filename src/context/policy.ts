@@ -23,11 +23,16 @@ export interface Policy {
    */
   readonly keeps?: ReadonlySet<number>
   /**
-   * With `epochs`: the share of the budget at which a compacted context is compacted again. Default: 1. A record that
-   * fits
-   * whole is never compacted.
+   * With `epochs`: the share of the budget below which a compacted context is not compacted again. Above it a compaction comes
+   * when the calls since the last one have read more than it rewrites is worth. Default: 1. A record that fits whole is never
+   * compacted.
    */
   readonly highWater?: number
+  /**
+   * With `epochs`: the share of the budget that a compaction fills at least. What the policy leaves free of it goes to the
+   * newest messages that fell. Default: 0.
+   */
+  readonly fills?: number
   /** Whether the library's own extract replaces a range that is not shown and has no summary note. Default: false. */
   readonly extracts?: boolean
   /**
@@ -103,6 +108,10 @@ export interface Candidate {
    * True for the latest user message, and the latest one that asks for something: these never fall below `compressed`.
    */
   readonly asked: boolean
+  /** True if each of its calls was made again later, with equal arguments: only the latest answer holds. */
+  readonly outdated: boolean
+  /** True if one of its calls was made before, and not since: what was asked twice is often asked again. */
+  readonly repeated: boolean
   /** The page kinds of its messages. */
   readonly kinds: readonly PageKind[]
   /**

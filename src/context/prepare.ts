@@ -6,7 +6,7 @@ import type { Task } from '../task/index.ts'
 import { summaryTask, type SummaryFault } from './fault.ts'
 import { digestOf } from '../proof/index.ts'
 import type { View } from '../history/index.ts'
-import type { Message } from '../message/index.ts'
+import { standIn, type Message } from '../message/index.ts'
 import { rangeDigest, type Note, type SummaryNote } from '../notes/index.ts'
 import type { Sequence } from '../sequence/index.ts'
 import { briefOf, extractName, fittingBriefs, folded, type Brief } from './brief.ts'
@@ -68,7 +68,7 @@ export const extractive: Summarizer = Object.freeze<Summarizer>({
       const first = from + index
       const said: { readonly message: Message; readonly position: number }[] = []
       do said.push({ message: messages.at(index) as Message, position: from + index })
-      while (messages.at(++index)?.content[0]?.type === 'tool_result')
+      while (isAnswer(messages.at(++index)))
       briefs.push(briefOf(said, { from: first, to: from + index }))
     }
     return folded(fittingBriefs(briefs, maxTokens))
@@ -192,3 +192,6 @@ const lastToSum = (
   }
   return 0
 }
+
+const isAnswer = (message: Message | undefined): boolean =>
+  message !== undefined && standIn(message).content[0]?.type === 'tool_result'

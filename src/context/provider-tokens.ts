@@ -56,6 +56,7 @@ const partTokens = (part: Part): number => {
       return part.content.reduce((sum, inner) => sum + partTokens(inner), 0)
     case 'reasoning':
       return 0
+    case 'erased':
     case 'image':
     case 'file':
     case 'provider':

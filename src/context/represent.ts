@@ -8,6 +8,7 @@
  */
 import { produce } from 'immer'
 import {
+  erasedMark,
   text,
   type Message,
   type Part,
@@ -142,6 +143,8 @@ export const plain = (part: Part): string => {
       return `${part.name} ${part.arguments}`
     case 'tool_result':
       return part.content.map(plain).join('\n')
+    case 'erased':
+      return erasedMark
   }
 }
 
@@ -201,6 +204,8 @@ const representPart = (part: Part, level: 'compressed' | 'structured', recorded:
     case 'file':
     case 'provider':
       return [text(attachmentLine(part, recorded))]
+    case 'erased':
+      return [part]
   }
 }
 
@@ -220,6 +225,7 @@ const cutPart = (part: Part, longest: number, recorded: Recorded, rule: boolean)
     case 'provider':
       return text(attachmentLine(part, recorded))
     case 'reasoning':
+    case 'erased':
       return part
   }
 }
@@ -231,6 +237,7 @@ const lengthOf = (part: Part): number => {
     case 'refusal':
       return part.text.length
     case 'reasoning':
+    case 'erased':
       return 0
     case 'tool_call':
       return part.arguments.length

@@ -7,6 +7,7 @@
  * settling learns of it (`late`) and begins again with the places that `settle` found.
  */
 import {
+  standIn,
   createPairing,
   noResult,
   renamedCall,
@@ -60,8 +61,9 @@ export const settling = (late: LateResults): Settling => {
     return unit
   }
 
-  const push = (message: Message, kind: PageKind, position: number): readonly Unit[] | 'late' => {
+  const push = (recorded: Message, kind: PageKind, position: number): readonly Unit[] | 'late' => {
     const done: Unit[] = []
+    const message = standIn(recorded)
     const { content } = message
     if (draft !== undefined && content[0]?.type !== 'tool_result') done.push(close())
     draft ??= { from: position, pages: [], calls: [], entries: [], strays: [], lentTo: undefined }

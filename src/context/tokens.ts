@@ -9,7 +9,7 @@
  * `attachments.ts`. A message counts 4 more for its frame.
  */
 import { attachmentTokens } from './attachments.ts'
-import type { Message, Part } from '../message/index.ts'
+import { erasedMark, type Message, type Part } from '../message/index.ts'
 
 /**
  * Counts the tokens of a message. It must be pure: the same message always gives the same whole number.
@@ -198,5 +198,7 @@ const partTokens = (part: Part, count: Tokenizer): number => {
       return attachmentTokens(part, count)
     case 'provider':
       return count(JSON.stringify(part.raw))
+    case 'erased':
+      return count(erasedMark)
   }
 }

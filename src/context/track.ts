@@ -5,7 +5,7 @@
  * model call can follow: after a user message, or when every call has its result. So it does not matter how often, or
  * with which earlier context, contexts are derived: the same record, notes and options give the same one.
  */
-import { isLeft } from '../json/index.ts'
+import { isLeft, jsonEqual, type Json } from '../json/index.ts'
 import type { View } from '../history/index.ts'
 import { settle, type Message } from '../message/index.ts'
 import { foldPages, type Note, type SummaryNote } from '../notes/index.ts'
@@ -18,6 +18,7 @@ import type { RecallName } from './marker.ts'
 import { markedAs } from './marks.ts'
 import type { Policy } from './policy.ts'
 import { indexIn } from './positions.ts'
+import { repeats, type Repeats } from './repeats.ts'
 import { placeKey, settling, type LateResults, type Settling } from './settling.ts'
 import { isSpoken, isSubstantive } from './substantive.ts'
 import { remembering, type Estimator } from './tokens.ts'
@@ -39,6 +40,8 @@ export interface Settings {
 export interface Track {
   readonly settings: Settings
   readonly settling: Settling
+  /** Which calls were made again. */
+  readonly repeats: Repeats
   /** The line that grows. Those of earlier epochs are kept by the contexts that are spans of them. */
   line: Line
   /** Of the notes: how many have been read, the last of them, and what they say. */
@@ -48,8 +51,15 @@ export interface Track {
   lastAt: number
   recent: Message[]
   recentFrom: number
-  /** The tokens above which the line is compacted. */
+  /** The tokens up to which the line is not compacted. */
   compactAt: number
+  /** The calls that could follow since the line began, and the tokens that they read together. */
+  calls: number
+  read: number
+  /** Of the segments of the line, how many have been counted for a compaction. */
+  prepared: number
+  /** What the latest compaction that was not worth its price left, and its price. */
+  declined: { readonly left: number; readonly price: number }
   /** What the estimate is multiplied by in this epoch. */
   factor: number
   /** How many messages had been read when the line began. */
@@ -114,6 +124,8 @@ export const compactNow = (track: Track, view: View<Message>, policy: Policy, bu
     summaries: notes.summaries,
     record: view,
     renderer: line.renderer,
+    repeats: track.repeats,
+    fitted: new Map(),
     epoch: line.epoch + 1,
   })
 }
@@ -142,6 +154,7 @@ export const segmentAt = (segments: readonly Segment[], count: number, position:
 const begin = (settings: Settings, notes: ReadNotes, late: LateResults): Track => ({
   settings,
   settling: settling(late),
+  repeats: repeats(),
   line: emptyLine(0, rendererOf(remembering(settings.estimate), notes.retagged, settings.recall)),
   notes,
   length: 0,
@@ -149,6 +162,10 @@ const begin = (settings: Settings, notes: ReadNotes, late: LateResults): Track =
   recent: [],
   recentFrom: 0,
   compactAt: settings.budget,
+  calls: 0,
+  read: 0,
+  prepared: 0,
+  declined: { left: 0, price: 0 },
   factor: 1,
   lineFrom: 0,
   settledTo: 0,
@@ -166,6 +183,7 @@ const advance = (track: Track, view: View<Message>): boolean => {
     const units = settling.push(message, view.pages.at(index) as PageKind, position)
     if (units === 'late') return false
     for (const unit of units) extend(track.line, arriving(unit, track.line))
+    track.repeats.add(message, position)
     track.length = index + 1
     track.lastAt = position
     track.recent.push(message)
@@ -179,11 +197,25 @@ const advance = (track: Track, view: View<Message>): boolean => {
     if (!callable || settings.policy.choose !== 'epochs') continue
     const factor = factorOf(track, position + 1)
     const room = roomOf(settings, factor)
-    if (tokensOf(track.line) <= Math.min(track.compactAt, room)) continue
+    const size = tokensOf(track.line)
+    track.calls += 1
+    track.read += size
+    const { calls, read, declined } = track
+    if (size > room / 2) prepareAhead(track)
+    const mustCompact = size > room
+    if (!mustCompact && (size <= track.compactAt || read - calls * declined.left < declined.price)) continue
+    const next = compactNow(track, view, settings.policy, room)
+    const [left, price] = [tokensOf(next), priceOf(track.line, next)]
+    if (!mustCompact && read - calls * left < price) {
+      track.declined = { left, price }
+      continue
+    }
     track.factor = factor
-    track.line = compactNow(track, view, settings.policy, room)
+    track.line = next
+    track.calls = track.read = track.prepared = 0
+    track.declined = { left, price: 0 }
     track.settledTo = position + 1
-    track.compactAt = compactAt(tokensOf(track.line), room, settings.policy)
+    track.compactAt = compactAt(left, room, settings.policy)
     // Contexts of the epoch before last are no longer continued from.
     track.recent = track.recent.slice(track.lineFrom - track.recentFrom)
     track.recentFrom = track.lineFrom
@@ -192,12 +224,39 @@ const advance = (track: Track, view: View<Message>): boolean => {
   return true
 }
 
+/** Count a few units at the levels that a compaction asks for, so that it finds most of them counted. */
+const prepareAhead = (track: Track): void => {
+  const { segments, renderer } = track.line
+  for (let left = unitsAhead; left > 0 && track.prepared < segments.length; track.prepared++) {
+    const segment = segments[track.prepared] as Segment
+    if (segment.type === 'unit' && renderer.prepare(segment.unit)) left -= 1
+  }
+}
+
+const unitsAhead = 2
+
+/**
+ * The tokens that calls must have read beyond what a compaction leaves, before it is worth what it rewrites. In between, each
+ * call that waits costs what it reads, and each that does not, what is rewritten the sooner.
+ */
+const priceOf = (line: Line, next: Line): number => {
+  let same = 0
+  while (same < next.messages.length && isSame(line.messages[same], next.messages[same] as Message)) same += 1
+  return timesRead * (tokensOf(next) - (next.sums[same] as number))
+}
+
+const isSame = (one: Message | undefined, other: Message): boolean =>
+  one === other || (one !== undefined && jsonEqual(one as unknown as Json, other as unknown as Json))
+
+/** A token that is written costs as much as about twelve that are read; half of that lost the least. */
+const timesRead = 6
+
 /** The high-water mark after a compaction that left so many tokens: above it by enough that the next one gives something. */
 const compactAt = (tokens: number, budget: number, policy: Policy): number =>
   Math.min(budget, Math.max(budget * (policy.highWater ?? 1), tokens + Math.min(budget * mostGrowth, leastGrowth)))
 
 /** Tokens. What comes from call to call does not get less with the budget. */
-const leastGrowth = 3500
+const leastGrowth = 5000
 const mostGrowth = 0.3
 
 /** A unit at the end of a line: in full; but an answer that was moved to its call goes the way of the call. */

@@ -86,6 +86,8 @@ export interface Renderer {
    * `asked` the shortest is given then, too: it is the least that any context holds of it.
    */
   readonly cutTo: (unit: Unit, tokens: number, asked: boolean) => Shown | undefined
+  /** Count a unit at the levels below full. False, if that was done before. */
+  readonly prepare: (unit: Unit) => boolean
   /** What a marker says of a unit. */
   readonly hidden: (unit: Unit) => Hidden
   /** What a unit says in a line of a marker. */
@@ -119,7 +121,10 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
   }
   const minimumOf = (unit: Unit): ResidencyLevel => factsOf(unit).minimum
 
-  const beside = (
+  const ownLevel = ({ source, page }: Said, level: ShownLevel, longest: number | undefined): ShownLevel =>
+    source.type === 'synthetic' ? 'full' : longest !== undefined ? level : levelOfPage(level, kindOf(page))
+
+  const render = (
     unit: Unit,
     level: ShownLevel,
     longest: number | undefined,
@@ -131,9 +136,10 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
       items.push({ message, source })
       tokens += estimate(message)
     }
-    for (const { message, source, page } of unit.said) {
+    for (const said of unit.said) {
+      const { message, source, page } = said
       const kind = kindOf(page)
-      const own = source.type === 'synthetic' ? 'full' : longest !== undefined ? level : levelOfPage(level, kind)
+      const own = ownLevel(said, level, longest)
       const toolOf = (id: string): string | undefined => unit.tools.get(id)
       const recorded = { position: page.position, kind, toolOf, recall }
       let shown = message
@@ -169,8 +175,30 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
     let shown = known.get(unit)
     if (shown === undefined) known.set(unit, (shown = new Map()))
     let rendered = shown.get(key)
-    if (rendered === undefined) shown.set(key, (rendered = beside(unit, level, longest, undefined)))
+    if (rendered === undefined) shown.set(key, (rendered = render(unit, level, longest, undefined)))
     return rendered
+  }
+
+  /** As `at`, but for a compressed result that stands in the context already. */
+  const beside = (unit: Unit, level: ShownLevel, longest: number | undefined, given: Map<string, number>): Rendered => {
+    if (level === 'compressed' && longest === undefined) {
+      const answers = unit.said.flatMap(({ message }) => answersOf(message))
+      if (answers.some((answer, index) => given.has(answer) || answers.indexOf(answer) !== index))
+        return render(unit, level, longest, given)
+    }
+    for (const said of unit.said)
+      if (ownLevel(said, level, longest) !== 'structured')
+        for (const answer of answersOf(said.message)) if (!given.has(answer)) given.set(answer, said.page.position)
+    return at(unit, level, longest)
+  }
+
+  const brief = (unit: Unit): Brief => {
+    const found = briefs.get(unit)
+    if (found !== undefined) return found
+    const said = unit.said.map(({ message, page }) => ({ message, position: page.position }))
+    const made = briefOf(said, unit, count)
+    briefs.set(unit, made)
+    return made
   }
 
   return {
@@ -192,7 +220,7 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
       if (taken === undefined) cuts.set(unit, (taken = new Map()))
       const fits = (step: number): boolean => {
         const key = `${level}${step}`
-        const found = taken.get(key) ?? beside(unit, level, lengthOf(step), undefined).tokens
+        const found = taken.get(key) ?? render(unit, level, lengthOf(step), undefined).tokens
         taken.set(key, found)
         return found <= tokens
       }
@@ -200,13 +228,13 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
       if (step !== undefined) return { level, longest: lengthOf(step) }
       return asked ? { level, longest: lengthOf(least) } : undefined
     },
-    brief: (unit) => {
-      const found = briefs.get(unit)
-      if (found !== undefined) return found
-      const said = unit.said.map(({ message, page }) => ({ message, position: page.position }))
-      const brief = briefOf(said, unit, count)
-      briefs.set(unit, brief)
-      return brief
+    brief,
+    prepare: (unit) => {
+      if (known.get(unit)?.has('compressed') === true) return false
+      at(unit, 'compressed')
+      if (minimumOf(unit) === 'pointer' && unit.said.length > 0) brief(unit)
+      else at(unit, 'structured')
+      return true
     },
     briefTokens,
     linesTokens: (briefs) => {

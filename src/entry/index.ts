@@ -1,3 +1,13 @@
 export { attachedTo, lacking } from './attached.ts'
 export { againstStoring, isPlaceholder, placeholderOf } from './placeholder.ts'
-export { decodeRow, encodeRow, takeMessage, type DecodedRow, type EncodedRow, type TakenOut } from './row.ts'
+export {
+  decodeRow,
+  encodeRow,
+  erasedBody,
+  takeMessage,
+  type DecodedRow,
+  type EncodedRow,
+  type TakenOut,
+} from './row.ts'
+export { kindTerm, messageIn, retractionTerm, roleTerm, termsOf, textsOf, type SearchText } from './terms.ts'
+export { addTerms, termOf, unitsIn, type Unit } from './units.ts'

@@ -76,6 +76,8 @@ export interface TakenOut {
   readonly id: BlockId
   /** The encoding of the text: the block has the bytes of its UTF-8, or of the data that it is the base64 of. */
   readonly as: 'base64' | 'utf8'
+  /** The key of the block, in base64, in a session that is encrypted. */
+  readonly key?: string
 }
 
 /**
@@ -133,6 +135,16 @@ export const encodeRow = (
     attachments,
   })
 }
+
+/**
+ * The body that stands for the row of an erased message. It has no blocks.
+ *
+ * @param message the stub: see `erasedMessage`
+ * @param row the page kind of the message, and whether it was given by the application
+ * @returns the body
+ */
+export const erasedBody = (message: Message, { page, tagged }: Pick<DecodedRow, 'page' | 'tagged'>): string =>
+  `{"${tagged ? 'tag' : 'page'}":"${page}",${messageKey}${textOfJson(message as unknown as Json)}}`
 
 /**
  * Decode the body of a row. The message itself is not checked.
@@ -204,8 +216,14 @@ for (const tagged of [false, true])
 
 const isTakenOut = (value: unknown): value is TakenOut => {
   if (typeof value !== 'object' || value === null) return false
-  const { path, id, as } = value as { readonly path?: unknown; readonly id?: unknown; readonly as?: unknown }
+  const { path, id, as, key } = value as {
+    readonly path?: unknown
+    readonly id?: unknown
+    readonly as?: unknown
+    readonly key?: unknown
+  }
   if (!isArray(path) || !isBlockId(id) || (as !== 'base64' && as !== 'utf8')) return false
+  if (key !== undefined && typeof key !== 'string') return false
   for (let index = 0; index < path.length; index++)
     if (typeof path[index] !== 'string' && typeof path[index] !== 'number') return false
   return true

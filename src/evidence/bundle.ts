@@ -7,11 +7,19 @@ import { hexToBytes } from '@noble/hashes/utils.js'
 import { isLeft, isObject, left, right } from '../json/index.ts'
 import { portableSha256, verifyInclusion } from '../proof/index.ts'
 import { checkProof, proveEntry, type EntryProof, type Proven, type SessionFault } from '../session/index.ts'
-import { inclusionPath, isMoment, rowLeaf, type Store, type StoreFault, type StoredRow } from '../store/index.ts'
+import {
+  inclusionPath,
+  isMoment,
+  ledgerId,
+  readLedgerRow,
+  rowLeaf,
+  type Store,
+  type StoreFault,
+  type StoredRow,
+} from '../store/index.ts'
 import { evidenceTask, type EvidenceFault, type EvidenceTask } from './fault.ts'
 import { lastCheckpoint } from './checkpoints.ts'
 import { readLedger } from './ledger.ts'
-import { ledgerId, readLedgerRow } from './ledger-row.ts'
 import { parseTlogProof, tlogProofText } from './tlog-proof.ts'
 import { checkCheckpoint, type Trust, type TrustedCheckpoint } from './trust.ts'
 

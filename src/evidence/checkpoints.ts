@@ -1,13 +1,13 @@
 /** Checkpoints of a scope's ledger: signed, kept in a log of their own beside it, and shown to witnesses. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
+import { amount } from '../task/index.ts'
 import { describeSession } from '../session/index.ts'
-import { headOf, consistencyPath, type Head, type Store } from '../store/index.ts'
+import { headOf, consistencyPath, ledgerId, type Head, type Store } from '../store/index.ts'
 import { emptyRange } from '../proof/index.ts'
 import { checkpointText } from './checkpoint.ts'
 import { evidenceTask, type AnyEvidenceFault, type EvidenceFault, type EvidenceTask } from './fault.ts'
 import { headAt, readLedger } from './ledger.ts'
-import { ledgerId } from './ledger-row.ts'
 import { verifierOf, type NoteSigner, type NoteVerifier } from './keys.ts'
 import { noteText, parseNote, signNote } from './signed-note.ts'
 import { claimedCheckpoint } from './trust.ts'
@@ -166,8 +166,9 @@ export const witnessLedger = (
   store: Store,
   witnesses: readonly Witness[],
   options: WitnessOptions = {},
-): EvidenceTask<Witnessed> =>
-  evidenceTask(async () => {
+): EvidenceTask<Witnessed> => {
+  if (options.timeout !== undefined) amount('timeout', options.timeout, { unit: 'milliseconds' })
+  return evidenceTask(async () => {
     const verifiers: NoteVerifier[] = []
     for (const { vkey } of witnesses) {
       const verifier = verifierOf(vkey)
@@ -210,3 +211,4 @@ export const witnessLedger = (
     const again = signedBy.length === 0 ? right(last) : await keep(store, note, last.head)
     return isLeft(again) ? again : right(Object.freeze({ ...again.right, signedBy, refusals }))
   }, 'witnessLedger')
+}

@@ -10,6 +10,8 @@ export type EvidenceFault =
   | { readonly _tag: 'BadNote'; readonly reason: string }
   /** The text is not a key, or not one of a kind that is known here. */
   | { readonly _tag: 'BadKey'; readonly reason: string }
+  /** The value is not a trust: whose signatures count. */
+  | { readonly _tag: 'BadTrust'; readonly reason: string }
   /** A known key's signature does not fit the text. */
   | { readonly _tag: 'BadSignature'; readonly name: string }
   /** None of the signatures is by a known key that counts. */
@@ -24,8 +26,6 @@ export type EvidenceFault =
   | { readonly _tag: 'WitnessRefused'; readonly url: string; readonly status?: number; readonly reason: string }
   /** The scope has no ledger yet; or, with `missing`, it has one that was never signed. */
   | { readonly _tag: 'NoLedger'; readonly scope: string; readonly missing?: 'checkpoint' }
-  /** A log of the scope that is not a ledger has the ledger's id. */
-  | { readonly _tag: 'NotALedger'; readonly id: string; readonly reason: string }
   /** The ledger has no row of this session, or only one of fewer rows than the message needs. */
   | { readonly _tag: 'NotInLedger'; readonly id: string; readonly rows: number }
   /** Sessions are not what the ledger says. */
@@ -75,6 +75,8 @@ export const evidenceFaultText = (fault: EvidenceFault): string => {
       return `the text is not a signed note: ${fault.reason}`
     case 'BadKey':
       return `the text is not a key: ${fault.reason}`
+    case 'BadTrust':
+      return `the trust file ${fault.reason}`
     case 'BadSignature':
       return `the signature by ${JSON.stringify(fault.name)} does not fit the text: the text or the signature was changed`
     case 'NotSigned':
@@ -91,8 +93,6 @@ export const evidenceFaultText = (fault: EvidenceFault): string => {
       return fault.missing === 'checkpoint'
         ? `the ledger of scope ${JSON.stringify(fault.scope)} has no signed checkpoint: "indelible ledger sign" makes one`
         : `scope ${JSON.stringify(fault.scope)} has no ledger: "indelible ledger update" makes it`
-    case 'NotALedger':
-      return `log ${JSON.stringify(fault.id)} is not a ledger of this library: ${fault.reason}`
     case 'NotInLedger':
       return `the ledger has ${fault.rows === 0 ? 'no row' : `only the first ${fault.rows} rows`} of session ${JSON.stringify(fault.id)}: update the ledger, sign a checkpoint, and try again`
     case 'LedgerMismatch':
@@ -113,6 +113,7 @@ export const evidenceTask: TaskOf<AnyEvidenceFault> = taskOf<AnyEvidenceFault>(e
 const own: ReadonlySet<string> = new Set<EvidenceFault['_tag']>([
   'BadNote',
   'BadKey',
+  'BadTrust',
   'BadSignature',
   'NotSigned',
   'BadCheckpoint',
@@ -120,7 +121,6 @@ const own: ReadonlySet<string> = new Set<EvidenceFault['_tag']>([
   'TooFewWitnesses',
   'WitnessRefused',
   'NoLedger',
-  'NotALedger',
   'NotInLedger',
   'LedgerMismatch',
 ])

@@ -11,14 +11,13 @@ export {
   type Witnessed,
 } from './checkpoints.ts'
 export type { AnyEvidenceFault, EvidenceFault, EvidenceTask, LedgerMismatch } from './fault.ts'
+export { holdSession, releaseSession } from './holds.ts'
 export { newKey, remoteSigner, signerOf, verifierOf, type KeyPair, type NoteSigner, type NoteVerifier } from './keys.ts'
-export { ledgerId, type LedgerEntry } from './ledger-row.ts'
 export {
   readLedger,
   removeRecorded,
   updateLedger,
   verifyLedger,
-  type Because,
   type Ledger,
   type LedgerReport,
   type LedgerUpdate,
@@ -35,6 +34,7 @@ export {
   type SignedNote,
   type VerifiedSignature,
 } from './signed-note.ts'
+export { ledgerId, type Because, type Erasure, type ErasedRow, type Hold, type LedgerEntry } from '../store/index.ts'
 export { parseTlogProof, tlogProofText, type TlogProof } from './tlog-proof.ts'
 export { checkCheckpoint, readTrust, rotation, type Trust, type TrustedCheckpoint, type TrustedKey } from './trust.ts'
 export { withLedger, type WithLedgerOptions } from './with-ledger.ts'

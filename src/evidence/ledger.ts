@@ -5,9 +5,24 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import { describeSession, listSessions, type SessionInfo } from '../session/index.ts'
-import { headOf, rangeAt, verifyLog, type Head, type Store } from '../store/index.ts'
+import {
+  appendToLedger,
+  headOf,
+  ledgerContent,
+  ledgerId,
+  rangeAt,
+  verifyLog,
+  type Because,
+  type Erasure,
+  type Head,
+  type Hold,
+  type LedgerContent,
+  type LedgerEntry,
+  type LedgerRow,
+  type Store,
+  type StoreFaultOf,
+} from '../store/index.ts'
 import { evidenceTask, type AnyEvidenceFault, type EvidenceTask, type LedgerMismatch } from './fault.ts'
-import { ledgerId, ledgerRow, readLedgerRow, type LedgerEntry, type LedgerRow } from './ledger-row.ts'
 
 /** What a ledger says. */
 export interface Ledger {
@@ -15,6 +30,10 @@ export interface Ledger {
   readonly head: Head
   /** The last that it says of each session, by id. */
   readonly sessions: ReadonlyMap<string, LedgerEntry>
+  /** The sessions that are held, by id: they may not be erased or removed until they are released. */
+  readonly held: ReadonlyMap<string, Hold>
+  /** Every erasure, in order. */
+  readonly erasures: readonly Erasure[]
 }
 
 /**
@@ -28,13 +47,11 @@ export interface Ledger {
  */
 export const readLedger = (store: Store, size?: number): EvidenceTask<Ledger> =>
   evidenceTask(async () => {
-    const found = await ledgerOf(store)
+    const found = await ledgerContent(store, size)
     if (isLeft(found)) return found
-    if (found.right === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
-    const head = size === undefined ? right(found.right) : await headAt(store, ledgerId, size)
-    if (isLeft(head)) return head
-    const sessions = await entriesOf(store, head.right.size)
-    return isLeft(sessions) ? sessions : right(Object.freeze({ head: head.right, sessions: sessions.right }))
+    const { head, sessions, held, erasures } = found.right
+    if (head === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
+    return right(Object.freeze({ head, sessions, held, erasures }))
   })
 
 /** What an update of a ledger did. */
@@ -61,7 +78,7 @@ export const updateLedger = (store: Store, ids?: readonly string[]): EvidenceTas
   evidenceTask(
     () =>
       appendToLedger(store, async (ledger) => {
-        const compared = await compare(store, ledger, ids)
+        const compared = await compare(store, ledger.sessions, ids)
         return isLeft(compared)
           ? compared
           : right({ rows: compared.right.news, more: { mismatches: compared.right.mismatches } })
@@ -69,20 +86,12 @@ export const updateLedger = (store: Store, ids?: readonly string[]): EvidenceTas
     'updateLedger',
   )
 
-/** Why and by whom something was done. */
-export interface Because {
-  /** Why, for the ledger. */
-  readonly reason?: string
-  /** Who, for the ledger. */
-  readonly by?: string
-}
-
 /**
  * Remove a session and say so in the ledger, which is made if there is none. The row is written first: a process that
  * dies between the two leaves a session that `verifyLedger` names, and removing it again completes it.
  *
  * Cost    O(rows of the ledger), and the removal
- * Errors  `NoSuchLog`, `NotALedger`; store faults
+ * Errors  `NoSuchLog`, `NotALedger`, `LogHeld` if the session is held; store faults
  *
  * @param store the store with the session
  * @param id the session to remove
@@ -105,8 +114,10 @@ export const recordRemoval = async (
 ): Promise<Either<AnyEvidenceFault, Head>> => {
   const found = await store.info(id)()
   if (isLeft(found) && found.left._tag !== 'DamagedLog') return found
-  const appended = await appendToLedger(store, async (ledger) => {
-    const entry = ledger.get(id)
+  const appended = await appendToLedger(store, async ({ sessions, held }) => {
+    const hold = held.get(id)
+    if (hold !== undefined) return left<StoreFaultOf<'LogHeld'>>({ _tag: 'LogHeld', id, ...becauseOf(hold) })
+    const entry = sessions.get(id)
     const head = isLeft(found) ? entry?.head : found.right.head // a damaged one can be removed, too
     if (head === undefined) return right({ rows: [], more: {} })
     const begun = entry?.removed === true && entry.head.root === head.root && entry.head.size === head.size
@@ -123,6 +134,10 @@ export interface LedgerReport {
   readonly good: number
   /** How many removals it says. */
   readonly removed: number
+  /** The sessions that are held. */
+  readonly held: readonly string[]
+  /** How many rows of messages and notes it says were erased. */
+  readonly erased: number
   /** Sessions that the ledger does not name yet. */
   readonly unrecorded: readonly string[]
 }
@@ -141,24 +156,27 @@ export interface LedgerReport {
  */
 export const verifyLedger = (store: Store, older?: Head): EvidenceTask<LedgerReport> =>
   evidenceTask(async () => {
-    const there = await ledgerOf(store)
+    const there = await ledgerContent(store)
     if (isLeft(there)) return there
-    if (there.right === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
+    if (there.right.head === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
     const verified = await verifyLog(store, ledgerId, older)()
     if (isLeft(verified)) return verified
-    const entries = await entriesOf(store, verified.right.head.size)
-    if (isLeft(entries)) return entries
-    const compared = await compare(store, entries.right)
+    const content = await ledgerContent(store, verified.right.head.size)
+    if (isLeft(content)) return content
+    const { sessions, held, erasures } = content.right
+    const compared = await compare(store, sessions)
     if (isLeft(compared)) return compared
     const { mismatches, news } = compared.right
     if (mismatches.length > 0) return left({ _tag: 'LedgerMismatch', mismatches })
-    const removed = [...entries.right.values()].filter((entry) => entry.removed).length
+    const removed = [...sessions.values()].filter((entry) => entry.removed).length
     return right(
       Object.freeze({
         head: verified.right.head,
-        good: entries.right.size - removed,
+        good: sessions.size - removed,
         removed,
-        unrecorded: Object.freeze(news.filter(({ id }) => !isKnown(entries.right.get(id))).map(({ id }) => id)),
+        held: Object.freeze([...held.keys()]),
+        erased: erasures.reduce((sum, { rows }) => sum + rows.length, 0),
+        unrecorded: Object.freeze(news.filter(({ id }) => !isKnown(sessions.get(id))).map(({ id }) => id)),
       }),
     )
   })
@@ -171,77 +189,12 @@ export const headAt = async (store: Store, id: string, size: number): Promise<Ei
   return isLeft(range) ? range : right(headOf(range.right, store.hash))
 }
 
-/** The head of the scope's ledger; undefined if there is none. */
-const ledgerOf = async (store: Store): Promise<Either<AnyEvidenceFault, Head | undefined>> => {
-  const found = await store.info(ledgerId)()
-  if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? right(undefined) : found
-  return Object.hasOwn(found.right.meta, ledgerId)
-    ? right(found.right.head)
-    : left({ _tag: 'NotALedger', id: ledgerId, reason: 'it was made by something else' })
-}
+const becauseOf = ({ reason, by }: Because): Because => ({
+  ...(reason !== undefined && { reason }),
+  ...(by !== undefined && { by }),
+})
 
-type Entries = ReadonlyMap<string, LedgerEntry>
-
-/** What was read of a ledger, by store: rows that are there stay, so only new ones are read. */
-const known = new WeakMap<Store, { readonly head: Head; readonly entries: Entries }>()
-
-const entriesOf = async (store: Store, size: number): Promise<Either<AnyEvidenceFault, Entries>> => {
-  if (size === 0) return right(new Map())
-  const head = await headAt(store, ledgerId, size)
-  if (isLeft(head)) return head
-  const before = known.get(store)
-  const then =
-    before === undefined || before.head.size > size ? undefined : await headAt(store, ledgerId, before.head.size)
-  if (then !== undefined && isLeft(then)) return then
-  const continues = before !== undefined && then?.right.root === before.head.root // else it is another ledger by now
-  const entries = new Map<string, LedgerEntry>(continues ? before.entries : [])
-  for (let from = continues ? before.head.size : 0; from < size; from += 1000) {
-    const rows = await store.read(ledgerId, { from, to: Math.min(from + 1000, size) })()
-    if (isLeft(rows)) return rows
-    for (const row of rows.right) {
-      const said = readLedgerRow(row)
-      if (isLeft(said)) return said
-      if (said.right === undefined) continue
-      const { type, ...rest } = said.right
-      entries.set(rest.id, Object.freeze({ ...rest, row: row.position, at: row.at, removed: type === 'removed' }))
-    }
-  }
-  known.set(store, { head: head.right, entries })
-  return right(entries)
-}
-
-/** How often an append to the ledger is tried where others append at the same time. */
-const attempts = 20
-
-/** Appends what `news` says of the ledger as it is. Another's append in between: once more. */
-const appendToLedger = async <M extends object>(
-  store: Store,
-  news: (
-    ledger: Entries,
-  ) => Promise<Either<AnyEvidenceFault, { readonly rows: readonly LedgerRow[]; readonly more: M }>>,
-): Promise<Either<AnyEvidenceFault, { readonly head: Head; readonly recorded: number } & M>> => {
-  for (let attempt = 1; ; attempt++) {
-    const found = await ledgerOf(store)
-    if (isLeft(found)) return found
-    const ledger = await entriesOf(store, found.right?.size ?? 0)
-    if (isLeft(ledger)) return ledger
-    const said = await news(ledger.right)
-    if (isLeft(said)) return said
-    const { rows, more } = said.right
-    const recorded = rows.length
-    const stored = rows.map((row) => ledgerRow(row, store.now()))
-    if (found.right === undefined) {
-      const created = await store.create({ id: ledgerId, meta: { [ledgerId]: 1 }, rows: stored })()
-      if (!isLeft(created)) return right({ head: created.right.head, recorded, ...more })
-      if (created.left._tag !== 'LogExists' || attempt === attempts) return created
-    } else {
-      if (recorded === 0) return right({ head: found.right, recorded, ...more })
-      const appended = await store.append(ledgerId, { expected: found.right, rows: stored })()
-      if (!isLeft(appended)) return right({ head: appended.right.head, recorded, ...more })
-      if (appended.left._tag !== 'Conflict' || attempt === attempts) return appended
-    }
-  }
-}
+type Entries = LedgerContent['sessions']
 
 interface Compared {
   /** Rows that the ledger lacks. */

@@ -149,14 +149,13 @@ export const claimedCheckpoint = (note: string): Either<EvidenceFault, Checkpoin
 const isText = (value: unknown): value is string => typeof value === 'string'
 
 /**
- * Read a trust, such as from a JSON file. Errors: `BadKey` with what is wrong.
+ * Read a trust, such as from a JSON file. Errors: `BadTrust` with what is wrong.
  *
  * @param value JSON; untrusted data
  * @returns the trusted keys; or a fault
  */
 export const readTrust = (value: unknown): Either<EvidenceFault, Trust> => {
-  const bad = (reason: string): Either<EvidenceFault, never> =>
-    left({ _tag: 'BadKey', reason: `the trust file ${reason}` })
+  const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadTrust', reason })
   if (typeof value !== 'object' || value === null) return bad('is not a JSON object')
   const { origin, keys, rotations, witnesses, quorum } = value as { readonly [key: string]: unknown }
   if (!isText(origin) || origin === '') return bad('has no "origin": the name of the log')

@@ -1,9 +1,9 @@
 /** A store that keeps its ledger by itself: every so many appends, and with every removal. */
 import { isLeft, left } from '../json/index.ts'
-import { standsFor, storeTask, type Store } from '../store/index.ts'
+import { standsFor, storeTask, type Because, type Store } from '../store/index.ts'
 import { FaultError } from '../task/index.ts'
 import { evidenceText, type AnyEvidenceFault } from './fault.ts'
-import { recordRemoval, updateLedger, type Because } from './ledger.ts'
+import { recordRemoval, updateLedger } from './ledger.ts'
 
 /** When a ledger is written. */
 export interface WithLedgerOptions extends Because {
@@ -71,7 +71,7 @@ export const withLedger = (store: Store, options: WithLedgerOptions = {}): Store
           return store.remove(id)()
         }
         const fault = recorded.left
-        if (fault._tag === 'NoSuchLog' || fault._tag === 'Closed') return left(fault)
+        if (fault._tag === 'NoSuchLog' || fault._tag === 'Closed' || fault._tag === 'LogHeld') return left(fault)
         const cause = new FaultError(fault, evidenceText(fault))
         return left({ _tag: 'Io', operation: 'record a removal in the ledger', cause })
       }, 'store.remove'),

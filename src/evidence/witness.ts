@@ -5,7 +5,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { base64Of, isLeft, left, right, utf8Of } from '../json/index.ts'
-import { reasonOf } from '../task/index.ts'
+import { after, reasonOf } from '../task/index.ts'
 import type { AnyEvidenceFault, EvidenceFault } from './fault.ts'
 import type { Head } from '../store/index.ts'
 import type { NoteVerifier } from './keys.ts'
@@ -29,7 +29,7 @@ export interface WitnessOptions {
    * @returns the response
    */
   readonly fetch?: (url: string, request: WitnessRequest) => Promise<WitnessResponse>
-  /** Milliseconds until a request is given up. Default: 10,000. */
+  /** Milliseconds until a request is given up, also by a `fetch` that does not heed the signal. Default: 10,000. */
   readonly timeout?: number
 }
 
@@ -83,10 +83,10 @@ export const askWitness = async (
     let status: number
     let text: string
     try {
-      const signal = AbortSignal.timeout(timeout)
-      const response = await send(`${url.replace(/\/+$/, '')}/add-checkpoint`, { method: 'POST', body, signal })
-      status = response.status
-      text = (await response.text()).slice(0, 100_000)
+      ;[status, text] = await within(timeout, async (signal) => {
+        const response = await send(`${url.replace(/\/+$/, '')}/add-checkpoint`, { method: 'POST', body, signal })
+        return [response.status, (await response.text()).slice(0, 100_000)] as const
+      })
     } catch (cause) {
       return refused(`it could not be reached: ${reasonOf(cause)}`)
     }
@@ -109,3 +109,17 @@ export const askWitness = async (
       : right(own)
   }
 }
+
+/** What a request gives, or an error after so many milliseconds: also of a `fetch` that does not heed the signal. */
+const within = <T>(milliseconds: number, request: (signal: AbortSignal) => Promise<T>): Promise<T> =>
+  new Promise((resolve, reject) => {
+    const abort = new AbortController()
+    const timer = after(milliseconds, () => {
+      const late = new Error(`it did not answer within ${milliseconds} ms`)
+      abort.abort(late)
+      reject(late)
+    })
+    request(abort.signal)
+      .then(resolve, reject)
+      .finally(() => timer.cancel())
+  })

@@ -161,6 +161,7 @@ const aPart = oneOf('a part object', {
     { summary: listOf(aString, 'an array of strings'), signature: aString, encrypted: aString, meta },
   ),
   refusal: objectOf('a part', { type: aString, text: aString }, { meta }),
+  erased: objectOf('a part', { type: aString }, { id: aString, callId: aString, meta }),
 })
 
 const aMessage = objectOf(

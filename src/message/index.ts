@@ -19,6 +19,7 @@ export {
   user,
 } from './construct.ts'
 export { checkMessage, decodeMessage } from './decode.ts'
+export { erasedMark, erasedMessage, isErased, standIn } from './erased.ts'
 export type { MessageFault, PairingFault, PairingProblem, PartPlace } from './fault.ts'
 export {
   isReasoning,
@@ -32,6 +33,7 @@ export {
   toolResultsOf,
 } from './guards.ts'
 export type {
+  ErasedPart,
   FilePart,
   ImagePart,
   Message,

@@ -32,7 +32,15 @@ export type Meta = { readonly [namespace: string]: Json }
 
 /** A piece of content, told apart by `type`. */
 export type Part =
-  TextPart | ImagePart | FilePart | ToolCallPart | ToolResultPart | ReasoningPart | RefusalPart | ProviderPart
+  | TextPart
+  | ImagePart
+  | FilePart
+  | ToolCallPart
+  | ToolResultPart
+  | ReasoningPart
+  | RefusalPart
+  | ProviderPart
+  | ErasedPart
 
 /** Text. */
 export interface TextPart {
@@ -143,5 +151,17 @@ export interface ProviderPart {
   /** The part as it came. */
   readonly raw: Json
   /** JSON beside the part. */
+  readonly meta?: Meta
+}
+
+/** Stands where content was erased. Only an erasure makes one. Calls and results keep their ids, so calls stay answered. */
+export interface ErasedPart {
+  /** Names the part. */
+  readonly type: 'erased'
+  /** It was a tool call with this id. */
+  readonly id?: string
+  /** It was the result of the tool call with this id. */
+  readonly callId?: string
+  /** JSON beside it. An erasure keeps none. */
   readonly meta?: Meta
 }

@@ -1,6 +1,7 @@
 /** Pairing: which result answers which tool call. A request with a call that has no result is refused by every provider. */
 import { emptyList, filterEach, freeze, mapEach, OwnMap } from '../json/index.ts'
 import { itemAt, type Sequence } from '../sequence/index.ts'
+import { standInOf } from './erased.ts'
 import type { Message, ToolCallPart, ToolResultPart } from './message.ts'
 
 /** A tool call, and where it was made: the position of its message and the index of the part in it. */
@@ -150,7 +151,12 @@ export const walkMessages = (
       const part = content[index]
       if (part?.type === 'tool_result') result(part, position, index)
       else if (part?.type === 'tool_call') call(part, position, index)
-      else other(position)
+      else if (part?.type === 'erased') {
+        const was = standInOf(part)
+        if (was.type === 'tool_result') result(was, position, index)
+        else if (was.type === 'tool_call') call(was, position, index)
+        else other(position)
+      } else other(position)
     }
   }
 }

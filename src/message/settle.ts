@@ -9,6 +9,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { arrayOf, emptyList, freeze, left, mapEach, OwnMap, OwnSet, right, taken } from '../json/index.ts'
 import { itemAt, type Sequence } from '../sequence/index.ts'
 import { noResult, toolResult } from './construct.ts'
+import { standIn } from './erased.ts'
 import { renamedCall, renamedResult, withContent } from './edited.ts'
 import type { PairingFault, PairingProblem, PartPlace } from './fault.ts'
 import type { Message, Part, ToolResultPart } from './message.ts'
@@ -70,6 +71,7 @@ export const settle = <V extends Sequence<Message>>(messages: V): Either<Pairing
 export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
   const { calls, problems } = pair(messages)
   if (problems.length === 0) return freeze({ messages: messages as Settled<V>, repairs: noRepairs })
+  const { length } = messages
 
   const names = uniqueIds(calls)
   // By place and not by part: one object may stand in several places.
@@ -82,9 +84,8 @@ export const mend = <V extends Sequence<Message>>(messages: V): Mended<V> => {
   }
 
   const result = emptyList<Message>()
-  const { length } = messages
   for (let position = 0; position < length; position++) {
-    const message = itemAt(messages, position)
+    const message = standIn(itemAt(messages, position)) // as many parts, in the same places
     const moved = emptyList<Message>()
     const content = emptyList<Part>()
     for (let index = 0; index < message.content.length; index++) {

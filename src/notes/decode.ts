@@ -113,6 +113,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
     reason: optional(text),
   },
   seal: {},
+  erased: { was: text },
   application: {
     namespace: ['a string that is not empty', (value) => isText(value) && value !== ''],
     content: ['a JSON value', (value) => value !== undefined],

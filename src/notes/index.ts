@@ -2,6 +2,7 @@ export { decodeNote } from './decode.ts'
 export { foldPages, rangeDigest, retractedBy } from './fold.ts'
 export type {
   ApplicationNote,
+  ErasedNote,
   InputNote,
   JournalBlock,
   JournalNote,

@@ -16,6 +16,7 @@ export type Note =
   | JournalNote
   | InputNote
   | SealNote
+  | ErasedNote
   | ApplicationNote
 
 /** The entry at `position` has another kind than its classified one. The latest such note counts. */
@@ -75,7 +76,10 @@ export interface ReceiptNote {
   readonly type: 'receipt'
   /** The number of messages in the record when the context was derived. */
   readonly len: number
-  /** The head of the record at that time. Messages that were retracted later are in the context. */
+  /**
+   * The head of the record at that time. Messages that were retracted later are in the context. The recorder leaves it out
+   * where the receipt stands in one append with the answer, right behind what was sent.
+   */
   readonly head?: { readonly size: number; readonly root: string }
   /** SHA-256 of the context that was sent. */
   readonly contextDigest: string
@@ -177,6 +181,14 @@ export interface InputNote {
 export interface SealNote {
   /** Names the note. */
   readonly type: 'seal'
+}
+
+/** Stands where a note was erased, because it repeated what an erased message said. Only an erasure makes one. */
+export interface ErasedNote {
+  /** Names the note. */
+  readonly type: 'erased'
+  /** The type of the note that was erased. */
+  readonly was: string
 }
 
 /** An application's own note. `namespace` keeps two applications apart: `com.example.app`. */

@@ -4,7 +4,11 @@ import type { SentBefore } from './conversation.ts'
 import type { CacheBreak } from './receipt.ts'
 
 /** How a call differs from the one before it; undefined: it continues it unchanged. */
-export const cacheBreak = (before: SentBefore | undefined, now: SentBefore): CacheBreak | undefined => {
+export const cacheBreak = (
+  before: SentBefore | undefined,
+  now: SentBefore,
+  compacted: boolean,
+): CacheBreak | undefined => {
   if (before === undefined) return undefined
   if (before.tools !== now.tools) return { where: 'tools', because: toolsChanged(before.tools, now.tools) }
   if (before.system !== now.system) return { where: 'system', because: systemChanged(before.system, now.system) }
@@ -13,8 +17,9 @@ export const cacheBreak = (before: SentBefore | undefined, now: SentBefore): Cac
   return {
     where: 'messages',
     index,
-    because:
-      index >= now.messages.length
+    because: compacted
+      ? 'the client compacted the conversation'
+      : index >= now.messages.length
         ? `the conversation was cut back to ${now.messages.length} messages`
         : `message ${index} is another, or is written in another way`,
   }
@@ -33,12 +38,18 @@ const toolsChanged = (before: string | undefined, now: string | undefined): stri
 const namesIn = (tools: string | undefined): readonly string[] => {
   const parsed = tools === undefined ? undefined : parseJson(tools)
   if (parsed === undefined || isLeft(parsed) || !Array.isArray(parsed.right)) return []
-  return parsed.right.map((tool, index) => {
-    const named = isObject(tool)
-      ? (tool['name'] ?? (isObject(tool['function']) ? tool['function']['name'] : tool['type']))
-      : undefined
-    return typeof named === 'string' ? named : `tool ${index}`
+  return parsed.right.flatMap((tool, index) => {
+    if (!isObject(tool)) return [`tool ${index}`]
+    const { functionDeclarations: declared = tool['function_declarations'] } = tool
+    if (Array.isArray(declared)) return declared.map((one: unknown, at) => nameOf(one) ?? `function ${at}`)
+    // A tool of Gemini's own is an object under its name.
+    return [nameOf(tool['function']) ?? nameOf(tool) ?? Object.keys(tool)[0] ?? `tool ${index}`]
   })
+}
+
+const nameOf = (tool: unknown): string | undefined => {
+  const name = isObject(tool) ? (tool['name'] ?? tool['type']) : undefined
+  return typeof name === 'string' ? name : undefined
 }
 
 const systemChanged = (before: string | undefined, now: string | undefined): string => {
@@ -51,12 +62,14 @@ const systemChanged = (before: string | undefined, now: string | undefined): str
     : `\`system\` changed in line ${line + 1}`
 }
 
-/** All text of a system prompt, which may be a text or a list of parts. */
+/** All text of a system prompt, which may be a text, a list of parts, or an object with one. */
 const textIn = (json: string): string => {
   const parsed = parseJson(json)
   if (isLeft(parsed)) return json
-  if (typeof parsed.right === 'string') return parsed.right
-  return Array.isArray(parsed.right)
-    ? parsed.right.map((part) => (isObject(part) && typeof part['text'] === 'string' ? part['text'] : '')).join('\n')
+  const { right: said } = parsed
+  const parts = isObject(said) && Array.isArray(said['parts']) ? said['parts'] : said
+  if (typeof parts === 'string') return parts
+  return Array.isArray(parts)
+    ? parts.map((part) => (isObject(part) && typeof part['text'] === 'string' ? part['text'] : '')).join('\n')
     : json
 }

@@ -2,27 +2,52 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right, type Immutable } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
-import type { ReceiptNote } from '../notes/index.ts'
+import { rangeDigest, type ReceiptNote, type SummaryNote } from '../notes/index.ts'
 import type { Session } from '../session/index.ts'
-import { chainOf, linked } from './identity.ts'
+import type { BlockId } from '../proof/index.ts'
+import { baseOf, noteOfBase, type Base, type Compaction } from './compaction.ts'
+import { chainOf, emptyChain, identityOf, linked, linkedTo } from './identity.ts'
 import type { SentEntries } from './receipt.ts'
 
 /** What can go wrong with what is recorded. Told, never thrown at the caller of an API. */
 export type RecordFault = { readonly _tag: string }
 
-/** A session and what is known of it. */
+/** A fault, as it is told. */
+export const problem = (what: string, where: string, fault: RecordFault): Error =>
+  new Error(`could not ${what} ${JSON.stringify(where)}: ${fault._tag}`, { cause: fault })
+
+/**
+ * A session and what is known of it. Its messages are those that its client has: the conversation, or what the client's
+ * last compaction made of it, with what came after.
+ */
 export class Conversation {
   readonly session: Session
   /** What the client calls it. */
   readonly client: string | undefined
   /** The call before, to see where the cached prefix ended. */
   last: SentBefore | undefined
+  /** The receipts that later ones can name, by what they have alike: their indexes among the notes. */
+  readonly #receipts = new Map<string, number>()
+  #base: Base
   #chain: string[]
 
   constructor(session: Session, client: string | undefined) {
     this.session = session
     this.client = client
-    this.#chain = [...chainOf(session.conversation() as Iterable<Message>)]
+    this.#base = baseOf(session)
+    this.#chain = this.#linked()
+  }
+
+  /** The receipts that later ones can name, by what they have alike: their indexes among the notes. */
+  get receipts(): ReadonlyMap<string, number> {
+    return this.#receipts
+  }
+
+  /** A receipt was written. */
+  wrote(alike: string, note: number): void {
+    if (this.#receipts.has(alike)) return
+    if (this.#receipts.size === 16) this.#receipts.clear()
+    this.#receipts.set(alike, note)
   }
 
   /** How many messages the conversation has. */
@@ -35,25 +60,99 @@ export class Conversation {
     return this.#chain[len]
   }
 
-  /** Where in the record the message at an index of the conversation stands. */
-  positionAt(index: number): number {
-    return this.session.conversation().positionAt(index) ?? this.session.len
+  /** The message at an index: its position in the record, or the block with it, where only a compaction has it. */
+  entryAt(index: number): number | BlockId {
+    const { entries } = this.#base
+    return entries[index] ?? this.#positionAt(index - entries.length)
   }
 
-  /** The message at an index of the conversation. */
+  /** How long the record was when it had the first messages. */
+  recordAt(len: number): number {
+    const own = len - this.#base.entries.length
+    return own <= 0 ? this.#base.from : this.#positionAt(own - 1) + 1
+  }
+
+  /** The message at an index; undefined where only a compaction has it. */
   at(index: number): Immutable<Message> | undefined {
-    return this.session.conversation().at(index)
+    const entry = this.entryAt(index)
+    return typeof entry === 'number' ? this.session.view().at(entry) : undefined
+  }
+
+  /** What the message at an index says, by its identity. */
+  identityAt(index: number): string {
+    return this.#base.identities[index] ?? identityOf(this.at(index) as Message)
+  }
+
+  /** The position of a message of the conversation, counted from where its client's last compaction was. */
+  #positionAt(index: number): number {
+    const conversation = this.session.conversation()
+    return conversation.positionAt(conversation.before(this.#base.from) + index) ?? this.session.len
   }
 
   /** Append messages, from an index of the conversation on: what stood there is retracted. */
   async replaceFrom(from: number, messages: readonly Message[]): Promise<Either<RecordFault, void>> {
+    const { entries, identities } = this.#base
+    if (from < entries.length) {
+      const cut = { entries: entries.slice(0, from), identities: identities.slice(0, from), from: this.session.len }
+      return this.#rebase(cut, this.#base.from, messages, undefined)
+    }
     const expectedHead = this.session.head()
     const done = await (from < this.len
-      ? this.session.replaceTail(this.positionAt(from), messages, { expectedHead })()
+      ? this.session.replaceTail(this.#positionAt(from - entries.length), messages, { expectedHead })()
       : this.session.append({ messages }, { expectedHead })())
     if (isLeft(done)) return this.#after(done)
     this.#chain.length = from + 1
     for (const message of messages) this.#chain.push(linked(this.#chain.at(-1) as string, message))
+    return right(undefined)
+  }
+
+  /**
+   * Record what the client's compaction made of it: the new messages, the summary as a note, and which messages the
+   * client has from here on.
+   *
+   * @param blocks the blocks of messages that only the compaction has, by their index
+   */
+  async compact(
+    { upTo, summary, places }: Compaction,
+    given: readonly Message[],
+    blocks: ReadonlyMap<number, BlockId>,
+  ): Promise<Either<RecordFault, void>> {
+    const { len } = this.session
+    const news = given.filter((_, index) => places[index] === 'new')
+    // What is new at its end is the conversation's again.
+    const own = places.findLastIndex((place) => place !== 'new') + 1
+    let next = len
+    const entries = places
+      .slice(0, own)
+      .map((place, index) => (place === 'new' ? next++ : (blocks.get(index) ?? this.entryAt(place as number))))
+    const from = upTo < this.len ? this.recordAt(upTo) : len
+    const before = this.session.conversation().slice(0, this.session.conversation().before(from))
+    const note: SummaryNote | undefined =
+      summary === undefined || before.length === 0
+        ? undefined
+        : { type: 'summary', from: 0, to: from, sourceDigest: rangeDigest(before), text: summary }
+    return this.#rebase({ entries, identities: given.slice(0, own).map(identityOf), from: next }, from, news, note)
+  }
+
+  /** Append messages, with what the client has from here on. What stands in the record from a position on is retracted. */
+  async #rebase(
+    base: Base,
+    from: number,
+    messages: readonly Message[],
+    summary: SummaryNote | undefined,
+  ): Promise<Either<RecordFault, void>> {
+    const { len } = this.session
+    const notes = [
+      ...(this.session.conversation().before(len) > this.session.conversation().before(from)
+        ? [{ type: 'retraction', from, to: len } as const]
+        : []),
+      ...(summary === undefined ? [] : [summary]),
+      noteOfBase(base),
+    ]
+    const done = await this.session.append({ messages, notes }, { expectedHead: this.session.head() })()
+    if (isLeft(done)) return this.#after(done)
+    this.#base = base
+    this.#chain = this.#linked()
     return right(undefined)
   }
 
@@ -67,9 +166,19 @@ export class Conversation {
 
   /** After a conflict: what another process has appended is here, too. */
   #after<F extends Either<RecordFault, never>>(fault: F): F {
-    this.#chain = [...chainOf(this.session.conversation() as Iterable<Message>)]
+    this.#base = baseOf(this.session)
+    this.#chain = this.#linked()
     this.last = undefined
     return fault
+  }
+
+  #linked(): string[] {
+    const { identities, from } = this.#base
+    const chain = [emptyChain]
+    for (const identity of identities) chain.push(linkedTo(chain.at(-1) as string, identity))
+    const conversation = this.session.conversation()
+    const rest = conversation.slice(conversation.before(from)) as Iterable<Message>
+    return [...chain, ...chainOf(rest, chain.at(-1)).slice(1)]
   }
 }
 

@@ -1,12 +1,8 @@
 /** A `fetch` that records: for any client that takes one. */
 import { reasonOf } from '../task/index.ts'
-import {
-  createRecorder,
-  type ObservedCall,
-  type Recorder,
-  type RecorderOptions,
-  type RecorderSummary,
-} from './recorder.ts'
+import type { ObservedCall } from './observed-call.ts'
+import { createRecorder, type Recorder, type RecorderOptions } from './recorder.ts'
+import type { RecorderSummary } from './summary.ts'
 
 /** A `fetch`. */
 export type Fetch = (input: string | URL | Request, init?: RequestInit) => Promise<Response>
@@ -26,7 +22,7 @@ export interface RecordingFetch extends Fetch {
 }
 
 /**
- * A `fetch` for clients of OpenAI and Anthropic that records their conversations.
+ * A `fetch` for clients of OpenAI, Anthropic and Gemini that records their conversations.
  *
  * Requests and answers go through unchanged and as they come: nothing is buffered before the caller has it, and its
  * backpressure and aborts reach the provider. What can't be recorded is told to `onNotice`, and the traffic goes on.

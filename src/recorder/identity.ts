@@ -2,6 +2,7 @@
  * When two messages are the same one: by a digest of what they say, not of how a client writes it. Clients order keys
  * anew, drop empty fields, turn a text into a list of parts, move cache marks, and leave out reasoning.
  */
+import { isMadeId } from '../codecs/gemini/index.ts'
 import { isLeft, isObject, parseJson } from '../json/index.ts'
 import type { Message, Part, ResultPart } from '../message/index.ts'
 import { digestOf } from '../proof/index.ts'
@@ -26,12 +27,16 @@ export const chainOf = (messages: Iterable<Message>, start: string = emptyChain)
 export const emptyChain: string = digestOf('indelible.recorder 1')
 
 /** A chain with one message more. */
-export const linked = (chain: string, message: Message): string => digestOf(chain + identityOf(message))
+export const linked = (chain: string, message: Message): string => linkedTo(chain, identityOf(message))
+
+/** The same by the message's identity. */
+export const linkedTo = (chain: string, identity: string): string => digestOf(chain + identity)
 
 type Said = readonly unknown[]
 
 const said = (parts: readonly (Part | ResultPart)[]): Said => {
   const all: unknown[] = []
+  const results = new Set<string>()
   let text = ''
   const flush = (): void => {
     if (text !== '') all.push(text)
@@ -45,6 +50,12 @@ const said = (parts: readonly (Part | ResultPart)[]): Said => {
     }
     const one = saidBy(part)
     flush()
+    // Gemini CLI sends a result twice, once it was resumed.
+    if (part.type === 'tool_result') {
+      const text = JSON.stringify(one)
+      if (results.has(text)) continue
+      results.add(text)
+    }
     all.push(one)
   }
   flush()
@@ -54,9 +65,9 @@ const said = (parts: readonly (Part | ResultPart)[]): Said => {
 const saidBy = (part: Exclude<Part, { readonly type: 'reasoning' | 'text' }>): unknown => {
   switch (part.type) {
     case 'tool_call':
-      return ['call', part.id, part.name, sameJson(part.arguments)]
+      return ['call', idOf(part.id), part.name, sameJson(part.arguments)]
     case 'tool_result':
-      return ['result', part.callId, said(part.content)]
+      return ['result', idOf(part.callId), said(part.content)]
     case 'refusal':
       return ['refusal', part.text]
     case 'image':
@@ -66,6 +77,9 @@ const saidBy = (part: Exclude<Part, { readonly type: 'reasoning' | 'text' }>): u
       return ordered(part)
   }
 }
+
+/** An id that stands for none counts the calls before it: it is another one where some were left out. */
+const idOf = (id: string): string => (isMadeId(id) ? '' : id)
 
 /** JSON text in one order of keys: the arguments of a call are written anew by some clients. */
 const sameJson = (text: string): unknown => {

@@ -1,11 +1,15 @@
+export type { RecordedApi } from './apis/index.ts'
 export { recordingFetch, type Fetch, type RecordingFetch, type RecordingFetchOptions } from './fetch.ts'
-export { detailsOf, sentMessages, type CacheBreak, type CallDetails, type Sent } from './receipt.ts'
 export {
-  createRecorder,
-  type ObservedCall,
-  type Recorder,
-  type RecorderNotice,
-  type RecorderOptions,
-  type RecorderSummary,
-} from './recorder.ts'
-export type { ObservedRequest, RecordedApi } from './wire.ts'
+  detailsOf,
+  sentEntries,
+  sentMessages,
+  type CacheBreak,
+  type CallDetails,
+  type Sent,
+  type SentEntries,
+} from './receipt.ts'
+export type { ObservedCall } from './observed-call.ts'
+export { createRecorder, type Recorder, type RecorderNotice, type RecorderOptions } from './recorder.ts'
+export type { RecorderSummary } from './summary.ts'
+export type { ObservedRequest } from './wire.ts'

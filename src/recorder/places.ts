@@ -14,8 +14,8 @@ export interface Place {
   readonly len: number
 }
 
-/** What is looked up: a chain of messages, or a response's id. */
-export type PlaceKey = `m:${string}` | `r:${string}`
+/** What is looked up: a chain of messages, a response's id, or what a client calls its conversation. */
+export type PlaceKey = `m:${string}` | `r:${string}` | `c:${string}`
 
 interface Bucket {
   head: Head

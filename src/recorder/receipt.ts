@@ -1,12 +1,12 @@
 /** What a receipt of a recorded call says, and the messages that the call was sent, made from it again. */
-import { isLeft, isObject, left, parseJson, right, type Immutable, type JsonObject } from '../json/index.ts'
+import { isLeft, isObject, left, parseJson, right, type Immutable, type Json, type JsonObject } from '../json/index.ts'
 import { decodeMessage, type Message } from '../message/index.ts'
 import type { ReceiptNote } from '../notes/index.ts'
-import type { BlockId } from '../proof/index.ts'
+import { digestOf, type BlockId } from '../proof/index.ts'
 import type { SessionReader } from '../session/index.ts'
 import { storeTask, type BlockStore, type StoreFault } from '../store/index.ts'
 import type { Task } from '../task/index.ts'
-import type { RecordedApi } from './wire.ts'
+import type { RecordedApi } from './apis/index.ts'
 
 /**
  * What was sent, in order: messages of the record by their positions, others as a block of JSON, and the first `count`
@@ -38,7 +38,8 @@ export const sentOf = (
   return count > 0 && rest.length + 1 < plain.length ? [{ note: before.note, count }, ...rest] : plain
 }
 
-const runsOf = (entries: SentEntries): Sent => {
+/** Entries as runs of positions. */
+export const runsOf = (entries: SentEntries): Sent => {
   const runs: (readonly [number, number] | BlockId)[] = []
   for (const entry of entries) {
     const last = runs.at(-1)
@@ -50,7 +51,7 @@ const runsOf = (entries: SentEntries): Sent => {
 }
 
 /** The entries that a receipt stands for. Cost: O(messages + receipts that it goes back to). */
-const entriesOf = (session: SessionReader, sent: Sent): SentEntries => {
+const entriesOf = (session: Pick<SessionReader, 'notes'>, sent: Sent): SentEntries => {
   const after: Sent[] = []
   let first = sent
   let count = Infinity
@@ -60,8 +61,7 @@ const entriesOf = (session: SessionReader, sent: Sent): SentEntries => {
     if (typeof head !== 'object' || !('note' in head)) break
     after.push(rest)
     counts.push(count)
-    const note = session.notes().at(head.note)
-    first = (note?.type === 'receipt' ? detailsOf(note as ReceiptNote) : undefined)?.sent ?? []
+    first = writtenAt(session, head.note)?.sent ?? []
     count = head.count
   }
   let entries: (number | BlockId)[] = expanded(first).slice(0, count)
@@ -69,7 +69,8 @@ const entriesOf = (session: SessionReader, sent: Sent): SentEntries => {
   return entries
 }
 
-const expanded = (sent: Sent): (number | BlockId)[] =>
+/** The entries of runs, but for those of an earlier call. */
+export const expanded = (sent: Sent): (number | BlockId)[] =>
   sent.flatMap((one): readonly (number | BlockId)[] =>
     typeof one === 'string'
       ? [one]
@@ -81,11 +82,11 @@ const expanded = (sent: Sent): (number | BlockId)[] =>
 /** A message as it stands in a request: what only its record or its answer has is left out. */
 export const asSent = (message: Immutable<Message> | Message): Immutable<Message> => {
   const { id: _id, meta, ...rest } = message as Message
-  const { 'anthropic-response': _response, indelible: _indelible, ...others } = meta ?? {}
+  const { 'anthropic-response': _anthropic, 'gemini-response': _gemini, indelible: _indelible, ...others } = meta ?? {}
   return Object.keys(others).length === 0 ? rest : { ...rest, meta: others }
 }
 
-/** The `details` of a receipt that the recorder writes. */
+/** What a receipt of the recorder says of its call. */
 export interface CallDetails {
   /** The API that was called. */
   readonly api: RecordedApi
@@ -95,6 +96,8 @@ export interface CallDetails {
   readonly system?: BlockId
   /** The block with the tools of the request, as JSON. */
   readonly tools?: BlockId
+  /** The other parameters of the request. */
+  readonly parameters?: JsonObject
   /** What the client calls the conversation. */
   readonly client?: string
   /** The id of the answer. */
@@ -127,12 +130,94 @@ export interface CacheBreak {
   readonly because: string
 }
 
-/** The details of a receipt, if the recorder wrote it. */
-export const detailsOf = ({ details }: Pick<ReceiptNote, 'details'>): CallDetails | undefined =>
-  isObject(details) && Array.isArray(details['sent']) ? (details as unknown as CallDetails) : undefined
+/** What calls of a session mostly have alike. It stands in one receipt, and later ones name that. */
+export type CommonDetails = Pick<CallDetails, (typeof common)[number]>
+
+const common = ['api', 'system', 'tools', 'client', 'status', 'stop'] as const
+
+/** Details as they stand in a receipt. */
+type WrittenDetails = Omit<CallDetails, 'api'> & Partial<CommonDetails> & { readonly like?: number }
+
+const writtenOf = ({ details }: Pick<ReceiptNote, 'details'>): WrittenDetails | undefined =>
+  isObject(details) && Array.isArray(details['sent']) ? (details as unknown as WrittenDetails) : undefined
+
+const writtenAt = ({ notes }: Pick<SessionReader, 'notes'>, index: number): WrittenDetails | undefined => {
+  const note = notes().at(index)
+  return note?.type === 'receipt' ? writtenOf(note as ReceiptNote) : undefined
+}
+
+/**
+ * The details of a receipt. What calls have alike stands in one receipt of their session.
+ *
+ * @param receipt a note of the session
+ * @param session the opened session, or its notes
+ * @returns the details; undefined if the recorder did not write the receipt, or the one that it names is erased
+ */
+export const detailsOf = (
+  receipt: Pick<ReceiptNote, 'details' | 'parameters'>,
+  session: Pick<SessionReader, 'notes'>,
+): CallDetails | undefined => {
+  const written = writtenOf(receipt)
+  if (written === undefined) return undefined
+  const { like, ...own } = written
+  const base = like === undefined ? receipt : session.notes().at(like)
+  const alike = base === undefined || !('details' in base) ? undefined : writtenOf(base as ReceiptNote)
+  if (alike?.api === undefined) return undefined
+  const { parameters } = base as Pick<ReceiptNote, 'parameters'>
+  return { ...commonOf(alike as CommonDetails), ...own, ...(parameters !== undefined && { parameters }) } as CallDetails
+}
+
+const commonOf = (details: CommonDetails): CommonDetails =>
+  Object.fromEntries(
+    common.flatMap((field) => (details[field] === undefined ? [] : [[field, details[field]]])),
+  ) as unknown as CommonDetails
+
+/** The details of the last receipt of a session. Cost: O(notes after it). */
+export const lastDetails = (session: SessionReader): CallDetails | undefined => {
+  const notes = session.notes()
+  for (let index = notes.length - 1; index >= 0; index--) {
+    const note = notes.at(index)
+    const details = note?.type === 'receipt' ? detailsOf(note as ReceiptNote, session) : undefined
+    if (details !== undefined) return details
+  }
+  return undefined
+}
+
+/** What a receipt says, with what it has alike with an earlier one as that one's index. */
+export const receiptFields = (
+  { parameters, ...details }: CallDetails,
+  receipts: ReadonlyMap<string, number>,
+): { readonly alike: string; readonly fields: Pick<ReceiptNote, 'parameters' | 'details'> } => {
+  const alike = JSON.stringify([commonOf(details), parameters])
+  const like = receipts.get(alike)
+  if (like === undefined)
+    return { alike, fields: { ...(parameters !== undefined && { parameters }), details: detailsJson(details) } }
+  const own = Object.entries(details).filter(([field]) => !(common as readonly string[]).includes(field))
+  return { alike, fields: { details: detailsJson({ like, ...Object.fromEntries(own) }) } }
+}
 
 /** Details as JSON. */
-export const detailsJson = (details: CallDetails): JsonObject => JSON.parse(JSON.stringify(details)) as JsonObject
+export const detailsJson = (details: object): JsonObject => JSON.parse(JSON.stringify(details)) as JsonObject
+
+/** The id of the block that JSON is kept in. */
+export const blockIdOf = (value: Json): BlockId => digestOf(JSON.stringify(value)) as BlockId
+
+/**
+ * The messages that a recorded call was sent, each by its position in the record, or by its block if the record has it not.
+ *
+ * Cost    O(messages + receipts that the receipt goes back to)
+ *
+ * @param session an opened session, or its notes
+ * @param receipt one of its notes
+ * @returns the entries, in order; undefined if the recorder did not write the receipt
+ */
+export const sentEntries = (
+  session: Pick<SessionReader, 'notes'>,
+  receipt: Pick<ReceiptNote, 'details'>,
+): SentEntries | undefined => {
+  const details = writtenOf(receipt)
+  return details && entriesOf(session, details.sent)
+}
 
 /**
  * The messages that a recorded call was sent, as they were sent but for cache marks and the ids of messages.
@@ -149,7 +234,7 @@ export const sentMessages = (
   session: SessionReader,
   receipt: ReceiptNote,
 ): Task<StoreFault, readonly Immutable<Message>[]> => {
-  const details = detailsOf(receipt)
+  const details = writtenOf(receipt)
   if (details === undefined)
     throw new TypeError('the receipt is not of the recorder: it has no details of what was sent')
   return storeTask(async () => {

@@ -1,14 +1,8 @@
 /** Which requests carry a conversation, and what such a request asks. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { anthropic } from '../codecs/anthropic/index.ts'
-import type { CodecFault, Decoded } from '../codecs/index.ts'
-import { openaiChat } from '../codecs/openai-chat/index.ts'
-import { openaiResponses } from '../codecs/openai-responses/index.ts'
 import { isLeft, isObject, left, parseJson, right, type Json, type JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
-
-/** The APIs whose calls are recorded. */
-export type RecordedApi = 'openai-chat' | 'openai-responses' | 'anthropic'
+import { apis, type Api, type RecordedApi } from './apis/index.ts'
 
 /** A request, as far as it is looked at. */
 export interface ObservedRequest {
@@ -20,18 +14,12 @@ export interface ObservedRequest {
   readonly header: (name: string) => string | undefined
 }
 
-const paths: readonly (readonly [path: RegExp, api: RecordedApi])[] = [
-  [/\/chat\/completions$/, 'openai-chat'],
-  [/\/responses$/, 'openai-responses'],
-  [/\/messages$/, 'anthropic'],
-]
-
 /** The API that a request calls; undefined: one that is not recorded. Any path before the API's own will do. */
-export const apiOf = ({ method, url }: Pick<ObservedRequest, 'method' | 'url'>): RecordedApi | undefined => {
-  if (method.toUpperCase() !== 'POST') return undefined
-  const path = /^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? url.replace(/[?#].*$/s, '')
-  return paths.find(([pattern]) => pattern.test(path.replace(/\/+$/, '')))?.[1]
-}
+export const apiOf = ({ method, url }: Pick<ObservedRequest, 'method' | 'url'>): Api | undefined =>
+  method.toUpperCase() === 'POST' ? apis.find(({ path }) => path.test(pathOf(url))) : undefined
+
+const pathOf = (url: string): string =>
+  (/^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? url.replace(/[?#].*$/s, '')).replace(/\/+$/, '')
 
 /** What a request says: its conversation, and what stands beside it. */
 export interface Asked {
@@ -45,28 +33,32 @@ export interface Asked {
   readonly parameters: JsonObject
   /** The response that it continues, where the API keeps conversations itself. */
   readonly previous: string | undefined
+  /** The conversation that it continues, where the API keeps what came before under a name. */
+  readonly conversation: string | undefined
   /** What the client calls the conversation, if it says so. */
   readonly client: string | undefined
 }
 
 /** Read the body of a request. Errors: why it can't be read. */
-export const readAsked = (api: RecordedApi, body: string, request: ObservedRequest): Either<string, Asked> => {
+export const readAsked = (api: Api, body: string, request: ObservedRequest): Either<string, Asked> => {
   const parsed = parseJson(body)
   if (isLeft(parsed)) return left(`the request is not JSON at line ${parsed.left.line}, column ${parsed.left.column}`)
   if (!isObject(parsed.right)) return left('the request is not a JSON object')
-  const { model, messages, input, system, instructions, tools, ...rest } = parsed.right
-  const { stream: _stream, stream_options: _options, previous_response_id: previous, ...parameters } = rest
-  const decoded = decodeMessages(api, api === 'openai-responses' ? input : messages)
-  if (isLeft(decoded)) return left(`its messages can't be read: ${JSON.stringify(decoded.left).slice(0, 300)}`)
+  const { model, messages, system, tools, parameters, previous, conversation, client } = api.request(
+    parsed.right,
+    pathOf(request.url),
+  )
+  if (isLeft(messages)) return left(`its messages can't be read: ${JSON.stringify(messages.left).slice(0, 300)}`)
   return right({
-    api,
+    api: api.name,
     model: typeof model === 'string' ? model.toWellFormed() : 'unknown',
-    messages: decoded.right.messages.map(withoutMarks),
-    system: api === 'openai-responses' ? instructions : system,
+    messages: messages.right.messages.map(withoutMarks),
+    system,
     tools,
     parameters: wellFormed(parameters),
     previous: typeof previous === 'string' ? previous : undefined,
-    client: clientOf(parsed.right, request)?.toWellFormed(),
+    conversation: typeof conversation === 'string' ? conversation : undefined,
+    client: (clientOf(parsed.right, request) ?? (typeof client === 'string' ? client : undefined))?.toWellFormed(),
   })
 }
 
@@ -75,14 +67,6 @@ const wellFormed = (parameters: JsonObject): JsonObject =>
   JSON.parse(JSON.stringify(parameters), (_, value: unknown) =>
     typeof value === 'string' ? value.toWellFormed() : value,
   ) as JsonObject
-
-/** Read messages of an API. */
-const decodeMessages = (api: RecordedApi, wire: unknown): Either<CodecFault, Decoded> =>
-  api === 'openai-chat'
-    ? openaiChat.decode(wire)
-    : api === 'anthropic'
-      ? anthropic.decode(wire)
-      : openaiResponses.decode(wire ?? [])
 
 /**
  * What a client calls its conversation: Claude Code in `metadata.user_id`, Codex in headers and in `prompt_cache_key`,

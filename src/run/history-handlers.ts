@@ -1,8 +1,9 @@
 /** Handlers that keep the deltas of a run in memory: in a history, in an array, or collected. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { applyDelta, type History, type HistoryDelta, type DeltaFault } from '../history/index.ts'
-import { isLeft, jsonEqual, left, right, type Json } from '../json/index.ts'
+import { isLeft, jsonEqual, left, optionsOf, right, type Json } from '../json/index.ts'
 import type { Message, Sequence } from '../message/index.ts'
+import { createRedactor, type Redact } from '../redact/index.ts'
 import type { RunEvent } from './event.ts'
 
 /** The result of a handler: `ignored` for every event but a delta. */
@@ -24,6 +25,7 @@ export type Kept = 'applied' | 'duplicate' | 'ignored'
  * event (`seq` 0).
  *
  * @param target a history, or an array
+ * @param options what is taken out of messages
  * @returns the handler
  * @throws TypeError if `target` is neither a history of this library nor an array
  * @example
@@ -32,8 +34,25 @@ export type Kept = 'applied' | 'duplicate' | 'ignored'
  */
 export const historyHandler = (
   target: History<Message> | Message[],
-): ((event: RunEvent) => Either<DeltaFault, Kept>) =>
-  Array.isArray(target) ? intoArray(target, { unread: false, missing: 0 }) : intoHistory(ours(target))
+  options: HistoryHandlerOptions = {},
+): ((event: RunEvent) => Either<DeltaFault, Kept>) => {
+  const { redact } = optionsOf('historyHandler', options, { redact: true })
+  const redactor = redact === undefined ? undefined : createRedactor(redact)
+  const keep = Array.isArray(target) ? intoArray(target, { unread: false, missing: 0 }) : intoHistory(ours(target))
+  if (redactor === undefined) return keep
+  return (event) =>
+    keep(
+      event.type === 'history_delta'
+        ? { ...event, append: event.append.map((message) => redactor.message(message as Message)) }
+        : event,
+    )
+}
+
+/** What a handler does with messages before it keeps them. */
+export interface HistoryHandlerOptions {
+  /** Takes secrets out of messages. The run goes on with the messages as they came. Default: nothing is taken out. */
+  readonly redact?: Redact
+}
 
 /**
  * A handler for which each delta must continue the history exactly. A gap, or another message in its place, is a fault

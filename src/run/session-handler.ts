@@ -10,7 +10,15 @@ import type { HistoryDelta } from '../history/index.ts'
 import { isLeft, jsonEqual, right, type Json, type JsonObject } from '../json/index.ts'
 import type { Message, Part } from '../message/index.ts'
 import type { JournalBlock, JournalNote, Note, ReceiptNote } from '../notes/index.ts'
-import { callsOf, type LeaseSessionFault, type Session, type WriteFault } from '../session/index.ts'
+import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
+import {
+  callsOf,
+  redactorOf,
+  type LeaseSessionFault,
+  type Session,
+  type Together,
+  type WriteFault,
+} from '../session/index.ts'
 import type { Head } from '../store/index.ts'
 import { amount } from '../task/index.ts'
 import type { RunEvent } from './event.ts'
@@ -32,6 +40,11 @@ export interface SessionHandlerOptions {
   }
   /** How the run holds the session. `false`: it does not, and other runs can be at work at the same time. */
   readonly lease?: RunLeaseOptions | false
+  /**
+   * Takes secrets out of everything that is written. The run goes on with the messages as they came. Default: what the
+   * session was created or opened with.
+   */
+  readonly redact?: Redact
 }
 
 type Answer = Either<WriteFault, unknown>
@@ -111,8 +124,8 @@ interface Step {
   readonly id: string
   /** Whether anything of it was written. */
   written: boolean
-  /** By the place of a block: the text of it that was written and that was not, and whether it is whole in the journal. */
-  readonly blocks: Map<number, { written: string; unwritten: string; part: Part | undefined }>
+  /** By the place of a block. */
+  readonly blocks: Map<number, Block>
   /** Whether the whole answer is in the journal. */
   answered: boolean
   /** Results that are in the journal. */
@@ -122,12 +135,26 @@ interface Step {
   appended: { readonly delta: HistoryDelta<Message>; readonly answer: Promise<Answer> } | undefined
 }
 
+interface Block {
+  /** Its text as it is in the journal. */
+  readonly written: string
+  /** What came so far, and how much of it is in the journal. */
+  readonly said: string
+  readonly done: number
+  /** The part, if it is whole in the journal. */
+  readonly part: Part | undefined
+}
+
+const emptyBlock: Block = { written: '', said: '', done: 0, part: undefined }
+
 class Recording {
   readonly #session: RecordingSession
   readonly #options: SessionHandlerOptions
   readonly #every: { readonly ms: number; readonly bytes: number }
   #lease: RunLease | undefined
   readonly #given: RunLease | undefined
+  /** Of the journal: it does not count, for the messages that come are counted. */
+  readonly #redactor: Redactor | undefined
   #head: Head | undefined
   #step: Step | undefined
   #entry = emptyEntry()
@@ -140,7 +167,9 @@ class Recording {
   #flushed = 0
 
   constructor(session: RecordingSession, options: SessionHandlerOptions, lease: RunLease | undefined) {
-    this.#session = session
+    const own = options.redact === undefined ? undefined : createRedactor(options.redact)
+    this.#session = own === undefined ? session : redacting(session, own)
+    this.#redactor = (own ?? redactorOf(session))?.quiet
     this.#given = lease
     this.#lease = lease
     this.#options = options
@@ -234,21 +263,22 @@ class Recording {
 
   /** A block that is whole. False: it was before. */
   #whole(step: Step, index: number, part: Part): boolean {
-    const block = step.blocks.get(index) ?? { written: '', unwritten: '', part: undefined }
+    const block = step.blocks.get(index) ?? emptyBlock
     if (block.part !== undefined) return false
-    step.blocks.set(index, { ...block, unwritten: '', part })
+    step.blocks.set(index, { ...block, said: '', done: 0, part })
     const { written } = block
-    const goesOn = written !== '' && part.type === 'text' && part.text.startsWith(written)
-    const rest = goesOn ? { ...part, text: part.text.slice(written.length) } : part
+    const clean = this.#clean(part)
+    const goesOn = written !== '' && clean.type === 'text' && clean.text.startsWith(written)
+    const rest = goesOn ? { ...clean, text: clean.text.slice(written.length) } : clean
     this.#entry.said.push({ index, part: rest as unknown as JsonObject, ...(goesOn && { after: written.length }) })
     return true
   }
 
   /** Text that streams waits until it is old or long enough. */
   #text(step: Step, index: number, text: string): void {
-    const block = step.blocks.get(index) ?? { written: '', unwritten: '', part: undefined }
+    const block = step.blocks.get(index) ?? emptyBlock
     if (block.part !== undefined) return
-    step.blocks.set(index, { ...block, unwritten: block.unwritten + text })
+    step.blocks.set(index, { ...block, said: block.said + text })
     const { ms, bytes } = this.#every
     if (bytes < Infinity && unwrittenBytes(step) >= bytes) return this.#flushText(step)
     if (this.#timer === undefined && Number.isFinite(ms))
@@ -260,16 +290,25 @@ class Recording {
     this.#timer = undefined
     if (this.#step !== step || step.appended !== undefined) return
     let any = false
-    for (const [index, { written, unwritten, part }] of step.blocks) {
-      // Half a surrogate pair waits for its other half.
-      const whole = unwritten.isWellFormed() ? unwritten : unwritten.slice(0, -1)
-      if (part !== undefined || whole === '' || !whole.isWellFormed()) continue
+    for (const [index, block] of step.blocks) {
+      const { written, said, part } = block
+      if (part !== undefined) continue
+      // Half a surrogate pair waits for its other half, and what may be half a secret for the rest.
+      const end = this.#redactor === undefined ? said.length : this.#redactor.ready(said)
+      const whole = said.slice(0, said.slice(0, end).isWellFormed() ? end : end - 1)
+      const clean = this.#redactor === undefined ? whole : this.#redactor.text(whole)
+      const text = clean.slice(written.length)
+      if (text === '' || !text.isWellFormed() || !clean.startsWith(written)) continue
       any = true
-      step.blocks.set(index, { written: written + whole, unwritten: unwritten.slice(whole.length), part })
-      this.#entry.said.push({ index, text: whole })
+      step.blocks.set(index, { ...block, written: clean, done: whole.length })
+      this.#entry.said.push({ index, text })
     }
     this.#flushed = performance.now()
     if (any) void this.#unasked(this.#write(() => undefined))
+  }
+
+  #clean(part: Part): Part {
+    return this.#redactor?.message({ role: 'assistant', content: [part] }).content[0] ?? part
   }
 
   /** What goes wrong while nobody waits is said with the next event. */
@@ -398,7 +437,24 @@ class Recording {
 }
 
 const unwrittenBytes = ({ blocks }: Step): number =>
-  [...blocks.values()].reduce((sum, { unwritten }) => sum + new TextEncoder().encode(unwritten).length, 0)
+  [...blocks.values()].reduce((sum, { said, done }) => sum + new TextEncoder().encode(said.slice(done)).length, 0)
+
+/** The session, which is given nothing with a secret in it. */
+const redacting = (session: RecordingSession, redactor: Redactor): RecordingSession => {
+  const append: Session['append'] = (given, options) => {
+    const { messages = [], notes = [] } = given as Together // as the handler gives them
+    return session.append(
+      {
+        messages: messages.map((message) => redactor.message(message as Message)),
+        notes: notes.map(redactor.quiet.note),
+      },
+      options,
+    )
+  }
+  const note: Session['note'] = (given, options) =>
+    session.note((given.type === 'journal' ? redactor.quiet : redactor).note(given), options)
+  return Object.create(session, { append: { value: append }, note: { value: note } }) as RecordingSession
+}
 
 const isMismatch = (answer: Answer): boolean => isLeft(answer) && answer.left._tag === 'OperationMismatch'
 

@@ -123,7 +123,7 @@ export class Appending {
   }
 
   async note(given: Note, options: NoteOptions = {}): Promise<Answered<Recorded>> {
-    const decoded = checkedNote(given)
+    const decoded = checkedNote(given, this.#mirror)
     if (isLeft(decoded)) return decoded
     const note = decoded.right
     const there = await this.#reached(reachOf(note))

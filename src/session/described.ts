@@ -1,21 +1,24 @@
 /** What is known of a session beside its rows, and changing its metadata. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type JsonObject } from '../json/index.ts'
+import type { Redactor } from '../redact/index.ts'
 import type { LogInfo, Store } from '../store/index.ts'
 import { called } from '../task/index.ts'
 import type { UpdateSessionFault } from './fault.ts'
-import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
+import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import type { MetadataDraft } from './session.ts'
 
 export class Described {
   readonly #store: Store
+  readonly #redactor: Redactor | undefined
   #info: SessionInfo
   /** Of the metadata. */
   #version: number
   /** Updates one after the other: each begins with what the one before has left. */
   #last: Promise<unknown> = Promise.resolve()
 
-  constructor(store: Store, log: LogInfo, info: SessionInfo) {
+  constructor(store: Store, log: LogInfo, info: SessionInfo, redactor?: Redactor) {
+    this.#redactor = redactor
     this.#store = store
     this.#info = info
     this.#version = log.version
@@ -42,7 +45,7 @@ export class Described {
     const { id, metadata, forkedFrom, erasable } = this.#info
     const changed = called('update', () => applyRecipe(metadata, recipe))
     if (isLeft(changed)) return changed
-    const meta = storedMeta(changed.right, forkedFrom, erasable)
+    const meta = storedMeta(redactedMeta(this.#redactor, changed.right as JsonObject), forkedFrom, erasable)
     if (isLeft(meta)) return meta
     const answer = await this.#store.update(id, { expected: this.#version, meta: meta.right })()
     if (isLeft(answer) && answer.left._tag !== 'MetaConflict') return left(answer.left)

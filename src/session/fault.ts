@@ -8,9 +8,11 @@ import type { Note } from '../notes/index.ts'
 import { pageKinds } from '../pages/index.ts'
 import type {
   AppendFault,
+  EraseFault,
   ForkFault,
   LogFault,
   NewLogFault,
+  RemoveFault,
   StoreFault,
   StoreFaultOf,
   UpdateFault,
@@ -90,6 +92,9 @@ export type ForkSessionFault = ForkFault | NoSessionFault
 /** Forking a session, and opening the fork. */
 export type OpenForkFault = ForkSessionFault | OpenSessionFault
 
+/** Erasing messages of a session. */
+export type EraseSessionFault = ReadSessionFault | EraseFault | SessionFaultOf<'SessionClosed'>
+
 /** Verifying a session. */
 export type VerifySessionFault = VerifyFault | NoSessionFault | CallbackThrew
 
@@ -118,6 +123,8 @@ export type ImportFault =
   | AppendFault
   | UpdateFault
   | ForkFault
+  | RemoveFault
+  | EraseFault
   | NoSessionFault
   | SessionFaultOf<'InvalidMessage' | 'OtherHead'>
   | CallbackThrew

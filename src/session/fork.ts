@@ -1,13 +1,15 @@
 /** Forking: another session that starts with the first messages of one, and shares them. */
 import { isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import type { LogFault, Store, StoreFaultOf } from '../store/index.ts'
+import { withoutKeys, type LogFault, type Store, type StoreFaultOf } from '../store/index.ts'
 import { sessionTask, type ForkSessionFault, type OpenForkFault } from './fault.ts'
+import type { KeyRing } from '../encryption/index.ts'
+import { createRedactor, type Redact } from '../redact/index.ts'
 import type { Task } from '../task/index.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { noteOf } from './mirror.ts'
-import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
-import { describeSession, openSession, randomId } from './open.ts'
+import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
+import { describeSession, openSession, randomId, storeWith } from './open.ts'
 import type { Session } from './session.ts'
 
 /** The place and the id of a fork. */
@@ -18,6 +20,10 @@ export interface ForkOptions {
   readonly id?: string
   /** The metadata of the new session. Default: that of the forked one. */
   readonly metadata?: JsonObject
+  /** Takes secrets out of what the opened fork writes, and of `metadata`. The shared messages stay. Default: nothing. */
+  readonly redact?: Redact
+  /** The keys of the host, for a session that is encrypted: the fork gets a key of its own. Default: those of the store. */
+  readonly key?: KeyRing
 }
 
 /**
@@ -35,10 +41,13 @@ export interface ForkOptions {
  * await fork.append(user('Try the other file.'))
  */
 export const forkSession = (store: Store, id: string, options: ForkOptions = {}): Task<OpenForkFault, Session> => {
-  optionsOf('forkSession', options, known)
+  const withItsKeys = storeWith('forkSession', store, optionsOf('forkSession', options, known).key)
   return sessionTask(async () => {
-    const forked = await createFork(store, id, options)()
-    return isLeft(forked) ? forked : openSession(store, forked.right.id)()
+    const { key: _, ...rest } = options
+    const keyedStore = await withItsKeys()
+    const forked = await createFork(keyedStore, id, rest)()
+    if (isLeft(forked)) return forked
+    return openSession(keyedStore, forked.right.id, options.redact === undefined ? {} : { redact: options.redact })()
   }, 'forkSession')
 }
 
@@ -47,25 +56,33 @@ export const forkSession = (store: Store, id: string, options: ForkOptions = {})
  *
  * Cost    independent of the length: nothing is copied, and no message is read
  *
- * @param store the store that keeps both
+ * @param plain the store that keeps both
  * @param id the session to fork
  * @param options the number of messages to share, the new id and metadata
  * @returns the description of the new session; or `NoSuchLog`, `LogExists`, `BeyondEnd`
  */
 export const createFork = (
-  store: Store,
+  plain: Store,
   id: string,
   options: ForkOptions = {},
 ): Task<ForkSessionFault, SessionInfo> => {
-  const { at, id: to = randomId(), metadata } = optionsOf('createFork', options, known)
+  const { at, id: to = randomId(), metadata, redact, key } = optionsOf('createFork', options, known)
+  const redactor = redact === undefined ? undefined : createRedactor(redact)
+  const withItsKeys = storeWith('createFork', plain, key)
   return sessionTask(async () => {
+    const store = await withItsKeys()
     const from = await describeSession(store, id)()
     if (isLeft(from)) return from
     const { len } = from.right
+    if (from.right.encrypted && store.encryption === undefined) return left(withoutKeys(id, 'of its session'))
     const shared = at ?? len
     const rows = await rowsUpTo(store, from.right, shared)
     if (isLeft(rows)) return rows
-    const meta = storedMeta(metadata ?? from.right.metadata, { id, at: shared }, from.right.erasable)
+    const meta = storedMeta(
+      redactedMeta(redactor, metadata ?? from.right.metadata),
+      { id, at: shared },
+      from.right.erasable,
+    )
     if (isLeft(meta)) return meta
     const log = await store.fork(id, { id: to, at: rows.right, meta: meta.right })()
     return isLeft(log) ? log : sessionInfo(log.right)
@@ -90,4 +107,4 @@ const rowsUpTo = async (
   return right(note !== undefined && !isLeft(note) && note.right.type === 'seal' ? row.position : head.size)
 }
 
-const known = { at: true, id: true, metadata: true } as const
+const known = { at: true, id: true, metadata: true, redact: true, key: true } as const

@@ -12,6 +12,7 @@ import type { CallbackThrew, TaskFor } from '../task/index.ts'
 import { Appending } from './appending.ts'
 import { interruptedIn, lookAtLease, openIn, unfinishedIn } from './cut-off.ts'
 import { Described } from './described.ts'
+import { eraseMessages } from './erase.ts'
 import { sessionTask, type SessionFault } from './fault.ts'
 import { openStepsIn } from './journal.ts'
 import { createHolding } from './lease.ts'
@@ -30,7 +31,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
   const writer = new Writer(holding.store, mirror)
   const appending = new Appending(store, mirror, writer)
   mirror.erasable = about.erasable === true
-  const described = new Described(store, log, about)
+  const described = new Described(store, log, about, mirror.redactor)
   const reader = readerOf(mirror, described)
   let closing: Promise<void> | undefined
   const close = async (): Promise<void> => {
@@ -51,7 +52,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
   const note = (given: Note, change: string): ReturnType<Session['note']> =>
     sessionTask(() => appending.note(given), change)
 
-  return handle<Session>(store, reader, {
+  return handle<Session>(store, mirror, reader, {
     state: 'open',
     append: (given, options) =>
       writing('session.append', options, appendOptions, (checked) => appending.append(given, checked)),
@@ -72,6 +73,10 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     unpin: (position) => note({ type: 'unpin', position }, 'session.unpin'),
     retag: (position, kind) => note({ type: 'page', position, kind }, 'session.retag'),
     summarize: (summary) => sessionTask(() => appending.summarize(summary), 'session.summarize'),
+    erase: (positions, options) => {
+      const erasing = eraseMessages(store, id, positions, options)
+      return sessionTask(() => writer.alone(erasing), 'session.erase')
+    },
     update: (recipe) =>
       sessionTask(
         async () => (closing === undefined ? described.update(recipe) : left({ _tag: 'SessionClosed', id })),
@@ -87,9 +92,9 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     seal: () =>
       sessionTask(async () => {
         const sealed = await appending.seal()
-        return isLeft(sealed) ? sealed : right(handle<SealedSession>(store, reader, { state: 'sealed' }))
+        return isLeft(sealed) ? sealed : right(handle<SealedSession>(store, mirror, reader, endedRest(store, id)))
       }, 'session.seal'),
-    readonly: () => handle<ReadonlySession>(store, reader, { state: 'readonly', refresh, ...asking }),
+    readonly: () => handle<ReadonlySession>(store, mirror, reader, { state: 'readonly', refresh, ...asking }),
     close: () => sessionTask(async () => right(await (closing ??= close())), 'session.close'),
   })
 }
@@ -107,16 +112,21 @@ const writing = <O extends object, E extends Either<SessionFault | StoreFault | 
 
 /** The same for a log that has ended. */
 export const sealedOf = (store: Store, mirror: Mirror, log: LogInfo, info: SessionInfo): SealedSession =>
-  handle<SealedSession>(store, readerOf(mirror, new Described(store, log, info)), { state: 'sealed' })
+  handle<SealedSession>(store, mirror, readerOf(mirror, new Described(store, log, info)), endedRest(store, mirror.id))
+
+const endedRest = (store: Store, id: string): Rest<SealedSession> => ({
+  state: 'sealed',
+  erase: (positions, options) => eraseMessages(store, id, positions, options),
+})
 
 /** What a handle has, without its brand. */
 type Reading = { readonly [Key in keyof SessionReader]: SessionReader[Key] }
 type Rest<S> = { readonly [Key in Exclude<keyof S, keyof SessionReader>]: S[Key] }
 
 /** The one place where a session is made: what comes from here has the brand. */
-const handle = <S extends SessionReader>(store: Store, reading: Reading, rest: Rest<S>): S =>
+const handle = <S extends SessionReader>(store: Store, { redactor }: Mirror, reading: Reading, rest: Rest<S>): S =>
   from(
-    store,
+    { store, redactor },
     Object.freeze(
       Object.defineProperties(
         {},

@@ -1,5 +1,6 @@
 export type {
   CreateSessionFault,
+  EraseSessionFault,
   ForkSessionFault,
   OpenForkFault,
   ImportFault,
@@ -14,14 +15,25 @@ export type {
   VerifySessionFault,
   WriteFault,
 } from './fault.ts'
+export { eraseMessages } from './erase.ts'
+export { findMessages, type MessageQuery } from './find-messages.ts'
 export { follow, type SessionPlace } from './follow.ts'
 export { createFork, forkSession, type ForkOptions } from './fork.ts'
 export { callIdsIn, callsOf, goOnAfter, messagesOf, whyUnanswered, type OpenStep, type Unanswered } from './journal.ts'
 export type { LeaseOptions, SessionLease } from './lease.ts'
 export { listSessions, type SessionPage } from './list.ts'
+export { checkErasure, type ErasureProof, type ErasureReceipt, type ProvenErasure, type Remains } from './receipt.ts'
 export type { ForkPoint, SessionInfo } from './metadata.ts'
 export type { Missed, Moment, SessionRow } from './mirror.ts'
-export { createSession, describeSession, openSession, readSession, type SessionOptions } from './open.ts'
+export {
+  createSession,
+  describeSession,
+  openSession,
+  readSession,
+  type OpenOptions,
+  type SessionOptions,
+} from './open.ts'
+export { checkGrowth, proveGrowth, type GrowthProof } from './prove-growth.ts'
 export { checkProof, proveEntry, type EntryProof, type ProveOptions, type Proven } from './prove.ts'
 export { readRange, type MessageRange } from './range.ts'
 export type {
@@ -47,5 +59,9 @@ export {
   type ImportOptions,
   type Unfinished,
 } from './transfer.ts'
-export { verifySession, type VerifyOptions } from './verify.ts'
+export { redactTranscript } from './redact-transcript.ts'
+export { redactorOf } from './store-of.ts'
+export { readUsage, usesOf, type CallUse, type UsageOptions } from './usage.ts'
+export { verifySession, type VerifiedSession, type VerifyOptions } from './verify.ts'
 export type { Recorded } from './step.ts'
+export { checkStore } from './store-of.ts'

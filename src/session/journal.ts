@@ -219,7 +219,8 @@ export const named = ({ step }: OpenStep, [first, ...rest]: readonly Message[]):
   return [{ ...first, meta: { ...first.meta, indelible: { ...kept, step } } }, ...rest]
 }
 
-const stepNamed = ({ meta }: Message): string | undefined => {
+/** The step that a message says it comes from. */
+export const stepNamed = ({ meta }: Message): string | undefined => {
   const ours = meta?.['indelible']
   if (typeof ours !== 'object' || ours === null || !('step' in ours)) return undefined
   return typeof ours['step'] === 'string' ? ours['step'] : undefined

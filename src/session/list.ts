@@ -20,7 +20,7 @@ export interface SessionPage {
  * List the sessions of a scope, page by page. Cost: O(page).
  *
  * @param store the store to list
- * @param query a filter on the metadata, the order, the size of a page, and the cursor of the last page
+ * @param options a filter on the metadata, the order, the size of a page, and the cursor of the last page
  * @returns one page
  * @example
  * const { sessions, next } = await listSessions(store, { where: { user: 'ada' } })

@@ -2,7 +2,8 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { checkMeta, type LogInfo, type StoreFaultOf } from '../store/index.ts'
+import { checkMeta, isEncryptedLog, type LogInfo, type StoreFaultOf } from '../store/index.ts'
+import type { Redactor } from '../redact/index.ts'
 import type { NoSessionFault } from './fault.ts'
 
 /** The description of a session. */
@@ -21,6 +22,8 @@ export interface SessionInfo {
   readonly metadata: JsonObject
   /** True if every row has a salt, so that nobody can find an erased text by guessing. */
   readonly erasable?: true
+  /** True if it is encrypted. Without its key, `metadata` has only what stands under `clear`. */
+  readonly encrypted?: true
   /** The session that it was forked from, and the number of messages that they share. Absent if it is not a fork. */
   readonly forkedFrom?: ForkPoint
 }
@@ -61,6 +64,13 @@ export const isPartialOf = ({ meta }: Pick<LogInfo, 'meta'>, by: PartialOf): boo
 export const isOldPartial = ({ meta }: Pick<LogInfo, 'meta'>): boolean =>
   isPartial({ meta }) && meta[partialKey] === true
 
+/** Metadata without secrets. What is no JSON stays, and is refused as such. */
+export const redactedMeta = (redactor: Redactor | undefined, given: JsonObject): JsonObject => {
+  if (redactor === undefined) return given
+  const checked = checkMeta(given)
+  return isLeft(checked) ? given : redactor.json(checked.right)
+}
+
 /** What is stored for a session with this metadata. It is checked before it is spread: a text or a date would become an object. */
 export const storedMeta = (
   given: unknown,
@@ -97,6 +107,7 @@ export const sessionInfo = ({
   const fork = Object.hasOwn(meta, forkKey) ? (meta[forkKey] as unknown as ForkPoint) : undefined // only `storedMeta` writes it
   const metadata = Object.freeze(Object.fromEntries(Object.entries(meta).filter(([key]) => !key.startsWith(own))))
   const erasable = meta[erasableKey] === true && { erasable: true as const }
+  const encrypted = isEncryptedLog({ meta }) && { encrypted: true as const }
   return right(
     Object.freeze({
       id,
@@ -107,6 +118,7 @@ export const sessionInfo = ({
       metadata,
       ...(fork && { forkedFrom: fork }),
       ...erasable,
+      ...encrypted,
     }),
   )
 }

@@ -8,12 +8,15 @@ import { decodeNote, retractedBy, type Note } from '../notes/index.ts'
 import { noteFaultText } from '../notes/fault.ts'
 import { emptyFold, type JournalFold } from './journal.ts'
 import type { PageKind } from '../pages/index.ts'
+import type { Redactor } from '../redact/index.ts'
 import { decodeRow, takeMessage, type DecodedRow } from '../entry/index.ts'
 import {
   grow,
   headOf,
   rangeAt,
+  readEncrypted,
   rowLeaf,
+  withoutKeys,
   type Head,
   type LogInfo,
   type Row,
@@ -26,6 +29,8 @@ import {
 
 export interface Mirror {
   readonly id: string
+  /** Takes secrets out of what this handle appends. */
+  readonly redactor: Redactor | undefined
   readonly history: History<Message>
   readonly notes: History<Note>
   /** Where in the log the notes stand; the messages are in all other places. */
@@ -37,6 +42,8 @@ export interface Mirror {
   /** When each row was written, and its salt, in the order of the log. Rows of before 0.3 have no time. */
   readonly times: (number | undefined)[]
   readonly salts: Map<number, string>
+  /** The leaves of rows that were erased before they were read, by their place in the log. */
+  readonly erased: Map<number, string>
   range: CompactRange
   head: Head
   sealed: boolean
@@ -53,8 +60,9 @@ export interface Mirror {
 /** A history of notes: their pages say nothing. */
 export const noteHistory = (): History<Note> => createHistory<Note>({ classify: () => 'conversation' })
 
-export const emptyMirror = (store: Store, id: string): Mirror => ({
+export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirror => ({
   id,
+  redactor,
   history: createHistory<Message>(),
   notes: noteHistory(),
   noteRows: [],
@@ -65,6 +73,7 @@ export const emptyMirror = (store: Store, id: string): Mirror => ({
   sealed: false,
   times: [],
   salts: new Map(),
+  erased: new Map(),
   erasable: false,
   journal: emptyFold(),
   endedLeases: 0,
@@ -202,9 +211,15 @@ export type RowToRead =
 /** A row of the log is not as it should be. */
 export type Damage = StoreFaultOf<'DamagedLog'>
 
-export const decodeRows = (id: string, rows: readonly StoredRow[]): Either<Damage, readonly RowToRead[]> => {
+/** Rows that are encrypted can't be read by a store without keys. */
+export const decodeRows = (
+  id: string,
+  rows: readonly StoredRow[],
+): Either<Damage | StoreFaultOf<'NoKey'>, readonly RowToRead[]> => {
   const decoded: RowToRead[] = []
   for (const { kind, position, body } of rows) {
+    const encrypted = readEncrypted(body)
+    if (encrypted !== undefined) return left(withoutKeys(id, encrypted.key))
     if (kind === 'note') decoded.push({ kind, position, body })
     else {
       const entry = decodeRow(body)
@@ -222,10 +237,30 @@ export const blocksOf = async (
   rows: readonly RowToRead[],
 ): Promise<Either<LogFault, ReadonlyMap<BlockId, Uint8Array>>> => {
   const wanted = new Map<BlockId, number>() // with the first row that has it
+  const keys = new Map<BlockId, string>()
   for (const row of rows)
     if (row.kind === 'entry')
-      for (const { id: block } of row.entry.blocks) if (!wanted.has(block)) wanted.set(block, row.position)
-  return readBlocks(store, id, wanted)
+      for (const { id: block, key } of row.entry.blocks) {
+        if (!wanted.has(block)) wanted.set(block, row.position)
+        if (key !== undefined) keys.set(block, key)
+      }
+  const { encryption } = store
+  if (keys.size === 0 || encryption === undefined) return readBlocks(store, id, wanted)
+  const found = await readBlocks(encryption.bare, id, wanted)
+  if (isLeft(found)) return found
+  const plain = new Map(found.right)
+  for (const [block, key] of keys) {
+    const bytes = encryption.block(key, found.right.get(block) as Uint8Array) // it was found
+    if (bytes === undefined)
+      return left({
+        _tag: 'DamagedLog',
+        id,
+        position: wanted.get(block) ?? -1,
+        reason: `block ${block} is not what its key encrypted`,
+      })
+    plain.set(block, bytes)
+  }
+  return right(plain)
 }
 
 /** Blocks, each with the first row that speaks of it, or a fault that names the first row with one that is not as it was. */
@@ -268,8 +303,12 @@ export const noteOf = (body: string): Either<string, Note> => {
 }
 
 /** Keep what rows say beside their text: those behind the ones that are known. */
-export const addTimes = ({ times, salts }: Mirror, rows: readonly Pick<Row, 'at' | 'salt'>[]): void => {
-  for (const { at, salt } of rows) {
+export const addTimes = (
+  { times, salts, erased }: Mirror,
+  rows: readonly Pick<Row, 'at' | 'salt' | 'erased'>[],
+): void => {
+  for (const { at, salt, erased: leaf } of rows) {
+    if (leaf !== undefined) erased.set(times.length, leaf)
     if (salt !== undefined) salts.set(times.length, salt)
     times.push(at)
   }

@@ -1,15 +1,18 @@
 /** Starting a session, and opening one again. */
 import { checkStore } from './store-of.ts'
-import { isLeft, left, right, optionsOf } from '../json/index.ts'
+import { describe, isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { planned, type LogInfo, type Store } from '../store/index.ts'
+import { planned, rangeAt, sameHead, type Store } from '../store/index.ts'
 import { sessionTask, type CreateSessionFault, type OpenSessionFault, type ReadSessionFault } from './fault.ts'
+import type { KeyRing } from '../encryption/index.ts'
+import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
 import type { Task } from '../task/index.ts'
-import type { Either } from 'fp-ts/lib/Either.js'
+import { termsOf } from '../entry/index.ts'
 import { sealedOf, sessionOf } from './handle.ts'
-import { sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
+import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { lookAtLease } from './cut-off.ts'
-import { addTimes, emptyMirror, readUpTo, type Mirror } from './mirror.ts'
+import { addTimes, emptyMirror } from './mirror.ts'
+import { readMirror } from './read.ts'
 import { messageRows } from './rows.ts'
 import type { Appendable, ReadonlySession, SealedSession, Session } from './session.ts'
 import { stamp } from './stamp.ts'
@@ -28,39 +31,84 @@ export interface SessionOptions {
   readonly messages?: readonly Appendable[]
   /** True: every row gets 16 random bytes, so that nobody can find an erased text by guessing. Default: false. */
   readonly erasable?: boolean
+  /** Takes secrets out of everything that this handle writes: messages, notes and metadata. Default: nothing is taken out. */
+  readonly redact?: Redact
+  /**
+   * The keys of the host: the session is encrypted. Give them again to open it, or open and list sessions on
+   * `withKeys(store, key)` of `indelible/encryption`. Default: not encrypted, unless the store has keys.
+   */
+  readonly key?: KeyRing
 }
+
+/** Gives the store with these keys; throws TypeError, if they are none. What encrypts is loaded when it is needed. */
+export const storeWith = (call: string, store: Store, ring: KeyRing | undefined): (() => Promise<Store>) => {
+  if (ring === undefined) return async () => store
+  const { current, byId } = ring as { readonly current?: Partial<KeyRing['current']>; readonly byId?: unknown }
+  if (typeof current?.id !== 'string' || current.key?.length !== 32 || typeof byId !== 'function')
+    throw new TypeError(
+      `${call} takes a key ring, such as keyRing([…]) of indelible/encryption, found ${describe(ring)}`,
+    )
+  if (store.encryption !== undefined) throw new TypeError(`${call}: the store has keys already`)
+  return async () => (await import('../encryption/index.ts')).withKeys(store, ring)
+}
+
+/** How a session is opened. */
+export interface OpenOptions {
+  /** The keys of the host, for a session that is encrypted. Default: those of the store, if it has keys. */
+  readonly key?: KeyRing
+  /** Takes secrets out of everything that this handle writes from now on. It is not stored. Default: nothing is taken out. */
+  readonly redact?: Redact
+}
+
+/** Throws TypeError, if a rule is none. */
+const redactorFor = (redact: Redact | undefined): Redactor | undefined =>
+  redact === undefined ? undefined : createRedactor(redact)
 
 /**
  * Create a session, empty or with its first messages.
  *
- * @param store the store that keeps it
+ * @param plain the store that keeps it
  * @param options id, metadata and first messages
  * @returns the session; or `LogExists` if the store has a session with that id, `InvalidId`, `InvalidMessage`
  * @example
  * const session = await createSession(store, { metadata: { user: 'ada' } })
  */
-export const createSession = (store: Store, options: SessionOptions = {}): Task<CreateSessionFault, Session> => {
-  checkStore('createSession', store)
+export const createSession = (plain: Store, options: SessionOptions = {}): Task<CreateSessionFault, Session> => {
+  checkStore('createSession', plain)
   const given = optionsOf('createSession', options, known)
+  const redactor = redactorFor(given.redact)
+  const withItsKeys = storeWith('createSession', plain, given.key)
   return sessionTask(async () => {
     const { id = randomId(), metadata = {}, messages = [], erasable = false } = given
-    const meta = storedMeta(metadata, undefined, erasable)
+    const store = await withItsKeys()
+    const meta = storedMeta(redactedMeta(redactor, metadata), undefined, erasable)
     if (isLeft(meta)) return meta
-    const mirror = emptyMirror(store, id)
+    const mirror = emptyMirror(store, id, redactor)
     const step = messageRows(mirror, messages, undefined, store)
     if (isLeft(step)) return step
     const stamped = stamp(step.right.rows, store, erasable)
     if (isLeft(stamped)) return stamped
     const plan = planned(mirror.range, mirror.head, stamped.right, store.hash)
     if (isLeft(plan)) return plan
-    const log = await store.create({ id, meta: meta.right, rows: plan.right.rows, blocks: step.right.blocks })()
+    const { rows } = plan.right
+    const log = await store.create({
+      id,
+      meta: meta.right,
+      rows,
+      blocks: step.right.blocks,
+      terms: termsOf,
+      encrypt: true,
+    })()
     if (isLeft(log)) return log
     const info = sessionInfo(log.right)
     if (isLeft(info)) return info
     step.right.apply(0)
     addTimes(mirror, plan.right.rows)
-    mirror.range = plan.right.after
-    mirror.head = plan.right.head
+    const { head } = log.right
+    const range = sameHead(head, plan.right.head) ? right(plan.right.after) : await rangeAt(store, id, head.size)()
+    if (isLeft(range)) return left({ _tag: 'Io', operation: 'read the new session', cause: range.left }) // encrypted rows are others than those that were planned
+    mirror.range = range.right
+    mirror.head = head
     return right(sessionOf(store, mirror, log.right, info.right))
   }, 'createSession')
 }
@@ -73,16 +121,21 @@ export const createSession = (store: Store, options: SessionOptions = {}): Task<
  * Cost    O(messages), at most twice that of `JSON.parse` (bench: sessions). It trusts the stored rows; `verifySession`
  *         checks them.
  *
- * @param store the store that keeps it
+ * @param plain the store that keeps it
  * @param id the id of the session
+ * @param options the keys, and what is taken out of what it writes
  * @returns the session; or `NoSuchLog`, `SessionSealed` if it has ended, `DamagedLog`, `NewerSession`
  * @example
  * const session = await openSession(store, 'notes')
  */
-export const openSession = (store: Store, id: string): Task<OpenSessionFault, Session> => {
-  checkStore('openSession', store)
+export const openSession = (plain: Store, id: string, options: OpenOptions = {}): Task<OpenSessionFault, Session> => {
+  checkStore('openSession', plain)
+  const { redact, key } = optionsOf('openSession', options, knownOfOpen)
+  const redactor = redactorFor(redact)
+  const withItsKeys = storeWith('openSession', plain, key)
   return sessionTask(async () => {
-    const opened = await readMirror(store, id)
+    const store = await withItsKeys()
+    const opened = await readMirror(store, id, redactor)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
     const looked = await lookAtLease(store, mirror)
@@ -96,13 +149,20 @@ export const openSession = (store: Store, id: string): Task<OpenSessionFault, Se
 /**
  * Open a session, sealed or not, to read it.
  *
- * @param store the store that keeps it
+ * @param plain the store that keeps it
  * @param id the id of the session
+ * @param options the keys of the host, for a session that is encrypted
  * @returns the session without methods that write; or `NoSuchLog`, `DamagedLog`, `NewerSession`
  */
-export const readSession = (store: Store, id: string): Task<ReadSessionFault, ReadonlySession | SealedSession> => {
-  checkStore('readSession', store)
+export const readSession = (
+  plain: Store,
+  id: string,
+  options: Pick<OpenOptions, 'key'> = {},
+): Task<ReadSessionFault, ReadonlySession | SealedSession> => {
+  checkStore('readSession', plain)
+  const withItsKeys = storeWith('readSession', plain, optionsOf('readSession', options, knownOfRead).key)
   return sessionTask(async () => {
+    const store = await withItsKeys()
     const opened = await readMirror(store, id)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
@@ -125,21 +185,6 @@ export const describeSession = (store: Store, id: string): Task<ReadSessionFault
   })
 }
 
-export interface Opened {
-  readonly mirror: Mirror
-  readonly log: LogInfo
-  readonly info: SessionInfo
-}
-
-/** A session as it is stored. */
-export const readMirror = async (store: Store, id: string): Promise<Either<ReadSessionFault, Opened>> => {
-  const log = await store.info(id)()
-  if (isLeft(log)) return log
-  const info = sessionInfo(log.right)
-  if (isLeft(info)) return info
-  const mirror = emptyMirror(store, id)
-  const read = await readUpTo(store, mirror, log.right)
-  return isLeft(read) ? read : right({ mirror, log: log.right, info: info.right })
-}
-
-const known = { id: true, metadata: true, messages: true, erasable: true } as const
+const known = { id: true, metadata: true, messages: true, erasable: true, redact: true, key: true } as const
+const knownOfRead = { key: true } as const
+const knownOfOpen = { redact: true, key: true } as const

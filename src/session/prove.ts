@@ -84,7 +84,7 @@ export const proveEntry = (
   id: string,
   position: number,
   options: ProveOptions = {},
-): Task<ReadSessionFault | StoreFaultOf<'BeyondEnd'>, EntryProof> => {
+): Task<ReadSessionFault | StoreFaultOf<'BeyondEnd'> | SessionFaultOf<'BadProof'>, EntryProof> => {
   const { size } = optionsOf('proveEntry', options)
   return sessionTask(async () => {
     const info = await describeSession(store, id)()
@@ -100,6 +100,8 @@ export const proveEntry = (
       return left({ _tag: 'BeyondEnd', id, at: size, size: now.size })
     const range = size === undefined ? undefined : await rangeAt(store, id, size)()
     if (range !== undefined && isLeft(range)) return range
+    if (info.right.encrypted)
+      return left({ _tag: 'BadProof', reason: 'the session is encrypted: a proof of one message would need its key' })
     const head = range === undefined ? now : headOf(range.right, store.hash)
     const decoded = decodeRows(id, [row])
     if (isLeft(decoded)) return decoded

@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Range, View } from '../history/index.ts'
 import { describe, isLeft, left, right } from '../json/index.ts'
-import { decodeMessage, type Message } from '../message/index.ts'
+import { decodeMessage, isErased, type Message, type MessageFault } from '../message/index.ts'
 import { decodeNote, rangeDigest, type Note, type RetractionNote } from '../notes/index.ts'
 import { noteFaultText } from '../notes/fault.ts'
 import { classify, isPageKind, type PageKind } from '../pages/index.ts'
@@ -20,12 +20,15 @@ export const messageRows = (
   page: AppendOptions['page'],
   { hash }: Pick<Store, 'hash'>,
 ): Either<SessionFaultOf<'InvalidMessage' | 'InvalidPage'>, StepRows> => {
+  const { redactor } = mirror
   const entries: { readonly message: Message; readonly page: PageKind }[] = []
   const rows: Row[] = []
   const blocks: Uint8Array[] = []
   for (const [index, message] of given.entries()) {
-    const decoded = decodeMessage(message)
+    const whole = decodeMessage(message)
+    const decoded = redactor === undefined || isLeft(whole) ? whole : decodeMessage(redactor.message(whole.right))
     if (isLeft(decoded)) return left({ _tag: 'InvalidMessage', index, cause: decoded.left })
+    if (isErased(decoded.right)) return left({ _tag: 'InvalidMessage', index, cause: erasedCause(decoded.right) })
     const tag = typeof page === 'object' ? page[index] : page
     if (tag !== undefined && !isPageKind(tag)) return left({ _tag: 'InvalidPage', index, found: describe(tag) })
     const classified = classify(decoded.right)
@@ -42,6 +45,14 @@ export const messageRows = (
   return right({ rows, blocks, apply })
 }
 
+/** Why a message with a part that says it was erased can't be appended. */
+export const erasedCause = ({ content }: Message): MessageFault => ({
+  _tag: 'UnexpectedShape',
+  path: ['content', content.findIndex(({ type }) => type === 'erased'), 'type'],
+  expected: 'another one: only erase() makes it',
+  found: '"erased"',
+})
+
 /** Rows of messages, which begin at the position `base`, and notes behind them. */
 export const withNotes = (
   mirror: Mirror,
@@ -52,7 +63,7 @@ export const withNotes = (
   const count = messages.rows.length
   const notes: Note[] = []
   for (const one of given) {
-    const decoded = checkedNote(one)
+    const decoded = checkedNote(one, mirror)
     if (isLeft(decoded)) return decoded
     const note = decoded.right
     const reason = note.type === 'summary' ? againstNote(note, mirror) : againstReach(note, base + count)
@@ -79,11 +90,21 @@ export const rowsOfNote = (mirror: Mirror, note: Note): StepRows => ({
 const noteRow = (note: Note): Row => ({ kind: 'note', body: JSON.stringify(note) })
 
 /** A copy of a note that somebody else may write. */
-export const checkedNote = (given: Note): Either<SessionFaultOf<'InvalidNote'>, Note> => {
-  const decoded = decodeNote(given)
+export const checkedNote = (
+  given: Note,
+  { redactor }: Pick<Mirror, 'redactor'>,
+): Either<SessionFaultOf<'InvalidNote'>, Note> => {
+  const whole = decodeNote(given)
+  // What a journal says is recorded again as a message, and counted then.
+  const decoded =
+    redactor === undefined || isLeft(whole)
+      ? whole
+      : decodeNote((whole.right.type === 'journal' ? redactor.quiet : redactor).note(whole.right))
   if (isLeft(decoded)) return left({ _tag: 'InvalidNote', reason: noteFaultText(decoded.left) })
-  return decoded.right.type === 'seal'
-    ? left({ _tag: 'InvalidNote', reason: 'seal() writes the note that seals a session' })
+  if (decoded.right.type === 'seal')
+    return left({ _tag: 'InvalidNote', reason: 'seal() writes the note that seals a session' })
+  return decoded.right.type === 'erased'
+    ? left({ _tag: 'InvalidNote', reason: 'only erase() writes the note that stands for an erased one' })
     : decoded
 }
 

@@ -8,9 +8,10 @@ import type { Immutable, Json, JsonObject } from '../json/index.ts'
 import type { Message, OpenCall } from '../message/index.ts'
 import type { Note, SealNote, ToolStartedNote } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
-import type { Head, Lease, LogFault } from '../store/index.ts'
+import type { Because, Head, Lease, LogFault } from '../store/index.ts'
 import type { CallbackThrew, Task } from '../task/index.ts'
-import type { LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
+import type { ErasureReceipt } from './receipt.ts'
+import type { EraseSessionFault, LeaseSessionFault, RefreshFault, UpdateSessionFault, WriteFault } from './fault.ts'
 import type { LeaseOptions, SessionLease } from './lease.ts'
 import type { SessionInfo } from './metadata.ts'
 import type { OpenStep } from './journal.ts'
@@ -132,6 +133,14 @@ export interface ReadonlySession extends SessionReader {
 /** A session that has ended. It takes no more appends from anyone; you can fork it. */
 export interface SealedSession extends SessionReader {
   readonly state: 'sealed'
+  /**
+   * Erase messages: see `eraseMessages` of `indelible/session`. Open the session again to see it without them.
+   *
+   * @param positions the positions of the messages in the record
+   * @param options the reason and the person, for the ledger
+   * @returns the receipt; or `LogHeld`, `BeyondEnd`
+   */
+  readonly erase: (positions: readonly number[], options?: Because) => Task<EraseSessionFault, ErasureReceipt>
 }
 
 /** A session to append to. */
@@ -253,6 +262,17 @@ export interface Session extends SessionReader {
    * @returns the head after the append
    */
   readonly summarize: (summary: NewSummary) => Task<WriteFault, Recorded>
+  /**
+   * Erase messages: see `eraseMessages` of `indelible/session`. What was called before is done first. This handle keeps in memory what it has
+   * read: open the session again to see it without them.
+   *
+   * @param positions the positions of the messages in the record
+   * @param options the reason and the person, for the ledger
+   * @returns the receipt; or `LogHeld`, `BeyondEnd`
+   * @example
+   * const receipt = await session.erase([3], { reason: 'asked to', by: 'ann' })
+   */
+  readonly erase: (positions: readonly number[], options?: Because) => Task<EraseSessionFault, ErasureReceipt>
   /**
    * Change the metadata with an Immer recipe.
    *

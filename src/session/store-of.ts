@@ -1,13 +1,19 @@
-/** The store that a session handle was opened from: for functions that take a session. */
+/** The store and the redactor that a session handle was opened with: for functions that take a session. */
 import { describe } from '../json/index.ts'
+import type { Redactor } from '../redact/index.ts'
 import type { Store } from '../store/index.ts'
 import type { SessionReader } from './session.ts'
 
-const stores = new WeakMap<SessionReader, Store>()
+interface OpenedWith {
+  readonly store: Store
+  readonly redactor: Redactor | undefined
+}
+
+const openedWith = new WeakMap<object, OpenedWith>()
 
 /** Note where a handle is from, and give it. */
-export const from = <S extends SessionReader>(store: Store, session: S): S => {
-  stores.set(session, store)
+export const from = <S extends SessionReader>(opened: OpenedWith, session: S): S => {
+  openedWith.set(session, opened)
   return session
 }
 
@@ -22,7 +28,10 @@ export const checkStore = (call: string, store: Store): void => {
 
 /** Throws TypeError, of what is no handle. */
 export const storeOfSession = (session: SessionReader): Store => {
-  const store = stores.get(session)
+  const store = openedWith.get(session)?.store
   if (store === undefined) throw new TypeError('expected a session, or { store, id }')
   return store
 }
+
+/** Takes secrets out of what a session appends, if it was opened so. */
+export const redactorOf = (session: object): Redactor | undefined => openedWith.get(session)?.redactor

@@ -3,26 +3,38 @@ import { checkStore } from './store-of.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import type { Message, MessageFault } from '../message/index.ts'
+import { isErased, type Message, type MessageFault } from '../message/index.ts'
 import { classify } from '../pages/index.ts'
-import { exportOf, type Exported, type ExportedRow, type Transcript } from '../transcript/index.ts'
-import { encodeRow, lacking, type EncodedRow } from '../entry/index.ts'
+import { exportOf, type Exported, type ExportedHead, type ExportedRow, type Transcript } from '../transcript/index.ts'
+import { emptyRange } from '../proof/index.ts'
+import { encodeRow, erasedBody, lacking, termsOf, type EncodedRow } from '../entry/index.ts'
 import {
+  appendToLedger,
+  erasureOf,
   headOf,
+  isEncryptedLog,
+  ledgerContent,
+  stubLeaf,
   maxMissed,
   rangeAt,
+  type ErasedRow,
+  type Erasure,
   type Head,
+  type LedgerRow,
   type LogInfo,
   type Store,
+  type StoreFault,
   type AppendFault,
   type BlockFault,
   type ForkFault,
   type ListFault,
   type NewLogFault,
+  type RemoveFault,
   type StoreFaultOf,
   type UpdateFault,
   type VerifyFault,
 } from '../store/index.ts'
+import type { Redact } from '../redact/index.ts'
 import { called, type CallbackThrew, type Task } from '../task/index.ts'
 import {
   sessionTask,
@@ -43,7 +55,11 @@ import {
 } from './metadata.ts'
 import { rowsIn, type Mirror } from './mirror.ts'
 import { momentOf } from './stamp.ts'
-import { randomId, readMirror } from './open.ts'
+import { encryptedRowsErased, storeEncrypted, type PlacedRow } from './copy-encrypted.ts'
+import { erasedCause } from './rows.ts'
+import { randomId } from './open.ts'
+import { readMirror } from './read.ts'
+import { redactTranscript } from './redact-transcript.ts'
 
 /** How to import a transcript. */
 export interface ImportOptions {
@@ -55,6 +71,8 @@ export interface ImportOptions {
    * @param rows the number of rows stored so far
    */
   readonly progress?: (rows: number) => void
+  /** Takes secrets out of messages, notes and metadata. The root that an export states is not compared then. Default: nothing. */
+  readonly redact?: Redact
 }
 
 /**
@@ -86,9 +104,10 @@ export const importTranscript = (
   options: ImportOptions = {},
 ): Task<ImportFault, SessionInfo> => {
   checkStore('importTranscript', store)
-  const { id, progress } = optionsOf('importTranscript', options, knownOfImport)
+  const { id, progress, redact } = optionsOf('importTranscript', options, knownOfImport)
+  const clean = redact === undefined ? transcript : redactTranscript(transcript, redact)
   return sessionTask(async () => {
-    const exported = exportOf(transcript)
+    const exported = exportOf(clean)
     const name = id ?? transcript.origin.id ?? randomId()
     const meta = storedMeta(exported.metadata, undefined, exported.erasable)
     if (isLeft(meta)) return meta
@@ -98,13 +117,16 @@ export const importTranscript = (
     const at = momentOf(store)
     if (isLeft(at)) return at
     const rows = transcript.format === 'indelible' ? exported.rows : withTime(exported.rows, at.right)
+    const erased = rowsErased(exportOf(transcript).rows, store) // rows are read once
+    const said = await sayErased(store, name, exported.head, erased, async () => right(new Map()))
+    if (isLeft(said)) return said
     const own = `${importPrefix}${randomId()}`
-    const created = await store.create({ id: own, meta: partialMeta('import') })()
+    const created = await store.create({ id: own, meta: partialMeta('import'), encrypt: true })()
     if (isLeft(created)) return created
     const published = await publish(store, own, await storeRows(store, own, created.right.head, rows, progress), {
       id: name,
       meta: meta.right,
-      root: exported.head.root,
+      root: store.encryption === undefined ? exported.head.root : undefined, // encrypted rows have another one
     })
     await store.remove(own)() // not what the session shares with it; if it fails, the answer is the same
     return isLeft(published) ? published : sessionInfo(published.right)
@@ -122,7 +144,7 @@ const publish = async (
 ): Promise<Either<StoringFault | ForkFault | SessionFaultOf<'OtherHead'>, LogInfo>> => {
   if ('_tag' in head) return left(head)
   if (root !== undefined && head.root !== root) return left({ _tag: 'OtherHead', id, expected: root, found: head.root })
-  return store.fork(own, { id, at: head.size, meta })()
+  return store.fork(own, { id, at: head.size, meta, sameKey: true })()
 }
 
 /**
@@ -132,7 +154,9 @@ const publish = async (
 const isFree = async (
   store: Store,
   id: string,
-): Promise<Either<UpdateFault | StoreFaultOf<'LogExists'> | SessionFaultOf<'UnfinishedSession'>, void>> => {
+): Promise<
+  Either<UpdateFault | RemoveFault | StoreFaultOf<'LogExists'> | SessionFaultOf<'UnfinishedSession'>, void>
+> => {
   const found = await store.info(id)()
   if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? right(undefined) : found
   const { version, head } = found.right
@@ -194,14 +218,21 @@ export const exportSession = (store: Store, id: string): Task<ReadSessionFault, 
     const { mirror, info } = opened.right
     const { metadata, erasable } = info
     const rows = { [Symbol.iterator]: () => rowsOf(mirror) }
-    return right({ id, metadata, rows, head: mirror.head, ...(erasable && { erasable }) })
+    const { size, root } = mirror.head
+    const head = info.encrypted ? { size } : { size, root } // the root is that of the encrypted rows
+    return right({ id, metadata, rows, head, ...(erasable && { erasable }) })
   })
 
 function* rowsOf(mirror: Mirror): Generator<ExportedRow> {
   for (const found of rowsIn(mirror, 0, mirror.head.size)) {
     const { row, at } = found
     const salt = mirror.salts.get(row)
-    const moment = { ...(at !== undefined && { at }), ...(salt !== undefined && { salt }) }
+    const erased = mirror.erased.get(row)
+    const moment = {
+      ...(at !== undefined && { at }),
+      ...(salt !== undefined && { salt }),
+      ...(erased !== undefined && { erased }),
+    }
     if (found.kind === 'note') yield { note: found.note, ...moment }
     else yield { message: found.message as Message, page: found.page, ...moment }
   }
@@ -234,21 +265,153 @@ export const copySession = (
   checkStore('copySession', to)
   const { progress } = optionsOf('copySession', options, knownOfCopy)
   return sessionTask(async () => {
-    const opened = await readMirror(from, id)
-    if (isLeft(opened)) return opened
-    const { mirror, log } = opened.right
-    const { head } = mirror
+    const source = await sourceOf(from, to, id, progress)
+    if (isLeft(source)) return source
+    const { head, meta, erased, store } = source.right
+    const target = source.right.to
     for (;;) {
-      const begun = await beginCopy(from, to, id, head)
+      const begun = await beginCopy(source.right.from, target, id, head)
       if (isLeft(begun)) return begun
-      const stored = await storeRows(to, id, begun.right, after(rowsOf(mirror), begun.right.size), progress, from)
+      const start = begun.right.size // what is there already is erased at the end
+      const coming = erased.filter(({ position }) => position >= start)
+      const said = await sayErased(target, id, head, coming, () => reasonsIn(source.right.from))
+      if (isLeft(said)) return said
+      const stored = await store(begun.right)
       if (!('_tag' in stored)) {
         if (stored.root !== head.root) return left({ _tag: 'OtherHead', id, expected: head.root, found: stored.root })
-        return finished(to, id, log.meta)
+        const carried = await eraseThere(target, id, head, erased, source.right.from)
+        if (isLeft(carried)) return carried
+        return finished(target, id, meta)
       }
       if (stored._tag !== 'Conflict') return left(stored) // else somebody else copies it too: look how far it is
     }
   }, 'copySession')
+}
+
+/** What is copied, and between which stores. */
+interface Source {
+  readonly from: Store
+  readonly to: Store
+  readonly head: Head
+  readonly meta: JsonObject
+  /** The rows that were erased. */
+  readonly erased: readonly PlacedRow[]
+  /** Store the rows behind those that are there. */
+  readonly store: (start: Head) => Promise<Head | StoringFault | NewLogFault>
+}
+
+/** An encrypted session is copied as it is stored. */
+const sourceOf = async (
+  from: Store,
+  to: Store,
+  id: string,
+  progress: ImportOptions['progress'],
+): Promise<Either<ReadSessionFault, Source>> => {
+  const bare = { from: from.encryption?.bare ?? from, to: to.encryption?.bare ?? to }
+  const found = await bare.from.info(id)()
+  if (isLeft(found)) return found
+  if (isEncryptedLog(found.right)) {
+    const { head, meta } = found.right
+    const info = sessionInfo(found.right)
+    const store = (start: Head): ReturnType<Source['store']> =>
+      storeEncrypted(bare.from, bare.to, found.right, start, progress)
+    if (isLeft(info)) return info
+    const erased = await encryptedRowsErased(bare.from, found.right)
+    return isLeft(erased) ? erased : right({ ...bare, head, meta, erased: erased.right, store })
+  }
+  const opened = await readMirror(from, id)
+  if (isLeft(opened)) return opened
+  const { mirror, log } = opened.right
+  const store = (start: Head): ReturnType<Source['store']> =>
+    storeRows(to, id, start, after(rowsOf(mirror), start.size), progress, from)
+  const erased = rowsErased(rowsOf(mirror), to)
+  return right({ from, to, head: mirror.head, meta: log.meta, erased, store })
+}
+
+/** The rows of a record that were erased, as they are stored, each with its place. */
+const rowsErased = (rows: Iterable<ExportedRow>, store: Store): readonly PlacedRow[] => {
+  const found: PlacedRow[] = []
+  let position = 0
+  for (const row of rows) {
+    if (row.erased !== undefined) {
+      const encoded = encodedOf(row, store)
+      if (!isLeft(encoded)) found.push({ position, row: encoded.right.row })
+    }
+    position += 1
+  }
+  return found
+}
+
+type Reasons = ReadonlyMap<string, Erasure>
+
+/** Why the rows of a store were erased, by their place and leaf. */
+const reasonsIn = async (store: Store): Promise<Either<StoreFault, Reasons>> => {
+  const content = await ledgerContent(store)
+  if (isLeft(content)) return content
+  return right(
+    new Map(content.right.erasures.flatMap((one) => one.rows.map(({ row, leaf }) => [`${row} ${leaf}`, one] as const))),
+  )
+}
+
+/** Say in a ledger what was erased elsewhere, so that rows without a text can be stored. Nothing, where it is said already. */
+const sayErased = async (
+  store: Store,
+  id: string,
+  head: ExportedHead,
+  rows: readonly PlacedRow[],
+  reasons: () => Promise<Either<StoreFault, Reasons>>,
+): Promise<Either<ImportFault, void>> => {
+  if (rows.length === 0) return right(undefined)
+  const why = await reasons()
+  if (isLeft(why)) return why as Either<ImportFault, never>
+  const said = await appendToLedger(store, async (ledger) => {
+    const groups = new Map<Erasure | undefined, ErasedRow[]>()
+    for (const { position, row } of rows) {
+      const { kind, body, at, erased: leaf = '' } = row
+      const stood = { position, kind, body, erased: leaf, ...(at !== undefined && { at }) }
+      if (erasureOf(ledger, stood, store.hash) !== undefined) continue
+      const by = why.right.get(`${position} ${leaf}`)
+      const group = groups.get(by) ?? []
+      groups.set(by, group)
+      group.push({ row: position, kind, leaf, stub: stubLeaf(stood, store.hash) })
+    }
+    const news = [...groups].map(
+      ([by, named]): LedgerRow =>
+        ({
+          type: 'erased',
+          id,
+          head: { size: head.size, root: head.root ?? headOf(emptyRange, store.hash).root },
+          rows: named,
+          reason: by === undefined ? 'erased before it was exported' : by.reason,
+          by: by?.by,
+          copied: by?.copied ?? by?.at,
+        }) as LedgerRow,
+    )
+    return right({ rows: news, more: {} })
+  })
+  return isLeft(said) ? (said as Either<ImportFault, never>) : right(undefined)
+}
+
+/** Erase in a copy what was erased in the record since it was copied. */
+const eraseThere = async (
+  to: Store,
+  id: string,
+  expected: Head,
+  rows: readonly PlacedRow[],
+  from: Store,
+): Promise<Either<ImportFault, void>> => {
+  if (rows.length === 0) return right(undefined)
+  const why = await reasonsIn(from)
+  if (isLeft(why)) return why as Either<ImportFault, never>
+  const first = rows
+    .map(({ position, row }) => why.right.get(`${position} ${row.erased}`))
+    .find((by) => by !== undefined)
+  const erased = await to.erase({
+    logs: [{ id, expected, rows: rows.map(({ position, row }) => ({ position, stub: row.body })) }],
+    ...(first?.reason !== undefined && { reason: first.reason }),
+    ...(first?.by !== undefined && { by: first.by }),
+  })()
+  return isLeft(erased) ? erased : right(undefined)
 }
 
 /** What was partial is a session from now on. */
@@ -326,6 +489,7 @@ const storeRows = async (
       expected: head,
       rows: waiting.map(({ row }) => row),
       blocks: [...waiting.flatMap(({ blocks }) => blocks), ...brought.right],
+      terms: termsOf,
     })()
     if (isLeft(appended)) return appended.left
     head = appended.right.head
@@ -348,16 +512,28 @@ const storeRows = async (
 }
 
 const encodedOf = (row: ExportedRow, { hash }: Store): Either<MessageFault, EncodedRow> => {
-  const { at, salt } = row
+  const { at, salt, erased } = row
+  const moment = {
+    ...(at !== undefined && { at }),
+    ...(salt !== undefined && { salt }),
+    ...(erased !== undefined && { erased }),
+  }
+  if ('message' in row && erased === undefined && isErased(row.message)) return left(erasedCause(row.message))
+  const tagged = 'message' in row && row.page !== classify(row.message)
   const encoded =
     'note' in row
       ? right({ row: { kind: 'note' as const, body: JSON.stringify(row.note) }, blocks: [], attachments: [] })
-      : encodeRow(row.message, row.page, row.page !== classify(row.message), hash)
+      : erased === undefined
+        ? encodeRow(row.message, row.page, tagged, hash)
+        : right({
+            row: { kind: 'entry' as const, body: erasedBody(row.message, { page: row.page, tagged }) },
+            blocks: [],
+            attachments: [],
+          })
   if (isLeft(encoded)) return encoded
-  const moment = { ...(at !== undefined && { at }), ...(salt !== undefined && { salt }) }
   return right({ ...encoded.right, row: { ...encoded.right.row, ...moment } })
 }
 
-const knownOfImport = { id: true, progress: true } as const
+const knownOfImport = { id: true, progress: true, redact: true } as const
 
 const knownOfCopy = { progress: true } as const

@@ -1,11 +1,20 @@
 /** Verification: whether a session is what was appended, down to the bytes of its blocks. */
 import { checkStore } from './store-of.ts'
-import { isLeft, optionsOf } from '../json/index.ts'
+import { isLeft, optionsOf, right } from '../json/index.ts'
 import { createHistory } from '../history/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import type { Message } from '../message/index.ts'
 import { attachedTo, takeMessage } from '../entry/index.ts'
-import { verifyLog, type Head, type InspectRows, type Store } from '../store/index.ts'
+import {
+  isEncrypted,
+  ledgerId,
+  readEncrypted,
+  verifyLog,
+  type Head,
+  type InspectRows,
+  type Store,
+  type StoredRow,
+} from '../store/index.ts'
 import { called, type Task } from '../task/index.ts'
 import { sessionTask, type VerifySessionFault } from './fault.ts'
 import { sessionInfo, type SessionInfo } from './metadata.ts'
@@ -25,12 +34,20 @@ export interface VerifyOptions {
   readonly progress?: (rows: number) => void
 }
 
+/** A session that is what was appended. */
+export interface VerifiedSession extends SessionInfo {
+  /** The positions of the messages that were erased, as the ledger of the scope says. */
+  readonly erased: readonly number[]
+}
+
 /**
  * Read a whole session, and check every row and block against the Merkle tree.
  *
  * Without a head from elsewhere, someone who can write to the store can replace the whole record by another valid one.
  * With
  * a head, a change of any row that it covers is found.
+ *
+ * Messages that were erased are good where the ledger of the scope says so; then the ledger is checked against its own tree.
  *
  * Cost    O(rows + bytes of blocks), in pieces
  *
@@ -47,27 +64,41 @@ export const verifySession = (
   store: Store,
   id: string,
   options: VerifyOptions = {},
-): Task<VerifySessionFault, SessionInfo> => {
+): Task<VerifySessionFault, VerifiedSession> => {
   checkStore('verifySession', store)
   const { head, progress } = optionsOf('verifySession', options, known)
   return sessionTask(async () => {
-    const log = await verifyLog(store, id, head, inspector(store, id, progress))()
-    return isLeft(log) ? log : sessionInfo(log.right)
+    const erased = new Set<number>() // a log that was made anew meanwhile is read again
+    const log = await verifyLog(store, id, head, inspector(store, id, progress, erased))()
+    if (isLeft(log)) return log
+    const ledger = erased.size === 0 ? undefined : await verifyLog(store, ledgerId)()
+    if (ledger !== undefined && isLeft(ledger)) return ledger
+    const info = sessionInfo(log.right)
+    return isLeft(info) ? info : right(Object.freeze({ ...info.right, erased: Object.freeze([...erased]) }))
   })
 }
 
-const inspector = (store: Store, id: string, progress: VerifyOptions['progress']): InspectRows => {
+const inspector = (store: Store, id: string, progress: VerifyOptions['progress'], erased: Set<number>): InspectRows => {
   let sealed = false
   let seen = 0
   return async (rows) => {
-    const all = decodeRows(id, rows)
+    // Without keys, what is encrypted is only compared with its hashes.
+    const hidden = await readBlocks(store, id, hiddenBlocks(rows))
+    if (isLeft(hidden)) return hidden.left
+    const all = decodeRows(
+      id,
+      rows.filter(({ body }) => !isEncrypted(body)),
+    )
+    if (isLeft(all) && all.left._tag === 'NoKey') return all.left
+    const failed = isLeft(all) ? (all.left as Damage) : undefined
     // What is wrong with the blocks of an earlier row comes first.
-    const good = isLeft(all)
-      ? decodeRows(
-          id,
-          rows.filter(({ position }) => position < all.left.position),
-        )
-      : all
+    const good =
+      failed !== undefined
+        ? decodeRows(
+            id,
+            rows.filter(({ position, body }) => position < failed.position && !isEncrypted(body)),
+          )
+        : all
     if (isLeft(good)) return good.left
     const blocks = await blocksOf(store, id, good.right)
     if (isLeft(blocks)) return blocks.left
@@ -95,10 +126,19 @@ const inspector = (store: Store, id: string, progress: VerifyOptions['progress']
     if (isLeft(held)) return held.left
     if (damage !== undefined) return damage
     if (isLeft(all)) return all.left
+    for (const { kind, index, erased: leaf } of rows) if (kind === 'entry' && leaf !== undefined) erased.add(index)
     seen += rows.length
     const told = called('progress', () => progress?.(seen))
     return isLeft(told) ? told.left : undefined
   }
+}
+
+/** The blocks that encrypted rows reference, each with the first row. */
+const hiddenBlocks = (rows: readonly StoredRow[]): ReadonlyMap<BlockId, number> => {
+  const found = new Map<BlockId, number>()
+  for (const { body, position } of rows)
+    for (const block of readEncrypted(body)?.blocks ?? []) if (!found.has(block)) found.set(block, position)
+  return found
 }
 
 const known = { head: true, progress: true } as const

@@ -11,6 +11,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
+import { termsOf } from '../entry/index.ts'
 import type { CompactRange } from '../proof/index.ts'
 import {
   headOf,
@@ -197,22 +198,39 @@ export class Writer {
   #send(step: Waiting): void {
     const made = step.rows()
     if (isLeft(made)) return this.#fail(step, made.left)
-    const { rows, blocks, apply } = made.right
+    const { rows, apply } = made.right
     const { len } = this.#mirror.history
     const { head } = this.#mirror
     if (rows.length === 0 && step.continues.type === 'head')
       return step.resolve(right(Object.freeze({ from: len, to: len, head })))
-    const plan = this.#plan(this.#sent.at(-1)?.plan.head ?? head, rows)
+    const ready = this.#ready(step, made.right)
+    if (isLeft(ready)) return this.#fail(step, ready.left)
+    const { rows: toStore, ...rest } = ready.right
+    const plan = this.#plan(this.#sent.at(-1)?.plan.head ?? head, toStore)
     if (isLeft(plan)) return this.#fail(step, plan.left)
     const { expected, after } = plan.right
     this.#ahead = after
     this.#sealing = step.seals === true
-    const answer = this.#ask(step, { expected, rows: plan.right.rows, blocks })
+    const answer = this.#ask(step, { expected, rows: plan.right.rows, ...rest })
     this.#sent.push({ ...step, plan: plan.right, apply, answer })
     void this.#drain()
   }
 
-  /** Rows as they are to be stored: with their time, hashed once. */
+  /** Rows as they are to be stored: encrypted, where the session is. */
+  #ready(
+    { operation }: Step,
+    { rows, blocks }: Pick<StepRows, 'rows' | 'blocks'>,
+  ): Either<WriteFault, Pick<Append, 'rows' | 'blocks' | 'attached'>> {
+    const { encryption } = this.#store
+    if (encryption === undefined) return right({ rows, blocks })
+    try {
+      return encryption.rows(this.#mirror.id, { rows, blocks, ...(operation !== undefined && { operation }) })
+    } catch (cause) {
+      return left({ _tag: 'Io', operation: 'encrypt the rows', cause })
+    }
+  }
+
+  /** With their time, hashed once. */
   #plan(expected: Head, rows: readonly Row[]): Either<StoreFaultOf<'InvalidRow' | 'InvalidId' | 'Io'>, Plan> {
     try {
       const stamped = stamp(rows, this.#store, this.#mirror.erasable)
@@ -225,11 +243,12 @@ export class Writer {
   /** A store of somebody else's may throw where it should answer: that must not stop the writer. */
   async #ask(
     { operation, respectLease }: Step,
-    append: Pick<Append, 'expected' | 'rows' | 'blocks'>,
+    append: Pick<Append, 'expected' | 'rows' | 'blocks' | 'attached'>,
   ): Promise<Either<AppendFault, Appended>> {
     try {
       return await this.#store.append(this.#mirror.id, {
         ...append,
+        terms: termsOf,
         respectLease,
         ...(operation !== undefined && { operation }),
       })()

@@ -80,6 +80,7 @@ const changing: ReadonlySet<string> = new Set([
   'append',
   'fork',
   'remove a log',
+  'erase rows',
   'put blocks',
   'take a lease',
   'renew a lease',

@@ -26,13 +26,19 @@ export const checkRows = (
   hash: Hash,
 ): Either<StoreFaultOf<'InvalidRow' | 'InvalidId'>, readonly CheckedRow[]> => {
   const rows: CheckedRow[] = []
-  for (const { kind, body, blocks = [], at, salt } of given) {
-    const reason = againstRow(kind, body, at, salt)
+  for (const { kind, body, blocks = [], at, salt, erased } of given) {
+    const reason = againstRow(kind, body, at, salt) ?? againstErased(erased, salt, blocks)
     if (reason !== undefined) return left({ _tag: 'InvalidRow', index: rows.length, reason })
     const ids = Object.freeze([...blocks])
     const badBlock = invalidBlockId(ids)
     if (badBlock !== undefined) return left(badBlock)
-    const content = { kind, body, ...(at !== undefined && { at }), ...(salt !== undefined && { salt }) }
+    const content = {
+      kind,
+      body,
+      ...(at !== undefined && { at }),
+      ...(salt !== undefined && { salt }),
+      ...(erased !== undefined && { erased }),
+    }
     rows.push(Object.freeze({ ...content, blocks: ids, leaf: rowLeaf(content, hash) }))
   }
   return right(Object.freeze(rows))
@@ -46,6 +52,15 @@ const againstRow = (kind: unknown, body: unknown, at: unknown, salt: unknown): s
   if (salt !== undefined && !isSalt(salt)) return 'has a `salt` that is not 32 lowercase hexadecimal digits'
   return undefined
 }
+
+const againstErased = (erased: unknown, salt: unknown, blocks: readonly unknown[]): string | undefined => {
+  if (erased === undefined) return undefined
+  if (!isLeaf(erased)) return 'has an `erased` that is not 64 lowercase hexadecimal digits'
+  return salt === undefined && blocks.length === 0 ? undefined : 'was erased, and has a salt or blocks'
+}
+
+/** Whether a value is a leaf as text. */
+export const isLeaf = (value: unknown): value is string => typeof value === 'string' && /^[0-9a-f]{64}$/.test(value)
 
 /**
  * Whether a value is a time: whole milliseconds since 1970, in the range of `Date`.

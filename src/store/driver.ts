@@ -8,8 +8,10 @@ import type { JsonObject } from '../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { StoreFault } from './fault.ts'
 import type { CheckedRow } from './checked-row.ts'
+import type { Erased, RowPlace, Sharing } from './erasing.ts'
 import type { AppendClaim, Lease, LeaseChange } from './lease.ts'
 import type { Wake } from './signals.ts'
+import type { RowQuery, RowsFound, RowsIndexed, TermsOf } from './row-terms.ts'
 import type { Appended, ListQuery, LogInfo, LogPage, RowRange } from './store.ts'
 import type { Head, StoredRow } from './row.ts'
 import type { Plan } from './plan.ts'
@@ -29,6 +31,8 @@ export interface CheckedAppend extends AppendClaim {
   readonly operation: string | undefined
   /** The plan of the rows, if it was computed already. Give it to `growth` of the rules. */
   readonly plan: Plan | undefined
+  /** Gives the terms of a row, for a driver with an index. */
+  readonly terms: TermsOf | undefined
 }
 
 /** A block with its id. */
@@ -196,8 +200,16 @@ export interface StoreDriver {
    * @returns the ids of these blocks
    */
   readonly hasBlocks: (scope: string, ids: readonly BlockId[]) => Answer<ReadonlySet<BlockId>>
+  /** Erases rows. Leave it out if the store can't: it then takes no erased rows of copies either. */
+  readonly erasing?: ErasingDriver
   /** Finish pending calls and release the medium. */
   readonly close: () => Promise<void>
+  /**
+   * The scopes that have a log, in any order. Leave it out if the store can't tell.
+   *
+   * @returns their names, each once
+   */
+  readonly scopes?: () => Answer<readonly string[]>
   /**
    * Check the whole store, in all scopes. Leave it out if the store has no bookkeeping that could be wrong.
    *
@@ -219,6 +231,95 @@ export interface StoreDriver {
    * @returns a function that ends it
    */
   readonly watch?: (scope: string, id: string, wake: Wake) => Promise<() => void>
+  /** The search index of the store. Leave it out if there can be none. */
+  readonly index?: IndexDriver
+}
+
+/** The interface of a search index; `RowIndex` says what its methods do. */
+export interface IndexDriver {
+  /**
+   * Find rows.
+   *
+   * @param scope the scope
+   * @param query the terms, filters and the cursor; the limit is checked
+   * @returns a page of rows; undefined if there is no index
+   */
+  readonly find: (scope: string, query: RowQuery & { readonly limit: number }) => Answer<RowsFound | undefined>
+  /**
+   * Find rows of several logs.
+   *
+   * @param scope the scope
+   * @param logs the ids of the logs
+   * @param term the term
+   * @returns for each log the rows that have the term
+   */
+  readonly findIn: (
+    scope: string,
+    logs: readonly string[],
+    term: string,
+  ) => Answer<ReadonlyMap<string, readonly StoredRow[]>>
+  /**
+   * Make an index without rows, if there is none.
+   *
+   * @returns nothing
+   */
+  readonly make: () => Answer<void>
+  /**
+   * Index rows that the index lacks.
+   *
+   * @param terms gives the terms of a row
+   * @param most the most rows
+   * @returns the number of rows indexed, and left
+   */
+  readonly add: (terms: TermsOf, most: number) => Answer<RowsIndexed>
+  /**
+   * Remove the index, if there is one.
+   *
+   * @returns nothing
+   */
+  readonly drop: () => Answer<void>
+}
+
+/** An erasure as a driver receives it. */
+export interface CheckedErasure {
+  /** The rows, log by log; each with the leaf that it has and keeps. */
+  readonly logs: readonly {
+    readonly id: string
+    readonly expected: Head
+    readonly rows: readonly { readonly position: number; readonly leaf: Uint8Array; readonly stub: string }[]
+  }[]
+  /** What is appended to the ledger, whose id and metadata these are. It is created if it expects no rows. */
+  readonly ledger: { readonly id: string; readonly meta: { readonly [key: string]: 1 }; readonly append: CheckedAppend }
+}
+
+/** The part of a driver that erases. */
+export interface ErasingDriver {
+  /**
+   * In one step: compare the head of each log, put the stubs in place of the rows, without salt and blocks, drop the blocks
+   * that nothing else references, and append to the ledger. Then remove what the medium keeps of the old bytes.
+   *
+   * @param scope the scope
+   * @param erasure the rows and the ledger's row; with no rows, only what the medium keeps is removed
+   * @returns the head of the ledger after it (undefined: nothing was appended), the blocks that remain, and where bytes may
+   * still be; or `Conflict` of a log or of the ledger
+   */
+  readonly erase: (scope: string, erasure: CheckedErasure | undefined) => Answer<Omit<Erased, 'rows'>>
+  /**
+   * The logs that have their first rows in common with a log.
+   *
+   * @param scope the scope
+   * @param id the id of the log
+   * @returns the other logs
+   */
+  readonly sharing: (scope: string, id: string) => Answer<readonly Sharing[]>
+  /**
+   * The rows of a scope whose bodies contain one of some texts. Cost: all rows are read.
+   *
+   * @param scope the scope
+   * @param texts the texts
+   * @returns the rows, of each log that appended them
+   */
+  readonly containing: (scope: string, texts: readonly string[]) => Answer<readonly RowPlace[]>
 }
 
 /** The interface of an adapter that keeps blocks and no logs. */

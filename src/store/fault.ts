@@ -56,6 +56,14 @@ export type StoreFault =
       /** What is wrong with the holder or the ttl. */
       readonly reason: string
     }
+  /** The log is held: it, and rows that it shares, may not be erased or removed until it is released. Nothing was done. */
+  | { readonly _tag: 'LogHeld'; readonly id: string; readonly reason?: string; readonly by?: string }
+  /** The adapter of the store has no way to erase rows. Nothing was done. */
+  | { readonly _tag: 'CannotErase' }
+  /** A log of the scope that is not a ledger has the ledger's id. */
+  | { readonly _tag: 'NotALedger'; readonly id: string; readonly reason: string }
+  /** The log is encrypted, and its key is not there or is another one. `key` is the id of the key. */
+  | { readonly _tag: 'NoKey'; readonly id: string; readonly key: string; readonly reason: string }
   /** The row at `index` of the append can't be stored. */
   | { readonly _tag: 'InvalidRow'; readonly index: number; readonly reason: string }
   /** The metadata is not JSON data, at `path`. */
@@ -84,6 +92,10 @@ export type StoreFault =
   | { readonly _tag: 'NotAStore'; readonly path: string; readonly found: string }
   /** A newer version of the library wrote the store, in the format `found`. */
   | { readonly _tag: 'NewerStore'; readonly path: string; readonly found: number; readonly supported: number }
+  /** The search index can't be read. The record is not concerned. */
+  | { readonly _tag: 'DamagedIndex'; readonly reason: string }
+  /** The store can have no search index, for this reason. It can be searched without one. */
+  | { readonly _tag: 'NoFullText'; readonly reason: string }
   /**
    * The disk, the database or the connection failed. With `outcome: 'unknown'` the whole change may have been committed;
    * without it, nothing was. Retry with the same operation id, or read, to find out.
@@ -99,8 +111,18 @@ export type MediumFault = StoreFaultOf<'Closed' | 'Busy' | 'ReadOnly' | 'Full' |
 /** Opening a store: what stands at the place may be no store, or a newer one. */
 export type OpenStoreFault = MediumFault | StoreFaultOf<'InvalidId' | 'NoStore' | 'NewerStore' | 'DamagedLog'>
 
-/** Reading a log, or removing one. */
-export type LogFault = MediumFault | StoreFaultOf<'InvalidId' | 'NoSuchLog' | 'DamagedLog'>
+/** Reading a log. */
+export type LogFault = MediumFault | StoreFaultOf<'InvalidId' | 'NoSuchLog' | 'DamagedLog' | 'NoKey'>
+
+/** Removing a log. */
+export type RemoveFault = LogFault | StoreFaultOf<'LogHeld' | 'NotALedger'>
+
+/** Erasing rows. */
+export type EraseFault =
+  | LogFault
+  | StoreFaultOf<
+      'LogHeld' | 'NotALedger' | 'CannotErase' | 'Conflict' | 'Diverged' | 'BeyondEnd' | 'InvalidRow' | 'DamagedBlock'
+    >
 
 /** Verifying a log, also against an older head. */
 export type VerifyFault = LogFault | StoreFaultOf<'Diverged'>
@@ -117,6 +139,7 @@ export type NewLogFault =
       | 'UnusedBlock'
       | 'DamagedBlock'
       | 'DamagedLog'
+      | 'NoKey'
     >
 
 /** Listing logs: a cursor or a `where` that is none. Damaged logs are listed as such. */
@@ -150,7 +173,7 @@ export type LeaseFault = LogFault | StoreFaultOf<'InvalidLease' | 'LeaseHeld'>
 export type RenewFault = LogFault | StoreFaultOf<'InvalidLease' | 'LeaseLost'>
 
 /** Reading blocks. */
-export type BlockFault = MediumFault | StoreFaultOf<'InvalidId' | 'DamagedBlock'>
+export type BlockFault = MediumFault | StoreFaultOf<'InvalidId' | 'DamagedBlock' | 'NoKey'>
 
 /**
  * A store fault as a sentence for people.
@@ -172,6 +195,8 @@ export const storeFaultText = (fault: StoreFault | CallbackThrew): string => {
       return `this scope of the store has no session or log ${name(fault.id)}`
     case 'LogExists':
       return `the store already has a session or log ${name(fault.id)}; nothing was created: open it, or choose another id`
+    case 'NoKey':
+      return `${name(fault.id)} is encrypted, and its key ${fault.key} can't be used: ${fault.reason}`
     case 'BeyondEnd':
       return `position ${fault.at} is beyond the end of ${name(fault.id)}, which has ${fault.size} rows`
     case 'InvalidId':
@@ -182,6 +207,12 @@ export const storeFaultText = (fault: StoreFault | CallbackThrew): string => {
       return `lease ${fault.number} of ${name(fault.id)} has expired, or was released or taken over; nothing was appended: take a new lease, and read the newer rows`
     case 'InvalidLease':
       return `the lease can't be given: ${fault.reason}`
+    case 'LogHeld':
+      return `${name(fault.id)} is held${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}; nothing was erased or removed: release it first`
+    case 'CannotErase':
+      return 'this store can not erase: its driver has no `erasing`; nothing was done'
+    case 'NotALedger':
+      return `log ${name(fault.id)} is not a ledger of this library: ${fault.reason}`
     case 'InvalidRow':
       return `row ${fault.index} of the append ${fault.reason}; nothing was appended`
     case 'InvalidMeta':
@@ -210,6 +241,10 @@ export const storeFaultText = (fault: StoreFault | CallbackThrew): string => {
       return `${fault.path} is not a store of Indelible but ${fault.found}; nothing was changed: choose another path`
     case 'NewerStore':
       return `${fault.path} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}); nothing was changed: update the library`
+    case 'DamagedIndex':
+      return `the search index is damaged: ${fault.reason}; the record is not concerned: make the index anew ("indelible index --rebuild", or indexStore with rebuild: true)`
+    case 'NoFullText':
+      return `the store can have no search index: ${fault.reason}; without an index, searches read the messages one by one`
     case 'Io':
       return `the store failed to ${fault.operation}: ${reasonOf(fault.cause)}${fault.outcome === 'unknown' ? '; the change may have been made: try again (an append with the same operation id)' : ''}`
     case 'CallbackThrew':

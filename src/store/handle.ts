@@ -8,12 +8,17 @@ import { isLeft, left, optionsOf, right } from '../json/index.ts'
 import { emptyRange } from '../proof/index.ts'
 import { behind, blockHandle, defaultScope, guarded, type Run } from './block-handle.ts'
 import { checkAppend, checkQuery } from './checked.ts'
-import type { Answer, StoreDriver } from './driver.ts'
+import type { Answer, CheckedAppend, StoreDriver } from './driver.ts'
+import { eraseRows, type InnerStore } from './erase.ts'
 import type { StoreFault, StoreFaultOf } from './fault.ts'
 import { invalidId } from './id.ts'
+import { ledgerContent, unaccounted } from './ledger.ts'
+import { ledgerId } from './ledger-row.ts'
 import { invalidLease, invalidTtl, type Lease } from './lease.ts'
 import { checkMeta } from './meta.ts'
 import { quietly, type OnNotice } from './notice.ts'
+import type { StoredRow } from './row.ts'
+import type { RowIndex } from './row-terms.ts'
 import { signalKey, Signals } from './signals.ts'
 import type { Store } from './store.ts'
 import { headOf } from './tree.ts'
@@ -33,7 +38,17 @@ export const storeOf = (
 ): Either<StoreFaultOf<'InvalidId'>, Store> => {
   const problem = invalidId('scope', scope)
   return problem === undefined
-    ? right(handle(new Calls(driver, scope, { closed: undefined, signals: signalsOf(driver) }, undefined, onNotice)))
+    ? right(
+        handle(
+          new Calls(
+            driver,
+            scope,
+            { closed: undefined, pending: new Set(), signals: signalsOf(driver) },
+            undefined,
+            onNotice,
+          ),
+        ),
+      )
     : left(problem)
 }
 
@@ -49,6 +64,8 @@ const signalsOf = (driver: StoreDriver): Signals => {
 /** Closed handles answer nothing but `Closed`. */
 interface Life {
   closed: Promise<void> | undefined
+  /** What asks the driver more than once: it is finished before a close. */
+  readonly pending: Set<Promise<unknown>>
   /** For the watchers of the handle. */
   readonly signals: Signals
 }
@@ -73,6 +90,22 @@ class Calls {
 
   tell(fault: StoreFault): void {
     quietly(this.onNotice)({ _tag: 'DamageFound', scope: this.scope, fault })
+  }
+
+  /** Work that asks the driver more than once. */
+  async longer<T>(work: () => Promise<T>): Promise<T> {
+    const { pending } = this.whole
+    const working = work()
+    pending.add(working)
+    try {
+      return await working
+    } finally {
+      pending.delete(working)
+    }
+  }
+
+  async finished(): Promise<void> {
+    await Promise.allSettled(this.whole.pending)
   }
 
   /** A log has changed, or may have. */
@@ -117,13 +150,19 @@ const handle = (calls: Calls): Store => {
     ...blockHandle(driver, scope, calls.run),
     ...logCalls(calls),
     ...leaseCalls(calls),
+    ...indexCalls(calls),
     now: driver.now ?? Date.now,
     check: () => calls.run('check the store', async () => driver.check?.() ?? right([])),
     repair: () => calls.run('repair the store', async () => driver.repair?.() ?? right([])),
+    scopes: () =>
+      calls.run('list the scopes', async () => {
+        const found = (await driver.scopes?.()) ?? right(undefined)
+        return isLeft(found) || found.right === undefined ? found : right(Object.freeze(found.right.toSorted()))
+      }),
     scoped: (name) => {
       const problem = invalidId('scope', name)
       if (problem !== undefined) return left(problem)
-      const own = { closed: undefined, signals: new Signals() }
+      const own = { closed: undefined, pending: whole.pending, signals: new Signals() }
       return right(handle(new Calls(driver, name, whole, own, onNotice)))
     },
     close: () =>
@@ -131,7 +170,7 @@ const handle = (calls: Calls): Store => {
         'close',
         async () => {
           const first = life.closed === undefined
-          life.closed ??= life === whole ? driver.close() : Promise.resolve()
+          life.closed ??= life === whole ? calls.finished().then(() => driver.close()) : Promise.resolve()
           if (first) life.signals.send() // whoever reads now is told that it is closed
           return right(await life.closed)
         },
@@ -142,22 +181,39 @@ const handle = (calls: Calls): Store => {
   return store
 }
 
-type LogCalls = 'create' | 'info' | 'list' | 'update' | 'append' | 'read' | 'nodes' | 'fork' | 'remove' | 'watch'
+type LogCalls =
+  | 'create'
+  | 'info'
+  | 'list'
+  | 'update'
+  | 'append'
+  | 'read'
+  | 'nodes'
+  | 'fork'
+  | 'remove'
+  | 'erase'
+  | 'sharing'
+  | 'containing'
+  | 'watch'
 
 const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
   const { driver, scope } = calls
+  const inner = innerOf(driver, scope)
   const { hash } = driver
   return {
     create: (given) => {
-      const { id, meta = {}, rows = [], blocks = [] } = optionsOf('store.create', given)
+      const { id, meta = {}, rows = [], blocks = [], terms } = optionsOf('store.create', given)
       return calls.onLog(
         'create a log',
         id,
         async () => {
           const checked = checkMeta(meta)
           if (isLeft(checked)) return checked
-          const first = checkAppend({ expected: headOf(emptyRange, hash), rows, blocks }, hash)
-          return isLeft(first) ? first : driver.create(scope, id, checked.right, first.right)
+          const empty = headOf(emptyRange, hash)
+          const first = checkAppend({ expected: empty, rows, blocks, ...(terms !== undefined && { terms }) }, hash)
+          if (isLeft(first)) return first
+          const problem = hasErased(first.right) ? await againstErased(driver, inner, first.right) : undefined
+          return problem === undefined ? driver.create(scope, id, checked.right, first.right) : left(problem)
         },
         'store.create',
       )
@@ -194,14 +250,23 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
         id,
         async () => {
           const checked = checkAppend(append, hash)
-          return isLeft(checked) ? checked : driver.append(scope, id, checked.right)
+          if (isLeft(checked)) return checked
+          const problem = hasErased(checked.right) ? await againstErased(driver, inner, checked.right) : undefined
+          if (problem !== undefined) return left(problem)
+          const appended = await driver.append(scope, id, checked.right)
+          if (!isLeft(appended) || appended.left._tag !== 'Conflict') return appended
+          const judged = await judgedRows(inner, id, appended.left.missed)
+          return isLeft(judged) ? judged : appended
         },
         'store.append',
       )
     },
     read: (id, given) => {
       const range = optionsOf('store.read', given)
-      return calls.onLog('read rows', id, () => driver.read(scope, id, range))
+      return calls.onLog('read rows', id, async () => {
+        const rows = await driver.read(scope, id, range)
+        return isLeft(rows) ? rows : judgedRows(inner, id, rows.right)
+      })
     },
     nodes: (id, positions) => calls.onLog('read nodes', id, () => driver.nodes(scope, id, [...positions])),
     fork: (id, given) => {
@@ -221,7 +286,44 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
         'store.fork',
       )
     },
-    remove: (id) => calls.onLog('remove a log', id, () => driver.remove(scope, id), 'store.remove'),
+    remove: (id) =>
+      calls.onLog(
+        'remove a log',
+        id,
+        () =>
+          calls.longer(async () => {
+            const hold = await holdOf(inner, id)
+            if (isLeft(hold)) return hold
+            return hold.right === undefined ? driver.remove(scope, id) : left(hold.right)
+          }),
+        'store.remove',
+      ),
+    erase: (given) => {
+      const request = optionsOf('store.erase', given)
+      return calls.run(
+        'erase rows',
+        () =>
+          calls.longer(async () => {
+            try {
+              return await eraseRows(driver, inner, request)
+            } finally {
+              for (const { id } of [...request.logs, { id: ledgerId }]) calls.changed(id)
+            }
+          }),
+        'store.erase',
+      )
+    },
+    sharing: (id) =>
+      calls.onLog(
+        'look for forks',
+        id,
+        async () => driver.erasing?.sharing(scope, id) ?? left({ _tag: 'CannotErase' }),
+      ),
+    containing: (texts) =>
+      calls.run(
+        'look for texts',
+        async () => driver.erasing?.containing(scope, [...texts]) ?? left({ _tag: 'CannotErase' }),
+      ),
     watch: (id, wake) =>
       calls.onLog('watch a log', id, async () => {
         const key = signalKey(scope, id)
@@ -282,6 +384,105 @@ const leaseCalls = (calls: Calls): Pick<Store, LeaseCalls> => {
   }
 }
 
+const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
+  const { index } = driver
+  if (index === undefined) return {}
+  return {
+    index: Object.freeze<RowIndex>({
+      find: (query) =>
+        run('search the index', async () => {
+          const { limit = 100 } = optionsOf('store.index.find', query)
+          return index.find(scope, { ...query, limit: Math.max(1, Math.min(1000, Math.floor(limit) || 1)) })
+        }),
+      findIn: (logs, term) => run('search the index', () => index.findIn(scope, [...new Set(logs)], term)),
+      make: () => run('make the index', () => index.make(), 'store.index.make'),
+      add: (terms, most) => run('add to the index', () => index.add(terms, most), 'store.index.add'),
+      drop: () => run('drop the index', () => index.drop(), 'store.index.drop'),
+    }),
+  }
+}
+
 /** Of a change that leaves a lease. */
 const leased = (answered: Either<StoreFault, Lease | undefined>): Either<StoreFault, Lease> =>
   isLeft(answered) ? answered : right(answered.right as Lease) // `take` and `renew` leave one
+
+/** By driver and scope: what is known of a ledger is kept with it. */
+const inners = new WeakMap<StoreDriver, Map<string, InnerStore>>()
+
+/** A driver, asked as a part of another question: also while a handle is closing. */
+const innerOf = (driver: StoreDriver, scope: string): InnerStore => {
+  const known = inners.get(driver) ?? new Map<string, InnerStore>()
+  inners.set(driver, known)
+  const { hash, now = Date.now } = driver
+  const inner = known.get(scope) ?? {
+    hash,
+    scope,
+    now,
+    info: (id) => guarded('read a log', () => driver.info(scope, id)),
+    read: (id, range = {}) => guarded('read rows', () => driver.read(scope, id, range)),
+    nodes: (id, positions) => guarded('read nodes', () => driver.nodes(scope, id, positions)),
+  }
+  known.set(scope, inner)
+  return inner
+}
+
+/** Rows that are read: one without a text is damage, unless the ledger says that it was erased. */
+const judgedRows = async (
+  store: InnerStore,
+  id: string,
+  rows: readonly StoredRow[],
+): Promise<Either<StoreFault, readonly StoredRow[]>> => {
+  const first = rows.find(({ erased }) => erased !== undefined)
+  if (first === undefined) return right(rows)
+  const damaged = ({ position }: StoredRow, reason: string): StoreFault => ({
+    _tag: 'DamagedLog',
+    id,
+    position,
+    reason,
+  })
+  const content = id === ledgerId ? right({ erased: new Map() }) : await ledgerContent(store)
+  if (isLeft(content))
+    return content.left._tag === 'DamagedLog' || content.left._tag === 'NotALedger'
+      ? left(damaged(first, `its text is missing, and the ledger can't be read: ${content.left.reason}`))
+      : content
+  const bad = unaccounted(content.right, rows, store.hash)
+  return bad === undefined
+    ? right(rows)
+    : left(damaged(bad, 'its text is missing, and the ledger does not say that it was erased'))
+}
+
+const hasErased = ({ rows }: Pick<CheckedAppend, 'rows'>): boolean => rows.some(({ erased }) => erased !== undefined)
+
+/** Why rows without a text can't be appended. */
+const againstErased = async (
+  driver: StoreDriver,
+  store: InnerStore,
+  { expected, rows }: Pick<CheckedAppend, 'expected' | 'rows'>,
+): Promise<StoreFault | undefined> => {
+  const index = rows.findIndex(({ erased }) => erased !== undefined)
+  if (index === -1) return undefined
+  if (driver.erasing === undefined)
+    return { _tag: 'InvalidRow', index, reason: 'was erased, which this store can not keep' }
+  const content = await ledgerContent(store)
+  if (isLeft(content)) return content.left
+  const placed = rows.map((row, offset) => ({ ...row, position: expected.size + offset, index: 0 }))
+  const bad = unaccounted(content.right, placed, store.hash)
+  return bad === undefined
+    ? undefined
+    : {
+        _tag: 'InvalidRow',
+        index: bad.position - expected.size,
+        reason: 'was erased, and the ledger of this store does not say so',
+      }
+}
+
+/** The hold that keeps a log from being removed. */
+const holdOf = async (store: InnerStore, id: string): Promise<Either<StoreFault, StoreFault | undefined>> => {
+  if (id === ledgerId) return right(undefined)
+  const content = await ledgerContent(store)
+  if (isLeft(content)) return content.left._tag === 'NotALedger' ? right(undefined) : content
+  const hold = content.right.held.get(id)
+  if (hold === undefined) return right(undefined)
+  const { reason, by } = hold
+  return right({ _tag: 'LogHeld', id, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) })
+}

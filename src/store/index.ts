@@ -1,6 +1,6 @@
 export { checkMeta } from './meta.ts'
 export { blockCache, cachedBlocks, type BlockCache, type BlockCacheOptions } from './cache.ts'
-export { isMoment, isSalt, type CheckedRow } from './checked-row.ts'
+export { isLeaf, isMoment, isSalt, type CheckedRow } from './checked-row.ts'
 export { findingText, type StoreFinding, type StoreRepair } from './check.ts'
 export {
   cursorText,
@@ -8,16 +8,33 @@ export {
   type Block,
   type BlockDriver,
   type CheckedAppend,
+  type CheckedErasure,
   type CheckedQuery,
   type Cursor,
+  type ErasingDriver,
   type StoreDriver,
 } from './driver.ts'
+export {
+  encryptedBody,
+  encryptedRow,
+  encryptionKey,
+  encryptionOf,
+  isEncrypted,
+  isEncryptedLog,
+  keyLogOf,
+  keyLogs,
+  readEncrypted,
+  withoutKeys,
+  type EncryptedText,
+  type EncryptionMeta,
+} from './encrypted.ts'
 export { storeOf } from './handle.ts'
 export { blockStoreOf, defaultScope, sameBlocks, standsFor } from './block-handle.ts'
 export {
   storeTask,
   type AppendFault,
   type BlockFault,
+  type EraseFault,
   type ForkFault,
   type LeaseFault,
   type ListFault,
@@ -25,6 +42,7 @@ export {
   type MediumFault,
   type NewLogFault,
   type OpenStoreFault,
+  type RemoveFault,
   type RenewFault,
   type StoreFault,
   type StoreFaultOf,
@@ -42,6 +60,26 @@ export {
   type NewLease,
   type Renewal,
 } from './lease.ts'
+export type { Erased, EraseRequest, RemainingBlock, Residue, RowPlace, RowsToErase, Sharing } from './erasing.ts'
+export {
+  appendToLedger,
+  erasureOf,
+  ledgerContent,
+  stubLeaf,
+  type LedgerAppended,
+  type LedgerContent,
+} from './ledger.ts'
+export {
+  ledgerId,
+  ledgerRow,
+  readLedgerRow,
+  type Because,
+  type ErasedRow,
+  type Erasure,
+  type Hold,
+  type LedgerEntry,
+  type LedgerRow,
+} from './ledger-row.ts'
 export { hashedBlock } from './hashed-block.ts'
 export { followLog, type FollowOptions } from './follow.ts'
 export { invalidId, maxIdBytes } from './id.ts'
@@ -72,9 +110,11 @@ export type {
   OnceStore,
   RowRange,
   Store,
+  StoreEncryption,
   Where,
 } from './store.ts'
 export type { Head, Row, RowKind, StoredRow } from './row.ts'
+export type { FoundRow, RowIndex, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './row-terms.ts'
 export { storeNoticeText, type OnNotice, type StoreNotice } from './notice.ts'
 export { grow, headOf, rowLeaf, type Grown } from './tree.ts'
 export { rangeAt, verifyLog, type InspectRows } from './verify.ts'

@@ -1,17 +1,28 @@
 /** A store in memory: for tests, for browsers, and to see what a store does. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf } from '../json/index.ts'
-import { portableSha256, emptyRange, peakEnds, type Hash, type BlockId, type CompactRange } from '../proof/index.ts'
+import { bytesToHex } from '@noble/hashes/utils.js'
+import {
+  portableSha256,
+  emptyRange,
+  equalBytes,
+  peakEnds,
+  type Hash,
+  type BlockId,
+  type CompactRange,
+} from '../proof/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { momentOf } from './clock.ts'
 import {
   type Answer,
   type Block,
   type CheckedAppend,
+  type CheckedErasure,
   cursorText,
   type CheckedQuery,
   type StoreDriver,
 } from './driver.ts'
+import type { Erased, RowPlace, Sharing } from './erasing.ts'
 import { storeOf } from './handle.ts'
 import type { StoreFault } from './fault.ts'
 import { againstClaim, changed, type Lease, type LeaseChange, type LeaseRow } from './lease.ts'
@@ -26,14 +37,16 @@ import {
   logInfo,
   missedRange,
   namedElsewhere,
+  notThatRow,
   olderSize,
   repeated,
   sameHead,
+  sharedRows,
   storedRow,
 } from './rules.ts'
 import type { Appended, LogInfo, LogPage, RowRange, Store } from './store.ts'
 import type { Head, StoredRow } from './row.ts'
-import { headOf } from './tree.ts'
+import { headOf, rowLeaf } from './tree.ts'
 
 /** The options of a memory store. */
 export interface MemoryOptions {
@@ -137,12 +150,19 @@ export const memoryDriver = ({
     fork: (scope, id, to, at, meta) => onLog(memory, scope, id, (log) => fork(memory, scope, log, to, at, meta)),
     remove: (scope, id) => onLog(memory, scope, id, (log) => right(remove(log, scopeOf(memory, scope)))),
     lease: (scope, id, change) => onLog(memory, scope, id, (log) => lease(log, change, now)),
+    scopes: async () => right([...memory.scopes].flatMap(([name, { logs }]) => (logs.size > 0 ? [name] : []))),
     putBlocks: async (scope, blocks) => {
       for (const held of hold(blocks, scopeOf(memory, scope).blocks)) held.kept = true
       return right(undefined)
     },
     getBlocks: async (scope, ids) => right(copied(ids, scopeOf(memory, scope).blocks)),
     hasBlocks: async (scope, ids) => right(new Set(ids.filter((id) => scopeOf(memory, scope).blocks.has(id)))),
+    erasing: {
+      erase: async (scope, erasure) =>
+        erasure === undefined ? right({ head: undefined, blocks: [], residue: [] }) : erase(memory, scope, erasure),
+      sharing: (scope, id) => onLog(memory, scope, id, (log) => right(sharing(scopeOf(memory, scope), log))),
+      containing: async (scope, texts) => right(containing(scopeOf(memory, scope), texts)),
+    },
     close: async () => memory.scopes.clear(),
   }
 }
@@ -341,7 +361,7 @@ const take = (log: Log, append: CheckedAppend, held: Map<BlockId, Held>, hash: H
   hold(append.blocks, held)
   const grown = growth({ head, entries, peaks: log.range.peaks }, append, hash)
   for (const { row, position, kind, index, node } of grown.rows) {
-    log.segment.rows.push(storedRow(position, { kind, index }, row.body, row.at, row.salt))
+    log.segment.rows.push(storedRow(position, { kind, index }, row.body, row.at, row.salt, row.erased))
     log.segment.nodes.push(node)
     log.segment.blocks.push(row.blocks)
     for (const block of row.blocks) (held.get(block) as Held).uses += 1 // none is missing
@@ -362,6 +382,82 @@ const against = (log: Log, expected: Head, hash: Hash): StoreFault => {
     : diverged(id, expected, actual)
 }
 
+/** All at once: what can be refused is looked at first. */
+const erase = (
+  memory: Memory,
+  scope: string,
+  { logs: given, ledger }: CheckedErasure,
+): Either<StoreFault, Omit<Erased, 'rows'>> => {
+  const { logs, blocks: held } = scopeOf(memory, scope)
+  const { hash } = memory
+  for (const { id, expected, rows } of given) {
+    const log = logs.get(id)
+    if (log === undefined) return left({ _tag: 'NoSuchLog', id })
+    if (!sameHead(expected, log.info.head)) return left(against(log, expected, hash))
+    for (const { position, leaf } of rows)
+      if (!equalBytes(rowLeaf(rowAt(log.segment, position), hash), leaf)) return left(notThatRow(id, position))
+  }
+  const book = logs.get(ledger.id)
+  const { append } = ledger
+  if (book === undefined ? append.expected.size > 0 : !sameHead(append.expected, book.info.head))
+    return left(
+      book === undefined
+        ? { _tag: 'NoSuchLog', id: ledger.id }
+        : conflict(ledger.id, append.expected, book.info.head, []),
+    )
+  const dropped = new Set<BlockId>()
+  for (const { id, rows } of given)
+    for (const { position, leaf, stub } of rows) {
+      const { segment } = logs.get(id) as Log // looked at above
+      const owner = ownerOf(segment, position)
+      const { kind, index, at, erased } = rowAt(segment, position)
+      if (erased !== undefined) continue
+      owner.rows[position - owner.base] = storedRow(position, { kind, index }, stub, at, undefined, bytesToHex(leaf))
+      for (const block of owner.blocks[position - owner.base] ?? []) {
+        dropped.add(block)
+        unuse(block, held)
+      }
+      owner.blocks[position - owner.base] = []
+    }
+  if (book === undefined) create(memory, scope, ledger.id, ledger.meta, append)
+  else take(book, append, held, hash)
+  const blocks = [...dropped].flatMap((block) => {
+    const left = held.get(block)
+    return left === undefined ? [] : [{ block, rows: left.uses, kept: left.kept }]
+  })
+  return right({ head: logs.get(ledger.id)?.info.head, blocks, residue: [] })
+}
+
+/** The segments that hold the rows of a log, in order, each with the row after its last. */
+const stretches = (log: Log): readonly { readonly segment: Segment; readonly to: number }[] => {
+  const found: { readonly segment: Segment; readonly to: number }[] = []
+  let to = log.info.head.size
+  for (let segment: Segment | undefined = log.segment; segment !== undefined; segment = segment.parent) {
+    found.unshift({ segment, to })
+    to = segment.base
+  }
+  return found
+}
+
+const sharing = ({ logs }: Scope, log: Log): readonly Sharing[] => {
+  const own = stretches(log)
+  return [...logs.values()].flatMap((other) => {
+    const rows = other === log ? 0 : sharedRows(own, stretches(other))
+    return rows === 0 ? [] : [{ id: other.info.id, rows }]
+  })
+}
+
+const containing = ({ logs }: Scope, texts: readonly string[]): readonly RowPlace[] => {
+  const seen = new Set<StoredRow>() // a row that several logs share is named once
+  return [...logs.values()].flatMap((log) =>
+    rowsOf(log, {}).flatMap((row) => {
+      if (seen.has(row) || !texts.some((text) => row.body.includes(text))) return []
+      seen.add(row)
+      return [{ id: log.info.id, position: row.position }]
+    }),
+  )
+}
+
 /** Make sure that blocks are held, and give them. */
 const hold = (blocks: readonly Block[], held: Map<BlockId, Held>): readonly Held[] =>
   blocks.map(({ id, bytes }) => {
@@ -372,16 +468,19 @@ const hold = (blocks: readonly Block[], held: Map<BlockId, Held>): readonly Held
     return fresh
   })
 
+/** One row less speaks of it. */
+const unuse = (block: BlockId, held: Map<BlockId, Held>): void => {
+  const used = held.get(block) as Held
+  used.uses -= 1
+  if (used.uses === 0 && !used.kept) held.delete(block)
+}
+
 /** Drop the rows of an orphan that no fork shares, with their blocks, and what is left of it if nothing does. */
 const release = (segment: Segment, held: Map<BlockId, Held>): void => {
   if (!segment.orphan) return
   let shared = segment.base
   for (const fork of segment.forks) shared = Math.max(shared, fork.base)
-  for (const block of segment.blocks.splice(shared - segment.base).flat()) {
-    const used = held.get(block) as Held
-    used.uses -= 1
-    if (used.uses === 0 && !used.kept) held.delete(block)
-  }
+  for (const block of segment.blocks.splice(shared - segment.base).flat()) unuse(block, held)
   segment.rows.length = segment.nodes.length = shared - segment.base
   if (segment.forks.size > 0 || segment.parent === undefined) return
   segment.parent.forks.delete(segment)

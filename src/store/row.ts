@@ -19,6 +19,11 @@ export interface Row {
    * by hashing guesses. Part of the leaf.
    */
   readonly salt?: string
+  /**
+   * The leaf of a row that was erased, as 64 lowercase hexadecimal digits: the body is the stub that stands for it. Accepted
+   * only where the ledger of the scope says that it was erased. Such a row has no salt and no blocks. Default: not erased.
+   */
+  readonly erased?: string
 }
 
 /** A row as a store returns it. */
@@ -35,6 +40,10 @@ export interface StoredRow {
   readonly at?: number
   /** The salt, if the row was appended with one. */
   readonly salt?: string
+  /** The leaf of a row that was erased: its body is a stub, and the ledger of the scope says why. */
+  readonly erased?: string
+  /** The text as it is stored and hashed, of a row that was decrypted. */
+  readonly stored?: string
 }
 
 /** The length of a log and the Merkle root of its rows. Two logs with equal heads are equal. */

@@ -34,20 +34,29 @@ export const placed = (place: number): Placed => ({
   index: Math.floor(place / 2),
 })
 
-/** A row as it is given back; `at` and `salt` are left out where it has none. */
+/** A row as it is given back; `at`, `salt` and `erased` are left out where it has none. */
 export const storedRow = (
   position: number,
   { kind, index }: Placed,
   body: string,
   at: number | undefined,
   salt: string | undefined,
+  erased?: string,
 ): StoredRow =>
   Object.freeze(
-    salt === undefined
+    salt === undefined && erased === undefined
       ? at === undefined
         ? { position, kind, index, body }
         : { position, kind, index, body, at }
-      : { position, kind, index, body, ...(at !== undefined && { at }), salt },
+      : {
+          position,
+          kind,
+          index,
+          body,
+          ...(at !== undefined && { at }),
+          ...(salt !== undefined && { salt }),
+          ...(erased !== undefined && { erased }),
+        },
   )
 
 /**
@@ -161,7 +170,7 @@ export interface Happened {
 
 /**
  * What an append is told whose operation has happened: the first answer, if it has the same kinds and bodies. `at` and
- * `salt` are of the moment, so a retry has others.
+ * `salt` are of the moment, so a retry has others. Of a row that was erased nobody knows the body any more: any is equal.
  *
  * @param stored the rows that the operation appended
  */
@@ -169,10 +178,13 @@ export const repeated = (
   id: string,
   { operation, from, head }: Happened,
   given: readonly CheckedRow[],
-  stored: readonly Pick<StoredRow, 'kind' | 'body'>[],
+  stored: readonly Pick<StoredRow, 'kind' | 'body' | 'erased'>[],
 ): Either<StoreFault, Appended> =>
   given.length === stored.length &&
-  stored.every(({ kind, body }, index) => given[index]?.kind === kind && given[index].body === body)
+  stored.every(
+    ({ kind, body, erased }, index) =>
+      given[index]?.kind === kind && (erased !== undefined || given[index].body === body),
+  )
     ? right(Object.freeze({ from, head: Object.freeze(head) }))
     : left({ _tag: 'OperationMismatch', id, operation, from })
 
@@ -199,3 +211,26 @@ export const logInfo = ({
   ...log
 }: Omit<LogInfo, 'appended'> & { readonly appended: number | undefined }): LogInfo =>
   Object.freeze({ ...log, created, appended: appended ?? created })
+
+/** How many of their first rows two logs have in common, by the segments that hold them: each with the row after its last. */
+export const sharedRows = <Segment>(
+  one: readonly { readonly segment: Segment; readonly to: number }[],
+  other: readonly { readonly segment: Segment; readonly to: number }[],
+): number => {
+  let shared = 0
+  for (const [index, { segment, to }] of one.entries()) {
+    const theirs = other[index]
+    if (theirs === undefined || theirs.segment !== segment) break
+    shared = Math.min(to, theirs.to)
+    if (to !== theirs.to) break
+  }
+  return shared
+}
+
+/** What a driver that finds another leaf than it was given says. */
+export const notThatRow = (id: string, position: number): StoreFault => ({
+  _tag: 'DamagedLog',
+  id,
+  position,
+  reason: 'the row is not the one that was to be erased',
+})

@@ -8,20 +8,24 @@ import type { Hash, BlockId } from '../proof/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { RowKind, Row, StoredRow, Head } from './row.ts'
+import type { EraseRequest, Erased, RowPlace, Sharing } from './erasing.ts'
 import type {
   AppendFault,
   BlockFault,
+  EraseFault,
   ForkFault,
   LeaseFault,
   ListFault,
   LogFault,
   MediumFault,
   NewLogFault,
+  RemoveFault,
   RenewFault,
   StoreFaultOf,
   UpdateFault,
 } from './fault.ts'
 import type { AppendClaim, Lease, NewLease, Renewal } from './lease.ts'
+import type { RowIndex, TermsOf } from './row-terms.ts'
 
 /** The description of a log, without its rows. */
 export interface LogInfo {
@@ -55,6 +59,10 @@ export interface NewLog {
   readonly rows?: readonly Row[]
   /** The blocks that the rows reference, as in an append. Default: none. */
   readonly blocks?: readonly Uint8Array[]
+  /** Gives the terms of a row for the search index, as in an append. Default: none. */
+  readonly terms?: TermsOf
+  /** Whether the log is encrypted, if the store has keys (`withKeys` of `indelible/encryption`). Default: false. */
+  readonly encrypt?: boolean
 }
 
 /**
@@ -80,6 +88,16 @@ export interface Append extends AppendClaim {
    * are not stored. Default: none.
    */
   readonly operation?: string
+  /**
+   * Gives the terms of a row. If the store has a search index, the rows are indexed in the same transaction. Default: the
+   * index lacks the rows until they are added.
+   */
+  readonly terms?: TermsOf
+  /**
+   * Blocks that encrypted rows name in their texts, and that the store must have. Only stores with keys look at it. Default:
+   * none.
+   */
+  readonly attached?: readonly BlockId[]
 }
 
 /** The result of an append. */
@@ -108,6 +126,8 @@ export interface Fork {
   readonly at: number
   /** Metadata of the new log. Default: `{}`. */
   readonly meta?: JsonObject
+  /** Whether an encrypted log and its fork have one key, because the log is removed next. Default: false. */
+  readonly sameKey?: boolean
 }
 
 /** New metadata for a log, and the version that it replaces. */
@@ -234,6 +254,37 @@ export interface BlockStore {
   readonly hasBlocks: (ids: readonly BlockId[]) => Task<BlockFault, readonly boolean[]>
 }
 
+/** What encrypts and decrypts for a store: `withKeys` of `indelible/encryption` makes it. */
+export interface StoreEncryption {
+  /** The same store without keys: its rows are as they are stored. */
+  readonly bare: Store
+  /**
+   * Encrypt rows that are to be appended to a log. Rows of a log that is not encrypted come back as they are.
+   *
+   * @param id the id of the log, which was read or created through this store
+   * @param append the rows, their blocks and the operation id
+   * @returns the rows and blocks to append; or `NoKey`, `InvalidRow`
+   */
+  readonly rows: (
+    id: string,
+    append: Pick<Append, 'rows' | 'blocks' | 'operation'>,
+  ) => Either<StoreFaultOf<'NoKey' | 'InvalidRow'>, Required<Pick<Append, 'rows' | 'blocks' | 'attached'>>>
+  /**
+   * Decrypt a block of a row.
+   *
+   * @param key the key, as the row has it
+   * @param bytes the stored bytes
+   * @returns the content; undefined if it is not that key's
+   */
+  readonly block: (key: string, bytes: Uint8Array) => Uint8Array | undefined
+  /**
+   * Forget a key that was destroyed.
+   *
+   * @param key the id of the key
+   */
+  readonly forget: (key: string) => void
+}
+
 /**
  * A store handle: the logs and blocks of one scope. A method returns a task; nothing happens before the task is run,
  * and no
@@ -325,9 +376,37 @@ export interface Store extends BlockStore {
    * Remove a log: its rows, except those that a fork shares, and the blocks that no other row references.
    *
    * @param id the id of the log
-   * @returns nothing; or `NoSuchLog`
+   * @returns nothing; or `NoSuchLog`, `LogHeld` if the ledger of the scope says that it is held
    */
-  readonly remove: (id: string) => Task<LogFault, void>
+  readonly remove: (id: string) => Task<RemoveFault, void>
+  /**
+   * Erase rows of logs: stubs take their place, the leaves stay, and the ledger of the scope says which, why, by whom and
+   * when. Every log that shares a row shows the stub. All of it is stored in one step, or nothing.
+   * `eraseMessages` chooses the rows of a session.
+   *
+   * Cost    a transaction; the rows of the ledger, once. SQLite then empties its write-ahead log and looks through the file
+   *
+   * @param request the rows with their stubs, the reason and the person
+   * @returns the head of the ledger, the blocks that remain, and where bytes may still be; or `LogHeld`, `Conflict` if a log
+   * is at another head
+   */
+  readonly erase: (request: EraseRequest) => Task<EraseFault, Erased>
+  /**
+   * The logs that have their first rows in common with a log: its forks, the log that it was forked from, and their forks.
+   *
+   * @param id the id of the log
+   * @returns the other logs, with the number of rows that they share
+   */
+  readonly sharing: (id: string) => Task<EraseFault, readonly Sharing[]>
+  /**
+   * The rows of the scope whose bodies contain one of some texts.
+   *
+   * Cost    O(all rows of the scope)
+   *
+   * @param texts the texts
+   * @returns the rows, each of the log that appended it
+   */
+  readonly containing: (texts: readonly string[]) => Task<EraseFault, readonly RowPlace[]>
   /**
    * Check the whole store, in all scopes: rows against the tree, blocks against their digests, and the store's own
    * bookkeeping. It changes nothing.
@@ -408,6 +487,18 @@ export interface Store extends BlockStore {
    * @returns a function that ends it
    */
   readonly watch: (id: string, wake: () => void) => Task<MediumFault | StoreFaultOf<'InvalidId'>, () => void>
+  /** What encrypts and decrypts its sessions. Absent if the store was opened without keys. */
+  readonly encryption?: StoreEncryption
+  /** The search index of the store. Absent if this kind of store keeps none. */
+  readonly index?: RowIndex
+  /**
+   * The scopes that have a log: whoever opens the wrong one can be told.
+   *
+   * Cost    O(scopes)
+   *
+   * @returns their names, sorted; undefined if this kind of store can't list them
+   */
+  readonly scopes: () => Task<MediumFault, readonly string[] | undefined>
   /**
    * The same store for another scope.
    *

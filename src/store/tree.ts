@@ -1,11 +1,11 @@
 /** The tree of a log: rows as leaves, heads, and the range that a log is continued from. */
-import { bytesToHex } from '@noble/hashes/utils.js'
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { appendLeaf, leafMark, peakEnds, rootOf, type Hash, type CompactRange } from '../proof/index.ts'
 import { Damaged } from './damaged.ts'
-import type { Head, Row } from './row.ts'
+import type { Head, Row, StoredRow } from './row.ts'
 
 /** What a leaf stands for: a row without the list of its blocks, which its body names. */
-export type RowContent = Pick<Row, 'kind' | 'body' | 'at' | 'salt'>
+export type RowContent = Pick<Row, 'kind' | 'body' | 'at' | 'salt' | 'erased'> & Pick<StoredRow, 'stored'>
 
 /**
  * The leaf of a row: the SHA-256 of
@@ -14,17 +14,20 @@ export type RowContent = Pick<Row, 'kind' | 'body' | 'at' | 'salt'>
  *     1 byte            the sum of: 1 for a note, 2 if the row has `at`, 4 if it has `salt`
  *     8 bytes           `at` in milliseconds since 1970, signed, big-endian; only if the row has it
  *     16 bytes          `salt`; only if the row has it
- *     the rest          the body in UTF-8
+ *     the rest          the body in UTF-8, as it is stored: of a row that was decrypted, `stored`
  *
  * The first byte gives the length of each part before the body, so no two different rows have the same content. A row
  * with
- * neither `at` nor `salt` has the leaf that every version of this library gave it.
+ * neither `at` nor `salt` has the leaf that every version of this library gave it. A row that was erased keeps the leaf
+ * that it had.
  *
  * @param row the row
  * @param hash the hash function: SHA-256
  * @returns the leaf: 32 bytes
  */
-export const rowLeaf = ({ kind, body, at, salt }: RowContent, hash: Hash): Uint8Array => {
+export const rowLeaf = ({ kind, body: text, at, salt, erased, stored }: RowContent, hash: Hash): Uint8Array => {
+  const body = stored ?? text
+  if (erased !== undefined) return hexToBytes(erased)
   const start = 2 + (at === undefined ? 0 : 8) + (salt === undefined ? 0 : 16)
   const bytes = roomFor(start + body.length * 3) // a character of a string is at most three bytes of UTF-8
   bytes[0] = leafMark

@@ -114,7 +114,7 @@ export type InspectRows = (rows: readonly StoredRow[]) => Promise<VerifyFault | 
  * @param size the number of rows
  * @returns the tree; or `BeyondEnd`
  */
-export const rangeAt = (store: Store, id: string, size: number): Task<LogFault, CompactRange> =>
+export const rangeAt = (store: Pick<Store, 'nodes'>, id: string, size: number): Task<LogFault, CompactRange> =>
   storeTask(async () => {
     const peaks = await store.nodes(
       id,

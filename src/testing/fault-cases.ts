@@ -196,6 +196,22 @@ const removed = async (world: World, scope: string, id: string): Promise<Deed> =
     (store) => store.remove(id)(),
   )
 
+/** A row in the middle of a log, whose text no other row has. */
+const erased = async (world: World, scope: string, id: string): Promise<Deed> => {
+  const healthy = inScope(world.healthy, scope)
+  const { head } = await done(healthy.info(id))
+  const position =
+    (await done(healthy.read(id))).find((row) => row.erased === undefined && row.position > 1)?.position ?? 0
+  const stub = `gone ${position}`
+  return world.onLog(
+    'erase a row of',
+    scope,
+    id,
+    (state) => ({ ...state, bodies: state.bodies.with(position, stub) }),
+    (store) => store.erase({ logs: [{ id, expected: head, rows: [{ position, stub }] }] })(),
+  )
+}
+
 /** Turns that go after each other in any order: each makes logs of its own beside those that are there from the start. */
 const course: readonly Turn[] = [
   // Forks of a fork that is not there yet: what the second reads of the first is not committed.
@@ -235,6 +251,10 @@ const course: readonly Turn[] = [
     const id = `r${world.count++}`
     await done(inScope(world.healthy, scope).fork('t', { id, at: 1 }))
     return [await removed(world, scope, id), await created(world, world.scopes[1], `m${world.count++}`)]
+  },
+  async (world) => {
+    const asked = await inScope(world.healthy, world.scopes[0]).sharing('t')()
+    return isLeft(asked) && asked.left._tag === 'CannotErase' ? [] : [await erased(world, world.scopes[0], 't')]
   },
 ]
 

@@ -1,5 +1,5 @@
 /** A store driver whose every call is a step that can be struck: for stores whose medium has no steps to get at. */
-import type { StoreDriver } from '../store/index.ts'
+import type { ErasingDriver, StoreDriver } from '../store/index.ts'
 import type { Faults } from './faults.ts'
 
 /**
@@ -32,6 +32,14 @@ export const faultyDriver = (driver: StoreDriver, faults: Faults): StoreDriver =
     }),
   getBlocks: (...given) => faults.later('getBlocks', () => driver.getBlocks(...given)),
   hasBlocks: (...given) => faults.later('hasBlocks', () => driver.hasBlocks(...given)),
+  ...(driver.erasing !== undefined && { erasing: faultyErasing(driver.erasing, faults) }),
+  ...(driver.scopes !== undefined && { scopes: driver.scopes }),
   ...(driver.watch !== undefined && { watch: driver.watch }),
   close: () => driver.close(),
+})
+
+const faultyErasing = (erasing: ErasingDriver, faults: Faults): ErasingDriver => ({
+  erase: (...given) => faults.later('erase', () => erasing.erase(...given)),
+  sharing: (...given) => faults.later('sharing', () => erasing.sharing(...given)),
+  containing: (...given) => faults.later('containing', () => erasing.containing(...given)),
 })

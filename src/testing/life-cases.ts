@@ -25,6 +25,9 @@ const everyMethod = (store: Store) => [
   store.release('a', 1),
   store.requestStop('a'),
   store.leaseOf('a'),
+  store.erase({ logs: [] }),
+  store.sharing('a'),
+  store.containing(['x']),
 ]
 
 export const lifeCases: StoreCases = {

@@ -1,5 +1,5 @@
 /** Listing logs. */
-import type { JsonObject } from '../json/index.ts'
+import { isLeft, type JsonObject } from '../json/index.ts'
 import type { ListQuery, Store } from '../store/index.ts'
 import { done, faulty, holds, same } from './check.ts'
 import { add, entry, note, timed } from './rows.ts'
@@ -34,6 +34,19 @@ export const listCases: StoreCases = {
     await done(store.create({ id: 'a', meta: { n: 1 } }))
     await add(store, 'a', [entry('x')])
     same((await done(store.list())).logs, [await done(store.info('a'))])
+  },
+  'the scopes that have logs are listed, with the names that they were given': async (store) => {
+    if ((await done(store.scopes())) === undefined) return // it is a kind of store that can't tell
+    const named = async (scope: string): Promise<Store> => {
+      const scoped = store.scoped(scope)
+      if (isLeft(scoped)) throw new Error(`${scope} can't be a scope`)
+      return scoped.right
+    }
+    await done(store.create({ id: 'here' }))
+    for (const scope of ['a', "b'; drop", 'Ä', 'empty again']) await done((await named(scope)).create({ id: 'x' }))
+    await done((await named('empty again')).remove('x'))
+    await done((await named('only read')).list())
+    same(await done(store.scopes()), [store.scope, 'a', "b'; drop", 'Ä'].toSorted())
   },
   'pages follow each other without a gap, whatever is created meanwhile': async (store) => {
     const ids = Array.from({ length: 7 }, (_, index) => `log ${index}`)

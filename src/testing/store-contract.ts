@@ -15,6 +15,7 @@ import { spokenCases } from './spoken-cases.ts'
 import { blockCases } from './block-contract.ts'
 import type { ContractCase } from './check.ts'
 import { afterWreck, severalProcesses } from './crowd.ts'
+import { eraseCases } from './erase-cases.ts'
 import { anyFault, everyFault } from './fault-cases.ts'
 import { followCases } from './follow-cases.ts'
 import { forkCases } from './fork-cases.ts'
@@ -55,6 +56,7 @@ export const storeContract = (name: string, makePlace: () => Promise<StorePlace>
     ...idCases,
     ...followCases,
     ...leaseCases,
+    ...eraseCases,
     ...lifeCases,
   }).map(([title, work]) => ({
     name: `${name}: ${title}`,

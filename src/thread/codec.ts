@@ -21,6 +21,7 @@ import {
 import {
   decodeMessage,
   isText,
+  standIn,
   type Message,
   type Meta,
   type Part,
@@ -87,7 +88,8 @@ export const decodeThread = (history: readonly unknown[]): Either<DecodeFault, r
 export const encodeThread = (messages: Sequence<Message>): ThreadItem[] => {
   const history: Item[] = []
   let open: Open // what the next item could join
-  for (const message of messages) {
+  for (const given of messages) {
+    const message = standIn(given)
     const items = itemsOf(message)
     const [again, ...others] = messagesOf(items)
     const exact = others.length === 0 && jsonEqual((again ?? null) as unknown as Json, message as unknown as Json)

@@ -14,6 +14,7 @@ export const isConversationLine = (entry: JsonObject): boolean => conversationsI
 export const conversationLines = (format: TranscriptFormat): LineFormat => ({
   format,
   matches: isConversationLine,
+  lineByLine: true,
   reader: (sink) => {
     let count = 0
     return {

@@ -125,7 +125,7 @@ const choiceIn = (body: JsonObject, choice: JsonObject, index: number): Conversa
 
 /** The list in a body of a request or an answer. */
 const fromBody = (body: JsonObject): Conversation | undefined => {
-  const lists = ['messages', 'output', 'input'].flatMap((name) =>
+  const lists = ['messages', 'output', 'input', 'contents'].flatMap((name) =>
     Array.isArray(body[name]) ? [[name, body[name] as readonly Json[]] as const] : [],
   )
   // An answer of OpenAI says its input again, mostly empty.
@@ -133,6 +133,12 @@ const fromBody = (body: JsonObject): Conversation | undefined => {
     const found = fromList(list, [name], body)
     if (found !== undefined) return found
   }
+  if (isGeminiAnswer(body))
+    return {
+      format: 'gemini',
+      decode: () => codecs.gemini.decode(body),
+      ...about(fieldsBeside(body, ['candidates', 'responseId']), geminiAnswer(body)),
+    }
   // An answer of Anthropic is a message itself.
   if (body['type'] !== 'message' || body['role'] !== 'assistant' || !Array.isArray(body['content']))
     return isMessage(body) ? fromList([body], [], undefined) : undefined
@@ -140,6 +146,32 @@ const fromBody = (body: JsonObject): Conversation | undefined => {
     format: 'anthropic',
     decode: () => codecs.anthropic.decode(body),
     ...about(fieldsBeside(body, ['content']), body),
+  }
+}
+
+/** What says something of the conversation beside its list. */
+const besides: { readonly [format in Named]?: readonly string[] } = {
+  'openai-responses': ['instructions'],
+  anthropic: ['system'],
+  gemini: ['systemInstruction', 'system_instruction'],
+}
+
+const isGeminiAnswer = ({ candidates }: JsonObject): boolean =>
+  Array.isArray(candidates) &&
+  candidates.length > 0 &&
+  candidates.every((candidate) => isObject(candidate) && isObject(candidate['content']))
+
+/** What an answer of Gemini says of itself, by the names of the others. */
+const geminiAnswer = (body: JsonObject): JsonObject => {
+  const used = objectIn(body, 'usageMetadata')
+  return {
+    ...(body['responseId'] !== undefined && { id: body['responseId'] }),
+    ...(body['modelVersion'] !== undefined && { model: body['modelVersion'] }),
+    usage: {
+      prompt_tokens: count(used['promptTokenCount']),
+      completion_tokens: count(used['candidatesTokenCount']) + count(used['thoughtsTokenCount']),
+      prompt_tokens_details: { cached_tokens: count(used['cachedContentTokenCount']) },
+    },
   }
 }
 
@@ -153,7 +185,7 @@ const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefin
   const isItems = name === 'openai-responses' && field === 'messages'
   if (isItems && !list.every((item) => isObject(item) && typeof item['role'] === 'string')) return undefined
   // What says something of the conversation beside the list, and what the codec itself finds in a body.
-  const beside = isItems ? [] : ({ 'openai-responses': ['instructions'], anthropic: ['system'] }[name as string] ?? [])
+  const beside = isItems ? [] : (besides[name] ?? [])
   const known = [field, ...(field === 'output' ? [] : beside)]
   const own = Object.fromEntries(known.flatMap((key) => (body[key] === undefined ? [] : [[key, body[key]]])))
   return {
@@ -186,6 +218,7 @@ export const isMessage = (value: JsonObject): boolean =>
 /** The format that a message by itself shows, if it shows one. */
 export const signOf = (message: JsonObject): Named | undefined => {
   const { role, type, content } = message
+  if (isGeminiContent(message)) return 'gemini'
   if (typeof role === 'string' && Array.isArray(message['parts'])) return 'ai-sdk-ui'
   if (isLangChain(message)) return 'langchain'
   if (isAgentsItem(message)) return 'openai-agents'
@@ -201,6 +234,14 @@ export const signOf = (message: JsonObject): Named | undefined => {
       if (isObject(part)) for (const [sign, isSign] of signs) if (isSign(part)) return sign
   return type === 'message' ? ('stop_reason' in message ? 'anthropic' : 'openai-responses') : undefined
 }
+
+/** A content of Gemini: its parts have no `type`, and the assistant is called `model`. */
+const isGeminiContent = ({ role, parts }: JsonObject): boolean =>
+  Array.isArray(parts) &&
+  (role === 'model' ||
+    ((role === 'user' || role === undefined) &&
+      parts.length > 0 &&
+      parts.every((part) => isObject(part) && part['type'] === undefined)))
 
 /** A message of LangChain, as a constructor or as `{ type, data }`. */
 const isLangChain = ({ lc, id, kwargs, type, data }: JsonObject): boolean =>

@@ -10,7 +10,7 @@ import { geminiCli } from './gemini-cli.ts'
 import type { LineFormat } from './line-format.ts'
 import { langgraph } from './langgraph.ts'
 import type { Line } from './lines.ts'
-import { messageLines } from './message-lines.ts'
+import { isMessageLineFormat, messageLines } from './message-lines.ts'
 import { opencode } from './opencode.ts'
 import { piSession } from './pi-session.ts'
 
@@ -74,9 +74,7 @@ export class Beginning {
   likely(): LineFormat | undefined {
     if (this.#areMost(isMessage)) {
       const format = this.#sign() ?? 'openai-chat'
-      return format === 'openai-responses' || format === 'openai-agents' || format === 'langchain'
-        ? undefined
-        : messageLines(format)
+      return isMessageLineFormat(format) ? messageLines(format) : undefined
     }
     const [first] = this.#areMost(isConversationLine) ? this.#entries.flatMap(conversationsIn) : []
     return first && conversationLines(first.format)

@@ -9,7 +9,8 @@
  * `page` is the kind that the message was appended as; what later notes made of it is in the notes. `size` counts the
  * rows, and `root` is their Merkle root as the record's store had it; a conversation that comes from another format has
  * none. `at` is when the row was written, in milliseconds since 1970, and `salt`, in an erasable session, 32 hexadecimal
- * digits; rows that a version before 0.3 wrote have neither. An export that was read gives the same bytes when it is written again.
+ * digits; rows that a version before 0.3 wrote have neither. A row that was erased has no salt, and its leaf as `erased`.
+ * An export that was read gives the same bytes when it is written again.
  */
 import { isLeft, isObject, type JsonObject, objectAt, type Path, stringAt, Unexpected } from '../json/index.ts'
 import { decodeMessage, type Message } from '../message/index.ts'
@@ -143,14 +144,14 @@ const readHead = (entry: JsonObject, rows: number, line: number, { origin, damag
 }
 
 const readNote = (entry: JsonObject, line: number, sink: Sink): void => {
-  only(entry, ['note', 'at', 'salt'])
+  only(entry, ['note', 'at', 'salt', 'erased'])
   const note = decodeNote(entry['note'])
   if (isLeft(note)) return sink.damage(line, noteFaultText(note.left))
   sink.note(line, note.right, momentIn(entry))
 }
 
 const readMessage = (entry: JsonObject, line: number, sink: Sink): void => {
-  only(entry, ['message', 'page', 'at', 'salt'])
+  only(entry, ['message', 'page', 'at', 'salt', 'erased'])
   const message = decodeMessage(objectAt(entry['message'], ['message']))
   if (isLeft(message)) return sink.damage(line, `in its message, ${messageFaultText(message.left)}`)
   const page = entry['page']
@@ -158,13 +159,19 @@ const readMessage = (entry: JsonObject, line: number, sink: Sink): void => {
   sink.message(line, message.right, page, momentIn(entry))
 }
 
-const momentIn = ({ at, salt }: JsonObject): RowMoment | undefined => {
-  if (at === undefined && salt === undefined) return undefined
+const momentIn = ({ at, salt, erased }: JsonObject): RowMoment | undefined => {
+  if (at === undefined && salt === undefined && erased === undefined) return undefined
   if (at !== undefined && !(typeof at === 'number' && Number.isSafeInteger(at) && Math.abs(at) <= 8.64e15))
     throw new Unexpected(['at'], 'whole milliseconds since 1970', at)
   if (salt !== undefined && !(typeof salt === 'string' && /^[0-9a-f]{32}$/.test(salt)))
     throw new Unexpected(['salt'], '32 lowercase hexadecimal digits', salt)
-  return { ...(at !== undefined && { at }), ...(salt !== undefined && { salt }) }
+  if (erased !== undefined && !(typeof erased === 'string' && /^[0-9a-f]{64}$/.test(erased)))
+    throw new Unexpected(['erased'], '64 lowercase hexadecimal digits', erased)
+  return {
+    ...(at !== undefined && { at }),
+    ...(salt !== undefined && { salt }),
+    ...(erased !== undefined && { erased }),
+  }
 }
 
 /** Fields that this version does not know are refused rather than dropped. */

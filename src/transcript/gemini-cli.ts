@@ -1,11 +1,13 @@
 /**
  * The session file of Gemini CLI: one JSON object with all messages or, of later versions, a line for each thing that
- * happened: a header, messages, `$set` of header fields, `$rewindTo` a message. A message that changed is written again
- * under its id; its last state counts, in its first place.
+ * happened: a header, messages, `$set` of header fields or of all messages, `$rewindTo` a message. A message that changed is
+ * written again under its id; its last state counts, in its first place.
  *
- * A message of the model holds its thoughts, its text, its calls and their results.
+ * A message of the model holds its thoughts, its text, its calls and their results. Later versions write a result again in
+ * a message of the user: once with its call is enough.
  *
- * Source  google-gemini/gemini-cli, packages/core/src/services: chatRecordingTypes.ts, chatRecordingService.ts (2026-09)
+ * Source  google-gemini/gemini-cli, packages/core/src/services: chatRecordingTypes.ts, chatRecordingService.ts (2026-09); files of
+ *         version 0.61
  */
 import {
   arrayAt,
@@ -20,7 +22,7 @@ import {
   type JsonObject,
 } from '../json/index.ts'
 import { sourceOf } from '../codecs/index.ts'
-import type { Message, Meta, Part, ResultPart, ToolCallPart } from '../message/index.ts'
+import type { Message, Meta, Part, ResultPart, ToolCallPart, ToolResultPart } from '../message/index.ts'
 import type { LineFormat, Sink } from './line-format.ts'
 import { objectIn, textIn } from './origin.ts'
 import { unknownLine } from './unknown-line.ts'
@@ -50,8 +52,8 @@ class Reader {
   readonly #sink: Sink
   #header: JsonObject = {}
   #messages = new Map<string, Placed>()
-  /** The list that a header field has, which counts instead, if there is anything in it. */
-  #listed: readonly Placed[] = []
+  /** The results that were written, by the ids of their calls. */
+  readonly #results = new Map<string, string>()
 
   constructor(sink: Sink) {
     this.#sink = sink
@@ -75,9 +77,7 @@ class Reader {
     origin.time(startTime)
     origin.id = typeof sessionId === 'string' ? sessionId : undefined
     origin.title = typeof summary === 'string' ? summary : undefined
-    const listed = this.#listed.length > 0
-    if (listed && this.#messages.size > 0) this.#sink.origin.aside('earlier state of a message', this.#messages.size)
-    for (const { entry, line } of listed ? this.#listed : this.#messages.values()) this.#write(entry, line)
+    for (const { entry, line } of this.#messages.values()) this.#write(entry, line)
     origin.time(lastUpdated)
     origin.metadata = {
       ...others,
@@ -96,8 +96,10 @@ class Reader {
     this.#header = { ...this.#header, ...others }
     if (messages === undefined) return
     const listed = arrayAt(messages, ['messages']).map((message) => ({ entry: objectAt(message, ['messages']), line }))
-    if (this.#listed.length > 0) this.#sink.origin.aside('earlier state of a message', this.#listed.length)
-    this.#listed = listed
+    if (listed.length === 0) return
+    if (this.#messages.size > 0) this.#sink.origin.aside('earlier state of a message', this.#messages.size)
+    // All messages, as they are at this line.
+    this.#messages = new Map(listed.map((placed, index) => [textIn(placed.entry, 'id') ?? `\n${index}`, placed]))
   }
 
   #place(entry: JsonObject, line: number): void {
@@ -115,18 +117,35 @@ class Reader {
     if (back.length > 0) this.#sink.origin.aside('message that was taken back', back.length)
   }
 
+  /** Write what a user says, or the results of calls that stand in a message of the user; those that are told, once. */
+  #writeUser(entry: JsonObject, line: number): void {
+    const parts = contentOf(entry)
+    const results = parts.map(resultIn)
+    if (results.length === 0 || !results.every((result) => result !== undefined))
+      return void this.#sink.message(line, userMessage(entry, parts))
+    if (results.every((result) => this.#results.get(result.callId) === said(result)))
+      return this.#sink.aside('result that is told with its call')
+    const beside = metaOf(fieldsBeside(entry, ['type', 'content', ...strings(entry, 'id')]))
+    this.#sink.message(line, this.#withResults({ role: 'tool', content: results, ...idOf(entry), ...beside }))
+  }
+
+  #withResults(message: Message): Message {
+    for (const part of message.content) if (part.type === 'tool_result') this.#results.set(part.callId, said(part))
+    return message
+  }
+
   /** Write what a message says. One that can't be read is damage. */
   #write(entry: JsonObject, line: number): void {
     const { origin } = this.#sink
     const { type } = entry
     try {
-      if (type === 'user') this.#sink.message(line, userMessage(entry))
+      if (type === 'user') this.#writeUser(entry, line)
       else if (type === 'gemini') {
         origin.model(entry['model'])
         const { input, output, thoughts, cached } = objectIn(entry, 'tokens')
         if (input !== undefined)
           origin.usage({ input, output: number(output) + number(thoughts), cacheRead: cached, cacheWrite: 0 })
-        for (const message of modelMessages(entry)) this.#sink.message(line, message)
+        for (const message of modelMessages(entry)) this.#sink.message(line, this.#withResults(message))
       } else if (spoken.has(type)) this.#sink.note(line, { type: 'application', namespace: format, content: entry })
       else unknownLine(format, entry, line, this.#sink)()
     } catch (error) {
@@ -138,9 +157,9 @@ class Reader {
 
 const number = (value: Json | undefined): number => (typeof value === 'number' ? value : 0)
 
-const userMessage = (entry: JsonObject): Message => ({
+const userMessage = (entry: JsonObject, content: readonly ResultPart[]): Message => ({
   role: 'user',
-  content: contentOf(entry),
+  content,
   ...idOf(entry),
   ...metaOf(fieldsBeside(entry, ['type', 'content', ...strings(entry, 'id')])),
 })
@@ -153,7 +172,7 @@ const modelMessages = (entry: JsonObject): readonly Message[] => {
   )
   const said: readonly Part[] = [
     ...thoughts.map(readThought),
-    ...contentOf(entry),
+    ...contentOf(entry).map((part) => callIn(part, calls) ?? part),
     ...calls.map((call, index) => readCall(call, index)),
   ]
   const known = ['type', 'content', 'thoughts', 'toolCalls', ...strings(entry, 'id')]
@@ -162,6 +181,27 @@ const modelMessages = (entry: JsonObject): readonly Message[] => {
     ...calls.flatMap((call, index) => readResult(call, index)),
   ]
 }
+
+/** A call among the parts of what the model said; undefined for others, and for one that stands among its calls. */
+const callIn = (part: ResultPart, calls: readonly JsonObject[]): ToolCallPart | undefined => {
+  const call = part.type === 'provider' && isObject(part.raw) ? part.raw['functionCall'] : undefined
+  if (part.type !== 'provider' || !isObject(part.raw) || !isObject(call)) return undefined
+  const { id, name, args } = call
+  if (typeof id !== 'string' || typeof name !== 'string' || calls.some((one) => one['id'] === id)) return undefined
+  const rest = difference(part.raw, { functionCall: { id, name, ...(args !== undefined && { args }) } })
+  return { type: 'tool_call', id, name, arguments: JSON.stringify(args ?? {}), ...metaOf(rest) }
+}
+
+/** A result among the parts of what a user says. */
+const resultIn = (part: ResultPart): ToolResultPart | undefined => {
+  const answer = part.type === 'provider' && isObject(part.raw) ? part.raw['functionResponse'] : undefined
+  if (part.type !== 'provider' || !isObject(answer)) return undefined
+  const { id, name } = answer
+  if (typeof id !== 'string' || typeof name !== 'string') return undefined
+  return { type: 'tool_result', callId: id, name, content: [answerOf(part.raw, { id, name })] }
+}
+
+const said = ({ content }: ToolResultPart): string => JSON.stringify(content)
 
 const readThought = (thought: Json): Part => {
   if (!isObject(thought) || typeof thought['description'] !== 'string') return raw(thought)

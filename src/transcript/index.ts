@@ -1,6 +1,6 @@
 export { assembleTranscript } from './assemble.ts'
 export { exportLines, exportOf, type Exported, type ExportedRow } from './export.ts'
-export { readTranscript } from './read.ts'
+export { readTranscript, readTranscripts, type Transcripts } from './read.ts'
 export { sourceTimeOf } from './source-time.ts'
 export { readTranscriptStream } from './stream.ts'
 export type { Range, Summary } from './line-format.ts'
@@ -9,6 +9,7 @@ export type {
   Damage,
   ExportedHead,
   Origin,
+  OriginUse,
   PlacedNote,
   RowMoment,
   Transcript,

@@ -11,6 +11,8 @@ export interface LineFormat {
   /** Whether an entry is one of this format's: as sure as a header makes it, or a likeness. */
   readonly matches: (entry: JsonObject) => boolean
   readonly reader: (sink: Sink) => LineReader
+  /** Each line is a conversation of its own, or several. */
+  readonly lineByLine?: true
 }
 
 export interface LineReader {

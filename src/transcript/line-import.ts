@@ -23,6 +23,8 @@ export interface LineImport {
   readonly push: (line: Line) => readonly TranscriptEvent[]
   /** Those after the last line. */
   readonly end: () => readonly TranscriptEvent[]
+  /** How many conversations there are so far, in a format whose lines are conversations. */
+  readonly count: () => number
 }
 
 export const createLineImport = (
@@ -123,6 +125,7 @@ export const createLineImport = (
       events.push({ type: 'end', origin: origin.done(), count: Math.max(count, 1), pick, dropped })
       return flush()
     },
+    count: () => entries.end().count,
   }
 }
 

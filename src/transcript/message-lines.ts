@@ -11,7 +11,12 @@ import { isMessage } from './conversation.ts'
 import type { LineFormat, Sink } from './line-format.ts'
 
 /** The formats whose messages can stand one a line. Items of OpenAI Responses are less than a message each. */
-export type MessageLineFormat = 'openai-chat' | 'anthropic' | 'ai-sdk' | 'ai-sdk-ui'
+const formats = ['openai-chat', 'anthropic', 'ai-sdk', 'ai-sdk-ui'] as const
+
+export type MessageLineFormat = (typeof formats)[number]
+
+export const isMessageLineFormat = (name: string): name is MessageLineFormat =>
+  (formats as readonly string[]).includes(name)
 
 export const messageLines = (format: MessageLineFormat): LineFormat => ({
   format,

@@ -1,7 +1,7 @@
 /** Where a conversation came from, gathered entry by entry. */
 import { isObject, type Json, type JsonObject } from '../json/index.ts'
 import type { Usage } from '../notes/index.ts'
-import type { ExportedHead, Origin } from './transcript.ts'
+import type { ExportedHead, Origin, OriginUse } from './transcript.ts'
 
 export class OriginDraft {
   version: string | undefined
@@ -15,6 +15,9 @@ export class OriginDraft {
   #ended: string | undefined
   #models = new Set<string>()
   #usage: Required<Usage> | undefined
+  /** By model and day. */
+  #uses = new Map<string, OriginUse>()
+  #model: string | undefined
   #aside = new Map<string, number>()
 
   /** The first time that was named. */
@@ -30,18 +33,23 @@ export class OriginDraft {
   }
 
   model(name: Json | undefined): void {
-    if (typeof name === 'string' && name !== '') this.#models.add(name)
+    if (typeof name !== 'string' || name === '') return
+    this.#models.add(name)
+    this.#model = name
   }
 
   /** What one answer used. `input` counts everything that was read, also from the cache. */
   usage(used: { readonly [Key in keyof Required<Usage>]: Json | undefined }): void {
-    const before = (this.#usage ??= { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 })
-    this.#usage = {
-      input: before.input + count(used.input),
-      output: before.output + count(used.output),
-      cacheRead: before.cacheRead + count(used.cacheRead),
-      cacheWrite: before.cacheWrite + count(used.cacheWrite),
-    }
+    this.#usage = sumOf(this.#usage, used)
+    const day = /^\d{4}-\d\d-\d\d(?=T)/.exec(this.#ended ?? '')?.[0]
+    const key = `${day} ${this.#model}`
+    const before = this.#uses.get(key)
+    this.#uses.set(key, {
+      ...(this.#model !== undefined && { model: this.#model }),
+      ...(day !== undefined && { day }),
+      calls: (before?.calls ?? 0) + 1,
+      ...trimmed(sumOf(before, used)),
+    })
   }
 
   aside(kind: string, times = 1): void {
@@ -60,11 +68,14 @@ export class OriginDraft {
     this.#ended = other.#ended
     this.#models = other.#models
     this.#usage = other.#usage
+    this.#uses = other.#uses
+    this.#model = other.#model
     this.#aside = other.#aside
   }
 
   done(): Origin {
     const { version, id, title, head } = this
+    const uses = [...this.#uses.values()]
     return freeze({
       ...(version !== undefined && { version }),
       ...(id !== undefined && { id }),
@@ -73,6 +84,9 @@ export class OriginDraft {
       ...(this.#ended !== undefined && { ended: this.#ended }),
       models: freeze([...this.#models]),
       ...(this.#usage !== undefined && { usage: freeze(trimmed(this.#usage)) }),
+      ...(uses.some(({ model, day }) => model !== undefined || day !== undefined) && {
+        uses: freeze(uses.map((use) => freeze(use))),
+      }),
       ...(head !== undefined && { head: freeze(head) }),
       ...(this.erasable && { erasable: true as const }),
       metadata: freeze(this.metadata),
@@ -94,6 +108,17 @@ export const objectIn = (value: JsonObject, key: string): JsonObject => {
 
 export const count = (value: Json | undefined): number =>
   typeof value === 'number' && Number.isSafeInteger(value) && value > 0 ? value : 0
+
+/** Two counts together. What the other says is not trusted to be numbers. */
+const sumOf = (
+  before: Usage | undefined,
+  used: { readonly [Key in keyof Required<Usage>]?: Json | undefined },
+): Required<Usage> => ({
+  input: (before?.input ?? 0) + count(used.input),
+  output: (before?.output ?? 0) + count(used.output),
+  cacheRead: (before?.cacheRead ?? 0) + count(used.cacheRead),
+  cacheWrite: (before?.cacheWrite ?? 0) + count(used.cacheWrite),
+})
 
 const trimmed = ({ input, output, cacheRead, cacheWrite }: Required<Usage>): Usage => ({
   input,

@@ -10,6 +10,7 @@ export type TranscriptFormat =
   | 'openai-responses'
   | 'openai-agents'
   | 'anthropic'
+  | 'gemini'
   | 'ai-sdk'
   | 'ai-sdk-ui'
   | 'langchain'
@@ -64,6 +65,8 @@ export interface RowMoment {
   readonly at?: number
   /** 32 hexadecimal digits, in erasable sessions. */
   readonly salt?: string
+  /** The leaf of a row that was erased, 64 hexadecimal digits: the message or note is the stub that stands for it. */
+  readonly erased?: string
 }
 
 /** What the source says about itself. */
@@ -82,6 +85,8 @@ export interface Origin {
   readonly models: readonly string[]
   /** The sum of what the source counted: of every branch, as all of it was paid for. */
   readonly usage?: Usage
+  /** The same by the model that was named last and the day, where the source says more than the sum. */
+  readonly uses?: readonly OriginUse[]
   /** The size and, where a record stood behind it, the root that an export of ours ends with. */
   readonly head?: ExportedHead
   /** An export of an erasable session: a session that is made of it is erasable too. */
@@ -90,6 +95,16 @@ export interface Origin {
   readonly metadata: JsonObject
   /** Entries of the source that are neither messages nor notes here: how many of each kind. */
   readonly aside: { readonly [kind: string]: number }
+}
+
+/** What a model used on a day. */
+export interface OriginUse extends Usage {
+  /** The name of the model. */
+  readonly model?: string
+  /** The day, as ISO 8601, in the time zone that the source writes. */
+  readonly day?: string
+  /** How many answers were counted. */
+  readonly calls: number
 }
 
 /** The size and the root of an exported record. */

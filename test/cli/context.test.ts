@@ -21,21 +21,23 @@ describe('indelible context', () => {
     expect(indelible(['context', one]).stdout).toMatch(/^context: 1 message, /m)
   })
   it('prints what would be sent, and where it comes from', () => {
-    const { status, stdout, stderr } = indelible(['context', example, '--budget', '800'])
+    const { status, stdout, stderr } = indelible(['context', example, '--budget', '1200'])
     expect([status, stderr]).toEqual([0, ''])
     expect(stdout).toMatch(
-      /^coding-agent\.json: openai-chat, 19 messages\ncontext: \d+ messages, \d+ of 800 tokens \(the record takes [\d,]+\); policy:paged, epoch:\d, degraded\n/,
+      /^coding-agent\.json: openai-chat, 19 messages\ncontext: \d+ messages, [\d,]+ of 1,200 tokens \(the record takes [\d,]+\); policy:paged, epoch:\d, degraded\n/,
     )
     expect(stdout).toMatch(/^0 full {18}system +\d+ {2}You are a coding agent\./m)
     expect(stdout).toMatch(/^\d+–\d+ pointer +user +\d+ {2}\[\d+–\d+ are in short, /m)
   })
   it('--explain gives the reason for every page', () => {
-    const { stdout } = indelible(['context', example, '--budget', '800', '--explain'])
+    const { stdout } = indelible(['context', example, '--budget', '1200', '--explain'])
     expect(stdout).toMatch(/^ {4}0 {2}system {5}bootstrap {5}full {8}instructions and rules are shortened last$/m)
     expect(stdout).toMatch(
       /^ +6 {2}tool +evidence +structured +a line in the marker of its range: paged needs the room$/m,
     )
-    expect(stdout).toMatch(/^ +3 {2}tool +evidence +pointer +at its minimum: paged needs the room$/m)
+    expect(indelible(['context', example, '--budget', '800', '--explain']).stdout).toMatch(
+      /^ +3 {2}tool +evidence +pointer +at its minimum: paged needs the room$/m,
+    )
     expect(stdout).toMatch(/^ {3}17 {2}user +conversation +full +part of the active turn, which fits$/m)
     expect(stdout.match(/^ {3,4}\d+ {2}/gm)).toHaveLength(19)
   })
@@ -44,7 +46,7 @@ describe('indelible context', () => {
     const store = join(folder, 'store.db')
     try {
       expect(indelible(['import', example, '--store', store]).status).toBe(0)
-      const before = indelible(['context', 'coding-agent', '--store', store, '--budget', '800', '--explain'])
+      const before = indelible(['context', 'coding-agent', '--store', store, '--budget', '1200', '--explain'])
       expect([before.status, before.stdout]).toEqual([
         0,
         expect.stringMatching(/^ +6 {2}tool +evidence +structured/m) as unknown,
@@ -118,7 +120,18 @@ describe('indelible context', () => {
     const { status, stderr } = indelible(['context', example, '--policy', 'oracle'])
     expect([status, stderr]).toEqual([
       2,
-      expect.stringContaining('there is no policy "oracle"; expected paged, reset, incremental, window') as string,
+      expect.stringContaining(
+        'there is no policy "oracle"; expected paged, thrifty, reset, incremental, window',
+      ) as string,
     ])
+  })
+})
+
+it('a budget that nothing fits speaks of pins only where there are some', () => {
+  expect(indelible(['context', example, '--budget', '20'])).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(
+      /takes [\d,]+ tokens, but the budget is 20(?!.*unpin).*; use a larger budget/,
+    ) as string,
   })
 })

@@ -39,6 +39,21 @@ describe('a ledger on the command line', () => {
     writeFileSync(trustFile, JSON.stringify({ origin, keys: [vkey] }))
   })
 
+  it('a file that is missing, or is no trust, is named in words', () => {
+    const keyless = inFile('keyless.json', JSON.stringify({ origin }))
+    expect(indelible(['ledger', 'verify', '--trust', keyless, ...store]).stderr).toBe(
+      `indelible: ${keyless}: the trust file needs "keys": a list of public keys, each a text or { "vkey": …, "revoked": milliseconds }\n`,
+    )
+    const missing = join(folder, 'missing')
+    for (const args of [
+      ['ledger', 'verify', '--trust', missing],
+      ['ledger', 'sign', '--key', missing, '--origin', origin],
+    ])
+      expect(indelible([...args, ...store])).toMatchObject({
+        status: 1,
+        stderr: `indelible: ${missing}: does not exist\n`,
+      })
+  })
   it('without one, each verb says how to make it', () => {
     for (const verb of [['show'], ['verify'], ['sign', '--key', keyFile, '--origin', origin]])
       expect(indelible(['ledger', ...verb, ...store])).toMatchObject({

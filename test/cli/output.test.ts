@@ -68,6 +68,10 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [notJson],
     [evilId, '--store', store],
     [evilId, '--store', gone],
+    [file, '2'],
+    [file, '1', '--full'],
+    [evilId, '3', '--store', store],
+    [evilId, evil, '--store', store],
     [file, '--json'],
     [file, '--kind', evil],
     [file, evil],
@@ -99,6 +103,53 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     ['--store', store, '--json'],
     ['--store', gone],
     [evil, '--store', store],
+  ],
+  note: () => [
+    [evilId, evil, '--store', store],
+    [evil, evil, '--store', store],
+  ],
+  pin: () => [
+    [evilId, '0', '--store', store],
+    [evilId, evil, '--store', store],
+    [evilId, '9999', '--store', store],
+  ],
+  retag: () => [
+    [evilId, '0', 'plan', '--store', store],
+    [evilId, '0', evil, '--store', store],
+  ],
+  rename: () => [
+    [evilId, evil, '--store', store],
+    [evil, evil, '--store', store],
+  ],
+  diff: () => [[file, damaged], [file, nowhere], [evilId, file, '--json'], [evilId, evilId, '--store', store], [evil]],
+  tree: () => [
+    ['--store', store],
+    [evilId, '--store', store],
+    [evilId, '--store', store, '--json'],
+    [evil, '--store', store],
+  ],
+  stats: () => [[file], [damaged], ['--store', store], ['--by', evil], [evil, '--store', store]],
+  scopes: () => [
+    ['--store', store],
+    ['--store', store, '--json'],
+    ['--store', gone],
+    [evil, '--store', store],
+  ],
+  search: () => [
+    ['question', '--store', store],
+    ['question', '--store', store, '--json'],
+    [evil, 'answer', '--store', store, '--all-scopes'],
+    [evil, '--store', store],
+    ['question', '--store', gone],
+    ['question', '--in', evil, '--store', store],
+    ['question', '--since', evil, '--store', store],
+    ['question', '--session', evil, '--store', store],
+  ],
+  index: () => [
+    ['--store', store],
+    ['--store', gone],
+    [evil, '--store', store],
+    ['--drop', '--store', store],
   ],
   append: () => [
     [evilId, evil, '--store', store],
@@ -171,6 +222,14 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     ['show', '--store', gone],
     [evil],
   ],
+  encryption: () => [
+    ['new', join(place, `${evil}none`, 'a.keys')],
+    ['destroy', evilId, '--yes', '--store', store],
+    ['destroy', evilId, '--yes', '--store', store, '--key-file', notJson],
+    ['rotate', '--store', store, '--key-file', join(place, evil)],
+    ['new', join(place, 'evil.keys'), '--keys-in', evil],
+    [evil],
+  ],
   key: () => [
     ['new', evil, '--out', join(place, 'a.key')],
     ['new', 'name', '--out', join(place, `${evil}none`, 'a.key')],
@@ -206,7 +265,19 @@ const lines: { readonly [command: string]: () => readonly (readonly string[])[] 
     [nowhere],
     [file, '--policy', evil],
   ],
+  view: () => [
+    ['--no-open', evil, '--store', store],
+    ['--no-open', '--store', gone],
+    ['--no-open', '--host', evil, '--store', store],
+    ['--port', evil],
+  ],
   records: () => [[calls], [calls, '--json'], [calls, '--name', evil], [damaged], [notJson], [nowhere]],
+  erase: () => [
+    [evilId, '0', '--yes', '--reason', evil, '--by', evil, '--store', store],
+    [evilId, evil, '--yes', '--store', store],
+  ],
+  hold: () => [[evil, '--store', store]],
+  release: () => [[evilId, '--reason', evil, '--store', store]],
   remove: () => [
     [evil, '--yes', '--store', store],
     [evilId, '--store', store],
@@ -285,7 +356,7 @@ describe('the one way out', () => {
     expect(said.out).toBe('a\n[5m5m\n\u001b[1mb[5m5m\u001b[22m\nc[1m\n')
   })
   it('is the only one: no other file of the command has a stream, and none writes an escape sequence', () => {
-    const own = new Set(['main.ts', 'output.ts', 'program.ts']) // the last runs what has the terminal for itself
+    const own = new Set(['main.ts', 'output.ts', 'program.ts', 'replay-pool.ts', 'replay-thread.ts']) // the last runs what has the terminal for itself
     const found = readdirSync(join(root, 'src/cli')).flatMap((name) => {
       if (own.has(name)) return []
       const code = readFileSync(join(root, 'src/cli', name), 'utf8').replaceAll(/^\s*(?:\/?\*|\/\/).*$/gm, '')

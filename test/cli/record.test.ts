@@ -9,6 +9,7 @@ import { gzipSync, zstdCompressSync } from 'node:zlib'
 import { afterAll, afterEach, beforeEach, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
 import { providerServer, type ProviderServer, type Reply, type Request } from '../run/provider-server.ts'
+import { summaryLines } from '../../src/cli/record.ts'
 import { indelible, main } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-record-'))
@@ -78,6 +79,13 @@ describe('indelible record', () => {
     expect(indelible(['verify', String(id), '--store', store]).status).toBe(0)
     expect(readFileSync(store).includes('secret-key')).toBe(false)
     expect(server.requests.map(({ headers }) => headers.authorization)).toEqual(Array(2).fill('Bearer secret-key'))
+  })
+
+  it('an argument has the address where it names the variable', async () => {
+    const program = `const { OPENAI_BASE_URL: url, GOOGLE_GEMINI_BASE_URL: gemini } = process.env
+      console.log(process.argv[1] === "url=" + url && gemini === url.replace(/openai$/, 'gemini'), process.argv[2])`
+    const args = ['-e', program, 'url={OPENAI_BASE_URL}', '{HOME} {}']
+    expect((await recorded(['--', process.execPath, ...args])).stdout).toBe('true {HOME} {}\n')
   })
 
   it('a program that is run again and goes on leaves the same session; another one leaves its own', async () => {
@@ -166,4 +174,17 @@ describe('indelible record', () => {
       stderr: expect.stringContaining("can't be run") as string,
     })
   })
+})
+
+it('the summary says which calls had no figures, and no money where none was counted', () => {
+  const usage = (input: number) => ({ input, output: 1, cacheRead: 0, cacheWrite: 0 })
+  const summary = { sessions: ['a'], calls: 3, failed: 1, silent: 2, passed: 0, lost: 0, breaks: [] }
+  const lines = (input: number, models: ReadonlyMap<string, ReturnType<typeof usage>>) =>
+    summaryLines([{ ...summary, usage: usage(input), models }])
+  expect(lines(5, new Map([['gpt-5.2', usage(5)]])).slice(0, 3)).toEqual([
+    'recorded: 3 calls in 1 session, 1 failed',
+    'tokens: 5 in (0 % from cache), 1 out, less than $0.0001',
+    '2 calls without figures of tokens: the provider told none',
+  ])
+  expect(lines(5, new Map([['unheard-of', usage(5)]]))[1]).toBe('tokens: 5 in (0 % from cache), 1 out')
 })

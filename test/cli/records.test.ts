@@ -69,8 +69,9 @@ describe('indelible records', () => {
   })
   it('lists lines that are not JSON, and reads the others', () => {
     const torn = written('torn.jsonl', `${lines[0]}\n\n{"callId": c2}\n${lines[1]}\n{"callId"`)
-    const { status, stdout } = indelible(['records', torn])
-    expect([status, stdout]).toEqual([0, expect.stringMatching(/^torn\.jsonl: 2 entries\n/)])
+    const { status, stdout, stderr } = indelible(['records', torn])
+    expect([status, stdout]).toEqual([1, expect.stringMatching(/^torn\.jsonl: 2 entries\n/)])
+    expect(stderr).toMatch(/torn\.jsonl: 2 damaged lines\n$/)
     expect(stdout).toMatch(
       /\n\ndamage: 2 lines\n {2}line {5}3 {2}is not JSON at column 12: expected a value, found "c2"\n {2}line {5}5 {2}is cut off\n$/,
     )
@@ -102,7 +103,7 @@ describe('indelible records', () => {
   it.each<readonly [string, readonly string[], RegExp]>([
     ['no file', ['records'], /records needs a FILE/],
     ['two files', ['records', 'a', 'b'], /takes one FILE, but got 2: a, b/],
-    ['an unknown option', ['records', 'a', '--nme', 'x'], /records: Unknown option '--nme'/],
+    ['an unknown option', ['records', 'a', '--nme', 'x'], /records: there is no option --nme; did you mean --name/],
     ['no number', ['records', 'a', '--evidence', 'all'], /--evidence takes a whole number, not "all"/],
     ['a negative number', ['records', 'a', '--evidence', '-1'], /--evidence takes a whole number from 0/],
     ['no name', ['records', 'a', '--name', ','], /--name takes at least one name/],

@@ -4,6 +4,10 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
+import { createHistory } from '../../src/history/index.ts'
+import { assistant, toolCall, toolResult, user, type Message } from '../../src/message/index.ts'
+import { doReplay } from '../../src/cli/replay-job.ts'
+import { replaysOf } from '../../src/cli/replay-pool.ts'
 import { widthOf } from '../../src/cli/screen.ts'
 import { indelible as runCommand, type CommandEnded } from './indelible.ts'
 
@@ -28,7 +32,7 @@ describe('indelible replay', () => {
     expect(stdout).toMatch(
       /^coding-agent\.json: openai-chat, 19 messages\n\nbudget 800 tokens, 7 calls\npolicy +cacheable +cost +faults +tokens +epochs +rereads +median +p99 +of window\n/,
     )
-    for (const policy of ['paged', 'reset', 'incremental', 'window', 'oracle'])
+    for (const policy of ['paged', 'thrifty', 'reset', 'incremental', 'window', 'oracle'])
       expect(stdout).toMatch(new RegExp(`^${policy} +[\\d.]+ % +[\\d,]+ +0 `, 'm'))
     expect(stdout).toMatch(/\n\nbudget 16,000 tokens, 7 calls\n/)
   })
@@ -81,10 +85,34 @@ describe('indelible replay', () => {
     ],
     [
       ['replay', example, '--policy', 'best'],
-      '--policy: there is no policy "best"; expected paged, reset, incremental, window, oracle',
+      '--policy: there is no policy "best"; expected paged, thrifty, reset, incremental, window, oracle',
     ],
   ])('%j is called wrongly', (args, message) => {
     const { status, stderr } = indelible(args)
     expect([status, stderr]).toEqual([2, expect.stringContaining(message) as string])
+  })
+})
+
+describe('threads', () => {
+  it('replay the same as one after the other, and tell how far they are', async () => {
+    const history = createHistory<Message>()
+    for (let index = 0; index < 60; index++) {
+      history.append(user(`Question ${index}: ${'what about it? '.repeat(index % 7)}`))
+      history.append({ role: 'assistant', content: [toolCall(`c${index}`, 'look', { at: index % 9 })] })
+      history.append(toolResult(`c${index}`, `line ${index % 9}\n`.repeat(20)))
+      history.append(assistant(`Answer ${index}.`))
+    }
+    const view = history.view()
+    const jobs = ['paged', 'window', 'oracle'].map((policy) => ({ policy, budget: 1500 }))
+    const told: number[] = []
+    const replays = []
+    for await (const replay of replaysOf(view, jobs, (done) => told.push(done))) replays.push(replay)
+    const timeless = (replay: object): object => ({ ...replay, median: 0, p99: 0 })
+    expect(replays.map(timeless)).toEqual(jobs.map((job) => timeless(doReplay(view, job, () => undefined))))
+    expect(told.at(-1)).toBe(3 * view.length)
+  })
+  it('say that no budget was reached, where none was', () => {
+    expect(indelible(['replay', example, '--budget', '16k']).stderr).toMatch(/^no budget was ever reached/)
+    expect(indelible(['replay', example, '--budget', '800']).stderr).toBe('')
   })
 })

@@ -35,7 +35,8 @@ describe('a conversation in a store', () => {
     expect([status, stderr]).toEqual([0, `store: ${join(home, 'indelible', 'sessions.db')}\n`])
     expect(stdout).toMatch(/^coding-agent: 19 messages of coding-agent\.json \(openai-chat\), head 19:[0-9a-f]{64}\n$/)
     expect(indelible('import', example).stdout).toMatch(/^coding-agent-2: /)
-    expect(indelible('list').lines.map((line) => line.trim().split(/\s+/).slice(2))).toEqual([
+    expect(indelible('list').lines.map((line) => line.trim().split(/\s+/).slice(2, 4))).toEqual([
+      ['messages', 'session'],
       ['19', 'coding-agent-2'],
       ['19', 'coding-agent'],
     ])
@@ -95,7 +96,7 @@ describe('a conversation in a store', () => {
       /^other: 5 messages of coding-agent, head 5:/,
     )
     expect(indelible('fork', 'coding-agent', '--at', '-20', '--id', 'tail').stdout).toMatch(/^tail: 3 messages/)
-    expect(indelible('list').lines[0]).toMatch(/3 {2}tail .*forked from coding-agent at 3$/)
+    expect(indelible('list').lines[1]).toMatch(/3 {2}tail .*forked from coding-agent at 3$/)
     expect(indelible('fork', 'coding-agent', '--at', '99')).toMatchObject({ status: 1 })
   })
   it('is proven, message by message, to whoever has the head', () => {
@@ -320,14 +321,14 @@ describe('the Node that it runs on', () => {
       env: { PATH: process.env['PATH'], XDG_DATA_HOME: newHome() },
     })
   }
-  it.each(['20.20.2', '22.14.0', '9.1.0'])('%s is too old, which is said', (version) => {
+  it.each(['20.20.2', '22.15.1', '9.1.0'])('%s is too old, which is said', (version) => {
     expect(on(version, 'list')).toMatchObject({
       status: 1,
       stdout: '',
-      stderr: `indelible: needs Node 22.15 or later, and this is ${version}\n`,
+      stderr: `indelible: needs Node 22.16 or later, and this is ${version}\n`,
     })
   })
-  it.each(['22.15.0', '22.16.0', '100.0.0'])('%s is not', (version) =>
+  it.each(['22.16.0', '24.0.0', '100.0.0'])('%s is not', (version) =>
     expect(on(version, 'show', example).status).toBe(0),
   )
   it('is the one that the package asks for', () => {

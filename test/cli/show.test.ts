@@ -123,12 +123,13 @@ describe('indelible show', () => {
 
   it.each<readonly [string, readonly string[], RegExp]>([
     ['no command', [], /no COMMAND given/],
-    ['an unknown command', ['shw'], /there is no command "shw"; expected one of: show, check, convert, /],
+    ['an unknown command', ['shw'], /there is no command "shw"; did you mean "show"\?/],
     ['an option before the command', ['--json', 'show'], /there is no option --json before the COMMAND/],
     ['no file', ['show'], /show needs a FILE/],
-    ['two files', ['show', 'a', 'b'], /takes one FILE, but got 2: a, b/],
-    ['an unknown option', ['show', 'a', '--frm', '3'], /show: Unknown option '--frm'/],
-    ['an option without its value', ['show', 'a', '--pick'], /--pick/],
+    ['two files', ['show', 'a', 'b'], /show: N takes a whole number, not "b"/],
+    ['an unknown option', ['show', 'a', '--frm', '3'], /show: there is no option --frm; did you mean --from\?/],
+    ['an option without its value', ['show', 'a', '--pick'], /show: --pick takes a value: --pick N/],
+    ['a flag with a value', ['show', 'a', '--json=1'], /show: --json takes no value/],
     ['a position that is no number', ['show', 'a', '--from', 'x'], /--from takes a whole number, not "x"/],
     ['a negative pick', ['show', 'a', '--pick', '-1'], /--pick takes a whole number from 0/],
     [
@@ -262,6 +263,6 @@ describe('times', () => {
       (line) => JSON.parse(line || '{}') as { appended?: string },
     )
     expect(info?.appended).toBe(new Date(last?.at ?? 0).toISOString())
-    expect(indelible(['list', '--by', 'size', ...store]).status).toBe(2)
+    expect(indelible(['list', '--sort', 'size', ...store]).status).toBe(2)
   })
 })

@@ -12,6 +12,7 @@ import {
   isSubstantive,
   paged,
   reset,
+  thrifty,
   window,
   type DerivedContext,
   type DeriveOptions,
@@ -20,7 +21,7 @@ import {
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
 
 const budgets = fc.oneof(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 400, max: 6000 }))
-const policies: fc.Arbitrary<Policy> = fc.constantFrom(paged, reset, incremental, window)
+const policies: fc.Arbitrary<Policy> = fc.constantFrom(paged, thrifty, reset, incremental, window)
 
 const derive = (view: Parameters<typeof deriveContext>[0], options: DeriveOptions): DerivedContext | undefined => {
   const derived = deriveContext(view, options)

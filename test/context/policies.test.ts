@@ -40,6 +40,47 @@ const messages = [
   assistant('I will.'),
 ]
 
+describe('paged', () => {
+  const asked = (id: string, name: string): Message[] => [
+    assistant('Looking.', toolCall(id, 'read_file', { path: `src/${name}.ts` })),
+    toolResult(id, file(`${name}_${id}`)),
+  ]
+  it('is told which calls were made again since, and which are made again and again', () => {
+    const view = recordOf([
+      system('You fix bugs.'),
+      user('Fix the build.'),
+      ...asked('a', 'again'),
+      ...asked('b', 'again'),
+      ...asked('c', 'once'),
+      ...asked('d', 'again'),
+      ...asked('e', 'other'),
+      ...steps(names.slice(0, 12)),
+      assistant('Fixed.'),
+      user('Now the docs.'),
+      ...steps(['docs']),
+    ])
+    const worths = new Map<string, readonly [outdated: boolean, repeated: boolean]>()
+    const policy: Policy = {
+      name: 'listening',
+      choose: 'epochs',
+      select: ({ candidates }) =>
+        candidates.map(({ messages, outdated, repeated, levels }) => {
+          for (const { content } of messages)
+            for (const part of content) if (part.type === 'tool_call') worths.set(part.id, [outdated, repeated])
+          return levels.at(-1) ?? 'full'
+        }),
+    }
+    derive(view, { budget: 9000, policy })
+    expect(['a', 'b', 'c', 'd', 'e'].map((id) => worths.get(id))).toEqual([
+      [true, false],
+      [true, false],
+      [false, false],
+      [false, true],
+      [false, false],
+    ])
+  })
+})
+
 describe('window', () => {
   it('keeps the latest, in full, of the first that does not fit what does, and the instructions', () => {
     const view = recordOf(messages)

@@ -2,7 +2,7 @@
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
-import { assistant, createHistory, textOf, user, type Message, type View } from 'indelible'
+import { assistant, createHistory, textOf, toolCall, toolResult, user, type Message, type View } from 'indelible'
 import { without, type Range } from 'indelible/history'
 import { foldPages, rangeDigest, type Note } from 'indelible/notes'
 import type { PageKind } from 'indelible/pages'
@@ -170,4 +170,18 @@ it('searches, summaries, managed views and replays of a conversation speak of po
   const { faults, calls } = replay(view, { budget: 4000 })
   expect(calls).toBe(view.toArray().filter(({ role }) => role === 'assistant').length)
   expect(Object.values(faults).every((count) => count === 0)).toBe(true)
+})
+
+it('a retracted message within the range of a line is not shown', () => {
+  const record = recordOf([
+    user('Fix the build.'),
+    assistant(toolCall('a', 'run', '{"x": 1}')),
+    assistant('Looking.', toolCall('b', 'read', '{}')),
+    toolResult('b', 'It says nothing about that. '.repeat(20)),
+    ...talk(6),
+  ])
+  const view = without(record, [{ from: 2, to: 3 }])
+  const levels = [500, 700, 900, 1100].map((budget) => right(view, [], budget).residency.toArray().slice(1, 3))
+  expect(levels.map(([call]) => call)).toContain('structured')
+  for (const [, gone] of levels) expect(gone).toBe('pointer')
 })

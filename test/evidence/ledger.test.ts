@@ -349,6 +349,15 @@ describe('witnesses', () => {
     expect(orThrow(checkBundle(bundle, { ...trust, witnesses, quorum: 1 })).checkpoint.witnessed).toHaveLength(1)
   })
 
+  it('are given up in time, also by a fetch that does not heed its signal', async () => {
+    const store = memoryStore()
+    await updateLedger(store)
+    await signLedger(store, { origin, signers })
+    const { refusals } = await witnessLedger(store, [one], { timeout: 5, fetch: () => new Promise(() => undefined) })
+    expect(refusals).toMatchObject([
+      { _tag: 'WitnessRefused', reason: expect.stringContaining('it did not answer within 5 ms') as string },
+    ])
+  })
   it('are asked again from where they say that they are', async () => {
     const mine = await startWitness('witness.example/4', { [origin]: key.vkey })
     const store = memoryStore()

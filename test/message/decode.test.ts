@@ -46,11 +46,11 @@ describe('decodeMessage', () => {
     [part('hi'), 'content[0] should be a part object, found "hi"'],
     [
       part({}),
-      'content[0].type should be one of text, image, file, provider, tool_call, tool_result, reasoning, refusal, found nothing',
+      'content[0].type should be one of text, image, file, provider, tool_call, tool_result, reasoning, refusal, erased, found nothing',
     ],
     [
       part({ type: 'video' }),
-      'content[0].type should be one of text, image, file, provider, tool_call, tool_result, reasoning, refusal, found "video"',
+      'content[0].type should be one of text, image, file, provider, tool_call, tool_result, reasoning, refusal, erased, found "video"',
     ],
     [part({ type: 'constructor' }), 'found "constructor"'],
     [part({ type: 'text' }), 'content[0].text should be a string, found nothing'],

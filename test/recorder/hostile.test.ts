@@ -1,4 +1,7 @@
 /** Providers, clients and stores that do what they should not: the traffic goes on, and what can be recorded is. */
+import { brotliCompressSync, deflateSync, gzipSync, zstdCompressSync } from 'node:zlib'
+import { decompress } from 'indelible/recorder/proxy'
+import { decompressed } from '../../src/recorder/body.ts'
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { memoryStore, openSession, type Store } from 'indelible'
@@ -256,6 +259,18 @@ describe('the proxy', () => {
     await proxy.close()
   })
 
+  it('refuses a WebSocket where posts are recorded, so that the client posts', async () => {
+    let reached = 0
+    const { proxy } = await proxyTo((socket) => {
+      reached++
+      socket.end('HTTP/1.1 401 No\r\nContent-Length: 0\r\n\r\n')
+    })
+    const codex = upgrade.replace('/u/x', '/u/responses?x=1')
+    expect(await exchange(proxy.port, codex)).toMatch(/^HTTP\/1.1 426 Upgrade Required\r\n/)
+    expect(reached).toBe(0)
+    await proxy.close()
+  })
+
   it('outlives a client that resets its connection before a WebSocket is there', async () => {
     let gone: (() => void) | undefined
     const closed = new Promise<void>((resolve) => (gone = resolve))
@@ -276,5 +291,28 @@ describe('the proxy', () => {
     await new Promise((resolve) => socket.once('data', resolve))
     socket.on('error', () => undefined)
     await proxy.close()
+  })
+})
+
+describe('a small body that stands for a great one', () => {
+  it('is not decompressed beyond a limit, in any encoding', async () => {
+    const plain = new Uint8Array(1 << 20)
+    const packed = {
+      gzip: gzipSync(plain),
+      deflate: deflateSync(plain),
+      br: brotliCompressSync(plain),
+      zstd: zstdCompressSync(plain),
+    }
+    for (const [encoding, bytes] of Object.entries(packed)) {
+      expect(bytes.length).toBeLessThan(10_000)
+      expect((await decompress(encoding, bytes, 1 << 20)).length).toBe(1 << 20)
+      await expect(decompress(encoding, bytes, (1 << 20) - 1)).rejects.toThrow()
+    }
+    // What stands behind both encodings is one bomb in another.
+    await expect(decompress('gzip, gzip', gzipSync(packed.gzip), 1 << 19)).rejects.toThrow()
+    for (const encoding of ['gzip', 'deflate'] as const) {
+      expect((await decompressed(encoding, packed[encoding], 1 << 20)).length).toBe(1 << 20)
+      await expect(decompressed(encoding, packed[encoding], (1 << 20) - 1)).rejects.toThrow('is longer than 1048575')
+    }
   })
 })

@@ -1,6 +1,6 @@
 /**
- * Random clients against the recorder: they append, go back, edit, branch, call twice at once, try again after errors and
- * leave at any byte. Every call's receipt gives exactly what was sent, and every answer that came whole is recorded.
+ * Random clients against the recorder: they append, go back, edit, branch, compact, call twice at once, try again after errors
+ * and leave at any byte. Every call's receipt gives exactly what was sent, and every answer that came whole is recorded.
  */
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
@@ -21,6 +21,7 @@ type Step =
   | { readonly do: 'fail'; readonly status: number }
   | { readonly do: 'leave'; readonly after: number }
   | { readonly do: 'rewrite' }
+  | { readonly do: 'compact'; readonly keep: number }
   | { readonly do: 'restart' }
 
 const words = fc.stringMatching(/^[a-c]{1,3}$/)
@@ -35,6 +36,7 @@ const steps: fc.Arbitrary<readonly Step[]> = fc.array(
     { weight: 1, arbitrary: fc.record({ do: fc.constant('fail' as const), status: fc.constantFrom(400, 429, 503) }) },
     { weight: 1, arbitrary: fc.record({ do: fc.constant('leave' as const), after: fc.nat(200) }) },
     { weight: 1, arbitrary: fc.constant({ do: 'rewrite' as const }) },
+    { weight: 1, arbitrary: fc.record({ do: fc.constant('compact' as const), keep: fc.nat(3) }) },
     { weight: 1, arbitrary: fc.constant({ do: 'restart' as const }) },
   ),
   { minLength: 1, maxLength: 25 },
@@ -176,6 +178,12 @@ it(`of ${runs} random clients every call gives what it was sent, and no answer i
             if (said !== undefined) heard.push(JSON.stringify(decoded([said])[0]?.content))
           if (one !== undefined) messages = [...messages, one]
         }
+        if (step.do === 'compact' && messages.at(-1)?.role === 'assistant' && open === undefined) {
+          const kept = messages.slice(messages.length - step.keep).filter(({ role }) => role !== 'tool')
+          messages = [...messages, { role: 'user', content: 'Give a summary.' }]
+          await say({ role: 'assistant', content: 'A summary of everything that was said so far' })
+          messages = [{ role: 'user', content: `Before: ${String(messages.at(-1)?.content)}.` }, ...kept]
+        }
         if (step.do === 'rewrite')
           messages = messages.map((message) =>
             typeof message.content === 'string' && message.role === 'user'
@@ -200,13 +208,14 @@ it(`of ${runs} random clients every call gives what it was sent, and no answer i
         for (const note of session.notes())
           if (note.type === 'receipt' && !seen.has(JSON.stringify(note))) {
             seen.add(JSON.stringify(note)) // a fork has those of what it shares
-            expect(detailsOf(note)).toBeDefined()
+            expect(detailsOf(note, session)).toBeDefined()
             derived.push(JSON.stringify(await sentMessages(store, session, note)))
           }
       }
       expect(derived.toSorted()).toEqual(sent.map((one) => JSON.stringify(one)).toSorted())
       for (const one of heard) expect(recorded).toContain(one)
-      const straight = script.every((step) => !['back', 'edit', 'twice', 'leave'].includes(step.do))
+      const leaving = new Set(['back', 'edit', 'twice', 'leave', ...(named ? [] : ['compact'])])
+      const straight = script.every((step) => !leaving.has(step.do))
       if (straight && sent.length > 0) expect(sessions).toHaveLength(1)
       // Each answer stands behind what it was an answer to. (A named conversation is one session, with retractions.)
       const records = sessions.map((session) => plain([...session.view()] as readonly Message[]))

@@ -77,7 +77,7 @@ const sessionsOf = async (store: Store): Promise<readonly Session[]> => {
 const texts = (session: Session): readonly string[] =>
   [...session.conversation()].map((message) => textOf(message as Message))
 const receiptsOf = (session: Session): readonly CallDetails[] =>
-  [...session.notes()].flatMap((note) => (note.type === 'receipt' ? [detailsOf(note) as CallDetails] : []))
+  [...session.notes()].flatMap((note) => (note.type === 'receipt' ? [detailsOf(note, session) as CallDetails] : []))
 
 describe('a client of Chat Completions', () => {
   it('leaves one session of its conversation, with a receipt for each call', async () => {
@@ -148,6 +148,40 @@ describe('a client of Chat Completions', () => {
     expect(session?.view().length).toBe(8)
     expect(session?.id).toMatch(/^mine-/)
     expect(receiptsOf(session as Session).at(-1)?.broke).toMatchObject({ where: 'messages', index: 2 })
+  })
+
+  it('keeps what its calls have alike in one receipt, which the others name', async () => {
+    const { store, fetch, openai } = await setting(counting)
+    const messages: Chat = []
+    for (const [question, temperature] of [
+      ['one', 0],
+      ['two', 0],
+      ['three', 1],
+      ['four', 0],
+    ] as const) {
+      messages.push(said(question))
+      const { choices } = await openai.chat.completions.create({
+        model: 'gpt-x',
+        messages,
+        temperature,
+        tools: [{ type: 'function', function: { name: 'look', parameters: {} } }],
+      })
+      messages.push(choices[0]?.message as Chat[number])
+    }
+    await fetch.settled()
+    const [session] = (await sessionsOf(store)) as [Session]
+    const receipts = [...session.notes()].flatMap((note) => (note.type === 'receipt' ? [note] : []))
+    expect(receipts.map(({ parameters, details, head }) => [parameters, details?.['like'], head])).toEqual([
+      [{ temperature: 0 }, undefined, undefined],
+      [undefined, 0, undefined],
+      [{ temperature: 1 }, undefined, undefined],
+      [undefined, 0, undefined],
+    ])
+    const whole = receipts.map((receipt) => detailsOf(receipt, session))
+    expect(whole.map((details) => details?.parameters)).toEqual([0, 0, 1, 0].map((temperature) => ({ temperature })))
+    for (const details of whole)
+      expect(details).toMatchObject({ api: 'openai-chat', status: 200, stop: 'stop', tools: whole[0]?.tools })
+    expect(detailsOf(receipts[1] ?? {}, { notes: () => session.notes().slice(1) })).toBeUndefined()
   })
 
   it('with two calls at once loses neither: the second answer is a fork', async () => {
@@ -264,6 +298,22 @@ describe('a client of Chat Completions', () => {
     expect(messages).toHaveLength(4)
     expect(fetch.summary().lost).toBeGreaterThan(0)
     expect(notices).toEqual([])
+  })
+
+  it('messages of threads are none of Anthropic, and Claude on Vertex AI is', async () => {
+    const store = memoryStore()
+    const claude = { role: 'assistant', type: 'message', model: 'claude-x', content: [{ type: 'text', text: 'yes' }] }
+    const fetch = recordingFetch({ store, fetch: async () => Response.json(claude) })
+    for (const path of ['v1/threads/t1/messages', 'v1/projects/p/publishers/anthropic/models/claude-x:rawPredict'])
+      await (
+        await fetch(`https://example.com/${path}`, {
+          method: 'POST',
+          body: JSON.stringify({ messages: [{ role: 'user', content: 'hi' }] }),
+        })
+      ).json()
+    await fetch.settled()
+    expect(fetch.summary()).toMatchObject({ calls: 1, passed: 1, lost: 0 })
+    expect((await sessionsOf(store)).map(texts)).toEqual([['hi', 'yes']])
   })
 
   it('calls that carry no conversation are counted', async () => {
@@ -447,6 +497,59 @@ describe('a client of Responses', () => {
     expect((await sessionsOf(store)).map(texts)).toEqual([
       ['one', 'answer 1', 'two', 'answer 2', 'three', 'answer 3'],
       ['one', 'answer 1', 'other', 'answer 4'],
+    ])
+  })
+
+  it('whose provider keeps the conversation leaves one session, also after a call that failed', async () => {
+    let count = 0
+    const { store, fetch, openai, notices } = await setting(() =>
+      ++count === 2
+        ? { status: 500, body: { error: { message: 'down' } } }
+        : {
+            body: {
+              id: `resp_${count}`,
+              object: 'response',
+              status: 'completed',
+              model: 'gpt-x',
+              output: [
+                {
+                  type: 'message',
+                  id: `m${count}`,
+                  role: 'assistant',
+                  status: 'completed',
+                  content: [{ type: 'output_text', text: `answer ${count}`, annotations: [] }],
+                },
+              ],
+            },
+          },
+    )
+    const ask = (input: string, conversation: string): Promise<unknown> =>
+      openai.responses.create({
+        model: 'gpt-x',
+        input,
+        conversation: count % 2 === 0 ? conversation : { id: conversation },
+      })
+    await ask('one', 'conv_1')
+    await ask('two', 'conv_1').catch(() => {})
+    await ask('two', 'conv_1')
+    await ask('else', 'conv_2')
+    await ask('three', 'conv_1')
+    await fetch.settled()
+    expect(notices).toEqual([])
+    const sessions = await sessionsOf(store)
+    expect(sessions.map(texts)).toEqual([
+      ['one', 'answer 1', 'two', 'answer 3', 'three', 'answer 5'],
+      ['else', 'answer 4'],
+    ])
+    const [session] = sessions as [Session]
+    const sent = await Promise.all(
+      [...session.notes()].flatMap((note) => (note.type === 'receipt' ? [ok(sentMessages(store, session, note))] : [])),
+    )
+    expect(sent.map((messages) => messages.map((message) => textOf(message as Message)))).toEqual([
+      ['one'],
+      ['one', 'answer 1', 'two'],
+      ['one', 'answer 1', 'two'],
+      ['one', 'answer 1', 'two', 'answer 3', 'three'],
     ])
   })
 

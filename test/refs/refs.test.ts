@@ -365,7 +365,7 @@ describe('bytes', () => {
       await ok(persist(sqlite, createPendingHistory({ from: messages.slice(2 * turn, 2 * turn + 2) })))
     expect(isLeft(await hydrate(sqlite, stored.refHistory())())).toBe(false)
     await ok(sqlite.close())
-    expect((statSync(file).size - empty) / JSON.stringify(messages).length).toBeLessThan(1.37) // check sums among them
+    expect((statSync(file).size - empty) / JSON.stringify(messages).length).toBeLessThan(1.39) // check sums among them, and a column for what may be erased
     rmSync(folder, { recursive: true })
   })
 })

@@ -1,10 +1,12 @@
 /** Every adapter passes the suite, each against a provider on loopback that plays the scenes in the provider's own words. */
 import { Anthropic } from '@anthropic-ai/sdk'
+import { GoogleGenAI } from '@google/genai'
 import { OpenAI } from 'openai'
 import { describe, expect, it } from 'vitest'
 import { assistant, toolCall } from 'indelible'
 import { scriptedModel, type Model } from 'indelible/run'
 import { anthropicModel } from 'indelible/run/anthropic'
+import { geminiModel } from 'indelible/run/gemini'
 import { openaiChatModel, openaiResponsesModel } from 'indelible/run/openai'
 import { modelContract, type ModelPlace, type ModelScene } from 'indelible/testing'
 import { providerServer, type Reply } from './provider-server.ts'
@@ -122,6 +124,21 @@ const messages: Words = {
   calls: [start, ...text('Reading.'), ...use(1, 'c1', '{"path":', '"a"}'), ...use(2, 'c2'), ...stop('tool_use')],
 }
 
+const piece = (parts: readonly object[], finishReason?: string): object => ({
+  candidates: [{ index: 0, content: { role: 'model', parts }, ...(finishReason !== undefined && { finishReason }) }],
+  usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1 },
+  modelVersion: 'm',
+})
+const contents: Words = {
+  text: [piece([{ text: 'Hello, ' }]), piece([{ text: 'world.' }]), piece([{ text: '' }], 'STOP')],
+  calls: [
+    piece([{ text: 'Reading.' }]),
+    piece([{ functionCall: { id: 'c1', name: 'read', args: { path: 'a' } } }]),
+    piece([{ functionCall: { id: 'c2', name: 'read', args: {} } }]),
+    piece([], 'STOP'),
+  ],
+}
+
 const played = ({ text: hello, calls }: Words, scene: ModelScene): Reply => {
   const events = (scene === 'calls' ? calls : hello).map((event) => JSON.stringify(event))
   const begun = events.slice(0, -1) // its text, but not that it is whole
@@ -172,6 +189,14 @@ describe('the model contract', () => {
     modelContract(
       'anthropic',
       withProvider(messages, (url) => anthropicModel(new Anthropic({ ...quiet, baseURL: url }), { model: 'm' })),
+    ),
+    modelContract(
+      'gemini',
+      withProvider(contents, (baseUrl) =>
+        geminiModel(new GoogleGenAI({ apiKey: 'k', httpOptions: { baseUrl, retryOptions: { attempts: 1 } } }), {
+          model: 'm',
+        }),
+      ),
     ),
     modelContract('scripted', scripted).filter(({ name }) => !name.includes('hangs')),
   ]

@@ -1,6 +1,7 @@
 /** A provider on loopback: real HTTP and server-sent events, with what it says scripted, and damage where it is asked for. */
 import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { zstdDecompressSync } from 'node:zlib'
 
 /** What the server says to one request. */
 export interface Reply {
@@ -11,6 +12,8 @@ export interface Reply {
   readonly body?: unknown
   /** Streamed events, each the JSON text of one. */
   readonly events?: readonly string[]
+  /** Send the events as one list of JSON, as Gemini does without `alt=sse`. */
+  readonly list?: boolean
   /** Stop after so many bytes of the stream. */
   readonly cutAfter?: number
   /** Whether a stream that stops early breaks the connection, or ends it in good order. Default: it breaks it. */
@@ -38,12 +41,14 @@ export interface ProviderServer {
 export const providerServer = async (reply: (request: Request) => Reply): Promise<ProviderServer> => {
   const requests: Request[] = []
   const server = createServer(async (incoming, response) => {
-    let text = ''
-    for await (const chunk of incoming) text += String(chunk)
+    const chunks: Buffer[] = []
+    for await (const chunk of incoming) chunks.push(chunk as Buffer)
+    const bytes = Buffer.concat(chunks)
+    const text = String(incoming.headers['content-encoding'] === 'zstd' ? zstdDecompressSync(bytes) : bytes)
     const request: Request = {
       path: incoming.url ?? '',
       headers: incoming.headers,
-      body: JSON.parse(text) as Request['body'],
+      body: (text === '' ? {} : JSON.parse(text)) as Request['body'],
     }
     requests.push(request)
     const {
@@ -51,6 +56,7 @@ export const providerServer = async (reply: (request: Request) => Reply): Promis
       headers = {},
       body,
       events,
+      list = false,
       cutAfter = Infinity,
       broken = true,
       hang = false,
@@ -61,16 +67,16 @@ export const providerServer = async (reply: (request: Request) => Reply): Promis
       response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(body))
       return
     }
-    response.writeHead(status, { 'content-type': 'text/event-stream', ...headers })
-    const bytes = Buffer.from(eventStream(events, request.path, hang))
-    const end = Math.min(bytes.length, cutAfter)
+    response.writeHead(status, { 'content-type': list ? 'application/json' : 'text/event-stream', ...headers })
+    const stream = Buffer.from(list ? `[${events.join('\n,\r\n')}\n]` : eventStream(events, request.path, hang))
+    const end = Math.min(stream.length, cutAfter)
     for (let at = 0; at < end; at += pieces) {
       if (response.destroyed) return
-      response.write(bytes.subarray(at, Math.min(at + pieces, end)))
+      response.write(stream.subarray(at, Math.min(at + pieces, end)))
       if (pause > 0) await new Promise((resolve) => setTimeout(resolve, pause))
     }
     if (hang) return
-    if (end < bytes.length && broken) response.destroy()
+    if (end < stream.length && broken) response.destroy()
     else response.end()
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
@@ -85,10 +91,12 @@ export const providerServer = async (reply: (request: Request) => Reply): Promis
   }
 }
 
-/** Events as the providers frame them: Chat Completions ends with a line of its own, the others name each event. */
+/** Events as the providers frame them: Chat Completions ends with a line of its own, Gemini names none, the others name each event. */
 const eventStream = (events: readonly string[], path: string, open: boolean): string => {
   if (path.endsWith('/chat/completions'))
     return [...events, ...(open ? [] : ['[DONE]'])].map((event) => `data: ${event}\n\n`).join('')
+  if (path.includes(':streamGenerateContent')) return events.map((event) => `data: ${event}\r\n\r\n`).join('')
+  if (path.includes('enerateContent')) return events.map((event) => `data: ${event}\r\n\r\n`).join('')
   return events
     .map((event) => `event: ${/"type":\s*"([^"]+)"/.exec(event)?.[1] ?? 'message'}\ndata: ${event}\n\n`)
     .join('')

@@ -157,7 +157,7 @@ it('the command copies every session of a store, the oldest first', () => {
   expect(both.lines[0]).toMatch(/^two: 20 messages, head 20:/)
   expect([both.status, both.stderr]).toEqual([
     1,
-    'none: the store that --from names has no such session\none: the session in the other store is longer: 20 rows, against 19 here; it was not changed\nindelible: 2 sessions of 3 were not copied\n',
+    '--from: this store has no session "none"; did you mean "one"?\none: the session in the other store is longer: 20 rows, against 19 here; it was not changed\nindelible: 2 sessions of 3 were not copied\n',
   ])
   indelible(['append', 'one', 'other', '--store', from])
   expect(indelible(['copy', 'one', '--from', from, '--to', to]).stderr).toMatch(

@@ -9,8 +9,10 @@ import { createSession, openSession, textOf, user, verifySession, type Store } f
 import { postgresStore } from 'indelible/store/postgres'
 import { root } from '../../scripts/run.ts'
 import { ok } from '../answers.ts'
+import { searchInPostgres } from '../search/postgres-cases.ts'
 import { startPostgres } from '../store/postgres-server.ts'
 import { batchOf } from './batches.ts'
+import { eraseCases } from './erase-cases.ts'
 
 const server = await startPostgres()
 afterAll(() => server?.stop())
@@ -43,6 +45,22 @@ const writer = (args: readonly string[], onLine: (line: string) => void = () => 
   })
   return { lines, kill: () => void child.kill('SIGKILL'), ended }
 }
+
+describe.skipIf(server === undefined)('erasing', () => {
+  let stores = 0
+  const names: string[] = []
+  afterAll(async () => {
+    const client = new Client({ connectionString: server?.url ?? '' })
+    await client.connect()
+    for (const name of names) await client.query(`drop schema "${name}" cascade`)
+    await client.end()
+  })
+  eraseCases('PostgreSQL', async () => {
+    const own = `${schema} ${stores++}`
+    names.push(own)
+    return postgresStore({ connectionString: server?.url ?? '', schema: own, connections: 4 })
+  })
+})
 
 describe.skipIf(server === undefined)('a session on PostgreSQL', () => {
   let store: Store
@@ -223,3 +241,5 @@ describe.skipIf(server === undefined)('a session on PostgreSQL', () => {
     },
   )
 })
+
+searchInPostgres(server) // here for its server: starting one takes longer than these cases

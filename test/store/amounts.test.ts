@@ -1,5 +1,8 @@
-/** Numbers in the options of stores, and of what records runs. */
+/** Numbers in the options of stores, of what records and hosts runs, and of who vouches for them. */
 import { createSession, memoryStore } from 'indelible'
+import { historyActivities } from 'indelible/activities'
+import { chatStreams } from 'indelible/adapters/ai-sdk'
+import { witnessLedger } from 'indelible/evidence'
 import { sessionHandler } from 'indelible/run'
 import { postgresStore } from 'indelible/store/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
@@ -8,6 +11,11 @@ import { expect, it } from 'vitest'
 it.each([NaN, -1, '5' as unknown as number])('%s milliseconds are a mistake', async (wrong) => {
   expect(() => sqliteStore({ path: 'never made', wait: wrong })).toThrow(/wait/)
   expect(() => postgresStore({ connectionString: 'postgres://nowhere/x', timeout: wrong })).toThrow(/timeout/)
+  for (const option of ['heartbeatEvery', 'publishWithin'])
+    expect(() => historyActivities({ store: memoryStore(), registry: {}, [option]: wrong })).toThrow(option)
+  const publish = chatStreams(memoryStore()).publish('chat', new ReadableStream(), { ttl: wrong })
+  await expect(publish).rejects.toThrow(/^ttl is /)
+  expect(() => witnessLedger(memoryStore(), [], { timeout: wrong })).toThrow(/^timeout is /)
   const session = await createSession(memoryStore())
   expect(() => sessionHandler(session, { journalEvery: { ms: wrong } })).toThrow(/journalEvery\.ms/)
 })

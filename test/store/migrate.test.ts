@@ -53,7 +53,7 @@ it.each(['v1', 'v2'])(
       killed += 1
     }
     expect(killed).toBeGreaterThan(soak ? 30 : 3)
-    expect([...formats]).toEqual([Number(version[1]), 3])
+    expect([...formats]).toEqual([Number(version[1]), 4])
   },
 )
 
@@ -100,6 +100,22 @@ it('bookkeeping of version 1 has no check sums, until it changes or the store is
   const { head } = await store.info('conversation')
   await store.append('conversation', { expected: head, rows: [{ kind: 'entry', body: 'on' }] })
   await store.remove('fork')
+  expect(await store.check()).toEqual([])
+  await store.close()
+})
+
+it('a file of v3 opens, is erased from, and goes on', async () => {
+  const path = copyOf('v3')
+  const before = await contentOf(path, true)
+  expect(await contentOf(path, false)).toEqual(before)
+  const store = await sqliteStore({ path })
+  const { head } = await store.info('conversation')
+  await store.erase({ logs: [{ id: 'conversation', expected: head, rows: [{ position: 1, stub: '"gone"' }] }] })
+  await store.append('conversation', { expected: head, rows: [{ kind: 'entry', body: '"more"' }] })
+  for (const id of ['conversation', 'fork']) {
+    expect((await verifyLog(store, id)).head.size).toBe(id === 'fork' ? 3 : 5)
+    expect((await store.read(id))[1]?.body).toBe('"gone"')
+  }
   expect(await store.check()).toEqual([])
   await store.close()
 })

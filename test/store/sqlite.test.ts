@@ -15,6 +15,7 @@ import {
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { Worker } from 'node:worker_threads'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
 import { afterAll, describe, expect, it } from 'vitest'
@@ -45,7 +46,7 @@ const place = (durability: 'disk' | 'os') => async (): Promise<StorePlace> => {
   return {
     open: (scope) => open({ path, durability, wait: 30_000, ...(scope !== undefined && { scope }) }),
     openFaulty: (faults) => openingWith(faults, () => open({ path, durability, wait: 1000 })),
-    faultEvery: durability === 'disk' && process.env['INDELIBLE_SOAK'] === undefined ? 4 : 1,
+    faultEvery: process.env['INDELIBLE_SOAK'] !== undefined ? 1 : durability === 'disk' ? 9 : 4,
     lasting: true,
     elsewhere: { module: new URL('sqlite-elsewhere.ts', import.meta.url).href, argument: path },
     wrecks: [
@@ -103,7 +104,7 @@ describe('a SQLite store', () => {
     db.exec('pragma user_version = 99')
     db.close()
     expect(await said(sqliteStore({ path: newer }))).toMatch(
-      /^NewerStore: .* written by a newer version of this library \(format 99; this one knows 3\); nothing was changed/,
+      /^NewerStore: .* written by a newer version of this library \(format 99; this one knows 4\); nothing was changed/,
     )
 
     const foreign = fresh()
@@ -128,6 +129,23 @@ describe('a SQLite store', () => {
     expect(await said(sqliteStore({ path: folder }))).toMatch(/^Io: the store failed to open/)
     expect(await said(sqliteStore({ path: fresh(), scope: '' }))).toMatch(/^InvalidId/)
   })
+
+  it('threads that make one file at the same moment all have a store', async () => {
+    const rounds = process.env['INDELIBLE_SOAK'] === undefined ? 12 : 600
+    const threads = 3
+    const made = mkdtempSync(join(folder, 'made-'))
+    const workerData = { folder: made, rounds, threads, gate: new Int32Array(new SharedArrayBuffer(8)) }
+    const told: unknown[] = []
+    const one = (): Promise<void> =>
+      new Promise((resolve, reject) => {
+        const worker = new Worker(new URL('creator-thread.ts', import.meta.url), { workerData })
+        worker.on('message', (message) => told.push(message))
+        worker.on('error', reject)
+        worker.on('exit', () => resolve())
+      })
+    await Promise.all(Array.from({ length: threads }, one))
+    expect(told).toEqual(Array.from({ length: rounds * threads }, () => 'opened'))
+  }, 600_000)
 
   it('what can not be written to is opened for reading, and says so', async () => {
     const closed = join(folder, `closed-${count++}`)

@@ -46,7 +46,7 @@ type TagOf<E> = E extends { readonly _tag: infer Tag } ? Tag : never
 
 /** What any call of a store can meet. */
 type Medium = 'Closed' | 'Busy' | 'ReadOnly' | 'Full' | 'FileReplaced' | 'NotAStore' | 'Io'
-type Log = Medium | 'InvalidId' | 'NoSuchLog' | 'DamagedLog'
+type Log = Medium | 'InvalidId' | 'NoSuchLog' | 'DamagedLog' | 'NoKey'
 type NoSession = 'NotASession' | 'UnfinishedSession' | 'NewerSession'
 
 it('every fault is one of the library', () => {
@@ -60,7 +60,7 @@ describe('of a store', () => {
     expectTypeOf<Tags<Store['read']>>().toEqualTypeOf<Log>()
     expectTypeOf<Tags<Store['info']>>().toEqualTypeOf<Log>()
     expectTypeOf<Tags<Store['nodes']>>().toEqualTypeOf<Log>()
-    expectTypeOf<Tags<Store['remove']>>().toEqualTypeOf<Log>()
+    expectTypeOf<Tags<Store['remove']>>().toEqualTypeOf<Log | 'LogHeld' | 'NotALedger'>()
     expectTypeOf<Tags<Store['leaseOf']>>().toEqualTypeOf<Log>()
     expectTypeOf<Tags<Store['requestStop']>>().toEqualTypeOf<Log>()
     expectTypeOf<Tags<Store['release']>>().toEqualTypeOf<Log>()
@@ -76,6 +76,7 @@ describe('of a store', () => {
       | 'UnusedBlock'
       | 'DamagedBlock'
       | 'DamagedLog'
+      | 'NoKey'
     >()
     expectTypeOf<Tags<Store['append']>>().toEqualTypeOf<
       | Log
@@ -96,7 +97,7 @@ describe('of a store', () => {
   })
   it('blocks have no log', () => {
     expectTypeOf<Tags<Store['putBlocks']>>().toEqualTypeOf<Medium>()
-    expectTypeOf<Tags<Store['getBlocks']>>().toEqualTypeOf<Medium | 'InvalidId' | 'DamagedBlock'>()
+    expectTypeOf<Tags<Store['getBlocks']>>().toEqualTypeOf<Medium | 'InvalidId' | 'DamagedBlock' | 'NoKey'>()
     expectTypeOf<Tags<Store['check']>>().toEqualTypeOf<Medium>()
     expectTypeOf<Tags<Store['scoped']>>().toEqualTypeOf<'InvalidId'>()
     expectTypeOf<Tags<Store['close']>>().toEqualTypeOf<'Io'>()
@@ -118,7 +119,7 @@ describe('of a session', () => {
     expectTypeOf<Tags<typeof listSessions>>().toEqualTypeOf<Medium | 'InvalidId' | 'InvalidMeta' | NoSession>()
     expectTypeOf<Tags<typeof listUnfinished>>().toEqualTypeOf<Medium | 'InvalidId' | 'InvalidMeta'>()
     expectTypeOf<Tags<typeof verifySession>>().toEqualTypeOf<Log | NoSession | 'Diverged' | 'CallbackThrew'>()
-    expectTypeOf<Tags<typeof proveEntry>>().toEqualTypeOf<Log | NoSession | 'BeyondEnd'>()
+    expectTypeOf<Tags<typeof proveEntry>>().toEqualTypeOf<Log | NoSession | 'BeyondEnd' | 'BadProof'>()
     expectTypeOf<Tags<typeof checkProof>>().toEqualTypeOf<'BadProof'>()
     expectTypeOf<Tags<Session['refresh']>>().toEqualTypeOf<Log | 'Diverged' | 'SessionClosed'>()
     expectTypeOf<Tags<Session['leaseOf']>>().toEqualTypeOf<Log>()
@@ -182,7 +183,7 @@ describe('of contexts, runs, refs and records', () => {
     expectTypeOf<ReturnType<ReturnType<typeof sessionHandler>>>().toEqualTypeOf<Promise<Either<WriteFault, unknown>>>()
   })
   it('refs', () => {
-    type Block = Medium | 'InvalidId' | 'DamagedBlock'
+    type Block = Medium | 'InvalidId' | 'DamagedBlock' | 'NoKey'
     type Tree = Block | 'MalformedTree' | 'MissingBlock'
     expectTypeOf<Tags<typeof parseHistoryJson>>().toEqualTypeOf<'UnreadableHistory' | 'NewerRefs'>()
     expectTypeOf<Tags<typeof hydrate>>().toEqualTypeOf<Tree | 'OtherScope' | 'MalformedBlock'>()

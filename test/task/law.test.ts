@@ -27,6 +27,8 @@ import {
   newKey,
   proveInLedger,
   readLedger,
+  holdSession,
+  releaseSession,
   removeRecorded,
   signerOf,
   signLedger,
@@ -54,7 +56,19 @@ import {
   refsOfTree,
 } from 'indelible/refs'
 import { run, scriptedModel } from 'indelible/run'
-import { copySession, createFork, describeSession, listUnfinished, proveEntry, readRange } from 'indelible/session'
+import { dropIndex, indexStore, searchStore } from 'indelible/search'
+import {
+  copySession,
+  createFork,
+  describeSession,
+  eraseMessages,
+  findMessages,
+  listUnfinished,
+  proveEntry,
+  proveGrowth,
+  readRange,
+  readUsage,
+} from 'indelible/session'
 import {
   consistencyPath,
   inclusionPath,
@@ -63,7 +77,9 @@ import {
   removeBlocks,
   verifyLog,
   type OnceStore,
+  type RowIndex,
 } from 'indelible/store'
+import { destroyKey, keyRing, newHostKey, rotateKeys } from 'indelible/encryption'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
@@ -109,6 +125,14 @@ const transcript = () => orThrow(readTranscript('[{"role":"user","content":"a"}]
 
 const tree = { id: 'ab'.repeat(32) as never, len: 3 }
 
+/** The index of a store, with a session of that id that is not indexed. */
+const indexOf = async (id?: string): Promise<RowIndex> => {
+  const { index, ...store } = await sqliteStore({ path: join(folder, `${Math.random()}.db`) })
+  if (id !== undefined) await createSession(store, { id, messages: [user('a')] })
+  await index?.make()
+  return index as RowIndex
+}
+
 const once = (bad: Bad) =>
   keyValueBlocks({ mget: bad, mset: bad, putIfAbsent: bad, keys: bad, deletePrefix: bad }).once as Required<OnceStore>
 
@@ -116,8 +140,15 @@ const once = (bad: Bad) =>
 const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]> } = {
   // sessions
   createSession: async () => [createSession(memoryStore(), { metadata: { f: () => 1 } as never })],
-  openSession: async () => [openSession(memoryStore(), 'none')],
+  openSession: async (bad) => {
+    const { store } = await started()
+    await createSession(store, { id: 'encrypted', key: keyRing([newHostKey('a')]) })
+    const key = { current: newHostKey('b'), byId: bad as never }
+    return [openSession(memoryStore(), 'none'), openSession(store, 'encrypted', { key })]
+  },
   readSession: async () => [readSession(memoryStore(), 'none')],
+  proveGrowth: async () => [proveGrowth(memoryStore(), 'none', { size: 1, root: '' })],
+  readUsage: async () => [readUsage(memoryStore(), 'none')],
   describeSession: async () => [describeSession(memoryStore(), 'none')],
   forkSession: async () => [forkSession(memoryStore(), 'none', { at: NaN })],
   createFork: async () => [createFork(memoryStore(), 'none', { at: NaN })],
@@ -157,11 +188,37 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   'session.retag': async () => [(await started()).session.retag(0, 'gossip' as never)],
   'session.summarize': async () => [(await started()).session.summarize({ from: 1, to: 0, text: '' })],
   'session.refresh': async () => [(await started()).session.refresh()],
+  'session.erase': async () => [(await started()).session.erase([0])],
+  findMessages: async () => [findMessages((await started()).store, 's', { matching: /x/ })],
+  holdSession: async () => [holdSession((await started()).store, 's')],
+  releaseSession: async () => [releaseSession((await started()).store, 's')],
+  eraseMessages: async () => [eraseMessages((await started()).store, 's', [0])],
   'session.seal': async () => [(await started()).session.seal()],
   'session.close': async () => [(await started()).session.close()],
+  // searching
+  searchStore: async () => [
+    searchStore((await started()).store, 'a', { limit: NaN, after: 'x' }),
+    searchStore((await started()).store, '"', { since: NaN, session: '\n' }),
+  ],
+  indexStore: async (bad) => [indexStore(memoryStore(), { progress: bad })],
+  dropIndex: async () => [dropIndex(memoryStore())],
+  'index.find': async () => [
+    (await indexOf()).find({ all: [], limit: NaN }),
+    (await indexOf()).find({ all: [], after: 'x' }),
+  ],
+  'index.findIn': async () => [(await indexOf('s')).findIn(['s', '\n', 'none'], '"')],
+  'index.make': async () => [(await indexOf()).make()],
+  'index.add': async (bad) => [(await indexOf('s')).add(bad, NaN), (await indexOf('s')).add(bad, 10)],
+  'index.drop': async () => [(await indexOf()).drop()],
   // evidence
   readLedger: async () => [readLedger(memoryStore(), NaN)],
   updateLedger: async () => [updateLedger(memoryStore(), ['\n'])],
+  rotateKeys: async (bad) => {
+    const store = memoryStore()
+    await createSession(store, { id: 's', key: keyRing([newHostKey('a')]) })
+    return [rotateKeys(store, { current: newHostKey('b'), byId: bad as never })]
+  },
+  destroyKey: async () => [destroyKey(memoryStore(), '\n', keyRing([newHostKey()]))],
   verifyLedger: async () => [verifyLedger(memoryStore(), { size: NaN, root: '' })],
   removeRecorded: async (bad) => [removeRecorded(withLedger(memoryStore(), { onFault: bad }), 'none')],
   signLedger: async (bad) => {
@@ -211,12 +268,16 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   'store.nodes': async () => [memoryStore().nodes('none', [NaN])],
   'store.fork': async () => [memoryStore().fork('none', { id: 'x', at: NaN })],
   'store.remove': async () => [memoryStore().remove('none')],
+  'store.erase': async () => [memoryStore().erase({ logs: [] })],
+  'store.sharing': async () => [memoryStore().sharing('none')],
+  'store.containing': async () => [memoryStore().containing(['x'])],
   'store.lease': async () => [memoryStore().lease('none', { holder: '', ttl: NaN })],
   'store.renew': async () => [memoryStore().renew('none', { number: NaN, ttl: NaN } as never)],
   'store.release': async () => [memoryStore().release('none', NaN)],
   'store.requestStop': async () => [memoryStore().requestStop('none')],
   'store.leaseOf': async () => [memoryStore().leaseOf('none')],
   'store.watch': async (bad) => [(await started()).store.watch('s', bad)],
+  'store.scopes': async () => [memoryStore().scopes()],
   'store.check': async () => [memoryStore().check()],
   'store.repair': async () => [memoryStore().repair()],
   'store.close': async () => [memoryStore().close()],
@@ -310,6 +371,10 @@ const things: { readonly [name: string]: () => Promise<object> } = {
   lease: async () => await (await started()).session.lease({ holder: 'h', ttl: 60_000 }),
   store: async () => (await started()).store,
   'sqlite store': async () => await sqliteStore({ path: join(folder, `${Math.random()}.db`) }),
+  'sqlite index': async () => {
+    const { index } = await sqliteStore({ path: join(folder, `${Math.random()}.db`) })
+    return index ?? {}
+  },
   'blocks by keys': async () => keyValueBlocks({ mget: async () => [], mset: async () => {} }),
   'values kept once': async () =>
     once(() => {

@@ -115,6 +115,9 @@ describe('a Claude Code session', () => {
       ended: '2026-01-01T00:00:02Z',
       models: ['claude-opus-5'],
       usage: { input: 42, output: 10, cacheRead: 14, cacheWrite: 22 },
+      uses: [
+        { model: 'claude-opus-5', day: '2026-01-01', calls: 2, input: 42, output: 10, cacheRead: 14, cacheWrite: 22 },
+      ],
       metadata: { cwd: '/work', gitBranch: 'main', userType: 'external', isSidechain: false },
       aside: { summary: 1, 'file-history-snapshot': 1, progress: 1 },
     })

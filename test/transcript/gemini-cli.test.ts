@@ -42,6 +42,42 @@ describe('a Gemini CLI session', () => {
     'assistant: A cat.',
   ]
 
+  it('goes on behind a list of all its messages, and tells a result once', () => {
+    const context = asks('m0', [{ text: '<session_context>' }])
+    const response = answered('c1', { output: 'a cat' })
+    const first = [
+      header,
+      { $set: { messages: [context] } },
+      asks('m1', [{ text: 'Look.' }]),
+      answers('m2', 'I look.', { toolCalls: [call('c1', response)] }),
+      asks('m3', response),
+      answers('m4', 'A cat.'),
+    ]
+    const told = [
+      'user: <session_context>',
+      'user: Look.',
+      'assistant: I look. ▸ c1',
+      'tool: ◂ c1 a cat',
+      'assistant: A cat.',
+    ]
+    const fresh = read(lines(first))
+    expect(outline(fresh.messages)).toEqual(told)
+    expect(isRight(settle(fresh.messages))).toBe(true)
+    // As version 0.61 writes it when it was resumed: the call among the parts, its result twice.
+    const functionCall = { id: 'c1', name: 'look', args: { at: 'c1' } }
+    const all = [
+      context,
+      asks('m1', [{ text: 'Look.' }]),
+      answers('m2', '', { content: [{ text: 'I look.' }, { functionCall }] }),
+      asks('m2_response', response),
+      asks('m3', response),
+      answers('m4', '', { content: [{ text: 'A cat.' }] }),
+    ]
+    const resumed = read(lines([...first, header, { $set: { messages: all } }, asks('m5', [{ text: 'And now?' }])]))
+    expect(outline(resumed.messages)).toEqual([...told, 'user: And now?'])
+    expect(isRight(settle(resumed.messages))).toBe(true)
+  })
+
   it('is read from one object, on one line or on many', () => {
     for (const space of [undefined, 2]) {
       const transcript = read(JSON.stringify({ ...header, summary: 'A look', messages }, undefined, space))
@@ -61,6 +97,7 @@ describe('a Gemini CLI session', () => {
         ended: '2026-02-10T17:09:00Z',
         models: ['gemini-3-pro'],
         usage: { input: 200, output: 30, cacheRead: 120 },
+        uses: [{ model: 'gemini-3-pro', day: '2026-02-10', calls: 2, input: 200, output: 30, cacheRead: 120 }],
         metadata: { projectHash: 'abc' },
         aside: {},
       })

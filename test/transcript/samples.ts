@@ -761,7 +761,43 @@ export const samples: { readonly [name: string]: Sample } = {
 } as { readonly [name: string]: Sample } // what is spelled above is JSON
 
 /** What `decode` of each codec takes. */
+const geminiContents: Json = [
+  { role: 'user', parts: [{ text: 'Is it raining?' }, { inlineData: { data: 'aGk=', mimeType: 'image/png' } }] },
+  {
+    role: 'model',
+    parts: [
+      { text: 'hm', thought: true, thoughtSignature: 'c2ln' },
+      { functionCall: { id: 'c1', name: 'look', args: { where: 'out' } }, thoughtSignature: 'c2ln' },
+      { executableCode: { language: 'PYTHON', code: '1' } },
+    ],
+  },
+  {
+    role: 'user',
+    parts: [
+      {
+        functionResponse: {
+          id: 'c1',
+          name: 'look',
+          response: { output: 'rain' },
+          parts: [{ fileData: { fileUri: 'gs://a', mimeType: 'application/pdf' } }],
+        },
+      },
+    ],
+  },
+]
+
 export const wires: { readonly [format: string]: readonly Json[] } = {
+  gemini: [
+    { systemInstruction: { role: 'user', parts: [{ text: 'Be brief.' }] }, contents: geminiContents },
+    {
+      responseId: 'r',
+      usageMetadata: { promptTokenCount: 1 },
+      candidates: [
+        { index: 0, finishReason: 'STOP', content: { role: 'model', parts: [{ text: 'a' }] } },
+        { index: 1 },
+      ],
+    },
+  ],
   langchain: [lcMessages],
   'openai-agents': [agentsItems],
   'openai-chat': [chatMessages],

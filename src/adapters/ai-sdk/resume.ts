@@ -4,6 +4,7 @@
  */
 import type { UIMessageChunk } from 'ai'
 import { isLeft, isObject, parseJson } from '../../json/index.ts'
+import { amount, longestTimer } from '../../task/index.ts'
 import { followLog, type Head, type Store } from '../../store/index.ts'
 
 /** How a stream is published. */
@@ -64,6 +65,7 @@ export interface ChatStreams {
 export const chatStreams = (store: Store): ChatStreams =>
   Object.freeze<ChatStreams>({
     publish: async (chatId, source, { ttl = 15_000 } = {}) => {
+      amount('ttl', ttl, { unit: 'milliseconds', least: 1, most: longestTimer })
       const id = logOf(chatId)
       await store.remove(id)() // an earlier one; there may be none
       const { head } = await store.create({ id, meta: { 'indelible.stream': { ttl } } })

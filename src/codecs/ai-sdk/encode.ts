@@ -5,7 +5,15 @@ import type { Sequence } from '../../sequence/index.ts'
 import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
-import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import {
+  erasedMark,
+  type FilePart,
+  type ImagePart,
+  type Message,
+  type Part,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '../../message/index.ts'
 import { keptBy, restore, thaw, type Kept } from '../residual.ts'
 import { Aside } from './aside.ts'
 import { format, translate, uiFormat, type Fresh, type Names } from './format.ts'
@@ -170,6 +178,8 @@ class Writer {
         if (part.provider === format) return thaw(part.raw) as Fresh
         if (part.provider === uiFormat && role === 'assistant' && isShared(part.raw)) return asModelPart(part.raw)
         return void writing.lose(path, `is known only to ${part.provider}`)
+      case 'erased':
+        return { type: 'text', text: erasedMark } // `standIn` leaves none
     }
   }
 

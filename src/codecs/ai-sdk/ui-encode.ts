@@ -5,7 +5,15 @@ import type { Sequence } from '../../sequence/index.ts'
 import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
-import type { FilePart, ImagePart, Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import {
+  erasedMark,
+  type FilePart,
+  type ImagePart,
+  type Message,
+  type Part,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '../../message/index.ts'
 import { keptBy, restore, thaw, type Kept } from '../residual.ts'
 import { urlOf } from '../source.ts'
 import { format as modelFormat, translate, uiFormat as format, type Fresh, type Names } from './format.ts'
@@ -173,6 +181,8 @@ class Writer {
         if (part.provider === format) return thaw(part.raw) as Fresh
         if (part.provider === modelFormat && role === 'assistant' && isShared(part.raw)) return asUiPart(part.raw)
         return void writing.lose(path, `is known only to ${part.provider}`)
+      case 'erased':
+        return { type: 'text', text: erasedMark } // `standIn` leaves none
       case 'tool_call':
         return this.#call(part, writing, path)
     }

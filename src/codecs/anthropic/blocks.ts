@@ -1,20 +1,21 @@
 /** Parts as blocks of the wire. Each writer gives the block, or nothing and says what is lost. */
 import { textOfBase64, type Path } from '../../json/index.ts'
 import type { Writing } from '../losses.ts'
-import type {
-  FilePart,
-  ImagePart,
-  Part,
-  ReasoningPart,
-  Source,
-  TextPart,
-  ToolCallPart,
-  ToolResultPart,
+import {
+  erasedMark,
+  type FilePart,
+  type ImagePart,
+  type Part,
+  type ReasoningPart,
+  type Source,
+  type TextPart,
+  type ToolCallPart,
+  type ToolResultPart,
 } from '../../message/index.ts'
 import type { CallIds } from '../call-ids.ts'
 import { keptBy, restore, thaw, type Kept } from '../residual.ts'
 import { writtenSource } from './decode.ts'
-import { inputOf, valueOf } from './input.ts'
+import { inputOf, valueOf } from '../input.ts'
 import { format, marked } from './marks.ts'
 import { fitsName, fittingName, isBlank, isFetched, isImageType, isSignature } from './rules.ts'
 
@@ -54,6 +55,8 @@ export const writePart = (part: Part, saying: Saying, path: Path): Block | undef
       return part.provider === format
         ? (thaw(part.raw) as Block)
         : lost(saying, path, `is known only to ${part.provider}`)
+    case 'erased':
+      return { type: 'text', text: erasedMark } // `standIn` leaves none
   }
 }
 
@@ -148,7 +151,7 @@ const writeReasoning = (
   if (isRedacted && part.encrypted !== undefined)
     return restore({ type: 'redacted_thinking', data: part.encrypted }, kept)
   if (part.encrypted !== undefined) saying.writing.lose([...path, 'encrypted'], 'is for another provider')
-  if (!isSignature(part.signature) && !exact)
+  if ((!isSignature(part.signature) || keptBy('gemini', part) !== undefined) && !exact)
     return lost(saying, path, "Anthropic takes no reasoning without a signature of Anthropic's")
   if (part.summary !== undefined && part.summary.length > 0)
     saying.writing.lose([...path, 'summary'], 'Anthropic has no summaries of reasoning')

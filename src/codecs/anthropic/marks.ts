@@ -1,5 +1,6 @@
-/** The words that the codec keeps in `as`, one or several with a space between them. */
+/** The words that the codec keeps in `as`. */
 import type { Message, Part } from '../../message/index.ts'
+import { marked as isKept, marks as marksOf } from '../marks.ts'
 import { keptBy, type Kept } from '../residual.ts'
 import { isObject } from '../../json/index.ts'
 
@@ -18,10 +19,9 @@ export type Mark =
   /** Something that breaks a rule of the API and stood there all the same. */
   | 'exact'
 
-export const marks = (...words: readonly (Mark | false)[]): string | undefined =>
-  words.filter((word) => word !== false).join(' ') || undefined
+export const marks: (...words: readonly (Mark | false)[]) => string | undefined = marksOf<Mark>
 
-export const marked = (kept: Kept | undefined, mark: Mark): boolean => kept?.as?.split(' ').includes(mark) === true
+export const marked: (kept: Kept | undefined, mark: Mark) => boolean = isKept
 
 export const isMarked = (owner: Message | Part, mark: Mark): boolean =>
   owner.meta !== undefined && marked(keptBy(format, owner), mark)

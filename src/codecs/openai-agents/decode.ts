@@ -16,16 +16,24 @@ import type { DecodeFault } from '../fault.ts'
 import type { Decoded } from '../codec.ts'
 import type {
   Message,
-  Meta,
   Part,
-  ProviderPart,
   ReasoningPart,
   ResultPart,
   Role,
   ToolCallPart,
   ToolResultPart,
 } from '../../message/index.ts'
-import { keep } from '../residual.ts'
+import {
+  contentOf,
+  isText,
+  ItemReading,
+  readingOf,
+  speakers,
+  spoken,
+  text,
+  textsIn,
+  type KeptMeta,
+} from '../items-reading.ts'
 import { sourceOf } from '../source.ts'
 import * as items from './items.ts'
 import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from './items.ts'
@@ -34,33 +42,12 @@ import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from '.
 export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
   decodeWire(format, wire, (value) => {
     if (typeof value === 'string') return [spoken('user', [text(value)])]
-    const reading = new Reading()
+    const reading: Reading = new ItemReading()
     readEach(aList(value), (item) => readItem(anObject(item), reading))
     return reading.end()
   })
 
-/** The messages so far, and what the assistant is just saying: its items in a row become one message. */
-class Reading {
-  readonly #messages: Message[] = []
-  #said: Part[] = []
-  /** The calls by id. */
-  readonly calls: Map<string, { readonly kind: CallKind; readonly name: string }> = new Map()
-
-  say(part: Part): void {
-    this.#said.push(part)
-  }
-
-  add(message: Message): void {
-    this.end()
-    this.#messages.push(message)
-  }
-
-  end(): readonly Message[] {
-    if (this.#said.length > 0) this.#messages.push(spoken('assistant', this.#said))
-    this.#said = []
-    return this.#messages
-  }
-}
+type Reading = ItemReading<{ readonly kind: CallKind; readonly name: string }>
 
 const readItem = (wire: JsonObject, reading: Reading): void => {
   const { type } = wire
@@ -78,18 +65,8 @@ const readItem = (wire: JsonObject, reading: Reading): void => {
   reading.say(raw(wire))
 }
 
-const speakers: ReadonlyMap<unknown, Role> = new Map([
-  ['system', 'system'],
-  ['developer', 'developer'],
-  ['user', 'user'],
-])
-
 const readMessage = (wire: JsonObject, reading: Reading): void => {
-  const said = readIn(wire, 'content', (content) => {
-    if (typeof content !== 'string' && !Array.isArray(content))
-      throw new Unexpected([], 'a string or an array of parts', content)
-    return content as string | readonly Json[]
-  })
+  const said = contentOf(wire)
   const role = speakers.get(wire['role'])
   if (role !== undefined) return reading.add(readSpoken(role, wire, said))
   if (wire['role'] !== 'assistant')
@@ -119,7 +96,7 @@ const readSaid = (wire: JsonObject, said: string | readonly Json[]): readonly Pa
   return readIn(wire, 'content', () =>
     readEach(said, (each, index) => {
       const part = anObject(each)
-      const kept = (written: items.Fresh): Kept =>
+      const kept = (written: items.Fresh): KeptMeta =>
         index === 0
           ? difference({ item: wire, part }, { item: usual, part: written }, said.length === 1 ? undefined : 'message')
           : difference({ part }, { part: written }, 'more')
@@ -174,13 +151,6 @@ const readReasoning = (wire: JsonObject): ReasoningPart => {
   return freeze({ ...part, ...difference(wire, items.reasoningItem(part), 'reasoning') })
 }
 
-const textsIn = (list: Json | undefined): string[] =>
-  Array.isArray(list)
-    ? (list as readonly Json[]).flatMap((each) =>
-        isObject(each) && typeof each['text'] === 'string' ? [each['text']] : [],
-      )
-    : []
-
 const readCall = (wire: JsonObject, id: string, kind: CallKind, reading: Reading): ToolCallPart | undefined => {
   const asked = kind.call === 'computer_call' && Array.isArray(wire['actions']) ? wire['actions'] : wire[kind.asks]
   if (kind.name !== undefined && (typeof asked !== 'object' || asked === null)) return undefined
@@ -229,18 +199,5 @@ const readAnswer = (
     : { content: [read(answer)], as: 'one' }
 }
 
-type Kept = { readonly meta?: Meta }
-
-/** What the wire has beyond what would be written: that is plain JSON too. */
-const difference = (wire: JsonObject, written: items.Fresh, as?: string, skip?: readonly string[]): Kept =>
-  keep(format, wire, written as JsonObject, as, skip)
-
-const isText = (wire: JsonObject): wire is JsonObject & { readonly text: string } =>
-  (wire['type'] === 'input_text' || wire['type'] === 'output_text' || wire['type'] === 'text') &&
-  typeof wire['text'] === 'string'
-
+const { difference, raw } = readingOf(format)
 const { freeze } = Object
-const text = (value: string, kept: Kept = {}) => freeze({ type: 'text', text: value, ...kept } as const)
-const raw = (wire: Json): ProviderPart => freeze({ type: 'provider', provider: format, raw: wire })
-const spoken = (role: Role, content: readonly Part[], kept: Kept = {}): Message =>
-  freeze({ role, content: freeze(content), ...kept })

@@ -1,11 +1,12 @@
 /** To items of the OpenAI Agents SDK: one item a call, one item a result, one item a text of the assistant. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isObject, type Path } from '../../json/index.ts'
+import type { Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import type { EncodeFault } from '../fault.ts'
 import type { EncodeOptions, Encoded } from '../codec.ts'
 import { encodeMessages, type Writing } from '../losses.ts'
 import type { Message, Part, ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import { asContent, both, parsed, pictureOf, said } from '../items-writing.ts'
 import { keptBy, restore, thaw, type Kept } from '../residual.ts'
 import * as items from './items.ts'
 import { format, functionCall, kindOfCall, kindOfOutput, type CallKind } from './items.ts'
@@ -57,7 +58,7 @@ const writeSaid = (message: Message, wire: items.Fresh[], writing: Writing, call
       wire.push(both({ item: items.messageItem('assistant', part.text) }, kept).item)
       continue
     }
-    const said =
+    const spoken =
       part.type === 'provider'
         ? (thaw(part.raw) as items.Fresh)
         : part.type === 'text'
@@ -65,10 +66,10 @@ const writeSaid = (message: Message, wire: items.Fresh[], writing: Writing, call
           : items.refusalText(part.text)
     const opens = open === undefined
     const written = both(
-      { item: items.messageItem('assistant', []), ...(part.type !== 'provider' && { part: said }) },
+      { item: items.messageItem('assistant', []), ...(part.type !== 'provider' && { part: spoken }) },
       opens && kept?.as === 'more' ? undefined : kept,
     )
-    const own = part.type === 'provider' ? said : (both({ part: said }, kept).part ?? said)
+    const own = part.type === 'provider' ? spoken : (both({ part: spoken }, kept).part ?? spoken)
     if (opens) {
       open = []
       wire.push({ ...written.item, content: open })
@@ -98,21 +99,6 @@ const writeAlone = (
     return []
   }
   return kept?.as === undefined ? [thaw(part.raw) as items.Fresh] : undefined
-}
-
-interface Both {
-  readonly item?: items.Fresh
-  readonly part?: items.Fresh
-}
-
-/** An item and a part with what was kept beside them. What somebody else put in their place is no part of a wire. */
-const both = <T extends Both>(written: T, kept: Kept | undefined): T => {
-  if (kept === undefined) return written
-  const { item, part } = kept.fields ?? {}
-  return restore(written, {
-    ...kept,
-    fields: { ...(isObject(item) && written.item && { item }), ...(isObject(part) && written.part && { part }) },
-  })
 }
 
 /** What anybody else says: one item, with results and calls standing outside. */
@@ -151,19 +137,6 @@ const instructions = (content: items.Fresh[], kept: Kept | undefined, writing: W
   return content.map(({ text }) => text).join('\n')
 }
 
-/** One plain text as a string, unless it stood as a part; nothing as the empty string. */
-const asContent = (parts: items.Fresh[], asParts: boolean): unknown => {
-  const [only] = parts
-  if (asParts) return parts
-  if (only === undefined) return ''
-  return parts.length === 1 &&
-    only['type'] === 'input_text' &&
-    typeof only['text'] === 'string' &&
-    Object.keys(only).length === 2
-    ? only['text']
-    : parts
-}
-
 const writeContent = (part: Part, content: items.Fresh[], writing: Writing, path: Path): void => {
   const kept = keptBy(format, part)
   switch (part.type) {
@@ -199,15 +172,6 @@ const writeCall = (part: ToolCallPart, calls: Calls, writing: Writing, path: Pat
     : restore(items.callItem(kind, part.id, part.name, asked), kept)
 }
 
-/** The JSON that a text is, if it is. */
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 const writeResult = (part: ToolResultPart, calls: Calls, writing: Writing, path: Path): items.Fresh => {
   const call = calls.get(part.callId)
   const kept = call?.changed === true ? undefined : keptBy(format, part)
@@ -231,14 +195,8 @@ const writeAnswer = (
 ): unknown => {
   if (as === 'none' && part.content.length === 0) return undefined
   if (kind.call === 'computer_call' && !isOwn) {
-    const picture = part.content.find(({ type }) => type === 'image')
-    part.content.forEach(
-      (each, index) =>
-        each !== picture && writing.lose([...path, 'content', index], 'a computer answers with one screenshot only'),
-    )
-    if (picture?.type !== 'image') return { type: 'computer_screenshot', data: '' }
-    const at = [...path, 'content', part.content.indexOf(picture), 'source']
-    return items.screenshot(writing.resolve(picture.source, at))
+    const picture = pictureOf(part, writing, path)
+    return picture === undefined ? { type: 'computer_screenshot', data: '' } : items.screenshot(picture)
   }
   if (kind.call === 'shell_call' && !isOwn) {
     const text = said(part, writing, path)
@@ -258,13 +216,3 @@ const writeAnswer = (
   if (as === 'one' && content.length === 1 && only !== undefined) return only
   return asContent(content, as === 'parts' || as === 'one')
 }
-
-/** The text of a result, where its kind takes nothing else. */
-const said = (part: ToolResultPart, writing: Writing, path: Path): string =>
-  part.content
-    .map((each, index) => {
-      if (each.type === 'text') return each.text
-      writing.lose([...path, 'content', index], 'is no text, and the answer to this kind of call is nothing else')
-      return ''
-    })
-    .join('')

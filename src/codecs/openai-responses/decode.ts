@@ -17,9 +17,7 @@ import type { DecodeFault } from '../fault.ts'
 import type { Decoded, Loss } from '../codec.ts'
 import type {
   Message,
-  Meta,
   Part,
-  ProviderPart,
   ReasoningPart,
   ResultPart,
   Role,
@@ -27,6 +25,17 @@ import type {
   ToolResultPart,
 } from '../../message/index.ts'
 import { isAgentsItem } from '../openai-agents/items.ts'
+import {
+  contentOf,
+  isText,
+  ItemReading,
+  readingOf,
+  speakers,
+  spoken,
+  text,
+  textsIn,
+  type KeptMeta,
+} from '../items-reading.ts'
 import { keep } from '../residual.ts'
 import { sourceOf } from '../source.ts'
 import * as items from './items.ts'
@@ -72,32 +81,16 @@ export const readItems = (wire: readonly Json[]): readonly Message[] => {
   return reading.end()
 }
 
-/** The messages so far, and what the assistant is just saying: its items in a row become one message. */
-class Reading {
-  readonly #messages: Message[] = []
-  #said: Part[] = []
-  /** The calls by id: what kind they are, whether OpenAI runs them, and which program of its made them. */
-  readonly calls: Map<
-    string,
-    { readonly kind: CallKind; readonly hosted: boolean; readonly caller: Json | undefined }
-  > = new Map()
+/** A call: what kind it is, whether OpenAI runs it, and which program of its made it. */
+interface Call {
+  readonly kind: CallKind
+  readonly hosted: boolean
+  readonly caller: Json | undefined
+}
+
+class Reading extends ItemReading<Call> {
   /** The ids of local shell calls by those of their items, which their outputs may name instead. */
   readonly localShell: Map<string, string> = new Map()
-
-  say(part: Part): void {
-    this.#said.push(part)
-  }
-
-  add(message: Message): void {
-    this.end()
-    this.#messages.push(message)
-  }
-
-  end(): readonly Message[] {
-    if (this.#said.length > 0) this.#messages.push(spoken('assistant', this.#said))
-    this.#said = []
-    return this.#messages
-  }
 }
 
 const readItem = (wire: JsonObject, reading: Reading): void => {
@@ -126,8 +119,13 @@ const readItem = (wire: JsonObject, reading: Reading): void => {
   // Without a type it is a reference to an item.
   if (typeof type !== 'string' && typeof wire['id'] !== 'string')
     throw new Unexpected(['type'], 'the type of an item', type)
-  reading.say(raw(wire))
+  const by = speakers.get(wire['role']) ?? (ofClients.has(type) ? 'developer' : undefined)
+  if (by === undefined) return reading.say(raw(wire))
+  reading.add(spoken(by, [raw(wire)], keep(format, {}, {}, 'item')))
 }
+
+/** Items without a role that only clients write. Source: OpenAI API reference, Responses: input items (2026-11) */
+const ofClients: ReadonlySet<unknown> = new Set(['compaction_trigger', 'configuration_update'])
 
 /** Whether the item says which call it is about. A tool search that OpenAI runs needs no answer. */
 const pairs = (wire: JsonObject, id: string): boolean => {
@@ -137,18 +135,8 @@ const pairs = (wire: JsonObject, id: string): boolean => {
   return typeof wire[id] === 'string' && (wire['execution'] === undefined || wire['execution'] === 'client')
 }
 
-const speakers: ReadonlyMap<unknown, Role> = new Map([
-  ['system', 'system'],
-  ['developer', 'developer'],
-  ['user', 'user'],
-])
-
 const readMessage = (wire: JsonObject, reading: Reading): void => {
-  const said = readIn(wire, 'content', (content) => {
-    if (typeof content !== 'string' && !Array.isArray(content))
-      throw new Unexpected([], 'a string or an array of parts', content)
-    return content as string | readonly Json[]
-  })
+  const said = contentOf(wire)
   const role = speakers.get(wire['role'])
   if (role !== undefined) return reading.add(readSpoken(role, wire, said))
   if (wire['role'] !== 'assistant' && wire['type'] === undefined)
@@ -174,7 +162,7 @@ const readSaid = (wire: JsonObject, said: string | readonly Json[]): readonly Pa
   return readIn(wire, 'content', () =>
     readEach(said, (each, index) => {
       const part = anObject(each)
-      const kept = (written: items.Fresh = part): Kept =>
+      const kept = (written: items.Fresh = part): KeptMeta =>
         index === 0
           ? difference({ item: wire, part }, { item: usual, part: written }, 'message')
           : difference({ part }, { part: written }, 'more')
@@ -251,13 +239,6 @@ const readReasoning = (wire: JsonObject): ReasoningPart => {
   } as const
   return freeze({ ...part, ...difference(wire, items.reasoningItem(part), 'reasoning') })
 }
-
-const textsIn = (list: Json | undefined): string[] =>
-  Array.isArray(list)
-    ? (list as readonly Json[]).flatMap((each) =>
-        isObject(each) && typeof each['text'] === 'string' ? [each['text']] : [],
-      )
-    : []
 
 const readCall = (wire: JsonObject, kind: CallKind, reading: Reading): ToolCallPart | undefined => {
   const asked = kind.call === 'computer_call' && Array.isArray(wire['actions']) ? wire['actions'] : wire[kind.asks]
@@ -342,18 +323,5 @@ const readAnswer = (answer: Json | undefined, { output }: CallKind): Answer => {
   return answer === undefined ? { content: [], as: 'none' } : { content: [raw(answer)], as: 'raw' }
 }
 
-type Kept = { readonly meta?: Meta }
-
-/** What the wire has beyond what would be written: that is plain JSON too. */
-const difference = (wire: JsonObject, written: items.Fresh, as?: string, skip?: readonly string[]): Kept =>
-  keep(format, wire, written as JsonObject, as, skip)
-
-const isText = (wire: JsonObject): wire is JsonObject & { readonly text: string } =>
-  (wire['type'] === 'input_text' || wire['type'] === 'output_text' || wire['type'] === 'text') &&
-  typeof wire['text'] === 'string'
-
+const { difference, raw } = readingOf(format)
 const { freeze } = Object
-const text = (value: string, kept: Kept = {}) => freeze({ type: 'text', text: value, ...kept } as const)
-const raw = (wire: Json): ProviderPart => freeze({ type: 'provider', provider: format, raw: wire })
-const spoken = (role: Role, content: readonly Part[], kept: Kept = {}): Message =>
-  freeze({ role, content: freeze(content), ...kept })

@@ -1,6 +1,6 @@
 /** To the wire of the OpenAI Responses API: one item a call, one item a result, one item a text of the assistant. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isObject, type Json, type Path } from '../../json/index.ts'
+import type { Json, Path } from '../../json/index.ts'
 import type { Sequence } from '../../sequence/index.ts'
 import { CallIds } from '../call-ids.ts'
 import type { EncodeFault } from '../fault.ts'
@@ -17,7 +17,8 @@ import type {
   ToolCallPart,
   ToolResultPart,
 } from '../../message/index.ts'
-import { keptBy, restore, thaw, type Kept } from '../residual.ts'
+import { asContent, both, parsed, pictureOf, said } from '../items-writing.ts'
+import { keptBy, restore, thaw } from '../residual.ts'
 import { format } from './decode.ts'
 import * as items from './items.ts'
 import { functionCall, kindOfCall, kindOfOutput, longestCallId, type CallKind } from './kinds.ts'
@@ -77,13 +78,14 @@ const speakerOf = ({ role }: Message): string => (role === 'tool' ? 'user' : rol
 /** The item that a part is by itself; none if it is content of a message. */
 const ownItem = (
   part: Exclude<Part, ToolResultPart>,
-  { role }: Message,
+  message: Message,
   calls: Calls,
   writing: Writing,
   path: Path,
 ): items.Fresh | 'lost' | undefined => {
-  if (part.type !== 'tool_call' && part.type !== 'reasoning' && !(role === 'assistant' && isItem(part)))
-    return undefined
+  const { role } = message
+  const mayBeItem = role === 'assistant' || keptBy(format, message)?.as === 'item'
+  if (part.type !== 'tool_call' && part.type !== 'reasoning' && !(mayBeItem && isItem(part))) return undefined
   if (part.type === 'reasoning') {
     const kept = keptBy(format, part)
     if (kept?.as === 'reasoning') return restore(items.reasoningItem(part), kept)
@@ -121,13 +123,13 @@ class Said {
       this.close()
       return void this.#wire.push(both({ item: items.messageItem('assistant', part.text) }, kept).item)
     }
-    const said =
+    const spoken =
       part.type === 'provider' ? thaw(part.raw) : isText ? items.outputText(part.text) : items.refusalText(part.text)
     const opens = kept?.as === 'message'
     const written = both(
       {
         ...(opens && { item: { type: 'message', role: 'assistant' } }),
-        ...(part.type !== 'provider' && { part: said as items.Fresh }),
+        ...(part.type !== 'provider' && { part: spoken as items.Fresh }),
       },
       kept,
     )
@@ -144,27 +146,12 @@ class Said {
       this.#open = []
       this.#wire.push({ ...item, content: this.#open })
     }
-    this.#open.push(part.type === 'provider' ? said : written.part)
+    this.#open.push(part.type === 'provider' ? spoken : written.part)
   }
 
   close(): void {
     this.#open = undefined
   }
-}
-
-interface Both {
-  readonly item?: items.Fresh
-  readonly part?: items.Fresh
-}
-
-/** An item and a part with what was kept beside them. What somebody else put in their place is no part of a wire. */
-const both = <T extends Both>(written: T, kept: Kept | undefined): T => {
-  if (kept === undefined) return written
-  const { item, part } = kept.fields ?? {}
-  return restore(written, {
-    ...kept,
-    fields: { ...(isObject(item) && written.item && { item }), ...(isObject(part) && written.part && { part }) },
-  })
 }
 
 /** What anybody else says: one item, with results standing outside. */
@@ -196,19 +183,6 @@ class Spoken {
     this.#content = []
     this.#first = false
   }
-}
-
-/** One plain text as a string, unless it stood as a part; nothing as the empty string. */
-const asContent = (parts: items.Fresh[], asParts: boolean): unknown => {
-  const [only] = parts
-  if (asParts) return parts
-  if (only === undefined) return ''
-  return parts.length === 1 &&
-    only['type'] === 'input_text' &&
-    typeof only['text'] === 'string' &&
-    Object.keys(only).length === 2
-    ? only['text']
-    : parts
 }
 
 const writeContent = (part: Content, content: items.Fresh[], writing: Writing, path: Path): void => {
@@ -251,15 +225,6 @@ const writeCall = (part: ToolCallPart, { ids, made }: Calls, writing: Writing, p
   return item
 }
 
-/** The JSON that a text is, if it is. */
-const parsed = (text: string): unknown => {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 const writeResult = (part: ToolResultPart, { ids, made }: Calls, writing: Writing, path: Path): items.Fresh => {
   const call = made.get(part.callId)
   const kept = call?.changed === true ? undefined : keptBy(format, part)
@@ -297,16 +262,10 @@ const writeAnswer = (
   }
   switch (kind.output) {
     case 'computer_call_output': {
-      const picture = part.content.find(({ type }) => type === 'image')
-      part.content.forEach(
-        (each, index) =>
-          each !== picture && writing.lose([...path, 'content', index], 'a computer answers with one screenshot only'),
-      )
-      if (picture?.type !== 'image') return items.screenshot({ type: 'base64', mediaType: 'image/png', data: blank })
+      const picture = pictureOf(part, writing, path)
+      if (picture === undefined) return items.screenshot({ type: 'base64', mediaType: 'image/png', data: blank })
       unmarked()
-      return items.screenshot(
-        writing.resolve(picture.source, [...path, 'content', part.content.indexOf(picture), 'source']),
-      )
+      return items.screenshot(picture)
     }
     case 'tool_search_output': {
       const tools = isOwn && part.isError !== true ? parsed(said(part, writing, path)) : undefined
@@ -341,16 +300,6 @@ const writeAnswer = (
     }
   }
 }
-
-/** The text of a result, where its kind takes nothing else. */
-const said = (part: ToolResultPart, writing: Writing, path: Path): string =>
-  part.content
-    .map((each, index) => {
-      if (each.type === 'text') return each.text
-      writing.lose([...path, 'content', index], 'is no text, and the answer to this kind of call is nothing else')
-      return ''
-    })
-    .join('')
 
 /** A black picture of 64 by 64: what a computer that did not answer shows. */
 const blank = 'iVBORw0KGgoAAAANSUhEUgAAAEAAAABAAQAAAACCEkxzAAAAD0lEQVR42mNgGAWjgHwAAAJAAAHgTR1EAAAAAElFTkSuQmCC'

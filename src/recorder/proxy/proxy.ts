@@ -11,6 +11,8 @@ import type { AddressInfo } from 'node:net'
 import { promisify } from 'node:util'
 import * as zlib from 'node:zlib'
 import type { Recorder } from '../recorder.ts'
+import { mostPlain } from '../body.ts'
+import { apiOf } from '../wire.ts'
 
 /** Where the calls of a provider go: the first part of a path of the proxy, and the address that stands for it. */
 export interface Upstream {
@@ -18,6 +20,8 @@ export interface Upstream {
   readonly name: string
   /** Without a slash at its end. */
   readonly url: string
+  /** The address by the rest of a path, where it depends on it. Default: `url`. */
+  readonly urlOf?: (path: string) => string
 }
 
 /** How a proxy works. */
@@ -60,7 +64,8 @@ const hopByHop: ReadonlySet<string> = new Set([
 /**
  * Start a proxy. Calls and their answers go through byte for byte and as they come; its neighbours' headers
  * (`connection` and the like) and `host` are its own. HTTP_PROXY, HTTPS_PROXY and NO_PROXY are honoured by Node 22.21 and
- * 24.5 and later. WebSockets go through and are not recorded.
+ * 24.5 and later. WebSockets go through and are not recorded, but for those of a path whose posts are: they are refused with
+ * 426, and clients that would have a conversation there post it.
  *
  * @throws Error if it can't listen there
  */
@@ -75,7 +80,7 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
     if (!path.startsWith(start)) return undefined
     const [, name, rest = ''] = /^([^/?]+)(.*)$/s.exec(path.slice(start.length)) ?? []
     const upstream = upstreams.find((one) => one.name === name)
-    return upstream === undefined ? undefined : new URL(upstream.url + rest)
+    return upstream === undefined ? undefined : new URL((upstream.urlOf?.(rest) ?? upstream.url) + rest)
   }
 
   const forward = (incoming: IncomingMessage, outgoing: ServerResponse): void => {
@@ -170,6 +175,11 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
       socket.destroy()
       return
     }
+    // A conversation over a WebSocket could not be recorded. Codex and others then post their requests.
+    if (apiOf({ method: 'POST', url: address.href }) !== undefined) {
+      socket.end('HTTP/1.1 426 Upgrade Required\r\nconnection: close\r\ncontent-length: 0\r\n\r\n')
+      return
+    }
     recorderOf(incoming)?.observe({ method: 'GET', url: address.href, header: () => undefined })
     const send = address.protocol === 'https:' ? httpsRequest : httpRequest
     const asking = send(address, {
@@ -246,9 +256,6 @@ const rawHeaders = (answer: IncomingMessage): string[] =>
 
 type Read = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Promise<Uint8Array>
 
-/** Bytes: the most that is read of one body. */
-const most = 2 ** 28
-
 const readers: { readonly [encoding: string]: Read | undefined } = {
   gzip: promisify(zlib.gunzip),
   'x-gzip': promisify(zlib.gunzip),
@@ -257,14 +264,24 @@ const readers: { readonly [encoding: string]: Read | undefined } = {
   zstd: promisify(zlib.zstdDecompress),
 }
 
-/** Bytes in any encoding that Node reads. Throws Error on another. */
-export const decompress = async (encoding: string, bytes: Uint8Array): Promise<Uint8Array> => {
+/**
+ * Bytes in any encoding that Node reads. Throws Error on another, and on more than `limit` bytes.
+ *
+ * @param encoding the `content-encoding`
+ * @param bytes the body
+ * @param limit the most bytes that are read of it. Default: 268,435,456
+ * @returns the bytes
+ */
+export const decompress = async (
+  encoding: string,
+  bytes: Uint8Array,
+  limit: number = mostPlain,
+): Promise<Uint8Array> => {
   let plain = bytes
-  // A few kilobytes can stand for more than there is memory.
   for (const one of encoding.toLowerCase().split(',').toReversed()) {
     const read = readers[one.trim()]
     if (read === undefined) throw new Error(`the encoding ${JSON.stringify(one.trim())} can't be read`)
-    plain = await read(plain, { maxOutputLength: most })
+    plain = await read(plain, { maxOutputLength: limit })
   }
   return plain
 }

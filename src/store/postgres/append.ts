@@ -2,7 +2,8 @@
 import type { Hash } from '../../proof/index.ts'
 import type { Block, CheckedAppend } from '../driver.ts'
 import { claims } from '../lease.ts'
-import { growth, placeOf, sameHead, type Growth } from '../rules.ts'
+import { growth, placeOf, sameHead, type Growth, type GrownRow } from '../rules.ts'
+import type { Document } from './documents.ts'
 import { joined, type Log } from './log.ts'
 import { escaped } from './rows.ts'
 
@@ -17,6 +18,9 @@ interface Step {
   readonly append: CheckedAppend
   readonly growth: Growth
 }
+
+/** Gives the documents of an append for the search index; undefined if they are to be added later. */
+export type DocumentsOf = (append: CheckedAppend, rows: readonly GrownRow[]) => readonly Document[] | undefined
 
 /** A log with one more append. Undefined: it does not continue it. */
 export const grown = (
@@ -36,6 +40,7 @@ interface Carries {
   readonly operations: boolean
   readonly blocks: boolean
   readonly claims: boolean
+  readonly documents: boolean
 }
 
 /** Numbers of parameters, each after the one before. */
@@ -48,9 +53,10 @@ const parameters = (first: number, types: readonly string[]): string =>
  * commit: nobody takes it over before.
  * A row that speaks of a block that is not there is a violation of a foreign key: then nothing is done.
  */
-const appendText = (schema: string, { operations, blocks, claims }: Carries): string => {
-  const afterOperations = operations ? 22 : 17
+const appendText = (schema: string, { operations, blocks, claims, documents }: Carries): string => {
+  const afterOperations = operations ? 23 : 18
   const afterBlocks = afterOperations + (blocks ? 6 : 0)
+  const afterClaims = afterBlocks + (claims ? 2 : 0)
   const parts = [
     `given as (
       select * from unnest(${parameters(2, ['bigint', 'bigint', 'bytea', 'bigint', 'bytea', 'bigint', 'bytea', 'bigint'])}) as g (log, size, root, new_size, new_root, entries, peaks, appended)
@@ -61,7 +67,7 @@ const appendText = (schema: string, { operations, blocks, claims }: Carries): st
     )`,
     operations &&
       `ran as (
-      select * from unnest(${parameters(17, ['bigint', 'text', 'bigint', 'bigint', 'bytea'])}) as o (log, id, base, size, root)
+      select * from unnest(${parameters(18, ['bigint', 'text', 'bigint', 'bigint', 'bytea'])}) as o (log, id, base, size, root)
     )`,
     claims &&
       `claimed as (
@@ -81,9 +87,9 @@ const appendText = (schema: string, { operations, blocks, claims }: Carries): st
       returning l.key
     )`,
     `added as (
-      insert into ${schema}.row (scope, segment, position, place, node, body, at, salt)
-      select $1::text, r.log, r.position, r.place, r.node, r.body, r.at, r.salt
-      from unnest(${parameters(10, ['bigint', 'bigint', 'bigint', 'bytea', 'text', 'bigint', 'bytea'])}) as r (log, position, place, node, body, at, salt)
+      insert into ${schema}.row (scope, segment, position, place, node, body, at, salt, erased)
+      select $1::text, r.log, r.position, r.place, r.node, r.body, r.at, r.salt, r.erased
+      from unnest(${parameters(10, ['bigint', 'bigint', 'bigint', 'bytea', 'text', 'bigint', 'bytea', 'bytea'])}) as r (log, position, place, node, body, at, salt, erased)
       join grown on grown.key = r.log
     )`,
     operations &&
@@ -104,6 +110,22 @@ const appendText = (schema: string, { operations, blocks, claims }: Carries): st
       select $1::text, m.log, m.position, m.block from unnest(${parameters(afterOperations + 3, ['bigint', 'bigint', 'bytea'])}) as m (log, position, block)
       join grown on grown.key = m.log
     )`,
+    documents &&
+      `documents as (
+      insert into ${schema}.search (scope, segment, position, part, terms)
+      select $1::text, d.log, d.position, d.part, d.terms::tsvector
+      from unnest(${parameters(afterClaims, ['bigint', 'bigint', 'smallint', 'text'])}) as d (log, position, part, terms)
+      join grown on grown.key = d.log
+    ), indexed as (
+      insert into ${schema}.search_until (scope, segment, until)
+      select $1::text, i.log, i.until from unnest(${parameters(afterClaims + 4, ['bigint', 'bigint', 'bigint'])}) as i (log, first, until)
+      join grown on grown.key = i.log
+      where i.first = coalesce(
+        (select u.until from ${schema}.search_until u where u.scope = $1::text and u.segment = i.log),
+        (select g.base from ${schema}.segment g where g.scope = $1::text and g.key = i.log)
+      )
+      on conflict (scope, segment) do update set until = excluded.until
+    )`,
   ]
   return `with ${parts.filter((part) => part !== false).join(', ')} select key from grown`
 }
@@ -116,7 +138,8 @@ export const appendStatement = (
   schema: string,
   scope: string,
   growths: readonly Growths[],
-): { readonly text: string; readonly values: readonly unknown[] } => {
+  documentsOf: DocumentsOf,
+): { readonly text: string; readonly values: readonly unknown[]; readonly documents: boolean } => {
   const logs = growths.toSorted((one, other) => one.before.key - other.before.key)
   const given = logs.map(({ before, after }) => [
     before.key,
@@ -132,15 +155,23 @@ export const appendStatement = (
   const rows: unknown[][] = []
   const mentions: unknown[][] = []
   const claimed: unknown[][] = []
+  const documents: unknown[][] = []
+  const indexed: unknown[][] = []
   const blocks: (readonly [log: number, block: Block])[] = []
-  for (const { before, steps } of logs) {
+  for (const { before, after, steps } of logs) {
+    const found = steps.map(({ append, growth: { rows } }) => documentsOf(append, rows))
+    if (found.every((each) => each !== undefined)) {
+      for (const { position, part, terms } of found.flat()) documents.push([before.key, position, part, terms])
+      indexed.push([before.key, before.head.size, after.head.size])
+    }
     for (const { append, growth: grew } of steps) {
       const { from, head } = grew.answer
       if (append.operation !== undefined) ran.push([before.key, append.operation, from, head.size, bytesOf(head.root)])
       for (const { row, position, kind, index, node } of grew.rows) {
-        const { body, at = null, salt, blocks: named } = row
+        const { body, at = null, salt, erased, blocks: named } = row
         const place = placeOf({ kind, index })
-        rows.push([before.key, position, place, node, escaped(body), at, salt === undefined ? null : bytesOf(salt)])
+        const [salted, leaf] = [salt, erased].map((digits) => (digits === undefined ? null : bytesOf(digits)))
+        rows.push([before.key, position, place, node, escaped(body), at, salted, leaf])
         for (const block of new Set(named)) mentions.push([before.key, position, bytesOf(block)])
       }
       for (const block of append.blocks) blocks.push([before.key, block])
@@ -148,13 +179,19 @@ export const appendStatement = (
     }
   }
   const inOrder = blocks.toSorted(([, { id: one }], [, { id: other }]) => (one < other ? -1 : one > other ? 1 : 0))
-  const carries = { operations: ran.length > 0, blocks: mentions.length > 0, claims: claimed.length > 0 } // a block that no row speaks of is not taken
+  const carries = {
+    operations: ran.length > 0,
+    blocks: mentions.length > 0,
+    claims: claimed.length > 0,
+    documents: indexed.length > 0,
+  } // a block that no row speaks of is not taken
   return {
     text: appendText(schema, carries),
+    documents: carries.documents,
     values: [
       scope,
       ...columns(8, given),
-      ...columns(7, rows),
+      ...columns(8, rows),
       ...(carries.operations ? columns(5, ran) : []),
       ...(carries.blocks
         ? [
@@ -166,6 +203,7 @@ export const appendStatement = (
           ]
         : []),
       ...(carries.claims ? columns(2, claimed) : []),
+      ...(carries.documents ? [...columns(4, documents), ...columns(3, indexed)] : []),
     ],
   }
 }

@@ -69,6 +69,9 @@ export type Rows = readonly Readonly<Record<string, unknown>>[]
 /** Runs one statement; the text must be one of a few, they are prepared. */
 export type Query = (text: string, values?: readonly unknown[]) => Promise<Rows>
 
+/** The same; unnamed, it is planned for these values. */
+type AnyQuery = (text: string, values?: readonly unknown[], isNamed?: boolean) => Promise<Rows>
+
 export class Database {
   readonly #pool: PostgresPool
   readonly #names = new Map<string, string>()
@@ -87,6 +90,11 @@ export class Database {
       await new Promise((resolve) => setTimeout(resolve, 20))
       return this.write(text, values)
     }
+  }
+
+  /** The same, planned for these very values: a statement that is prepared by name gets one plan for all. */
+  async readFresh(text: string, values: readonly unknown[]): Promise<Rows> {
+    return this.#connected((query) => query(text, values, false))
   }
 
   /** A statement that may change something, and is a transaction of its own. */
@@ -157,7 +165,7 @@ export class Database {
     while (this.#going.size > 0) await Promise.all(this.#going)
   }
 
-  async #connected<T>(work: (query: Query, abandon: () => void) => Promise<T>): Promise<T> {
+  async #connected<T>(work: (query: AnyQuery, abandon: () => void) => Promise<T>): Promise<T> {
     let client: PostgresClient
     try {
       client = await this.#pool.connect()
@@ -173,12 +181,12 @@ export class Database {
     }
     client.on('error', onError)
     try {
-      return await work(async (text, values = []) => {
+      return await work(async (text, values = [], isNamed = true) => {
         try {
           const { rows } = await client.query({
             text,
             values: [...values],
-            ...(values.length > 0 && { name: this.#nameOf(text) }),
+            ...(values.length > 0 && isNamed && { name: this.#nameOf(text) }),
           })
           return rows as Rows
         } catch (error) {

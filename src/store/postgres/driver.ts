@@ -12,13 +12,16 @@ import { Blocks } from './blocks.ts'
 import { Calls } from './calls.ts'
 import { checkSchema, rebuild } from './check.ts'
 import type { Database, Query } from './database.ts'
+import type { Documents } from './documents.ts'
 import { Elsewhere } from './elsewhere.ts'
+import { Eraser } from './erase.ts'
 import type { Place } from './fault.ts'
 import type { Filler } from './fill.ts'
 import { Leases } from './leases.ts'
 import { listed } from './list.ts'
 import { infoOf } from './log.ts'
 import { Logs } from './logs.ts'
+import { Search } from './search.ts'
 import { Sweeper } from './sweep.ts'
 import { Writer } from './writer.ts'
 
@@ -29,15 +32,18 @@ export const postgresDriver = (
   now: () => number,
   end: () => Promise<void>,
   filler: Filler | undefined,
+  documents: Documents,
 ): StoreDriver => {
   const { schema } = place
   const calls = new Calls(db, place)
-  const writer = new Writer(db, place, hash)
-  const logs = new Logs(db, schema, writer, hash, now)
   const blocks = new Blocks(db, schema, hash)
+  const search = new Search(db, schema, documents, calls, blocks)
+  const writer = new Writer(db, place, hash, documents)
+  const logs = new Logs(db, schema, writer, documents, hash, now)
   const leases = new Leases(db, schema)
   const sweeper = new Sweeper(db, place)
   const elsewhere = new Elsewhere(db, schema)
+  const eraser = new Eraser(db, place, logs, hash)
   const query: Query = (text, values) => db.read(text, values)
   const driver: StoreDriver = {
     hash,
@@ -70,11 +76,22 @@ export const postgresDriver = (
     putBlocks: (scope, given) => calls.run('put blocks', async () => right(await blocks.put(scope, given))),
     getBlocks: (scope, ids) => calls.run('get blocks', async () => right(await blocks.get(scope, ids))),
     hasBlocks: (scope, ids) => calls.run('look for blocks', async () => right(await blocks.soundIn(scope, ids))),
+    scopes: () =>
+      calls.run('list the scopes', async () => {
+        const used = `select name from ${schema}.scope s where exists (select 1 from ${schema}.log where scope = s.name)`
+        return right((await query(used, [])).map(({ name }) => String(name)))
+      }),
+    erasing: {
+      erase: (scope, erasure) => calls.run('erase rows', () => eraser.erase(scope, erasure)),
+      sharing: (scope, id) => calls.onLog('look for forks', scope, id, (log) => eraser.sharing(scope, log)),
+      containing: (scope, texts) => calls.run('look for texts', () => eraser.containing(scope, texts)),
+    },
     check: () =>
       calls.run('check the store', async () =>
         right(await checkSchema(query, schema, hash, (scope) => storeFor(driver, scope))),
       ),
     repair: () => calls.run('repair the store', async () => right(await repaired(db, place, driver))),
+    index: search,
     watch: async (scope, id, wake) => elsewhere.watch(signalKey(scope, id), wake),
     close: async () => {
       await db.idle()

@@ -9,6 +9,7 @@ import type { LogInfo } from '../store.ts'
 import { headOf } from '../tree.ts'
 import { appendStatement, bytesOf, grown } from './append.ts'
 import { stateOf, type Database, type Query } from './database.ts'
+import { isIndexGone, type Documents } from './documents.ts'
 import { foreignKey } from './fault.ts'
 import { findLog, infoOf, joined, logColumns, logsOf, type Log, type Stretch } from './log.ts'
 import type { LogRows } from './rows.ts'
@@ -31,15 +32,17 @@ export class Logs {
   readonly #db: Database
   readonly #schema: string
   readonly #writer: Writer
+  readonly #documents: Documents
   readonly #hash: Hash
   readonly #now: () => number
   readonly #read: Query
   readonly #write: Query
 
-  constructor(db: Database, schema: string, writer: Writer, hash: Hash, now: () => number) {
+  constructor(db: Database, schema: string, writer: Writer, documents: Documents, hash: Hash, now: () => number) {
     this.#db = db
     this.#schema = schema
     this.#writer = writer
+    this.#documents = documents
     this.#hash = hash
     this.#now = now
     this.#read = (text, values) => db.read(text, values)
@@ -94,24 +97,39 @@ export class Logs {
     return segment === undefined ? left({ _tag: 'NoSuchLog', id }) : right(Number(segment['key']))
   }
 
+  /** A log and its first rows, as a part of a transaction. Undefined: there is one already. Throws DamagedThere. */
+  async createIn(
+    run: Query,
+    scope: string,
+    id: string,
+    meta: JsonObject,
+    first: CheckedAppend,
+  ): Promise<Log | undefined> {
+    const made = await this.#start(run, scope, id, fresh, meta)
+    const growths = made && grown({ before: made, after: made, steps: [] }, first, this.#hash)
+    if (growths === undefined) return undefined
+    const { text, values } = appendStatement(this.#schema, scope, [growths], (append, rows) =>
+      this.#documents.of(scope, append, rows),
+    )
+    if ((await run(text, values)).length === 0) throw new DamagedThere()
+    return growths.after
+  }
+
   /** A log and its first rows, in one transaction. */
   async #createWith(scope: string, id: string, meta: JsonObject, first: CheckedAppend): Answer<LogInfo> {
     for (;;) {
       let problem: StoreFault | undefined
       try {
         const log = await this.#db.transaction(async (run) => {
-          const made = await this.#start(run, scope, id, fresh, meta)
+          const made = await this.createIn(run, scope, id, meta, first)
           if (made === undefined) problem = { _tag: 'LogExists', id }
-          const growths = made && grown({ before: made, after: made, steps: [] }, first, this.#hash)
-          if (growths === undefined) return undefined
-          const { text, values } = appendStatement(this.#schema, scope, [growths])
-          if ((await run(text, values)).length === 0) throw new DamagedThere()
-          return growths.after
+          return made
         })
         if (problem !== undefined) return left(problem)
         if (log !== undefined) return right(infoOf(log))
       } catch (error) {
-        if (error instanceof DamagedThere) await this.#writer.mend(scope, first)
+        if (isIndexGone(error)) this.#documents.lost()
+        else if (error instanceof DamagedThere) await this.#writer.mend(scope, first)
         else {
           const missing = stateOf(error) === foreignKey ? await this.#writer.missing(scope, first) : []
           if (missing.length > 0) return left({ _tag: 'MissingBlock', ids: missing })

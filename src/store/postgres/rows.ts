@@ -77,18 +77,21 @@ export class LogRows {
       }))
       .filter((part) => part.from < part.to)
     const found = await this.#query(
-      `select r.position, r.place, r.body, r.at, r.salt from unnest($2::bigint[], $3::bigint[], $4::bigint[]) as p (segment, first, beyond)
+      `select r.position, r.place, r.body, r.at, r.salt, r.erased from unnest($2::bigint[], $3::bigint[], $4::bigint[]) as p (segment, first, beyond)
        join ${this.#schema}.row r on r.scope = $1::text and r.segment = p.segment and r.position >= p.first and r.position < p.beyond
        order by r.position`,
       [this.#scope, parts.map((part) => part.segment), parts.map((part) => part.from), parts.map((part) => part.to)],
     )
-    const rows = found.map(({ position, place, body, at, salt }, index): StoredRow => {
+    const rows = found.map(({ position, place, body, at, salt, erased }, index): StoredRow => {
       if (Number(position) !== from + index) throw new Damaged(from + index, 'its row is missing')
       const moment = at === null ? undefined : Number(at)
       if ((moment !== undefined && !isMoment(moment)) || (salt !== null && (salt as Buffer).length !== 16))
         throw new Damaged(from + index, 'its row can not be read')
+      if (erased !== null && (erased as Buffer).length !== 32)
+        throw new Damaged(from + index, 'its row can not be read')
+      const leaf = erased === null ? undefined : (erased as Buffer).toString('hex')
       const digits = salt === null ? undefined : (salt as Buffer).toString('hex')
-      return storedRow(from + index, placed(Number(place)), unescaped(body as string), moment, digits)
+      return storedRow(from + index, placed(Number(place)), unescaped(body as string), moment, digits, leaf)
     })
     if (rows.length !== to - from) throw new Damaged(from + rows.length, 'its row is missing')
     return rows
@@ -154,5 +157,5 @@ export const escaped = (body: string): string =>
     ? body.replaceAll('\u0001', '\u00011').replaceAll('\0', '\u00010')
     : body
 
-const unescaped = (body: string): string =>
+export const unescaped = (body: string): string =>
   body.includes('\u0001') ? body.replaceAll('\u00010', '\0').replaceAll('\u00011', '\u0001') : body

@@ -115,6 +115,10 @@ export const stepsFor = (schema: string): readonly Step[] => [
   alter table ${schema}.log add column if not exists created_sum bigint; -- of scope, id, created
   alter table ${schema}.log add column if not exists meta_sum bigint;    -- of scope, id, meta, changes
   `,
+  // What erasing leaves of a row. No row is written again.
+  `
+  alter table ${schema}.row add column if not exists erased bytea; -- 32 bytes: the leaf of a row that was erased, whose body is a stub
+  `,
 ]
 
 /** SQL, or what has to be looked at first. */

@@ -12,6 +12,7 @@ import { storeOf } from '../handle.ts'
 import { storeTask, type OpenStoreFault } from '../fault.ts'
 import type { Store } from '../store.ts'
 import { Database, type PostgresPool } from './database.ts'
+import { Documents } from './documents.ts'
 import { postgresDriver } from './driver.ts'
 import { Filler, lacksTerms } from './fill.ts'
 import { faultOf, patiently, type Place } from './fault.ts'
@@ -100,9 +101,11 @@ export const postgresStore = (options: PostgresOptions): Task<OpenStoreFault, St
     try {
       const db = new Database(pool.right)
       const prepared = await patiently(timeout, () => prepare(db, place, create))
+      const documents = new Documents(db, place.schema)
+      if (!isLeft(prepared)) await documents.look()
       const store = isLeft(prepared)
         ? prepared
-        : storeOf(postgresDriver(db, place, sha256, now, end, await fillerOf(db, place)), scope)
+        : storeOf(postgresDriver(db, place, sha256, now, end, await fillerOf(db, place), documents), scope)
       if (isLeft(store)) await end()
       return store
     } catch (error) {

@@ -3,6 +3,7 @@
  * rows; the next removal goes on with it. A segment whose log is there is never swept, whatever it is marked as.
  */
 import type { Database } from './database.ts'
+import { forgetRows, forgetSegment } from './documents.ts'
 import { patiently, type Place } from './fault.ts'
 
 /** Rows that one transaction deletes. */
@@ -67,6 +68,7 @@ export class Sweeper {
              and not exists (select 1 from ${schema}.mention m where m.scope = $1::text and m.block = b.id and not (m.segment = $2::bigint and m.position >= $3::bigint))`,
           [scope, key, start],
         )
+        await forgetRows(query, schema, scope, key, start)
         if (start > from) return key
       }
       await query(`delete from ${schema}.operation where scope = $1::text and log = $2::bigint`, [scope, key])
@@ -75,6 +77,7 @@ export class Sweeper {
         return undefined
       }
       await query(`delete from ${schema}.segment where scope = $1::text and key = $2::bigint`, [scope, key])
+      await forgetSegment(query, schema, scope, key)
       const { parent } = found
       if (parent === null) return undefined
       // What is above may now be free, if its log is removed too.

@@ -16,7 +16,8 @@ import type { Appended } from '../store.ts'
 import type { Head } from '../row.ts'
 import { rangeOf } from '../tree.ts'
 import { appendStatement, bytesOf, grown, type Growths } from './append.ts'
-import { stateOf, type Database } from './database.ts'
+import { stateOf, type Database, type Rows } from './database.ts'
+import { isIndexGone, type Documents } from './documents.ts'
 import { faultOf, foreignKey, patiently, type Place } from './fault.ts'
 import { findLog, logColumns, readable, type Log } from './log.ts'
 import { Leases } from './leases.ts'
@@ -46,6 +47,7 @@ export class Writer {
   readonly #place: Place
   readonly #hash: Hash
   readonly #leases: Leases
+  readonly #documents: Documents
   readonly #known = new Map<string, Log>()
   /** Logs that a statement is on its way for. */
   readonly #busy = new Set<string>()
@@ -53,11 +55,12 @@ export class Writer {
   #going = 0
   #scheduled = false
 
-  constructor(db: Database, place: Place, hash: Hash) {
+  constructor(db: Database, place: Place, hash: Hash, documents: Documents) {
     this.#db = db
     this.#place = place
     this.#hash = hash
     this.#leases = new Leases(db, place.schema)
+    this.#documents = documents
   }
 
   append(scope: string, id: string, append: CheckedAppend): Promise<Answered> {
@@ -224,8 +227,17 @@ export class Writer {
   }
 
   async #run(scope: string, growths: readonly Growths[]): Promise<ReadonlySet<number>> {
-    const { text, values } = appendStatement(this.#place.schema, scope, growths)
-    const done = await this.#db.write(text, values)
+    const { text, values, documents } = appendStatement(this.#place.schema, scope, growths, (append, rows) =>
+      this.#documents.of(scope, append, rows),
+    )
+    let done: Rows
+    try {
+      done = await this.#db.write(text, values)
+    } catch (error) {
+      if (!documents || !isIndexGone(error)) throw error
+      this.#documents.lost()
+      return this.#run(scope, growths)
+    }
     return new Set(done.map(({ key }) => Number(key)))
   }
 

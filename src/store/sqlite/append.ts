@@ -29,6 +29,7 @@ import type { Logs } from './logs.ts'
 import { prepared, type Prepared } from './prepared.ts'
 import type { Rows } from './rows.ts'
 import type { Scopes } from './scopes.ts'
+import type { Search } from './search.ts'
 import { fits, sumOf } from './sum.ts'
 
 /** The parts of a file that an append has to do with. */
@@ -38,6 +39,7 @@ interface Parts {
   readonly rows: Rows
   readonly blocks: Blocks
   readonly leases: Leases
+  readonly search: Search
 }
 
 export class Appender {
@@ -140,15 +142,16 @@ export class Appender {
   }
 
   /** Store what a log has grown by. */
-  #store(scope: number, segment: number, grown: Growth, { blocks: given }: CheckedAppend): void {
-    const { rows, blocks } = this.#parts
-    blocks.put(scope, given, false)
+  #store(scope: number, segment: number, grown: Growth, given: CheckedAppend): void {
+    const { rows, blocks, search } = this.#parts
+    blocks.put(scope, given.blocks, false)
     for (const row of grown.rows) {
       rows.append(segment, row)
       blocks.mention(scope, segment, row.position, row.row.blocks)
     }
     const [first] = grown.rows
     if (first !== undefined) rows.checkThere(segment, first.position, first.position + grown.rows.length)
+    search.append(scope, segment, grown.rows, given)
   }
 
   /** Give a log its new head, and remember the operation that grew it. */

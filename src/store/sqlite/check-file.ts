@@ -2,6 +2,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { found, type Facts, type Found, type Raw } from './check-facts.ts'
 import { applicationId, steps } from './schema.ts'
+import { isOfSearch } from './search.ts'
 
 /** What SQLite says of the file is cut off behind so many lines. */
 const mostLines = 100
@@ -41,7 +42,9 @@ export function* checkSchema(facts: Facts): Generator<Found | undefined> {
     for (const [name, made] of expected)
       if (actual.get(name) !== made)
         yield found('schema', name, actual.has(name) ? 'it is not as it was made' : 'it is missing')
-    for (const name of actual.keys()) if (!expected.has(name)) yield found('schema', name, 'it is not of this library')
+    for (const name of actual.keys())
+      if (!expected.has(name) && !isOfSearch(name.replace(/^table /, '')))
+        yield found('schema', name, 'it is not of this library')
   } finally {
     own.close()
   }

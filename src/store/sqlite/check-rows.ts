@@ -16,6 +16,7 @@ import {
   type Segment,
   type SegmentRows,
 } from './check-facts.ts'
+import { besideIn } from './rows.ts'
 
 /** How many rows are looked at in one go. */
 const piece = 500
@@ -25,7 +26,7 @@ export function* checkRows(facts: Facts): Generator<Found | undefined> {
   const byteText = facts.one("select 'a' || char(0) || 'b' as text")['text'] !== 'a\0b'
   const body = byteText ? 'cast(body as blob) as body' : 'body'
   const read = facts.db.prepare(
-    `select id, place, node, ${body}, ${facts.format < 3 ? 'null as at, null as salt' : 'at, salt'} from row where id > ? order by id limit ${piece}`,
+    `select id, place, node, ${body}, ${besideIn(facts.format)} from row where id > ? order by id limit ${piece}`,
   )
   read.setReadBigInts(true)
   let walk: Walk | undefined
@@ -100,7 +101,7 @@ class Walk {
     this.#hash = hash
   }
 
-  take(position: number, { place, node, body, at, salt }: Raw): void {
+  take(position: number, { place, node, body, at, salt, erased }: Raw): void {
     this.count += 1
     this.#first ??= position
     if (this.#range === undefined || this.#damage !== undefined) return
@@ -111,10 +112,13 @@ class Walk {
     if (moment !== null && !isMoment(moment)) return this.#damaged(position, 'its row can not be read')
     if (salt !== null && !(salt instanceof Uint8Array && salt.length === 16))
       return this.#damaged(position, 'its row can not be read')
+    if (erased !== null && !(erased instanceof Uint8Array && erased.length === 32))
+      return this.#damaged(position, 'its row can not be read')
     const range = this.#range
     const said = {
       ...(moment !== null && { at: moment }),
       ...(salt !== null && { salt: Buffer.from(salt as Uint8Array).toString('hex') }),
+      ...(erased !== null && { erased: Buffer.from(erased as Uint8Array).toString('hex') }),
     }
     const as = (kind: RowKind): CompactRange =>
       appendLeaf(range, rowLeaf({ kind, body: text, ...said }, this.#hash), this.#hash)

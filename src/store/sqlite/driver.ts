@@ -7,12 +7,14 @@ import { storeFaultText } from '../fault.ts'
 import { Appender } from './append.ts'
 import { Blocks } from './blocks.ts'
 import { Elsewhere } from './elsewhere.ts'
+import { Eraser } from './erase.ts'
 import { Leases } from './leases.ts'
 import { infoIn, rangeIn } from './log.ts'
 import { Logs } from './logs.ts'
 import { Reader } from './reader.ts'
 import { Rows } from './rows.ts'
 import { Scopes } from './scopes.ts'
+import { Search } from './search.ts'
 import { Sweeper } from './sweep.ts'
 import type { Writer } from './writer.ts'
 
@@ -28,10 +30,12 @@ export const sqliteDriver = (
   const logs = new Logs(db, format, scopes, rows, hash, now)
   const blocks = new Blocks(db)
   const leases = new Leases(db, format, writer, (scope, id, work) => logs.on(scope, id, work))
-  const appender = new Appender(db, { scopes, logs, rows, blocks, leases }, hash)
+  const search = new Search(db, { scopes, logs, rows, blocks, writer })
+  const appender = new Appender(db, { scopes, logs, rows, blocks, leases, search }, hash)
   const reader = new Reader(db, logs, rows)
-  const sweeper = new Sweeper(db, writer, rows)
+  const sweeper = new Sweeper(db, writer, rows, search)
   const elsewhere = new Elsewhere(db)
+  const eraser = new Eraser(db, { scopes, logs, rows, appender, sweeper, writer }, hash)
   return {
     hash,
     now,
@@ -52,8 +56,15 @@ export const sqliteDriver = (
     putBlocks: (scope, given) => writer.write(() => right(blocks.put(scopes.own(scope), given, true)), bytesIn(given)),
     getBlocks: async (scope, ids) => right(blocks.get(scopes.keyOf(scope), ids)),
     hasBlocks: async (scope, ids) => right(blocks.soundIn(scopes.keyOf(scope), ids, hash)),
+    scopes: async () => right(scopes.withLogs()),
+    erasing: {
+      erase: (scope, erasure) => eraser.erase(scope, erasure),
+      sharing: async (scope, id) => logs.on(scope, id, (log) => right(logs.sharing(log))),
+      containing: async (scope, texts) => right(eraser.containing(scope, texts)),
+    },
     // Its versions are of the whole file: a watcher of one log hears of all.
     watch: async (_scope, _id, wake) => elsewhere.watch(wake),
+    index: search,
     close: async () => {
       elsewhere.end()
       await writer.end()

@@ -14,7 +14,7 @@ export const isDamage = (error: unknown): boolean =>
 // https://sqlite.org/rescode.html
 export const busy = 5
 export const locked = 6
-const corrupt = 11
+export const corrupt = 11
 const readOnly = 8
 export const full = 13
 const cantOpen = 14

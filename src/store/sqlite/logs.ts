@@ -6,8 +6,9 @@ import { emptyRange, type Hash } from '../../proof/index.ts'
 import { momentOf } from '../clock.ts'
 import { Damaged } from '../damaged.ts'
 import type { CheckedQuery } from '../driver.ts'
+import type { Sharing } from '../erasing.ts'
 import type { StoreFault } from '../fault.ts'
-import { againstFork, entriesBefore, logInfo, type Growth } from '../rules.ts'
+import { againstFork, entriesBefore, logInfo, sharedRows, type Growth } from '../rules.ts'
 import type { LogInfo, LogPage } from '../store.ts'
 import { headOf } from '../tree.ts'
 import { listed } from './list.ts'
@@ -56,6 +57,25 @@ export class Logs {
       const raw = this.find(scope, id)
       return raw === undefined ? left({ _tag: 'NoSuchLog', id }) : work(logIn(raw), raw)
     })
+  }
+
+  /** The logs that have their first rows in common with one, and how many. Throws Damaged. */
+  sharing(log: LogRow): readonly Sharing[] {
+    const own = this.#ends(log.segment, log.size)
+    const [first] = own
+    if (first === undefined) return []
+    const found: Sharing[] = []
+    for (const raw of this.#statements.family().all(first.segment) as unknown as readonly RawLog[]) {
+      const other = logIn(raw)
+      if (other.key === log.key) continue
+      const rows = sharedRows(own, this.#ends(other.segment, other.size))
+      if (rows > 0) found.push({ id: other.id, rows })
+    }
+    return found
+  }
+
+  #ends(segment: number, size: number): readonly { readonly segment: number; readonly to: number }[] {
+    return this.#rows.stretches(segment, 0, size).map(({ segment, to }) => ({ segment, to }))
   }
 
   list(scope: string, query: CheckedQuery): LogPage {
@@ -163,6 +183,7 @@ type Statements = Readonly<
     | 'log'
     | 'list'
     | 'recent'
+    | 'family'
     | 'addLog'
     | 'addSegment'
     | 'addFork'
@@ -182,6 +203,13 @@ const statements = (db: DatabaseSync, format: number): Statements => ({
     db,
     format,
     `where scope = ? and (${lastUse(format)}, key) < (?, ?) order by ${lastUse(format)} desc, key desc`,
+  ),
+  // Of the segment that holds the first rows, the forks, and theirs.
+  family: selectLog(
+    db,
+    format,
+    `where segment in (with recursive kin (key) as
+      (select ? union select segment.key from segment join kin on segment.parent = kin.key) select key from kin)`,
   ),
   addLog: prepared(
     db,

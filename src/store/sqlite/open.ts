@@ -221,14 +221,20 @@ const mayWriteSchema = (db: DatabaseSync): boolean => {
 const modeOf = (db: DatabaseSync, change: '' | ' = wal'): string =>
   (db.prepare(`pragma journal_mode${change}`).get() as { readonly journal_mode: string }).journal_mode
 
+/** Whose file it is. What it says of itself is read at one moment: another process may be making it a store just now. */
 const check = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
-  const [application, version] = [numberOf(db, 'application_id'), numberOf(db, 'user_version')]
-  if (application === applicationId)
-    return version > steps.length ? { _tag: 'NewerStore', path, found: version, supported: steps.length } : undefined
-  const { tables } = db.prepare('select count(*) as tables from sqlite_schema').get() as { readonly tables: number }
-  return tables > 0 || application !== 0 || version !== 0
-    ? { _tag: 'NotAStore', path, found: 'a SQLite database of another program' }
-    : undefined
+  db.exec('begin')
+  try {
+    const [application, version] = [numberOf(db, 'application_id'), numberOf(db, 'user_version')]
+    if (application === applicationId)
+      return version > steps.length ? { _tag: 'NewerStore', path, found: version, supported: steps.length } : undefined
+    const { tables } = db.prepare('select count(*) as tables from sqlite_schema').get() as { readonly tables: number }
+    return tables > 0 || application !== 0 || version !== 0
+      ? { _tag: 'NotAStore', path, found: 'a SQLite database of another program' }
+      : undefined
+  } finally {
+    rollBack(db)
+  }
 }
 
 const numberOf = (db: DatabaseSync, pragma: 'application_id' | 'user_version' | 'schema_version'): number =>

@@ -1,7 +1,7 @@
 /** A driver that writes nothing, over a file that can't be written to. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left } from '../../json/index.ts'
-import type { Answer, StoreDriver } from '../driver.ts'
+import type { Answer, IndexDriver, StoreDriver } from '../driver.ts'
 import type { StoreFault } from '../fault.ts'
 import type { Reading } from './open.ts'
 
@@ -19,6 +19,7 @@ export const readOnlyDriver = (driver: StoreDriver, path: string, { isStale }: R
           })
         : answered
     }
+  const { index } = driver
   return {
     ...driver,
     create: refuse,
@@ -31,9 +32,26 @@ export const readOnlyDriver = (driver: StoreDriver, path: string, { isStale }: R
     repair: refuse,
     info: fresh(driver.info),
     list: fresh(driver.list),
+    ...(driver.scopes && { scopes: fresh(driver.scopes) }),
     read: fresh(driver.read),
     nodes: fresh(driver.nodes),
+    ...(driver.erasing !== undefined && {
+      erasing: {
+        erase: refuse,
+        sharing: fresh(driver.erasing.sharing),
+        containing: fresh(driver.erasing.containing),
+      },
+    }),
     getBlocks: fresh(driver.getBlocks),
     hasBlocks: fresh(driver.hasBlocks),
+    ...(index !== undefined && {
+      index: {
+        find: fresh((scope: string, query: Parameters<IndexDriver['find']>[1]) => index.find(scope, query)),
+        findIn: fresh((scope: string, logs: readonly string[], term: string) => index.findIn(scope, logs, term)),
+        make: refuse,
+        add: refuse,
+        drop: refuse,
+      },
+    }),
   }
 }

@@ -8,7 +8,7 @@ import { prepared, type Prepared } from './prepared.ts'
 import { fits, noSum } from './sum.ts'
 
 /** A stretch of positions, and the segment that holds their rows. */
-interface Stretch {
+export interface Stretch {
   readonly segment: number
   readonly from: number
   readonly to: number
@@ -26,6 +26,7 @@ interface Held {
   readonly body: string | Uint8Array
   readonly at: number | null
   readonly salt: Uint8Array | null
+  readonly erased: Uint8Array | null
 }
 
 export class Rows {
@@ -34,6 +35,7 @@ export class Rows {
   readonly #nodes: StatementSync
   readonly #place: StatementSync
   readonly #insert: Prepared
+  readonly #erase: Prepared
   readonly #writing: () => boolean
   /** As committed: the key of a segment that is rolled back is given again. */
   readonly #bases = new Map<number, Base>()
@@ -45,7 +47,7 @@ export class Rows {
       `select scope, parent, base, ${format === 1 ? `${noSum} as sum` : 'sum'} from segment where key = ?`,
     )
     const body = endsTextAtNul(db) ? 'cast(body as blob) as body' : 'body'
-    const beside = format < 3 ? 'null as at, null as salt' : 'at, salt'
+    const beside = besideIn(format)
     this.#bodies = db.prepare(
       `select id & 4294967295 as position, place, ${body}, ${beside} from row where id between (? << 32) + ? and (? << 32) + ? - 1`,
     )
@@ -55,8 +57,9 @@ export class Rows {
     this.#place = db.prepare('select place from row where id = (? << 32) + ?')
     this.#insert = prepared(
       db,
-      'insert into row (id, place, node, body, at, salt) values ((? << 32) + ?, ?, ?, ?, ?, ?)',
+      'insert into row (id, place, node, body, at, salt, erased) values ((? << 32) + ?, ?, ?, ?, ?, ?, ?)',
     )
+    this.#erase = prepared(db, 'update row set body = ?, salt = null, erased = ? where id = (? << 32) + ?')
   }
 
   /** Segments that are gone must not be remembered: their keys are never given again, but memory is not free. */
@@ -65,9 +68,15 @@ export class Rows {
   }
 
   append(segment: number, grown: GrownRow): void {
-    const { body, at = null, salt } = grown.row
+    const { body, at = null, salt, erased } = grown.row
     const bytes = salt === undefined ? null : Buffer.from(salt, 'hex')
-    this.#insert().run(segment, grown.position, placeOf(grown), grown.node, body, at, bytes)
+    const leaf = erased === undefined ? null : Buffer.from(erased, 'hex')
+    this.#insert().run(segment, grown.position, placeOf(grown), grown.node, body, at, bytes, leaf)
+  }
+
+  /** Put a stub in the place of a row's body. */
+  erase(segment: number, position: number, stub: string, leaf: Uint8Array): void {
+    this.#erase().run(stub, leaf, segment, position)
   }
 
   /**
@@ -83,7 +92,7 @@ export class Rows {
   read(segment: number, from: number, to: number): StoredRow[] {
     const rows: StoredRow[] = []
     for (const stretch of this.#stretches(segment, from, to)) {
-      for (const { position, place, body, at, salt } of this.#bodies.all(
+      for (const { position, place, body, at, salt, erased } of this.#bodies.all(
         stretch.segment,
         stretch.from,
         stretch.segment,
@@ -95,6 +104,8 @@ export class Rows {
         if (at !== null && typeof at !== 'number') throw new Damaged(position, 'its row can not be read')
         if (salt !== null && !(salt instanceof Uint8Array && salt.length === 16))
           throw new Damaged(position, 'its row can not be read')
+        if (erased !== null && !(erased instanceof Uint8Array && erased.length === 32))
+          throw new Damaged(position, 'its row can not be read')
         const text = typeof body === 'string' ? body : Buffer.from(body).toString()
         rows.push(
           storedRow(
@@ -103,6 +114,7 @@ export class Rows {
             text,
             at ?? undefined,
             salt === null ? undefined : Buffer.from(salt.buffer, salt.byteOffset, 16).toString('hex'),
+            erased === null ? undefined : Buffer.from(erased.buffer, erased.byteOffset, 32).toString('hex'),
           ),
         )
       }
@@ -164,6 +176,10 @@ export class Rows {
   }
 
   /** Which segments hold the positions, in order. Throws Damaged. */
+  stretches(segment: number, from: number, to: number): readonly Stretch[] {
+    return this.#stretches(segment, from, to)
+  }
+
   #stretches(segment: number, from: number, to: number): readonly Stretch[] {
     const stretches: Stretch[] = []
     let end = to
@@ -212,6 +228,10 @@ export class Rows {
     return null
   }
 }
+
+/** What a row says beside its text, in a file of this format. */
+export const besideIn = (format: number): string =>
+  format < 3 ? 'null as at, null as salt, null as erased' : format < 4 ? 'at, salt, null as erased' : 'at, salt, erased'
 
 /** Node 22 reads text up to its first NUL only; as bytes it reads all of it. */
 const endsTextAtNul = (db: DatabaseSync): boolean =>

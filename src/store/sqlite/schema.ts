@@ -102,6 +102,17 @@ export const steps: readonly Step[] = [
   ) strict;
   `,
   },
+  // What erasing leaves of a row. No row is written again. A process of an older version that still has the file open would
+  // take an erased row for a damaged one, and change nothing.
+  {
+    columns: `
+  alter table row add column erased blob; -- 32 bytes: the leaf of a row that was erased, whose body is a stub
+  `,
+    rest: `
+  -- A row as long as the file may still have bytes of erased rows that nothing refers to: they were not all removed yet.
+  create table residue (key integer primary key) strict;
+  `,
+  },
 ]
 
 /** A step from one version to the next. */

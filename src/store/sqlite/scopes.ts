@@ -8,12 +8,14 @@ export class Scopes {
   readonly #writer: Writer
   readonly #find: Prepared
   readonly #add: Prepared
+  readonly #used: Prepared
   /** As committed. */
   readonly #keys = new Map<string, number>()
 
   constructor(db: DatabaseSync, writer: Writer) {
     this.#writer = writer
     this.#find = prepared(db, 'select key from scope where name = ?')
+    this.#used = prepared(db, 'select name from scope where exists (select 1 from log where log.scope = scope.key)')
     this.#add = prepared(db, 'insert into scope (name, sum) values (?, ?) on conflict do nothing')
   }
 
@@ -24,6 +26,11 @@ export class Scopes {
     if (found === undefined) return -1 // no scope has this key, so nothing is found in it
     if (!this.#writer.writing) this.#keys.set(name, found.key) // one that is being made may yet be rolled back
     return found.key
+  }
+
+  /** The scopes that have a log. */
+  withLogs(): readonly string[] {
+    return (this.#used().all() as unknown as readonly { readonly name: string }[]).map(({ name }) => name)
   }
 
   /** The key of a scope that is made if it is not there. */

@@ -10,8 +10,12 @@ import { isLeft, right } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
 import { prepared, type Prepared } from './prepared.ts'
 import type { Rows } from './rows.ts'
+import type { Search } from './search.ts'
 import { fits } from './sum.ts'
 import type { Writer } from './writer.ts'
+
+/** The largest position that an id of a row has room for. */
+const lastPosition = 4294967295
 
 /** Rows that one transaction deletes. */
 const piece = 1000
@@ -38,6 +42,7 @@ interface Mentioned {
 export class Sweeper {
   readonly #writer: Writer
   readonly #rows: Rows
+  readonly #search: Search
   readonly #orphans: Prepared
   readonly #orphan: Prepared
   readonly #children: Prepared
@@ -53,18 +58,20 @@ export class Sweeper {
   readonly #lessForks: Prepared
   #tidied = false
 
-  constructor(db: DatabaseSync, writer: Writer, rows: Rows) {
+  constructor(db: DatabaseSync, writer: Writer, rows: Rows, search: Search) {
     this.#writer = writer
     this.#rows = rows
+    this.#search = search
     const isOrphan = 'orphan = 1 and not exists (select 1 from log where log.segment = segment.key)'
     this.#orphans = prepared(db, `select key from segment where ${isOrphan}`)
     this.#orphan = prepared(db, `select scope, parent, base, forks, sum from segment where key = ? and ${isOrphan}`)
     this.#children = prepared(db, 'select max(base) as shared, count(*) as forks from segment where parent = ?')
-    const rowsFrom = '(:segment << 32) + :from and (:segment << 32) + 4294967295'
+    const rowsFrom = `(:segment << 32) + :from and (:segment << 32) + ${lastPosition}`
+    const rowsBetween = '(:segment << 32) + :from and (:segment << 32) + :to'
     this.#last = prepared(db, `select max(id) & 4294967295 as position from row where id between ${rowsFrom}`)
     this.#mentioned = prepared(
       db,
-      `select block as key, count(*) as dropped from mention where row between ${rowsFrom} group by block`,
+      `select block as key, count(*) as dropped from mention where row between ${rowsBetween} group by block`,
     )
     this.#unuse = prepared(db, 'update block set uses = uses - ? where key = ?')
     this.#block = prepared(
@@ -73,7 +80,7 @@ export class Sweeper {
     )
     this.#dropContent = prepared(db, 'delete from content where block = ?')
     this.#dropBlock = prepared(db, 'delete from block where key = ?')
-    this.#dropMentions = prepared(db, `delete from mention where row between ${rowsFrom}`)
+    this.#dropMentions = prepared(db, `delete from mention where row between ${rowsBetween}`)
     this.#dropRows = prepared(db, `delete from row where id between ${rowsFrom}`)
     this.#dropSegment = prepared(db, 'delete from segment where key = ?')
     this.#lessForks = prepared(db, 'update segment set forks = forks - 1 where key = ?')
@@ -115,6 +122,7 @@ export class Sweeper {
     }
     if (segment.forks > 0) return undefined
     this.#dropSegment().run(key)
+    this.#search.forgetSegment(key)
     this.#rows.forget(key)
     if (segment.parent === null) return undefined
     this.#lessForks().run(segment.parent)
@@ -122,6 +130,17 @@ export class Sweeper {
   }
 
   #drop(range: { readonly segment: number; readonly from: number }): void {
+    this.#unmention({ ...range, to: lastPosition })
+    this.#dropRows().run(range)
+    this.#search.forget(range.segment, range.from, lastPosition)
+  }
+
+  /** Drop what one row speaks of, as far as nothing else does. Runs inside a write. Gives the blocks that it spoke of. */
+  forgetBlocks(segment: number, position: number): readonly number[] {
+    return this.#unmention({ segment, from: position, to: position })
+  }
+
+  #unmention(range: { readonly segment: number; readonly from: number; readonly to: number }): readonly number[] {
     const mentioned = this.#mentioned().all(range) as unknown as readonly {
       readonly key: number
       readonly dropped: number
@@ -135,7 +154,7 @@ export class Sweeper {
       this.#dropContent().run(key)
       this.#dropBlock().run(key)
     }
-    this.#dropRows().run(range)
+    return mentioned.map(({ key }) => key)
   }
 }
 

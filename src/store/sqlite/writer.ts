@@ -8,7 +8,7 @@ import { reasonOf } from '../../task/index.ts'
 import { closeSync, fdatasync, openSync, statSync } from 'node:fs'
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left } from '../../json/index.ts'
+import { isLeft, left, right } from '../../json/index.ts'
 import type { StoreFault } from '../fault.ts'
 import { busy, codeOf, faultOf, full, locked } from './fault.ts'
 import { patiently, rollBack } from './open.ts'
@@ -17,6 +17,8 @@ interface Job {
   readonly work: () => Either<StoreFault, unknown>
   readonly bytes: number
   readonly answer: (result: Either<StoreFault, unknown>) => void
+  /** It is no part of a transaction. */
+  readonly alone?: true
 }
 
 export interface WriterOptions {
@@ -75,6 +77,14 @@ export class Writer {
     })
   }
 
+  /** Do something that can't be part of a transaction, while none is going on. */
+  outside<T>(work: () => T): Promise<Either<StoreFault, T>> {
+    return new Promise((resolve) => {
+      this.#queue.push({ work: () => right(work()), bytes: 0, answer: resolve as Job['answer'], alone: true })
+      this.#flushing ??= Promise.resolve().then(() => this.#flush())
+    })
+  }
+
   /** Whether a transaction is going on, which may yet be rolled back. */
   get writing(): boolean {
     return this.#writing
@@ -96,9 +106,11 @@ export class Writer {
     let bytes = 0
     let count = 0
     for (const job of this.#queue) {
+      if (count > 0 && job.alone === true) break
       if (count === batchJobs || (count > 0 && bytes + job.bytes > batchBytes)) break
       bytes += job.bytes
       count += 1
+      if (job.alone === true) break
     }
     return this.#queue.splice(0, count)
   }
@@ -148,6 +160,8 @@ export class Writer {
   }
 
   #transaction(batch: readonly Job[]): readonly Either<StoreFault, unknown>[] {
+    const [first] = batch
+    if (first?.alone === true) return [first.work()]
     let committing = false
     this.#writing = true
     try {

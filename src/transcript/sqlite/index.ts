@@ -1,6 +1,2 @@
-export {
-  openTranscriptDatabase,
-  readTranscriptDatabase,
-  type StoredConversation,
-  type TranscriptDatabase,
-} from './database.ts'
+export { openTranscriptDatabase, readTranscriptDatabase, type TranscriptDatabase } from './database.ts'
+export type { StoredConversation } from './entries.ts'

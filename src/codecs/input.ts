@@ -1,6 +1,6 @@
-/** The arguments of a call: text in a message, an object in the wire. */
-import { admit, formatPath, inspectJson, isLeft, isObject, type Json } from '../../json/index.ts'
-import { thaw } from '../residual.ts'
+/** The arguments of a call: text in a message, an object in the wires of Anthropic and Gemini. */
+import { admit, formatPath, inspectJson, isLeft, isObject, type Json } from '../json/index.ts'
+import { thaw } from './residual.ts'
 
 export interface Input {
   readonly input: { [name: string]: unknown }
@@ -9,7 +9,7 @@ export interface Input {
 }
 
 /**
- * The text as the object that the API wants ("tool_use.input: Input should be a valid dictionary"). No text is no
+ * The text as the object that the APIs want ("tool_use.input: Input should be a valid dictionary"). No text is no
  * arguments; text that is no JSON object stands whole under one name.
  *
  * @example

@@ -1,0 +1,154 @@
+/**
+ * One agent, recorded between it and the scripted provider: it reads a file, is resumed, and compacts. Prints JSON: what
+ * was recorded after each step, beside what the agent's own files say. Started by `run.ts` where there is no way out.
+ */
+import { spawn } from 'node:child_process'
+import { globSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { listSessions, openSession, type Message, type Session } from 'indelible'
+import type { Note } from 'indelible/notes'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { readTranscript } from 'indelible/transcript'
+import { readTranscriptDatabase } from 'indelible/transcript/sqlite'
+import { providerServer } from '../test/run/provider-server.ts'
+import { agents } from './agents.ts'
+import { compare } from './compare.ts'
+import { scripted } from './scripted.ts'
+
+/** What one step left. */
+export interface Step {
+  readonly step: string
+  readonly milliseconds: number
+  /** The sessions, but for those of which no message is in the agent's files, such as one that makes a title. */
+  readonly sessions: number
+  readonly others: number
+  readonly forks: number
+  readonly calls: number
+  readonly messages: number
+  readonly retracted: number
+  readonly compactions: number
+  readonly beside: number
+  readonly wrong: readonly string[]
+}
+
+const [name, folder = ''] = process.argv.slice(2)
+const agent = agents.find((one) => one.name === name)
+const program = agent?.program()
+if (agent === undefined || program === undefined) throw new Error(`${name} is not here`)
+
+const place = { home: join(folder, 'home'), work: join(folder, 'work') }
+const path = join(folder, 'sessions.db')
+mkdirSync(place.home)
+mkdirSync(place.work)
+writeFileSync(join(place.work, 'note.txt'), 'first:alpha\nsecond:beta\n')
+agent.prepare?.(place)
+const provider = await providerServer((request) => {
+  const reply = scripted(request)
+  if (process.env['CLIENTS_WIRE'] !== undefined)
+    writeFileSync(join(folder, 'wire.jsonl'), `${JSON.stringify({ ...request, reply })}\n`, { flag: 'a' })
+  return reply
+})
+
+/** The command, as it is installed. */
+const main = join(import.meta.dirname, '../dist/cli/main.js')
+
+const run = (args: readonly string[]): Promise<string | undefined> =>
+  new Promise((resolve) => {
+    const child = spawn(process.execPath, [main, 'record', '--store', path, '--', program, ...args], {
+      cwd: place.work,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      env: {
+        PATH: process.env['PATH'],
+        HOME: place.home,
+        ...agent.env,
+        OPENAI_BASE_URL: `${provider.url}/v1`,
+        OPENAI_API_KEY: 'none',
+        ANTHROPIC_BASE_URL: provider.url,
+        ANTHROPIC_API_KEY: 'none',
+        GOOGLE_GEMINI_BASE_URL: provider.url,
+      },
+    })
+    let said = ''
+    child.stdout.on('data', (chunk) => (said += String(chunk)))
+    child.stderr.on('data', (chunk) => (said += String(chunk)))
+    const timer = setTimeout(() => child.kill('SIGKILL'), 120_000)
+    child.on('close', (code) => {
+      clearTimeout(timer)
+      resolve(code === 0 ? undefined : `exit code ${code}: ${said.slice(-1500)}`)
+    })
+  })
+
+/** The conversation as the agent's own files say it. */
+const transcript = (): readonly Message[] => {
+  const [file] = globSync(join(place.home, agent.transcript))
+  if (file === undefined) throw new Error('it has left no session file')
+  const read = file.endsWith('.db') ? readTranscriptDatabase(file) : readTranscript(readFileSync(file))
+  if (isLeft(read)) throw new Error(`its session file can't be read: ${JSON.stringify(read.left)}`)
+  return read.right.messages as readonly Message[]
+}
+
+/** What the recorder notes where a client has compacted its conversation. */
+const isCompaction = (note: Note): boolean => note.type === 'application' && note.namespace === 'indelible.recorder'
+
+const receipts = (session: Session): number => [...session.notes()].filter(({ type }) => type === 'receipt').length
+
+const looked = async (step: string, milliseconds: number, failed: string | undefined): Promise<Step> => {
+  const store = await sqliteStore({ path })
+  const { sessions: listed } = await listSessions(store, { limit: 1000 })
+  const sessions = await Promise.all(listed.map(({ id }) => openSession(store, id)))
+  const kept = transcript()
+  const compared = sessions.map((session) => ({
+    session,
+    ...compare(session.conversation() as Iterable<Message>, kept),
+  }))
+  // The one that says the most of what the agent's files say.
+  const [best, ...rest] = compared.toSorted((a, b) => a.differences.length - b.differences.length)
+  const answers = new Set(
+    kept.filter(({ role }) => role === 'assistant').map(({ content }) => JSON.stringify(content[0])),
+  )
+  const isPart = ({ session }: { readonly session: Session }): boolean =>
+    [...session.conversation()].some(
+      ({ role, content }) => role === 'assistant' && answers.has(JSON.stringify(content[0])),
+    )
+  const parts = rest.filter(isPart)
+  const wrong = [...(failed === undefined ? [] : [failed]), ...(best?.differences ?? ['nothing is recorded'])]
+  const all = best?.session
+  const result: Step = {
+    step,
+    milliseconds,
+    sessions: compared.length - rest.length + parts.length,
+    others: rest.length - parts.length,
+    forks: sessions.filter((session) => session.info().forkedFrom !== undefined).length,
+    calls: sessions.reduce((sum, session) => sum + receipts(session), 0),
+    messages: all?.conversation().length ?? 0,
+    retracted: all === undefined ? 0 : all.view().length - all.conversation().length,
+    compactions: all === undefined ? 0 : [...all.notes()].filter(isCompaction).length,
+    beside: best?.beside ?? 0,
+    wrong,
+  }
+  await store.close()
+  return result
+}
+
+const steps: Step[] = []
+const step = async (title: string, ...questions: readonly (readonly string[])[]): Promise<void> => {
+  const from = Date.now()
+  let failed: string | undefined
+  for (const args of questions) failed ??= await run(args)
+  steps.push(await looked(title, Date.now() - from, failed))
+}
+
+await step('reads a file', agent.ask('Please read note.txt and tell me its second word.', false))
+await step('resumed', agent.ask('And what was the first?', true))
+if (agent.compact !== undefined)
+  await step('compacted by command', agent.compact, agent.ask('Please read note.txt again.', true))
+if (agent.isNamed)
+  await step(
+    'compacted by itself',
+    agent.ask('This fills the window.', true),
+    agent.ask('What did I ask before?', true),
+  )
+await step('and resumed', agent.ask('Is there more?', true))
+await provider.close()
+process.stdout.write(JSON.stringify(steps))

@@ -1,0 +1,95 @@
+/**
+ * `npm run clients`: real agents, recorded between them and a scripted provider, each in a network namespace of its own
+ * without a way out. What they need and this machine lacks leaves them out, with a line that says so.
+ *
+ * `npm run clients -- Codex` runs one; `CLIENTS_KEEP=yes` keeps the folders, `CLIENTS_WIRE=yes` writes what was sent there.
+ */
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { install } from '../scripts/install.ts'
+import { root, run } from '../scripts/run.ts'
+import { agents, type Agent } from './agents.ts'
+import type { Step } from './one.ts'
+
+const here = import.meta.dirname
+const say = (line: string): void => void process.stdout.write(`${line}\n`)
+const leaveOut = (reason: string): never => {
+  say(`left out: real agents (${reason})`)
+  process.exit(0)
+}
+
+/** How a program is run with nothing but its own loopback; undefined, if that is not permitted here. */
+const apart = (): readonly string[] | undefined =>
+  [['-n'], ['-rn']].find(
+    (flags) =>
+      spawnSync('unshare', [...flags, 'sh', '-c', 'ip link set lo up && ip addr'], { stdio: 'ignore' }).status === 0,
+  )
+
+const from = Date.now()
+const flags = apart() ?? leaveOut('unshare -n, or ip, is not permitted or not here')
+const failed = install(here)
+if (failed !== undefined) leaveOut(`their packages could not be installed: ${failed}`)
+if (!run(process.execPath, ['scripts/build.ts'])) process.exit(1)
+// The library as a user has it: built, by its own name.
+rmSync(join(here, 'node_modules/indelible'), { recursive: true, force: true })
+symlinkSync(root, join(here, 'node_modules/indelible'), 'junction')
+let good = run('tsc', ['-p', here])
+
+/** The steps of an agent, or why there are none. */
+const stepsOf = (agent: Agent): Promise<readonly Step[] | string> =>
+  new Promise((resolve) => {
+    const folder = mkdtempSync(join(tmpdir(), 'indelible-client-'))
+    const script = `ip link set lo up && exec "$@"`
+    const args = [...flags, 'sh', '-c', script, 'sh', process.execPath, join(here, 'one.ts'), agent.name, folder]
+    const child = spawn('unshare', args, { stdio: ['ignore', 'pipe', 'pipe'] })
+    let [out, err] = ['', '']
+    child.stdout.on('data', (chunk) => (out += String(chunk)))
+    child.stderr.on('data', (chunk) => (err += String(chunk)))
+    child.on('close', (code) => {
+      if (process.env['CLIENTS_KEEP'] === undefined) rmSync(folder, { recursive: true, force: true })
+      else say(`${agent.name}: ${folder}`)
+      resolve(code === 0 ? (JSON.parse(out) as readonly Step[]) : `exit code ${code}: ${err.slice(-2000)}`)
+    })
+  })
+
+const versionOf = (agent: Agent): string =>
+  (JSON.parse(readFileSync(join(here, 'node_modules', agent.package, 'package.json'), 'utf8')) as { version: string })
+    .version
+
+const columns = ['sessions', 'others', 'forks', 'calls', 'messages', 'retracted', 'compactions', 'beside'] as const
+const line = (...cells: readonly (string | number)[]): string =>
+  cells.map((cell, index) => (index < 2 ? String(cell).padEnd(21) : String(cell).padStart(12))).join('')
+
+const chosen = agents.filter(({ name }) => process.argv.length < 3 || process.argv.slice(2).includes(name))
+say(line('agent', 'step', ...columns, 'as its file', 's'))
+let passed = 0
+let wrong = 0
+// All at once: they wait most of the time.
+const running = chosen.map((agent) => ({ agent, steps: agent.program() === undefined ? undefined : stepsOf(agent) }))
+for (const { agent, steps: awaited } of running) {
+  const steps = await awaited
+  if (steps === undefined) {
+    say(`left out: ${agent.name} (its package has no program for this machine)`)
+    continue
+  }
+  if (typeof steps === 'string') {
+    say(`${agent.name} failed: ${steps}`)
+    wrong++
+    continue
+  }
+  for (const [index, step] of steps.entries()) {
+    const fine = step.wrong.length === 0 && step.sessions === 1 && step.forks === 0
+    if (fine) passed++
+    else wrong++
+    const title = index === 0 ? `${agent.name} ${versionOf(agent)}` : ''
+    const numbers = columns.map((column) => step[column])
+    say(line(title, step.step, ...numbers, fine ? 'equal' : 'NO', (step.milliseconds / 1000).toFixed(1)))
+    for (const one of step.wrong.slice(0, 10)) say(`    ${one}`)
+  }
+}
+good &&= wrong === 0
+say(`clients: ${((Date.now() - from) / 1000).toFixed(0)} s`)
+say(`${passed} passed, ${wrong} failed`)
+process.exitCode = good ? 0 : 1

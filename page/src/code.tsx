@@ -1,0 +1,182 @@
+/** Code, highlighted: highlight.js as a tree (lowlight), so that no HTML text is made of it. */
+import type { ElementContent, RootContent } from 'hast'
+import bash from 'highlight.js/lib/languages/bash'
+import c from 'highlight.js/lib/languages/c'
+import cpp from 'highlight.js/lib/languages/cpp'
+import csharp from 'highlight.js/lib/languages/csharp'
+import css from 'highlight.js/lib/languages/css'
+import diff from 'highlight.js/lib/languages/diff'
+import dockerfile from 'highlight.js/lib/languages/dockerfile'
+import go from 'highlight.js/lib/languages/go'
+import ini from 'highlight.js/lib/languages/ini'
+import java from 'highlight.js/lib/languages/java'
+import javascript from 'highlight.js/lib/languages/javascript'
+import json from 'highlight.js/lib/languages/json'
+import kotlin from 'highlight.js/lib/languages/kotlin'
+import makefile from 'highlight.js/lib/languages/makefile'
+import markdown from 'highlight.js/lib/languages/markdown'
+import php from 'highlight.js/lib/languages/php'
+import python from 'highlight.js/lib/languages/python'
+import ruby from 'highlight.js/lib/languages/ruby'
+import rust from 'highlight.js/lib/languages/rust'
+import scss from 'highlight.js/lib/languages/scss'
+import sql from 'highlight.js/lib/languages/sql'
+import swift from 'highlight.js/lib/languages/swift'
+import typescript from 'highlight.js/lib/languages/typescript'
+import xml from 'highlight.js/lib/languages/xml'
+import yaml from 'highlight.js/lib/languages/yaml'
+import { createLowlight } from 'lowlight'
+import type { ComponentChildren, VNode } from 'preact'
+import { useState } from 'preact/hooks'
+import { memo } from './memo.ts'
+import { sizeText } from './shown.ts'
+
+const lowlight = createLowlight({
+  bash,
+  c,
+  cpp,
+  csharp,
+  css,
+  diff,
+  dockerfile,
+  go,
+  ini,
+  java,
+  javascript,
+  json,
+  kotlin,
+  makefile,
+  markdown,
+  php,
+  python,
+  ruby,
+  rust,
+  scss,
+  sql,
+  swift,
+  typescript,
+  xml,
+  yaml,
+})
+lowlight.registerAlias({
+  bash: ['sh', 'shell', 'zsh', 'console'],
+  typescript: ['ts', 'tsx'],
+  javascript: ['js', 'jsx', 'mjs'],
+})
+
+/** The longest text that is highlighted. */
+const longest = 30_000
+/** What is shown of a long text at first, in characters and lines. */
+const [mostShown, mostLines] = [6000, 60]
+
+const treeOf = memo((key: string) => {
+  const [language, text] = split(key)
+  return lowlight.highlight(language, text).children
+}, 300)
+
+const keyOf = (language: string, text: string): string => `${language}\n${text}`
+const split = (key: string): readonly [string, string] => {
+  const end = key.indexOf('\n')
+  return [key.slice(0, end), key.slice(end + 1)]
+}
+
+/** A text of code, cut where it is long until somebody asks for the rest. */
+export const Code = ({
+  text,
+  language,
+  label = 'code',
+}: {
+  readonly text: string
+  readonly language?: string | undefined
+  readonly label?: string
+}): VNode => {
+  const [all, setAll] = useState(false)
+  const cut = all ? text.length : endOf(text)
+  const part = cut < text.length ? text.slice(0, cut) : text
+  return (
+    <div class="code">
+      <pre tabIndex={0} role="group" aria-label={label}>
+        <code>{highlighted(part, language)}</code>
+      </pre>
+      {cut < text.length || all ? (
+        <button type="button" class="more" onClick={() => setAll(!all)}>
+          {all ? 'Show less' : `Show all ${sizeText(text.length)}`}
+        </button>
+      ) : null}
+    </div>
+  )
+}
+
+const endOf = (text: string): number => {
+  if (text.length > mostShown) {
+    const line = text.lastIndexOf('\n', mostShown)
+    const end = line > mostShown / 2 ? line : mostShown
+    return Math.min(end, linesEnd(text))
+  }
+  return linesEnd(text)
+}
+
+const linesEnd = (text: string): number => {
+  let at = -1
+  for (let line = 0; line < mostLines; line++) {
+    at = text.indexOf('\n', at + 1)
+    if (at === -1) return text.length
+  }
+  return text.length - at < 200 ? text.length : at
+}
+
+const highlighted = (text: string, language: string | undefined): ComponentChildren => {
+  const name = language?.trim().split(/\s/)[0]?.toLowerCase()
+  if (name === undefined || text.length > longest || !lowlight.registered(name)) return text
+  return treeOf(keyOf(name, text)).map(element)
+}
+
+const element = (node: RootContent | ElementContent): ComponentChildren => {
+  if (node.type === 'text') return node.value
+  if (node.type !== 'element') return null
+  const { className } = node.properties
+  return <span class={Array.isArray(className) ? className.join(' ') : undefined}>{node.children.map(element)}</span>
+}
+
+const endings: { readonly [ending: string]: string } = {
+  ts: 'typescript',
+  tsx: 'typescript',
+  mts: 'typescript',
+  js: 'javascript',
+  jsx: 'javascript',
+  mjs: 'javascript',
+  py: 'python',
+  rb: 'ruby',
+  rs: 'rust',
+  go: 'go',
+  java: 'java',
+  kt: 'kotlin',
+  swift: 'swift',
+  php: 'php',
+  c: 'c',
+  h: 'c',
+  cc: 'cpp',
+  cpp: 'cpp',
+  hpp: 'cpp',
+  cs: 'csharp',
+  css: 'css',
+  scss: 'scss',
+  html: 'xml',
+  xml: 'xml',
+  svg: 'xml',
+  json: 'json',
+  yaml: 'yaml',
+  yml: 'yaml',
+  toml: 'ini',
+  ini: 'ini',
+  md: 'markdown',
+  sh: 'bash',
+  bash: 'bash',
+  sql: 'sql',
+  diff: 'diff',
+  patch: 'diff',
+}
+
+/** The language of a file, by its name. */
+export const languageOf = (path: string): string | undefined =>
+  /dockerfile$/i.test(path) ? 'dockerfile' : endings[/\.(\w+)$/.exec(path)?.[1]?.toLowerCase() ?? '']

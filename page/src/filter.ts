@@ -1,0 +1,74 @@
+/** Which messages a timeline shows. */
+import type { Message } from 'indelible/message'
+import { isPageKind, type PageKind } from 'indelible/pages'
+import type { Entry, SessionRecord } from './record.ts'
+
+export type Only = 'all' | 'user' | 'prose' | 'errors' | PageKind
+
+/** The choices, with the words of each. */
+export const choices: readonly (readonly [only: Only, words: string])[] = [
+  ['all', 'All messages'],
+  ['prose', 'Without tools'],
+  ['user', 'Only user'],
+  ['errors', 'Only errors'],
+  ['bootstrap', 'Kind: bootstrap'],
+  ['constraint', 'Kind: constraint'],
+  ['plan', 'Kind: plan'],
+  ['preference', 'Kind: preference'],
+  ['evidence', 'Kind: evidence'],
+  ['conversation', 'Kind: conversation'],
+]
+
+/** The positions of the messages that stand in the timeline of their own, in order. Cost: O(messages · their texts, if searched). */
+export const positionsOf = (record: SessionRecord, only: Only, words: string): readonly number[] => {
+  const wanted = words.trim().toLowerCase()
+  if (only === 'all' && wanted === '') return allPositions(record)
+  const found = new Set<number>()
+  for (const entry of record.entries) {
+    const shownIn = record.join.shownIn(entry.position)
+    if (found.has(shownIn) || entry.state === 'left-out') continue
+    if (!matches(record, entry, only)) continue
+    if (wanted === '' || plainText(entry.message).toLowerCase().includes(wanted)) found.add(shownIn)
+  }
+  return [...found].toSorted((a, b) => a - b)
+}
+
+const whole = new WeakMap<SessionRecord, { readonly positions: number[]; read: number }>()
+
+/** Without a filter: what came since is added to what was found before. */
+const allPositions = (record: SessionRecord): readonly number[] => {
+  const known = whole.get(record) ?? { positions: [], read: 0 }
+  whole.set(record, known)
+  for (; known.read < record.entries.length; known.read++) {
+    const { position, state } = record.entries[known.read] as Entry
+    // Of messages that are not in this file, the first of a run stands for all.
+    const passed = state === 'left-out' && record.entries[position - 1]?.state === 'left-out'
+    if (!passed && record.join.shownIn(position) === position) known.positions.push(position)
+  }
+  return known.positions
+}
+
+const matches = (record: SessionRecord, entry: Entry, only: Only): boolean => {
+  const { message } = entry
+  if (only === 'all') return true
+  if (only === 'user') return message.role === 'user' && message.content.some(({ type }) => type !== 'tool_result')
+  if (only === 'prose')
+    return message.content.some(({ type }) => type === 'text' || type === 'refusal' || type === 'image')
+  if (only === 'errors')
+    return (
+      entry.state === 'damaged' || message.content.some((part) => part.type === 'tool_result' && part.isError === true)
+    )
+  return isPageKind(only) && record.pageOf(entry) === only
+}
+
+/** All words of a message. */
+export const plainText = ({ content }: Message): string => {
+  let text = ''
+  for (const part of content) {
+    if (part.type === 'text' || part.type === 'refusal' || part.type === 'reasoning') text += `${part.text}\n`
+    else if (part.type === 'tool_call') text += `${part.name} ${part.arguments}\n`
+    else if (part.type === 'tool_result')
+      for (const piece of part.content) if (piece.type === 'text') text += `${piece.text}\n`
+  }
+  return text
+}

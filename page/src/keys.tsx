@@ -1,0 +1,56 @@
+/** The keys of the page, in a window that opens with `?`. */
+import type { VNode } from 'preact'
+import { useRef } from 'preact/hooks'
+import { useKeyActions } from './key-actions.ts'
+import { allOpen, openAll } from './open.ts'
+
+const keys: readonly (readonly [key: string, does: string])[] = [
+  ['j', 'next message'],
+  ['k', 'message before'],
+  ['g', 'first message'],
+  ['G', 'last message'],
+  ['o', 'open or fold the parts of the message'],
+  ['e', 'open or fold everything'],
+  ['/', 'search'],
+  ['?', 'this list'],
+]
+
+export const Keys = (): VNode => {
+  const dialog = useRef<HTMLDialogElement>(null)
+  useKeyActions({ '?': () => dialog.current?.showModal() })
+  return (
+    <>
+      <button type="button" class="plain" onClick={openAll} aria-pressed={allOpen()}>
+        {allOpen() ? 'Fold all' : 'Open all'}
+      </button>
+      <button
+        type="button"
+        class="plain key-button"
+        aria-label="keys"
+        title="Keys"
+        onClick={() => dialog.current?.showModal()}
+      >
+        ?
+      </button>
+      <dialog
+        ref={dialog}
+        aria-label="keys"
+        onClick={(event) => event.target === dialog.current && dialog.current?.close()}
+      >
+        <dl class="keys">
+          {keys.map(([key, does]) => (
+            <div>
+              <dt>
+                <kbd>{key}</kbd>
+              </dt>
+              <dd>{does}</dd>
+            </div>
+          ))}
+        </dl>
+        <form method="dialog">
+          <button class="plain">Close</button>
+        </form>
+      </dialog>
+    </>
+  )
+}

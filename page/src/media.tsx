@@ -1,0 +1,86 @@
+/** Images and files of a record, from their own bytes. Nothing is loaded from the web. */
+import type { FilePart, ImagePart } from 'indelible/message'
+import type { BlockId } from 'indelible/proof'
+import { createContext, type VNode } from 'preact'
+import { useContext, useEffect, useState } from 'preact/hooks'
+import { Link } from './markdown.tsx'
+import { shown, sizeText } from './shown.ts'
+import type { Source } from './source.ts'
+
+export const SourceContext = createContext<Source | undefined>(undefined)
+
+/** Types that a browser draws without running anything. */
+const drawn = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp', 'image/avif', 'image/bmp'])
+
+export const Media = ({ part }: { readonly part: ImagePart | FilePart }): VNode => {
+  const { source } = part
+  const name = part.type === 'file' && part.name !== undefined ? part.name : part.type
+  const bytes = useBytes(source)
+  const type = source.mediaType?.toLowerCase() ?? ''
+  const url = useUrl(
+    bytes instanceof Uint8Array ? bytes : undefined,
+    drawn.has(type) ? type : 'application/octet-stream',
+  )
+  if (source.type === 'url' && !source.url.startsWith('data:'))
+    return (
+      <p class="file">
+        {shown(name)} <Link href={source.url}>{shown(source.url.slice(0, 200))}</Link>
+      </p>
+    )
+  if (bytes === 'missing')
+    return <p class="file bad">{shown(name)}: its bytes are missing, or are not what was appended</p>
+  if (url === undefined) return <p class="file">{shown(name)}…</p>
+  if (drawn.has(type))
+    return (
+      <img class="picture" src={url} alt={part.type === 'file' ? shown(name) : 'image of the record'} loading="lazy" />
+    )
+  return (
+    <p class="file">
+      <a href={url} download={name.replaceAll(/[^\w. -]/g, '_')}>
+        {shown(name)}
+      </a>{' '}
+      <span class="quiet">
+        {type} {bytes instanceof Uint8Array ? sizeText(bytes.length) : ''}
+      </span>
+    </p>
+  )
+}
+
+const useBytes = (given: ImagePart['source']): Uint8Array | 'missing' | undefined => {
+  const source = useContext(SourceContext)
+  const [bytes, setBytes] = useState<Uint8Array | 'missing' | undefined>(undefined)
+  useEffect(() => {
+    let gone = false
+    if (given.type === 'base64') setBytes(decoded(given.data))
+    else if (given.type === 'block') void blockOf(source, given.id).then((found) => gone || setBytes(found))
+    else if (given.url.startsWith('data:')) setBytes(decoded(given.url.slice(given.url.indexOf(',') + 1)))
+    return () => {
+      gone = true
+    }
+  }, [given])
+  return bytes
+}
+
+const blockOf = async (source: Source | undefined, id: BlockId): Promise<Uint8Array | 'missing'> => {
+  const [found] = (await source?.blocks([id]).catch(() => [])) ?? []
+  return found ?? 'missing'
+}
+
+const decoded = (base64: string): Uint8Array | 'missing' => {
+  try {
+    return Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0))
+  } catch {
+    return 'missing'
+  }
+}
+
+const useUrl = (bytes: Uint8Array | undefined, type: string): string | undefined => {
+  const [url, setUrl] = useState<string | undefined>(undefined)
+  useEffect(() => {
+    if (bytes === undefined) return undefined
+    const made = URL.createObjectURL(new Blob([bytes as Uint8Array<ArrayBuffer>], { type }))
+    setUrl(made)
+    return () => URL.revokeObjectURL(made)
+  }, [bytes, type])
+  return url
+}

@@ -1,0 +1,212 @@
+/** One message of the timeline, with what is written about it beside it. */
+import type { Message, Part } from 'indelible/message'
+import type { VNode } from 'preact'
+import { JsonTree } from './json-tree.tsx'
+import { Markdown } from './markdown.tsx'
+import { Media } from './media.tsx'
+import { Marks } from './marks.tsx'
+import { isOpen, toggle } from './open.ts'
+import type { Entry, SessionRecord } from './record.ts'
+import { hrefOf } from './route.ts'
+import { clockText, oneLine, shown, sizeText, timeText } from './shown.ts'
+import { Call, LoneResult } from './tool.tsx'
+
+/** Instructions are folded where they are longer than this. */
+const shortText = 280
+
+export const MessageItem = ({
+  record,
+  entry,
+  continued = false,
+}: {
+  readonly record: SessionRecord
+  readonly entry: Entry
+  /** Whether the same one spoke before: its name is not said again. */
+  readonly continued?: boolean
+}): VNode => {
+  const { message, position, at, appended } = entry
+  if (entry.state === 'left-out') return <LeftOut record={record} entry={entry} />
+  const retracted = record.retractedAt(position)
+  return (
+    <div
+      class={`message ${message.role}${retracted === undefined ? '' : ' retracted'}${continued ? ' continued' : ''}`}
+    >
+      <header>
+        <span class="role">
+          {message.name === undefined ? message.role : `${message.role} · ${oneLine(message.name, 40)}`}
+        </span>
+        <a
+          class="anchor"
+          href={hrefOf({ view: 'session', id: record.id, at: position })}
+          aria-label={`message ${position}`}
+        >
+          {position}
+        </a>
+        {at === undefined ? null : (
+          <time
+            dateTime={new Date(at).toISOString()}
+            title={
+              appended === undefined || appended === at
+                ? timeText(at)
+                : `${timeText(at)}, appended ${timeText(appended)}`
+            }
+          >
+            {clockText(at)}
+          </time>
+        )}
+      </header>
+      <div class="content">
+        <Content record={record} entry={entry} />
+      </div>
+      <Marks record={record} entry={entry} />
+    </div>
+  )
+}
+
+/** Messages that are not in this file. */
+const LeftOut = ({ record, entry }: { readonly record: SessionRecord; readonly entry: Entry }): VNode => {
+  let end = entry.position + 1
+  while (record.entries[end]?.state === 'left-out') end++
+  const count = end - entry.position
+  return (
+    <div class="message">
+      <p class="gap content">
+        {count === 1 ? `Message ${entry.position} is` : `Messages ${entry.position} to ${end - 1} are`} not in this
+        file. The proof goes over {count === 1 ? 'its hash' : 'their hashes'}.
+      </p>
+    </div>
+  )
+}
+
+const Content = ({ record, entry }: { readonly record: SessionRecord; readonly entry: Entry }): VNode => {
+  if (entry.state === 'damaged') return <p class="gap bad">This message can’t be read: {shown(entry.damage ?? '')}</p>
+  if (entry.state === 'left-out')
+    return <p class="gap">Not part of this export. Its hash is, so the proof covers it.</p>
+  return <MessageContent record={record} message={entry.message} name={`${record.id}/${entry.position}`} joined />
+}
+
+/** The parts of a message. */
+export const MessageContent = ({
+  record,
+  message,
+  name,
+  joined,
+}: {
+  readonly record: SessionRecord
+  readonly message: Message
+  /** The key under which its parts are open. */
+  readonly name: string
+  /** Whether results are shown with their calls. */
+  readonly joined: boolean
+}): VNode =>
+  message.content.length === 0 ? (
+    <p class="quiet">empty</p>
+  ) : (
+    <>
+      {message.content.map((part, index) => (
+        <PartOf record={record} role={message.role} part={part} name={`${name}.${index}`} joined={joined} />
+      ))}
+    </>
+  )
+
+const PartOf = ({
+  record,
+  role,
+  part,
+  name,
+  joined,
+}: {
+  readonly record: SessionRecord
+  readonly role: Message['role']
+  readonly part: Part
+  readonly name: string
+  readonly joined: boolean
+}): VNode | null => {
+  switch (part.type) {
+    case 'text':
+      return <Text role={role} text={part.text} name={name} />
+    case 'reasoning': {
+      const text = part.text !== '' ? part.text : (part.summary ?? []).join('\n\n')
+      return text.trim() === '' ? (
+        <p class="quiet reasoning-hidden">
+          {part.encrypted === undefined ? 'Reasoning without text' : 'Reasoning, encrypted for its provider'}
+        </p>
+      ) : (
+        <Folded name={name} label="Reasoning" text={text} kind="reasoning" />
+      )
+    }
+    case 'refusal':
+      return (
+        <div class="refusal">
+          <Markdown text={part.text} />
+        </div>
+      )
+    case 'tool_call':
+      return <Call id={record.id} part={part} name={name} result={joined ? record.join.resultOf(part) : 'elsewhere'} />
+    case 'tool_result':
+      return joined && record.join.isJoined(part) ? null : <LoneResult part={part} name={name} />
+    case 'image':
+    case 'file':
+      return <Media part={part} />
+    case 'provider':
+      return (
+        <div class="raw">
+          <p class="quiet">{oneLine(part.provider, 60)}</p>
+          <JsonTree value={part.raw} />
+        </div>
+      )
+    default:
+      return <Unknown part={part} />
+  }
+}
+
+/** An erased part, or one of a later version. */
+const Unknown = ({ part }: { readonly part: { readonly type?: unknown } }): VNode =>
+  part.type === 'erased' ? (
+    <p class="gap">Erased. Its text is gone from the store; its place and its hash stay in the record.</p>
+  ) : (
+    <JsonTree value={part} />
+  )
+
+const Text = ({
+  role,
+  text,
+  name,
+}: {
+  readonly role: Message['role']
+  readonly text: string
+  readonly name: string
+}): VNode | null => {
+  if (text.trim() === '') return null
+  const instructs = role === 'system' || role === 'developer' || (role === 'user' && /^\s*<[\w-]+>/.test(text))
+  return instructs && text.length > shortText ? (
+    <Folded name={name} label={role === 'user' ? 'Context' : 'Instructions'} text={text} kind="instructions" />
+  ) : (
+    <Markdown text={text} />
+  )
+}
+
+/** A long text that few read, as one line that opens. */
+const Folded = ({
+  name,
+  label,
+  text,
+  kind,
+}: {
+  readonly name: string
+  readonly label: string
+  readonly text: string
+  readonly kind: string
+}): VNode => {
+  const open = isOpen(name)
+  return (
+    <div class={`folded ${kind}${open ? ' open' : ''}`}>
+      <button type="button" class="line-button" aria-expanded={open} onClick={() => toggle(name)}>
+        <span class="fold-label">{label}</span>
+        <span class="tool-gist">{open ? '' : oneLine(text, 160)}</span>
+        <span class="tool-answer">{sizeText(text.length)}</span>
+      </button>
+      {open ? <Markdown text={text} /> : null}
+    </div>
+  )
+}

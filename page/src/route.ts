@@ -1,0 +1,54 @@
+/** Which view is open: the part of the address after `#`, so that a link leads to a message from disk as well. */
+import { computed, signal, type ReadonlySignal } from '@preact/signals'
+
+export type Route =
+  | { readonly view: 'sessions' }
+  | { readonly view: 'session'; readonly id: string; readonly at?: number }
+  | { readonly view: 'saw'; readonly id: string; readonly call?: number }
+  /** `b` is empty while it is not chosen. */
+  | { readonly view: 'diff'; readonly a: string; readonly b: string }
+
+const hash = signal(location.hash)
+addEventListener('hashchange', () => (hash.value = location.hash))
+
+export const route: ReadonlySignal<Route> = computed(() => parsed(hash.value))
+
+/** The address of a view, for a link. */
+export const hrefOf = (to: Route): string => {
+  const text = encodeURIComponent
+  switch (to.view) {
+    case 'sessions':
+      return '#/'
+    case 'session':
+      return `#/s/${text(to.id)}${to.at === undefined ? '' : `/${to.at}`}`
+    case 'saw':
+      return `#/saw/${text(to.id)}${to.call === undefined ? '' : `/${to.call}`}`
+    case 'diff':
+      return `#/diff/${text(to.a)}/${text(to.b)}`
+  }
+}
+
+/** Change the address without a step in the browser's history. */
+export const replaceRoute = (to: Route): void => {
+  history.replaceState(null, '', hrefOf(to))
+  hash.value = location.hash
+}
+
+const parsed = (given: string): Route => {
+  const [, view, first = '', second = ''] = given.split('/')
+  const id = decoded(first)
+  if (view === 's' && id !== '') return { view: 'session', id, ...(isPosition(second) && { at: Number(second) }) }
+  if (view === 'saw' && id !== '') return { view: 'saw', id, ...(isPosition(second) && { call: Number(second) }) }
+  if (view === 'diff' && id !== '') return { view: 'diff', a: id, b: decoded(second) }
+  return { view: 'sessions' }
+}
+
+const isPosition = (text: string): boolean => /^\d{1,15}$/.test(text)
+
+const decoded = (text: string): string => {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}

@@ -1,0 +1,141 @@
+/** What a call was sent, or would have been sent by a policy: derived here by the library. */
+import {
+  deriveContext,
+  incremental,
+  paged,
+  reset,
+  window,
+  type ContextSource,
+  type DerivedContext,
+  type Policy,
+} from 'indelible/context'
+import { isLeft } from 'indelible/json'
+import { decodeMessage, type Message } from 'indelible/message'
+import type { ResidencyLevel } from 'indelible/pages'
+import { isBlockId, type BlockId } from 'indelible/proof'
+import { detailsOf, sentEntries } from 'indelible/recorder'
+import { faultMessage } from 'indelible'
+import { momentOf, type ModelCall } from './calls.ts'
+import type { SessionRecord } from './record.ts'
+import type { Source } from './source.ts'
+
+export const policies: readonly Policy[] = [paged, reset, incremental, window]
+
+/** One message of a context, and where it comes from. */
+export interface SawMessage {
+  readonly message: Message
+  /** `foreign`: the record has no such message; the program that called wrote it. */
+  readonly source: ContextSource | { readonly type: 'foreign' }
+}
+
+export interface SawContext {
+  readonly messages: readonly SawMessage[]
+  /** How much of a message of the record is in it. */
+  readonly levelOf: (position: number) => ResidencyLevel
+  /** How many messages equal those of the call before. */
+  readonly prefix: number
+  /** Why the prefix ended, where a recorder saw it. */
+  readonly broke?: string
+  readonly derived?: DerivedContext
+}
+
+/** The messages that a recorder saw; undefined where none did. */
+export const recordedContext = async (
+  source: Source,
+  record: SessionRecord,
+  call: ModelCall,
+  before: ModelCall | undefined,
+): Promise<SawContext | undefined> => {
+  const session = { notes: () => ({ at: (index: number) => record.notes[index]?.note }) } as unknown as Parameters<
+    typeof sentEntries
+  >[0]
+  const entries = call.receipt && sentEntries(session, call.receipt.note)
+  if (entries === undefined || call.receipt === undefined) return undefined
+  const earlier = before?.receipt === undefined ? [] : (sentEntries(session, before.receipt.note) ?? [])
+  const ids = entries.filter(isBlockId)
+  const found = await source.blocks(ids)
+  const blocks = new Map(ids.map((id, index) => [id, messageIn(found[index])]))
+  const present = new Set(entries)
+  let prefix = 0
+  while (prefix < entries.length && entries[prefix] === earlier[prefix]) prefix++
+  const broke = detailsOf(call.receipt.note, session)?.broke?.because
+  return {
+    messages: entries.map((entry) =>
+      typeof entry === 'number'
+        ? { message: record.view().at(entry) ?? missing, source: { type: 'clone', position: entry } }
+        : { message: blocks.get(entry as BlockId) ?? missing, source: { type: 'foreign' } },
+    ),
+    levelOf: (position) => (present.has(position) ? 'full' : 'pointer'),
+    prefix,
+    ...(broke !== undefined && { broke }),
+  }
+}
+
+const missing: Message = {
+  role: 'developer',
+  content: [{ type: 'text', text: 'This message is missing from the store.' }],
+}
+
+const messageIn = (bytes: Uint8Array | undefined): Message | undefined => {
+  if (bytes === undefined) return undefined
+  const message = decodeMessage(JSON.parse(new TextDecoder().decode(bytes)))
+  return isLeft(message) ? undefined : message.right
+}
+
+/** What a policy sends, after what it has sent for the call before; a sentence where the budget is too small. */
+export const derivedContext = (
+  record: SessionRecord,
+  call: ModelCall,
+  before: ModelCall | undefined,
+  policy: Policy,
+  budget: number,
+): SawContext | string => {
+  const previous = before === undefined ? undefined : derive(record, before, policy, budget, undefined)
+  const derived = derive(record, call, policy, budget, typeof previous === 'string' ? undefined : previous)
+  if (typeof derived === 'string') return derived
+  return {
+    messages: Array.from({ length: derived.messages.length }, (_, index) => ({
+      message: derived.messages.at(index) as Message,
+      source: derived.sources.at(index) as ContextSource,
+    })),
+    levelOf: (position) => derived.residency.at(position) ?? 'pointer',
+    prefix: derived.stablePrefix,
+    derived,
+  }
+}
+
+/** The first of the calls whose context is of the same epoch as that of `index`. Cost: O(log calls) contexts. */
+export const epochStart = (
+  record: SessionRecord,
+  calls: readonly ModelCall[],
+  index: number,
+  policy: Policy,
+  budget: number,
+): ModelCall | undefined => {
+  const epochAt = (at: number): number => {
+    const derived = derive(record, calls[at] as ModelCall, policy, budget, undefined)
+    return typeof derived === 'string' ? -1 : derived.epoch
+  }
+  const own = epochAt(index)
+  if (policy.choose !== 'epochs' || own <= 0) return undefined
+  let [low, high] = [0, index]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (epochAt(middle) < own) low = middle + 1
+    else high = middle
+  }
+  return calls[low]
+}
+
+/** One context after another, each continuing the one before. */
+export const derive = (
+  record: SessionRecord,
+  call: ModelCall,
+  policy: Policy,
+  budget: number,
+  previous: DerivedContext | undefined,
+): DerivedContext | string => {
+  const { conversation, notes } = momentOf(record, call)
+  const derived = deriveContext(conversation, { budget, policy, notes, ...(previous && { previous }) })
+  return isLeft(derived) ? faultMessage(derived.left) : derived.right
+}

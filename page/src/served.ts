@@ -1,0 +1,139 @@
+/** Reading from the server that gave the page. */
+import {
+  blocksInFrames,
+  mostBlocks,
+  type Entered,
+  type Failure,
+  type FoundMessages,
+  type Overview,
+  type SessionList,
+  type ViewedRow,
+  type ViewedSession,
+  type ViewedStore,
+} from 'indelible/view'
+import { Unread, type Source } from './source.ts'
+
+/** Under which name the browser keeps the key. Only pages of this host and port see it. */
+const keyName = 'indelible.key'
+
+/**
+ * Exchange the token of the address for a key, and take it out of the address. Other tabs of this browser then need no
+ * token.
+ *
+ * @throws Unread if the address was used before
+ */
+export const enter = async (): Promise<void> => {
+  const given = new URLSearchParams(location.hash.slice(1))
+  const token = given.get('token')
+  if (token === null) return
+  history.replaceState(null, '', `#/${given.get('to') ?? ''}`)
+  dispatchEvent(new Event('hashchange'))
+  const response = await fetch('api/enter', { method: 'POST', body: JSON.stringify({ token }) })
+  if (response.ok) localStorage.setItem(keyName, ((await response.json()) as Entered).key)
+  else if (localStorage.getItem(keyName) === null) throw await failure(response)
+}
+
+export const servedSource = (): Source => ({
+  exported: false,
+  store: () => json<ViewedStore>('store', {}),
+  sessions: () => json<SessionList>('sessions', {}),
+  overviews: (ids) => json<readonly Overview[]>('overviews', { id: ids }),
+  session: (id) => json<ViewedSession>('session', { id }),
+  rows: (id, from, to) => json<readonly ViewedRow[]>('rows', { id, from, to }),
+  nodes: (id, from, to) => json<readonly string[]>('nodes', { id, from, to }),
+  blocks: async (ids) => {
+    const found: (Uint8Array | undefined)[] = []
+    for (let at = 0; at < ids.length; at += mostBlocks) {
+      const response = await call(
+        'blocks',
+        {},
+        { method: 'POST', body: JSON.stringify(ids.slice(at, at + mostBlocks)) },
+      )
+      found.push(...blocksInFrames(new Uint8Array(await response.arrayBuffer())))
+    }
+    return found
+  },
+  search: async (words, after, signal) =>
+    (await (
+      await call('search', { words, ...(after !== undefined && { after }) }, { signal })
+    ).json()) as FoundMessages,
+  html: async (selection) =>
+    new Blob([await (await call('html', {}, { method: 'POST', body: JSON.stringify(selection) })).arrayBuffer()], {
+      type: 'text/html',
+    }),
+  follow: (id, from, followed) => {
+    const ended = new AbortController()
+    let next = from
+    const read = async (): Promise<void> => {
+      const response = await call('follow', { id, from: next }, { signal: ended.signal })
+      followed.state('live')
+      for await (const { event, data } of eventsOf(response)) {
+        if (event === 'row') {
+          const row = JSON.parse(data) as ViewedRow
+          next = row.position + 1
+          followed.row(row)
+        } else return followed.state('ended')
+      }
+      throw new Unread('the server has ended the connection')
+    }
+    const keep = async (): Promise<void> => {
+      for (let wait = 500; !ended.signal.aborted; wait = Math.min(wait * 2, 15_000)) {
+        const before = next
+        try {
+          return await read()
+        } catch {
+          if (ended.signal.aborted) return
+          followed.state('lost')
+          if (next > before) wait = 500
+          await new Promise((resolve) => setTimeout(resolve, wait))
+        }
+      }
+    }
+    void keep()
+    return () => ended.abort()
+  },
+})
+
+type Query = { readonly [name: string]: string | number | readonly string[] }
+
+const call = async (name: string, query: Query, init: RequestInit = {}): Promise<Response> => {
+  const search = new URLSearchParams()
+  for (const [key, value] of Object.entries(query))
+    for (const one of Array.isArray(value) ? (value as readonly string[]) : [value]) search.append(key, String(one))
+  const response = await fetch(`api/${name}?${search}`, {
+    ...init,
+    headers: { authorization: `Bearer ${localStorage.getItem(keyName) ?? ''}` },
+  }).catch((cause: unknown) => {
+    if (init.signal?.aborted === true) throw cause
+    throw new Unread('the server does not answer; it may have ended: run "indelible view" again')
+  })
+  if (!response.ok) throw await failure(response)
+  return response
+}
+
+const json = async <T>(name: string, query: Query): Promise<T> => (await (await call(name, query)).json()) as T
+
+const failure = async (response: Response): Promise<Unread> => {
+  const said = (await response.json().catch(() => undefined)) as (Failure & { readonly position?: number }) | undefined
+  const reason = said?.error ?? `the server answers with ${response.status}`
+  return response.status === 401
+    ? new Unread(`This page may not read the store: ${reason}. Open the address that "indelible view" prints.`)
+    : new Unread(reason, said?.position)
+}
+
+/** The events of a stream. Source: https://html.spec.whatwg.org/multipage/server-sent-events.html */
+async function* eventsOf(response: Response): AsyncGenerator<{ readonly event: string; readonly data: string }> {
+  const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
+  let rest = ''
+  for (;;) {
+    const piece = await reader?.read()
+    if (piece === undefined || piece.done) return
+    const events = (rest + piece.value).split('\n\n')
+    rest = events.pop() ?? ''
+    for (const text of events) {
+      const event = /^event: (.*)$/m.exec(text)?.[1]
+      const data = /^data: (.*)$/m.exec(text)?.[1]
+      if (event !== undefined && data !== undefined) yield { event, data }
+    }
+  }
+}

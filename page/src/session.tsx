@@ -1,0 +1,175 @@
+/** A session: its title, whether it is what was appended, and its views. */
+import { signal, useSignal } from '@preact/signals'
+import type { ComponentChildren, VNode } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import { Export } from './export.tsx'
+import { choices, positionsOf, type Only } from './filter.ts'
+import { Keys } from './keys.tsx'
+import { SourceContext } from './media.tsx'
+import { SessionRecord } from './record.ts'
+import { hrefOf, type Route } from './route.ts'
+import { counted, oneLine, shown } from './shown.ts'
+import type { Source } from './source.ts'
+import { Timeline } from './timeline.tsx'
+import { titleOf } from './title.ts'
+import { Verified } from './verified.tsx'
+
+/** The record that was opened last: going from one view of a session to another loads nothing again. */
+const opened = signal<SessionRecord | undefined>(undefined)
+
+export const recordOf = async (source: Source, id: string): Promise<SessionRecord> => {
+  if (opened.value?.id === id) return opened.value
+  const info = await source.session(id)
+  opened.value?.close()
+  opened.value = new SessionRecord(source, info)
+  return opened.value
+}
+
+export const SessionView = ({
+  source,
+  record,
+  at,
+}: {
+  readonly source: Source
+  readonly record: SessionRecord
+  readonly at: number | undefined
+}): VNode => {
+  const only = useSignal<Only>('all')
+  const words = useSignal('')
+  const field = useRef<HTMLInputElement>(null)
+  return (
+    <SourceContext.Provider value={record.source}>
+      <SessionHead source={source} record={record} here={{ view: 'session', id: record.id }}>
+        <div class="tools" role="search">
+          <input
+            ref={field}
+            type="search"
+            placeholder="Search this session"
+            aria-label="search this session"
+            value={words.value}
+            onInput={(event) => (words.value = event.currentTarget.value)}
+          />
+          <select
+            aria-label="show"
+            value={only.value}
+            onChange={(event) => (only.value = event.currentTarget.value as Only)}
+          >
+            {choices.map(([value, text]) => (
+              <option value={value}>{text}</option>
+            ))}
+          </select>
+          <Export
+            source={source}
+            record={record}
+            filtered={
+              only.value === 'all' && words.value.trim() === ''
+                ? undefined
+                : () => positionsOf(record, only.value, words.value)
+            }
+          />
+          <Keys />
+        </div>
+      </SessionHead>
+      <Timeline record={record} only={only.value} words={words.value} at={at} search={() => field.current?.focus()} />
+    </SourceContext.Provider>
+  )
+}
+
+/** The head of every view of a session. */
+export const SessionHead = ({
+  source,
+  record,
+  here,
+  children,
+}: {
+  readonly source: Source
+  readonly record: SessionRecord
+  readonly here: Route
+  readonly children?: ComponentChildren
+}): VNode => {
+  const info = record.info.value
+  const title = record.version.value >= 0 ? nameOf(record) : titleOf(info)
+  const live = record.live.value
+  const { version } = record
+  useEffect(() => {
+    document.title = `${oneLine(title)} · Indelible`
+  }, [title])
+  return (
+    <header class="top">
+      <div class="top-line">
+        {source.exported ? null : (
+          <a class="back" href={hrefOf({ view: 'sessions' })} aria-label="all sessions">
+            ←
+          </a>
+        )}
+        <h1 title={info.id}>{shown(title)}</h1>
+        <span class="quiet count">
+          {version.value >= 0 && !record.whole.value
+            ? `${record.entries.length} of ${counted(info.len, 'message')}`
+            : counted(record.entries.length, 'message')}
+        </span>
+        {live === 'live' ? (
+          <span class="live" title="What is appended appears here">
+            live
+          </span>
+        ) : live === 'lost' ? (
+          <span class="badge bad">connection lost</span>
+        ) : null}
+        <Verified source={source} record={record} />
+      </div>
+      <div class="top-line second">
+        <nav aria-label="views of the session">
+          <Tab to={{ view: 'session', id: record.id }} here={here}>
+            Conversation
+          </Tab>
+          <Tab to={{ view: 'saw', id: record.id }} here={here}>
+            What the model saw
+          </Tab>
+          {source.exported ? null : (
+            <Tab
+              to={{
+                view: 'diff',
+                a: info.forkedFrom?.id ?? record.id,
+                b: info.forkedFrom === undefined ? '' : record.id,
+              }}
+              here={here}
+            >
+              {info.forkedFrom === undefined ? 'Compare' : `Fork at ${info.forkedFrom.at}`}
+            </Tab>
+          )}
+        </nav>
+        {children}
+      </div>
+      {record.fault.value === undefined ? null : (
+        <p class="fault" role="alert">
+          {shown(record.fault.value)}
+        </p>
+      )}
+    </header>
+  )
+}
+
+/** Its title; without one, the first words of the user. */
+const nameOf = (record: SessionRecord): string => {
+  const title = titleOf(record.info.value)
+  if (title !== record.id) return title
+  for (const { message } of record.entries.slice(0, 12)) {
+    const [part] = message.content
+    if (message.role === 'user' && part?.type === 'text' && !/^\s*["<\\]/.test(part.text)) return oneLine(part.text, 80)
+  }
+  return title
+}
+
+const Tab = ({
+  to,
+  here,
+  children,
+}: {
+  readonly to: Route
+  readonly here: Route
+  readonly children: ComponentChildren
+}): VNode => (
+  <a href={hrefOf(to)} aria-current={to.view === here.view ? 'page' : undefined}>
+    {children}
+  </a>
+)

@@ -1,0 +1,68 @@
+/** Text as it may be shown: nothing in it moves, hides or turns round what stands beside it. */
+
+/* oxlint-disable no-control-regex */
+const unsafe = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/
+const sequences = /\u001b\[[\d;?]*[A-Za-z]|\u001b\][^\u0007\u001b]*(?:\u0007|\u001b\\)/g
+const controls = /[\u0000-\u0008\u000b-\u001f]/g
+const invisible = /[\u0080-\u009f\u061c\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/g
+/* oxlint-enable no-control-regex */
+
+/** Colours and cursor movements that were meant for a terminal are left out; what else has no shape is given one. */
+export const shown = (text: string): string =>
+  unsafe.test(text)
+    ? text
+        .replaceAll(sequences, '')
+        .replaceAll('\r\n', '\n')
+        .replaceAll(controls, (letter) => String.fromCharCode(0x2400 + letter.charCodeAt(0)))
+        .replaceAll('\u007f', '\u2421')
+        .replaceAll(invisible, named)
+    : text
+
+const named = (letter: string): string => `⟨U+${letter.charCodeAt(0).toString(16).toUpperCase().padStart(4, '0')}⟩`
+
+/** A text as one line of at most so many characters. */
+export const oneLine = (text: string, most = 200): string => {
+  const line = shown(text.slice(0, most * 2))
+    .replaceAll(/\s+/g, ' ')
+    .trim()
+  return line.length > most ? `${line.slice(0, most - 1)}…` : line
+}
+
+const number = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
+/** 1,234,567 */
+export const grouped = (value: number): string => number.format(value)
+
+const small = new Intl.NumberFormat('en', { notation: 'compact', maximumFractionDigits: 1 })
+/** 1.2M */
+export const compact = (value: number): string => small.format(value)
+
+export const dollarsText = (value: number): string => `$${value < 1 ? value.toFixed(3) : value.toFixed(2)}`
+
+export const counted = (count: number, one: string, many: string = `${one}s`): string =>
+  `${grouped(count)} ${count === 1 ? one : many}`
+
+const day = new Intl.DateTimeFormat('en', { day: 'numeric', month: 'short', year: 'numeric' })
+const clock = new Intl.DateTimeFormat('en', { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' })
+const whole = new Intl.DateTimeFormat('en', { dateStyle: 'medium', timeStyle: 'medium', hourCycle: 'h23' })
+
+export const dayText = (at: number): string => day.format(at)
+export const clockText = (at: number): string => clock.format(at)
+export const timeText = (at: number): string => whole.format(at)
+
+/** How long ago, as people say it. */
+export const agoText = (at: number, now: number = Date.now()): string => {
+  const seconds = Math.max(0, (now - at) / 1000)
+  if (seconds < 60) return 'just now'
+  if (seconds < 3600) return `${Math.floor(seconds / 60)} min ago`
+  if (seconds < 86_400) return `${Math.floor(seconds / 3600)} h ago`
+  if (seconds < 7 * 86_400) return counted(Math.floor(seconds / 86_400), 'day') + ' ago'
+  return dayText(at)
+}
+
+/** A size of bytes, or of characters, which are about as many. */
+export const sizeText = (bytes: number): string =>
+  bytes < 1000
+    ? `${bytes} B`
+    : bytes < 1e6
+      ? `${(bytes / 1e3).toFixed(bytes < 1e4 ? 1 : 0)} kB`
+      : `${(bytes / 1e6).toFixed(1)} MB`

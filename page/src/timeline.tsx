@@ -1,0 +1,159 @@
+/** A session as a timeline: a feed of its messages, of which only those in sight are there. */
+import type { VNode } from 'preact'
+import { useEffect, useLayoutEffect, useMemo, useRef } from 'preact/hooks'
+import { positionsOf, type Only } from './filter.ts'
+import { marked } from './highlight.ts'
+import { useKeyActions } from './key-actions.ts'
+import { MessageItem } from './message.tsx'
+import { openAll, toggle } from './open.ts'
+import type { Entry, SessionRecord } from './record.ts'
+import { replaceRoute, route } from './route.ts'
+import { dayText } from './shown.ts'
+import { useVirtual } from './virtual.ts'
+
+export const Timeline = ({
+  record,
+  only,
+  words,
+  at,
+  search,
+}: {
+  readonly record: SessionRecord
+  readonly only: Only
+  readonly words: string
+  /** The message that the address names. */
+  readonly at: number | undefined
+  readonly search: () => void
+}): VNode => {
+  const scroller = useRef<HTMLDivElement>(null)
+  const version = record.version.value
+  const positions = useMemo(() => positionsOf(record, only, words), [record, version, only, words])
+  const entryAt = (index: number): Entry => record.entries[positions[index] as number] as Entry
+  const list = useVirtual({
+    count: positions.length,
+    scroller: () => scroller.current,
+    estimate: (index) => estimated(entryAt(index)),
+    keyOf: (index) => positions[index] ?? index,
+    version: `${only} ${words}`,
+  })
+  const current = at === undefined ? -1 : indexOf(positions, record.join.shownIn(at))
+
+  // The message that the address names is brought to the top once it has come.
+  const brought = useRef<number | undefined>(undefined)
+  const focused = useRef<number | undefined>(undefined)
+  useLayoutEffect(() => {
+    if (at === undefined || brought.current === at || current === -1) return
+    brought.current = at
+    list.scrollTo(current)
+  })
+  useEffect(() => {
+    if (focused.current === undefined) return
+    const element = document.getElementById(`m${focused.current}`)
+    if (element === null) return
+    element.focus({ preventScroll: true })
+    focused.current = undefined
+  })
+  useEffect(() => {
+    const stop = marked(scroller.current, words)
+    return stop
+  })
+
+  /** Where the reader is: asked of the address, which is ahead of what is rendered. */
+  const here = (): number => {
+    const { value } = route
+    return value.view === 'session' && value.at !== undefined ? indexOf(positions, record.join.shownIn(value.at)) : -1
+  }
+  const move = (step: number): void => {
+    const from = here()
+    const first = (list.items[0]?.index ?? 0) - (step > 0 ? 1 : 0)
+    focusOn(Math.min(positions.length - 1, Math.max(0, (from === -1 ? first : from) + step)))
+  }
+  const focusOn = (index: number): void => {
+    const position = positions[index]
+    if (position === undefined) return
+    brought.current = position
+    focused.current = position
+    replaceRoute({ view: 'session', id: record.id, at: position })
+    list.scrollTo(index)
+  }
+  useKeyActions({
+    j: () => move(1),
+    k: () => move(-1),
+    g: () => focusOn(0),
+    G: () => focusOn(positions.length - 1),
+    e: openAll,
+    o: () => {
+      const index = here()
+      if (index === -1) return
+      const entry = entryAt(index)
+      for (const [part, { type }] of entry.message.content.entries())
+        if (type !== 'refusal' && type !== 'image') toggle(`${record.id}/${entry.position}.${part}`)
+    },
+    '/': search,
+  })
+
+  return (
+    <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label="messages of the session">
+      {positions.length === 0 && record.whole.value ? <p class="nothing">No message is like that.</p> : null}
+      <div class="feed" role="feed" aria-busy={!record.whole.value} style={{ height: `${list.height}px` }}>
+        {list.items.map(({ index, key, start }) => {
+          const entry = entryAt(index)
+          const before = index === 0 ? undefined : entryAt(index - 1)
+          return (
+            <article
+              key={key}
+              ref={list.measure}
+              data-index={index}
+              id={`m${entry.position}`}
+              class={index === current ? 'item current' : 'item'}
+              aria-posinset={index + 1}
+              aria-setsize={record.whole.value ? positions.length : -1}
+              aria-label={`${entry.message.role}, message ${entry.position}`}
+              tabIndex={-1}
+              style={{ transform: `translateY(${start}px)` }}
+            >
+              <Day at={entry.at} before={before?.at} />
+              <MessageItem record={record} entry={entry} continued={continues(before, entry)} />
+            </article>
+          )
+        })}
+      </div>
+    </div>
+  )
+}
+
+/** Whether the same one speaks on, in the same minutes. */
+const continues = (before: Entry | undefined, { message, at }: Entry): boolean =>
+  before !== undefined &&
+  message.role === 'assistant' &&
+  before.message.role === 'assistant' &&
+  before.message.name === message.name &&
+  (at ?? 0) - (before.at ?? 0) < longestPause
+
+const longestPause = 30 * 60_000
+
+/** The day, where a new one begins. */
+const Day = ({ at, before }: { readonly at: number | undefined; readonly before: number | undefined }): VNode | null =>
+  at === undefined || (before !== undefined && dayText(before) === dayText(at)) ? null : (
+    <p class="day">{dayText(at)}</p>
+  )
+
+/** About as high as it will be: what is measured later moves less. */
+const estimated = ({ message }: Entry): number => {
+  let height = 52
+  for (const part of message.content)
+    height +=
+      part.type === 'text' ? Math.min(1600, 26 * Math.ceil(part.text.length / 90)) : part.type === 'image' ? 320 : 36
+  return height
+}
+
+/** Where a position stands among sorted ones; -1 where it does not. */
+const indexOf = (positions: readonly number[], position: number): number => {
+  let [low, high] = [0, positions.length]
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if ((positions[middle] as number) < position) low = middle + 1
+    else high = middle
+  }
+  return positions[low] === position ? low : -1
+}

@@ -1,0 +1,225 @@
+/** A call with its result, as one line that opens. */
+import type { ResultPart, ToolCallPart, ToolResultPart } from 'indelible/message'
+import type { VNode } from 'preact'
+import { Code, languageOf } from './code.tsx'
+import { Change, isPatch, Patch } from './diff.tsx'
+import type { PlacedResult } from './join.ts'
+import { jsonIn, JsonTree } from './json-tree.tsx'
+import { Media } from './media.tsx'
+import { isOpen, toggle } from './open.ts'
+import { hrefOf } from './route.ts'
+import { oneLine, shown, sizeText } from './shown.ts'
+
+export const Call = ({
+  id,
+  part,
+  name,
+  result: found,
+}: {
+  readonly id: string
+  readonly part: ToolCallPart
+  /** The key under which it is open. */
+  readonly name: string
+  /** Its result; `elsewhere` where results stand in messages of their own. */
+  readonly result: PlacedResult | 'elsewhere' | undefined
+}): VNode => {
+  const result = found === 'elsewhere' ? undefined : found
+  const given = argumentsOf(part)
+  const failed = result?.part.isError === true
+  const open = isOpen(name)
+  return (
+    <div class={`call${failed ? ' failed' : ''}${open ? ' open' : ''}`}>
+      <button type="button" class="line-button" aria-expanded={open} onClick={() => toggle(name)}>
+        <span class="tool-name">{oneLine(part.name, 60)}</span>
+        <span class="tool-gist">{gistOf(part, given)}</span>
+        <span class="tool-answer">
+          {found === 'elsewhere' ? '' : result === undefined ? 'no result' : failed ? 'failed' : sizeOf(result.part)}
+        </span>
+      </button>
+      {open ? (
+        <div class="call-body">
+          <Arguments part={part} given={given} />
+          {result === undefined ? null : (
+            <>
+              <p class="result-head">
+                Result
+                <a class="anchor" href={hrefOf({ view: 'session', id, at: result.entry.position })}>
+                  {result.entry.position}
+                </a>
+                {failed ? <span class="badge bad">error</span> : null}
+              </p>
+              <Result part={result.part} />
+            </>
+          )}
+        </div>
+      ) : null}
+    </div>
+  )
+}
+
+/** A result that stands alone: its call is not shown, or stands in another message. */
+export const LoneResult = ({ part, name }: { readonly part: ToolResultPart; readonly name: string }): VNode => {
+  const open = isOpen(name)
+  const [first] = part.content
+  return (
+    <div class={`call${part.isError === true ? ' failed' : ''}${open ? ' open' : ''}`}>
+      <button type="button" class="line-button" aria-expanded={open} onClick={() => toggle(name)}>
+        <span class="fold-label">Result{part.name === undefined ? '' : ` of ${oneLine(part.name, 40)}`}</span>
+        <span class="tool-gist">{first?.type === 'text' ? oneLine(first.text, 160) : ''}</span>
+        <span class="tool-answer">{part.isError === true ? 'failed' : sizeOf(part)}</span>
+      </button>
+      {open ? (
+        <div class="call-body">
+          <Result part={part} />
+        </div>
+      ) : null}
+    </div>
+  )
+}
+
+const Result = ({ part }: { readonly part: ToolResultPart }): VNode => (
+  <>
+    {part.content.length === 0 ? <p class="quiet">empty</p> : part.content.map((piece) => <ResultPiece part={piece} />)}
+  </>
+)
+
+const ResultPiece = ({ part }: { readonly part: ResultPart }): VNode => {
+  if (part.type === 'text') return <Output text={part.text} />
+  if (part.type === 'image' || part.type === 'file') return <Media part={part} />
+  return <JsonTree value={part} />
+}
+
+/** What a program gave: a diff, JSON, or text. */
+export const Output = ({ text }: { readonly text: string }): VNode => {
+  if (isPatch(text)) return <Patch text={text} />
+  const value = jsonIn(text)
+  return value === undefined ? <Code text={shown(text)} label="output" /> : <JsonTree value={value} />
+}
+
+type Given = { readonly [name: string]: unknown }
+
+const argumentsOf = (part: ToolCallPart): Given | undefined => {
+  const value = jsonIn(part.arguments)
+  return value === undefined || Array.isArray(value) ? undefined : (value as Given)
+}
+
+/** What tells one call from another at a glance, in the words of common tools. */
+const telling = [
+  'command',
+  'cmd',
+  'file_path',
+  'filePath',
+  'path',
+  'file',
+  'pattern',
+  'query',
+  'url',
+  'description',
+  'prompt',
+  'name',
+  'input',
+]
+
+const gistOf = (part: ToolCallPart, given: Given | undefined): string => {
+  if (given === undefined) return oneLine(part.arguments, 160)
+  for (const name of telling) {
+    const value = given[name]
+    if (typeof value === 'string' && value !== '') return oneLine(value, 160)
+    if (Array.isArray(value) && value.every((item) => typeof item === 'string')) return oneLine(value.join(' '), 160)
+  }
+  return oneLine(JSON.stringify(given).slice(1, -1), 160)
+}
+
+const sizeOf = ({ content }: ToolResultPart): string => {
+  const [first] = content
+  if (content.length === 1 && first?.type === 'text') {
+    const line = oneLine(first.text, 40)
+    return line.length < 24 && !first.text.trim().includes('\n') ? line : sizeText(first.text.length)
+  }
+  return content.map((part) => (part.type === 'text' ? sizeText(part.text.length) : part.type)).join(', ') || 'empty'
+}
+
+const Arguments = ({ part, given }: { readonly part: ToolCallPart; readonly given: Given | undefined }): VNode => {
+  if (given === undefined)
+    return isPatch(part.arguments) ? (
+      <Patch text={part.arguments} />
+    ) : (
+      <Code text={shown(part.arguments)} label="arguments" />
+    )
+  const path = textIn(given, 'file_path', 'filePath', 'path', 'file')
+  const change = changesIn(given)
+  const command = textIn(given, 'command', 'cmd')
+  const content = textIn(given, 'content', 'file_text')
+  const patch = textIn(given, 'patch', 'input', 'diff')
+  const rest = Object.fromEntries(
+    Object.entries(given).filter(
+      ([, value]) =>
+        value !== command &&
+        !(change.length > 0 && isChangeValue(value, change)) &&
+        (path === undefined || value !== content) &&
+        !(patch !== undefined && isPatch(patch) && value === patch),
+    ),
+  )
+  return (
+    <>
+      {command === undefined ? null : <Code text={shown(command)} language="bash" label="command" />}
+      {change.map(({ before, after }) => (
+        <Change before={before} after={after} />
+      ))}
+      {patch !== undefined && isPatch(patch) ? <Patch text={patch} /> : null}
+      {path !== undefined && content !== undefined ? (
+        <Code text={shown(content)} language={languageOf(path)} label="content" />
+      ) : null}
+      {Object.keys(rest).length === 0 ? null : <Fields given={rest} />}
+    </>
+  )
+}
+
+/** Short values as a list of names, the others as trees. */
+const Fields = ({ given }: { readonly given: Given }): VNode => (
+  <dl class="fields">
+    {Object.entries(given).map(([name, value]) => (
+      <div>
+        <dt>{shown(name)}</dt>
+        <dd>
+          {typeof value === 'string' && value.length < 300 && !value.includes('\n') ? (
+            shown(value)
+          ) : (
+            <JsonTree value={value} />
+          )}
+        </dd>
+      </div>
+    ))}
+  </dl>
+)
+
+const textIn = (given: Given, ...names: readonly string[]): string | undefined => {
+  for (const name of names) if (typeof given[name] === 'string') return given[name]
+  return undefined
+}
+
+interface TextChange {
+  readonly before: string
+  readonly after: string
+}
+
+const changesIn = (given: Given): readonly TextChange[] => {
+  const one = changeIn(given)
+  const several = Array.isArray(given['edits']) ? given['edits'] : []
+  return [
+    ...(one === undefined ? [] : [one]),
+    ...several.flatMap((edit: unknown) => {
+      const found = typeof edit === 'object' && edit !== null ? changeIn(edit as Given) : undefined
+      return found === undefined ? [] : [found]
+    }),
+  ]
+}
+
+const changeIn = (given: Given): TextChange | undefined => {
+  const before = textIn(given, 'old_string', 'oldString', 'oldText', 'old_str')
+  const after = textIn(given, 'new_string', 'newString', 'newText', 'new_str')
+  return before === undefined || after === undefined ? undefined : { before, after }
+}
+
+const isChangeValue = (value: unknown, changes: readonly TextChange[]): boolean =>
+  Array.isArray(value) || changes.some(({ before, after }) => value === before || value === after)

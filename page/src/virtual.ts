@@ -1,0 +1,129 @@
+/** A long list, of which only what is in sight is there. Each item is measured once it is there; until then its height is estimated. */
+import { useLayoutEffect, useMemo, useReducer, useRef } from 'preact/hooks'
+import { Heights } from './heights.ts'
+
+export interface VirtualItem {
+  readonly index: number
+  readonly key: string | number
+  /** Where it begins, in pixels from the top of the list. */
+  readonly start: number
+}
+
+export interface VirtualList {
+  readonly items: readonly VirtualItem[]
+  readonly height: number
+  /** For the `ref` of each item, which has its index as `data-index`. */
+  readonly measure: (element: Element | null) => void
+  /** Bring an item to the top. */
+  readonly scrollTo: (index: number) => void
+}
+
+/** Beyond what is in sight, so many pixels are there too. */
+const margin = 600
+/** So long an item that was scrolled to stays at the top while others above it are measured. */
+const settling = 400
+
+export const useVirtual = ({
+  count,
+  scroller,
+  estimate,
+  keyOf,
+  version,
+}: {
+  readonly count: number
+  readonly scroller: () => HTMLElement | null
+  readonly estimate: (index: number) => number
+  readonly keyOf: (index: number) => string | number
+  /** Changes when items change places. */
+  readonly version?: unknown
+}): VirtualList => {
+  const [, render] = useReducer((rounds: number) => rounds + 1, 0)
+  const measured = useRef(new Map<string | number, number>())
+  const heights = useMemo(
+    () => new Heights(count, (index) => measured.current.get(keyOf(index)) ?? estimate(index)),
+    [count, version],
+  )
+  const latest = useRef({ heights, keyOf })
+  latest.current = { heights, keyOf }
+  const target = useRef<{ readonly index: number; readonly until: number } | undefined>(undefined)
+  const observed = useRef(new Set<Element>())
+  const observer = useMemo(
+    () =>
+      new ResizeObserver((entries) => {
+        const { heights, keyOf } = latest.current
+        const element = scroller()
+        let above = 0
+        let changed = false
+        for (const { target: item, borderBoxSize } of entries) {
+          const index = Number((item as HTMLElement).dataset['index'])
+          const height = borderBoxSize[0]?.blockSize ?? 0
+          if (!item.isConnected || height === 0) {
+            observer.unobserve(item)
+            observed.current.delete(item)
+            continue
+          }
+          const start = heights.startOf(index)
+          measured.current.set(keyOf(index), height)
+          const change = heights.set(index, height)
+          changed ||= change !== 0
+          if (element !== null && start + height <= element.scrollTop) above += change
+        }
+        if (!changed) return
+        // What is in sight stays where it is.
+        if (element !== null && target.current === undefined && above !== 0) element.scrollTop += above
+        render(undefined as never)
+      }),
+    [],
+  )
+  const element = scroller()
+  const [top, view] = [element?.scrollTop ?? 0, element?.clientHeight ?? 800]
+  const items: VirtualItem[] = []
+  if (count > 0) {
+    const first = heights.at(Math.max(0, top - margin))
+    let start = heights.startOf(first)
+    for (let index = first; index < count && start < top + view + margin; index++) {
+      items.push({ index, key: keyOf(index), start })
+      start += heights.of(index)
+    }
+  }
+  useLayoutEffect(() => {
+    const element = scroller()
+    if (element === null) return undefined
+    const scrolled = (): void => render(undefined as never)
+    const taken = (): void => void (target.current = undefined) // the reader scrolls
+    const resized = new ResizeObserver(scrolled)
+    resized.observe(element)
+    element.addEventListener('scroll', scrolled, { passive: true })
+    for (const event of ['wheel', 'touchmove', 'pointerdown'] as const)
+      element.addEventListener(event, taken, { passive: true })
+    render(undefined as never)
+    return () => {
+      resized.disconnect()
+      observer.disconnect()
+      element.removeEventListener('scroll', scrolled)
+      for (const event of ['wheel', 'touchmove', 'pointerdown'] as const) element.removeEventListener(event, taken)
+    }
+  }, [])
+  // The list is as high as it will be now: an item can be brought to the top.
+  useLayoutEffect(() => {
+    const { current } = target
+    if (current === undefined) return
+    if (performance.now() > current.until) target.current = undefined
+    const element = scroller()
+    const wanted = Math.round(heights.startOf(current.index))
+    if (element !== null && Math.abs(element.scrollTop - wanted) > 1) element.scrollTop = wanted
+  })
+  return {
+    items,
+    height: heights.startOf(count),
+    measure: (item) => {
+      if (item === null || observed.current.has(item)) return
+      observed.current.add(item)
+      observer.observe(item)
+    },
+    scrollTo: (index) => {
+      target.current = { index, until: performance.now() + settling }
+      render(undefined as never)
+    },
+  }
+}

@@ -1,0 +1,30 @@
+/** The page as three files of fixed names: the server gives them, and an exported file carries them. */
+import { fileURLToPath } from 'node:url'
+import { defineConfig, type UserConfig } from 'vite'
+
+const path = (name: string): string => fileURLToPath(new URL(name, import.meta.url))
+
+const config: UserConfig = defineConfig({
+  root: path('.'),
+  base: './',
+  logLevel: 'warn',
+  resolve: {
+    alias: [
+      { find: /^indelible\/view$/, replacement: path('../src/view/protocol.ts') },
+      { find: /^indelible$/, replacement: path('../src/index.ts') },
+      { find: /^indelible\/(.+)$/, replacement: path('../src/$1/index.ts') },
+    ],
+  },
+  build: {
+    outDir: path('../dist/view/page'),
+    emptyOutDir: true,
+    target: 'es2023',
+    modulePreload: false,
+    cssCodeSplit: false,
+    chunkSizeWarningLimit: 2000,
+    rolldownOptions: {
+      output: { entryFileNames: 'page.js', assetFileNames: 'page[extname]', codeSplitting: false },
+    },
+  },
+})
+export default config

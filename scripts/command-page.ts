@@ -1,0 +1,86 @@
+/**
+ * docs/command-line.md: every command with its options and examples, made of the table that `--help` is made of. Run as a
+ * program it writes the page.
+ */
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { format, resolveConfig } from 'prettier'
+import type { Command } from '../src/cli/command.ts'
+import { groups } from '../src/cli/commands.ts'
+import { general, optionsOf, paragraphsOf } from '../src/cli/help.ts'
+import { wrapped } from '../src/cli/screen.ts'
+import { root } from './run.ts'
+
+/** Where the page stands. */
+export const commandPagePath: string = join(root, 'docs/command-line.md')
+
+/** The page as it should be. */
+export const commandPage = async (): Promise<string> =>
+  format(pageText(), { ...(await resolveConfig(commandPagePath)), parser: 'markdown' })
+
+const pageText = (): string =>
+  [
+    '# The command line',
+    'The package has one command, `indelible`. This page is made of the table that `indelible --help` is made of.',
+    ...general.map(prose),
+    ...groups.map(({ title, commands }) =>
+      [`**${title}**`, ['| command | does |', '| --- | --- |', ...commands.map(row)].join('\n')].join('\n\n'),
+    ),
+    ...groups.flatMap(({ commands }) => commands.map(section)),
+  ].join('\n\n')
+
+const row = ({ name, synopsis, purpose }: Command): string =>
+  `| [\`${cell(synopsis)}\`](#indelible-${name}) | ${cell(prose(purpose))} |`
+
+const section = (command: Command): string =>
+  [
+    `## \`indelible ${command.name}\``,
+    block(
+      'sh',
+      command.usage.map((line) => `indelible ${line}`),
+    ),
+    ...paragraphsOf(command.about).map(({ text, lines }) =>
+      lines === undefined
+        ? prose(text)
+        : block(
+            'text',
+            lines.map((line) => line.slice(2)),
+          ),
+    ),
+    [
+      '| option | meaning |',
+      '| --- | --- |',
+      ...optionsOf(command).map(({ flag, help }) => `| \`${cell(flag)}\` | ${cell(prose(help))} |`),
+    ].join('\n'),
+    ...(command.examples === undefined ? [] : [block('sh', command.examples)]),
+  ].join('\n\n')
+
+const block = (language: string, lines: readonly string[]): string => `\`\`\`${language}\n${lines.join('\n')}\n\`\`\``
+
+/** A text of the help as Markdown, in lines of the page's width: commands in it become code. */
+const prose = (text: string): string =>
+  wrapped(
+    text
+      .replaceAll(/[<*\\]/g, String.raw`\$&`)
+      .replaceAll(/"(indelible [^"]+)"/g, (_, command: string) => `\`${command.replaceAll('\\', '')}\``),
+    118,
+  ).join('\n')
+
+const cell = (text: string): string => text.replaceAll('\n', ' ').replaceAll('|', String.raw`\|`)
+
+/** Write the page, if it is not what it should be. */
+export const writeCommandPage = async (): Promise<void> => {
+  const page = await commandPage()
+  if (page !== currentPage()) writeFileSync(commandPagePath, page)
+}
+
+/** The page as it is; empty if it is missing. */
+export const currentPage = (): string => {
+  try {
+    return readFileSync(commandPagePath, 'utf8')
+  } catch {
+    return ''
+  }
+}
+
+if (import.meta.main) await writeCommandPage()

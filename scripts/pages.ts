@@ -1,0 +1,21 @@
+/** The page in a real browser. Where there is none, one line says that this was left out. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { root, run } from './run.ts'
+
+const places = [
+  process.env['CHROMIUM'],
+  '/usr/bin/chromium',
+  '/usr/bin/chromium-browser',
+  '/usr/bin/google-chrome',
+  '/Applications/Google Chrome.app/Contents/MacOS/Google Chrome',
+]
+const browser = places.find((place) => place !== undefined && existsSync(place))
+if (browser === undefined) {
+  process.stdout.write('left out: the page in a browser (no Chromium is installed; CHROMIUM names one elsewhere)\n')
+  process.exit(0)
+}
+process.env['CHROMIUM'] = browser
+if (!existsSync(join(root, 'dist/cli/main.js')) && !run(process.execPath, ['scripts/build.ts'])) process.exit(1)
+if (!run('vite', ['build', 'page'])) process.exit(1)
+process.exit(run('vitest', ['run', '--config', 'page/vitest.config.ts', ...process.argv.slice(2)]) ? 0 : 1)

@@ -1,0 +1,110 @@
+/** `indelible encryption`: the keys of encrypted sessions. */
+import { closeSync, openSync, writeSync } from 'node:fs'
+import { destroyKey, newHostKey, rotateKeys } from '../encryption/index.ts'
+import { Misuse, Unreadable, type Call, type Command } from './command.ts'
+import { keyFileOf, keyFileText, openRing, readKeyFile, writeKeyFile, type KeyFile } from './key-file.ts'
+import { allScopesOption, answer, storeOption, withBareScopes, withBareStore } from './place.ts'
+import { counted } from './screen.ts'
+
+export const encryption: Command = {
+  name: 'encryption',
+  synopsis: 'encryption VERB',
+  purpose: 'make, change and destroy the keys of encrypted sessions',
+  usage: [
+    'encryption new FILE [--keys-in PATH]',
+    'encryption rotate [options]',
+    'encryption destroy SESSION [options]',
+  ],
+  about: `new makes a key file, which only you can read. Sessions that a command makes with
+--key-file FILE are encrypted: each has a key of its own, wrapped by the key in
+FILE. Without FILE nobody can read them, you neither: keep a copy of it.
+
+The wrapped keys are kept in a store of their own beside FILE (FILE.db), or where
+--keys-in says. Keep it as long as the sessions. It is needed to read them, too.
+
+rotate puts a new key into FILE and wraps every session key by it. The sessions
+are not touched. The older keys stay in FILE, for backups.
+
+destroy ends a session: its key is removed, and nobody can read it any more, in no
+copy and no backup of the store. Its rows stay and verify. Forks lose what they
+share with it. Backups of the wrapped keys must be removed, too.`,
+  options: {
+    'keys-in': { value: 'PATH', help: 'for new: the store of the wrapped keys (default: FILE.db)' },
+    yes: { help: 'for destroy: do not ask' },
+    ...storeOption,
+    ...allScopesOption,
+  },
+  examples: [
+    'indelible encryption new agents.keys',
+    'indelible import chat.json --key-file agents.keys',
+    'indelible encryption destroy support-1 --key-file agents.keys',
+  ],
+  run: async (call) => {
+    const [verb, argument, ...others] = call.positionals
+    const wanted = verb === 'rotate' ? 0 : 1
+    if (
+      !['new', 'rotate', 'destroy'].includes(verb ?? '') ||
+      (argument === undefined) !== (wanted === 0) ||
+      others.length > 0
+    )
+      throw new Misuse('encryption takes "new FILE", "rotate" or "destroy SESSION"')
+    if (verb === 'new') return makeFile(call, argument as string)
+    const given = keyFileOf(call.values, call.terminal)
+    if (given === undefined) throw new Misuse(`encryption ${verb} needs --key-file FILE, or INDELIBLE_KEY_FILE`)
+    const file = readKeyFile(given, call.terminal)
+    return verb === 'rotate' ? rotate(call, file) : destroy(call, file, argument as string)
+  },
+}
+
+const makeFile = async ({ values, terminal }: Call, given: string): Promise<void> => {
+  const path = terminal.path(given)
+  const keysIn = typeof values['keys-in'] === 'string' ? values['keys-in'] : `${path.replace(/^.*[/\\]/, '')}.db`
+  if (/[\r\n]/.test(keysIn)) throw new Misuse('--keys-in takes a path of one line')
+  try {
+    const file = openSync(path, 'wx', 0o600)
+    try {
+      writeSync(file, keyFileText({ keys: [newHostKey()], keysIn }))
+    } finally {
+      closeSync(file)
+    }
+  } catch (cause) {
+    throw (cause as { readonly code?: unknown }).code === 'EEXIST'
+      ? new Unreadable(`${given} exists already; nothing was written: keys are never overwritten`)
+      : new Unreadable(`${given} can't be written: ${(cause as Error).message}`)
+  }
+  const { keysIn: place = '' } = readKeyFile(given, terminal)
+  await terminal.print([given])
+  terminal.tell([`keep a copy of ${given} and of ${place}: without both, nobody can read what they encrypt`])
+}
+
+const rotate = async (call: Call, file: KeyFile): Promise<void> => {
+  const next = { ...file, keys: [newHostKey(), ...file.keys] }
+  writeKeyFile(next)
+  const { ring, close } = await openRing(next, call.terminal)
+  try {
+    const count = await withBareScopes(call, async (scopes) => {
+      let sum = 0
+      for (const scope of scopes) sum += await answer(rotateKeys(scope, ring))
+      return sum
+    })
+    await call.terminal.print([`${counted(count, 'key')} wrapped by ${next.keys[0]?.id ?? ''}`])
+  } finally {
+    await close()
+  }
+}
+
+const destroy = async (call: Call, file: KeyFile, id: string): Promise<void> => {
+  const { values, terminal } = call
+  if (values['yes'] !== true) {
+    if (!terminal.asks) throw new Misuse('encryption destroy asks before it destroys a key: give --yes')
+    const said = await terminal.answerTo(`Nobody will be able to read session ${id} any more. Destroy its key? [y/N] `)
+    if (!/^y(?:es)?$/i.test(said?.trim() ?? '')) throw new Unreadable('nothing was destroyed')
+  }
+  const { ring, close } = await openRing(file, terminal)
+  try {
+    const destroyed = await withBareStore(call, (store) => answer(destroyKey(store, id, ring)))
+    await terminal.print([destroyed ? `${id}: its key is destroyed` : `${id}: its key was destroyed before`])
+  } finally {
+    await close()
+  }
+}

@@ -1,0 +1,90 @@
+/** The help of the program and of each command, made of the table of commands. */
+import type { Command } from './command.ts'
+import type { Group } from './commands.ts'
+import { wrapped } from './screen.ts'
+
+/** The columns of help: it is read in any terminal. */
+const width = 80
+
+/** The help of the program: its commands and what holds for all of them. */
+export const programHelp = (groups: readonly Group[]): readonly string[] => [
+  'Usage: indelible COMMAND [options]',
+  '',
+  'The append-only record of agent conversations.',
+  ...groups.flatMap(({ title, commands }) => [
+    '',
+    `${title}:`,
+    ...commands.map(({ synopsis, purpose }) => `  ${synopsis.padEnd(20)}  ${purpose}`),
+  ]),
+  '',
+  'Options:',
+  '  -h, --help     print this help, or the help of a command',
+  '  -V, --version  print the version',
+  ...general.flatMap((text) => [''].concat(wrapped(text, width))),
+]
+
+/** What holds for all commands. */
+export const general: readonly string[] = [
+  '"indelible COMMAND --help" describes a command. A SESSION is the id of a session, or the beginning of one that no other session has.',
+  "Sessions are kept in the store that --store or the variable INDELIBLE_STORE names: a file, or postgres://USER@HOST/DATABASE?schema=NAME. Otherwise it is sessions.db in the user's data folder. A store in PostgreSQL needs the package pg, and takes its password from PGPASSWORD.",
+  "Colours are off if NO_COLOR is set or the output is not a terminal. Exit codes: 0 done, 1 the input can't be read or is damaged, 2 the arguments are wrong.",
+]
+
+/** The help of a command. */
+export const commandHelp = (command: Command): readonly string[] => {
+  const { usage, about, examples = [] } = command
+  const options = optionsOf(command)
+  const column = Math.max(17, ...options.map(({ flag }) => 2 + flag.length + 2))
+  return [
+    ...usage.map((line, index) => `${index === 0 ? 'Usage:' : '      '} indelible ${line}`),
+    '',
+    ...paragraphsOf(about).flatMap(({ text, lines, apart }, index) =>
+      (index > 0 && apart ? [''] : []).concat(lines ?? wrapped(text, width)),
+    ),
+    '',
+    'Options:',
+    ...options.flatMap(({ flag, help }) =>
+      wrapped(help, width - column).map((line, index) => (index === 0 ? `  ${flag}` : '').padEnd(column) + line),
+    ),
+    ...(examples.length === 0 ? [] : ['', 'Example:', ...examples.map((line) => `  ${line}`)]),
+  ]
+}
+
+/** The options of a command as they are typed, and what each of them means. */
+export const optionsOf = ({
+  options,
+}: Pick<Command, 'options'>): readonly { readonly flag: string; readonly help: string }[] => [
+  ...Object.entries(options).map(([name, { value, help }]) => ({
+    flag: `--${name}${value === undefined ? '' : ` ${value}`}`,
+    help,
+  })),
+  { flag: '-h, --help', help: 'print this help' },
+]
+
+/** Either a paragraph to be wrapped, or lines that stay as they are. */
+export interface Paragraph {
+  readonly text: string
+  readonly lines?: readonly string[]
+  /** Whether an empty line stands before it. */
+  readonly apart: boolean
+}
+
+export const paragraphsOf = (about: string): readonly Paragraph[] =>
+  about
+    .trim()
+    .split('\n\n')
+    .flatMap((block) => {
+      const paragraphs: Paragraph[] = []
+      for (const line of block.split('\n')) {
+        const last = paragraphs.at(-1)
+        const kept = line.startsWith(' ')
+        if (last !== undefined && kept === (last.lines !== undefined))
+          paragraphs[paragraphs.length - 1] = {
+            ...last,
+            text: `${last.text} ${line}`,
+            ...(last.lines && { lines: [...last.lines, line] }),
+          }
+        else paragraphs.push({ text: line, ...(kept && { lines: [line] }), apart: last === undefined })
+      }
+      return paragraphs
+    })

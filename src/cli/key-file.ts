@@ -1,0 +1,92 @@
+/** `--key-file`: the host's keys, for stores with encrypted sessions. */
+import { readFileSync, writeFileSync, renameSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { hostKeyOf, hostKeyText, keyRing, withKeys, type HostKey, type KeyRing } from '../encryption/index.ts'
+import type { Store } from '../store/index.ts'
+import { Misuse, Unreadable, type Call, type Command, type Terminal } from './command.ts'
+import { openStore } from './store.ts'
+
+/** The option of every command on sessions. */
+export const keyFileOption: Command['options'] = {
+  'key-file': {
+    value: 'FILE',
+    help: 'keys of encrypted sessions, by "indelible encryption new"; sessions that are made are encrypted (default: INDELIBLE_KEY_FILE, or no keys)',
+  },
+}
+
+/** What a key file says: the keys, the current one first, and where the keys of sessions are kept. */
+export interface KeyFile {
+  readonly path: string
+  readonly keys: readonly HostKey[]
+  readonly keysIn: string | undefined
+}
+
+const placeKey = 'keys-in: '
+
+/** The text of a key file. */
+export const keyFileText = ({ keys, keysIn }: Omit<KeyFile, 'path'>): string =>
+  [
+    '# Keys of encrypted sessions: the first one wraps new session keys. Whoever has this file can read the sessions.',
+    ...(keysIn === undefined ? [] : [`${placeKey}${keysIn}`]),
+    ...keys.map(hostKeyText),
+    '',
+  ].join('\n')
+
+/** Read a key file. Throws Unreadable. */
+export const readKeyFile = (given: string, terminal: Pick<Terminal, 'path'>): KeyFile => {
+  const path = terminal.path(given)
+  let text: string
+  try {
+    text = readFileSync(path, 'utf8')
+  } catch (cause) {
+    throw new Unreadable(`the key file ${given} can't be read: ${(cause as Error).message}`)
+  }
+  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
+  const place = lines.find((line) => line.startsWith(placeKey))?.slice(placeKey.length)
+  try {
+    const keys = lines.filter((line) => !line.startsWith(placeKey)).map(hostKeyOf)
+    keyRing(keys)
+    return { path, keys, keysIn: place === undefined ? undefined : placed(path, place) }
+  } catch (cause) {
+    throw new Unreadable(`${given} is not a key file: ${(cause as Error).message}`)
+  }
+}
+
+/** A path is meant from the folder of the key file. */
+const placed = (file: string, place: string): string =>
+  /^[a-z]{2,}:\/\//i.test(place) ? place : resolve(file, '..', place)
+
+/** Replace a key file, so that there is always a whole one. */
+export const writeKeyFile = (file: KeyFile): void => {
+  const next = `${file.path}.new`
+  writeFileSync(next, keyFileText(file), { mode: 0o600 })
+  renameSync(next, file.path)
+}
+
+/** The path of the key file that a call names, by its option or by INDELIBLE_KEY_FILE. */
+export const keyFileOf = (values: Call['values'], { env }: Pick<Terminal, 'env'>): string | undefined => {
+  const given = values['key-file']
+  if (given === '') throw new Misuse('--key-file takes a FILE')
+  return typeof given === 'string' ? given : env['INDELIBLE_KEY_FILE'] || undefined
+}
+
+/** A ring of the keys in a file, and what closes the store of the session keys. */
+export const openRing = async (
+  file: KeyFile,
+  terminal: Terminal,
+): Promise<{ readonly ring: KeyRing; readonly close: () => Promise<unknown> }> => {
+  if (file.keysIn === undefined) return { ring: keyRing(file.keys), close: async () => undefined }
+  const { store } = await openStore(file.keysIn, true, terminal)
+  return { ring: keyRing(file.keys, { keysIn: store }), close: async () => store.close()() }
+}
+
+/** The store with the keys that a call names, or as it is. */
+export const keyedStore = async (
+  store: Store,
+  { values, terminal }: Pick<Call, 'values' | 'terminal'>,
+): Promise<{ readonly store: Store; readonly close: () => Promise<unknown> }> => {
+  const given = keyFileOf(values, terminal)
+  if (given === undefined) return { store, close: async () => undefined }
+  const { ring, close } = await openRing(readKeyFile(given, terminal), terminal)
+  return { store: withKeys(store, ring), close }
+}

@@ -1,0 +1,71 @@
+/** `indelible view`: the sessions of a store as a page in the browser. */
+import { describeSession } from '../session/index.ts'
+import { startView, type View } from '../view/index.ts'
+import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from './command.ts'
+import { answer, storeOption, withStore } from './place.ts'
+import { onTerminate, openInBrowser } from './program.ts'
+import { sessionOrAdvice } from './sessions.ts'
+import { defaultStorePath, givenStore } from './store.ts'
+import { version } from './version.ts'
+
+export const view: Command = {
+  name: 'view',
+  synopsis: 'view [SESSION]',
+  purpose: 'look at sessions in the browser',
+  usage: ['view [options] [SESSION]'],
+  about: `Serves a page that shows the sessions of a store, opens it in the browser, and
+prints its address. The address works once; the browser keeps a key. The page
+only reads. It ends with Ctrl-C.
+
+The server listens on 127.0.0.1, which only this machine reaches. With --host
+others reach it too: whoever has an address that is not used yet can read the
+whole store. The connection is not encrypted.`,
+  options: {
+    port: { value: 'N', help: 'the port (default: any that is free)' },
+    host: {
+      value: 'HOST',
+      help: 'what to listen on (default 127.0.0.1); 0.0.0.0 is every address of this machine',
+    },
+    'no-open': { help: 'print the address and open nothing' },
+    ...storeOption,
+  },
+  examples: ['indelible view --no-open --port 8080'],
+  run: async (call) => {
+    const { values, positionals, terminal } = call
+    const [named] = positionals
+    if (positionals.length > 1) throw new Misuse(`view takes one SESSION, but got ${positionals.length}`)
+    const port = wholeNumber('--port', values['port'], 0)
+    if (port < 0 || port > 65_535) throw new Misuse('--port takes a number from 0 to 65535')
+    const host = typeof values['host'] === 'string' ? values['host'] : '127.0.0.1'
+    const name = givenStore(values, terminal)?.replace(/:[^:@/]*@/, '@') ?? defaultStorePath(terminal.env)
+    await withStore(call, {}, async (store) => {
+      const id = named === undefined ? undefined : await sessionOrAdvice(store, named, terminal)
+      if (id !== undefined) await answer(describeSession(store, id))
+      const served = await startView({ store, name, version: version(), host, port }).catch((cause: Error) => {
+        throw new Unreadable(cause.message)
+      })
+      try {
+        const path = id === undefined ? '' : `s/${encodeURIComponent(id)}`
+        const address = served.open(path)
+        await terminal.print([address])
+        if (values['no-open'] !== true) openInBrowser(address)
+        await untilStopped(served, path, terminal)
+      } finally {
+        await served.close()
+      }
+    })
+  },
+}
+
+/** Until Ctrl-C. Enter on a terminal prints another address: each works once. */
+const untilStopped = async (served: View, path: string, terminal: Terminal): Promise<void> => {
+  const ended = new AbortController()
+  const ends = [terminal.onInterrupt(() => ended.abort()), onTerminate(() => ended.abort())]
+  const lines = terminal.asks ? terminal.lines('') : undefined
+  if (lines !== undefined) terminal.tell(['Enter prints another address, Ctrl-C ends the page'])
+  lines?.on('line', () => void terminal.print([served.open(path)]))
+  lines?.on('SIGINT', () => ended.abort())
+  await new Promise<void>((stop) => ended.signal.addEventListener('abort', () => stop()))
+  lines?.close()
+  for (const end of ends) end()
+}

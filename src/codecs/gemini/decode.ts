@@ -1,0 +1,270 @@
+/** From the wire of Gemini: results become tool messages, what the model says in a row is one message. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import {
+  aList,
+  anObject,
+  aString,
+  fieldsBeside,
+  isObject,
+  readEach,
+  readIn,
+  Unexpected,
+  type Json,
+  type JsonObject,
+} from '../../json/index.ts'
+import type { Message, Meta, Part, Role } from '../../message/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import { decodeWire, lossesBeside } from '../admit.ts'
+import type { Decoded, Loss } from '../codec.ts'
+import type { DecodeFault } from '../fault.ts'
+import { keep, keptBy } from '../residual.ts'
+import { CallReader, isMadeId } from './calls.ts'
+import { format, marks, responseMeta, type Mark } from './marks.ts'
+import { isPart, readPart, type Place } from './parts-decode.ts'
+
+/**
+ * Decode `{ systemInstruction, contents }`, an array of contents, or the body of a response, as `decodeResponse` does.
+ * What else a request has is listed as lost.
+ */
+export const decode = (wire: unknown): Either<DecodeFault, Decoded> =>
+  decodeWire(format, wire, readRequest, Array.isArray(wire) ? [] : ['contents'])
+
+/** What a response answers. */
+export interface GeminiResponseOptions {
+  /** The conversation that was sent. A call without an id gets one that is free there. Default: none. */
+  readonly after?: Sequence<Message>
+}
+
+/**
+ * Decode a response of the API. The content of its first candidate becomes one assistant message with the response's id;
+ * a response without a candidate gives no message. Everything else goes into the message's `meta` under
+ * `gemini-response`: the usage, why it ended, the sources it is grounded in, its ratings, the other candidates.
+ *
+ * @param body the body of a response
+ * @param options the conversation that it answers
+ * @returns the message; or a fault with the path
+ * @example
+ * decodeResponse(await client.models.generateContent(request))
+ */
+export const decodeResponse = (body: unknown, { after }: GeminiResponseOptions = {}): Either<DecodeFault, Decoded> =>
+  decodeWire(
+    format,
+    ofClient(body),
+    (value) => readResponse(anObject(value), new CallReader(after === undefined ? 0 : madeIn(after))),
+    ['candidates', 0, 'content', 'parts'],
+  )
+
+/** The client gives an instance of a class, with the headers of the answer. */
+const ofClient = (body: unknown): unknown => {
+  if (!isObject(body)) return body
+  const { sdkHttpResponse: _headers, ...plain } = body
+  return plain
+}
+
+/** How many calls without an id there were. */
+const madeIn = (messages: Sequence<Message>): number => {
+  let made = 0
+  for (const { content } of messages)
+    for (const part of content)
+      if (part.type === 'tool_call' && isMadeId(part.id))
+        made = Math.max(made, Number(part.id.slice(part.id.lastIndexOf('-') + 1)) + 1)
+  return made
+}
+
+const readResponse = (body: JsonObject, calls: CallReader): readonly Message[] => {
+  const [first, ...others] = body['candidates'] === undefined ? [] : readIn(body, 'candidates', aList)
+  if (first === undefined) return []
+  const candidate = anObject(first)
+  const said = candidate['content'] === undefined ? {} : readIn(candidate, 'content', anObject)
+  const content = readEach(aList(said['parts'] ?? []), (part) =>
+    readPart(part, { role: 'model', calls, isAnswer: true }),
+  )
+  const id = body['responseId'] === undefined ? undefined : readIn(body, 'responseId', aString)
+  const rest = {
+    ...fieldsBeside(body, ['responseId', 'candidates']),
+    ...fieldsBeside(candidate, candidate['index'] === 0 ? ['content', 'index'] : ['content']),
+    ...(others.length > 0 && { candidates: others }),
+  }
+  const { meta } = keep(format, said, said['role'] === undefined ? {} : { role: 'model' }, undefined, ['parts'])
+  return [
+    freeze({
+      role: 'assistant',
+      content: freeze(content),
+      ...(id !== undefined && { id }),
+      ...((meta !== undefined || Object.keys(rest).length > 0) && {
+        meta: freeze({ ...meta, ...(Object.keys(rest).length > 0 && { [responseMeta]: freeze(rest) }) }),
+      }),
+    }),
+  ]
+}
+
+const readRequest = (wire: Json, beside: Loss[]): readonly Message[] => {
+  const calls = new CallReader(0)
+  if (Array.isArray(wire)) return readContents(aList(wire), calls, false)
+  if (!isObject(wire)) throw new Unexpected([], 'an object with contents, or an array of them', wire)
+  if (wire['contents'] === undefined && Array.isArray(wire['candidates'])) return readResponse(wire, calls)
+  const snake = wire['systemInstruction'] === undefined && wire['system_instruction'] !== undefined
+  const system = snake ? 'system_instruction' : 'systemInstruction'
+  beside.push(...lossesBeside(wire, [system, 'contents'], 'request'))
+  const contents = readIn(wire, 'contents', (list) =>
+    Array.isArray(list)
+      ? readContents(aList(list), calls, false)
+      : typeof list === 'string' || isObject(list)
+        ? readContents([list], calls, true)
+        : aList(list) && [],
+  )
+  return wire[system] === undefined
+    ? contents
+    : [readIn(wire, system, (value) => readSystem(value as Json, { role: 'system', calls }, snake)), ...contents]
+}
+
+/** Instructions: a content, or what the client of Google makes one of. */
+const readSystem = (wire: Json, place: Place, snake: boolean): Message => {
+  const at = snake && 'snake'
+  if (isObject(wire) && !isBare(wire)) {
+    const { parts, one, fields } = readParts(wire, place, {})
+    return freeze({ role: 'system', content: freeze(parts), ...fields(marks(at, one, isExact(parts))) })
+  }
+  const list = Array.isArray(wire) ? aList(wire) : [wire]
+  const parts = readEach(list, (part) => readPart(part, place))
+  return freeze({
+    role: 'system',
+    content: freeze(parts),
+    ...keep(format, {}, {}, marks(at, 'bare', !Array.isArray(wire) && 'only', isExact(parts))),
+  })
+}
+
+/** Whether the API refuses instructions: they are text. */
+const isExact = (parts: readonly Part[]): Mark | false =>
+  (parts.length === 0 || parts.some(({ type }) => type !== 'text')) && 'exact'
+
+/** A text or a part where a content is expected. */
+const isBare = (item: Json): boolean =>
+  typeof item === 'string' || (isObject(item) && item['parts'] === undefined && isPart(item))
+
+const readContents = (list: readonly Json[], calls: CallReader, only: boolean): readonly Message[] => {
+  const messages: Message[] = []
+  let before: Json | undefined
+  readEach(list, (item, index) => {
+    if (isBare(item)) {
+      const place: Place = { role: 'user', calls }
+      if (before === undefined || !isBare(before)) {
+        let to = index + 1
+        while (to < list.length && isBare(list[to] as Json)) to++
+        const parts = readEach(list.slice(index, to), (part) => readPart(part, place))
+        pushUser(messages, parts, (as) => keep(format, {}, {}, as), marks('bare', only && 'only'))
+      }
+    } else readContent(anObject(item), messages, calls, only, isPlainTurn(before))
+    before = item
+  })
+  return messages
+}
+
+/** What the model says, with nothing about it that would be lost if it were part of another content. */
+const isPlainTurn = (content: Json | undefined): boolean =>
+  isObject(content) &&
+  content['role'] === 'model' &&
+  Array.isArray(content['parts']) &&
+  content['parts'].length > 0 &&
+  Object.keys(content).length === 2
+
+const readContent = (
+  wire: JsonObject,
+  messages: Message[],
+  calls: CallReader,
+  only: boolean,
+  afterPlain: boolean,
+): void => {
+  const { role = 'user' } = wire
+  if (role !== null && (typeof role !== 'string' || !roles.has(role)))
+    throw new Unexpected(['role'], '"user" or "model"', role)
+  const isModel = role === 'model'
+  const previous = messages.at(-1)
+  if (isModel && previous?.role !== 'assistant') calls.turn()
+  const place: Place = { role: isModel ? 'model' : 'user', calls }
+  const { parts, one, fields } = readParts(wire, place, { role: isModel ? 'model' : 'user' })
+  const alone = only && 'only'
+  const empty = parts.length === 0 && 'exact'
+  if (!isModel) return pushUser(messages, parts, fields, marks(one, alone, empty))
+  const answers = parts.some(({ type }) => type === 'tool_result')
+  if (previous?.role === 'assistant' && afterPlain && isPlainTurn(wire) && !answers) {
+    const [first, ...rest] = parts as readonly [Part, ...Part[]]
+    messages[messages.length - 1] = freeze({
+      ...previous,
+      content: freeze([...previous.content, apart(first), ...rest]),
+    })
+    return
+  }
+  const broken = previous === undefined || answers
+  messages.push(
+    freeze({
+      role: 'assistant',
+      content: freeze(parts),
+      ...fields(marks(one, alone, previous?.role === 'assistant' && 'apart', empty || (broken && 'exact'))),
+    }),
+  )
+}
+
+/** `function` is what results stood under before 2024. */
+const roles: ReadonlySet<string> = new Set(['user', 'model', 'function'])
+
+interface Read {
+  readonly parts: readonly Part[]
+  /** How the list stood. */
+  readonly one: Mark | false
+  /** How the content stood, as `meta`. */
+  readonly fields: (as: string | undefined) => { readonly meta?: Meta }
+}
+
+const readParts = (wire: JsonObject, place: Place, written: JsonObject): Read => {
+  const list = wire['parts']
+  const one = isObject(list) || typeof list === 'string'
+  if (!one && list !== undefined && list !== null && !Array.isArray(list))
+    throw new Unexpected(['parts'], 'an array of parts', list)
+  const isRead = one || Array.isArray(list)
+  const parts = isRead
+    ? readIn(wire, 'parts', (found) =>
+        one ? [readPart(found as Json, place)] : readEach(aList(found), (part) => readPart(part, place)),
+      )
+    : []
+  return {
+    parts,
+    one: one && 'one',
+    fields: (as) => keep(format, wire, isRead ? written : { ...written, parts: [] }, as, isRead ? ['parts'] : []),
+  }
+}
+
+/** The results of a turn are what tools said, the rest is what the user said: a message for each run of either. */
+const pushUser = (
+  messages: Message[],
+  parts: readonly Part[],
+  fields: (as: string | undefined) => { readonly meta?: Meta },
+  as: string | undefined,
+): void => {
+  let from = 0
+  do {
+    const role: Role = parts[from]?.type === 'tool_result' ? 'tool' : 'user'
+    let to = from
+    while (to < parts.length && (parts[to]?.type === 'tool_result') === (role === 'tool')) to += 1
+    const content = parts.slice(from, to)
+    const isApart = role === 'tool' && messages.at(-1)?.role === 'tool'
+    const broken = content.some(({ type }) => type === 'tool_call')
+    const words = wordsOf(from > 0 ? 'joined' : as, from === 0 && isApart && 'apart', broken && 'exact')
+    messages.push(
+      freeze({ role, content: freeze(content), ...(from > 0 ? keep(format, {}, {}, words) : fields(words)) }),
+    )
+    from = to
+  } while (from < parts.length)
+}
+
+const wordsOf = (...words: readonly (string | undefined | false)[]): string | undefined =>
+  words.filter((word) => typeof word === 'string').join(' ') || undefined
+
+/** A part that began a content of its own. */
+const apart = (part: Part): Part => {
+  const { as, ...kept } = keptBy(format, part) ?? {}
+  const meta = freeze({ ...part.meta, [format]: freeze({ ...kept, as: as === undefined ? 'apart' : `${as} apart` }) })
+  return freeze({ ...part, meta })
+}
+
+const { freeze } = Object

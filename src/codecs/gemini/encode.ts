@@ -1,0 +1,223 @@
+/** To the wire of Gemini: a turn of the model is one content, all results of its calls the next one. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import type { Message, Part } from '../../message/index.ts'
+import type { Sequence } from '../../sequence/index.ts'
+import type { Encoded, EncodeOptions } from '../codec.ts'
+import type { EncodeFault } from '../fault.ts'
+import { encodeMessages, type Writing } from '../losses.ts'
+import { keptBy, restore, type Kept } from '../residual.ts'
+import { format, marked, responseMeta } from './marks.ts'
+import { writePart, type Written } from './parts.ts'
+import { opening } from './rules.ts'
+import type { GeminiConversation } from './wire.ts'
+
+/** How a conversation is written for Gemini. */
+export interface GeminiEncodeOptions extends EncodeOptions {
+  /**
+   * Gemini 3 refuses calls of the current turn that carry no signature of its own, such as those that another model made.
+   * With true such a call says `skip_thought_signature_validator`, which the API takes. Default: false.
+   *
+   * Source  ai.google.dev, Thought signatures (2026-11)
+   */
+  readonly skipSignatures?: boolean
+}
+
+type Fields = { [field: string]: unknown }
+
+export const encode = (
+  messages: Sequence<Message>,
+  options: GeminiEncodeOptions = {},
+): Either<EncodeFault, Encoded<GeminiConversation>> => {
+  const wire: Fields = {}
+  const request = new Request(options.skipSignatures ?? false)
+  return encodeMessages(
+    format,
+    messages,
+    options,
+    // The one cast: what is written is made of the shapes of wire.ts, and of what the format's own wire had beside them.
+    wire as unknown as GeminiConversation,
+    (message, writing) => request.add(message, writing),
+    {},
+    (writing) => request.finish(wire, writing),
+  )
+}
+
+type Speaker = 'system' | 'user' | 'model'
+
+/** A content that is being written. */
+interface Turn {
+  readonly role: Speaker
+  readonly parts: Written[]
+  readonly kept: Kept | undefined
+  readonly position: number
+  /** Nothing but results so far, so that more of them may follow. */
+  onlyResults: boolean
+}
+
+class Request {
+  readonly #sign: boolean
+  readonly #names = new Map<string, string>()
+  readonly #system: Turn[] = []
+  readonly #turns: Turn[] = []
+
+  constructor(sign: boolean) {
+    this.#sign = sign
+  }
+
+  add(message: Message, writing: Writing): void {
+    if (message.id !== undefined && message.meta?.[responseMeta] === undefined)
+      writing.lose(['id'], 'contents of Gemini have no id')
+    if (message.name !== undefined) writing.lose(['name'], 'contents of Gemini have no name')
+    if (message.role === 'developer') writing.lose(['role'], 'Gemini has no developer: written as system')
+    const kept = keptBy(format, message)
+    const own = speakerOf(message)
+    if (marked(kept, 'exact')) return this.#repeat(message, own, kept, writing)
+    if (message.content.length === 0) return writing.lose(['content'], 'Gemini takes no empty contents')
+    if (own === 'model') return this.#answer(message, kept, writing)
+    this.#say(message, own, kept, writing)
+  }
+
+  /** Write what was gathered. */
+  finish(wire: Fields, writing: Writing): void {
+    const [only, ...others] = this.#system
+    if (only !== undefined) {
+      const named = marked(only.kept, 'snake') ? 'system_instruction' : 'systemInstruction'
+      const parts = this.#system.flatMap((turn) => turn.parts)
+      wire[named] = others.length > 0 ? { parts } : marked(only.kept, 'bare') ? listed(only, parts) : written(only)
+    }
+    const [first] = this.#turns
+    if (first?.role === 'model' && !marked(first.kept, 'exact')) {
+      this.#turns.unshift({
+        role: 'user',
+        parts: [{ text: opening }],
+        kept: undefined,
+        position: 0,
+        onlyResults: false,
+      })
+      writing.lose(
+        [],
+        `a conversation with Gemini begins with the user: ${JSON.stringify(opening)} is put before it`,
+        0,
+      )
+    }
+    const list = this.#turns.flatMap((turn): readonly unknown[] =>
+      marked(turn.kept, 'bare') ? turn.parts : [written(turn)],
+    )
+    const isOnly = list.length === 1 && marked(this.#turns[0]?.kept, 'only')
+    wire['contents'] = isOnly ? list[0] : list
+  }
+
+  /** As it stood, whatever is in it. */
+  #repeat(message: Message, role: Speaker, kept: Kept | undefined, writing: Writing): void {
+    let from = 0
+    const { content } = message
+    for (let to = 1; to <= content.length || from === 0; to++) {
+      const part = content[to]
+      if (part !== undefined && !marked(keptBy(format, part), 'apart')) continue
+      this.#push(message, role, content.slice(from, to), from === 0 ? kept : undefined, writing)
+      from = to
+    }
+  }
+
+  /** What the model says; a result in it is the user's, and what comes behind that a turn of its own. */
+  #answer(message: Message, kept: Kept | undefined, writing: Writing): void {
+    const open = new Set<string>()
+    let said: Part[] = []
+    let results: Part[] = []
+    let first = true
+    const flush = (): void => {
+      if (said.length > 0) this.#push(message, 'model', said, first ? kept : undefined, writing)
+      if (results.length > 0) this.#push(message, 'user', results, undefined, writing)
+      first = false
+      ;[said, results] = [[], []]
+    }
+    message.content.forEach((part, index) => {
+      const starts = marked(keptBy(format, part), 'apart') && index > 0
+      if (starts || (part.type !== 'tool_result' && results.length > 0 && open.size === 0)) flush()
+      if (part.type === 'tool_result') {
+        open.delete(part.callId)
+        results.push(part)
+      } else {
+        if (part.type === 'tool_call') open.add(part.id)
+        said.push(part)
+      }
+    })
+    flush()
+  }
+
+  /** What the user, a tool or instructions say: results stand first, right after their calls. A call is the model's. */
+  #say(message: Message, own: Speaker, kept: Kept | undefined, writing: Writing): void {
+    const { content, role } = message
+    const calls = content.filter(({ type }) => type === 'tool_call')
+    const others = content.filter(({ type }) => type !== 'tool_result' && type !== 'tool_call')
+    const called = new Set<string>()
+    const answers: Part[] = []
+    const results: Part[] = []
+    for (const part of content) {
+      if (part.type === 'tool_call') called.add(part.id)
+      else if (part.type === 'tool_result') (called.delete(part.callId) ? answers : results).push(part)
+    }
+    if (calls.length > 0) writing.lose(['role'], `a ${role} message with calls: they are written as the model's`)
+    if (results.length > 0 && others.length > 0 && content[0]?.type !== 'tool_result')
+      writing.lose(['content', 0], 'stands before a result; Gemini wants the results first')
+    const runs: readonly (readonly [Speaker, readonly Part[]])[] = [
+      ['user', results],
+      [own, others],
+      ['model', calls],
+      ['user', answers],
+    ]
+    let first = true
+    for (const [speaker, run] of runs) {
+      if (run.length > 0) this.#push(message, speaker, run, first ? kept : undefined, writing)
+      first &&= run.length === 0
+    }
+  }
+
+  #push(message: Message, role: Speaker, content: readonly Part[], kept: Kept | undefined, writing: Writing): void {
+    const places = new Map(message.content.map((part, index) => [part, index]))
+    const parts: Written[] = []
+    const exact = marked(kept, 'exact')
+    let sign = this.#sign && role === 'model'
+    for (const part of content) {
+      const unsigned = part.type === 'tool_call' && keptBy(format, part)?.fields?.['thoughtSignature'] === undefined
+      const path = ['content', places.get(part) ?? 0]
+      const one = writePart(part, { role, exact, names: this.#names, sign: sign && unsigned, writing }, path)
+      if (part.type === 'tool_call') sign = false // the first call of a turn carries the signature
+      if (one !== undefined) parts.push(one)
+    }
+    if (parts.length === 0 && !exact) return
+    const onlyResults = content.length > 0 && content.every(({ type }) => type === 'tool_result')
+    const turn: Turn = { role, parts, kept, position: writing.position, onlyResults }
+    if (role === 'system') {
+      if (this.#turns.length > 0)
+        writing.lose([], 'Gemini takes instructions only before the conversation: they are written there')
+      this.#system.push(turn)
+      return
+    }
+    const last = this.#turns.at(-1)
+    if (last?.role === role && this.#joins(last, turn, content)) {
+      for (const one of parts) last.parts.push(one)
+      last.onlyResults &&= onlyResults
+    } else this.#turns.push(turn)
+  }
+
+  /** Whether a turn goes on in the content before it: results stand together, and so do calls and what the model said. */
+  #joins(last: Turn, { role, kept, onlyResults }: Turn, [first]: readonly Part[]): boolean {
+    if (marked(kept, 'joined')) return true
+    if (marked(kept, 'exact') || marked(kept, 'apart')) return false
+    if (role === 'model') return first === undefined || !marked(keptBy(format, first), 'apart')
+    return last.onlyResults && onlyResults
+  }
+}
+
+const speakerOf = ({ role }: Message): Speaker =>
+  role === 'assistant' ? 'model' : role === 'system' || role === 'developer' ? 'system' : 'user'
+
+/** A content, with its parts as they stood. */
+const written = ({ parts, kept, role }: Turn): unknown => {
+  const list = marked(kept, 'one') && parts.length === 1 ? parts[0] : parts
+  return restore({ ...(role !== 'system' && { role }), parts: list }, kept)
+}
+
+const listed = ({ kept }: Turn, parts: readonly Written[]): unknown =>
+  marked(kept, 'only') && parts.length === 1 ? parts[0] : parts

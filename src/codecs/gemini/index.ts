@@ -1,0 +1,14 @@
+export { gemini, type GeminiCodec } from './codec.ts'
+export { decodeResponse, type GeminiResponseOptions } from './decode.ts'
+export { isMadeId } from './calls.ts'
+export { joinResponses, JoinedResponse } from './join.ts'
+export type { GeminiEncodeOptions } from './encode.ts'
+export type {
+  GeminiBlob,
+  GeminiContent,
+  GeminiConversation,
+  GeminiFileData,
+  GeminiFunctionCall,
+  GeminiFunctionResponse,
+  GeminiPart,
+} from './wire.ts'

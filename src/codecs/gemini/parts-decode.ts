@@ -1,0 +1,226 @@
+/** Parts of the wire, read. What has no word in the message model, and what lacks what makes it what it is, is carried raw. */
+import { aList, anObject, isObject, readEach, textOfJson, type Json, type JsonObject } from '../../json/index.ts'
+import type { FilePart, ImagePart, Part, ProviderPart, ResultPart, Source, TextPart } from '../../message/index.ts'
+import { keep } from '../residual.ts'
+import { isMadeId, type CallReader } from './calls.ts'
+import { format, marks, type Mark } from './marks.ts'
+import { fitsName } from './rules.ts'
+import { spelled } from './spelling.ts'
+
+/** Where a part stands. */
+export interface Place {
+  readonly role: 'system' | 'user' | 'model'
+  readonly calls: CallReader
+  /** In an answer: the API refuses some of what it says itself, which is then not sent back. */
+  readonly isAnswer?: boolean
+}
+
+/** Read a part. */
+export const readPart = (item: Json, place: Place): Part => {
+  if (typeof item === 'string') return freeze({ type: 'text', text: item, ...keep(format, {}, {}, 'string') })
+  const wire = anObject(item)
+  const found = spelled(wire)
+  if (found === undefined || dataIn(found.part).length !== 1) return carry(wire)
+  return readData(found.part, found.snake && 'snake', place) ?? carry(wire)
+}
+
+/** The fields of which a part has one. Source: Gemini API reference, Part (2026-11) */
+const data = [
+  'text',
+  'inlineData',
+  'fileData',
+  'functionCall',
+  'functionResponse',
+  'executableCode',
+  'codeExecutionResult',
+  'toolCall',
+  'toolResponse',
+]
+
+const dataIn = (part: JsonObject): readonly string[] =>
+  data.filter((name) => part[name] !== undefined && part[name] !== null)
+
+/** Whether a value is a part by itself, as the client of Google takes it. */
+export const isPart = (value: JsonObject): boolean => dataIn(spelled(value)?.part ?? value).length > 0
+
+const carry = (raw: JsonObject): ProviderPart => freeze({ type: 'provider', provider: format, raw })
+
+const readData = (part: JsonObject, snake: Mark | false, place: Place): Part | undefined => {
+  const { text, functionCall: call, functionResponse: response } = part
+  if (typeof text === 'string')
+    return part['thought'] === true && place.role === 'model'
+      ? readThought(part, text, snake)
+      : readText(part, text, snake, place)
+  if (isObject(call)) return readCall(part, call, snake, place)
+  if (isObject(response)) return readResponse(part, response, snake, place)
+  return readMedia(part, snake)
+}
+
+const readText = (part: JsonObject, text: string, snake: Mark | false, { isAnswer = false }: Place): TextPart =>
+  freeze({
+    type: 'text',
+    text,
+    // An empty text that carries a signature is how the API itself ends an answer.
+    ...keep(
+      format,
+      part,
+      { text },
+      marks(snake, !isAnswer && text === '' && part['thoughtSignature'] === undefined && 'exact'),
+    ),
+  })
+
+const readThought = (part: JsonObject, text: string, snake: Mark | false): Part => {
+  const signature = typeof part['thoughtSignature'] === 'string' ? part['thoughtSignature'] : undefined
+  const written = { text, thought: true, ...(signature !== undefined && { thoughtSignature: signature }) }
+  return freeze({
+    type: 'reasoning',
+    text,
+    ...(signature !== undefined && { signature }),
+    ...keep(format, part, written, marks(snake, 'thought')),
+  })
+}
+
+const readMedia = (part: JsonObject, snake: Mark | false): ImagePart | FilePart | undefined => {
+  const { inlineData: blob, fileData: file } = part
+  const stood = isObject(blob) ? blob : isObject(file) ? file : undefined
+  const source =
+    stood === undefined ? undefined : isObject(blob) ? bytesOf(blob) : isObject(file) ? addressOf(file) : undefined
+  if (stood === undefined || source === undefined) return undefined
+  if (source.mediaType?.startsWith('image/') === true)
+    return freeze({ type: 'image', source, ...keep(format, part, writtenMedia(source), marks(snake)) })
+  const name = typeof stood['displayName'] === 'string' ? stood['displayName'] : undefined
+  return freeze({
+    type: 'file',
+    source,
+    ...(name !== undefined && { name }),
+    ...keep(format, part, writtenMedia(source, name), marks(snake)),
+  })
+}
+
+type OpenSource = Exclude<Source, { type: 'block' }>
+
+const bytesOf = ({ data: bytes, mimeType }: JsonObject): OpenSource | undefined =>
+  typeof bytes === 'string' && typeof mimeType === 'string'
+    ? freeze({ type: 'base64', mediaType: mimeType, data: bytes })
+    : undefined
+
+const addressOf = ({ fileUri, mimeType }: JsonObject): OpenSource | undefined =>
+  typeof fileUri === 'string'
+    ? freeze({ type: 'url', url: fileUri, ...(typeof mimeType === 'string' && { mediaType: mimeType }) })
+    : undefined
+
+/** How an image or a file stands in the wire. */
+export const writtenMedia = (source: OpenSource, name?: string): JsonObject => {
+  const named = name === undefined ? {} : { displayName: name }
+  return source.type === 'base64'
+    ? { inlineData: { data: source.data, mimeType: source.mediaType, ...named } }
+    : {
+        fileData: {
+          fileUri: source.url,
+          ...(source.mediaType !== undefined && { mimeType: source.mediaType }),
+          ...named,
+        },
+      }
+}
+
+const readCall = (
+  part: JsonObject,
+  call: JsonObject,
+  snake: Mark | false,
+  { role, calls }: Place,
+): Part | undefined => {
+  const { id, name, args } = call
+  if (typeof name !== 'string' || !(isObject(args) || args === undefined || args === null) || !isId(id))
+    return undefined
+  const given = args ?? {}
+  const known = calls.call(id === null || id === '' ? undefined : id, name)
+  return freeze({
+    type: 'tool_call',
+    id: known,
+    name,
+    arguments: textOfJson(given),
+    ...keep(
+      format,
+      part,
+      { functionCall: writtenCall(known, name, given) },
+      marks(snake, (role !== 'model' || !fitsName(name)) && 'exact'),
+    ),
+  })
+}
+
+const isId = (id: Json | undefined): id is string | null | undefined =>
+  id === undefined || id === null || typeof id === 'string'
+
+/** A call as it stands in the wire. */
+export const writtenCall = (id: string, name: string, args: JsonObject): JsonObject => ({ ...idOf(id), name, args })
+
+/** An id that stands for none is not written. */
+export const idOf = (id: string): { readonly id?: string } => (isMadeId(id) ? {} : { id })
+
+const readResponse = (
+  part: JsonObject,
+  stood: JsonObject,
+  snake: Mark | false,
+  { role, calls }: Place,
+): Part | undefined => {
+  const { id, name, response, parts, ...others } = stood
+  if (typeof name !== 'string' || !isId(id) || !(isObject(response) || response === undefined || response === null))
+    return undefined
+  const media = Array.isArray(parts) && parts.length > 0 ? readEach(aList(parts), readAnswer) : []
+  const said = isObject(response) ? readOutput(response) : undefined
+  const callId = calls.result(id === null || id === '' ? undefined : id, name)
+  // What it says is in the content; what is kept says how it stood.
+  const bare = {
+    ...part,
+    functionResponse: {
+      ...others,
+      ...(id !== undefined && { id }),
+      name,
+      ...(response !== undefined && { response: response === null ? null : stands }),
+      ...(parts !== undefined && media.length === 0 && { parts }),
+    },
+  }
+  const written = { functionResponse: { ...idOf(callId), name, response: stands } }
+  const content: readonly ResultPart[] = [...(said === undefined ? [] : [said.text]), ...media]
+  return freeze({
+    type: 'tool_result',
+    callId,
+    content: freeze(content),
+    name,
+    ...(said?.field === 'error' && { isError: true }),
+    ...keep(
+      format,
+      bare,
+      written,
+      marks(
+        snake,
+        said?.field === 'result' && 'result',
+        said?.field === undefined && said !== undefined && 'json',
+        (role !== 'user' || !fitsName(name)) && 'exact',
+      ),
+    ),
+  })
+}
+
+/** In place of a result, where only is looked whether there is one. */
+const stands: JsonObject = Object.freeze({})
+
+const outputs: ReadonlySet<string> = new Set(['output', 'error', 'result'])
+
+/** A result that is one text is that text, and any other one its JSON. */
+const readOutput = (response: JsonObject): { readonly text: TextPart; readonly field?: string } => {
+  const [field, ...others] = Object.keys(response)
+  const value = field === undefined ? undefined : response[field]
+  return field !== undefined && outputs.has(field) && typeof value === 'string' && others.length === 0
+    ? { text: freeze({ type: 'text', text: value }), field }
+    : { text: freeze({ type: 'text', text: textOfJson(response) }) }
+}
+
+/** An image or a file of a result. */
+const readAnswer = (item: Json): ResultPart => {
+  const wire = anObject(item)
+  const found = dataIn(wire).length === 1 ? readMedia(wire, false) : undefined
+  return found ?? carry(wire)
+}
+
+const { freeze } = Object

@@ -1,0 +1,161 @@
+/** Parts as they are written. Each writer gives the part, or nothing and says what is lost. */
+import { inspectJson, isLeft, isObject, type JsonObject, type Path } from '../../json/index.ts'
+import {
+  erasedMark,
+  type FilePart,
+  type ImagePart,
+  type Part,
+  type ReasoningPart,
+  type TextPart,
+  type ToolCallPart,
+  type ToolResultPart,
+} from '../../message/index.ts'
+import { inputOf } from '../input.ts'
+import type { Writing } from '../losses.ts'
+import { keptBy, restore, thaw, type Kept } from '../residual.ts'
+import { format, marked } from './marks.ts'
+import { idOf, writtenCall, writtenMedia } from './parts-decode.ts'
+import { fitsName, fittingName, noSignature } from './rules.ts'
+import { inSnake } from './spelling.ts'
+
+/** A part of the wire, or a text in place of one. */
+export type Written = { [field: string]: unknown } | string
+
+/** Who says it, and what is lost on the way. */
+export interface Saying {
+  readonly role: 'system' | 'user' | 'model'
+  /** Write what was found, as found. */
+  readonly exact: boolean
+  /** The names of the calls so far, by their ids. */
+  readonly names: Map<string, string>
+  /** Give a call of another model what the API takes for its signature. */
+  readonly sign: boolean
+  readonly writing: Writing
+}
+
+type Fields = { [field: string]: unknown }
+
+export const writePart = (part: Part, saying: Saying, path: Path): Written | undefined => {
+  const kept = keptBy(format, part)
+  if (
+    saying.role === 'system' &&
+    part.type !== 'text' &&
+    part.type !== 'refusal' &&
+    part.type !== 'provider' &&
+    !saying.exact
+  )
+    return lost(saying, path, 'instructions are text: Gemini takes no other parts for them')
+  if (part.type === 'text' && marked(kept, 'string')) return part.text
+  const written = writeData(part, saying, path, kept)
+  if (written === undefined || !marked(kept, 'snake')) return written
+  return inSnake(written as JsonObject) as Fields
+}
+
+const writeData = (part: Part, saying: Saying, path: Path, kept: Kept | undefined): Fields | undefined => {
+  switch (part.type) {
+    case 'text':
+      return writeText(part, saying, path, kept)
+    case 'refusal':
+      saying.writing.lose(path, 'Gemini has no refusal: written as text')
+      return writeText({ type: 'text', text: part.text }, saying, path, undefined)
+    case 'image':
+    case 'file':
+      return writeMedia(part, saying, path, kept)
+    case 'reasoning':
+      return writeThought(part, saying, path, kept)
+    case 'tool_call':
+      return writeCall(part, saying, path, kept)
+    case 'tool_result':
+      return writeResult(part, saying, path, kept)
+    case 'provider':
+      return part.provider === format
+        ? (thaw(part.raw) as Fields)
+        : lost(saying, path, `is known only to ${part.provider}`)
+    case 'erased':
+      return { text: erasedMark } // `standIn` leaves none
+  }
+}
+
+const lost = ({ writing }: Saying, path: Path, reason: string): undefined => writing.lose(path, reason) as undefined
+
+const writeText = ({ text }: TextPart, saying: Saying, path: Path, kept: Kept | undefined): Fields | undefined =>
+  text === '' && kept?.fields?.['thoughtSignature'] === undefined && !marked(kept, 'exact')
+    ? lost(saying, path, 'Gemini takes no empty text')
+    : restore({ text }, kept)
+
+const writeMedia = (
+  part: ImagePart | FilePart,
+  { writing }: Saying,
+  path: Path,
+  kept: Kept | undefined,
+): Fields | undefined => {
+  const source = writing.resolve(part.source, [...path, 'source'])
+  return restore(thaw(writtenMedia(source, part.type === 'file' ? part.name : undefined)) as Fields, kept)
+}
+
+const writeThought = (
+  { text, summary, signature, encrypted }: ReasoningPart,
+  saying: Saying,
+  path: Path,
+  kept: Kept | undefined,
+): Fields | undefined => {
+  if (!marked(kept, 'thought')) return lost(saying, path, 'Gemini takes its own reasoning only')
+  if (encrypted !== undefined) saying.writing.lose([...path, 'encrypted'], 'is for another provider')
+  if (summary !== undefined && summary.length > 0)
+    saying.writing.lose([...path, 'summary'], 'Gemini has no summaries of reasoning')
+  return restore({ text, thought: true, ...(signature !== undefined && { thoughtSignature: signature }) }, kept)
+}
+
+const nameOf = (name: string, exact: boolean, { writing }: Saying, path: Path): string => {
+  if (exact || fitsName(name)) return name
+  const written = fittingName(name)
+  writing.lose([...path, 'name'], `is not of 1 to 128 letters, digits, _, ., : and -: written as ${written}`)
+  return written
+}
+
+const writeCall = (part: ToolCallPart, saying: Saying, path: Path, kept: Kept | undefined): Fields => {
+  const name = nameOf(part.name, marked(kept, 'exact'), saying, path)
+  const { input, losses } = inputOf(part.arguments)
+  for (const loss of losses) saying.writing.lose([...path, 'arguments'], loss)
+  saying.names.set(part.id, name)
+  const written: Fields = { functionCall: writtenCall(part.id, name, input as JsonObject) }
+  if (saying.sign) written['thoughtSignature'] = noSignature
+  return restore(written, kept)
+}
+
+const writeResult = (part: ToolResultPart, saying: Saying, path: Path, kept: Kept | undefined): Fields => {
+  const known = part.name ?? saying.names.get(part.callId)
+  if (known === undefined) saying.writing.lose([...path, 'name'], 'is not told, nor by a call: written as unknown')
+  const name = part.name === undefined ? (known ?? 'unknown') : nameOf(part.name, marked(kept, 'exact'), saying, path)
+  const texts: string[] = []
+  const media: Fields[] = []
+  part.content.forEach((answer, index) => {
+    const at = [...path, 'content', index]
+    if (answer.type === 'text') texts.push(answer.text)
+    else if (answer.type === 'provider') {
+      if (answer.provider === format && isObject(answer.raw)) media.push(thaw(answer.raw) as Fields)
+      else lost(saying, at, `is known only to ${answer.provider}`)
+    } else {
+      const written = writeMedia(answer, saying, at, keptBy(format, answer))
+      if (written !== undefined) media.push(written)
+    }
+  })
+  if (texts.length > 1)
+    saying.writing.lose([...path, 'content'], 'a result of Gemini is one text: its texts are joined by line feeds')
+  const restored = restore(
+    { functionResponse: { ...idOf(part.callId), name, response: {} as Fields } as Fields },
+    kept,
+  ) as { functionResponse: Fields }
+  const written = restored.functionResponse
+  if (isObject(written['response'])) written['response'] = outputOf(part, texts.join('\n'), kept)
+  if (media.length > 0) written['parts'] = media
+  return restored
+}
+
+const outputOf = ({ isError }: ToolResultPart, text: string, kept: Kept | undefined): Fields => {
+  if (marked(kept, 'json')) {
+    const read = inspectJson(text)
+    if (!isLeft(read) && isObject(read.right.value)) return thaw(read.right.value) as Fields
+  }
+  return { [isError === true ? 'error' : marked(kept, 'result') ? 'result' : 'output']: text }
+}

@@ -1,0 +1,64 @@
+/** The two spellings of a part: `inlineData`, and `inline_data`, which the API takes as well. */
+import { isObject, jsonEqual, type Json, type JsonObject } from '../../json/index.ts'
+
+/** Fields of a part and of the objects in it. What stands in arguments and results belongs to their functions. */
+const names = [
+  'inlineData',
+  'fileData',
+  'functionCall',
+  'functionResponse',
+  'executableCode',
+  'codeExecutionResult',
+  'toolCall',
+  'toolResponse',
+  'toolType',
+  'thoughtSignature',
+  'videoMetadata',
+  'mediaResolution',
+  'partMetadata',
+  'mimeType',
+  'displayName',
+  'fileUri',
+  'startOffset',
+  'endOffset',
+  'partialArgs',
+  'willContinue',
+  'numTokens',
+]
+
+const snakeOf = (name: string): string => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`)
+
+const toSnake: ReadonlyMap<string, string> = new Map(names.map((name) => [name, snakeOf(name)]))
+const toCamel: ReadonlyMap<string, string> = new Map(names.map((name) => [snakeOf(name), name]))
+
+/** Values that are the user's own. */
+const foreign: ReadonlySet<string> = new Set(['args', 'response', 'partMetadata', 'part_metadata'])
+
+const respelled = (value: Json, spelling: ReadonlyMap<string, string>): Json => {
+  if (Array.isArray(value)) return (value as readonly Json[]).map((item) => respelled(item, spelling))
+  if (!isObject(value)) return value
+  return Object.fromEntries(
+    Object.entries(value).map(([name, inner]) => [
+      spelling.get(name) ?? name,
+      foreign.has(name) ? inner : respelled(inner, spelling),
+    ]),
+  )
+}
+
+const isSpelled = (value: Json, spelling: ReadonlyMap<string, string>): boolean =>
+  Array.isArray(value)
+    ? (value as readonly Json[]).some((item) => isSpelled(item, spelling))
+    : isObject(value) &&
+      Object.entries(value).some(
+        ([name, inner]) => spelling.has(name) || (!foreign.has(name) && isSpelled(inner, spelling)),
+      )
+
+/** A part as it is read, and whether it stood in the other spelling; undefined: it has some of both. */
+export const spelled = (part: JsonObject): { readonly part: JsonObject; readonly snake: boolean } | undefined => {
+  if (!isSpelled(part, toCamel)) return { part, snake: false }
+  const camel = respelled(part, toCamel) as JsonObject // an object stays one
+  return jsonEqual(inSnake(camel), part) ? { part: camel, snake: true } : undefined
+}
+
+/** A part in the other spelling. */
+export const inSnake = (part: JsonObject): JsonObject => respelled(part, toSnake) as JsonObject

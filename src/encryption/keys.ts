@@ -1,0 +1,55 @@
+/** What is done to the keys of sessions: they are wrapped by another host key, or destroyed. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
+import { encryptionOf, storeTask, type LogFault, type Store, type StoreFaultOf } from '../store/index.ts'
+import type { Task } from '../task/index.ts'
+import type { KeyRing } from './ring.ts'
+import { Vault, type KeyFault } from './vault.ts'
+
+const vaultOf = (store: Store, ring: KeyRing): Vault => {
+  const scoped = ring.keysIn === undefined ? right(store) : ring.keysIn.scoped(store.scope)
+  if (isLeft(scoped)) throw new TypeError('the scope of the store can not be one of keysIn')
+  return new Vault(ring, scoped.right)
+}
+
+/**
+ * Wrap the keys of all sessions of a scope by the current key of the ring. The sessions are not touched. Afterwards the
+ * older host keys are needed only for backups, and by processes that have an older ring.
+ *
+ * Cost    one update for each key; run it again after a fault
+ *
+ * @param store the store of the sessions, with or without keys
+ * @param ring the ring: its current key, and every key that wrapped one of them
+ * @returns the number of keys that were wrapped anew; or `NoKey`
+ */
+export const rotateKeys = (store: Store, ring: KeyRing): Task<LogFault, number> =>
+  storeTask(async () => asRead(await vaultOf(store.encryption?.bare ?? store, ring).rotate()), 'rotateKeys')
+
+/**
+ * Destroy the key of a session. Nobody can read it any more: not its messages, its notes, its metadata, nor the blocks
+ * that no other session has; nor can anyone read what forks share with it. Its rows stay, and verify.
+ *
+ * With `keysIn`, that holds for every backup of the store of the sessions. Without it, a backup that was made before still
+ * has the wrapped key, and is readable to those who have the host key. Handles that are open in other processes can read
+ * until they are closed.
+ *
+ * @param store the store of the session, with or without keys
+ * @param id the id of the session
+ * @param ring the ring: only `keysIn` is used
+ * @returns true if the key was destroyed; false if it was not there. `NoKey` if the session is not encrypted
+ */
+export const destroyKey = (store: Store, id: string, ring: KeyRing): Task<LogFault, boolean> =>
+  storeTask(async () => {
+    const bare = store.encryption?.bare ?? store
+    const log = await bare.info(id)()
+    if (isLeft(log)) return log
+    const name = encryptionOf(log.right)?.keys.at(-1)
+    if (name === undefined)
+      return left<StoreFaultOf<'NoKey'>>({ _tag: 'NoKey', id, key: 'none', reason: 'it is not encrypted' })
+    store.encryption?.forget(name)
+    return asRead(await vaultOf(bare, ring).destroy(name))
+  }, 'destroyKey')
+
+/** No key is made here. */
+const asRead = <T>(answer: Either<KeyFault, T>): Either<LogFault, T> =>
+  isLeft(answer) ? left(answer.left as LogFault) : answer

@@ -1,0 +1,159 @@
+/**
+ * The keys of sessions, wrapped by the host's: each is the metadata of a log of its own, so that it is kept by any store,
+ * shared by forks, changed in one place and removed in one.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
+import { keyLogOf, keyLogs, type MediumFault, type Store, type StoreFault, type StoreFaultOf } from '../store/index.ts'
+import { reasonOf } from '../task/index.ts'
+import { fromBase64, randomBytes, toBase64 } from './aes.ts'
+import { checkedKey, type KeyRing } from './ring.ts'
+import { derived, openText, sealText } from './sealed.ts'
+
+const markKey = 'indelible.key'
+
+/** How many keys are kept unwrapped in memory. */
+const mostKnown = 10_000
+
+type NoKey = StoreFaultOf<'NoKey'>
+
+/** What can go wrong with keys: that there is one already is said only to whoever makes one. */
+export type KeyFault = MediumFault | StoreFaultOf<'NoKey' | 'LogExists'>
+
+/** Where the place of the keys is in no order, that is the same as one that can't be reached. */
+const keyFault = (fault: StoreFault, operation: string): KeyFault => {
+  switch (fault._tag) {
+    case 'NoKey':
+    case 'LogExists':
+    case 'Closed':
+    case 'Busy':
+    case 'ReadOnly':
+    case 'Full':
+    case 'FileReplaced':
+    case 'NotAStore':
+    case 'Io':
+      return fault
+    default:
+      return { _tag: 'Io', operation, cause: fault }
+  }
+}
+
+/** The keys of one scope. */
+export class Vault {
+  readonly #ring: KeyRing
+  readonly #store: Store
+  readonly #known = new Map<string, Uint8Array>()
+
+  constructor(ring: KeyRing, store: Store) {
+    this.#ring = ring
+    this.#store = store
+  }
+
+  /** A new key under this name; `LogExists`, if there is one. */
+  async make(name: string): Promise<Either<KeyFault, Uint8Array>> {
+    const secret = randomBytes(32)
+    const { id, key } = checkedKey(this.#ring.current)
+    const meta = { [markKey]: 1, by: id, wrapped: wrapped(key, name, secret) }
+    const created = await this.#store.create({ id: keyLogOf(name), meta })()
+    if (isLeft(created)) return left(keyFault(created.left, 'store a key'))
+    this.#keep(name, secret)
+    return right(secret)
+  }
+
+  forget(name: string): void {
+    this.#known.delete(name)
+  }
+
+  /** The key of this name, for the log `of`. */
+  async get(name: string, of: string): Promise<Either<KeyFault, Uint8Array>> {
+    const known = this.#known.get(name)
+    if (known !== undefined) return right(known)
+    const found = await this.#store.info(keyLogOf(name))()
+    const no = (reason: string): Either<NoKey, never> => left({ _tag: 'NoKey', id: of, key: name, reason })
+    if (isLeft(found))
+      return found.left._tag === 'NoSuchLog'
+        ? no('the key is not where keys are kept: it was destroyed, or is kept elsewhere')
+        : left(keyFault(found.left, 'read a key'))
+    const { by, wrapped: text } = found.right.meta
+    if (typeof by !== 'string' || typeof text !== 'string') return no('the key is damaged')
+    const asked = await this.#hostKey(by)
+    if ('cause' in asked)
+      return no(
+        `the key ring failed when it was asked for the host key ${JSON.stringify(by)}: ${reasonOf(asked.cause)}`,
+      )
+    const { host } = asked
+    if (host === undefined) return no(`it is wrapped by the host key ${JSON.stringify(by)}, which the key ring lacks`)
+    const secret = unwrapped(host, name, text)
+    if (secret === undefined)
+      return no(`the host key ${JSON.stringify(by)} of the key ring does not open it: it is another key of that name`)
+    this.#keep(name, secret)
+    return right(secret)
+  }
+
+  /** The key of this name, which is made if there is none. */
+  async getOrMake(name: string): Promise<Either<KeyFault, Uint8Array>> {
+    const known = this.#known.get(name)
+    if (known !== undefined) return right(known)
+    const made = await this.make(name)
+    return isLeft(made) && made.left._tag === 'LogExists' ? this.get(name, name) : made
+  }
+
+  /** The key is no more. False: it was not there. */
+  async destroy(name: string): Promise<Either<KeyFault, boolean>> {
+    this.#known.delete(name)
+    const removed = await this.#store.remove(keyLogOf(name))()
+    if (!isLeft(removed)) return right(true)
+    return removed.left._tag === 'NoSuchLog' ? right(false) : left(keyFault(removed.left, 'remove a key'))
+  }
+
+  /** Wrap every key of the scope by the current host key. How many were wrapped anew. */
+  async rotate(): Promise<Either<KeyFault, number>> {
+    const { current } = this.#ring
+    let count = 0
+    let after: string | undefined
+    do {
+      const page = await this.#store.list({ where: { [markKey]: 1 }, ...(after !== undefined && { after }) })()
+      if (isLeft(page)) return left(keyFault(page.left, 'list keys'))
+      for (const { id, meta, version } of page.right.logs) {
+        if (meta['by'] === current.id) continue
+        const name = id.slice(keyLogs.length)
+        const secret = await this.get(name, id)
+        if (isLeft(secret)) return secret
+        const changed = { ...meta, by: current.id, wrapped: wrapped(current.key, name, secret.right) }
+        const updated = await this.#store.update(id, { expected: version, meta: changed })()
+        if (!isLeft(updated)) count += 1
+        else if (updated.left._tag !== 'NoSuchLog' && updated.left._tag !== 'MetaConflict')
+          return left(keyFault(updated.left, 'store a key'))
+      }
+      after = page.right.next
+    } while (after !== undefined)
+    return right(count)
+  }
+
+  async #hostKey(id: string): Promise<{ readonly host: Uint8Array | undefined } | { readonly cause: unknown }> {
+    const { current } = this.#ring
+    try {
+      return { host: id === current.id ? current.key : await this.#ring.byId(id) }
+    } catch (cause) {
+      return { cause }
+    }
+  }
+
+  #keep(name: string, secret: Uint8Array): void {
+    this.#known.set(name, secret)
+    if (this.#known.size <= mostKnown) return
+    const [oldest] = this.#known.keys()
+    if (oldest !== undefined) this.#known.delete(oldest)
+  }
+}
+
+const wrapped = (key: Uint8Array, name: string, secret: Uint8Array): string => {
+  const text = derived(key, 'wrap')
+  return sealText({ text, nonce: text }, toBase64(secret), `key ${name}`)
+}
+
+const unwrapped = (key: Uint8Array, name: string, text: string): Uint8Array | undefined => {
+  if (!(key instanceof Uint8Array && key.length === 32)) return undefined
+  const secret = openText({ text: derived(key, 'wrap') }, text, `key ${name}`)
+  return secret === undefined ? undefined : fromBase64(secret)
+}

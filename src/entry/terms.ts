@@ -1,0 +1,176 @@
+/** The terms by which a search finds a stored row: those of the texts of its message, its role, and its kind of content. */
+import { base64Of, define, isLeft, isObject, own, textOfUtf8, type Immutable, type Path } from '../json/index.ts'
+import { isRole, type Message, type Part, type Role } from '../message/index.ts'
+import type { BlockId } from '../proof/index.ts'
+import type { TermsOf } from '../store/index.ts'
+import { decodeRow } from './row.ts'
+import { addTerms } from './units.ts'
+
+/** A text of a message that a search looks at. */
+export interface SearchText {
+  /** `message`: the speaker's words. `tool`: a call of a tool, or its result. */
+  readonly of: 'message' | 'tool'
+  /** The text. */
+  readonly text: string
+}
+
+// Terms that no text has: their first character is for private use, and belongs to no word.
+
+/**
+ * The term of all messages of a role.
+ *
+ * @param role the role
+ * @returns the term
+ */
+export const roleTerm = (role: Role): string => `\ue000${role}`
+
+/**
+ * The term of all messages that have a text of this kind.
+ *
+ * @param of the kind
+ * @returns the term
+ */
+export const kindTerm = (of: SearchText['of']): string => `\ue001${of}`
+
+/** The term of all notes that retract messages. */
+export const retractionTerm = '\ue002'
+
+/**
+ * The texts of a message that a search looks at: text, reasoning and refusals; names of tools and files; arguments and
+ * results of calls. Of the data of a provider, strings. Not metadata, ids, addresses and images.
+ *
+ * @param message the message
+ * @returns the texts, in order
+ */
+export const textsOf = (message: Immutable<Message>): readonly SearchText[] => {
+  const found: SearchText[] = []
+  const of = message.role === 'tool' ? 'tool' : 'message'
+  for (const part of message.content) if (isObject(part)) addTexts(part as Part, of, found)
+  return found
+}
+
+const addTexts = (part: Part, of: SearchText['of'], found: SearchText[]): void => {
+  const add = (text: unknown, as: SearchText['of'] = of): void => {
+    if (typeof text === 'string' && text !== '') found.push({ of: as, text })
+  }
+  switch (part.type) {
+    case 'text':
+    case 'refusal':
+      return add(part.text)
+    case 'reasoning':
+      add(part.text)
+      for (const summary of listOf(part.summary)) add(summary)
+      return
+    case 'file':
+      return add(part.name)
+    case 'tool_call':
+      return add(`${part.name} ${plainArguments(String(part.arguments))}`, 'tool')
+    case 'tool_result':
+      add(part.name, 'tool')
+      for (const each of listOf(part.content)) if (isObject(each)) addTexts(each as unknown as Part, 'tool', found)
+      return
+    case 'provider':
+      return add(stringsIn(part.raw))
+    case 'image':
+      return
+  }
+}
+
+/** What should be a list. */
+const listOf = (value: unknown): readonly unknown[] => (Array.isArray(value) ? (value as readonly unknown[]) : [])
+
+/** Arguments without the escapes of JSON: `\nfound` is the word `found`. */
+const plainArguments = (text: string): string => {
+  try {
+    return stringsIn(JSON.parse(text))
+  } catch {
+    return text
+  }
+}
+
+/** Names and strings of a value. A long one without white space is data and no text. */
+const stringsIn = (value: unknown): string => {
+  const lines: string[] = []
+  const walk = (each: unknown, name: string): void => {
+    if (typeof each === 'string') {
+      if (each.length < longData || /\s/.test(each)) lines.push(`${name}${each}`)
+    } else if (Array.isArray(each)) for (const item of each) walk(item, name)
+    else if (isObject(each)) for (const [key, item] of Object.entries(each)) walk(item, `${key}: `)
+    else if (each !== null && each !== undefined) lines.push(`${name}${String(each)}`)
+  }
+  walk(value, '')
+  return lines.join('\n')
+}
+
+const longData = 256
+
+/**
+ * The message of a stored row, as a search reads it: without attached data, and not checked beyond its role.
+ *
+ * Cost    that of `JSON.parse`
+ *
+ * @param body the text of the row
+ * @param block gives the stored blocks of the row, as far as they are there
+ * @returns the message; undefined if the row has none that can be read
+ */
+export const messageIn = (
+  body: string,
+  block: (id: BlockId) => Uint8Array | undefined,
+): Immutable<Message> | undefined => {
+  const decoded = decodeRow(body)
+  if (isLeft(decoded)) return undefined
+  try {
+    const message: unknown = JSON.parse(decoded.right.text)
+    for (const { path, id, as } of decoded.right.blocks) {
+      if (path.at(-1) === 'data' && path.at(-2) === 'source') continue // of an image or a file: a search does not look at it
+      const bytes = block(id)
+      if (bytes === undefined) return undefined
+      if (!fill(message, path, as === 'utf8' ? textOfUtf8(bytes) : base64Of(bytes))) return undefined
+    }
+    return isReadable(message) ? message : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Put a text back where it stood. */
+const fill = (message: unknown, path: Path, text: string): boolean => {
+  let owner: unknown = message
+  for (const step of path.slice(0, -1)) owner = own(owner as { readonly [step: string]: unknown }, String(step))
+  const last = path.at(-1)
+  if (last === undefined || typeof owner !== 'object' || owner === null) return false
+  define(owner as { [step: string]: unknown }, String(last), text)
+  return true
+}
+
+/** As much of a message as a search reads. The rest is checked where a session is opened. */
+const isReadable = (value: unknown): value is Immutable<Message> =>
+  isObject(value) && isRole(value['role']) && Array.isArray(value['content'])
+
+/**
+ * The terms of a row: of a message, those of its texts; of a note that retracts, one that says so. None of other rows, and
+ * none of rows that can't be read, such as encrypted ones.
+ *
+ * Cost    O(row)
+ */
+export const termsOf: TermsOf = ({ kind, body }, block) => {
+  if (kind === 'note') return isRetraction(body) ? [retractionTerm] : []
+  const message = messageIn(body, block)
+  if (message === undefined) return []
+  const terms = new Set<string>([roleTerm(message.role)])
+  for (const { of, text } of textsOf(message)) {
+    terms.add(kindTerm(of))
+    addTerms(terms, text)
+  }
+  return [...terms]
+}
+
+const isRetraction = (body: string): boolean => {
+  if (!body.includes('"retraction"')) return false
+  try {
+    const note: unknown = JSON.parse(body)
+    return isObject(note) && note['type'] === 'retraction'
+  } catch {
+    return false
+  }
+}

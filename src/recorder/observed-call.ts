@@ -1,0 +1,117 @@
+/** A call that goes by: when it is recorded, in whatever order its pieces are told. */
+import { isLeft } from '../json/index.ts'
+import { reasonOf } from '../task/index.ts'
+import { AnswerReader, type Answered } from './answer.ts'
+import type { Api } from './apis/index.ts'
+import { isIdentity, joined, type Decompress } from './body.ts'
+import type { Begun, Told } from './call.ts'
+import { readAsked, type Asked, type ObservedRequest } from './wire.ts'
+
+/** A call that is observed: tell it what goes by. None of this throws or waits. */
+export interface ObservedCall {
+  /** The body of the request, which was forwarded; or why it can't be seen. The answer may have come before. */
+  readonly sent: (body: string | Uint8Array | Error) => void
+  /** The status and the headers of the answer came. */
+  readonly answered: (status: number, header: (name: string) => string | undefined) => void
+  /** A piece of the body of the answer. It is copied, if it is kept. */
+  readonly chunk: (bytes: Uint8Array) => void
+  /** The answer is whole. */
+  readonly end: () => void
+  /** The connection broke, or the client gave up. */
+  readonly fail: (reason: unknown) => void
+}
+
+/** What records the call. */
+export interface Recording {
+  readonly now: () => number
+  /** Do it behind everything that was told before. Undefined: it failed, and was told. */
+  readonly later: <T>(url: string, work: () => Promise<T>) => Promise<T | undefined>
+  readonly plain: Decompress
+  /** Record a request; undefined: it is not to be recorded. */
+  readonly begin: (asked: Asked, request: ObservedRequest) => Promise<Begun | undefined>
+  /** Record its answer. */
+  readonly finish: (begun: Begun, answered: Answered | undefined, told: Told) => Promise<void>
+}
+
+/** Milliseconds after a request in which the answer goes first; then the request is recorded while its provider thinks. */
+const beforeBegin = 20
+
+/** Observe a call. */
+export const observeCall = (api: Api, request: ObservedRequest, recording: Recording): ObservedCall => {
+  const at = recording.now()
+  let begun: Promise<Begun | undefined> = Promise.resolve(undefined)
+  let begin = (): void => {}
+  let reader: AnswerReader | undefined
+  let encoded: { readonly encoding: string; readonly chunks: Uint8Array[] } | undefined
+  let status: number | undefined
+  let firstByte: number | undefined
+  let over = false
+  let seen = false
+  let finishing: (() => void) | undefined
+  const finish = (whole: boolean, reason?: unknown): void => {
+    if (over) return
+    over = true
+    begin()
+    const duration = Math.max(0, recording.now() - at)
+    // Behind the request, in whatever order they are told: a provider may refuse one before it has read it.
+    finishing = () =>
+      void recording.later(request.url, async () => {
+        const call = await begun
+        if (call === undefined) return
+        if (encoded !== undefined) reader?.take(await recording.plain(encoded.encoding, joined(encoded.chunks)))
+        const answered = reader?.end(whole, call.asked.messages)
+        // A client may stop reading when the stream has said that it is done.
+        const failed = reason === undefined || answered?.whole === true ? undefined : reasonOf(reason)
+        await recording.finish(call, answered, {
+          at,
+          duration,
+          ...(firstByte !== undefined && { firstByte }),
+          ...(status !== undefined && { status }),
+          ...(failed !== undefined && { error: failed.slice(0, 500).toWellFormed() }),
+        })
+      })
+    if (seen) finishing()
+  }
+  return {
+    sent: (body) => {
+      const copy = body instanceof Uint8Array ? body.slice() : body
+      const work = async (): Promise<Begun | undefined> => {
+        if (copy instanceof Error) throw copy
+        const encoding = request.header('content-encoding')
+        const bytes =
+          typeof copy === 'string' || isIdentity(encoding) ? copy : await recording.plain(encoding as string, copy)
+        const asked = readAsked(api, typeof bytes === 'string' ? bytes : new TextDecoder().decode(bytes), request)
+        if (isLeft(asked)) throw new Error(asked.left)
+        return recording.begin(asked.right, request)
+      }
+      const timer = setTimeout(() => begin(), beforeBegin)
+      begin = () => {
+        begin = () => {}
+        clearTimeout(timer)
+        begun = recording.later(request.url, work)
+      }
+      seen = true
+      if (finishing === undefined) return
+      begin()
+      finishing()
+    },
+    answered: (given, header) => {
+      status = given
+      const encoding = header('content-encoding')
+      reader = new AnswerReader(api, header('content-type'))
+      if (!isIdentity(encoding)) encoded = { encoding: encoding as string, chunks: [] }
+    },
+    chunk: (bytes) => {
+      if (firstByte === undefined) setTimeout(() => begin(), 0) // once the caller has it
+      firstByte ??= Math.max(0, recording.now() - at)
+      if (encoded !== undefined) encoded.chunks.push(bytes.slice())
+      else reader?.take(bytes)
+    },
+    end: () => finish(true),
+    fail: (reason) => finish(false, reason ?? 'the client gave up'),
+  }
+}
+
+declare const setTimeout: (work: () => void, milliseconds: number) => number
+declare const clearTimeout: (timer: number) => void
+declare const TextDecoder: new () => { decode: (bytes: Uint8Array) => string }

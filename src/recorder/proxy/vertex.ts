@@ -1,0 +1,18 @@
+/** Where Vertex AI is called: its host says the region, which its paths say as well. */
+
+/** Regions that are several. Source: Vertex AI, Deployments and endpoints (2026-11) */
+const several: ReadonlySet<string> = new Set(['us', 'eu'])
+
+/**
+ * The address of Vertex AI for a call.
+ *
+ * @param path the path of the call
+ * @returns the address without a slash at its end
+ */
+export const vertexUrl = (path: string): string => {
+  const location = /\/locations\/([a-z0-9-]+)/.exec(path)?.[1] ?? 'global'
+  if (location === 'global') return 'https://aiplatform.googleapis.com'
+  return several.has(location)
+    ? `https://aiplatform.${location}.rep.googleapis.com`
+    : `https://${location}-aiplatform.googleapis.com`
+}

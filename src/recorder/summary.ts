@@ -1,0 +1,92 @@
+/** What was recorded so far, in figures. */
+import type { Usage } from '../notes/index.ts'
+import type { CacheBreak } from './receipt.ts'
+
+/** What was recorded so far. */
+export interface RecorderSummary {
+  /** The sessions that calls were recorded in, in the order of their first call. */
+  readonly sessions: readonly string[]
+  /** How many calls were recorded. */
+  readonly calls: number
+  /** How many of them failed or broke off. */
+  readonly failed: number
+  /** How many others had no figures of tokens: their provider told none. */
+  readonly silent: number
+  /** How many requests went by that carry no conversation. */
+  readonly passed: number
+  /** How many calls could not be recorded. */
+  readonly lost: number
+  /** The tokens of all calls, as the providers counted them. */
+  readonly usage: Required<Usage>
+  /** Where cached prefixes ended. */
+  readonly breaks: readonly (CacheBreak & { readonly session: string })[]
+  /** Tokens by model. */
+  readonly models: ReadonlyMap<string, Required<Usage>>
+}
+
+const noUsage: Required<Usage> = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
+
+/** A recorded call, as far as it is counted. */
+export interface CountedCall {
+  readonly session: string
+  readonly model: string
+  /** It failed or broke off. */
+  readonly failed: boolean
+  readonly usage: Usage | undefined
+  readonly broke: CacheBreak | undefined
+}
+
+/** Counts what a recorder does. */
+export class Tally {
+  readonly #sessions = new Set<string>()
+  readonly #breaks: (CacheBreak & { readonly session: string })[] = []
+  readonly #models = new Map<string, Required<Usage>>()
+  #calls = 0
+  #failed = 0
+  #silent = 0
+  #passed = 0
+  #lost = 0
+
+  /** A call was recorded. */
+  called({ session, model, failed, usage, broke }: CountedCall): void {
+    this.#sessions.add(session)
+    this.#calls++
+    if (failed) this.#failed++
+    if (broke !== undefined) this.#breaks.push({ ...broke, session })
+    if (usage === undefined && !failed) this.#silent++
+    if (usage !== undefined) this.#models.set(model, added(this.#models.get(model) ?? noUsage, usage))
+  }
+
+  /** A request went by that is not recorded. */
+  passed(): void {
+    this.#passed++
+  }
+
+  /** A call could not be recorded. */
+  lost(): void {
+    this.#lost++
+  }
+
+  summary(): RecorderSummary {
+    let usage = noUsage
+    for (const one of this.#models.values()) usage = added(usage, one)
+    return Object.freeze({
+      sessions: Object.freeze([...this.#sessions]),
+      calls: this.#calls,
+      silent: this.#silent,
+      failed: this.#failed,
+      passed: this.#passed,
+      lost: this.#lost,
+      usage,
+      breaks: Object.freeze([...this.#breaks]),
+      models: new Map(this.#models),
+    })
+  }
+}
+
+const added = (one: Required<Usage>, more: Usage): Required<Usage> => ({
+  input: one.input + more.input,
+  output: one.output + more.output,
+  cacheRead: one.cacheRead + (more.cacheRead ?? 0),
+  cacheWrite: one.cacheWrite + (more.cacheWrite ?? 0),
+})

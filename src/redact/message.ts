@@ -1,0 +1,224 @@
+/** Redaction of messages and notes: what people, models and tools said, and never what pairs or signs it. */
+import { isArray, isObject, type Json, type JsonObject } from '../json/index.ts'
+import { isBlockId } from '../proof/index.ts'
+import type { Message, Part, ResultPart, Source } from '../message/index.ts'
+import type { Note } from '../notes/index.ts'
+import { deep, textRedactor, type Finder, type RedactOptions, type Redacted, type TextRedactor } from './redactor.ts'
+
+/** Takes secrets out of what is recorded, and counts them. */
+export interface Redactor extends TextRedactor {
+  /**
+   * A message without secrets: in its texts, reasoning, arguments of calls, results, file names, addresses and `meta`.
+   * Ids, names of tools, signatures and the bytes of files stay. Reasoning that was changed loses its signature, which
+   * would not fit any more. `meta.indelible.redacted` counts what was taken out, by rule.
+   *
+   * @param message the message
+   * @returns a message with marks; the message itself if it has no secret
+   */
+  readonly message: (message: Message) => Message
+  /**
+   * A note without secrets.
+   *
+   * @param note the note
+   * @returns a note with marks; the note itself if it has no secret
+   */
+  readonly note: <N extends Note>(note: N) => N
+  /** The same redactor, which does not count: for what is recorded once more in its final form, or only compared. */
+  readonly quiet: Redactor
+}
+
+/** What `redact` takes: a redactor, its options, or true for all formats of `secretRules`. */
+export type Redact = true | RedactOptions | Redactor
+
+/**
+ * Make a redactor. Give one to several sessions, and it counts for all of them.
+ *
+ * @param given options; true for the defaults. A redactor is given back
+ * @returns the redactor
+ * @throws TypeError if a rule has no name or no pattern
+ * @example
+ * const redactor = createRedactor({ rules: [{ name: 'customer', pattern: /\bC-\d{8}\b/ }] })
+ * redactor.text('Call C-12345678 back.') // 'Call [redacted customer, 10 characters] back.'
+ */
+export const createRedactor = (given: Redact = true): Redactor => {
+  if (given !== true && 'message' in given) return given
+  const options = given === true ? {} : given
+  const { onRedacted: _, ...silent } = options
+  return redactorWith(textRedactor(options), redactorWith(textRedactor(silent)))
+}
+
+const redactorWith = (finder: Finder, quiet?: Redactor): Redactor => {
+  const { text, json, ready, counts } = finder
+  const part = partRedactor(finder)
+  const message = (whole: Message): Message => {
+    const { result, found } = finder.finding(() => messageWith(whole, part, finder))
+    return result === whole ? whole : marked(result, found)
+  }
+  const redactor: Redactor = {
+    text,
+    json,
+    ready,
+    counts,
+    message,
+    note: (note) => noteWith(note, finder, part, message),
+    get quiet() {
+      return quiet ?? redactor
+    },
+  }
+  return Object.freeze(redactor)
+}
+
+type RedactPart = <P extends Part>(part: P) => P
+
+const messageWith = (message: Message, part: RedactPart, finder: Finder): Message => {
+  const content = message.content.map(part)
+  const meta = message.meta === undefined ? undefined : beside(message.meta, finder)
+  if (meta === message.meta && content.every((one, index) => one === message.content[index])) return message
+  return { ...message, content, ...(meta !== undefined && { meta }) }
+}
+
+const marked = (message: Message, found: readonly Redacted[]): Message => {
+  const redacted: { [rule: string]: number } = {}
+  const ours = message.meta?.['indelible']
+  const before = isObject(ours) ? ours['redacted'] : undefined
+  if (isObject(before))
+    for (const [rule, count] of Object.entries(before)) if (typeof count === 'number') redacted[rule] = count
+  for (const { rule } of found) redacted[rule] = (redacted[rule] ?? 0) + 1
+  return { ...message, meta: { ...message.meta, indelible: { ...(isObject(ours) && (ours as JsonObject)), redacted } } }
+}
+
+const partRedactor = (finder: Finder): RedactPart => {
+  const { text } = finder
+  const redact = (part: Part | ResultPart): Part | ResultPart => {
+    const meta = part.meta === undefined ? {} : { meta: beside(part.meta, finder) }
+    switch (part.type) {
+      case 'text':
+      case 'refusal':
+        return { ...part, text: text(part.text), ...meta }
+      case 'reasoning': {
+        const summary = part.summary?.map(text)
+        const clean = { ...part, text: text(part.text), ...(summary && { summary }), ...meta }
+        const said = clean.text === part.text && summary?.every((one, index) => one === part.summary?.[index]) !== false
+        if (said) return clean
+        const { signature: _, ...unsigned } = clean
+        return unsigned
+      }
+      case 'tool_call':
+        return { ...part, arguments: text(part.arguments), ...meta }
+      case 'tool_result':
+        return { ...part, content: part.content.map((one) => same(one, redact(one) as ResultPart)), ...meta }
+      case 'image':
+        return { ...part, source: sourceWith(part.source, text), ...meta }
+      case 'file':
+        return {
+          ...part,
+          source: sourceWith(part.source, text),
+          ...(part.name !== undefined && { name: text(part.name) }),
+          ...meta,
+        }
+      case 'provider':
+        return { ...part, raw: beside(part.raw, finder), ...meta }
+      case 'erased':
+        return part
+    }
+  }
+  return <P extends Part>(part: P): P => same(part, redact(part) as P)
+}
+
+/** The value itself, where the other one is equal: nothing was found. */
+const same = <T>(value: T, clean: T): T => (JSON.stringify(value) === JSON.stringify(clean) ? value : clean)
+
+const sourceWith = (source: Source, text: (given: string) => string): Source =>
+  source.type === 'url' && !source.url.startsWith('data:') ? { ...source, url: text(source.url) } : source
+
+/** Fields of providers' formats that pair, sign or hold bytes. In arguments and results of tools no field is one of them. */
+const kept: ReadonlySet<string> = new Set([
+  'id',
+  'callId',
+  'call_id',
+  'toolCallId',
+  'tool_call_id',
+  'toolUseId',
+  'tool_use_id',
+  'item_id',
+  'message_id',
+  'response_id',
+  'signature',
+  'thoughtSignature',
+  'thought_signature',
+  'encrypted_content',
+  'encrypted',
+  'data',
+  'type',
+  'step',
+  'digest',
+  'root',
+])
+
+/** JSON of a provider or an application beside the content. */
+const beside = <T extends Json>(value: T, finder: Finder): T => {
+  if (typeof value === 'string') return isBlockId(value) ? value : (finder.text(value) as T)
+  if (isArray(value)) {
+    const items = (value as readonly Json[]).map((item) => beside(item, finder))
+    return (items.some((item, index) => item !== (value as readonly Json[])[index]) ? items : value) as T
+  }
+  if (!isObject(value)) return value
+  let changed = false
+  const rest = Object.entries(value as JsonObject).map(([key, item]) => {
+    const clean = kept.has(key) && typeof item === 'string' ? item : beside(item, finder)
+    changed ||= clean !== item
+    return [key, clean] as const
+  })
+  return changed ? (Object.fromEntries(rest) as T) : value
+}
+
+const noteWith = <N extends Note>(given: N, finder: Finder, part: RedactPart, message: Redactor['message']): N => {
+  const note: Note = given
+  const parts = <T>(values: readonly T[]): readonly T[] =>
+    values.map((value) => part(value as unknown as Part) as unknown as T)
+  const whole = (value: JsonObject): JsonObject => {
+    const content = Array.isArray(value['content'])
+    const clean = message({ role: 'assistant', content: [], ...value } as unknown as Message)
+    const { content: _, ...rest } = clean
+    return (content ? clean : rest) as unknown as JsonObject
+  }
+  const clean = (): Note => {
+    switch (note.type) {
+      case 'summary':
+        return { ...note, text: finder.text(note.text) }
+      case 'tool_started':
+        return note.arguments === undefined ? note : { ...note, arguments: finder.text(note.arguments) }
+      case 'receipt':
+        return {
+          ...note,
+          ...(note.parameters !== undefined && { parameters: beside(note.parameters, finder) }),
+          ...(note.details !== undefined && { details: beside(note.details, finder) }),
+        }
+      case 'journal':
+        return {
+          ...note,
+          ...(note.said !== undefined && {
+            said: note.said.map((block) => ({
+              ...block,
+              ...(block.text !== undefined && { text: finder.text(block.text) }),
+              ...(block.part !== undefined && { part: parts([block.part])[0] as JsonObject }),
+            })),
+          }),
+          ...(note.answer !== undefined && { answer: whole(note.answer) }),
+          ...(note.results !== undefined && { results: parts(note.results) }),
+        }
+      case 'input':
+        return note.message === undefined ? note : { ...note, message: whole(note.message) }
+      case 'application':
+        return { ...note, content: deep(note.content, finder.text) }
+      case 'page':
+      case 'erased':
+      case 'pin':
+      case 'unpin':
+      case 'retraction':
+      case 'seal':
+        return note
+    }
+  }
+  return same(given, clean() as N)
+}

@@ -1,0 +1,227 @@
+/**
+ * Gemini's `generateContent` as a `Model`, on Google's own client: its retries, its headers, its time limits.
+ *
+ * Source  Gemini API reference, streamGenerateContent; Thought signatures (2026-11)
+ */
+import type { GenerateContentParameters, GoogleGenAI } from '@google/genai'
+import { decodeResponse, gemini, JoinedResponse, type GeminiConversation } from '../../codecs/gemini/index.ts'
+import { codecFaultText } from '../../codecs/fault.ts'
+import { isLeft, isObject } from '../../json/index.ts'
+import type { Message, Part } from '../../message/index.ts'
+import type { Usage } from '../../notes/index.ts'
+import type { AdapterOptions } from '../adapter.ts'
+import type { BlockType, Model, ModelEvent, ModelRequest } from '../model.ts'
+import type { FinishReason } from '../response.ts'
+
+/** How to call Gemini's models. */
+export interface GeminiOptions extends AdapterOptions {
+  /**
+   * Whether calls of other models say `skip_thought_signature_validator`, without which Gemini 3 refuses them. Default:
+   * true, but for models of Gemini 1 and 2.
+   */
+  readonly skipSignatures?: boolean
+}
+
+/**
+ * A model of Gemini, of the Gemini API or of Vertex AI, as the client says.
+ *
+ * @param client Google's own: `new GoogleGenAI({ apiKey })`
+ * @param options the model, its name in receipts, and `onLosses`
+ * @returns the model. The parameters of a request are those of `config`
+ */
+export const geminiModel = (client: GoogleGenAI, options: GeminiOptions): Model =>
+  Object.freeze({
+    name: options.name ?? options.model,
+    stream: (request: ModelRequest, signal: AbortSignal) => stream(client, options, request, signal),
+  })
+
+async function* stream(
+  client: GoogleGenAI,
+  options: GeminiOptions,
+  request: ModelRequest,
+  signal: AbortSignal,
+): AsyncGenerator<ModelEvent> {
+  const { systemInstruction, contents } = wireOf(request, options)
+  const functionDeclarations = request.tools.map(({ name, description, parameters }) => ({
+    name,
+    parametersJsonSchema: parameters,
+    ...(description !== undefined && { description }),
+  }))
+  const given = request.parameters['tools']
+  // Tools of the provider's own (search …) stand among the parameters; they are sent beside ours.
+  const tools = [
+    ...(Array.isArray(given) ? (given as readonly unknown[]) : []),
+    ...(functionDeclarations.length > 0 ? [{ functionDeclarations }] : []),
+  ]
+  const asked = {
+    model: options.model,
+    contents,
+    config: {
+      ...request.parameters,
+      ...(systemInstruction !== undefined && { systemInstruction }),
+      ...(tools.length > 0 && { tools }),
+      automaticFunctionCalling: { disable: true },
+      abortSignal: signal,
+    },
+  } as GenerateContentParameters // `parameters` are the caller's, and the provider checks them
+  const answer = new GeminiAnswer(request)
+  for await (const chunk of await client.models.generateContentStream(asked))
+    yield* answer.take(JSON.parse(JSON.stringify({ ...chunk, sdkHttpResponse: undefined })) as Fresh)
+  yield* answer.finish()
+}
+
+const wireOf = ({ messages }: ModelRequest, options: GeminiOptions): GeminiConversation => {
+  const { model, onLosses, skipSignatures = !/gemini-[12]\b/.test(model) } = options
+  const encoded = gemini.encode(messages, { skipSignatures })
+  if (isLeft(encoded)) throw new Error(codecFaultText(encoded.left))
+  if (encoded.right.losses.length > 0) onLosses?.(encoded.right.losses)
+  return encoded.right.wire
+}
+
+type Fresh = { [field: string]: unknown }
+
+/** The answer as it grows: a block for each of its parts. */
+class GeminiAnswer {
+  readonly #request: ModelRequest
+  readonly #joined = new JoinedResponse()
+  /** How many blocks are whole. */
+  #ended = 0
+  /** How much of the block that is open was told; undefined: it has not begun. */
+  #told: number | undefined
+
+  constructor(request: ModelRequest) {
+    this.#request = request
+  }
+
+  *take(chunk: Fresh): Generator<ModelEvent> {
+    this.#joined.take(chunk)
+    const parts = partsIn(this.#joined.response)
+    while (this.#ended < parts.length - 1) yield* this.#end(parts)
+    const last = parts[this.#ended]
+    if (last === undefined) return
+    const type = typeOf(last)
+    if (type === 'text' || type === 'reasoning') return yield* this.#grow(last, type)
+    const isOpen = partsIn(chunk).some(({ functionCall }) => isObject(functionCall) && functionCall['willContinue'])
+    if (!isOpen) yield* this.#end(parts)
+  }
+
+  *finish(): Generator<ModelEvent> {
+    const { response } = this.#joined
+    const feedback = response?.['promptFeedback']
+    const blocked = isObject(feedback) ? feedback['blockReason'] : undefined
+    const finished = candidateIn(response)?.['finishReason']
+    // Without a reason the answer is not whole, and no `finish` says so.
+    if (typeof finished !== 'string' && typeof blocked !== 'string') return
+    const parts = partsIn(response)
+    while (this.#ended < parts.length) yield* this.#end(parts)
+    const message = this.#message()
+    const model = response?.['modelVersion']
+    yield {
+      type: 'finish',
+      message:
+        message.content.length === 0 && typeof blocked === 'string'
+          ? { role: 'assistant', content: [{ type: 'refusal', text: `The prompt was blocked: ${blocked}` }] }
+          : message,
+      reason: reasonOf(finished, message),
+      usage: usageOf(response?.['usageMetadata']),
+      ...(typeof model === 'string' && { model }),
+    }
+  }
+
+  *#grow(part: Fresh, block: 'text' | 'reasoning'): Generator<ModelEvent> {
+    const index = this.#ended
+    const text = String(part['text'])
+    if (this.#told === undefined) {
+      if (text === '') return
+      yield { type: 'block_start', index, block }
+      this.#told = 0
+    }
+    const news = text.slice(this.#told)
+    this.#told = text.length
+    if (news === '') return
+    if (block === 'text') yield { type: 'text_delta', index, block, text: news }
+    else yield { type: 'reasoning_delta', index, block, text: news }
+  }
+
+  /** The block that is open is whole. */
+  *#end(parts: readonly Fresh[]): Generator<ModelEvent> {
+    const index = this.#ended
+    const wire = parts[index] ?? {}
+    const part = this.#message().content[index] as Part
+    const block = typeOf(wire)
+    if (block === 'text' || block === 'reasoning') yield* this.#grow(wire, block)
+    if (this.#told === undefined) {
+      const call = part.type === 'tool_call' ? { callId: part.id, name: part.name } : {}
+      yield { type: 'block_start', index, block, ...call }
+      if (part.type === 'tool_call') yield { type: 'arguments_delta', index, block: 'tool_call', text: part.arguments }
+    }
+    if (part.type === 'reasoning' && part.signature !== undefined)
+      yield { type: 'signature_delta', index, block: 'reasoning', text: part.signature }
+    yield { type: 'block_end', index, block, part }
+    this.#ended++
+    this.#told = undefined
+  }
+
+  /** The answer so far, with what it is grounded in. */
+  #message(): Message {
+    const { content, groundingMetadata, citationMetadata, urlContextMetadata } =
+      candidateIn(this.#joined.response) ?? {}
+    const candidate = { content: content ?? { parts: [] }, groundingMetadata, citationMetadata, urlContextMetadata }
+    const body: unknown = JSON.parse(JSON.stringify({ candidates: [candidate] }))
+    const decoded = decodeResponse(body, { after: this.#request.messages })
+    if (isLeft(decoded)) throw new Error(codecFaultText(decoded.left))
+    return decoded.right.messages[0] as Message
+  }
+}
+
+const candidateIn = (response: Fresh | undefined): Fresh | undefined => {
+  const candidates = response?.['candidates']
+  const [first] = Array.isArray(candidates) ? (candidates as readonly unknown[]) : []
+  return isObject(first) ? (first as Fresh) : undefined
+}
+
+const partsIn = (response: Fresh | undefined): readonly Fresh[] => {
+  const content = candidateIn(response)?.['content']
+  const parts = isObject(content) ? content['parts'] : undefined
+  return Array.isArray(parts) ? (parts as readonly Fresh[]) : []
+}
+
+const typeOf = ({ text, thought, functionCall }: Fresh): BlockType =>
+  typeof text === 'string'
+    ? thought === true
+      ? 'reasoning'
+      : 'text'
+    : isObject(functionCall)
+      ? 'tool_call'
+      : 'provider'
+
+/** Gemini counts reasoning and what its own tools read beside the rest. */
+const usageOf = (usage: unknown): Usage => {
+  const count = (field: string): number => {
+    const found = isObject(usage) ? usage[field] : undefined
+    return typeof found === 'number' ? found : 0
+  }
+  return {
+    input: count('promptTokenCount') + count('toolUsePromptTokenCount'),
+    output: count('candidatesTokenCount') + count('thoughtsTokenCount'),
+    cacheRead: count('cachedContentTokenCount'),
+  }
+}
+
+const reasonOf = (finished: unknown, { content }: Message): FinishReason => {
+  if (finished === 'STOP') return content.some(({ type }) => type === 'tool_call') ? 'tool_calls' : 'end_turn'
+  if (finished === 'MAX_TOKENS') return 'max_tokens'
+  return finished === undefined || refusals.has(finished) ? 'refusal' : 'other'
+}
+
+/** Source: Gemini API reference, FinishReason (2026-11) */
+const refusals: ReadonlySet<unknown> = new Set([
+  'SAFETY',
+  'RECITATION',
+  'BLOCKLIST',
+  'PROHIBITED_CONTENT',
+  'SPII',
+  'IMAGE_SAFETY',
+  'IMAGE_PROHIBITED_CONTENT',
+  'IMAGE_RECITATION',
+])

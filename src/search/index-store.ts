@@ -1,0 +1,76 @@
+/** Making the index that searches use. */
+import { isLeft, left, optionsOf, right } from '../json/index.ts'
+import { termsOf } from '../entry/index.ts'
+import { checkStore } from '../session/index.ts'
+import type { Store, StoreFaultOf } from '../store/index.ts'
+import { called, type Task } from '../task/index.ts'
+import { searchTask, type IndexFault } from './fault.ts'
+
+/** How to index a store. */
+export interface IndexOptions {
+  /** True: make the index anew. Default: add what it lacks. */
+  readonly rebuild?: boolean
+  /**
+   * Called after each piece.
+   *
+   * @param rows the number of rows indexed so far
+   * @param of the number of rows to index, as far as it is known now
+   */
+  readonly progress?: (rows: number, of: number) => void
+}
+
+/** How many rows are indexed between two reports. */
+const piece = 2000
+
+/**
+ * Make the search index of a store, or add the rows that it lacks. The index is one for all scopes. From then on appends
+ * are indexed in their own transaction, by every process that opens the store; a version of this library before 0.3 appends
+ * without, and the next search adds the missing rows.
+ *
+ * It may run beside appends and searches. One that is killed is continued by the next.
+ *
+ * Cost    O(rows that are not indexed), in pieces (bench: search)
+ *
+ * @param store the store
+ * @param options whether to begin anew, and a callback for progress
+ * @returns the number of rows indexed; or `NoFullText`, if the store can have no index
+ */
+export const indexStore = (store: Store, options: IndexOptions = {}): Task<IndexFault, number> => {
+  checkStore('indexStore', store)
+  const { rebuild = false, progress } = optionsOf('indexStore', options, known)
+  return searchTask(async () => {
+    const { index } = store
+    if (index === undefined) return left(noIndex)
+    const dropped = rebuild ? await index.drop()() : right(undefined)
+    if (isLeft(dropped)) return dropped
+    const made = await index.make()()
+    if (isLeft(made)) return made
+    let rows = 0
+    for (;;) {
+      const added = await index.add(termsOf, piece)()
+      if (isLeft(added)) return added
+      rows += added.right.rows
+      const told = called('progress', () => progress?.(rows, rows + added.right.behind))
+      if (isLeft(told)) return told
+      if (added.right.behind === 0 || added.right.rows === 0) return right(rows)
+    }
+  }, 'indexStore')
+}
+
+/**
+ * Remove the search index of a store. Its disk space is free for other rows.
+ *
+ * @param store the store
+ * @returns nothing
+ */
+export const dropIndex = (store: Store): Task<IndexFault, void> => {
+  checkStore('dropIndex', store)
+  return searchTask(async () => (store.index === undefined ? right(undefined) : store.index.drop()()), 'dropIndex')
+}
+
+const noIndex: StoreFaultOf<'NoFullText'> = Object.freeze({
+  _tag: 'NoFullText',
+  reason: 'this kind of store keeps none',
+})
+
+const known = { rebuild: true, progress: true } as const

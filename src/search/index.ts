@@ -1,0 +1,5 @@
+export type { IndexFault, SearchFault, SearchOnlyFault } from './fault.ts'
+export type { SearchHit, SearchOptions, SearchPage } from './hit.ts'
+export { dropIndex, indexStore, type IndexOptions } from './index-store.ts'
+export type { Excerpt } from './match.ts'
+export { searchStore } from './search.ts'

@@ -1,0 +1,77 @@
+/**
+ * Whether a stored row is a hit. An index only proposes rows: what is shown is read from the record, so that nothing is
+ * found that is not there any more, and all stores give the same answers.
+ */
+import { isLeft, type Immutable } from '../json/index.ts'
+import { decodeRow, messageIn, textsOf } from '../entry/index.ts'
+import type { Range } from '../history/index.ts'
+import type { Message } from '../message/index.ts'
+import { decodeNote } from '../notes/index.ts'
+import type { BlockId } from '../proof/index.ts'
+import type { Store, StoredRow } from '../store/index.ts'
+import type { SearchHit, Wanted } from './hit.ts'
+import { matchIn } from './match.ts'
+import type { Query } from './query.ts'
+
+/** Stored blocks by their ids. */
+export type BlocksOf = (id: BlockId) => Uint8Array | undefined
+
+/** The blocks that the texts of rows stand in, as far as they are there and undamaged. */
+export const blocksFor = async (store: Store, rows: readonly StoredRow[]): Promise<BlocksOf> => {
+  const keys = new Map<BlockId, string | undefined>() // of encrypted sessions
+  for (const { kind, body } of rows) {
+    const decoded = kind === 'entry' ? decodeRow(body) : undefined
+    if (decoded !== undefined && !isLeft(decoded)) for (const { id, key } of decoded.right.blocks) keys.set(id, key)
+  }
+  const wanted = [...keys.keys()]
+  const found = new Map<BlockId, Uint8Array>()
+  if (wanted.length === 0) return () => undefined
+  const { encryption } = store
+  const stored = encryption?.bare ?? store
+  const all = await stored.getBlocks(wanted)()
+  for (const [index, id] of wanted.entries()) {
+    const one = isLeft(all) ? await stored.getBlocks([id])() : undefined // one of them is damaged, and hides no other
+    const bytes = isLeft(all) ? (one === undefined || isLeft(one) ? undefined : one.right[0]) : all.right[index]
+    const key = keys.get(id)
+    const plain = bytes === undefined || key === undefined ? bytes : encryption?.block(key, bytes)
+    if (plain !== undefined) found.set(id, plain)
+  }
+  return (id) => found.get(id)
+}
+
+/** A hit without its session. */
+export type Judged = Omit<SearchHit, 'session' | 'retracted'>
+
+/** The hit that a row is; undefined if it is none. */
+export const judged = (row: StoredRow, blocks: BlocksOf, query: Query, wanted: Wanted): Judged | undefined => {
+  const { kind, body, index, at } = row
+  if (kind !== 'entry' || !isInTime(at, wanted)) return undefined
+  const message: Immutable<Message> | undefined = messageIn(body, blocks)
+  if (message === undefined || (wanted.role !== undefined && message.role !== wanted.role)) return undefined
+  const texts = textsOf(message).filter(({ of }) => wanted.in === 'all' || wanted.in.startsWith(of))
+  const match = matchIn(texts, query)
+  return match && { position: index, role: message.role, at, in: match.of, excerpt: match.excerpt }
+}
+
+const isInTime = (at: number | undefined, { since, until }: Wanted): boolean =>
+  (since === undefined || (at !== undefined && at >= since)) &&
+  (until === undefined || (at !== undefined && at < until))
+
+/** The ranges of messages that notes retract. Notes that can't be read retract nothing. */
+export const retractionsIn = (notes: readonly StoredRow[]): readonly Range[] =>
+  notes.flatMap(({ body }) => {
+    const range = retractionIn(body)
+    return range === undefined ? [] : [range]
+  })
+
+const retractionIn = (body: string): Range | undefined => {
+  try {
+    const note = decodeNote(JSON.parse(body))
+    return !isLeft(note) && note.right.type === 'retraction' ? { from: note.right.from, to: note.right.to } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export const isIn = (ranges: readonly Range[], position: number): boolean =>
+  ranges.some(({ from, to }) => position >= from && position < to)

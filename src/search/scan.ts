@@ -1,0 +1,153 @@
+/** Searching a store that has no index: reading its messages, from the last one on. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../json/index.ts'
+import type { Range } from '../history/index.ts'
+import { describeSession, listSessions, type SessionInfo } from '../session/index.ts'
+import type { Store } from '../store/index.ts'
+import type { SearchFault } from './fault.ts'
+import type { SearchHit, SearchPage, Wanted } from './hit.ts'
+import { blocksFor, isIn, judged, retractionsIn } from './judge.ts'
+import type { Query } from './query.ts'
+
+/** Rows that are read at once, and by one call. */
+const piece = 100
+const mostRows = 20_000
+
+/** Where a scan goes on. */
+interface Cursor {
+  /** The cursor of the page of sessions; undefined for the first. */
+  readonly page: string | undefined
+  /** The session, and the row before which its rows are still to be read. */
+  readonly session: string
+  readonly below: number
+}
+
+/** What a scan has found and read so far. */
+interface Scan {
+  readonly store: Store
+  readonly query: Query
+  readonly wanted: Wanted
+  readonly hits: SearchHit[]
+  readonly damaged: string[]
+  readonly retractions: Map<string, readonly Range[]>
+  rows: number
+}
+
+export const scan = async (store: Store, query: Query, wanted: Wanted): Promise<Either<SearchFault, SearchPage>> => {
+  const cursor = wanted.after === undefined ? undefined : cursorIn(wanted.after)
+  if (wanted.after !== undefined && cursor === undefined)
+    return left({ _tag: 'InvalidId', what: 'cursor', reason: 'it is not the `next` of a page of this search' })
+  const state: Scan = { store, query, wanted, hits: [], damaged: [], retractions: new Map(), rows: 0 }
+  const { session } = wanted
+  if (session !== undefined) {
+    const info = await describeSession(store, session)()
+    if (isLeft(info)) return info
+    const below = await scanned(state, info.right, cursor?.below)
+    if (isLeft(below)) return below
+    return right(
+      pageOf(state, below.right === undefined ? undefined : { page: undefined, session, below: below.right }),
+    )
+  }
+  let page = cursor?.page
+  let resumed = cursor
+  for (;;) {
+    const listed = await listSessions(store, { limit: piece, ...(page !== undefined && { after: page }) })()
+    if (isLeft(listed)) return listed
+    const { sessions, next } = listed.right
+    const start = resumed === undefined ? 0 : sessions.findIndex(({ id }) => id === resumed?.session)
+    for (const info of start === -1 ? [] : sessions.slice(start)) {
+      const below = await scanned(state, info, resumed?.below)
+      resumed = undefined
+      if (isLeft(below)) return below
+      if (below.right !== undefined) return right(pageOf(state, { page, session: info.id, below: below.right }))
+    }
+    if (next === undefined && resumed === undefined) return right(pageOf(state, undefined))
+    page = next ?? cursor?.page
+    if (next === undefined) resumed = undefined // the session of the cursor was removed: its page, from the beginning
+  }
+}
+
+const pageOf = ({ hits, damaged }: Scan, next: Cursor | undefined): SearchPage =>
+  Object.freeze({
+    hits: Object.freeze(hits),
+    indexed: false,
+    ...(next !== undefined && { next: JSON.stringify([next.page ?? null, next.session, next.below]) }),
+    ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
+  })
+
+const cursorIn = (text: string): Cursor | undefined => {
+  try {
+    const found: unknown = JSON.parse(text)
+    if (!Array.isArray(found)) return undefined
+    const [page, session, below] = found as readonly unknown[]
+    if ((page !== null && typeof page !== 'string') || typeof session !== 'string') return undefined
+    return Number.isSafeInteger(below) ? { page: page ?? undefined, session, below: below as number } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Look through a session. The row to go on before, if it was not read to its beginning. */
+const scanned = async (
+  state: Scan,
+  info: SessionInfo,
+  below: number = info.head.size,
+): Promise<Either<SearchFault, number | undefined>> => {
+  const { store, query, wanted, hits } = state
+  const own = await ownRows(state, info)
+  if (isLeft(own)) return own
+  for (let to = below; to > 0; to -= piece) {
+    if (state.rows >= mostRows) return right(to)
+    const from = Math.max(0, to - piece)
+    const rows = await store.read(info.id, { from, to })()
+    if (isLeft(rows)) return isElsewhere(state, info, rows.left)
+    state.rows += rows.right.length
+    const blocks = await blocksFor(store, rows.right)
+    for (const row of rows.right.toReversed()) {
+      if (row.kind === 'entry' && row.index < own.right.from && own.right.retracted.length === 0)
+        return right(undefined)
+      const found = judged(row, blocks, query, wanted)
+      if (found === undefined) continue
+      if (row.index < own.right.from && !isIn(own.right.retracted, row.index)) continue // the session it is of has it
+      const cuts = await retractionsOf(state, info.id)
+      if (isLeft(cuts)) return isElsewhere(state, info, cuts.left)
+      const retracted = isIn(cuts.right, row.index)
+      if (retracted && !wanted.retracted) continue
+      hits.push(Object.freeze({ session: info.id, ...found, retracted }))
+      if (hits.length === wanted.limit) return right(row.position)
+    }
+  }
+  return right(undefined)
+}
+
+/** Of a damaged session nothing is found; one that was removed meanwhile is none. */
+const isElsewhere = (state: Scan, { id }: SessionInfo, fault: SearchFault): Either<SearchFault, undefined> => {
+  if (fault._tag === 'DamagedLog') state.damaged.push(id)
+  return fault._tag === 'DamagedLog' || fault._tag === 'NoSuchLog' ? right(undefined) : left(fault)
+}
+
+/** The messages of a fork that the session it was forked from does not show: its own, and those retracted there. */
+const ownRows = async (
+  state: Scan,
+  { forkedFrom }: SessionInfo,
+): Promise<Either<SearchFault, { readonly from: number; readonly retracted: readonly Range[] }>> => {
+  if (forkedFrom === undefined || state.wanted.session !== undefined) return right({ from: 0, retracted: [] })
+  const { id, at } = forkedFrom
+  const cuts = await retractionsOf(state, id)
+  if (isLeft(cuts)) return cuts.left._tag === 'NoSuchLog' ? right({ from: 0, retracted: [] }) : cuts
+  return right({ from: at, retracted: state.wanted.retracted ? [] : cuts.right.filter(({ from }) => from < at) })
+}
+
+/** Cost: O(notes of the session), once a call. */
+const retractionsOf = async (
+  { store, retractions }: Scan,
+  id: string,
+): Promise<Either<SearchFault, readonly Range[]>> => {
+  const known = retractions.get(id)
+  if (known !== undefined) return right(known)
+  const notes = await store.read(id, { only: 'note' })()
+  if (isLeft(notes)) return notes
+  const found = retractionsIn(notes.right)
+  retractions.set(id, found)
+  return right(found)
+}

@@ -1,0 +1,66 @@
+/** Searching the sessions of a store. */
+import { isLeft, left, optionsOf, right } from '../json/index.ts'
+import { checkStore } from '../session/index.ts'
+import type { Store } from '../store/index.ts'
+import type { Task } from '../task/index.ts'
+import { searchTask, type SearchFault } from './fault.ts'
+import type { SearchOptions, SearchPage, Wanted } from './hit.ts'
+import { searchIndex } from './indexed.ts'
+import { parseQuery } from './query.ts'
+import { scan } from './scan.ts'
+
+/**
+ * Find messages in all sessions of a scope.
+ *
+ * A query has words, "words that follow each other", the begin* of a word, and -words that a message must not have. A
+ * message is found if it has all of them. Case, accents and width don't count. In scripts that write no spaces, any
+ * characters that follow each other are found. Every text is a query; characters that belong to no word only separate.
+ *
+ * Cost    with an index (`indexStore`), O(hits shown) for most queries (bench: search); without one, O(messages), in calls
+ *         of at most 20,000 rows. A phrase of frequent words is looked for in the messages that have all of its words.
+ *
+ * @param store the store to search
+ * @param query the words
+ * @param options filters, the size of a page, and the cursor
+ * @returns one page of hits; or `EmptyQuery`, if it has no word
+ * @example
+ * const { hits, next } = await searchStore(store, '"rate limit" retry* -test', { in: 'messages' })
+ */
+export const searchStore = (
+  store: Store,
+  query: string,
+  options: SearchOptions = {},
+): Task<SearchFault, SearchPage> => {
+  checkStore('searchStore', store)
+  const given = optionsOf('searchStore', options, known)
+  const { typing = false, ...rest } = given
+  if (typeof query !== 'string') throw new TypeError('searchStore takes the query as a text')
+  const wanted: Wanted = {
+    ...rest,
+    in: given.in ?? 'all',
+    retracted: given.retracted === true,
+    limit: Math.max(1, Math.min(1000, Math.floor(given.limit ?? 20) || 1)),
+  }
+  if (!['messages', 'tools', 'all'].includes(wanted.in))
+    throw new TypeError("searchStore takes `in` as 'messages', 'tools' or 'all'")
+  return searchTask(async () => {
+    const parsed = parseQuery(query, typing)
+    if (isLeft(parsed)) return left(parsed.left)
+    const { index } = store
+    const found = index === undefined ? right(undefined) : await searchIndex(store, index, parsed.right, wanted)
+    if (isLeft(found)) return found
+    return found.right === undefined ? scan(store, parsed.right, wanted) : right(found.right)
+  })
+}
+
+const known = {
+  in: true,
+  retracted: true,
+  session: true,
+  role: true,
+  since: true,
+  until: true,
+  typing: true,
+  limit: true,
+  after: true,
+} as const

@@ -1,0 +1,83 @@
+/** Copying an encrypted session: its rows as they are stored, without its keys. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, right } from '../json/index.ts'
+import { lacking } from '../entry/index.ts'
+import {
+  encryptedRow,
+  encryptionOf,
+  keyLogOf,
+  type AppendFault,
+  type BlockFault,
+  type Head,
+  type LogFault,
+  type LogInfo,
+  type NewLogFault,
+  type Row,
+  type Store,
+} from '../store/index.ts'
+import { called, type CallbackThrew } from '../task/index.ts'
+
+/** How many rows are appended at once. */
+const piece = 500
+
+type CopyFault = AppendFault | BlockFault | NewLogFault | CallbackThrew
+
+/**
+ * Append the rows of an encrypted log behind those that are there, with the blocks that they reference. The wrapped keys
+ * come too, where they are kept in the store that is read.
+ */
+export const storeEncrypted = async (
+  from: Store,
+  to: Store,
+  log: LogInfo,
+  start: Head,
+  progress?: (rows: number) => void,
+): Promise<Head | CopyFault> => {
+  const { id, head: end } = log
+  for (const name of encryptionOf(log)?.keys ?? []) {
+    const fault = await copyKey(from, to, keyLogOf(name))
+    if (fault !== undefined) return fault
+  }
+  let head = start
+  while (head.size < end.size) {
+    const read = await from.read(id, { from: head.size, to: Math.min(head.size + piece, end.size) })()
+    if (isLeft(read)) return read.left
+    const rows = read.right.map(encryptedRow)
+    const brought = await lacking(to, [...new Set(rows.flatMap(({ blocks = [] }) => blocks))], from)
+    if (isLeft(brought)) return brought.left
+    const appended = await to.append(id, { expected: head, rows, blocks: brought.right })()
+    if (isLeft(appended)) return appended.left
+    head = appended.right.head
+    const told = called('progress', () => progress?.(head.size))
+    if (isLeft(told)) return told.left
+  }
+  return head
+}
+
+/** A row, and where it stands. */
+export interface PlacedRow {
+  readonly position: number
+  readonly row: Row
+}
+
+/** The rows of an encrypted log that were erased, as they are stored. */
+export const encryptedRowsErased = async (
+  from: Store,
+  { id, head }: LogInfo,
+): Promise<Either<LogFault, readonly PlacedRow[]>> => {
+  const found: PlacedRow[] = []
+  for (let start = 0; start < head.size; start += piece) {
+    const read = await from.read(id, { from: start, to: Math.min(start + piece, head.size) })()
+    if (isLeft(read)) return read
+    for (const row of read.right)
+      if (row.erased !== undefined) found.push({ position: row.position, row: encryptedRow(row) })
+  }
+  return right(found)
+}
+
+const copyKey = async (from: Store, to: Store, id: string): Promise<CopyFault | undefined> => {
+  const found = await from.info(id)()
+  if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? undefined : found.left
+  const created = await to.create({ id, meta: found.right.meta })()
+  return isLeft(created) && created.left._tag !== 'LogExists' ? created.left : undefined
+}

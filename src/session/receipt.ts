@@ -1,0 +1,249 @@
+/** The receipt of an erasure: JSON that a third party can check against a head of the ledger. */
+import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isArray, isLeft, isObject, left, right } from '../json/index.ts'
+import { portableSha256, verifyInclusion, type BlockId } from '../proof/index.ts'
+import {
+  inclusionPath,
+  isLeaf,
+  isMoment,
+  ledgerContent,
+  ledgerId,
+  readLedgerRow,
+  rowLeaf,
+  type Erased,
+  type Erasure,
+  type ErasedRow,
+  type Head,
+  type Residue,
+  type RowPlace,
+  type Store,
+} from '../store/index.ts'
+import type { EraseSessionFault, SessionFaultOf } from './fault.ts'
+import type { Opened } from './read.ts'
+import { longEnough, textsOf } from './repeats.ts'
+
+/** Something that still has what was erased, or lets it be guessed. */
+export type Remains =
+  /** Other rows reference the same block, or it was stored on its own (`kept`). */
+  | { readonly what: 'block'; readonly block: BlockId; readonly rows: readonly RowPlace[]; readonly kept: boolean }
+  /** Other rows have the same text. */
+  | { readonly what: 'text'; readonly rows: readonly RowPlace[] }
+  /** The metadata of the session has the same text. */
+  | { readonly what: 'metadata'; readonly session: string }
+  /** The leaves of these rows have no salt: a short text can be found by hashing guesses. */
+  | { readonly what: 'leaf'; readonly rows: readonly number[] }
+  /** Receipts of model calls have a digest of all that was sent, without a salt: short texts can be found by guessing. */
+  | { readonly what: 'contextDigest'; readonly rows: readonly number[] }
+
+/** A row of the ledger that says what was erased, and that it is in the ledger. */
+export interface ErasureProof {
+  /** Where it stands in the ledger. */
+  readonly row: number
+  /** Its time, in milliseconds since 1970. */
+  readonly at?: number
+  /** Its text. */
+  readonly body: string
+  /** The hashes on the way from the row to the root of `ledger`, bottom up, in hexadecimal. */
+  readonly path: readonly string[]
+}
+
+/** The receipt of an erasure, as JSON. */
+export interface ErasureReceipt {
+  readonly indelible: 'erasure'
+  readonly version: 1
+  /** The id of the session. */
+  readonly session: string
+  /** The positions of the messages that were asked for. */
+  readonly messages: readonly number[]
+  /** Every row that is erased because of them: of this session, or of others that share rows with it. */
+  readonly rows: readonly (ErasedRow & { readonly session: string })[]
+  /** The other sessions that share the messages, and show them erased. */
+  readonly sharing: readonly string[]
+  /** The head of the ledger that the proofs lead to. */
+  readonly ledger: Head
+  /** The rows of the ledger that say so. */
+  readonly proofs: readonly ErasureProof[]
+  /** Where equal content remains, and what lets content be guessed. Empty if nothing is known. */
+  readonly remains: readonly Remains[]
+  /** Where bytes of it may still be in the store's files. Empty if nothing is known. */
+  readonly residue: readonly Residue[]
+}
+
+/** What an erasure was about. */
+interface About {
+  readonly positions: readonly number[]
+  /** Their rows in the log. */
+  readonly rows: readonly number[]
+  readonly texts: readonly string[]
+  readonly sharing: readonly string[]
+  readonly erased: Erased
+}
+
+export const receiptOf = async (
+  store: Store,
+  { mirror, info }: Opened,
+  { positions, rows, texts, sharing, erased }: About,
+): Promise<Either<EraseSessionFault, ErasureReceipt>> => {
+  const { id } = mirror
+  const content = await ledgerContent(store)
+  if (isLeft(content)) return content as Either<EraseSessionFault, never>
+  const { erasures, head = mirror.head } = content.right
+  const wanted = new Set(rows)
+  const ids = new Set([id, ...sharing])
+  // A later erasure of the same request may stand in several rows of the ledger: one for each log.
+  const own = erasures.filter(
+    (one) => ids.has(one.id) && one.rows.some(({ row, kind }) => kind === 'entry' && wanted.has(row)),
+  )
+  const together = erasures.filter((one) => own.includes(one) || own.some((other) => isWith(one, other, ids)))
+  const proofs: ErasureProof[] = []
+  for (const { row } of together) {
+    const proof = await proofOf(store, row, head.size)
+    if (isLeft(proof)) return proof
+    proofs.push(proof.right)
+  }
+  const remains = await remainsOf(store, { mirror, info, texts, erased, rows: wanted })
+  if (isLeft(remains)) return remains
+  return right(
+    Object.freeze({
+      indelible: 'erasure',
+      version: 1,
+      session: id,
+      messages: positions,
+      rows: together.flatMap((one) => one.rows.map((row) => ({ session: one.id, ...row }))),
+      sharing,
+      ledger: head,
+      proofs,
+      remains: remains.right,
+      residue: erased.residue,
+    }),
+  )
+}
+
+/** Whether two erasures were one: rows of the ledger side by side, by the same, at the same time. */
+const isWith = (one: Erasure, other: Erasure, ids: ReadonlySet<string>): boolean =>
+  ids.has(one.id) && one.at === other.at && one.by === other.by && one.reason === other.reason && one.row > other.row
+
+const proofOf = async (store: Store, row: number, size: number): Promise<Either<EraseSessionFault, ErasureProof>> => {
+  const read = await store.read(ledgerId, { from: row, to: row + 1 })()
+  if (isLeft(read)) return read
+  const path = await inclusionPath(store, ledgerId, row, size)()
+  if (isLeft(path)) return path
+  const [found] = read.right
+  return right({
+    row,
+    ...(found?.at !== undefined && { at: found.at }),
+    body: found?.body ?? '',
+    path: path.right.map(bytesToHex),
+  })
+}
+
+interface Asked extends Pick<About, 'texts' | 'erased'>, Pick<Opened, 'mirror' | 'info'> {
+  readonly rows: ReadonlySet<number>
+}
+
+const remainsOf = async (
+  store: Store,
+  { mirror, info, texts, erased, rows }: Asked,
+): Promise<Either<EraseSessionFault, readonly Remains[]>> => {
+  const remains: Remains[] = []
+  for (const { block, kept } of erased.blocks) {
+    const naming = await store.containing([block])()
+    if (isLeft(naming)) return naming
+    remains.push({ what: 'block', block, rows: naming.right, kept })
+  }
+  const long = texts.filter((text) => text.length >= longEnough)
+  const same =
+    long.length === 0 ? right([]) : await store.containing(long.map((text) => JSON.stringify(text).slice(1, -1)))()
+  if (isLeft(same)) return same
+  if (same.right.length > 0) remains.push({ what: 'text', rows: same.right })
+  const said = textsOf(info.metadata)
+  if (long.some((text) => said.some((one) => one.includes(text))))
+    remains.push({ what: 'metadata', session: mirror.id })
+  if (info.erasable !== true) remains.push({ what: 'leaf', rows: [...rows] })
+  const first = Math.min(...rows)
+  const receipts = [...mirror.notes.view()].flatMap((note, index) => {
+    const row = mirror.noteRows[index] as number // a row for each note
+    return note.type === 'receipt' && row > first ? [row] : []
+  })
+  if (receipts.length > 0) remains.push({ what: 'contextDigest', rows: receipts })
+  return right(remains)
+}
+
+/** What a receipt that holds proves. */
+export interface ProvenErasure {
+  /** The id of the session. */
+  readonly session: string
+  /** The rows that the ledger says were erased. */
+  readonly rows: ErasureReceipt['rows']
+  /** Why, by whom and when (milliseconds since 1970), as the ledger says: one for each of its rows. */
+  readonly said: readonly Pick<Erasure, 'id' | 'reason' | 'by' | 'at'>[]
+  /** The head of the ledger that the proofs lead to. */
+  readonly ledger: Head
+}
+
+/**
+ * Check the receipt of an erasure, without a store. Give a head of the ledger that you know from elsewhere, such as a signed
+ * checkpoint's; without one, the proofs are only checked against the head that the receipt names itself.
+ *
+ * @param receipt the receipt; untrusted data
+ * @param head a head of the ledger that you know. Default: the head that the receipt names
+ * @returns what is proven; or `BadProof` with the reason
+ */
+export const checkErasure = (receipt: unknown, head?: Head): Either<SessionFaultOf<'BadProof'>, ProvenErasure> => {
+  const bad = (reason: string): Either<SessionFaultOf<'BadProof'>, never> => left({ _tag: 'BadProof', reason })
+  if (!isReceipt(receipt)) return bad('it is not a receipt of an erasure')
+  const { ledger, session } = receipt
+  if (head !== undefined && (head.size !== ledger.size || head.root !== ledger.root))
+    return bad(`it leads to the head ${ledger.size} ${ledger.root}, not to ${head.size} ${head.root}`)
+  const proven: ErasureReceipt['rows'][number][] = []
+  const said: ProvenErasure['said'][number][] = []
+  for (const { row, at, body, path } of receipt.proofs) {
+    const isIn = verifyInclusion({
+      position: row,
+      size: ledger.size,
+      leaf: rowLeaf({ kind: 'note', body, ...(at !== undefined && { at }) }, portableSha256),
+      proof: path.map(hexToBytes),
+      root: hexToBytes(ledger.root),
+    })
+    if (!isIn) return bad(`row ${row} is not in the ledger with that head`)
+    const read = readLedgerRow({ position: row, body })
+    if (isLeft(read) || read.right?.type !== 'erased') return bad(`row ${row} of the ledger says of no erasure`)
+    const { id, rows, reason, by } = read.right
+    for (const one of rows) proven.push({ session: id, ...one })
+    said.push({ id, at, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) })
+  }
+  const keys = new Set(proven.map(keyOf))
+  const missing = receipt.rows.find((row) => !keys.has(keyOf(row)))
+  if (missing !== undefined) return bad(`the ledger does not say that row ${missing.row} was erased`)
+  return right(Object.freeze({ session, rows: Object.freeze(proven), said: Object.freeze(said), ledger }))
+}
+
+const keyOf = ({ session, row, kind, leaf, stub }: ErasureReceipt['rows'][number]): string =>
+  JSON.stringify([session, row, kind, leaf, stub])
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+const isReceipt = (value: unknown): value is ErasureReceipt => {
+  if (!isObject(value) || value['indelible'] !== 'erasure' || value['version'] !== 1) return false
+  const { session, rows, ledger, proofs } = value
+  return (
+    typeof session === 'string' &&
+    isObject(ledger) &&
+    isCount(ledger['size']) &&
+    isLeaf(ledger['root']) &&
+    isArray(rows) &&
+    rows.every((row) => isObject(row) && typeof row['session'] === 'string' && isCount(row['row'])) &&
+    isArray(proofs) &&
+    proofs.every(
+      (proof) =>
+        isObject(proof) &&
+        isCount(proof['row']) &&
+        (proof['at'] === undefined || isMoment(proof['at'])) &&
+        typeof proof['body'] === 'string' &&
+        proof['body'].isWellFormed() &&
+        isArray(proof['path']) &&
+        proof['path'].every(isLeaf),
+    )
+  )
+}

@@ -1,0 +1,134 @@
+/** Which notes repeat what messages say: those that go with them when they are erased. */
+import type { View } from '../history/index.ts'
+import { isArray, isObject } from '../json/index.ts'
+import type { Message } from '../message/index.ts'
+import type { Note } from '../notes/index.ts'
+import { stepNamed } from './journal.ts'
+
+/** Messages that are to be erased, and all that notes know them by. */
+export interface Subject {
+  readonly positions: ReadonlySet<number>
+  /** The ids of their calls, and of the calls that they answer. */
+  readonly callIds: ReadonlySet<string>
+  /** The steps of runs that they were. */
+  readonly steps: ReadonlySet<string>
+  /** Their texts. */
+  readonly texts: readonly string[]
+}
+
+/** A text that is found in a note if it has so many characters; shorter ones only if they are all of a text there. */
+export const longEnough = 12
+/** Texts that are shorter say nothing of where they come from. */
+const tooShort = 4
+
+/** What notes know messages by. */
+export const subjectOf = (messages: View<Message>, positions: readonly number[]): Subject => {
+  const callIds = new Set<string>()
+  const steps = new Set<string>()
+  const texts = new Set<string>()
+  for (const position of positions) {
+    const message = messages.at(position) as Message // there are as many
+    for (const part of message.content) {
+      if (part.type === 'tool_call') callIds.add(part.id)
+      if (part.type === 'tool_result') callIds.add(part.callId)
+    }
+    // The name of a tool says nothing of what was said: every other call of it has the same.
+    for (const text of message.content.flatMap(saidIn)) if (text.length >= tooShort) texts.add(text)
+    const step = stepOf(messages, position)
+    if (step !== undefined) steps.add(step)
+  }
+  return { positions: new Set(positions), callIds, steps, texts: [...texts] }
+}
+
+const saidIn = (part: Message['content'][number]): readonly string[] =>
+  textsOf('name' in part ? { ...part, name: undefined } : part)
+
+/** The step that a message is of: the answer of a step says so, and its results stand behind it. */
+const stepOf = (messages: View<Message>, position: number): string | undefined => {
+  for (let at = position; at >= 0; at--) {
+    const message = messages.at(at) as Message
+    const step = stepNamed(message)
+    if (step !== undefined || message.role !== 'tool') return step
+  }
+  return undefined
+}
+
+/** Members whose texts are no content of anybody. */
+const names: ReadonlySet<string> = new Set(['type', 'role', 'id', 'callId', 'mediaType'])
+
+/** Every text in a value, but for names of kinds and ids. */
+export const textsOf = (value: unknown): readonly string[] => {
+  const found: string[] = []
+  const collect = (inner: unknown): void => {
+    if (typeof inner === 'string') found.push(inner)
+    else if (isArray(inner)) for (const item of inner) collect(item)
+    else if (isObject(inner))
+      for (const [name, item] of Object.entries(inner))
+        if (!(names.has(name) && typeof item === 'string')) collect(item)
+  }
+  collect(value)
+  return found
+}
+
+/**
+ * The notes that repeat the messages of a subject: by what they refer to, or by the texts in them.
+ *
+ * @param notes the notes of one log, in order
+ * @param subject the messages
+ * @param open the steps that are not recorded: what they have is of another message
+ * @returns the indexes of the notes
+ */
+export const repeatsIn = (notes: readonly Note[], subject: Subject, open: ReadonlySet<string>): readonly number[] => {
+  const steps = new Set(subject.steps)
+  const inputs = new Set<string>()
+  for (const note of notes) {
+    if (note.type === 'journal' && !open.has(note.step) && refersTo(note, subject.callIds)) steps.add(note.step)
+    if (note.type === 'input' && note.state === 'taken' && note.at !== undefined && subject.positions.has(note.at))
+      inputs.add(note.id)
+  }
+  return notes.flatMap((note, index) => (repeats(note, subject, steps, inputs, open) ? [index] : []))
+}
+
+const repeats = (
+  note: Note,
+  subject: Subject,
+  steps: ReadonlySet<string>,
+  inputs: ReadonlySet<string>,
+  open: ReadonlySet<string>,
+): boolean => {
+  switch (note.type) {
+    case 'page':
+    case 'pin':
+    case 'unpin':
+    case 'retraction':
+    case 'seal':
+    case 'erased':
+      return false // they say positions and kinds only
+    case 'summary':
+      return [...subject.positions].some((at) => note.from <= at && at < note.to) || says(note, subject)
+    case 'tool_started':
+      // Short arguments are those of many calls; one that waits for its result has to stay.
+      return (
+        subject.callIds.has(note.callId) ||
+        says(note, { ...subject, texts: subject.texts.filter((text) => text.length >= longEnough) })
+      )
+    case 'journal':
+      return !open.has(note.step) && (steps.has(note.step) || says(note, subject))
+    case 'input':
+      return (note.message !== undefined && inputs.has(note.id)) || (note.state !== 'queued' && says(note, subject))
+    case 'receipt':
+    case 'application':
+      return says(note, subject)
+  }
+}
+
+const refersTo = (
+  { started = [], results = [] }: Extract<Note, { type: 'journal' }>,
+  ids: ReadonlySet<string>,
+): boolean =>
+  started.some((id) => ids.has(id)) || results.some(({ callId }) => typeof callId === 'string' && ids.has(callId))
+
+const says = (note: Note, { texts }: Subject): boolean => {
+  const said = textsOf(note)
+  return texts.some((text) => said.some((one) => one === text || (text.length >= longEnough && one.includes(text))))
+}

@@ -1,0 +1,114 @@
+/**
+ * Encrypted rows, as a store sees them: the body of a row is a text that names a key and has the ciphertext. What can be
+ * done without the key is done here: telling that a row is encrypted, and which blocks it references.
+ *
+ *     {"encrypted":"KEY.BASE64"}                              KEY: the id of the key; BASE64: nonce, tag and ciphertext
+ *     {"encrypted":"KEY.BASE64","blocks":["…","…"]}           of a row that references blocks, which are encrypted too
+ */
+import { isObject, type JsonObject } from '../json/index.ts'
+import { isBlockId, type BlockId } from '../proof/index.ts'
+import type { StoreFaultOf } from './fault.ts'
+import type { Row } from './row.ts'
+import type { LogInfo } from './store.ts'
+
+/** The parts of an encrypted text. */
+export interface EncryptedText {
+  /** The id of the key. */
+  readonly key: string
+  /** Nonce, tag and ciphertext, each in base64. */
+  readonly cipher: string
+  /** The blocks that the row references. */
+  readonly blocks: readonly BlockId[]
+}
+
+const beginning = '{"encrypted":"'
+
+/**
+ * Whether the text of a row is encrypted.
+ *
+ * @param body the text of a row, as a store without keys gives it
+ * @returns true if it is
+ */
+export const isEncrypted = (body: string): boolean => body.startsWith(beginning)
+
+/** The text of an encrypted row. */
+export const encryptedBody = ({ key, cipher, blocks }: EncryptedText): string =>
+  blocks.length === 0
+    ? `${beginning}${key}.${cipher}"}`
+    : `${beginning}${key}.${cipher}","blocks":${JSON.stringify(blocks)}}`
+
+/** The parts of an encrypted text; undefined if it is none, or a damaged one. */
+export const readEncrypted = (body: string): EncryptedText | undefined => {
+  if (!isEncrypted(body)) return undefined
+  const plain = body.endsWith('"}') ? body.slice(beginning.length, -2) : undefined
+  if (plain !== undefined && !plain.includes('"')) return partsOf(plain, [])
+  let value: unknown
+  try {
+    value = JSON.parse(body)
+  } catch {
+    return undefined
+  }
+  if (!isObject(value)) return undefined
+  const { encrypted, blocks = [] } = value as { readonly encrypted?: unknown; readonly blocks?: unknown }
+  if (typeof encrypted !== 'string' || !Array.isArray(blocks) || !blocks.every(isBlockId)) return undefined
+  return partsOf(encrypted, blocks)
+}
+
+const partsOf = (text: string, blocks: readonly BlockId[]): EncryptedText | undefined => {
+  const dot = text.indexOf('.')
+  return dot < 1 ? undefined : { key: text.slice(0, dot), cipher: text.slice(dot + 1), blocks }
+}
+
+/** The log that keeps a wrapped key. */
+export const keyLogOf = (key: string): string => `${keyLogs}${key}`
+/** How the names of these logs begin. */
+export const keyLogs = 'indelible.key.'
+
+/** Under which key of a log's metadata it stands that its rows are encrypted, by which keys. */
+export const encryptionKey = 'indelible.encryption'
+
+/** What the metadata of an encrypted log says. */
+export interface EncryptionMeta {
+  /** The ids of the keys of its rows: those that it shares with the log that it was forked from, and its own last. */
+  readonly keys: readonly string[]
+  /** The rest of its metadata, encrypted by the last of them. */
+  readonly meta: string
+}
+
+/** What a log's metadata says of its encryption; undefined if it is not encrypted. */
+export const encryptionOf = ({ meta }: { readonly meta: JsonObject }): EncryptionMeta | undefined => {
+  const found = Object.hasOwn(meta, encryptionKey) ? meta[encryptionKey] : undefined
+  if (!isObject(found) || !Array.isArray(found['keys']) || typeof found['meta'] !== 'string') return undefined
+  return found as unknown as EncryptionMeta // only `withKeys` writes it
+}
+
+/**
+ * Whether a log is encrypted.
+ *
+ * @param log the log, or a session's
+ * @returns true if its rows are encrypted
+ */
+export const isEncryptedLog = (log: Pick<LogInfo, 'meta'>): boolean => Object.hasOwn(log.meta, encryptionKey)
+
+/** Why a log can't be read or written by a store without keys. */
+export const withoutKeys = (id: string, key: string): StoreFaultOf<'NoKey'> => ({
+  _tag: 'NoKey',
+  id,
+  key,
+  reason: 'it was opened without keys: give the key ring',
+})
+
+/** A row as it is appended to another store, where it is encrypted: the ciphertext, with the blocks that it references. */
+export const encryptedRow = ({
+  kind,
+  body,
+  at,
+  salt,
+  erased,
+}: Pick<Row, 'kind' | 'body' | 'at' | 'salt' | 'erased'>): Row => ({
+  kind,
+  body,
+  ...(at !== undefined && { at }),
+  ...(salt !== undefined && { salt }),
+  ...(erased === undefined ? { blocks: readEncrypted(body)?.blocks ?? [] } : { erased }),
+})

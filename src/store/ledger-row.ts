@@ -1,0 +1,138 @@
+/** What a ledger's rows say, and what all of them come to. */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isArray, isLeft, isObject, left, parseJson, right } from '../json/index.ts'
+import { isLeaf } from './checked-row.ts'
+import type { StoreFaultOf } from './fault.ts'
+import type { Head, Row, RowKind, StoredRow } from './row.ts'
+
+/** The id of a scope's ledger. */
+export const ledgerId = 'indelible.ledger'
+
+/** Why and by whom something was done. */
+export interface Because {
+  /** Why, for the ledger. */
+  readonly reason?: string
+  /** Who, for the ledger. */
+  readonly by?: string
+}
+
+/** A row that was erased, as the ledger names it. */
+export interface ErasedRow {
+  /** Its position in the log of messages and notes. Logs that share the row have it at the same position. */
+  readonly row: number
+  /** Whether it is a message or a note. */
+  readonly kind: RowKind
+  /** The leaf that it had, and keeps: 64 hexadecimal digits. */
+  readonly leaf: string
+  /** The leaf of the stub that stands for it: what it says of role, page kind and call ids can't be changed either. */
+  readonly stub: string
+}
+
+/** What a row of a ledger says. Its time is that of the row. */
+export type LedgerRow = Because &
+  /** `head`: a session had this head. `removed`: it was removed, or is being removed. */
+  (
+    | {
+        readonly type: 'head' | 'removed'
+        readonly id: string
+        readonly head: Head
+      }
+    /** `held`: from here on the session may not be erased or removed, until it is `released`. */
+    | { readonly type: 'held' | 'released'; readonly id: string; readonly head: Head }
+    /** Rows of a session with this head were erased. `copied`: it was done elsewhere, at this time. */
+    | {
+        readonly type: 'erased'
+        readonly id: string
+        readonly head: Head
+        readonly rows: readonly ErasedRow[]
+        readonly copied?: number
+      }
+  )
+
+/** A row of a ledger as it is stored: a note whose body is JSON. */
+export const ledgerRow = (said: LedgerRow, at: number): Row => {
+  const { type, id, head, reason, by } = said
+  const more = type === 'erased' ? { rows: said.rows, copied: said.copied } : {} // JSON leaves out what is undefined
+  const because = type === 'head' ? {} : { reason, by }
+  return { kind: 'note', body: JSON.stringify({ type, id, size: head.size, root: head.root, ...more, ...because }), at }
+}
+
+/** Read a row of a ledger. Undefined: a kind of row that a newer version wrote. Errors: `NotALedger`. */
+export const readLedgerRow = ({
+  position,
+  body,
+}: Pick<StoredRow, 'position' | 'body'>): Either<StoreFaultOf<'NotALedger'>, LedgerRow | undefined> => {
+  const bad = (reason: string): Either<StoreFaultOf<'NotALedger'>, never> =>
+    left({ _tag: 'NotALedger', id: ledgerId, reason: `its row ${position} ${reason}` })
+  const parsed = parseJson(body)
+  if (isLeft(parsed) || !isObject(parsed.right)) return bad('is not a JSON object')
+  const { type, id, size, root, reason, by, rows, copied } = parsed.right
+  if (typeof type !== 'string') return bad('has no type')
+  if (!isKnownType(type)) return right(undefined)
+  if (typeof id !== 'string' || !isCount(size) || typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root))
+    return bad('names no session and head')
+  const head = Object.freeze({ size, root })
+  const because = { ...(typeof reason === 'string' && { reason }), ...(typeof by === 'string' && { by }) }
+  if (type !== 'erased') return right(Object.freeze({ type, id, head, ...(type === 'head' ? {} : because) }))
+  if (!isArray(rows) || !rows.every(isErasedRow)) return bad('names no erased rows')
+  const erased = Object.freeze((rows as unknown as readonly ErasedRow[]).map((row) => Object.freeze({ ...row })))
+  return right(
+    Object.freeze({ type, id, head, rows: erased, ...because, ...(typeof copied === 'number' && { copied }) }),
+  )
+}
+
+const isKnownType = (type: string): type is LedgerRow['type'] =>
+  type === 'head' || type === 'removed' || type === 'held' || type === 'released' || type === 'erased'
+
+const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+
+const isErasedRow = (value: unknown): value is ErasedRow =>
+  isObject(value) &&
+  isCount(value['row']) &&
+  (value['kind'] === 'entry' || value['kind'] === 'note') &&
+  isLeaf(value['leaf']) &&
+  isLeaf(value['stub'])
+
+/** The last that a ledger says of a session. */
+export interface LedgerEntry {
+  /** The id of the session. */
+  readonly id: string
+  /** Where in the ledger it stands. */
+  readonly row: number
+  /** When it was written: milliseconds since 1970, by the writer's clock. */
+  readonly at: number | undefined
+  /** The head of the session then. */
+  readonly head: Head
+  /** Whether it says that the session was removed. */
+  readonly removed: boolean
+  /** Why it was removed, if that was said. */
+  readonly reason?: string
+  /** Who removed it, if that was said. */
+  readonly by?: string
+}
+
+/** A hold of a session: it may not be erased or removed until it is released. */
+export interface Hold extends Because {
+  /** The id of the session. */
+  readonly id: string
+  /** Where in the ledger it stands. */
+  readonly row: number
+  /** When it was written: milliseconds since 1970, by the writer's clock. */
+  readonly at: number | undefined
+}
+
+/** An erasure, as the ledger has it. */
+export interface Erasure extends Because {
+  /** The id of the session that was erased from. Logs that share its rows are judged by it as well. */
+  readonly id: string
+  /** Where in the ledger it stands. */
+  readonly row: number
+  /** When it was written: milliseconds since 1970, by the writer's clock. */
+  readonly at: number | undefined
+  /** The head of the session then. Erasing does not change it. */
+  readonly head: Head
+  /** The rows that were erased. */
+  readonly rows: readonly ErasedRow[]
+  /** When it was done, if it was done in another store and the session was copied from there. */
+  readonly copied?: number
+}

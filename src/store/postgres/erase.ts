@@ -1,0 +1,192 @@
+/**
+ * Erasing rows in the database, in one transaction: stubs take the place of the bodies, blocks that nothing else references
+ * go, and the ledger says so. PostgreSQL writes new versions of rows; what becomes of the old ones is its own affair.
+ */
+import type { Either } from 'fp-ts/lib/Either.js'
+import { left, right } from '../../json/index.ts'
+import { equalBytes, type BlockId, type Hash } from '../../proof/index.ts'
+import type { Answer, CheckedErasure } from '../driver.ts'
+import type { Erased, RemainingBlock, Residue, RowPlace, Sharing } from '../erasing.ts'
+import type { StoreFault } from '../fault.ts'
+import type { Head } from '../row.ts'
+import { conflict, notThatRow, sameHead, sharedRows } from '../rules.ts'
+import { rowLeaf } from '../tree.ts'
+import { appendStatement, grown } from './append.ts'
+import type { Database, Query } from './database.ts'
+import { patiently, type Place } from './fault.ts'
+import { forgetRows } from './documents.ts'
+import { findLog, logColumns, logsOf, type Log } from './log.ts'
+import type { Logs } from './logs.ts'
+import { escaped, LogRows } from './rows.ts'
+
+type Answered = Omit<Erased, 'rows'>
+
+/** A row that is erased, by its place. */
+interface Gone {
+  readonly segment: number
+  readonly position: number
+  readonly leaf: Uint8Array
+  readonly stub: string
+}
+
+/** Ends a transaction: nothing of it stays. */
+class Refused extends Error {
+  readonly fault: StoreFault
+
+  constructor(fault: StoreFault) {
+    super(fault._tag)
+    this.fault = fault
+  }
+}
+
+export class Eraser {
+  readonly #db: Database
+  readonly #place: Place
+  readonly #logs: Logs
+  readonly #hash: Hash
+
+  constructor(db: Database, place: Place, logs: Logs, hash: Hash) {
+    this.#db = db
+    this.#place = place
+    this.#logs = logs
+    this.#hash = hash
+  }
+
+  async erase(scope: string, erasure: CheckedErasure | undefined): Answer<Answered> {
+    if (erasure === undefined) return right({ head: undefined, blocks: [], residue: [deadRows] })
+    try {
+      const done = await patiently(this.#place.timeout, () =>
+        this.#db.transaction((query) => this.#together(query, scope, erasure)),
+      )
+      return right({ ...done, residue: [deadRows] })
+    } catch (error) {
+      if (error instanceof Refused) return left(error.fault)
+      throw error
+    }
+  }
+
+  async sharing(scope: string, log: Log): Promise<Either<StoreFault, readonly Sharing[]>> {
+    const { schema } = this.#place
+    const own = endsOf(log)
+    const rows = await this.#db.read(
+      `with recursive kin (key) as (
+         select $2::bigint union select s.key from ${schema}.segment s join kin on s.parent = kin.key where s.scope = $1::text
+       ) select ${logColumns} from ${schema}.log where scope = $1::text and key in (select key from kin)`,
+      [scope, log.stretches[0]?.segment ?? log.key],
+    )
+    return right(
+      logsOf(rows).flatMap((other) => {
+        const shared = other.key === log.key ? 0 : sharedRows(own, endsOf(other))
+        return shared === 0 ? [] : [{ id: other.id, rows: shared }]
+      }),
+    )
+  }
+
+  async containing(scope: string, texts: readonly string[]): Promise<Either<StoreFault, readonly RowPlace[]>> {
+    const { schema } = this.#place
+    const rows = await this.#db.read(
+      `select r.position, coalesce(l.id, (
+         select o.id from ${schema}.log o
+         where o.scope = r.scope and r.segment = any(o.segments)
+           and coalesce(o.bases[array_position(o.segments, r.segment) + 1], o.size) > r.position
+         order by o.key limit 1
+       )) as id
+       from ${schema}.row r left join ${schema}.log l on l.scope = r.scope and l.key = r.segment
+       where r.scope = $1::text and exists (select 1 from unnest($2::text[]) as w (text) where strpos(r.body, w.text) > 0)
+       order by r.segment, r.position`,
+      [scope, texts.map(escaped)],
+    )
+    return right(rows.map(({ id, position }) => ({ id: (id as string | null) ?? '', position: Number(position) })))
+  }
+
+  async #together(query: Query, scope: string, { logs, ledger }: CheckedErasure): Promise<Omit<Answered, 'residue'>> {
+    const { schema } = this.#place
+    // One at a time in a scope, as for the rows of removed logs: two that drop the last two mentions of a block must see each other.
+    await query(`update ${schema}.scope set last = last where name = $1::text`, [scope])
+    const gone: Gone[] = []
+    for (const { id, expected, rows } of logs) {
+      const log = await this.#locked(query, scope, id, expected)
+      if (log === undefined) throw new Refused({ _tag: 'NoSuchLog', id })
+      const reading = new LogRows(query, schema, scope, log)
+      for (const { position, leaf, stub } of rows) {
+        const [row] = await reading.read({ from: position, to: position + 1 })
+        if (row === undefined || !equalBytes(rowLeaf(row, this.#hash), leaf))
+          throw new Refused(notThatRow(id, position))
+        const segment = log.stretches.findLast(({ base }) => base <= position)?.segment ?? log.key
+        if (row.erased === undefined) gone.push({ segment, position, leaf, stub })
+      }
+    }
+    const head = await this.#record(query, scope, ledger)
+    const places = [scope, gone.map(({ segment }) => segment), gone.map(({ position }) => position)]
+    await query(
+      `update ${schema}.row r set body = w.stub, salt = null, erased = w.leaf
+       from unnest($2::bigint[], $3::bigint[], $4::text[], $5::bytea[]) as w (segment, position, stub, leaf)
+       where r.scope = $1::text and r.segment = w.segment and r.position = w.position`,
+      [...places, gone.map(({ stub }) => escaped(stub)), gone.map(({ leaf }) => Buffer.from(leaf))],
+    )
+    // Now that the rows are locked: whoever was just adding one to the search index has done so.
+    for (const { segment, position } of gone) await forgetRows(query, schema, scope, segment, position, position + 1)
+    const unspoken = await query(
+      `delete from ${schema}.mention m using unnest($2::bigint[], $3::bigint[]) as w (segment, position)
+       where m.scope = $1::text and m.segment = w.segment and m.position = w.position returning m.block`,
+      places,
+    )
+    if (unspoken.length === 0) return { head, blocks: [] }
+    const ids = [scope, unspoken.map(({ block }) => block)]
+    await query(
+      `delete from ${schema}.block b where b.scope = $1::text and b.id = any($2::bytea[]) and not b.kept
+       and not exists (select 1 from ${schema}.mention m where m.scope = $1::text and m.block = b.id)`,
+      ids,
+    )
+    const left = await query(
+      `select b.id, b.kept, (select count(*) from ${schema}.mention m where m.scope = $1::text and m.block = b.id) as rows
+       from ${schema}.block b where b.scope = $1::text and b.id = any($2::bytea[])`,
+      ids,
+    )
+    const blocks = left.map(({ id, kept, rows }): RemainingBlock => ({
+      block: (id as Buffer).toString('hex') as BlockId, // it was stored as one
+      rows: Number(rows),
+      kept: kept === true,
+    }))
+    return { head, blocks }
+  }
+
+  /** The ledger with one more append. */
+  async #record(query: Query, scope: string, { id, meta, append }: CheckedErasure['ledger']): Promise<Head> {
+    const log = await this.#locked(query, scope, id, append.expected)
+    if (log === undefined) {
+      const made = append.expected.size === 0 && (await this.#logs.createIn(query, scope, id, meta, append))
+      if (made === false || made === undefined) throw new Refused({ _tag: 'NoSuchLog', id })
+      return made.head
+    }
+    const growths = grown({ before: log, after: log, steps: [] }, append, this.#hash)
+    if (growths === undefined) throw new Refused(conflict(id, append.expected, log.head, []))
+    const { text, values } = appendStatement(this.#place.schema, scope, [growths], noDocuments)
+    if ((await query(text, values)).length === 0) throw new Refused(conflict(id, append.expected, log.head, []))
+    return growths.after.head
+  }
+
+  /** A log that stays as it is until the end of the transaction. */
+  async #locked(query: Query, scope: string, id: string, expected: Head): Promise<Log | undefined> {
+    const { schema } = this.#place
+    await query(`select 1 from ${schema}.log where scope = $1::text and id = $2::text for no key update`, [scope, id])
+    const log = await findLog(query, schema, scope, id)
+    if (log !== undefined && !sameHead(log.head, expected)) throw new Refused(conflict(id, expected, log.head, []))
+    return log
+  }
+}
+
+/** The segments that hold the rows of a log, in order, each with the row after its last. */
+const endsOf = ({ stretches, head }: Log): readonly { readonly segment: number; readonly to: number }[] =>
+  stretches
+    .map(({ segment, base }, index) => ({ segment, base, to: stretches[index + 1]?.base ?? head.size }))
+    .filter(({ base, to }) => base < to)
+
+const deadRows: Residue = {
+  where: 'dead rows',
+  reason:
+    'PostgreSQL keeps the old versions of rows until VACUUM has removed them and their room is used again, and in its write-ahead log and backups',
+}
+
+/** The rows of a ledger are not searched. */
+const noDocuments: Parameters<typeof appendStatement>[3] = () => undefined

@@ -1,0 +1,247 @@
+/**
+ * Erasing rows in the file. In one transaction stubs take the place of the bodies, the blocks that nothing else references go,
+ * and the ledger says so; what is freed is overwritten (`secure_delete`). Then the write-ahead log is emptied, and the parts
+ * of the file that nothing refers to are searched: SQLite leaves copies of rows there when it moves them between pages. If
+ * something is found, the file is rewritten (`VACUUM`).
+ */
+import type { DatabaseSync } from 'node:sqlite'
+import type { Either } from 'fp-ts/lib/Either.js'
+import { isLeft, left, right } from '../../json/index.ts'
+import { equalBytes, type Hash } from '../../proof/index.ts'
+import { Damaged } from '../damaged.ts'
+import type { Answer, CheckedErasure } from '../driver.ts'
+import type { Erased, RemainingBlock, Residue, RowPlace } from '../erasing.ts'
+import type { StoreFault } from '../fault.ts'
+import { conflict, notThatRow, sameHead } from '../rules.ts'
+import type { Head, StoredRow } from '../row.ts'
+import { rowLeaf } from '../tree.ts'
+import type { Appender } from './append.ts'
+import { headIn } from './log.ts'
+import { damageIn, type Logs } from './logs.ts'
+import { prepared, type Prepared } from './prepared.ts'
+import { Needles } from './needles.ts'
+import { residueIn } from './residue.ts'
+import type { Rows } from './rows.ts'
+import type { Scopes } from './scopes.ts'
+import { forgetRow } from './search.ts'
+import type { Sweeper } from './sweep.ts'
+import type { Writer } from './writer.ts'
+
+/** The parts of a file that an erasure has to do with. */
+interface Parts {
+  readonly scopes: Scopes
+  readonly logs: Logs
+  readonly rows: Rows
+  readonly appender: Appender
+  readonly sweeper: Sweeper
+  readonly writer: Writer
+}
+
+type Answered = Omit<Erased, 'rows'>
+
+/** What the transaction has done. */
+type Done = Omit<Answered, 'residue'>
+
+/** So many texts are looked for one by one. */
+const fewTexts = 4
+
+/** A row that contains a text. */
+interface Found {
+  readonly log: string | null
+  readonly segment: number
+  readonly position: number
+}
+
+export class Eraser {
+  readonly #db: DatabaseSync
+  readonly #parts: Parts
+  readonly #hash: Hash
+  readonly #mark: Prepared
+  readonly #marked: Prepared
+  readonly #unmark: Prepared
+  readonly #block: Prepared
+  readonly #bytes: Prepared
+  readonly #with: Prepared
+  readonly #all: Prepared
+  readonly #sharer: Prepared
+
+  constructor(db: DatabaseSync, parts: Parts, hash: Hash) {
+    this.#db = db
+    this.#parts = parts
+    this.#hash = hash
+    this.#mark = prepared(db, 'insert or ignore into residue (key) values (1)')
+    this.#marked = prepared(db, 'select 1 from residue')
+    this.#unmark = prepared(db, 'delete from residue')
+    this.#block = prepared(db, 'select id, uses, kept from block where key = ?')
+    this.#bytes = prepared(
+      db,
+      'select content.bytes from mention join content on content.block = mention.block where mention.row = (? << 32) + ?',
+    )
+    this.#sharer = prepared(
+      db,
+      `select log.id from log where segment in (with recursive kin (key) as
+        (select ? union select segment.key from segment join kin on segment.parent = kin.key where segment.base > ?) select key from kin)
+        order by log.key`,
+    )
+    this.#all = prepared(
+      db,
+      `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position, cast(row.body as blob) as body
+        from row join segment on segment.key = row.id >> 32 left join log on log.segment = segment.key
+        where segment.scope = ? order by row.id`,
+    )
+    this.#with = prepared(
+      db,
+      `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position from row join segment on segment.key = row.id >> 32
+        left join log on log.segment = segment.key
+        where segment.scope = ? and instr(row.body, ?) > 0 order by row.id`,
+    )
+  }
+
+  async erase(scope: string, erasure: CheckedErasure | undefined): Answer<Answered> {
+    const { writer } = this.#parts
+    if (erasure === undefined) return this.#cleaned({ head: undefined, blocks: [] }, undefined)
+    const needles = new Needles()
+    const done = await writer.write((): Either<StoreFault, Done> => {
+      const was = this.#secure('on')
+      try {
+        return this.#together(scope, erasure, needles)
+      } finally {
+        this.#secure(was)
+      }
+    })
+    return isLeft(done) ? done : this.#cleaned(done.right, needles)
+  }
+
+  containing(scope: string, texts: readonly string[]): readonly RowPlace[] {
+    const key = this.#parts.scopes.keyOf(scope)
+    const found = new Map<string, RowPlace>()
+    const add = ({ log, segment, position }: Found): void =>
+      void found.set(`${segment} ${position}`, { id: log ?? this.#sharerOf(segment, position), position })
+    // A statement for each text reads all rows each time; for many, all rows are read once.
+    const starts = new Needles()
+    const many = texts.length > fewTexts ? texts.filter((text) => starts.addStart(text)) : []
+    const long = new Set(many)
+    const few = texts.filter((text) => !long.has(text))
+    for (const text of few) for (const row of this.#with().all(key, text) as unknown as readonly Found[]) add(row)
+    if (many.length > 0)
+      for (const row of this.#all().iterate(key) as unknown as Iterable<Found & { readonly body: Uint8Array }>) {
+        if (!starts.isIn(row.body)) continue
+        const body = Buffer.from(row.body).toString()
+        if (many.some((text) => body.includes(text))) add(row)
+      }
+    return [...found.values()]
+  }
+
+  /** A log that has a row whose own log is removed. Empty: none has, and it is going to be deleted. */
+  #sharerOf(segment: number, position: number): string {
+    const sharer = this.#sharer().get(segment, position) as { readonly id: string } | undefined
+    return sharer?.id ?? ''
+  }
+
+  /** All that can be refused is looked at before anything is written. */
+  #together(scope: string, { logs: given, ledger }: CheckedErasure, needles: Needles): Either<StoreFault, Done> {
+    const { logs, rows, appender, sweeper } = this.#parts
+    const places: {
+      readonly segment: number
+      readonly row: StoredRow
+      readonly leaf: Uint8Array
+      readonly stub: string
+    }[] = []
+    for (const { id, expected, rows: chosen } of given) {
+      const looked = logs.on(scope, id, (log): Either<StoreFault, undefined> => {
+        const head = headIn(log)
+        if (!sameHead(head, expected)) return left(conflict(id, expected, head, []))
+        for (const { position, leaf, stub } of chosen) {
+          const [stretch] = rows.stretches(log.segment, position, position + 1)
+          const [row] = rows.read(log.segment, position, position + 1)
+          if (stretch === undefined || row === undefined) throw new Damaged(position, 'its row is missing')
+          if (!equalBytes(rowLeaf(row, this.#hash), leaf)) return left(notThatRow(id, position))
+          if (row.erased === undefined) places.push({ segment: stretch.segment, row, leaf, stub })
+        }
+        return right(undefined)
+      })
+      if (isLeft(looked)) return looked
+    }
+    const recorded = damageIn(ledger.id, (): Either<StoreFault, { readonly head: Head }> =>
+      ledger.append.expected.size === 0 && logs.find(scope, ledger.id) === undefined
+        ? appender.create(scope, ledger.id, ledger.meta, ledger.append)
+        : appender.append(scope, ledger.id, ledger.append),
+    )
+    if (isLeft(recorded)) return recorded
+    const touched = new Set<number>()
+    for (const { segment, row, leaf, stub } of places) {
+      const { position } = row
+      needles.addRow(row, stub)
+      for (const { bytes } of this.#bytes().all(segment, position) as unknown as readonly {
+        readonly bytes: Uint8Array
+      }[])
+        needles.addBytes(bytes)
+      if (forgetRow(this.#db, segment, position)) needles.addUnknown()
+      rows.erase(segment, position, stub, leaf)
+      for (const key of sweeper.forgetBlocks(segment, position)) touched.add(key)
+    }
+    this.#mark().run()
+    const blocks = [...touched].flatMap((key): readonly RemainingBlock[] => {
+      const left = this.#block().get(key) as
+        { readonly id: Uint8Array; readonly uses: number; readonly kept: number } | undefined
+      if (left === undefined) return []
+      const block = Buffer.from(left.id).toString('hex') as RemainingBlock['block'] // it was stored as one
+      return [{ block, rows: left.uses, kept: left.kept === 1 }]
+    })
+    return right({ head: recorded.right.head, blocks })
+  }
+
+  /** Remove what the file and its log still have of erased rows. Without needles nobody knows what to look for. */
+  async #cleaned(done: Done, needles: Needles | undefined): Answer<Answered> {
+    const { writer } = this.#parts
+    if (needles === undefined && this.#marked().get() === undefined) return right({ ...done, residue: [] })
+    const cleaned = await writer.outside((): readonly Residue[] => {
+      const was = this.#secure('on')
+      try {
+        return this.#clean(needles)
+      } finally {
+        this.#secure(was)
+      }
+    })
+    // The rows are erased, whatever became of their remains.
+    return right({
+      ...done,
+      residue: isLeft(cleaned)
+        ? [{ where: 'file', reason: `it could not be cleaned (${cleaned.left._tag}): erase the same messages again` }]
+        : cleaned.right,
+    })
+  }
+
+  #clean(needles: Needles | undefined): readonly Residue[] {
+    const { file } = this.#db.prepare("select file from pragma_database_list where name = 'main'").get() as {
+      readonly file: string
+    }
+    if (needles === undefined) this.#db.exec('vacuum')
+    if (!this.#emptied()) return [waiting]
+    if (needles !== undefined && (needles.hasUnknown || residueIn(file, needles))) {
+      this.#db.exec('vacuum')
+      if (!this.#emptied()) return [waiting]
+    }
+    this.#unmark().run()
+    // That it is done stands in the log by now, and nothing else.
+    return []
+  }
+
+  /** Whether all of the write-ahead log is in the file, and it has no bytes any more. */
+  #emptied(): boolean {
+    const { busy } = this.#db.prepare('pragma wal_checkpoint(truncate)').get() as { readonly busy: number }
+    return busy === 0
+  }
+
+  #secure(value: string): string {
+    const was = Object.values(this.#db.prepare('pragma secure_delete').get() ?? {})[0]
+    this.#db.exec(`pragma secure_delete = ${value}`)
+    return was === 1 ? 'on' : was === 2 ? 'fast' : 'off'
+  }
+}
+
+const waiting: Residue = {
+  where: 'wal',
+  reason:
+    'another connection still reads an earlier state of the file, so the write-ahead log could not be emptied: close it, and erase the same messages again',
+}

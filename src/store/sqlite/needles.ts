@@ -1,0 +1,113 @@
+/**
+ * What to look for in a file after an erasure: pieces of the texts that were erased. A remnant may have been overwritten in
+ * part, so a text is cut into pieces of 16 bytes, side by side: any 31 bytes of it that are left have a whole one.
+ */
+import { isArray, isObject } from '../../json/index.ts'
+import type { StoredRow } from '../row.ts'
+
+/** The bytes of one piece. */
+export const pieceBytes = 16
+
+/** Members of a message whose texts are no content, or stay. */
+const staying: ReadonlySet<string> = new Set(['type', 'role', 'page', 'tag', 'as', 'mediaType', 'id', 'callId', 'path'])
+
+export class Needles {
+  /** The pieces by a hash of their bytes. */
+  readonly #pieces = new Map<number, Uint8Array[]>()
+  /** Whether something was erased that has no pieces. */
+  hasUnknown = false
+
+  /** The texts of a row that its stub does not have, and its salt. */
+  addRow({ body, salt }: Pick<StoredRow, 'body' | 'salt'>, stub: string): void {
+    const bytes = Buffer.from(body)
+    const keep = Buffer.from(stub)
+    const texts: string[] = []
+    collect(parsed(body), texts)
+    for (const text of texts) {
+      const written = Buffer.from(JSON.stringify(text).slice(1, -1))
+      if (written.length >= pieceBytes) this.#addPieces(written, keep)
+      else if (written.length >= 3) this.#addAround(bytes, written, keep)
+    }
+    if (texts.length === 0) this.#addPieces(bytes, keep)
+    if (salt !== undefined) this.#add(Buffer.from(salt, 'hex'))
+  }
+
+  /** The content of a block. */
+  addBytes(bytes: Uint8Array): void {
+    this.#addPieces(bytes, undefined)
+  }
+
+  /** The beginning of a text. False: it is too short. */
+  addStart(text: string): boolean {
+    const piece = Buffer.from(text).subarray(0, pieceBytes)
+    if (piece.length === pieceBytes) this.#add(Uint8Array.from(piece))
+    return piece.length === pieceBytes
+  }
+
+  /** Something that has no pieces to look for: it has to be taken for there. */
+  addUnknown(): void {
+    this.hasUnknown = true
+  }
+
+  /** Whether a run of bytes has one of the pieces. Cost: O(bytes). */
+  isIn(bytes: Uint8Array): boolean {
+    if (bytes.length < pieceBytes || this.#pieces.size === 0) return false
+    let hash = 0
+    for (let index = 0; index < bytes.length; index++) {
+      hash = (Math.imul(hash, factor) + (bytes[index] as number)) | 0
+      if (index >= pieceBytes) hash = (hash - Math.imul(bytes[index - pieceBytes] as number, outgoing)) | 0
+      if (index < pieceBytes - 1) continue
+      const known = this.#pieces.get(hash)
+      if (known === undefined) continue
+      const start = index - pieceBytes + 1
+      if (known.some((piece) => piece.every((byte, offset) => bytes[start + offset] === byte))) return true
+    }
+    return false
+  }
+
+  #addPieces(bytes: Uint8Array, keep: Buffer | undefined): void {
+    for (let start = 0; start + pieceBytes <= bytes.length; start += pieceBytes) {
+      const piece = bytes.slice(start, start + pieceBytes)
+      if (keep === undefined || !keep.includes(piece)) this.#add(piece)
+    }
+  }
+
+  /** A short text with what stands around it. */
+  #addAround(bytes: Buffer, text: Buffer, keep: Buffer): void {
+    for (let at = bytes.indexOf(text); at !== -1; at = bytes.indexOf(text, at + 1)) {
+      const start = Math.max(0, Math.min(at - ((pieceBytes - text.length) >> 1), bytes.length - pieceBytes))
+      const piece = bytes.subarray(start, start + pieceBytes)
+      if (piece.length === pieceBytes && !keep.includes(piece)) this.#add(Uint8Array.from(piece))
+    }
+  }
+
+  #add(piece: Uint8Array): void {
+    if (piece.every((byte) => byte === 0)) return
+    const hash = hashOf(piece)
+    const known = this.#pieces.get(hash)
+    if (known === undefined) this.#pieces.set(hash, [piece])
+    else known.push(piece)
+  }
+}
+
+const factor = 0x01000193
+let outgoing = 1
+for (let count = 0; count < pieceBytes; count++) outgoing = Math.imul(outgoing, factor)
+
+const hashOf = (piece: Uint8Array): number => piece.reduce((hash, byte) => (Math.imul(hash, factor) + byte) | 0, 0)
+
+const parsed = (body: string): unknown => {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return body
+  }
+}
+
+const collect = (value: unknown, texts: string[]): void => {
+  if (typeof value === 'string') texts.push(value)
+  else if (isArray(value)) for (const item of value) collect(item, texts)
+  else if (isObject(value))
+    for (const [name, item] of Object.entries(value))
+      if (!(staying.has(name) && typeof item === 'string')) collect(item, texts)
+}

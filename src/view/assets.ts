@@ -1,0 +1,49 @@
+/** The built page: its files, as the server gives them. */
+import { readdir, readFile } from 'node:fs/promises'
+
+/** A file of the page. */
+export interface Asset {
+  /** Its media type. */
+  readonly type: string
+  /** Its content. */
+  readonly bytes: Uint8Array
+}
+
+/** The files by their paths, without a slash at the start. */
+export type Assets = ReadonlyMap<string, Asset>
+
+/** From `src/view` and from `dist/view` alike. */
+const place = new URL('../../dist/view/page/', import.meta.url)
+
+const types: { readonly [ending: string]: string } = {
+  html: 'text/html; charset=utf-8',
+  js: 'text/javascript; charset=utf-8',
+  css: 'text/css; charset=utf-8',
+  svg: 'image/svg+xml',
+}
+
+/**
+ * Read the page.
+ *
+ * @throws Error if it was not built
+ */
+export const readAssets = async (): Promise<Assets> => {
+  let names: readonly string[]
+  try {
+    names = await readdir(place, { recursive: true })
+  } catch (cause) {
+    throw new Error(`the page is not built: ${place.pathname} can't be read; run "npm run build"`, { cause })
+  }
+  const files = names.flatMap((name) => {
+    const type = types[/\.(\w+)$/.exec(name)?.[1] ?? '']
+    return type === undefined ? [] : [{ name: name.replaceAll('\\', '/'), type }]
+  })
+  return new Map(
+    await Promise.all(
+      files.map(async ({ name, type }): Promise<[string, Asset]> => {
+        const bytes = await readFile(new URL(name, place))
+        return [name, { type, bytes }]
+      }),
+    ),
+  )
+}

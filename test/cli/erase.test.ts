@@ -1,0 +1,68 @@
+/** `indelible erase`, `hold` and `release`, as a person runs them. */
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assistant, createSession, user } from 'indelible'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { afterAll, describe, expect, it } from 'vitest'
+import { indelible } from './indelible.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-erase-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+let stores = 0
+const filled = async (): Promise<readonly string[]> => {
+  const path = join(folder, `${stores++}.db`)
+  const store = await sqliteStore({ path })
+  const messages = [user('My name is Grace Hopper of Arlington.'), assistant('Hello, Grace.'), user('A compiler?')]
+  for (const id of ['a', 'b']) await (await createSession(store, { id, messages })).close()
+  await store.close()
+  return ['--store', path]
+}
+const why = ['--reason', 'request 812', '--by', 'ann']
+
+describe('indelible erase', () => {
+  it('erases by position, prints receipts that check-proof checks, and verify, show and the ledger say so', async () => {
+    const store = await filled()
+    const erased = indelible(['erase', 'a', '0-1', '--yes', ...why, ...store])
+    expect(erased.stderr).toBe('')
+    expect(erased.stdout).toMatch(/^a: erased 2 messages \(0-1\), as ledger 1:[0-9a-f]{64} says\n/)
+    expect(erased.stdout).toContain('  remains: the same text in b row 0')
+    expect(erased.stdout).toContain('  remains: the digests of 2 rows have no salt')
+    expect(indelible(['verify', 'a', ...store]).stdout).toMatch(
+      /^a: good, 2 of 3 messages erased \(positions 0-1\), head 3:/,
+    )
+    const shown = indelible(['show', 'a', ...store]).stdout
+    expect([shown.includes('[erased]'), shown.includes('Grace')]).toEqual([true, false])
+    expect(indelible(['ledger', 'show', ...store]).stdout).toMatch(/^a {2}2 rows erased by ann: request 812 {2}\d{4}/)
+    const receipt = indelible(['erase', 'a', '0', '--yes', '--json', ...store]).stdout
+    const file = join(folder, 'receipt.json')
+    writeFileSync(file, receipt)
+    const { size, root } = (
+      JSON.parse(receipt) as { readonly ledger: { readonly size: number; readonly root: string } }
+    ).ledger
+    const checked = indelible(['check-proof', file, '--head', `${size}:${root}`])
+    expect(checked.stderr).toMatch(/^2 rows erased for "a" by ann \(request 812\), in the ledger with the head 1:/)
+  })
+  it('finds by pattern and by age in every session, and leaves those alone that are held', async () => {
+    const store = await filled()
+    expect(indelible(['erase', '--matching', 'GRACE', '--dry-run', ...store]).stdout).toBe(
+      'b: 2 messages (0-1)\na: 2 messages (0-1)\n',
+    )
+    expect(indelible(['erase', '--older-than', '1d', '--dry-run', ...store]).stderr).toBe(
+      'no message is to be erased\n',
+    )
+    expect(indelible(['hold', 'a', '--reason', 'case 14', '--by', 'ann', ...store]).stdout).toBe('a: held\n')
+    const some = indelible(['erase', '--matching', 'grace', '--yes', ...why, ...store])
+    expect(some.stdout).toMatch(/^b: erased 2 messages \(0-1\)/)
+    expect(some.stderr).toMatch(/^a: left out: "a" is held by "ann" \(case 14\)/)
+    expect(indelible(['remove', 'a', '--yes', ...store])).toMatchObject({ status: 1 })
+    expect(indelible(['ledger', 'verify', ...store]).stdout).toContain('1 held, 2 rows erased')
+    expect(indelible(['release', 'a', ...store]).stdout).toBe('a: released\n')
+    expect(indelible(['remove', 'a', '--yes', ...store])).toMatchObject({ status: 0 })
+  })
+  it.each([[['a', '3-1']], [['a', '0', '--matching', 'x']], [['--matching', '(']], [['--older-than', '3w']]])(
+    'refuses %j',
+    (args) => expect(indelible(['erase', ...args, '--yes', '--store', folder]).status).toBe(2),
+  )
+})

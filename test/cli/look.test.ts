@@ -1,0 +1,319 @@
+/** The commands that look at sessions, and those that say something about them: diff, stats, tree, show N, note, pin … */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { isLeft } from 'fp-ts/lib/Either.js'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createSession, memoryStore, user, type Message } from 'indelible'
+import { checkGrowth, proveGrowth, readUsage } from 'indelible/session'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { indelible, written } from './indelible.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-look-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+const path = join(folder, 'sessions.db')
+const store = ['--store', path]
+const run = (...args: readonly string[]) => indelible([...args, ...store])
+
+const call = (id: string): Message => ({
+  role: 'assistant',
+  content: [{ type: 'tool_call', id, name: 'look', arguments: '{"where":"here","note":"two\\nlines"}' }],
+})
+const result = (id: string): Message => ({
+  role: 'tool',
+  content: [{ type: 'tool_result', callId: id, content: [{ type: 'text', text: 'found\nit' }] }],
+})
+const receipt = (model: string, at: string, input: number, more: object = {}) =>
+  ({
+    type: 'receipt',
+    len: 1,
+    contextDigest: 'd'.repeat(64),
+    model,
+    usage: { input, output: 100, cacheRead: input / 2 },
+    details: { at: Date.parse(at), ...more },
+  }) as const
+
+beforeAll(async () => {
+  const opened = await sqliteStore({ path })
+  const session = await createSession(opened, { id: 'mine', metadata: { title: 'The fix' } })
+  await session.append([user('Where is it?'), call('c1'), result('c1'), user('Thanks.')])
+  await session.note(receipt('claude-opus-4-5', '2026-01-02T23:00:00Z', 1_000_000))
+  await session.note(receipt('claude-opus-4-5', '2026-01-03T01:00:00Z', 2_000_000))
+  await session.note(receipt('of-my-own', '2026-01-03T01:00:00Z', 10))
+  const failing = await createSession(opened, { id: 'failing' })
+  await failing.append(user('Hello?'))
+  for (const status of [401, 401]) {
+    const { usage: _, ...silent } = receipt('claude-opus-4-5', '2026-01-03T02:00:00Z', 0)
+    await failing.note({ ...silent, details: { ...silent.details, status, error: 'invalid x-api-key' } })
+  }
+  const unfinished = await createSession(opened, { id: 'unfinished' })
+  await unfinished.append(user('Go.'))
+  await unfinished.note({
+    type: 'journal',
+    step: 's1',
+    answer: { role: 'assistant', content: [{ type: 'tool_call', id: 'w', name: 'wipe', arguments: '{"all":true}' }] },
+    started: ['w'],
+  })
+  await opened.close()
+})
+
+describe('one message', () => {
+  it('is printed whole, with what the notes say of it', () => {
+    expect(run('note', 'mine', 'Look here.', '--at', '1')).toMatchObject({
+      status: 0,
+      stdout: expect.stringMatching(/^mine: noted at 1, head 8:/) as string,
+    })
+    expect(run('pin', 'mine', '1', '-1').stdout).toMatch(/^mine: 2 messages pinned, head 10:/)
+    expect(run('pin', 'mine', '-1', '--off').stdout).toMatch(/^mine: 1 message no longer pinned/)
+    expect(run('retag', 'mine', '2', 'plan').stdout).toMatch(/^mine: message 2 is plan, before evidence/)
+    expect(run('show', 'mine', '1').lines).toEqual([
+      expect.stringMatching(/^1 {2}assistant {2}constraint {2}\d+ tokens {2}20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC$/),
+      'note: answer of claude-opus-4-5: 1,000,000 tokens in (500,000 from a cache), 100 out',
+      'note: answer of claude-opus-4-5: 2,000,000 tokens in (1,000,000 from a cache), 100 out',
+      'note: answer of of-my-own: 10 tokens in (5 from a cache), 100 out',
+      'note: indelible.note: Look here.',
+      'note: pinned',
+      '',
+      '▸ look  → 2',
+      'where: here',
+      'note:',
+      '    two',
+      '    lines',
+      '',
+    ])
+    expect(run('show', 'mine', '2').stdout).toMatch(/^2 {2}tool {2}plan .*\n.*\n\n◂ look {2}← 1\nfound\nit\n$/)
+    expect(JSON.parse(run('show', 'mine', '-1', '--json').stdout)).toMatchObject({ position: 3, role: 'user' })
+  })
+  it('of a file, too; --full prints what programs wrote', () => {
+    const file = written('one.json', JSON.stringify([{ role: 'user', content: 'hi', custom: 7 }]))
+    expect(indelible(['show', file, '0']).stdout).not.toContain('custom')
+    expect(indelible(['show', file, '0', '--full']).stdout).toContain('"custom": 7')
+  })
+  it('that is not there, or is retracted, is told', () => {
+    expect(run('show', 'mine', '4')).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('there is no message 4: there are 4 messages, from 0 to 3') as string,
+    })
+    run('fork', 'mine', '--id', 'cut')
+    run('rewind', 'cut', '--to', '3')
+    expect(run('show', 'cut', '3').lines[0]).toMatch(/ retracted$/)
+  })
+  it.each([
+    [['show', 'mine', 'x']],
+    [['show', 'mine', '1', '2']],
+    [['show', 'mine', '--full']],
+    [['note', 'mine']],
+    [['note', 'mine', 'x', '--namespace', '']],
+    [['pin', 'mine']],
+    [['retag', 'mine', '1']],
+    [['retag', 'mine', '1', 'gossip']],
+    [['rename', 'mine']],
+    [['diff', 'mine']],
+    [['tree', 'a', 'b']],
+    [['stats', 'a', 'b']],
+    [['stats', '--by', 'size']],
+    [['prove', 'mine', '--consistency']],
+    [['prove', 'mine', '1', '--head', `1:${'0'.repeat(64)}`]],
+  ])('%j is no call', (args) => expect(run(...args).status).toBe(2))
+  it('nothing is written about a message that is not there', () => {
+    for (const args of [
+      ['pin', 'mine', '99'],
+      ['retag', 'mine', '99', 'plan'],
+      ['note', 'mine', 'x', '--at', '99'],
+    ])
+      expect(run(...args)).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining('there is no message 99: there are 4 messages, from 0 to 3; nothing') as string,
+      })
+  })
+})
+
+describe('a timeline says at its end', () => {
+  it('that model calls failed', () => {
+    expect(run('show', 'failing').stdout).toContain('model calls: all 2 failed; the last: HTTP 401: invalid x-api-key')
+    expect(run('show', 'mine').stdout).not.toContain('failed')
+  })
+  it('that a run is not over, and how to go on', () => {
+    const { stdout } = run('show', 'unfinished')
+    expect(stdout).toContain('unfinished run: nobody is at work, and not recorded: 1 step')
+    expect(stdout).toContain('a whole answer; 1 call started, no results')
+    expect(stdout).toContain('wipe {"all":true} was started, and has no result: it may have had effects')
+    expect(stdout).toContain('"indelible append unfinished TEXT --interrupted"')
+    expect(run('append', 'unfinished', 'Stop.', '--interrupted').status).toBe(0)
+    expect(run('show', 'unfinished').stdout).not.toContain('unfinished run')
+  })
+})
+
+describe('forks', () => {
+  it('are drawn as trees', () => {
+    run('fork', 'mine', '--at', '1', '--id', 'a')
+    run('fork', 'a', '--id', 'b')
+    expect(run('tree').lines).toEqual([
+      'mine  4 messages  The fix',
+      '├─ cut  from 4, 4 messages',
+      '└─ a  from 1, 1 message',
+      '   └─ b  from 1, 1 message',
+      '',
+    ])
+    expect(run('tree', 'failing').lines[0]).toBe('failing  1 message')
+    run('remove', 'a', '--yes')
+    expect(
+      run('tree', '--json')
+        .lines.slice(-3, -1)
+        .map((line) => JSON.parse(line) as object),
+    ).toEqual([
+      { id: 'a', depth: 0, removed: true },
+      { id: 'b', depth: 1, parent: 'a', at: 1, messages: 1 },
+    ])
+  })
+  it('inside a turn say what they leave open', () => {
+    expect(run('fork', 'mine', '--at', '2', '--id', 'open').stderr).toBe(
+      'it ends inside a turn: 1 call without a result (look); --at 3 takes the results along; "indelible append open TEXT --interrupted" first appends error results\n',
+    )
+    expect(run('fork', 'mine', '--at', '3', '--id', 'whole').stderr).toBe('')
+    expect(run('fork', 'mine', '--at', '9').stderr).toContain('mine: has 4 messages, so --at takes 0 to 4')
+  })
+  it('are compared: where they part, and what each says then', () => {
+    run('append', 'open', 'Stop.', '--interrupted')
+    expect(run('diff', 'mine', 'open').lines).toEqual([
+      '< mine: session, 4 messages, 8 notes',
+      '> open: session, 4 messages',
+      '',
+      'the same: the first 2 messages',
+      '     1  assistant  ▸ look {"where":"here","note":"two\\nlines"}',
+      '<    2  tool       ◂ found it',
+      '<    3  user       Thanks.',
+      '>    2  tool       ◂ The run was interrupted before this tool gave a result.',
+      '>    3  user       Stop.',
+      '',
+    ])
+    const json = JSON.parse(run('diff', 'mine', 'open', '--json').stdout) as object
+    expect(json).toMatchObject({ same: 2, sameAtEnd: 0, a: { differs: [{ position: 2 }, { position: 3 }] } })
+    expect(run('diff', 'mine', 'open', '--limit', '1').stdout).toContain('< … and 1 more')
+  })
+  it('and files: the same words are the same conversation, whatever the ids', () => {
+    const as = (id: string, last: string) =>
+      written(
+        `${last}.json`,
+        JSON.stringify([
+          { role: 'user', content: 'Where is it?' },
+          {
+            role: 'assistant',
+            content: null,
+            tool_calls: [{ id, type: 'function', function: { name: 'look', arguments: '{}' } }],
+          },
+          { role: 'tool', tool_call_id: id, content: 'found it' },
+          { role: 'user', content: last },
+        ]),
+      )
+    const [one, two] = [as('x', 'One.'), as('y', 'Two.')]
+    expect(indelible(['diff', one, one]).stdout).toContain('the same: 4 messages')
+    expect(indelible(['diff', one, two]).stdout).toContain('the same: the first 3 messages')
+    expect(indelible(['diff', one, two, '--exact']).stdout).toContain('the same: the first 1 message')
+  })
+})
+
+describe('stats', () => {
+  it('add up receipts by model and day, at list prices, and say what they do not know', () => {
+    const { lines, stderr } = run('stats', 'mine')
+    expect(lines.map((line) => line.trim().split(/ {2,}/))).toEqual([
+      ['day', 'model', 'calls', 'input', 'cached', 'output', 'dollars'],
+      ['2026-01-02', 'claude-opus-4-5', '1', '1,000,000', '50.0 %', '100', '$2.75'],
+      ['2026-01-03', 'claude-opus-4-5', '1', '2,000,000', '50.0 %', '100', '$5.50'],
+      ['2026-01-03', 'of-my-own', '1', '10', '50.0 %', '100', '?'],
+      ['all', '3', '3,000,010', '50.0 %', '300', '$8.26 + ?'],
+      [''],
+    ])
+    expect(stderr).toBe('no list price is known for of-my-own\n')
+  })
+  it('of a store count each call once, also where sessions were forked', () => {
+    const [all] = run('stats', '--by', 'model', '--json').lines.map((line) => JSON.parse(line || '{}') as object)
+    expect(all).toMatchObject({ model: 'claude-opus-4-5', calls: 4, failed: 2, input: 3_000_000 })
+    expect(run('stats', 'cut', '--json', '--by', 'model').stdout).toContain('"input":3000000')
+    expect(run('stats').stderr).toBe(
+      '2 calls failed\n2 calls without figures of tokens\nno list price is known for of-my-own\n',
+    )
+  })
+  it('of a file are those that it tells of, by model and day', () => {
+    const line = (id: string, day: string, model: string, usage: object) =>
+      `${JSON.stringify({ type: 'message', id, parentId: null, timestamp: `${day}T00:00:00.000Z`, message: { role: 'assistant', content: [], model, usage } })}\n`
+    const file = written(
+      'used.jsonl',
+      `{"type":"session","version":3,"id":"used","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/"}\n${line('1', '2026-01-01', 'claude-opus-4-5', { input: 10, output: 5, cacheRead: 90, cacheWrite: 0 })}${line('2', '2026-01-02', 'o9', { input: 1, output: 1 })}`,
+    )
+    const figures = (args: readonly string[]) =>
+      indelible(['stats', ...args, '--json'])
+        .lines.slice(0, -1)
+        .map((each) => JSON.parse(each) as object)
+    const expected = [
+      { day: '2026-01-01', model: 'claude-opus-4-5', calls: 1, input: 100, cacheRead: 90, output: 5 },
+      { day: '2026-01-02', model: 'o9', calls: 1, input: 1, unpriced: 1 },
+    ]
+    expect(figures([file])).toMatchObject(expected)
+    run('import', file)
+    expect(figures(['used', ...store])).toMatchObject(expected)
+    expect(indelible(['stats', written('none.json', '[{"role":"user","content":"x"}]')])).toMatchObject({
+      status: 0,
+      stdout: '',
+      stderr: expect.stringContaining('has no figures of its calls') as string,
+    })
+  })
+  it('readUsage is empty where nobody counted', async () => {
+    const memory = memoryStore()
+    await createSession(memory, { id: 'x' })
+    expect(await readUsage(memory, 'x')).toEqual([])
+  })
+})
+
+describe('a proof of growth', () => {
+  it('shows without the store that a record continues an earlier head', () => {
+    const head = run('head', 'failing').lines[0] as string
+    run('append', 'failing', 'More.')
+    const proof = written('growth.json', run('prove', 'failing', '--consistency', '--head', head).stdout)
+    expect(indelible(['check-proof', proof, '--head', head])).toMatchObject({
+      status: 0,
+      stdout: `the record with the head ${run('head', 'failing').lines[0]} continues ${head}\n`,
+    })
+    expect(run('prove', 'mine', '--consistency', '--head', head)).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining('do not have that head: they were changed, or') as string,
+    })
+    const other = `${head.slice(0, -1)}${head.endsWith('0') ? '1' : '0'}`
+    expect(indelible(['check-proof', proof, '--head', other]).status).toBe(1)
+    expect(run('prove', 'failing', '--consistency', '--head', `99:${'0'.repeat(64)}`).stderr).toContain(
+      'and the head is of 99: it was cut',
+    )
+    expect(run('verify', 'failing', '--head', `${head.slice(0, 14)}…`).stderr).toContain('"indelible head --full"')
+  })
+  it('is refused where anything of it is changed', async () => {
+    const memory = memoryStore()
+    const session = await createSession(memory, { id: 'x' })
+    await session.append([user('a'), user('b'), user('c')])
+    const before = session.head()
+    for (let index = 0; index < 6; index++) await session.append(user(`${index}`))
+    const proof = await proveGrowth(memory, 'x', before)
+    expect(isLeft(checkGrowth(proof, before))).toBe(false)
+    expect(isLeft(checkGrowth(proof, session.head()))).toBe(false)
+    const bad = [
+      { ...proof, path: proof.path.slice(1) },
+      { ...proof, path: proof.path.map((hash) => hash.replace(/^./, (digit) => (digit === '0' ? '1' : '0'))) },
+      { ...proof, from: { ...proof.from, size: 2 } },
+      { ...proof, head: { ...proof.head, size: 8 } },
+      { ...proof, from: { size: 3, root: 'x' } },
+      { ...proof, version: 2 },
+      null,
+    ]
+    for (const each of bad) expect(checkGrowth(each)).toMatchObject({ left: { _tag: 'BadProof' } })
+    expect(await proveGrowth(memory, 'x', { size: 0, root: '' })()).toMatchObject({ left: { _tag: 'Diverged' } })
+  })
+})
+
+it('a position beyond the end is told in messages', () => {
+  expect(run('prove', 'mine', '99').stderr).toContain('mine: there is no message 99: it has 4 messages, from 0 to 3')
+})
+
+it('rename sets the title that lists show', () => {
+  expect(run('rename', 'mine', 'Another title').stdout).toBe('mine: Another title\n')
+  expect(run('list', '--where', 'title=Another title').stdout).toContain('Another title')
+  expect(run('rename', 'mine', '').stdout).toBe('mine: has no title of its own\n')
+})

@@ -1,0 +1,98 @@
+/** `indelible search` and `indelible index`. */
+import { rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { folder, indelible, written } from './indelible.ts'
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const store = join(folder, 'store.db')
+const said = (...contents: readonly string[]): string =>
+  JSON.stringify(contents.map((content, index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', content })))
+const search = (...args: readonly string[]) => indelible(['search', ...args, '--store', store])
+const places = (...args: readonly string[]): readonly string[] =>
+  search(...args).lines.flatMap((line) => /^(\S+:\d+) {2}/.exec(line)?.[1] ?? [])
+
+it('finds messages in all sessions, with an index and without', () => {
+  const long = `${'before '.repeat(60)}the needle${' after'.repeat(60)}`
+  indelible([
+    'import',
+    written('a.json', said('a needle\nin the hay', 'no rate limit', '東京都')),
+    '--id',
+    'a',
+    '--store',
+    store,
+  ])
+  indelible(['import', written('b.json', said(long, 'the limit rate')), '--id', 'b', '--store', store])
+  indelible([
+    'import',
+    written('c.json', said('a needle elsewhere')),
+    '--id',
+    'c',
+    '--scope',
+    'other',
+    '--store',
+    store,
+  ])
+  for (const indexed of [false, true]) {
+    if (indexed) expect(indelible(['index', '--store', store]).stdout).toBe('6 rows indexed\n')
+    expect(search('needle', 'hay').stdout).toBe('a:0  user  a needle in the hay\n')
+    expect(places('needle')).toEqual(['b:0', 'a:0'])
+    expect(search('needle').lines[0]).toMatch(/^b:0 {2}user {2}…before .* the needle after .*…$/)
+    expect(places('"rate limit"')).toEqual(['a:1'])
+    expect(places('rate limit -no')).toEqual(['b:1'])
+    expect(places('京')).toEqual(['a:2'])
+    expect(places('needle', '--session', 'a')).toEqual(['a:0'])
+    expect(places('limit', '--role', 'user')).toEqual([])
+    expect(places('needle', '--since', '1h')).toEqual(['b:0', 'a:0'])
+    expect(places('needle', '--until', '2020-01-01')).toEqual([])
+    expect(places('needle', '--scope', 'other')).toEqual(['c:0'])
+    expect(search('needle', '--all-scopes').stdout).toMatch(/^default {2}b:0.*\ndefault {2}a:0.*\nother {2}c:0/)
+    const limited = search('needle', '--limit', '1')
+    expect([limited.lines.length, limited.stderr]).toEqual([2, expect.stringContaining('--limit 10')])
+    const json = search('hay', '--json').lines.filter((line) => line !== '')
+    expect(json.map((line) => JSON.parse(line) as unknown)).toMatchObject([
+      { session: 'a', position: 0, role: 'user', excerpt: { marks: [[16, 19]] } },
+    ])
+  }
+  expect(indelible(['index', '--store', store]).stdout).toBe('the index has all rows\n')
+  expect(indelible(['index', '--rebuild', '--store', store]).stdout).toBe('6 rows indexed\n')
+  expect(indelible(['index', '--drop', '--store', store]).stdout).toBe('the index was removed\n')
+  expect(search('needle', '--index').lines).toHaveLength(3)
+})
+
+it('finds retracted messages with --all', () => {
+  indelible(['append', 'a', 'a retracted word', '--store', store])
+  indelible(['rewind', 'a', '--to', '3', '--store', store])
+  expect(search('retracted')).toMatchObject({ status: 0, stdout: '' })
+  expect(search('retracted').stderr).toContain('no message')
+  expect(search('retracted', '--all').stdout).toBe('a:3  user retracted  a retracted word\n')
+})
+
+it('marks the words on a terminal, and fits them into a line', () => {
+  const shown = indelible(['search', 'needle', '--store', store], { colour: true, columns: 60 }).lines
+  expect(shown[0]).toContain('\u001b[1m\u001b[33mneedle\u001b[39m\u001b[22m')
+  const plain = shown[0]?.replaceAll(/\u001b\[\d+m/g, '') ?? '' // oxlint-disable-line no-control-regex
+  expect(plain.length).toBeLessThanOrEqual(60)
+  expect(plain).toMatch(/^b:0 {2}user {2}….*needle.*…$/)
+})
+
+it.each([
+  [['search'], /needs WORDS/],
+  [['search', 'x', '--in', 'y'], /messages, tools or all/],
+  [['search', 'x', '--role', 'y'], /--role takes system/],
+  [['search', 'x', '--since', 'y'], /takes a time/],
+  [['search', 'x', '--limit', '0'], /--limit/],
+  [['index', 'x'], /no arguments/],
+  [['index', '--drop', '--rebuild'], /exclude/],
+] as const)('%j is a mistake', (args, message) => {
+  const ended = indelible([...args, '--store', store])
+  expect([ended.status, ended.stderr]).toEqual([2, expect.stringMatching(message)])
+})
+
+it('says what a query lacks', () => {
+  expect(search('"')).toMatchObject({
+    status: 1,
+    stderr: expect.stringMatching(/has no word to look for/) as string,
+  })
+})

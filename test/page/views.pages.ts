@@ -1,0 +1,223 @@
+/** Every view of the page, as somebody meets it. */
+import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
+import axe from 'axe-core'
+import type { Page } from 'playwright-core'
+import { openSession, user } from 'indelible'
+import { everything } from './conversation.ts'
+import { looking, type Looking } from './browser.ts'
+
+let here: Looking
+beforeAll(async () => {
+  here = await looking(everything)
+})
+afterAll(() => here?.end())
+afterEach(() => expect(here.complaints()).toEqual([]))
+
+const text = async (page: Page, selector: string): Promise<string> =>
+  (await page.locator(selector).first().textContent()) ?? ''
+
+describe('all sessions', () => {
+  it('are listed with their facts, and open', async () => {
+    const page = await here.at('#/')
+    await page.getByText('everything', { exact: true }).or(page.locator('[href="#/s/everything"]')).first().waitFor()
+    await page.getByText('claude-opus-4-5').first().waitFor()
+    expect(await page.locator('.session').count()).toBe(2)
+    expect(await text(page, '[href="#/s/everything"] .session-facts')).toMatch(
+      /12 messages · claude-opus-4-5 · 12\.3K tokens · \$/,
+    )
+    await page.locator('[href="#/s/everything"]').click()
+    await page.getByRole('heading', { name: 'Leap years' }).waitFor()
+    expect(page.url()).toMatch(/#\/s\/everything$/)
+    await page.close()
+  })
+  it('are searched, with their messages, as somebody types', async () => {
+    const page = await here.at('#/')
+    await page.getByRole('searchbox').fill('hundred')
+    const hit = page.locator('.hit').first()
+    await hit.waitFor()
+    expect(await hit.locator('mark').first().textContent()).toBe('hundred')
+    await hit.click()
+    await page.locator('#m8.current').waitFor()
+    await page.close()
+  })
+  it('stand as a tree of forks', async () => {
+    const page = await here.at('#/')
+    await page.getByRole('button', { name: 'Forks as a tree' }).click()
+    await page.locator('.depth1').waitFor()
+    expect(await page.locator('.session').nth(1).getAttribute('class')).toContain('depth1')
+    await page.close()
+  })
+})
+
+describe('a session', () => {
+  it('joins calls with their results, folds reasoning, shows changes, JSON, tables, code and images', async () => {
+    const page = await here.at('#/s/everything')
+    await page.locator('#m8').waitFor()
+    expect(await page.locator('article').evaluateAll((all) => all.map(({ id }) => id))).toEqual([
+      'm0',
+      'm1',
+      'm2',
+      'm5',
+      'm7',
+      'm8',
+      'm9',
+      'm10',
+      'm11',
+    ])
+    expect(await page.getByText('First I look at what is there').isVisible()).toBe(true) // a line of it
+    expect(await page.locator('.reasoning .markdown').count()).toBe(0)
+    await page.locator('.reasoning button').click()
+    await page.locator('.reasoning .markdown').waitFor()
+    await page.locator('#m2 .call button').nth(0).click()
+    expect(await text(page, '#m2 .call-body')).toMatch(/ls test.*Result.*3.*year\.test\.ts/s)
+    await page.locator('#m2 .call button.line-button').nth(1).click()
+    await page.locator('#m2 .json').first().waitFor()
+    await page.locator('#m5 .call.failed button').click()
+    expect(await text(page, '#m5 .diff .went .line, #m5 .diff .line.went')).toContain('year % 4 === 0')
+    expect(await text(page, '#m5 .diff .line.came')).toContain('year % 100')
+    await page.locator('#m7 img').waitFor()
+    expect(
+      await page.locator('#m7 img').evaluate((img: HTMLImageElement) => [img.naturalWidth, img.src.slice(0, 5)]),
+    ).toEqual([8, 'blob:'])
+    expect(await page.locator('#m8 table td').count()).toBe(4)
+    expect(await page.locator('#m8 .hljs-keyword').count()).toBeGreaterThan(0)
+    await page.close()
+  })
+  it('has in its margin what is written about it', async () => {
+    const page = await here.at('#/s/everything')
+    await page.locator('#m8').waitFor()
+    expect(await text(page, '#m1 .marks')).toContain('constraint')
+    expect(await text(page, '#m0 .marks')).toContain('bootstrap')
+    expect(await text(page, '#m8 .marks')).toMatch(/pins 1.*claude-opus-4-5.*75 % cached/s)
+    expect(await text(page, '#m9 .marks')).toContain('retracted')
+    expect(await text(page, '#m10 .marks')).toMatch(/takes 9–10 out/)
+    await page.close()
+  })
+  it('is walked with j and k, searched with /, and a link leads to a message', async () => {
+    const page = await here.at('#/s/everything/8')
+    await page.locator('#m8.current').waitFor()
+    await page.keyboard.press('k')
+    await page.locator('#m7.current').waitFor()
+    expect(page.url()).toMatch(/everything\/7$/)
+    await page.keyboard.press('g')
+    await page.locator('#m0.current').waitFor()
+    await page.keyboard.press('j')
+    await page.keyboard.press('j')
+    await page.locator('#m2.current').waitFor()
+    await page.keyboard.press('o')
+    await page.locator('#m2 .call-body').first().waitFor()
+    await page.keyboard.press('G')
+    await page.locator('#m11.current').waitFor()
+    await page.keyboard.press('/')
+    await page.keyboard.type('hundred')
+    await page.locator('#m0').waitFor({ state: 'detached' })
+    expect(await page.locator('article').evaluateAll((all) => all.map(({ id }) => id))).toEqual(['m8'])
+    expect(await page.evaluate(() => (CSS.highlights.get('found') as unknown as Set<unknown>).size)).toBe(2)
+    await page.close()
+    const result = await here.at('#/s/everything/3') // a result is shown with its call
+    await result.locator('#m2.current').waitFor()
+    await result.close()
+  })
+  it('shows only what is asked for', async () => {
+    const page = await here.at('#/s/everything')
+    await page.locator('#m8').waitFor()
+    const only = async (choice: string): Promise<readonly string[]> => {
+      await page.getByRole('combobox', { name: 'show' }).selectOption(choice)
+      await page.waitForTimeout(50)
+      return page.locator('article').evaluateAll((all) => all.map(({ id }) => id))
+    }
+    expect(await only('user')).toEqual(['m1', 'm7', 'm9', 'm11'])
+    expect(await only('errors')).toEqual(['m5'])
+    expect(await only('prose')).toEqual(['m0', 'm1', 'm2', 'm7', 'm8', 'm9', 'm10', 'm11'])
+    expect(await only('constraint')).toEqual(['m1'])
+    await page.close()
+  })
+  it('shows what is appended while it is open, and is verified anew', async () => {
+    const page = await here.at('#/s/a-fork')
+    await page.locator('.live').waitFor()
+    await page.locator('.verified.good').waitFor()
+    const session = await openSession(here.store, 'a-fork')
+    await session.append(user('Said while it is open.'))
+    await page.getByText('Said while it is open.').waitFor()
+    await page.locator('.verified.good').click()
+    await page.getByText(`${session.head().size}:${session.head().root}`).first().waitFor()
+    await session.close()
+    await page.close()
+  })
+})
+
+describe('what the model saw', () => {
+  it('is derived for each call by each policy and budget, with reasons', async () => {
+    const page = await here.at('#/saw/everything')
+    await page.locator('.strip').waitFor()
+    expect(await text(page, '.answered')).toMatch(
+      /message 8 of claude-opus-4-5: 12,000 tokens in by its count, 9,000 from its cache/,
+    )
+    expect(await text(page, '.figures')).toMatch(/messages\s*8 of 8/)
+    expect(await text(page, '.figures')).toMatch(/digest\s*differs/)
+    await page.locator('.item').first().waitFor()
+    expect(await text(page, '.item .marks')).toContain('the whole record fits the budget')
+    await page.getByRole('slider', { name: 'budget' }).fill('0')
+    await page.getByRole('combobox', { name: 'context' }).selectOption('window')
+    await page.getByText('2K tokens').waitFor()
+    await page.getByText('Compare policies').click()
+    await page.locator('.plots canvas').nth(1).waitFor()
+    expect(await page.locator('.compare tbody tr').count()).toBe(4)
+    await page.close()
+  })
+})
+
+describe('forks', () => {
+  it('stand side by side from where they part', async () => {
+    const page = await here.at('#/diff/everything/a-fork')
+    await page.getByText('Another way, please.').waitFor()
+    expect(await text(page, '.count')).toMatch(/^8 messages in common, then 4 and \d/)
+    expect(await page.locator('.column').nth(0).getByText('The rule has three parts').isVisible()).toBe(true)
+    expect(await page.getByText('They part here').count()).toBe(2)
+    await page.close()
+  })
+  it('are offered to compare with', async () => {
+    const page = await here.at('#/s/everything')
+    await page.getByRole('link', { name: 'Compare' }).click()
+    await page.getByText('of the same root').click()
+    await page.getByText('Another way, please.').waitFor()
+    await page.close()
+  })
+})
+
+const places = [
+  ['all sessions', '#/', '.session'],
+  ['a session', '#/s/everything', '#m8, #m2'],
+  ['what the model saw', '#/saw/everything', '.item'],
+  ['forks', '#/diff/everything/a-fork', '.parts-here'],
+] as const
+
+describe.each([360, 1280])('%i pixels wide', (width) => {
+  it.each(places)(
+    '%s has nothing that a screen reader stumbles over, and nothing that sticks out',
+    async (_, hash, ready) => {
+      for (const dark of [false, true]) {
+        const page = await here.at(hash, { width, dark })
+        await page.locator(ready).first().waitFor()
+        if (hash.startsWith('#/s/')) {
+          await page.locator('.reasoning button').click()
+          await page.locator('.line-button').nth(2).click()
+        }
+        await page.waitForTimeout(150)
+        await page.evaluate(axe.source)
+        const found = await page.evaluate(async () => {
+          const { violations } = await (window as unknown as { axe: typeof axe }).axe.run()
+          return violations.map(({ id, impact, nodes }) => [
+            id,
+            impact,
+            nodes.slice(0, 3).map(({ html }) => html.slice(0, 160)),
+          ])
+        })
+        expect([dark, found.filter(([, impact]) => impact === 'serious' || impact === 'critical')]).toEqual([dark, []])
+        const wide = await page.evaluate(() => [document.documentElement.scrollWidth, innerWidth])
+        expect(wide[0]).toBeLessThanOrEqual(wide[1] as number)
+        await page.close()
+      }
+    },
+  )
+})

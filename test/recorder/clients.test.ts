@@ -1,0 +1,293 @@
+/**
+ * What real agents send, in small: seen between them and the scripted provider of `npm run clients`, written here anew.
+ */
+import { describe, expect, it } from 'vitest'
+import { listSessions, memoryStore, openSession, textOf, type Message, type Session, type Store } from 'indelible'
+import { detailsOf, recordingFetch, sentMessages } from 'indelible/recorder'
+import { ok } from '../answers.ts'
+
+type Wire = { readonly [field: string]: unknown }
+
+/** A client whose provider says what it is told to say. */
+class Client {
+  readonly store: Store
+  readonly #path: string
+  readonly #notices: string[] = []
+  #fetch: ReturnType<typeof recordingFetch>
+  #next: Wire = {}
+  #ids = 0
+
+  constructor(path: '/responses' | '/messages' | '/chat/completions', store: Store = memoryStore()) {
+    this.store = store
+    this.#path = path
+    this.#fetch = this.#started()
+  }
+
+  #started(): ReturnType<typeof recordingFetch> {
+    return recordingFetch({
+      store: this.store,
+      fetch: async () => Response.json(this.#next),
+      onNotice: ({ reason }) => this.#notices.push(reason),
+    })
+  }
+
+  /** The recorder ends, and another one begins. */
+  async restart(): Promise<void> {
+    await this.#fetch.settled()
+    this.#fetch = this.#started()
+  }
+
+  /** Send a request, and be answered. */
+  async call(body: Wire, answer: string | readonly Wire[], client = 'mine'): Promise<void> {
+    const id = `a${++this.#ids}`
+    this.#next =
+      this.#path === '/responses'
+        ? { id, status: 'completed', output: typeof answer === 'string' ? [output(answer)] : answer }
+        : this.#path === '/messages'
+          ? { id, type: 'message', role: 'assistant', stop_reason: 'end_turn', content: text(String(answer)) }
+          : { id, choices: [{ index: 0, finish_reason: 'stop', message: { role: 'assistant', content: answer } }] }
+    const headers = { 'session-id': client }
+    await (await this.#fetch(`http://x${this.#path}`, { method: 'POST', headers, body: JSON.stringify(body) })).text()
+  }
+
+  /** The sessions, the first one first. Each receipt gives what was sent. */
+  async sessions(sent: readonly number[]): Promise<readonly Session[]> {
+    await this.#fetch.settled()
+    expect(this.#notices).toEqual([])
+    const { sessions } = await listSessions(this.store)
+    const opened = await Promise.all(sessions.toReversed().map(({ id }) => ok(openSession(this.store, id))))
+    const counts: (readonly [at: number, count: number])[] = []
+    for (const session of opened)
+      for (const note of session.notes())
+        if (note.type === 'receipt')
+          counts.push([detailsOf(note, session)?.at ?? 0, (await sentMessages(this.store, session, note)).length])
+    expect(counts.map(([, count]) => count).toSorted()).toEqual(sent.toSorted())
+    return opened
+  }
+}
+
+const text = (value: string): readonly Wire[] => [{ type: 'text', text: value }]
+const output = (value: string): Wire => ({
+  type: 'message',
+  id: `msg_${value}`,
+  role: 'assistant',
+  status: 'completed',
+  content: [{ type: 'output_text', text: value, annotations: [] }],
+})
+const input = (value: string, role = 'user'): Wire => ({
+  type: 'message',
+  role,
+  content: [{ type: 'input_text', text: value }],
+})
+const said = (session: Session | undefined): readonly string[] =>
+  [...(session?.conversation() ?? [])].map((message) => {
+    const { type } = message.content[0] ?? {}
+    return textOf(message as Message) || `(${type})`
+  })
+const retracted = (session: Session | undefined): number =>
+  (session?.view().length ?? 0) - (session?.conversation().length ?? 0)
+
+const compactions = (session: Session | undefined): number =>
+  [...(session?.notes() ?? [])].filter((note) => note.type === 'application' && 'sent' in (note.content as object))
+    .length
+const summaries = (session: Session | undefined): readonly string[] =>
+  [...(session?.notes() ?? [])].flatMap((note) => (note.type === 'summary' ? [note.text] : []))
+const brokeAt = (session: Session | undefined): readonly (string | undefined)[] =>
+  session === undefined
+    ? []
+    : [...session.notes()].flatMap((note) =>
+        note.type === 'receipt' ? [detailsOf(note, session)?.broke?.because] : [],
+      )
+
+const user = (content: string): Wire => ({ role: 'user', content })
+const assistant = (content: string): Wire => ({ role: 'assistant', content })
+
+describe('Claude Code', () => {
+  const tools = [{ name: 'Read', input_schema: {} }]
+  const summary = 'They spoke of one\n\nand of two, at length.'
+  const prompt = user('CRITICAL: respond with text only. Write a summary.')
+  const continued = user(`This session goes on.\nSummary:\n${summary.replace('\n\n', '\n')}\nThe rest is verbatim.`)
+
+  it.each([false, true])(
+    'compacts its session: it goes on, with a note of the summary (restarts: %j)',
+    async (restarts) => {
+      const client = new Client('/messages')
+      const call = async (messages: readonly Wire[], answer: string): Promise<void> => {
+        await client.call({ tools, messages }, answer)
+        if (restarts) await client.restart()
+      }
+      const before = [user('one'), assistant('first'), user('two'), assistant('second')]
+      await call(before.slice(0, 1), 'first')
+      await call(before.slice(0, 3), 'second')
+      await call([...before, prompt], `<analysis>\nWhat they said.\n</analysis>\n<summary>\n${summary}\n</summary>`)
+      const after = [continued, assistant('second'), user('three'), assistant('third'), user('four')]
+      await call(after.slice(0, 3), 'third')
+      await call(after, 'fourth')
+      const [session, ...others] = await client.sessions([1, 3, 5, 3, 5])
+      expect(others).toEqual([])
+      expect(said(session)).toEqual(['one', 'first', 'two', 'second', 'three', 'third', 'four', 'fourth'])
+      expect([compactions(session), summaries(session), retracted(session)]).toEqual([1, [summary], 2])
+      if (!restarts) expect(brokeAt(session).slice(3)).toEqual(['the client compacted the conversation', undefined])
+    },
+  )
+
+  it('compacts again, and goes back behind a compaction', async () => {
+    const client = new Client('/messages')
+    const call = (messages: readonly Wire[], answer: string): Promise<void> => client.call({ tools, messages }, answer)
+    await call([user('one')], 'first')
+    await call([user('one'), assistant('first'), prompt], summary)
+    await call([continued, user('two')], 'second')
+    await call([continued, user('two'), assistant('second'), prompt], 'They spoke of one, of two, and of more.')
+    const again = user('Summary: They spoke of one, of two, and of more.')
+    await call([again, user('three')], 'third')
+    await call([again, user('another three')], 'other third') // it has gone back
+    await call([again, user('another three'), assistant('other third'), user('four')], 'fourth')
+    const [session, ...others] = await client.sessions([1, 3, 2, 4, 2, 2, 4])
+    expect(others).toEqual([])
+    expect(said(session)).toEqual(['one', 'first', 'two', 'second', 'another three', 'other third', 'four', 'fourth'])
+    expect(summaries(session)).toEqual([summary, 'They spoke of one, of two, and of more.'])
+  })
+
+  it('has its session called by what its user says, not by its own surroundings', async () => {
+    const client = new Client('/messages')
+    const content = [...text('<system-reminder>\nBe kind.\n</system-reminder>\n'), ...text('Fix it.\nPlease.')]
+    await client.call({ tools, messages: [{ role: 'user', content }] }, 'Done.')
+    const [session] = await client.sessions([1])
+    expect(session?.metadata()['title']).toBe('Fix it.')
+  })
+
+  it('quotes an answer in another agent, or after it went back: that is no compaction', async () => {
+    const client = new Client('/messages')
+    const long = 'This is a long answer, which others quote.'
+    await client.call({ tools, messages: [user('one')] }, 'first')
+    await client.call({ tools, messages: [user('one'), assistant('first'), user('two')] }, long)
+    await client.call({ tools: [], messages: [user(`Judge this: ${long}`)] }, 'good')
+    await client.call({ tools, messages: [user('one'), assistant('first'), user(`Why: ${long}`)] }, 'so')
+    const sessions = await client.sessions([1, 3, 1, 3])
+    expect(sessions.map(said)).toEqual([
+      ['one', 'first', `Why: ${long}`, 'so'],
+      [`Judge this: ${long}`, 'good'],
+    ])
+    expect(sessions.map(compactions)).toEqual([0, 0])
+  })
+})
+
+describe('opencode', () => {
+  it('has the summary made in a conversation of its own', async () => {
+    const client = new Client('/chat/completions')
+    const tools = [{ type: 'function', function: { name: 'read', parameters: {} } }]
+    const system = { role: 'system', content: 'You are an agent.' }
+    const before = [system, user('the first question'), assistant('first'), user('the second question')]
+    await client.call({ tools, messages: before.slice(0, 2) }, 'first')
+    await client.call({ tools, messages: before }, 'second')
+    const summary = 'A first and a second question were answered.'
+    const asked = user('So far:\n[User]: the first question\n[User]: the second question\nWrite a summary.')
+    await client.call({ messages: [{ role: 'system', content: 'You write summaries.' }, asked] }, summary)
+    const after = [system, user('What did we do so far?'), assistant(summary), user('go on')]
+    await client.call({ tools, messages: after }, 'third')
+    await client.restart()
+    await client.call({ tools, messages: [...after, assistant('third'), user('more')] }, 'fourth')
+    const [session, side, ...others] = await client.sessions([2, 4, 2, 4, 6])
+    expect(others).toEqual([])
+    expect(said(session)).toEqual([
+      'You are an agent.',
+      'the first question',
+      'first',
+      'the second question',
+      'second',
+      'go on',
+      'third',
+      'more',
+      'fourth',
+    ])
+    expect([compactions(session), summaries(session), retracted(session)]).toEqual([1, [summary], 0])
+    expect(said(side).at(-1)).toBe(summary)
+  })
+})
+
+describe('a client that names its conversation', () => {
+  it('drops the oldest messages: its session goes on', async () => {
+    const client = new Client('/chat/completions')
+    const all = ['one', 'two', 'three', 'four'].flatMap((word) => [user(word), assistant(`heard ${word}`)])
+    for (const turn of [1, 2, 3, 4]) {
+      const messages = all.slice(Math.max(0, turn * 2 - 4), turn * 2 - 1)
+      await client.call({ messages }, `heard ${['one', 'two', 'three', 'four'][turn - 1]}`)
+    }
+    const [session, ...others] = await client.sessions([1, 3, 3, 3])
+    expect(others).toEqual([])
+    expect(said(session)).toEqual(all.map(({ content }) => content))
+    expect([compactions(session), summaries(session), retracted(session)]).toEqual([2, [], 0])
+  })
+})
+
+describe('Codex', () => {
+  const update = { type: 'configuration_update', reasoning: { effort: 'low' } }
+
+  it('writes items of its own behind a question: its session goes on, and nothing is retracted', async () => {
+    const client = new Client('/responses')
+    const tools = { type: 'additional_tools', role: 'developer', tools: [] }
+    const first = [tools, input('be brief', 'developer'), input('one'), update]
+    await client.call({ input: first }, 'first')
+    await client.call({ input: [...first, output('first'), input('two'), update] }, 'second')
+    const [session, ...others] = await client.sessions([4, 7])
+    expect(others).toEqual([])
+    expect(said(session)).toEqual([
+      '(provider)',
+      'be brief',
+      'one',
+      '(provider)',
+      'first',
+      'two',
+      '(provider)',
+      'second',
+    ])
+    expect(retracted(session)).toBe(0)
+  })
+
+  it('has its history compacted by the provider, in an item that only the provider can read', async () => {
+    const client = new Client('/responses')
+    const told = input('be brief', 'developer')
+    const tools = (id: string): Wire => ({ type: 'additional_tools', id, role: 'developer', tools: [] })
+    const first = [tools('t1'), told, input('context'), input('one'), output('first'), input('two')]
+    await client.call({ input: first.slice(0, 4) }, 'first')
+    await client.call({ input: first }, 'second')
+    const item = { type: 'compaction', id: 'cmp_1', encrypted_content: 'opaque' }
+    await client.call({ input: [...first, output('second'), { type: 'compaction_trigger' }] }, [item])
+    const after = [tools('t2'), told, input('one'), input('context'), input('two'), item, input('three')]
+    await client.call({ input: after }, 'third')
+    await client.restart()
+    await client.call({ input: [...after, output('third'), input('four')] }, 'fourth')
+    const [session, ...others] = await client.sessions([4, 6, 8, 7, 9])
+    expect(others).toEqual([])
+    expect(said(session)).toEqual([
+      '(provider)',
+      'be brief',
+      'context',
+      'one',
+      'first',
+      'two',
+      'second',
+      'three',
+      'third',
+      'four',
+      'fourth',
+    ])
+    expect([compactions(session), summaries(session), retracted(session)]).toEqual([1, [], 2])
+  })
+})
+
+describe('Gemini CLI', () => {
+  it('sends the result of a call twice once it was resumed: its session goes on', async () => {
+    const client = new Client('/messages')
+    const tools = [{ name: 'read', input_schema: {} }]
+    const result = { type: 'tool_result', tool_use_id: 'c1', content: 'alpha' }
+    const use = { type: 'tool_use', id: 'c1', name: 'read', input: {} }
+    const before = [user('one'), { role: 'assistant', content: [...text('first'), use] }]
+    await client.call({ tools, messages: [...before, { role: 'user', content: [result] }] }, 'second', '')
+    const twice = { role: 'user', content: [result, result] }
+    await client.call({ tools, messages: [...before, twice, assistant('second'), user('two')] }, 'third', '')
+    const [session, ...others] = await client.sessions([3, 5])
+    expect(others).toEqual([])
+    expect(said(session)).toEqual(['one', 'first', '(tool_result)', 'second', 'two', 'third'])
+  })
+})

@@ -1,0 +1,404 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import {
+  assistant,
+  createHistory,
+  createSession,
+  forkSession,
+  memoryStore,
+  openSession,
+  reasoning,
+  text,
+  toolCall,
+  toolResult,
+  user,
+  type Message,
+} from 'indelible'
+import { provider } from 'indelible/message'
+import type { Note } from 'indelible/notes'
+import { createRedactor, secretRules } from 'indelible/redact'
+import { historyHandler, sessionHandler, type RunEvent } from 'indelible/run'
+import { importTranscript } from 'indelible/session'
+import { readTranscript } from 'indelible/transcript'
+import { recordingFetch } from 'indelible/recorder'
+import { ok } from '../answers.ts'
+import { indelible, written } from '../cli/indelible.ts'
+import { providerServer } from '../run/provider-server.ts'
+
+const letters = 'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0fG3hJ5kL7nP9rS1tV3xY5'
+const filled = (length: number, of: string = letters): string =>
+  of.repeat(Math.ceil(length / of.length)).slice(0, length)
+const hex = (length: number): string => filled(length, '0123456789abcdef')
+const pem = (kind: string): string =>
+  [`-----BEGIN ${kind}-----`, filled(64), filled(64), `-----END ${kind}-----`].join('\n')
+
+/** One secret for each rule, put together here so that no file has one in its text; the last is what is around it. */
+const samples: readonly (readonly [rule: string, secret: string, before?: string, after?: string])[] = [
+  ['private-key', pem('RSA PRIVATE KEY')],
+  ['private-key', pem('OPENSSH PRIVATE KEY').replaceAll('\n', '\\n')],
+  ['private-key', pem('PRIVATE KEY').split('-----END')[0] as string, '', '…'],
+  ['anthropic-key', `sk-ant-api03-${filled(93)}AA`],
+  ['openrouter-key', `sk-or-v1-${hex(64)}`],
+  ['openai-key', `sk-proj-${filled(74)}T3BlbkFJ${filled(74)}`],
+  ['openai-key', `sk-${filled(20)}T3BlbkFJ${filled(20)}`],
+  ['google-key', `AIza${filled(35)}`],
+  ['google-oauth', `GOCSPX-${filled(28)}`],
+  ['google-oauth', `ya29.${filled(60)}`],
+  ['aws-access-key-id', `AKIA${filled(16, 'ABCDEFGHJKMNPQRS')}`],
+  ['aws-secret-access-key', filled(40), 'AWS_SECRET_ACCESS_KEY="', '"'],
+  ['aws-secret-access-key', filled(40), '"SecretAccessKey": "', '"'],
+  ['azure-storage-key', `${filled(86)}==`, 'AccountName=a;AccountKey=', ';'],
+  ['github-token', `ghp_${filled(36)}`],
+  ['github-token', `github_pat_${filled(22)}_${filled(59)}`],
+  ['gitlab-token', `glpat-${filled(20)}`],
+  ['npm-token', `npm_${filled(36)}`],
+  ['npm-token', hex(36), '//registry.example/:_authToken='],
+  ['pypi-token', `pypi-AgEIcHlwaS5vcmc${filled(100)}`],
+  ['rubygems-key', `rubygems_${hex(48)}`],
+  ['docker-token', `dckr_pat_${filled(27)}`],
+  ['huggingface-token', `hf_${filled(34)}`],
+  ['groq-key', `gsk_${filled(52)}`],
+  ['xai-key', `xai-${filled(80)}`],
+  ['perplexity-key', `pplx-${filled(48)}`],
+  ['replicate-token', `r8_${filled(37)}`],
+  ['slack-token', `xoxb-123456789012-${filled(24)}`],
+  ['slack-webhook', `T00000000/B00000000/${filled(24)}`, 'https://hooks.slack.com/services/'],
+  ['stripe-key', `sk_live_${filled(24)}`],
+  ['stripe-key', `whsec_${filled(32)}`],
+  ['sendgrid-key', `SG.${filled(22)}.${filled(43)}`],
+  ['shopify-token', `shpat_${hex(32)}`],
+  ['digitalocean-token', `dop_v1_${hex(64)}`],
+  ['databricks-token', `dapi${hex(32)}`],
+  ['vault-token', `hvs.${filled(90)}`],
+  ['linear-key', `lin_api_${filled(40)}`],
+  ['notion-token', `ntn_${filled(46)}`],
+  ['telegram-token', `123456789:AA${filled(33)}`],
+  ['age-key', `AGE-SECRET-KEY-1${filled(58, 'QPZRY9X8GF2TVDW0')}`],
+  ['signing-key', `PRIVATE+KEY+example.com/log+${hex(8)}+${filled(44)}`],
+  ['jwt', `eyJ${filled(20)}.eyJ${filled(40)}.${filled(43)}`],
+  ['bearer-token', filled(40), 'authorization: Bearer '],
+  ['basic-credentials', 'dXNlcjpwYXNzd29yZA==', 'Authorization: Basic '],
+  ['url-password', 'hunter2!', 'postgres://ada:', '@db.example/app'],
+]
+
+const secret = `ghp_${filled(36)}`
+const mark = '[redacted github-token, 40 characters]'
+
+describe('the formats of secrets', () => {
+  it.each(samples)('%s is found in a line, in JSON, and alone', (rule, value = '', before = '', after = '') => {
+    const redactor = createRedactor()
+    const clean = `[redacted ${rule}, ${value.length} characters]`
+    expect(redactor.text(`${before}${value}${after}`)).toBe(`${before}${clean}${after}`)
+    expect(redactor.text(`x = ${before}${value}${after} and more`)).toBe(`x = ${before}${clean}${after} and more`)
+    const json = redactor.text(JSON.stringify({ a: [{ b: `say ${before}${value}${after}` }], n: 1.5 }))
+    expect(JSON.parse(json)).toEqual({ a: [{ b: `say ${before}${clean}${after}` }], n: 1.5 })
+    expect([...redactor.counts()]).toEqual([[rule, 3]])
+  })
+  it('each rule has a sample', () => {
+    expect([...new Set(samples.map(([rule]) => rule))].toSorted()).toEqual(
+      [...new Set(secretRules.map(({ name }) => name))].toSorted(),
+    )
+  })
+  it('leaves what is no secret', () => {
+    const redactor = createRedactor()
+    for (const harmless of [
+      'Use sk- or ghp_ as a prefix. AKIA is how they begin.',
+      'commit 3f786850e387550fdab836ed7e6dc881de23001b',
+      '4f9f0a1e-7a0c-4a53-9a83-9a0f5a9e2f11',
+      'const task-management = risk-assessment-of-the-following-items-in-the-list',
+      'https://example.com:8080/path?x=1@2 and mailto:ada@example.com',
+      'postgres://localhost:5432/app',
+      'Authorization: Bearer <token>',
+      '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----',
+      '{"access_key_id": "the id"}',
+    ])
+      expect(redactor.text(harmless)).toBe(harmless)
+    expect(redactor.counts().size).toBe(0)
+  })
+  it('takes no longer for texts that almost match', () => {
+    const redactor = createRedactor()
+    for (const piece of ['-----BEGIN PRIVATE KEY-----', 'eyJ', 'sk-ant-', 'a://b:', 'bearer ', 'secret_access_key='])
+      expect(redactor.text(piece.repeat(20_000)).length).toBeGreaterThan(0)
+  })
+})
+
+describe('a redactor', () => {
+  it('takes rules of your own, first; their group `secret` is what goes', () => {
+    const told: unknown[] = []
+    const redactor = createRedactor({
+      rules: [
+        { name: 'customer', pattern: /\bC-\d{4}\b/ },
+        { name: 'pin', pattern: /pin:\s*(?<secret>\d+)/i },
+      ],
+      secrets: false,
+      onRedacted: (found) => {
+        told.push(found)
+        throw new Error('ignored')
+      },
+    })
+    expect(redactor.text(`C-1234 has PIN: 99, C-99 not, ${secret}`)).toBe(
+      `[redacted customer, 6 characters] has PIN: [redacted pin, 2 characters], C-99 not, ${secret}`,
+    )
+    expect(told).toEqual([
+      { rule: 'customer', length: 6 },
+      { rule: 'pin', length: 2 },
+    ])
+    expect(() => createRedactor({ rules: [{ name: 'a b', pattern: /x/ }] })).toThrow(TypeError)
+    expect(() => createRedactor({ rules: [{ name: 'x', pattern: 'x' as never }] })).toThrow(TypeError)
+  })
+
+  it('redacts a message everywhere but in its ids, names, signatures and bytes, and counts in meta', () => {
+    const redactor = createRedactor({ rules: [{ name: 'any', pattern: /SECRET/ }], secrets: false })
+    const whole: Message = {
+      role: 'assistant',
+      id: 'SECRET',
+      content: [
+        text('a SECRET'),
+        reasoning('thinking SECRET', { signature: 'SECRET', summary: ['sum SECRET'] }),
+        toolCall('SECRET', 'SECRET', '{"a":{"SECRET":["\\u0053ECRET"]}, "n": 1e3}'),
+        toolCall('c2', 'cut', '{"a": "SECRET'),
+        { type: 'tool_result', callId: 'SECRET', content: [text('SECRET')] },
+        { type: 'file', name: 'SECRET.txt', source: { type: 'base64', data: 'SECRETSECRET', mediaType: 'text/plain' } },
+        { type: 'image', source: { type: 'url', url: 'https://x.example/SECRET' } },
+        provider('p', { id: 'SECRET', text: 'SECRET' }),
+      ],
+      meta: { app: { id: 'SECRET', said: ['SECRET'] }, indelible: { step: 'SECRET' } },
+    }
+    const m = '[redacted any, 6 characters]'
+    expect(redactor.message(whole)).toEqual({
+      role: 'assistant',
+      id: 'SECRET',
+      content: [
+        text(`a ${m}`),
+        { type: 'reasoning', text: `thinking ${m}`, summary: [`sum ${m}`] },
+        toolCall('SECRET', 'SECRET', `{"a":{"${m}":["${m}"]},"n":1000}`),
+        toolCall('c2', 'cut', `{"a": "${m}`),
+        { type: 'tool_result', callId: 'SECRET', content: [text(m)] },
+        { type: 'file', name: `${m}.txt`, source: { type: 'base64', data: 'SECRETSECRET', mediaType: 'text/plain' } },
+        { type: 'image', source: { type: 'url', url: `https://x.example/${m}` } },
+        provider('p', { id: 'SECRET', text: m }),
+      ],
+      meta: { app: { id: 'SECRET', said: [m] }, indelible: { step: 'SECRET', redacted: { any: 11 } } },
+    })
+    const clean = user('nothing here')
+    expect(redactor.message(clean)).toBe(clean)
+  })
+
+  it('keeps JSON that it changes as it was written, where it can', () => {
+    const spaced = `{\n  "token": "${secret}",\n  "big": 12345678901234567890\n}`
+    expect(createRedactor().text(spaced)).toBe(spaced.replace(secret, mark))
+  })
+
+  it('law: pairing stays, JSON stays JSON, twice is once, and no secret is left', () => {
+    const inside = fc.constantFrom(secret, samples[0]?.[1] as string, samples[3]?.[1] as string)
+    const said = fc.tuple(fc.string(), fc.option(inside), fc.string()).map(([a, b, c]) => `${a} ${b ?? ''} ${c}`)
+    const value = fc.letrec((tie) => ({
+      json: fc.oneof({ maxDepth: 3 }, said, fc.integer(), fc.dictionary(said, tie('json')), fc.array(tie('json'))),
+    })).json
+    fc.assert(
+      fc.property(said, value, fc.uuid(), (words, json, id) => {
+        const redactor = createRedactor()
+        const message = assistant(words, toolCall(id, 'x', JSON.stringify(json)))
+        const clean = redactor.message(message)
+        const [, call] = clean.content
+        if (call?.type !== 'tool_call') throw new Error('no call')
+        expect([call.id, call.name]).toEqual([id, 'x'])
+        JSON.parse(call.arguments)
+        const all = JSON.stringify(clean)
+        for (const [, one] of samples) expect(all.includes(JSON.stringify(one).slice(1, -1))).toBe(false)
+        const { meta: _, ...once } = clean
+        const { meta: __, ...twice } = redactor.message(clean)
+        expect(twice).toEqual(once)
+      }),
+      { numRuns: 60 },
+    )
+  })
+})
+
+describe('sessions', () => {
+  const notes: readonly Exclude<Note, { type: 'seal' }>[] = [
+    { type: 'tool_started', callId: 'c', name: 'n', arguments: `{"a":"${secret}"}` },
+    { type: 'application', namespace: 'x', content: { deep: [secret] } },
+    { type: 'input', id: 'i', state: 'queued', message: user(secret) as never },
+    {
+      type: 'journal',
+      step: 's',
+      said: [{ index: 0, part: text(secret) as never }],
+      answer: assistant(secret) as never,
+    },
+    {
+      type: 'journal',
+      step: 's',
+      answer: { role: 'assistant' },
+      results: [{ type: 'tool_result', callId: 'c', content: [text(secret)] }] as never,
+    },
+    { type: 'receipt', len: 1, contextDigest: hex(64), model: 'm', parameters: { user: secret } },
+  ]
+
+  it('record nothing of a secret, however it is written', async () => {
+    const store = memoryStore()
+    const redactor = createRedactor()
+    const session = await ok(
+      createSession(store, { id: 's', metadata: { title: secret }, messages: [user(secret)], redact: redactor }),
+    )
+    await ok(session.append([user(`a ${secret}`), assistant(toolCall('c', 'x', JSON.stringify({ k: secret })))]))
+    await ok(session.append(toolResult('c', secret), { operation: 'o' }))
+    await ok(session.rebase(() => user(secret)))
+    await ok(session.replaceTail(3, [user(`instead ${secret}`)]))
+    await ok(session.append({ messages: [user(secret)], notes: [notes[0] as never] }))
+    for (const note of notes) await ok(session.note(note as never))
+    await ok(session.summarize({ from: 0, to: 1, text: `said ${secret}` }))
+    await ok(session.update((metadata) => void (metadata['more'] = secret)))
+    const fork = await ok(forkSession(store, 's', { metadata: { fork: secret }, redact: true }))
+    await ok(fork.append(user(secret)))
+    const again = await ok(openSession(store, 's', { redact: redactor }))
+    await ok(again.append(user(secret)))
+    const stored = JSON.stringify([
+      await ok(store.read('s')),
+      await ok(store.read(fork.id)),
+      await ok(store.info('s')),
+      await ok(store.info(fork.id)),
+    ])
+    expect(stored).not.toContain(secret)
+    expect(stored.split('redacted github-token').length).toBeGreaterThan(15)
+    expect(session.view().at(0)).toEqual({ ...user(mark), meta: { indelible: { redacted: { 'github-token': 1 } } } })
+    // A retry says the same.
+    const retried = await ok(again.append(toolResult('c', secret), { operation: 'o', expectedLen: 3 }))
+    expect(retried.to).toBe(4)
+  })
+
+  it('record what there is without `redact`', async () => {
+    const session = await ok(createSession(memoryStore(), { messages: [user(secret)] }))
+    expect(session.view().at(0)).toEqual(user(secret))
+  })
+
+  it('an import redacts messages, notes and metadata', async () => {
+    const store = memoryStore()
+    const from = await ok(createSession(store, { id: 'from', metadata: { title: secret }, messages: [user(secret)] }))
+    await ok(from.note({ type: 'application', namespace: 'x', content: secret }))
+    const lines = [
+      { indelible: 'export', version: 1, id: 'from', metadata: { title: secret } },
+      { message: user(secret), page: 'conversation' },
+      { head: { size: 1, root: hex(64) } },
+    ]
+    const read = readTranscript(lines.map((line) => JSON.stringify(line)).join('\n'))
+    if (read._tag === 'Left') throw new Error(read.left._tag)
+    await ok(importTranscript(store, read.right, { id: 'to', redact: true }))
+    expect(JSON.stringify([await ok(store.read('to')), await ok(store.info('to'))])).not.toContain(secret)
+  })
+})
+
+describe('the handlers of runs', () => {
+  const ahead = { id: 'd1', together: false, events: [] }
+  const delta = (append: readonly Message[]): RunEvent =>
+    ({ type: 'history_delta', seq: 9, step: 0, id: 'd1', expectedLen: 0, append }) as RunEvent
+
+  it.each(['the session', 'the handler'])(
+    'a secret that streams in two pieces is in no note: redact of %s',
+    async (who) => {
+      const store = memoryStore()
+      const given = who === 'the session' ? { redact: true as const } : {}
+      const session = await ok(createSession(store, { id: 's', ...given }))
+      const handler = sessionHandler(session, {
+        journalEvery: { bytes: 1 },
+        lease: false,
+        ...(who === 'the handler' && { redact: true }),
+      })
+      await handler({ type: 'step_start', seq: 0, step: 0, len: 0 }, ahead)
+      const whole = `It is ${secret} and\n${pem('PRIVATE KEY')}\nso use it.`
+      const told = async (event: object, more: object = {}): Promise<void> => {
+        const answer = await handler({ type: 'model_event', seq: 1, step: 0, event } as RunEvent, { ...ahead, ...more })
+        expect(answer._tag).toBe('Right')
+      }
+      for (let at = 0; at < whole.length; at += 7)
+        await told({ type: 'text_delta', block: 'text', index: 0, text: whole.slice(at, at + 7) })
+      const call = toolCall('c1', 'x', JSON.stringify({ secret }))
+      await told({ type: 'block_end', index: 0, part: text(whole) })
+      await told({ type: 'block_end', index: 1, part: call })
+      const message = assistant(text(whole), call)
+      await told({ type: 'finish' }, { response: { message } })
+      await handler({ type: 'tool_call_start', seq: 2, step: 0, call } as RunEvent, ahead)
+      const before = session.openSteps()[0]
+      await handler(
+        {
+          type: 'tool_result',
+          seq: 3,
+          step: 0,
+          result: toolResult('c1', secret).content[0],
+          milliseconds: 1,
+        } as RunEvent,
+        ahead,
+      )
+      await handler(delta([message, toolResult('c1', secret)]), ahead)
+      const rows = await ok(store.read('s'))
+      const stored = JSON.stringify(rows)
+      expect(stored).not.toContain(secret)
+      expect(stored).not.toContain(filled(60))
+      expect(rows.filter(({ kind }) => kind === 'note').length).toBeGreaterThan(5) // text was written as it came
+      const length = pem('PRIVATE KEY').length
+      const clean = `It is ${mark} and\n[redacted private-key, ${length} characters]\nso use it.`
+      expect(session.view().at(0)?.content[0]).toEqual(text(clean))
+      expect(before?.answer?.content).toEqual([text(clean), toolCall('c1', 'x', JSON.stringify({ secret: mark }))])
+    },
+  )
+
+  it('historyHandler appends redacted messages, once', () => {
+    for (const target of [createHistory<Message>(), [] as Message[]]) {
+      const handler = historyHandler(target as Message[], { redact: true })
+      expect(handler(delta([user(secret)]))).toMatchObject({ right: 'applied' })
+      expect(handler(delta([user(secret)]))).toMatchObject({ right: 'duplicate' })
+      const [first] = Array.isArray(target) ? target : target.view()
+      expect(first?.content).toEqual([text(mark)])
+    }
+  })
+})
+
+describe('what records others', () => {
+  it('the recorder keeps nothing of a secret: messages, titles, system prompts, tools, parameters, errors', async () => {
+    const server = await providerServer(() => ({
+      body: {
+        id: 'm1',
+        type: 'message',
+        role: 'assistant',
+        model: 'claude-x',
+        content: [{ type: 'text', text: `said ${secret}` }],
+        stop_reason: 'end_turn',
+        usage: { input_tokens: 1, output_tokens: 1 },
+      },
+    }))
+    const store = memoryStore()
+    const redactor = createRedactor()
+    const fetch = recordingFetch({ store, redact: redactor, sessionOf: () => 'named' })
+    const said: object[] = [{ role: 'user', content: `first ${secret}` }]
+    for (let call = 0; call < 3; call++) {
+      const body = JSON.stringify({
+        model: 'claude-x',
+        max_tokens: 5,
+        metadata: { user_id: secret },
+        system: `system ${secret}`,
+        tools: [{ name: 'x', description: secret, input_schema: { type: 'object' } }],
+        messages: said,
+      })
+      const answer = await fetch(`${server.url}/v1/messages`, { method: 'POST', body })
+      expect(await answer.text()).toContain(secret) // the traffic goes through unchanged
+      said.push({ role: 'assistant', content: `said ${secret}` }, { role: 'user', content: `more ${secret}` })
+    }
+    await fetch.settled()
+    await server.close()
+    expect(fetch.summary()).toMatchObject({ calls: 3, lost: 0, sessions: ['named'] })
+    const rows = await ok(store.read('named'))
+    expect(rows.filter(({ kind }) => kind === 'entry')).toHaveLength(6) // each message once, recognised although it was changed
+    const ids = [...JSON.stringify(rows).matchAll(/[0-9a-f]{64}/g)].map(([id]) => id as never)
+    const blocks = (await ok(store.getBlocks(ids))).map((bytes) => new TextDecoder().decode(bytes))
+    expect(JSON.stringify([rows, await ok(store.info('named')), blocks])).not.toContain(secret)
+    expect([...redactor.counts()]).toEqual([['github-token', 6]])
+  })
+
+  it('indelible import --redact says what it took out', () => {
+    const file = written('secret.json', JSON.stringify([{ role: 'user', content: `use ${secret} and ${secret}` }]))
+    const store = written('redacted.db', '')
+    const imported = indelible(['import', file, '--id', 'r', '--redact', '--store', store])
+    expect([imported.status, imported.stderr]).toEqual([0, 'redacted: 2 secrets (github-token 2)\n'])
+    expect(indelible(['show', 'r', '--store', store]).stdout).toContain(mark)
+  })
+})

@@ -1,0 +1,278 @@
+/** What every store finds: the cases of a search, for a store of any kind, with an index or without. */
+import * as fc from 'fast-check'
+import { expect, it } from 'vitest'
+import {
+  assistant,
+  createSession,
+  forkSession,
+  openSession,
+  orThrow,
+  reasoning,
+  text,
+  toolCall,
+  toolResult,
+  user,
+  type Message,
+  type Session,
+  type Store,
+} from 'indelible'
+import { searchStore, type SearchHit, type SearchOptions } from 'indelible/search'
+
+export interface Place {
+  /** A new scope of a store, of which each use finds only its own. */
+  readonly open: () => Promise<Store>
+  /** Whether the index answers. */
+  readonly indexed: boolean
+}
+
+/** All hits of all pages. */
+export const all = async (store: Store, query: string, options: SearchOptions = {}): Promise<readonly SearchHit[]> => {
+  const hits: SearchHit[] = []
+  let after: string | undefined
+  do {
+    const page = await searchStore(store, query, { ...options, ...(after !== undefined && { after }) })
+    hits.push(...page.hits)
+    after = page.next
+  } while (after !== undefined)
+  return hits
+}
+
+/** Hits as `session:position`, and what is marked in each. */
+export const places = (hits: readonly SearchHit[]): readonly string[] =>
+  hits.map(({ session, position }) => `${session}:${position}`)
+
+export const marked = (hits: readonly SearchHit[]): readonly string[] =>
+  hits.flatMap(({ excerpt }) => excerpt.marks.map(([from, to]) => excerpt.text.slice(from, to)))
+
+const find = async (store: Store, query: string, options?: SearchOptions): Promise<readonly string[]> =>
+  places(await all(store, query, options))
+
+const started = (store: Store, id: string, ...messages: readonly Message[]): Promise<Session> =>
+  Promise.resolve(createSession(store, { id, messages }))
+
+/** The cases. */
+export const searchCases = (place: () => Place): void => {
+  const open = (): Promise<Store> => place().open()
+
+  it('finds words, phrases, beginnings, and leaves words out', async () => {
+    const store = await open()
+    await started(store, 'a', user('The rate limit was hit.'), assistant('A limited rate; retrying'))
+    await started(store, 'b', user('limit the rate'), assistant('nothing'))
+    const page = await searchStore(store, 'rate')
+    expect(places(page.hits)).toEqual(['b:0', 'a:1', 'a:0'])
+    expect(page.indexed).toBe(place().indexed)
+    expect(await find(store, 'rate limit')).toEqual(['b:0', 'a:0'])
+    expect(await find(store, '"rate limit"')).toEqual(['a:0'])
+    expect(await find(store, 'rate-limit')).toEqual(['a:0'])
+    expect(await find(store, 'lim*')).toEqual(['b:0', 'a:1', 'a:0'])
+    expect(await find(store, '"the rate lim*')).toEqual([])
+    expect(await find(store, '"the rate lim"*')).toEqual(['a:0'])
+    expect(await find(store, 'rate -hit')).toEqual(['b:0', 'a:1'])
+    expect(await find(store, 'rate -"rate limit"')).toEqual(['b:0', 'a:1'])
+    expect(await find(store, 'rate -ret*')).toEqual(['b:0', 'a:0'])
+    expect(await find(store, 'ra')).toEqual([])
+    expect(await find(store, 'rate retr', { typing: true })).toEqual(['a:1'])
+    expect(await find(store, 'RATE')).toHaveLength(3)
+  })
+
+  it('marks what it has found', async () => {
+    const store = await open()
+    await started(store, 'a', user(`${'before '.repeat(50)}the Wörter and wörter${' after'.repeat(50)}`))
+    const [hit] = await all(store, 'worter')
+    expect(marked(hit === undefined ? [] : [hit])).toEqual(['Wörter', 'wörter'])
+    expect(hit?.excerpt).toMatchObject({ cutBefore: true, cutAfter: true })
+    expect(hit?.excerpt.text.length).toBeLessThan(300)
+    expect(hit).toMatchObject({ role: 'user', in: 'message', retracted: false })
+    expect(typeof hit?.at).toBe('number')
+  })
+
+  it('finds text of any script', async () => {
+    const store = await open()
+    await started(
+      store,
+      'a',
+      user('東京都の天気はどうですか'),
+      user('서울에서 만나요'),
+      user('café über naïve ＦＵＬＬ'),
+      user('поезд и ёлка'),
+      user('สวัสดีครับ'),
+      user('ship it 🚀👍🏽 now'),
+      user('GPT模型'),
+      user('ﾃｽﾄ'),
+    )
+    expect(await find(store, '東京')).toEqual(['a:0'])
+    expect(await find(store, '京都')).toEqual(['a:0'])
+    expect(await find(store, '気')).toEqual(['a:0'])
+    expect(await find(store, '東都')).toEqual([])
+    expect(await find(store, '天気 東京')).toEqual(['a:0'])
+    expect(await find(store, '서울')).toEqual(['a:1'])
+    expect(await find(store, 'cafe UBER naive full')).toEqual(['a:2'])
+    expect(await find(store, 'елка')).toEqual(['a:3'])
+    expect(await find(store, 'สวัสดี')).toEqual(['a:4'])
+    expect(await find(store, '🚀')).toEqual(['a:5'])
+    expect(await find(store, 'gpt 模型')).toEqual(['a:6'])
+    expect(await find(store, 'テスト')).toEqual(['a:7'])
+    expect(await find(store, '東京 -大阪')).toEqual(['a:0'])
+    expect(await find(store, '東京 -天気')).toEqual([])
+  })
+
+  it('tells messages and tools apart', async () => {
+    const store = await open()
+    const call = toolCall('c1', 'read_file', JSON.stringify({ path: 'src/needle.ts', text: 'line one\nline two' }))
+    await started(
+      store,
+      'a',
+      user('where is the haystack'),
+      assistant(reasoning('a thought about it'), text('I look'), call),
+      toolResult('c1', 'needle in a haystack'),
+    )
+    expect(await find(store, 'haystack')).toEqual(['a:2', 'a:0'])
+    expect(await find(store, 'haystack', { in: 'tools' })).toEqual(['a:2'])
+    expect(await find(store, 'haystack', { in: 'messages' })).toEqual(['a:0'])
+    expect(await find(store, 'needle', { in: 'tools' })).toEqual(['a:2', 'a:1'])
+    expect(await find(store, 'needle', { in: 'messages' })).toEqual([])
+    expect(await find(store, 'read_file')).toEqual(['a:1'])
+    expect(await find(store, 'line two')).toEqual(['a:1']) // not `nline`: the arguments are JSON
+    expect(await find(store, 'thought', { in: 'messages' })).toEqual(['a:1'])
+    expect(await find(store, 'look -needle', { in: 'messages' })).toEqual(['a:1'])
+    expect(await find(store, 'look -needle')).toEqual([])
+    expect((await all(store, 'needle')).map((hit) => hit.in)).toEqual(['tool', 'tool'])
+  })
+
+  it('finds retracted messages only if asked to', async () => {
+    const store = await open()
+    const session = await started(store, 'a', user('alpha one'), assistant('alpha two'), user('alpha three'))
+    await session.rewind(1)
+    await session.append(user('alpha four'))
+    expect(await find(store, 'alpha')).toEqual(['a:3', 'a:0'])
+    expect(await find(store, 'alpha', { retracted: true })).toEqual(['a:3', 'a:2', 'a:1', 'a:0'])
+    expect((await all(store, 'alpha', { retracted: true })).map((hit) => hit.retracted)).toEqual([
+      false,
+      true,
+      true,
+      false,
+    ])
+  })
+
+  it('finds what forks share once, where it was appended to', async () => {
+    const store = await open()
+    const session = await started(store, 'a', user('beta one'), assistant('beta two'), user('beta three'))
+    await forkSession(store, 'a', { id: 'f', at: 2 })
+    const fork = await openSession(store, 'f')
+    await fork.append(user('beta four'))
+    expect(await find(store, 'beta')).toEqual(['f:2', 'a:2', 'a:1', 'a:0'])
+    expect(await find(store, 'beta', { session: 'f' })).toEqual(['f:2', 'f:1', 'f:0'])
+    await session.rewind(1)
+    expect((await find(store, 'beta')).toSorted()).toEqual(['a:0', 'f:1', 'f:2'])
+    await store.remove('a')
+    expect((await find(store, 'beta')).toSorted()).toEqual(['f:0', 'f:1', 'f:2'])
+    await store.remove('f')
+    expect(await find(store, 'beta')).toEqual([])
+  })
+
+  it('filters by session, role and time', async () => {
+    const store = await open()
+    let now = 1000
+    const clock = { ...store, now: () => now }
+    const session = await started(clock, 'a', user('gamma'))
+    now = 2000
+    await session.append(assistant('gamma'))
+    await started(clock, 'b', user('gamma'))
+    expect(await find(store, 'gamma', { session: 'a' })).toEqual(['a:1', 'a:0'])
+    expect(await find(store, 'gamma', { role: 'user' })).toEqual(['b:0', 'a:0'])
+    expect(await find(store, 'gamma', { since: 2000 })).toEqual(['b:0', 'a:1'])
+    expect(await find(store, 'gamma', { until: 2000 })).toEqual(['a:0'])
+    expect(await find(store, 'gamma', { since: 1001, until: 2001, role: 'assistant' })).toEqual(['a:1'])
+    expect(await searchStore(store, 'gamma', { session: 'none' })()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
+  })
+
+  it('gives pages, and refuses a cursor that is none', async () => {
+    const store = await open()
+    for (const id of ['a', 'b', 'c'])
+      await started(store, id, ...Array.from({ length: 7 }, (_, n) => user(`delta ${n}`)))
+    const whole = await find(store, 'delta', { limit: 1000 })
+    expect(whole).toHaveLength(21)
+    for (const limit of [1, 2, 5, 7, 20, 21]) expect(await find(store, 'delta', { limit })).toEqual(whole)
+    expect(await searchStore(store, 'delta', { after: 'x' })()).toMatchObject({ left: { _tag: 'InvalidId' } })
+  })
+
+  it('takes every text for a query', async () => {
+    const store = await open()
+    const hostile = `"a' OR 1=1; drop table row; -- NEAR(x, y) {col}: ^z \u0000nul \ud83d\ude80 * (`
+    await started(store, 'a', user(hostile), user('é'.repeat(20_000)), user(`${'x'.repeat(100_000)} end`))
+    const queries = [hostile, '"', '""', '*', '-', '-*', '"-"', 'a AND OR NOT b', 'NEAR(a b)', 'col:a', '^a', '\0', '\ud83d', 'a*b', "'", '%', '_', '\\', '{}', '\u202e', ';', `${'w '.repeat(5000)}`] // prettier-ignore
+    for (const query of queries) {
+      const found = await searchStore(store, query)()
+      if (found._tag === 'Left') expect([query, found.left._tag]).toEqual([query, 'EmptyQuery'])
+    }
+    expect(await find(store, 'drop table nul')).toEqual(['a:0'])
+    expect(await find(store, '"or 1 1 drop"')).toEqual(['a:0'])
+    expect(await find(store, 'end')).toEqual(['a:2'])
+    expect(await find(store, 'x'.repeat(100_000))).toEqual(['a:2'])
+    expect(await find(store, 'x'.repeat(99_999))).toEqual([])
+    expect(await find(store, `${'x'.repeat(99_999)}*`)).toEqual(['a:2'])
+    expect(await find(store, `end -${'x'.repeat(99_999)}`)).toEqual(['a:2'])
+    expect(await find(store, 'é'.repeat(20_000))).toEqual(['a:1'])
+    expect(await searchStore(store, '-a -b')()).toMatchObject({ left: { _tag: 'EmptyQuery' } })
+  })
+
+  it('finds nothing of what is no session, or is being imported', async () => {
+    const store = await open()
+    await store.create({ id: 'log', rows: [{ kind: 'entry', body: '{"page":"conversation","message":{"role":"user","content":[{"type":"text","text":"epsilon"}]}}' }] }) // prettier-ignore
+    await store.create({ id: 'other', rows: [{ kind: 'entry', body: 'epsilon' }, { kind: 'note', body: 'retraction' }] }) // prettier-ignore
+    await store.create({ id: 'half', meta: { 'indelible.partial': 'import' }, rows: [{ kind: 'entry', body: '{"page":"conversation","message":{"role":"user","content":[{"type":"text","text":"epsilon"}]}}' }] }) // prettier-ignore
+    await started(store, 'a', user('epsilon'))
+    expect(await find(store, 'epsilon')).toEqual(['a:0'])
+  })
+
+  it('keeps scopes apart', async () => {
+    const store = await open()
+    const other = orThrow(store.scoped(`${store.scope}-other`))
+    await started(store, 'a', user('zeta here'))
+    await started(other, 'a', user('zeta there'))
+    expect(marked(await all(store, 'zeta here'))).toEqual(['zeta', 'here'])
+    expect(await find(store, 'there')).toEqual([])
+    expect(await find(other, 'there')).toEqual(['a:0'])
+  })
+
+  it('finds exactly what a plain look at the messages finds', async () => {
+    const word = fc.constantFrom('ab', 'abc', 'b', 'cd', 'CD', 'é', 'e')
+    const said = fc.array(word, { minLength: 1, maxLength: 6 })
+    const term = fc.record({ words: fc.array(word, { minLength: 1, maxLength: 2 }), prefix: fc.boolean() })
+    const query = fc.record({ wanted: fc.array(term, { minLength: 1, maxLength: 2 }), unwanted: fc.array(term, { maxLength: 1 }) }) // prettier-ignore
+    type Term = { readonly words: readonly string[]; readonly prefix: boolean }
+    const plain = (text: string): string => text.toLowerCase().replace('é', 'e')
+    const has = (words: readonly string[], wanted: Term): boolean =>
+      words.some((_, at) =>
+        wanted.words.every((one, index) => {
+          const there = plain(words[at + index] ?? '\0')
+          const isLast = index === wanted.words.length - 1
+          return wanted.prefix && isLast ? there.startsWith(plain(one)) : there === plain(one)
+        }),
+      )
+    const textOf = ({ words, prefix }: Term): string => `"${words.join(' ')}"${prefix ? '*' : ''}`
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.array(said, { maxLength: 5 }), { maxLength: 3 }),
+        fc.array(query, { maxLength: 4 }),
+        async (sessions, queries) => {
+          const store = await open()
+          for (const [index, messages] of sessions.entries())
+            await started(store, `s${index}`, ...messages.map((words) => user(words.join(', '))))
+          for (const { wanted, unwanted } of queries) {
+            const expected = sessions.flatMap((messages, index) =>
+              messages.flatMap((words, position) =>
+                wanted.every((one) => has(words, one)) && !unwanted.some((one) => has(words, one))
+                  ? [`s${index}:${position}`]
+                  : [],
+              ),
+            )
+            const asked = [...wanted.map(textOf), ...unwanted.map((one) => `-${textOf(one)}`)].join(' ')
+            expect([asked, (await find(store, asked)).toSorted()]).toEqual([asked, expected.toSorted()])
+          }
+        },
+      ),
+      { numRuns: Number(process.env['INDELIBLE_SOAK'] ?? 8) },
+    )
+  })
+}

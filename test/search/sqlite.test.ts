@@ -1,0 +1,146 @@
+/** Searching a store file, with its index and without. */
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { createSession, faultMessage, openSession, orThrow, user, type Store } from 'indelible'
+import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
+import { dropIndex, indexStore, searchStore } from 'indelible/search'
+import type { Append } from 'indelible/store'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { all, places, searchCases } from './cases.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-search-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+let files = 0
+const path = (): string => join(folder, `${++files}.db`)
+
+describe('a search of a store file by its index', () => {
+  let store: Store
+  let scopes = 0
+  beforeAll(async () => {
+    store = await sqliteStore({ path: path(), durability: 'os' })
+    await indexStore(store)
+  })
+  afterAll(async () => void (await store.close()))
+  searchCases(() => ({ open: async () => orThrow(store.scoped(`scope ${++scopes}`)), indexed: true }))
+  it('leaves a file that a check finds good', async () => {
+    expect(await store.check()).toEqual([])
+    expect(await indexStore(store)).toBe(0)
+  })
+})
+
+/** How many documents the index of a file has. */
+const documents = (file: string): number => {
+  const db = new DatabaseSync(file, { readOnly: true })
+  try {
+    return Number(db.prepare('select count(*) as count from search').get()?.['count'])
+  } finally {
+    db.close()
+  }
+}
+
+/** Whether any file of a store has these bytes. */
+const isOnDisk = (file: string, text: string): boolean =>
+  ['', '-wal'].some((end) => existsSync(file + end) && readFileSync(file + end).includes(text))
+
+describe('the index of a store file', () => {
+  it('has no word of an erased message, and none of a removed session', async () => {
+    const file = path()
+    const store = await sqliteStore({ path: file })
+    await indexStore(store)
+    const words = Array.from({ length: 300 }, (_, n) => `secret${n}word`).join(' ')
+    const filler = (n: number): string => Array.from({ length: 200 }, (_, at) => `w${n}x${at}`).join(' ')
+    const session = await createSession(store, { id: 'a' })
+    for (let n = 0; n < 60; n++) await session.append(user(n === 30 ? words.toUpperCase() : filler(n)))
+    await createSession(store, { id: 'b', messages: [user('another hidden77word')] })
+    expect(places(await all(store, 'secret299word'))).toEqual(['a:30'])
+    expect(isOnDisk(file, 'secret299word')).toBe(true)
+    const { head } = await store.info('a')
+    const stub = JSON.stringify({ page: 'conversation', message: { role: 'user', content: [] } })
+    await store.erase({
+      logs: [{ id: 'a', expected: head, rows: [{ position: 30, stub }] }],
+      reason: 'asked',
+      by: 'me',
+    })
+    expect(await all(store, 'secret299word')).toEqual([])
+    for (const word of ['secret0word', 'secret299word', 'ret150w'])
+      expect([word, isOnDisk(file, word)]).toEqual([word, false])
+    const before = documents(file)
+    await store.remove('b')
+    expect(documents(file)).toBe(before - 1)
+    expect(await all(store, 'hidden77word')).toEqual([])
+    expect(await store.check()).toEqual([])
+    await store.close()
+  })
+
+  it('has nothing of an encrypted session, which is searched with its keys alone', async () => {
+    const file = path()
+    const store = await sqliteStore({ path: file })
+    await indexStore(store)
+    const ring = keyRing([newHostKey('host')])
+    const session = await createSession(store, { id: 'a', key: ring, messages: [user('a confidentialword')] })
+    await session.append(user(`${'long '.repeat(2000)}confidentialword`))
+    expect(await all(store, 'confidentialword')).toEqual([])
+    await indexStore(store, { rebuild: true })
+    expect(await all(store, 'confidentialword')).toEqual([])
+    expect(documents(file)).toBe(0)
+    expect(isOnDisk(file, 'confidentialword')).toBe(false)
+    expect(places(await all(withKeys(store, ring), 'confidentialword'))).toEqual(['a:1', 'a:0'])
+    await store.close()
+  })
+
+  it('gets the rows that were appended without it by the next search, or the page says how many are missing', async () => {
+    const file = path()
+    const [store, other] = [await sqliteStore({ path: file }), await sqliteStore({ path: file })]
+    await createSession(other, { id: 'a', messages: [user('eta one')] })
+    await indexStore(store)
+    // As an older version appends.
+    const old = {
+      ...other,
+      append: (id: string, given: Append) => other.append(id, { ...given, terms: undefined as never }),
+    }
+    const session = await openSession(old, 'a')
+    await session.append(user('eta two'))
+    await session.append(user('eta three'))
+    const reader = await sqliteStore({ path: file, readOnly: true })
+    expect(await searchStore(reader, 'eta')).toMatchObject({ hits: [{ position: 0 }], behind: 2 })
+    const page = await searchStore(store, 'eta')
+    expect(places(page.hits)).toEqual(['a:2', 'a:1', 'a:0'])
+    expect(page).not.toHaveProperty('behind')
+    expect((await searchStore(reader, 'eta')).hits).toHaveLength(3)
+    await (await openSession(other, 'a')).append(user('eta four')) // by a handle that was there before the index
+    expect(await searchStore(reader, 'eta')).toMatchObject({ hits: [{ position: 3 }, {}, {}, {}] })
+    const db = new DatabaseSync(file)
+    db.exec("delete from log where id = 'a'; delete from segment; delete from row") // removed by a version without index
+    db.close()
+    expect((await searchStore(store, 'eta')).hits).toEqual([])
+    await createSession(old, { id: 'c', messages: [user('theta')] })
+    await indexStore(store)
+    expect(documents(file)).toBe(1)
+    for (const one of [store, other, reader]) await one.close()
+  })
+
+  it('is made anew where it is damaged, and holds up no append meanwhile', async () => {
+    const file = path()
+    const store = await sqliteStore({ path: file })
+    await indexStore(store)
+    const session = await createSession(store, { id: 'a', messages: [user('iota one')] })
+    const db = new DatabaseSync(file)
+    db.enableDefensive?.(false)
+    db.exec('delete from search_data')
+    db.close()
+    await session.append(user('iota two'))
+    const found = await searchStore(store, 'iota')()
+    expect(found).toMatchObject({ left: { _tag: 'DamagedIndex' } })
+    if (found._tag === 'Left') expect(faultMessage(found.left)).toMatch(/index --rebuild/)
+    expect(await store.check()).not.toEqual([])
+    expect(await indexStore(store, { rebuild: true })).toBe(2)
+    expect(places((await searchStore(store, 'iota')).hits)).toEqual(['a:1', 'a:0'])
+    expect(await store.check()).toEqual([])
+    await dropIndex(store)
+    expect(await searchStore(store, 'iota')).toMatchObject({ indexed: false, hits: [{}, {}] })
+    await store.close()
+  })
+})

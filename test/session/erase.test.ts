@@ -1,0 +1,87 @@
+/** Erasing messages: what goes, what stays, what the receipt says, and who sees it. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { assistant, createSession, memoryStore, verifySession } from 'indelible'
+import { checkErasure, copySession } from 'indelible/session'
+import type { Store } from 'indelible/store'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { afterEach, expect, it } from 'vitest'
+import { asked, because, eraseCases } from './erase-cases.ts'
+
+const folders: string[] = []
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+const folder = (): string => {
+  const made = mkdtempSync(join(tmpdir(), 'erase-'))
+  folders.push(made)
+  return made
+}
+const filesIn = (path: string): string =>
+  readdirSync(path)
+    .map((name) => readFileSync(join(path, name), 'latin1'))
+    .join('')
+
+const stores: readonly (readonly [string, () => Promise<Store>])[] = [
+  ['memory', async () => memoryStore()],
+  ['sqlite', async () => sqliteStore({ path: join(folder(), 'store.db'), durability: 'os' })],
+]
+
+for (const [name, open] of stores) eraseCases(name, open)
+
+it('the receipt of an erasure is refused when anything of it is changed', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's', messages: asked })
+  await session.erase([0], because)
+  const receipt = await session.erase([1, 2], because)
+  type Draft = {
+    readonly rows: [{ row: number; leaf: string }]
+    proofs: [{ body: string; at: number }]
+    readonly ledger: { root: string }
+  }
+  const changed = (change: (draft: Draft) => void): unknown => {
+    const draft = structuredClone(receipt)
+    change(draft as unknown as Draft)
+    return checkErasure(draft)
+  }
+  const bad = { left: { _tag: 'BadProof' } }
+  expect(changed((draft) => void (draft.rows[0].row = 7))).toMatchObject(bad)
+  expect(changed((draft) => void (draft.rows[0].leaf = 'ab'.repeat(32)))).toMatchObject(bad)
+  expect(changed((draft) => void (draft.proofs[0].body = draft.proofs[0].body.replace('ann', 'bob')))).toMatchObject(
+    bad,
+  )
+  expect(changed((draft) => void (draft.proofs[0].at += 1))).toMatchObject(bad)
+  expect(changed((draft) => void (draft.ledger.root = 'ab'.repeat(32)))).toMatchObject(bad)
+  expect(changed((draft) => void (draft.proofs = [] as never))).toMatchObject(bad)
+  expect(checkErasure(receipt, { size: 9, root: 'ab'.repeat(32) })).toMatchObject(bad)
+  expect(checkErasure({})).toMatchObject(bad)
+})
+
+it('nothing of them is in the files of a SQLite store, notes and blocks included', async () => {
+  const path = folder()
+  const store = await sqliteStore({ path: join(path, 'store.db') })
+  const session = await createSession(store, { id: 's', erasable: true })
+  const secret = (name: string): string => Array.from({ length: 900 }, (_, word) => `${name}${word}`).join(' ')
+  for (let turn = 0; turn < 10; turn++) {
+    await session.note({ type: 'journal', step: `${turn}`, said: [{ index: 0, text: secret(`journal${turn}x`) }] })
+    await session.append({ ...assistant(secret(`answer${turn}x`)), meta: { indelible: { step: `${turn}` } } })
+  }
+  const receipt = await session.erase([2, 5, 7], because)
+  expect(receipt).toMatchObject({ remains: [], residue: [] })
+  const files = filesIn(path)
+  for (const turn of [2, 5, 7])
+    for (const kind of ['answer', 'journal']) expect(files.includes(`${kind}${turn}x`)).toBe(false)
+  expect(files.includes('answer3x') && files.includes('journal3x')).toBe(true)
+  await store.close()
+})
+
+it('a copy has them erased too, and says why', async () => {
+  const [from, to] = [memoryStore(), memoryStore()]
+  const session = await createSession(from, { id: 's', messages: asked })
+  await session.summarize({ from: 0, to: 2, text: 'a summary' })
+  await session.erase([0, 2], because)
+  await copySession(from, to, 's')
+  expect((await verifySession(to, 's')).erased).toEqual([0, 2])
+  expect((await to.info('s')).head).toEqual(session.head())
+})

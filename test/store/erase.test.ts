@@ -1,0 +1,113 @@
+/** Erasing rows of logs: stubs, leaves, the ledger, and what is left in a file. */
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import * as fc from 'fast-check'
+import { orThrow } from 'indelible'
+import { verifyLog, type Store } from 'indelible/store'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { afterEach, describe, expect, it } from 'vitest'
+
+const folders: string[] = []
+afterEach(() => {
+  for (const folder of folders.splice(0)) rmSync(folder, { recursive: true, force: true })
+})
+const folder = (): string => {
+  const made = mkdtempSync(join(tmpdir(), 'erase-'))
+  folders.push(made)
+  return made
+}
+
+const entry = (body: string): { readonly kind: 'entry'; readonly body: string } => ({ kind: 'entry', body })
+const erase = async (store: Store, id: string, positions: readonly number[]) =>
+  store.erase({
+    logs: [
+      { id, expected: (await store.info(id)).head, rows: positions.map((position) => ({ position, stub: '"gone"' })) },
+    ],
+    reason: 'asked to',
+    by: 'ann',
+  })
+
+describe('a file', () => {
+  it('takes a row without a text for damage, where the ledger does not say that it was erased', async () => {
+    const path = join(folder(), 'store.db')
+    const store = await sqliteStore({ path })
+    await store.create({ id: 'log', rows: [entry('a'), entry('b')] })
+    await erase(store, 'log', [0])
+    await store.close()
+    const db = new DatabaseSync(path)
+    const leaf = Buffer.from(orThrow(await (await sqliteStore({ path })).read('log')())[0]?.erased ?? '', 'hex')
+    db.prepare("update row set body = 'stub', erased = ? where body = 'b'").run(leaf)
+    db.close()
+    const again = await sqliteStore({ path })
+    expect(await again.read('log')()).toMatchObject({ left: { _tag: 'DamagedLog', position: 1 } })
+    expect(await again.read('log', { to: 1 })).toHaveLength(1)
+    await again.close()
+    const other = new DatabaseSync(path)
+    other.prepare("update row set body = 'other' where erased is not null").run()
+    other.close()
+    const third = await sqliteStore({ path })
+    expect(await third.read('log')()).toMatchObject({ left: { _tag: 'DamagedLog', position: 0 } })
+    await third.close()
+  })
+
+  it('has no bytes of erased rows, however its pages were moved', async () => {
+    const rounds = Number(process.env['INDELIBLE_SOAK'] ?? 2)
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(fc.tuple(fc.nat(4), fc.integer({ min: 1, max: 9000 })), { minLength: 40, maxLength: 80 }),
+        async (given) => {
+          const path = join(folder(), 'store.db')
+          const store = await sqliteStore({ path, durability: 'os' })
+          const texts: { readonly id: string; readonly position: number; readonly text: string }[] = []
+          for (let log = 0; log < 5; log++) await store.create({ id: `log${log}` })
+          for (const [log, length] of given) {
+            const id = `log${log}`
+            const { head } = await store.info(id)
+            const text = Array.from({ length: Math.ceil(length / 8) }, (_, word) => `${log}-${head.size}-${word}`).join(
+              ' ',
+            )
+            await store.append(id, { expected: head, rows: [entry(JSON.stringify({ text }))] })
+            texts.push({ id, position: head.size, text })
+          }
+          const gone = texts.filter((_, index) => index % 3 === 0)
+          for (const id of new Set(gone.map((one) => one.id)))
+            expect(
+              (
+                await erase(
+                  store,
+                  id,
+                  gone.filter((one) => one.id === id).map(({ position }) => position),
+                )
+              ).residue,
+            ).toEqual([])
+          const bytes = readdirSync(join(path, '..')).map((name) => readFileSync(join(path, '..', name)))
+          for (const { text } of gone)
+            for (let start = 0; start + 31 <= text.length; start += 31)
+              expect(bytes.some((file) => file.includes(text.slice(start, start + 31)))).toBe(false)
+          for (let log = 0; log < 5; log++) await verifyLog(store, `log${log}`)
+          expect(await store.check()).toEqual([])
+          await store.close()
+        },
+      ),
+      { numRuns: rounds },
+    )
+  })
+
+  it('names the log that a reader keeps from being emptied, and a second try empties it', async () => {
+    const path = join(folder(), 'store.db')
+    const store = await sqliteStore({ path })
+    await store.create({ id: 'log', rows: [entry('a secret that is long enough')] })
+    const reader = new DatabaseSync(path)
+    reader.exec('begin')
+    reader.prepare('select count(*) from row').get()
+    expect((await erase(store, 'log', [0])).residue).toMatchObject([{ where: 'wal' }])
+    reader.exec('commit')
+    reader.close()
+    expect((await erase(store, 'log', [0])).residue).toEqual([])
+    const bytes = readdirSync(join(path, '..')).map((name) => readFileSync(join(path, '..', name)))
+    expect(bytes.some((file) => file.includes('a secret'))).toBe(false)
+    await store.close()
+  })
+})

@@ -1,0 +1,102 @@
+import { createHash } from 'node:crypto'
+import { describe, expect, it } from 'vitest'
+import { assistant, createSession, memoryStore, user } from 'indelible'
+import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
+import { exportedId, htmlOf, type ExportedView } from 'indelible/view'
+
+const secret = `sk-ant-api03-${'A1b2C3d4'.repeat(12)}`
+const evil = `</script><script>alert(1)</script><!-- \u2028 \ufeff ${'ü'}`
+
+const sessionIn = async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 'one', metadata: { title: `Key ${secret}` }, erasable: true })
+  await session.append([
+    user('first'),
+    user(`my key is ${secret}`),
+    assistant(evil),
+    user(`${secret} ${'long '.repeat(2000)}`),
+  ])
+  await session.note({ type: 'application', namespace: 'test', content: { key: secret } })
+  await session.append(user('last'))
+  return { store, session }
+}
+
+const carried = (file: string): ExportedView =>
+  JSON.parse(new RegExp(`id="${exportedId}">(.*?)</script>`, 's').exec(file)?.[1] ?? '') as ExportedView
+
+const fileOf = async (options: Partial<Parameters<typeof htmlOf>[2]> = {}) => {
+  const { store, session } = await sessionIn()
+  const file = (await htmlOf(store, 'one', { version: '1', ...options })).join('\n')
+  return { file, exported: carried(file), session, rows: await store.read('one') }
+}
+
+describe('a session as a file', () => {
+  it('carries every row as stored, and is ASCII in which nothing ends a script', async () => {
+    const { file, exported, session, rows } = await fileOf()
+    expect(exported.rows).toEqual(rows)
+    expect(exported.session.head).toEqual(session.head())
+    expect(exported.nodes).toHaveLength(64 * rows.length)
+    expect(/[^\n -~]/.test(file)).toBe(false)
+    expect(file.match(/<script/g)).toHaveLength(2)
+    expect(file.match(/<\/script/g)).toHaveLength(2)
+    expect(/<[^>]*(?:src|href)="(?!data:)/.test(file.slice(0, file.indexOf('<style>')))).toBe(false)
+  })
+  it('runs only the script and has only the style that its policy names by their digests', async () => {
+    const { file } = await fileOf()
+    const policy = /content-security-policy" content="([^"]*)"/.exec(file)?.[1] ?? ''
+    const script = /<script type="module">(.*?)<\/script>/s.exec(file)?.[1] ?? ''
+    const style = /<style>(.*?)<\/style>/s.exec(file)?.[1] ?? ''
+    for (const [name, text] of [
+      ['script-src', script],
+      ['style-src', style],
+    ] as const)
+      expect(policy).toContain(`${name} 'sha256-${createHash('sha256').update(text).digest('base64')}'`)
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).not.toMatch(/unsafe|\*|https?:/)
+  })
+  it('has rows that are left out by their leaf alone', async () => {
+    const { exported, rows } = await fileOf({ from: 2, to: 4 })
+    expect(exported.rows.map(({ state }) => state)).toEqual([
+      'left-out',
+      'left-out',
+      undefined,
+      undefined,
+      undefined,
+      'left-out',
+    ])
+    for (const row of exported.rows.filter(({ state }) => state === 'left-out'))
+      expect(Object.keys(row).toSorted()).toEqual(['index', 'kind', 'leaf', 'position', 'state'])
+    expect(JSON.stringify(exported)).not.toContain('first')
+    expect(exported.rows[2]).toEqual(rows[2])
+    expect(exported.nodes).toHaveLength(64 * rows.length)
+    const { exported: only } = await fileOf({ only: [0, 4] })
+    expect(only.rows.map(({ state }) => state === undefined)).toEqual([true, false, false, false, false, true])
+  })
+  it('has no secret and no salt in a row that a redaction changed, and its leaf', async () => {
+    const { exported, rows } = await fileOf({ redact: true })
+    expect(JSON.stringify(exported)).not.toContain(secret)
+    expect(Buffer.from(Object.values(exported.blocks).join(''), 'base64').toString()).not.toContain(secret)
+    for (const bytes of Object.values(exported.blocks))
+      expect(Buffer.from(bytes, 'base64').toString()).not.toContain(secret)
+    expect(exported.rows.map(({ state }) => state)).toEqual([
+      undefined,
+      'redacted',
+      undefined,
+      'redacted',
+      'redacted',
+      undefined,
+    ])
+    for (const row of exported.rows.filter(({ state }) => state === 'redacted'))
+      expect([row.salt, row.leaf]).toEqual([undefined, expect.stringMatching(/^[0-9a-f]{64}$/)])
+    expect(exported.rows[0]).toEqual(rows[0])
+  })
+  it('of an encrypted session has no secret either, in a text that is a block', async () => {
+    const store = withKeys(memoryStore(), keyRing([newHostKey('now')]))
+    const session = await createSession(store, { id: 'one' })
+    await session.append(user(`${secret} ${'long '.repeat(2000)}`))
+    const exported = carried((await htmlOf(store, 'one', { version: '1', redact: true })).join('\n'))
+    expect(exported.rows.map(({ state }) => state)).toEqual(['redacted'])
+    const blocks = Object.values(exported.blocks).map((bytes) => Buffer.from(bytes, 'base64').toString())
+    expect(blocks).toEqual([expect.stringMatching(/^\[redacted .*long long/)])
+  })
+})

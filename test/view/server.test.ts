@@ -1,0 +1,199 @@
+import { request, type IncomingMessage } from 'node:http'
+import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { assistant, createSession, memoryStore, toolCall, toolResult, user, type Session, type Store } from 'indelible'
+import { startView, type View, type ViewedRow, type ViewedSession } from 'indelible/view'
+import { blocksInFrames, framedBlocks } from '../../src/view/protocol.ts'
+
+let store: Store
+let session: Session
+let view: View
+let key = ''
+
+const long = 'a long text '.repeat(500)
+
+beforeAll(async () => {
+  store = memoryStore()
+  session = await createSession(store, { id: 'viewed', metadata: { title: 'A title' } })
+  await session.append([user('hello'), assistant(toolCall('c1', 'look', '{}')), toolResult('c1', long)])
+  view = await startView({ store, name: 'the store', version: '1.2.3' })
+  const { status, body } = await ask('api/enter', {
+    method: 'POST',
+    body: JSON.stringify({ token: tokenOf(view.open()) }),
+  })
+  expect(status).toBe(200)
+  key = (JSON.parse(body.toString()) as { readonly key: string }).key
+})
+afterAll(() => view.close())
+
+interface Asked {
+  readonly method?: string
+  readonly headers?: { readonly [name: string]: string }
+  readonly body?: string
+}
+
+const tokenOf = (address: string): string => /#token=([\w-]+)/.exec(address)?.[1] ?? ''
+
+/** With headers that `fetch` would not send. */
+const ask = (path: string, { method = 'GET', headers = {}, body }: Asked = {}) =>
+  new Promise<{
+    readonly status: number
+    readonly headers: { readonly [name: string]: unknown }
+    readonly body: Buffer
+  }>((resolve, reject) => {
+    const asking = request({ host: '127.0.0.1', port: view.port, path: `/${path}`, method, headers }, (answer) => {
+      const pieces: Buffer[] = []
+      answer.on('data', (piece: Buffer) => pieces.push(piece))
+      answer.on('end', () =>
+        resolve({ status: answer.statusCode ?? 0, headers: answer.headers, body: Buffer.concat(pieces) }),
+      )
+    })
+    asking.on('error', reject)
+    asking.end(body)
+  })
+
+const read = async <T>(path: string): Promise<T> =>
+  JSON.parse((await ask(path, { headers: { authorization: `Bearer ${key}` } })).body.toString()) as T
+
+describe('who may read a view', () => {
+  it('is whoever has an address, once', async () => {
+    const body = JSON.stringify({ token: tokenOf(view.open('s/viewed')) })
+    expect((await ask('api/enter', { method: 'POST', body })).status).toBe(200)
+    expect((await ask('api/enter', { method: 'POST', body })).status).toBe(401)
+    for (const other of ['', '{}', '{"token":7}', '{"token":""}', '[]', 'null'])
+      expect([other, (await ask('api/enter', { method: 'POST', body: other })).status]).toEqual([
+        other,
+        other === '' ? 400 : 401,
+      ])
+  })
+  it('is nobody without a key', async () => {
+    for (const path of [
+      'store',
+      'sessions',
+      'session?id=viewed',
+      'rows?id=viewed&from=0&to=1',
+      'follow?id=viewed&from=0',
+    ])
+      for (const headers of [{}, { authorization: 'Bearer x' }, { authorization: `Bearer ${key}x` }, { cookie: key }])
+        expect([path, (await ask(`api/${path}`, { headers: headers as Record<string, string> })).status]).toEqual([
+          path,
+          401,
+        ])
+  })
+  it('is no other site: not by its name, its origin, or a browser that says who asks', async () => {
+    const authorization = `Bearer ${key}`
+    const own = `127.0.0.1:${view.port}`
+    const status = async (headers: { readonly [name: string]: string }) =>
+      (await ask('api/store', { headers: { authorization, ...headers } })).status
+    expect(await status({ host: own })).toBe(200)
+    expect(await status({ host: `localhost:${view.port}` })).toBe(200)
+    expect(await status({ host: own, origin: `http://${own}`, 'sec-fetch-site': 'same-origin' })).toBe(200)
+    for (const host of [
+      'evil.example',
+      `evil.example:${view.port}`,
+      '127.0.0.1.evil.example',
+      '192.168.1.4',
+      '127.0.0.1@evil',
+    ])
+      expect([host, await status({ host })]).toEqual([host, 403])
+    for (const origin of ['http://evil.example', 'null', `https://${own}`, 'http://127.0.0.1:1'])
+      expect([origin, await status({ host: own, origin })]).toEqual([origin, 403])
+    for (const site of ['cross-site', 'same-site'])
+      expect(await status({ host: own, 'sec-fetch-site': site })).toBe(403)
+    expect((await ask('', { headers: { host: 'evil.example' } })).status).toBe(403)
+  })
+})
+
+describe('the page', () => {
+  it('may run no script but its own, stands in no frame, and is not kept', async () => {
+    const { status, headers, body } = await ask('')
+    expect(status).toBe(200)
+    expect(headers['content-type']).toMatch(/^text\/html/)
+    const policy = String(headers['content-security-policy'])
+    expect(policy).toContain("default-src 'none'")
+    expect(policy).toContain("script-src 'self'")
+    expect(policy).toContain("frame-ancestors 'none'")
+    expect(policy).toContain("require-trusted-types-for 'script'")
+    expect(policy).not.toMatch(/unsafe|\*|https?:/)
+    expect(headers['x-content-type-options']).toBe('nosniff')
+    expect(headers['cache-control']).toBe('no-store')
+    expect(body.toString()).not.toMatch(/<script(?![^>]*\ssrc=)[^>]*>/) // none within the page itself
+  })
+  it('is only read, and nothing beside it', async () => {
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH', 'OPTIONS'])
+      expect((await ask('', { method })).status).toBe(405)
+    for (const path of ['../package.json', '%2e%2e/package.json', 'page/../../cli/main.js', 'nothing', 'api/nothing'])
+      expect([404, 401]).toContain((await ask(path)).status)
+    expect((await ask('api/sessions', { method: 'POST', headers: { authorization: `Bearer ${key}` } })).status).toBe(
+      405,
+    )
+  })
+})
+
+describe('what the page reads', () => {
+  it('is the sessions, their rows as stored, and the nodes beside them', async () => {
+    expect(await read('api/store')).toEqual({ name: 'the store', scope: 'default', version: '1.2.3' })
+    const { sessions } = await read<{ readonly sessions: readonly ViewedSession[] }>('api/sessions')
+    expect(sessions).toEqual([await read('api/session?id=viewed')])
+    expect(sessions[0]).toMatchObject({ id: 'viewed', len: 3, metadata: { title: 'A title' }, head: session.head() })
+    const rows = await read<readonly ViewedRow[]>('api/rows?id=viewed&from=0&to=99')
+    expect(rows).toEqual(await store.read('viewed'))
+    expect(await read<readonly string[]>('api/nodes?id=viewed&from=0&to=3')).toHaveLength(3)
+    expect(await read('api/overviews?id=viewed')).toEqual([
+      { id: 'viewed', words: 'hello', models: [], calls: 0, input: 0, cached: 0, output: 0 },
+    ])
+  })
+  it('is blocks in frames; a missing one does not hide the others', async () => {
+    const rows = await read<readonly ViewedRow[]>('api/rows?id=viewed&from=2&to=3')
+    const id = /"id":"([0-9a-f]{64})"/.exec(rows[0]?.body ?? '')?.[1] ?? ''
+    const headers = { authorization: `Bearer ${key}` }
+    const body = JSON.stringify(['0'.repeat(64), id])
+    const answer = await ask('api/blocks', { method: 'POST', headers, body })
+    const [missing, found] = blocksInFrames(answer.body)
+    expect(missing).toBeUndefined()
+    expect(Buffer.from(found ?? []).toString()).toBe(long)
+    for (const wrong of ['{}', '["x"]', 'no', JSON.stringify(Array.from({ length: 1001 }, () => id))])
+      expect((await ask('api/blocks', { method: 'POST', headers, body: wrong })).status).toBe(400)
+    const blocks = [new Uint8Array([1, 2]), undefined, new Uint8Array(0)]
+    expect(blocksInFrames(framedBlocks(blocks))).toEqual(blocks)
+  })
+  it('is a sentence where it asks for what there is not', async () => {
+    const asked = async (path: string) => {
+      const { status, body } = await ask(path, { headers: { authorization: `Bearer ${key}` } })
+      return [status, (JSON.parse(body.toString()) as { readonly error: string }).error]
+    }
+    expect(await asked('api/session?id=none')).toEqual([404, expect.stringContaining('none')])
+    expect(await asked('api/rows?id=viewed&from=x&to=1')).toEqual([400, expect.stringContaining('from')])
+    expect(await asked('api/follow?id=none&from=0')).toEqual([404, expect.stringContaining('none')])
+  })
+  it('is what is found in messages', async () => {
+    expect(await read('api/search?words=hel')).toEqual({
+      hits: [{ session: 'viewed', position: 0, role: 'user', text: 'hello', marks: [[0, 5]] }],
+    })
+    expect(await read('api/search?words=')).toEqual({ hits: [] })
+  })
+  it('is what is appended, as it comes', async () => {
+    const asking = await new Promise<IncomingMessage>((resolve) => {
+      request(
+        {
+          host: '127.0.0.1',
+          port: view.port,
+          path: '/api/follow?id=viewed&from=2',
+          headers: { authorization: `Bearer ${key}` },
+        },
+        resolve,
+      ).end()
+    })
+    let text = ''
+    const until = async (wanted: string): Promise<void> => {
+      for await (const piece of asking.iterator({ destroyOnReturn: false })) {
+        text += String(piece)
+        if (text.includes(wanted)) return
+      }
+    }
+    await until('"position":2')
+    await session.append(user('while it is open'))
+    await until('while it is open')
+    expect(text.match(/^event: row$/gm)).toHaveLength(2)
+    asking.destroy()
+  })
+})
