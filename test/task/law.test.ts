@@ -25,6 +25,7 @@ import {
   lastCheckpoint,
   listCheckpoints,
   newKey,
+  proveHead,
   proveInLedger,
   readLedger,
   holdSession,
@@ -242,6 +243,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     return [witnessLedger(store, [{ url: 'x', vkey }], { fetch: bad })]
   },
   proveInLedger: async () => [proveInLedger(memoryStore(), 'none', NaN)],
+  proveHead: async () => [proveHead(memoryStore(), 'none')],
   // recorder
   sentMessages: async () => {
     const { store, session } = await started()
