@@ -11,7 +11,7 @@ import { createRedactor, type Redactor } from '../redact/index.ts'
 import { rowLeaf, type Store, type StoredRow } from '../store/index.ts'
 import { readAssets } from './assets.ts'
 import { exportedId, mostRows, type ExportedView, type HtmlSelection, type ViewedRow } from './protocol.ts'
-import { blocksOf, nodesOf, sessionOf, viewedRow } from './viewed.ts'
+import { blocksOf, evidenceOf, nodesOf, sessionOf, viewedRow } from './viewed.ts'
 
 /** What becomes a file, and how. */
 export interface HtmlOptions extends Omit<HtmlSelection, 'id' | 'redact'> {
@@ -70,6 +70,7 @@ export const htmlOf = async (
       bytes === undefined ? [] : [[block, base64Of(bytes)] as const],
     ),
   )
+  const evidence = await evidenceOf(store, id)
   const title = redactor === undefined ? session.metadata : redactor.json(session.metadata)
   return fileOf({
     indelible: 'view',
@@ -80,6 +81,7 @@ export const htmlOf = async (
     rows,
     nodes: nodes.join(''),
     blocks,
+    ...(evidence && { evidence }),
   })
 }
 
