@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { assistant, createSession, forkSession, user } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
-import { indelible, written } from './indelible.ts'
+import { folder as cliFolder, indelible, written } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-erase-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -104,6 +104,23 @@ describe('indelible erase', () => {
     expect(indelible(['hold', 'a', '--by', 'bob', ...store]).stdout).toBe('a: held by ann already\n')
     const both = indelible(['release', 'a', 'b', ...store])
     expect([both.status, both.stdout]).toEqual([1, 'a: released\n'])
+  })
+  it('proves of an erased message that it was there, and when and why it was erased', async () => {
+    const store = await filled()
+    const head = indelible(['head', 'a', ...store]).stdout.trim()
+    const before = indelible(['prove', 'a', '1', ...store]).stdout
+    indelible(['erase', 'a', '1', '--yes', ...why, ...store])
+    const proved = indelible(['prove', 'a', '-2', ...store])
+    expect([proved.status, proved.stderr]).toEqual([
+      0,
+      expect.stringMatching(/^message 1 of a was erased at \d{4}-.* by ann \(request 812\): the proof has its leaf/),
+    ])
+    const checked = indelible(['check-proof', written('erased.json', proved.stdout), '--head', head])
+    expect(JSON.parse(checked.stdout)).toMatchObject({ row: 1, id: 'a', by: 'ann', reason: 'request 812' })
+    expect(checked.stderr).toMatch(/^row 1 of the record with the head 3:.* has this leaf, and was erased at /)
+    expect(indelible(['check-proof', written('before.json', before), '--head', head])).toMatchObject({ status: 0 })
+    const other = `3:${'ab'.repeat(32)}`
+    expect(indelible(['check-proof', join(cliFolder, 'erased.json'), '--head', other])).toMatchObject({ status: 1 })
   })
   it('leaves out the sessions that it can not read, and names them', () => {
     const at = (name: string): string => join(folder, `unread-${name}`)
