@@ -201,8 +201,8 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   'session.close': async () => [(await started()).session.close()],
   // searching
   searchStore: async () => [
-    searchStore((await started()).store, 'a', { limit: NaN, after: 'x' }),
-    searchStore((await started()).store, '"', { since: NaN, session: '\n' }),
+    searchStore((await started()).store, 'a', { limit: 1, after: 'x' }),
+    searchStore((await started()).store, '"', { session: '\n' }),
   ],
   indexStore: async (bad) => [indexStore(memoryStore(), { progress: bad })],
   dropIndex: async () => [dropIndex(memoryStore())],
@@ -211,6 +211,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     (await indexOf()).find({ all: [], after: 'x' }),
   ],
   'index.findIn': async () => [(await indexOf('s')).findIn(['s', '\n', 'none'], '"')],
+  'index.encrypted': async () => [(await indexOf()).encrypted()],
   'index.make': async () => [(await indexOf()).make()],
   'index.add': async (bad) => [(await indexOf('s')).add(bad, NaN), (await indexOf('s')).add(bad, 10)],
   'index.drop': async () => [(await indexOf()).drop()],
