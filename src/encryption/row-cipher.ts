@@ -69,6 +69,7 @@ const messageKey = '"message":'
 
 interface TakenOut {
   readonly id: BlockId
+  readonly key?: string
 }
 
 /** The text of a row that names its blocks by their encrypted form, with their keys; and these blocks. */
@@ -96,6 +97,14 @@ const withBlocks = (
   const text =
     changed === undefined ? body : `${JSON.stringify({ ...rest, blocks: changed }).slice(0, -1)},${body.slice(start)}`
   return { body: text, blocks: stored, missed: blocks.some((id) => given.has(id) && !named.has(id)) }
+}
+
+/** The blocks of a row that was decrypted, with their keys. */
+export const blocksIn = (body: string): readonly { readonly id: BlockId; readonly key: string }[] => {
+  const start = body.indexOf(messageKey)
+  if (start === -1 || !body.startsWith('"blocks":', body.indexOf(',') + 1)) return []
+  const { blocks = [] } = JSON.parse(`${body.slice(0, start)}${messageKey}0}`) as JsonEnvelope
+  return blocks.flatMap(({ id, key }) => (key === undefined ? [] : [{ id, key }]))
 }
 
 interface JsonEnvelope {

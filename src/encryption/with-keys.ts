@@ -17,8 +17,11 @@ import {
   type EraseRequest,
   type Fork,
   type NewLog,
+  byteFinderOf,
+  finderOf,
   type RowPlace,
   type RowsToErase,
+  type TextPlaces,
   type StoreEncryption,
   type EncryptionMeta,
   type LogInfo,
@@ -30,7 +33,7 @@ import {
 import { randomBytes } from './aes.ts'
 import { getNamed, hasNamed, putNamed } from './named-blocks.ts'
 import { checkedKey, type KeyRing } from './ring.ts'
-import { aboutOf, decryptBlock, decryptRow, encryptRows, type OwnKey } from './row-cipher.ts'
+import { aboutOf, blocksIn, decryptBlock, decryptRow, encryptRows, type OwnKey } from './row-cipher.ts'
 import { keysOf, openText, sealText, type Keys } from './sealed.ts'
 import { Vault } from './vault.ts'
 
@@ -322,34 +325,59 @@ class Encrypting {
     return forked
   }
 
-  /** Nothing is found in what is encrypted, so it is read. Logs without their key are passed over. */
-  async #containing(texts: readonly string[]): Promise<Either<StoreFault, readonly RowPlace[]>> {
+  /** Nothing is found in what is encrypted, so it is read. Logs without their key are found by what is readable of them. */
+  async #containing(texts: readonly string[]): Promise<Either<StoreFault, TextPlaces>> {
     const found = await this.#inner.containing(texts)()
     if (isLeft(found)) return found
-    const places = [...found.right]
-    const seen = new Set<string>() // forks show the rows that they share
+    const logs: LogInfo[] = []
     let after: string | undefined
     do {
       const page = await this.#inner.list({ limit: 500, ...(after !== undefined && { after }) })()
       if (isLeft(page)) return page
-      for (const log of page.right.logs) {
-        const known = await this.#learned(log)
-        if (isLeft(known) || known.right === undefined) continue
-        for (let from = 0; from < log.head.size; from += 500) {
-          const rows = await this.#inner.read(log.id, { from, to: from + 500 })()
-          const plain = isLeft(rows) ? rows : await this.#decrypted(log.id, rows.right)
-          if (isLeft(plain)) break
-          for (const { position, body, stored = '' } of plain.right) {
-            const place = `${position} ${stored}`
-            if (seen.has(place) || !texts.some((text) => body.includes(text))) continue
-            seen.add(place)
-            places.push({ id: log.id, position })
-          }
-        }
-      }
+      logs.push(...page.right.logs)
       after = page.right.next
     } while (after !== undefined)
-    return right(Object.freeze(places))
+    const [isIn, isInBytes] = [finderOf(texts), byteFinderOf(texts)]
+    const read = new Set<string>()
+    const seen = new Set<string>() // forks show the rows that they share
+    const blocks = new Map<BlockId, boolean>()
+    const places: RowPlace[] = []
+    for (const { id, head, ...log } of logs.toReversed()) {
+      const known = await this.#learned({ id, head, ...log })
+      if (isLeft(known) || known.right === undefined) continue
+      read.add(id)
+      for (let from = 0; from < head.size; from += 500) {
+        const rows = await this.#inner.read(id, { from, to: from + 500 })()
+        const plain = isLeft(rows) ? rows : await this.#decrypted(id, rows.right)
+        if (isLeft(plain)) break
+        for (const { position, body, stored = '' } of plain.right) {
+          const place = `${position} ${stored}`
+          if (seen.has(place)) continue
+          seen.add(place)
+          if (isIn(body) || (await this.#isInBlocks(body, isInBytes, blocks))) places.push({ id, position })
+        }
+      }
+    }
+    const rows = found.right.rows.filter((row) => !read.has(row.id)) // else they are among the others
+    return right(Object.freeze({ rows: Object.freeze([...rows, ...places]), blocks: found.right.blocks }))
+  }
+
+  /** Whether one of the blocks of a row has what is looked for. */
+  async #isInBlocks(
+    body: string,
+    isIn: (bytes: Uint8Array) => boolean,
+    known: Map<BlockId, boolean>,
+  ): Promise<boolean> {
+    for (const { id, key } of blocksIn(body)) {
+      if (!known.has(id)) {
+        const found = await this.#inner.getBlocks([id])()
+        const bytes = isLeft(found) ? undefined : found.right[0]
+        const plain = bytes && decryptBlock(key, bytes)
+        known.set(id, plain !== undefined && isIn(plain))
+      }
+      if (known.get(id) === true) return true
+    }
+    return false
   }
 
   /** The stubs that stand for erased rows say who spoke, so they are encrypted, too. */
@@ -357,10 +385,11 @@ class Encrypting {
     const logs: RowsToErase[] = []
     for (const log of request.logs) {
       const found = await this.#inner.info(log.id)()
-      const known = isLeft(found) ? found : await this.#learned(found.right)
+      // A log of which nothing is erased needs no key: it is only looked at.
+      const known = isLeft(found) || log.rows.length === 0 ? found : await this.#learned(found.right)
       if (isLeft(known)) return known
       const own = known.right
-      if (own === undefined || log.rows.length === 0) {
+      if (own === undefined || !('keys' in own)) {
         logs.push(log)
         continue
       }
