@@ -8,7 +8,7 @@ import { equalBytes, type BlockId, type Hash } from '../../proof/index.ts'
 import type { Answer, CheckedErasure } from '../driver.ts'
 import type { Erased, RemainingBlock, Residue, Sharing, TextPlaces } from '../erasing.ts'
 import type { StoreFault } from '../fault.ts'
-import { byteFinderOf, fewTexts, finderOf } from '../find-texts.ts'
+import { byteFinderOf, finderOf } from '../find-texts.ts'
 import type { Head } from '../row.ts'
 import { conflict, notThatRow, sameHead, sharedRows } from '../rules.ts'
 import { rowLeaf } from '../tree.ts'
@@ -29,6 +29,9 @@ interface Gone {
   readonly leaf: Uint8Array
   readonly stub: string
 }
+
+/** So many texts are looked for by the server. */
+const serverTexts = 16
 
 /** How many rows, and about how many bytes of blocks, are read at once. */
 const rowPiece = 5000
@@ -92,7 +95,7 @@ export class Eraser {
     const blocks = await this.#blocksWith(scope, texts)
     // For few texts the server looks into each row. For many all rows are read once: its search for one costs as much each time.
     const places =
-      texts.length <= fewTexts
+      texts.length <= serverTexts
         ? await this.#db.read(
             `select r.segment, r.position from ${schema}.row r
              where r.scope = $1::text and exists (select 1 from unnest($2::text[]) as w (text) where strpos(r.body, w.text) > 0)`,
@@ -122,19 +125,25 @@ export class Eraser {
 
   /** The rows with a text, piece by piece. */
   async #rowsWith(scope: string, isIn: (body: string) => boolean): Promise<Rows> {
+    const { schema } = this.#place
     const found: Rows[number][] = []
-    for (let [segment, position]: readonly unknown[] = [-1, -1]; ;) {
-      const rows = await this.#db.read(
-        `select segment, position, body from ${this.#place.schema}.row
-         where scope = $1::text and (segment, position) > ($2::bigint, $3::bigint) order by segment, position limit ${rowPiece}`,
-        [scope, segment, position],
-      )
-      for (const row of rows)
-        if (isIn(row['body'] as string)) found.push({ segment: row['segment'], position: row['position'] })
-      const last = rows.at(-1)
-      if (last === undefined || rows.length < rowPiece) return found
-      ;[segment, position] = [last['segment'], last['position']]
-    }
+    const segments = await this.#db.read(
+      `select g.key, g.base, coalesce(l.size, (
+         select max(f.base) from ${schema}.segment f where f.scope = g.scope and f.parent = g.key
+       ), g.base) as beyond from ${schema}.segment g left join ${schema}.log l on l.scope = g.scope and l.key = g.key
+       where g.scope = $1::text order by g.key`,
+      [scope],
+    )
+    for (const { key, base, beyond } of segments)
+      for (let from = Number(base); from < Number(beyond); from += rowPiece) {
+        const rows = await this.#db.read(
+          `select position, body from ${schema}.row where scope = $1::text and segment = $2::bigint
+           and position >= $3::bigint and position < $4::bigint`,
+          [scope, key, from, from + rowPiece],
+        )
+        for (const { position, body } of rows) if (isIn(body as string)) found.push({ segment: key, position })
+      }
+    return found
   }
 
   /** The blocks with a text, piece by piece. */
