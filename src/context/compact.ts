@@ -1,6 +1,6 @@
 /** Compaction: from the segments of a line and a policy's choice to the line of the next epoch. */
 import type { View } from '../history/index.ts'
-import { toolCallsOf, type Message } from '../message/index.ts'
+import type { Message } from '../message/index.ts'
 import type { SummaryNote } from '../notes/index.ts'
 import { residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
 import { degrade, measure } from './degrade.ts'
@@ -262,7 +262,7 @@ class UnitCandidate implements Candidate {
   readonly inMarker: boolean
   readonly messages: readonly Message[]
   readonly tokens: (choice: Choice) => number
-  readonly #repeats: Repeats
+  readonly #stands: () => Standing
   #standing: Standing | undefined
 
   constructor(segment: ShownUnit, compaction: Compaction, before: Segment | undefined) {
@@ -280,7 +280,7 @@ class UnitCandidate implements Candidate {
     this.kinds = kinds
     this.inMarker = !this.asked && canBeInMarker(unit, renderer)
     this.messages = messages
-    this.#repeats = repeats
+    this.#stands = () => (this.#standing ??= repeats.standing(renderer.callsOf(unit), to))
     const { inMarker } = this
     const now = renderer.at(unit, level, longest).tokens
     let line: number | undefined
@@ -301,10 +301,6 @@ class UnitCandidate implements Candidate {
 
   get repeated(): boolean {
     return this.#stands().repeated
-  }
-
-  #stands(): Standing {
-    return (this.#standing ??= this.#repeats.standing(this.messages.flatMap(toolCallsOf), this.to))
   }
 }
 

@@ -6,6 +6,7 @@ import { user, type Message, type ToolResultPart } from '../message/index.ts'
 import { degradationPath, minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
 import { briefOf, tokensAfter, type Brief } from './brief.ts'
 import { back, type Hidden, type RecallName } from './marker.ts'
+import { callKeys } from './repeats.ts'
 import { cut, longestIn, represent, ruleLimit } from './represent.ts'
 import type { ContextSource, Sourced } from './source.ts'
 import type { Estimator } from './tokens.ts'
@@ -68,6 +69,7 @@ interface Known extends Facts {
   readonly shown: Map<string, Rendered>
   /** What cuts take, by level and step: a search asks for the same ones again and again. */
   readonly cuts: Map<string, number>
+  calls?: readonly string[]
   brief?: Brief
   hidden?: Hidden
 }
@@ -92,6 +94,8 @@ export interface Renderer {
   readonly minimumOf: (unit: Unit) => ResidencyLevel
   /** What a unit is, found out once. */
   readonly factsOf: (unit: Unit) => Facts
+  /** The keys of its calls. */
+  readonly callsOf: (unit: Unit) => readonly string[]
   readonly at: (unit: Unit, level: ShownLevel, longest?: number) => Rendered
   /** The same, where answers in `given` (by their text) are referred to and not repeated. */
   readonly beside: (unit: Unit, level: ShownLevel, longest: number | undefined, given: Map<string, number>) => Rendered
@@ -136,6 +140,10 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
     }
     known.set(unit, made)
     return made
+  }
+  const callsOf = (unit: Unit): readonly string[] => {
+    const known = factsOf(unit)
+    return (known.calls ??= callKeys(known.messages))
   }
   const minimumOf = (unit: Unit): ResidencyLevel => factsOf(unit).minimum
 
@@ -219,6 +227,7 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
     kindOf,
     minimumOf,
     factsOf,
+    callsOf,
     at,
     beside,
     cutTo: (unit, tokens, asked) => {
@@ -243,6 +252,7 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
     prepare: (unit) => {
       if (factsOf(unit).shown.has('compressed')) return false
       at(unit, 'compressed')
+      callsOf(unit)
       if (minimumOf(unit) === 'pointer' && unit.said.length > 0) brief(unit)
       else at(unit, 'structured')
       return true
