@@ -43,7 +43,7 @@ const contenders: { readonly [name: string]: (folder: string) => Promise<() => S
 const config = { configurable: { thread_id: 't', checkpoint_ns: '' } }
 const read = async (saver: Saver): Promise<number> => {
   const tuple = await saver.getTuple(...([config] as never))
-  return (tuple?.checkpoint.channel_values['messages'] as unknown[]).length
+  return (tuple?.checkpoint.channel_values['messages'] as unknown[] | undefined)?.length ?? 0
 }
 
 const [, , asked, folderGiven = ''] = argv
@@ -75,20 +75,20 @@ const conversation = conversationOf(source, messageAt)
 const folder = mkdtempSync(join(tmpdir(), 'indelible-cold-'))
 for (const [name, start] of Object.entries(contenders)) {
   const saver = (await start(folder))()
-  let state: unknown[] = []
+  const state: unknown[] = []
   let parent: unknown = config
+  const put = async (at: number, source: string): Promise<void> => {
+    const channels = { channel_values: { messages: [...state] }, channel_versions: { messages: at } }
+    const checkpoint = { ...emptyCheckpoint(), id: uuid6(at), ...channels }
+    parent = await saver.put(...([parent, checkpoint, { source, step: at, parents: {} }, { messages: at }] as never))
+  }
   for (let number = 0; number < turns; number++) {
     const [question, answer] = conversation.turn(number)
-    const put = async (at: number, source: string): Promise<void> => {
-      const channels = { channel_values: { messages: state }, channel_versions: { messages: at } }
-      const checkpoint = { ...emptyCheckpoint(), id: uuid6(at), ...channels }
-      parent = await saver.put(...([parent, checkpoint, { source, step: at, parents: {} }, { messages: at }] as never))
-    }
-    state = [...state, new HumanMessage({ content: textOf(question as never), id: `q${number}` })]
+    state.push(new HumanMessage({ content: textOf(question as never), id: `q${number}` }))
     await put(2 * number, 'input')
     const said = new AIMessage({ content: textOf(answer as never), id: `a${number}` })
     await saver.putWrites(...([parent, [['messages', [said]]], `task ${number}`] as never))
-    state = [...state, said]
+    state.push(said)
     await put(2 * number + 1, 'loop')
   }
   if ((await read((await start(folder))())) !== 2 * turns) throw new Error(`${name} has not what was put`)

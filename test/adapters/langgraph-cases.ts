@@ -213,7 +213,7 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
     expect(found?.checkpoint.channel_values['messages']).toStrictEqual(await theirs(messages))
     expect(found?.pendingWrites?.[0]?.[2]).toStrictEqual(await theirs(odd(3)))
     const own = found?.checkpoint.channel_values['messages'] as BaseMessage[]
-    own[0]!.content = 'changed' // they are the caller's own
+    ;(own[0] as BaseMessage).content = 'changed' // they are the caller's own
     const again = await new IndelibleSaver(store).getTuple(at)
     expect(again?.checkpoint.channel_values['messages']).toStrictEqual(await theirs(messages))
   })
