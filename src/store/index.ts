@@ -15,6 +15,7 @@ export {
   type StoreDriver,
 } from './driver.ts'
 export {
+  destroyedKeyLogOf,
   encryptedBody,
   encryptedRow,
   encryptionKey,
