@@ -34,6 +34,7 @@ export {
   type SessionOptions,
 } from './open.ts'
 export { checkGrowth, proveGrowth, type GrowthProof } from './prove-growth.ts'
+export { checkErased, proveErased, type ErasedProof, type ProvenErased } from './prove-erased.ts'
 export { checkProof, proveEntry, type EntryProof, type ProveOptions, type Proven } from './prove.ts'
 export { readRange, type MessageRange } from './range.ts'
 export type {

@@ -15,6 +15,8 @@ import {
   type Erasure,
   type ErasedRow,
   type Head,
+  type LedgerRow,
+  type LogFault,
   type Residue,
   type RowPlace,
   type Store,
@@ -87,7 +89,7 @@ export const receiptOf = async (
 ): Promise<Either<EraseSessionFault, ErasureReceipt>> => {
   const { id } = mirror
   const content = await ledgerContent(store)
-  if (isLeft(content)) return content as Either<EraseSessionFault, never>
+  if (isLeft(content)) return content
   const { erasures, head = mirror.head } = content.right
   const wanted = new Set(rows)
   const ids = new Set([id, ...sharing])
@@ -124,7 +126,8 @@ export const receiptOf = async (
 const isWith = (one: Erasure, other: Erasure, ids: ReadonlySet<string>): boolean =>
   ids.has(one.id) && one.at === other.at && one.by === other.by && one.reason === other.reason && one.row > other.row
 
-const proofOf = async (store: Store, row: number, size: number): Promise<Either<EraseSessionFault, ErasureProof>> => {
+/** A row of the ledger, proven to be among its first `size`. */
+export const proofOf = async (store: Store, row: number, size: number): Promise<Either<LogFault, ErasureProof>> => {
   const read = await store.read(ledgerId, { from: row, to: row + 1 })()
   if (isLeft(read)) return read
   const path = await inclusionPath(store, ledgerId, row, size)()
@@ -198,17 +201,10 @@ export const checkErasure = (receipt: unknown, head?: Head): Either<SessionFault
     return bad(`it leads to the head ${ledger.size} ${ledger.root}, not to ${head.size} ${head.root}`)
   const proven: ErasureReceipt['rows'][number][] = []
   const said: ProvenErasure['said'][number][] = []
-  for (const { row, at, body, path } of receipt.proofs) {
-    const isIn = verifyInclusion({
-      position: row,
-      size: ledger.size,
-      leaf: rowLeaf({ kind: 'note', body, ...(at !== undefined && { at }) }, portableSha256),
-      proof: path.map(hexToBytes),
-      root: hexToBytes(ledger.root),
-    })
-    if (!isIn) return bad(`row ${row} is not in the ledger with that head`)
-    const read = readLedgerRow({ position: row, body })
-    if (isLeft(read) || read.right?.type !== 'erased') return bad(`row ${row} of the ledger says of no erasure`)
+  for (const proof of receipt.proofs) {
+    const { at } = proof
+    const read = saidBy(proof, ledger)
+    if (isLeft(read)) return bad(read.left)
     const { id, rows, reason, by } = read.right
     for (const one of rows) proven.push({ session: id, ...one })
     said.push({ id, at, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) })
@@ -219,31 +215,51 @@ export const checkErasure = (receipt: unknown, head?: Head): Either<SessionFault
   return right(Object.freeze({ session, rows: Object.freeze(proven), said: Object.freeze(said), ledger }))
 }
 
+/** What a row of the ledger says of an erasure; or why it proves none. */
+export const saidBy = (
+  { row, at, body, path }: ErasureProof,
+  ledger: Head,
+): Either<string, Extract<LedgerRow, { readonly type: 'erased' }>> => {
+  const isIn = verifyInclusion({
+    position: row,
+    size: ledger.size,
+    leaf: rowLeaf({ kind: 'note', body, ...(at !== undefined && { at }) }, portableSha256),
+    proof: path.map(hexToBytes),
+    root: hexToBytes(ledger.root),
+  })
+  if (!isIn) return left(`row ${row} is not in the ledger with that head`)
+  const read = readLedgerRow({ position: row, body })
+  return isLeft(read) || read.right?.type !== 'erased'
+    ? left(`row ${row} of the ledger says of no erasure`)
+    : right(read.right)
+}
+
 const keyOf = ({ session, row, kind, leaf, stub }: ErasureReceipt['rows'][number]): string =>
   JSON.stringify([session, row, kind, leaf, stub])
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+export const isHead = (value: unknown): value is Head =>
+  isObject(value) && isCount(value['size']) && isLeaf(value['root'])
+
+export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 const isReceipt = (value: unknown): value is ErasureReceipt => {
   if (!isObject(value) || value['indelible'] !== 'erasure' || value['version'] !== 1) return false
   const { session, rows, ledger, proofs } = value
   return (
     typeof session === 'string' &&
-    isObject(ledger) &&
-    isCount(ledger['size']) &&
-    isLeaf(ledger['root']) &&
+    isHead(ledger) &&
     isArray(rows) &&
     rows.every((row) => isObject(row) && typeof row['session'] === 'string' && isCount(row['row'])) &&
     isArray(proofs) &&
-    proofs.every(
-      (proof) =>
-        isObject(proof) &&
-        isCount(proof['row']) &&
-        (proof['at'] === undefined || isMoment(proof['at'])) &&
-        typeof proof['body'] === 'string' &&
-        proof['body'].isWellFormed() &&
-        isArray(proof['path']) &&
-        proof['path'].every(isLeaf),
-    )
+    proofs.every(isErasureProof)
   )
 }
+
+export const isErasureProof = (proof: unknown): proof is ErasureProof =>
+  isObject(proof) &&
+  isCount(proof['row']) &&
+  (proof['at'] === undefined || isMoment(proof['at'])) &&
+  typeof proof['body'] === 'string' &&
+  proof['body'].isWellFormed() &&
+  isArray(proof['path']) &&
+  proof['path'].every(isLeaf)

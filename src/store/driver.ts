@@ -259,6 +259,13 @@ export interface IndexDriver {
     term: string,
   ) => Answer<ReadonlyMap<string, readonly StoredRow[]>>
   /**
+   * Name the encrypted logs of a scope. A driver without it names none.
+   *
+   * @param scope the scope
+   * @returns their ids
+   */
+  readonly encrypted?: (scope: string) => Answer<readonly string[]>
+  /**
    * Make an index without rows, if there is none.
    *
    * @returns nothing

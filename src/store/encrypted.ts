@@ -110,6 +110,19 @@ export const encryptionOf = ({ meta }: { readonly meta: JsonObject }): Encryptio
  */
 export const isEncryptedLog = (log: Pick<LogInfo, 'meta'>): boolean => Object.hasOwn(log.meta, encryptionKey)
 
+/** What stands in the metadata of every encrypted log, and seldom in another's: to look for in a database. */
+export const encryptionMark: string = `"${encryptionKey}":`
+
+/** Whether metadata as it is stored is that of an encrypted log. */
+export const isEncryptedMeta = (text: string): boolean => {
+  try {
+    const meta: unknown = JSON.parse(text)
+    return isObject(meta) && isEncryptedLog({ meta: meta as JsonObject })
+  } catch {
+    return false
+  }
+}
+
 /** Why a log can't be read or written by a store without keys. */
 export const withoutKeys = (id: string, key: string | undefined): StoreFaultOf<'NoKey'> => ({
   _tag: 'NoKey',

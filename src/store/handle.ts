@@ -395,6 +395,7 @@ const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
           return index.find(scope, { ...query, limit: Math.max(1, Math.min(1000, Math.floor(limit) || 1)) })
         }),
       findIn: (logs, term) => run('search the index', () => index.findIn(scope, [...new Set(logs)], term)),
+      encrypted: () => run('list encrypted logs', async () => index.encrypted?.(scope) ?? right([])),
       make: () => run('make the index', () => index.make(), 'store.index.make'),
       add: (terms, most) => run('add to the index', () => index.add(terms, most), 'store.index.add'),
       drop: () => run('drop the index', () => index.drop(), 'store.index.drop'),

@@ -29,6 +29,7 @@ export {
   type EncryptedText,
   type EncryptionMeta,
 } from './encrypted.ts'
+export { holdsOnRows } from './erase.ts'
 export { storeOf } from './handle.ts'
 export { blockStoreOf, defaultScope, sameBlocks, standsFor } from './block-handle.ts'
 export {

@@ -13,9 +13,10 @@ import {
   verifySession,
   type Message,
 } from 'indelible'
-import { verifyLedger } from 'indelible/evidence'
-import { checkErasure, checkProof, eraseMessages, proveEntry } from 'indelible/session'
-import type { Because, Store } from 'indelible/store'
+import { readLedger, updateLedger, verifyLedger } from 'indelible/evidence'
+import { bytesToHex } from '@noble/hashes/utils.js'
+import { checkErased, checkErasure, checkProof, eraseMessages, proveEntry, proveErased } from 'indelible/session'
+import { rowLeaf, type Because, type Store } from 'indelible/store'
 import { describe, expect, it } from 'vitest'
 
 export const because: Because = { reason: 'asked to', by: 'ann' }
@@ -65,6 +66,39 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       const proven = orThrow(checkErasure(JSON.parse(JSON.stringify(receipt)), { size, root }))
       expect(proven.rows.map(({ row }) => row)).toEqual([0, 1, 2])
       expect(proven.said).toMatchObject([{ id: 's', ...because }])
+      await store.close()
+    })
+
+    it('can not be proven any more, only that they were there and were erased', async () => {
+      const store = await open()
+      const session = await createSession(store, { id: 's', messages: asked, erasable: true })
+      const { size } = (await updateLedger(store)).head
+      const before = await proveEntry(store, 's', 1)
+      expect(await proveErased(store, 's', 1)()).toMatchObject({ left: { _tag: 'BadProof' } })
+      await session.erase([1], because)
+      await session.append(user('and on'))
+      await forkSession(store, 's', { id: 'fork', at: 3 })
+      for (const id of ['s', 'fork']) {
+        const refused = await proveEntry(store, id, 1)()
+        expect(refused).toMatchObject({ left: { _tag: 'MessageErased', id, position: 1, ...because } })
+        const proof = await proveErased(store, id, 1)
+        const { head } = await store.info(id)
+        const sent = JSON.parse(JSON.stringify(proof)) as typeof proof
+        const proven = orThrow(checkErased(sent, head, (await readLedger(store)).head))
+        expect(proven).toMatchObject({ session: id, row: 1, said: { id: 's', ...because } })
+        expect(proven.ledger.size).toBe(size + 1)
+        expect(proven.leaf).toBe(bytesToHex(rowLeaf({ kind: 'entry', ...before }, store.hash)))
+        const bad = { left: { _tag: 'BadProof' } }
+        expect(checkErased({ ...sent, row: 2 })).toMatchObject(bad)
+        expect(checkErased({ ...sent, leaf: 'ab'.repeat(32) })).toMatchObject(bad)
+        expect(
+          checkErased({ ...sent, said: { ...sent.said, body: sent.said.body.replace('ann', 'bob') } }),
+        ).toMatchObject(bad)
+        expect(checkErased(sent, { size: 9, root: 'ab'.repeat(32) })).toMatchObject(bad)
+        expect(checkErased(sent, undefined, { size: 9, root: 'ab'.repeat(32) })).toMatchObject(bad)
+        expect(checkErased({})).toMatchObject(bad)
+      }
+      expect(checkProof(before)._tag).toBe('Right')
       await store.close()
     })
 
