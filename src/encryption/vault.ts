@@ -107,14 +107,14 @@ export class Vault {
       const ended = await this.#store.info(destroyedKeyLogOf(name))()
       if (!isLeft(ended))
         return no(
-          `its key ${name} was destroyed at ${new Date(ended.right.created).toISOString()}; nobody can read it any more`,
+          `the key ${name} was destroyed at ${new Date(ended.right.created).toISOString()}; nobody can read what it encrypted any more`,
         )
       return no(
-        `its key ${name} is not where the key ring keeps keys: this is another key ring or key file than it was encrypted with, or the key was removed`,
+        `the key ${name} is not where the key ring keeps keys: this is another key ring or key file than it was encrypted with, or the key was removed`,
       )
     }
     const { by, wrapped: text } = found.right.meta
-    if (typeof by !== 'string' || typeof text !== 'string') return no(`its key ${name} is damaged`)
+    if (typeof by !== 'string' || typeof text !== 'string') return no(`the key ${name} is damaged`)
     if (known !== undefined) {
       this.#keep(name, known.secret)
       return right(known.secret)
@@ -127,12 +127,12 @@ export class Vault {
     const { host } = asked
     if (host === undefined)
       return no(
-        `its key ${name} is wrapped by the host key ${JSON.stringify(by)}, which the key ring lacks: this may be the wrong key file`,
+        `the key ${name} is wrapped by the host key ${JSON.stringify(by)}, which the key ring lacks: this may be the wrong key file`,
       )
     const secret = unwrapped(host, name, text)
     if (secret === undefined)
       return no(
-        `the host key ${JSON.stringify(by)} of the key ring does not open its key ${name}: it is another key of that name, or the wrapped key was altered`,
+        `the host key ${JSON.stringify(by)} of the key ring does not open the key ${name}: it is another key of that name, or the wrapped key was altered`,
       )
     this.#keep(name, secret)
     return right(secret)

@@ -318,7 +318,7 @@ class Encrypting {
 
   async #sent(
     id: string,
-    { attached: _, ...append }: Append,
+    append: Append,
     { rows, blocks }: Pick<Required<Append>, 'rows' | 'blocks'>,
   ): Promise<Either<StoreFault, Appended>> {
     const ready = rows === append.rows ? append : { ...append, rows, blocks } // what was planned counts for the same array

@@ -123,6 +123,14 @@ export const isEncryptedMeta = (text: string): boolean => {
   }
 }
 
+/** The id of the key that an encrypted log's own rows and metadata are of, whether it was read with keys or without. */
+export const ownKeyOf = ({ meta }: { readonly meta: JsonObject }): string | undefined => {
+  const found = Object.hasOwn(meta, encryptionKey) ? meta[encryptionKey] : undefined
+  const keys = isObject(found) ? found['keys'] : undefined
+  const own: unknown = isArray(keys) ? keys.at(-1) : undefined
+  return typeof own === 'string' ? own : undefined
+}
+
 /** Why a log can't be read or written by a store without keys. */
 export const withoutKeys = (id: string, key: string | undefined): StoreFaultOf<'NoKey'> => ({
   _tag: 'NoKey',

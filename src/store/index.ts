@@ -24,6 +24,7 @@ export {
   isEncryptedLog,
   keyLogOf,
   keyLogs,
+  ownKeyOf,
   readEncrypted,
   withoutKeys,
   type EncryptedText,

@@ -2,10 +2,11 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import * as fc from 'fast-check'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, vi } from 'vitest'
 import {
   assistant,
   createSession,
+  faultMessage,
   file,
   forkSession,
   listSessions,
@@ -18,15 +19,23 @@ import {
   type Message,
   type Store,
 } from 'indelible'
-import { destroyKey, hostKeyOf, keyRing, newHostKey, withKeys } from 'indelible/encryption'
-import { copySession, describeSession, eraseMessages, exportSession, importTranscript } from 'indelible/session'
+import { destroyKey, hostKeyOf, keyRing, newHostKey, rotateKeys, withKeys } from 'indelible/encryption'
+import {
+  copySession,
+  describeSession,
+  eraseMessages,
+  exportSession,
+  importTranscript,
+  readRange,
+} from 'indelible/session'
 import { encryptedBody, encryptionKey, isEncrypted, type Row } from 'indelible/store'
 import { exportLines, readTranscript } from 'indelible/transcript'
 import { root } from '../../scripts/run.ts'
 import { fault, ok } from '../answers.ts'
 import { changed, restored, stolen, type Stolen, type StolenLog } from './stolen.ts'
 
-const ring = keyRing([newHostKey('one')])
+const host = newHostKey('one')
+const ring = keyRing([host])
 const long = 'a long text '.repeat(500)
 const said: readonly Message[] = [
   user('zero'),
@@ -388,4 +397,59 @@ it('a text that only looks encrypted is encrypted', async () => {
   await ok(store.append('s', { expected: session.head(), rows: [{ kind: 'note', body }] }))
   expect((await ok(bare.read('s')))[0]?.body).not.toContain('secret')
   expect((await ok(store.read('s')))[0]?.body).toBe(body)
+})
+
+describe('a key that was destroyed', () => {
+  it('is used from no memory: not by other stores of the process, nor at the next read by those of others', async () => {
+    for (const elsewhere of [false, true]) {
+      const [bare, keysIn] = [memoryStore(), memoryStore()]
+      const apart = keyRing([newHostKey('one')], { keysIn })
+      const [here, there] = [withKeys(bare, apart), withKeys(bare, apart)]
+      const session = await ok(createSession(here, { id: 's', messages: said, metadata: { title: 'ours' } }))
+      const other = await ok(openSession(there, 's'))
+      const key = (await ok(keysIn.list())).logs.find(({ id }) => /key\.[0-9a-f]{24}$/.test(id))
+      if (elsewhere)
+        await ok(keysIn.remove(key?.id ?? '')) // as another process does it
+      else await ok(destroyKey(bare, 's', apart))
+      for (const store of [here, there]) {
+        await fault('NoKey', openSession(store, 's'))
+        await fault('NoKey', store.read('s'))
+        await fault('NoKey', forkSession(store, 's', { id: 'g' }))
+        expect((await ok(describeSession(store, 's'))).metadata).toEqual({})
+        expect((await ok(store.containing(['three']))).length).toBe(0)
+      }
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1000 }) // for a second nobody looks before an append
+      for (const open of [session, other]) await fault('NoKey', open.append(user('more')))
+      vi.useRealTimers()
+      expect((await ok(bare.info('s'))).head.size).toBe(said.length)
+    }
+  })
+
+  it('does not come back by a copy or a rotation', async () => {
+    const bare = memoryStore()
+    await ok(createSession(withKeys(bare, ring), { id: 's', messages: said }))
+    const backup = memoryStore()
+    await ok(copySession(bare, backup, 's'))
+    expect(await ok(destroyKey(bare, 's', ring))).toBe(true)
+    expect(await ok(destroyKey(bare, 's', ring))).toBe(false)
+    await ok(rotateKeys(bare, keyRing([newHostKey('two'), host])))
+    await ok(bare.remove('s'))
+    await ok(copySession(backup, bare, 's'))
+    const ended = await fault('NoKey', openSession(bare, 's', { key: ring }))
+    expect(faultMessage(ended)).toMatch(/^"s" is encrypted, and can't be used: the key \w+ was destroyed at 20/)
+  })
+
+  it('of the parent is said to be that of the parent', async () => {
+    const bare = await family()
+    await ok(destroyKey(bare, 's', ring))
+    const ended = await fault('NoKey', openSession(bare, 'f', { key: ring }))
+    expect(faultMessage(ended)).toMatch(
+      /^"f" is encrypted.*first 2 messages with "s", and of those the key \w+ was destroyed at .*; its own messages, from 2 on/,
+    )
+    expect([...(await ok(readRange(withKeys(bare, ring), 'f', 2))).view]).toEqual([user('fork 2'), user('fork 3')])
+    const bareFault = await fault('NoKey', openSession(bare, 'f'))
+    expect(faultMessage(bareFault)).toBe(
+      '"f" is encrypted, and can\'t be used: it was opened without keys: give the key ring',
+    )
+  })
 })
