@@ -276,8 +276,8 @@ function* rowsOf(mirror: Mirror): Generator<ExportedRow> {
  * `Conflict` if the other session is longer, `Diverged` if it differs. At the end both heads are equal, or it is
  * `OtherHead`. Until then the copy is not a session.
  *
- * The copy has the record, its metadata and the stored files that its messages reference. It does not have the time of
- * creation or the operation ids, and a fork gets its own rows.
+ * The copy has the record, its metadata, the stored files that its messages reference, and the hold of the session. It does
+ * not have the time of creation or the operation ids, and a fork gets its own rows: it is held only if it is held itself.
  *
  * Cost    O(session), in pieces; the record is in memory meanwhile
  *
@@ -312,6 +312,8 @@ export const copySession = (
         if (stored.root !== head.root) return left({ _tag: 'OtherHead', id, expected: head.root, found: stored.root })
         const carried = await eraseThere(target, id, head, erased, source.right.from)
         if (isLeft(carried)) return carried
+        const held = await holdThere(source.right.from, target, id, head)
+        if (isLeft(held)) return held
         return finished(target, id, meta)
       }
       if (stored._tag !== 'Conflict') return left(stored) // else somebody else copies it too: look how far it is
@@ -443,6 +445,24 @@ const eraseThere = async (
     ...(first?.by !== undefined && { by: first.by }),
   })()
   return isLeft(erased) ? erased : right(undefined)
+}
+
+/** Hold a copy where the session is held. Before it is a session: so it is never one that can be erased. */
+const holdThere = async (from: Store, to: Store, id: string, head: Head): Promise<Either<ImportFault, void>> => {
+  const content = await ledgerContent(from)
+  if (isLeft(content)) return content as Either<ImportFault, never>
+  const hold = content.right.held.get(id)
+  if (hold === undefined) return right(undefined)
+  const { reason, by } = hold
+  const row: LedgerRow = {
+    type: 'held',
+    id,
+    head,
+    ...(reason !== undefined && { reason }),
+    ...(by !== undefined && { by }),
+  }
+  const said = await appendToLedger(to, async ({ held }) => right({ rows: held.has(id) ? [] : [row], more: {} }))
+  return isLeft(said) ? (said as Either<ImportFault, never>) : right(undefined)
 }
 
 /** What was partial is a session from now on. */

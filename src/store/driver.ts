@@ -35,6 +35,14 @@ export interface CheckedAppend extends AppendClaim {
   readonly terms: TermsOf | undefined
 }
 
+/** A log that was looked at. */
+export interface Unchanged {
+  /** The id of the log. */
+  readonly id: string
+  /** The head that it had; undefined: it was not there. */
+  readonly head: Head | undefined
+}
+
 /** A block with its id. */
 export interface Block {
   /** The SHA-256 of its bytes, as hexadecimal digits. */
@@ -164,9 +172,10 @@ export interface StoreDriver {
    *
    * @param scope the scope
    * @param id the id of the log
-   * @returns nothing; or `NoSuchLog`
+   * @param unchanged another log that must be at this head in the same step; undefined: nothing is compared
+   * @returns nothing; or `NoSuchLog`, or `Conflict` of the other log
    */
-  readonly remove: (scope: string, id: string) => Answer<void>
+  readonly remove: (scope: string, id: string, unchanged: Unchanged | undefined) => Answer<void>
   /**
    * Change the lease of a log as `leaseChanged` computes it, in one transaction.
    *

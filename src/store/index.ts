@@ -13,6 +13,7 @@ export {
   type Cursor,
   type ErasingDriver,
   type StoreDriver,
+  type Unchanged,
 } from './driver.ts'
 export {
   destroyedKeyLogOf,

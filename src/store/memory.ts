@@ -28,6 +28,7 @@ import type { StoreFault } from './fault.ts'
 import { againstClaim, changed, type Lease, type LeaseChange, type LeaseRow } from './lease.ts'
 import { matches, positionsOf } from './lookup.ts'
 import {
+  againstChange,
   againstFork,
   conflict,
   diverged,
@@ -148,7 +149,12 @@ export const memoryDriver = ({
         right(Object.freeze(positions.map((position) => nodeAt(log.segment, position).slice()))),
       ),
     fork: (scope, id, to, at, meta) => onLog(memory, scope, id, (log) => fork(memory, scope, log, to, at, meta)),
-    remove: (scope, id) => onLog(memory, scope, id, (log) => right(remove(log, scopeOf(memory, scope)))),
+    remove: (scope, id, unchanged) =>
+      onLog(memory, scope, id, (log) => {
+        const own = scopeOf(memory, scope)
+        const problem = unchanged && againstChange(unchanged, own.logs.get(unchanged.id)?.info.head, hash)
+        return problem === undefined ? right(remove(log, own)) : left(problem)
+      }),
     lease: (scope, id, change) => onLog(memory, scope, id, (log) => lease(log, change, now)),
     scopes: async () => right([...memory.scopes].flatMap(([name, { logs }]) => (logs.size > 0 ? [name] : []))),
     putBlocks: async (scope, blocks) => {
