@@ -17,7 +17,7 @@ import { noteFaultText } from '../notes/fault.ts'
 import { emptyFold, type JournalFold } from './journal.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { Redactor } from '../redact/index.ts'
-import { decodeRow, takeMessage, type DecodedRow } from '../entry/index.ts'
+import { againstStub, decodeRow, takeMessage, type DecodedRow } from '../entry/index.ts'
 import {
   grow,
   headOf,
@@ -225,9 +225,11 @@ export const decodeRows = (
   rows: readonly StoredRow[],
 ): Either<Damage | StoreFaultOf<'NoKey'>, readonly RowToRead[]> => {
   const decoded: RowToRead[] = []
-  for (const { kind, position, body } of rows) {
+  for (const { kind, position, body, erased } of rows) {
     const encrypted = readEncrypted(body)
     if (encrypted !== undefined) return left(withoutKeys(id, encrypted.key))
+    const stub = erased === undefined ? undefined : againstStub(kind, body)
+    if (stub !== undefined) return left({ _tag: 'DamagedLog', id, position, reason: `the row was erased, and ${stub}` })
     if (kind === 'note') decoded.push({ kind, position, body })
     else {
       const entry = decodeRow(body)
