@@ -45,8 +45,12 @@ export const destroyKey = (store: Store, id: string, ring: KeyRing): Task<LogFau
     if (isLeft(log)) return log
     const name = encryptionOf(log.right)?.keys.at(-1)
     if (name === undefined)
-      return left<StoreFaultOf<'NoKey'>>({ _tag: 'NoKey', id, key: 'none', reason: 'it is not encrypted' })
-    store.encryption?.forget(name)
+      return left<StoreFaultOf<'NoKey'>>({
+        _tag: 'NoKey',
+        id,
+        key: 'none',
+        reason: 'it has no key: it is not encrypted',
+      })
     return asRead(await vaultOf(bare, ring).destroy(name))
   }, 'destroyKey')
 

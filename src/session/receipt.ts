@@ -192,11 +192,12 @@ const rowsNaming = async (
   const found = blocks.length === 0 ? right({ rows: [] }) : await store.containing(blocks)()
   if (isLeft(found)) return found
   for (const place of found.right.rows) {
-    const read = await (store.encryption?.bare ?? store).read(place.id, {
-      from: place.position,
-      to: place.position + 1,
-    })()
-    const body = isLeft(read) ? '' : (read.right[0]?.body ?? '') // one that was removed meanwhile names nothing
+    const range = { from: place.position, to: place.position + 1 }
+    const plain = await store.read(place.id, range)()
+    const read =
+      isLeft(plain) && store.encryption !== undefined ? await store.encryption.bare.read(place.id, range)() : plain
+    const [row] = isLeft(read) ? [] : read.right // one that was removed meanwhile names nothing
+    const body = `${row?.body ?? ''}${row?.stored ?? ''}`
     for (const [block, rows] of naming) if (body.includes(block)) rows.push(place)
   }
   return right(naming)

@@ -91,7 +91,7 @@ export const namesIn = (value: unknown): readonly string[] =>
   isArray(value)
     ? value.flatMap(namesIn)
     : isObject(value)
-      ? Object.entries(value).flatMap(([name, item]) => [name, ...namesIn(item)])
+      ? Object.entries(value).flatMap(([name, item]) => [name].concat(namesIn(item)))
       : []
 
 /**

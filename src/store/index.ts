@@ -16,6 +16,7 @@ export {
   type Unchanged,
 } from './driver.ts'
 export {
+  destroyedKeyLogOf,
   encryptedBody,
   encryptedRow,
   encryptionKey,
@@ -24,6 +25,7 @@ export {
   isEncryptedLog,
   keyLogOf,
   keyLogs,
+  ownKeyOf,
   readEncrypted,
   withoutKeys,
   type EncryptedText,

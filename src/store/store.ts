@@ -262,12 +262,12 @@ export interface StoreEncryption {
    * Encrypt rows that are to be appended to a log. Rows of a log that is not encrypted come back as they are.
    *
    * @param id the id of the log, which was read or created through this store
-   * @param append the rows, their blocks and the operation id
+   * @param append the head that the rows continue, the rows with their times, and their blocks
    * @returns the rows and blocks to append; or `NoKey`, `InvalidRow`
    */
   readonly rows: (
     id: string,
-    append: Pick<Append, 'rows' | 'blocks' | 'operation'>,
+    append: Pick<Append, 'expected' | 'rows' | 'blocks'>,
   ) => Either<StoreFaultOf<'NoKey' | 'InvalidRow'>, Required<Pick<Append, 'rows' | 'blocks' | 'attached'>>>
   /**
    * Decrypt a block of a row.
@@ -277,12 +277,6 @@ export interface StoreEncryption {
    * @returns the content; undefined if it is not that key's
    */
   readonly block: (key: string, bytes: Uint8Array) => Uint8Array | undefined
-  /**
-   * Forget a key that was destroyed.
-   *
-   * @param key the id of the key
-   */
-  readonly forget: (key: string) => void
 }
 
 /**
