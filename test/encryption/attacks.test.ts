@@ -425,6 +425,14 @@ describe('a key that was destroyed', () => {
     }
   })
 
+  it('is not called destroyed by a key ring that never had it', async () => {
+    const bare = await family()
+    const elsewhere = keyRing([host], { keysIn: memoryStore() })
+    const lacking = await fault('NoKey', destroyKey(bare, 's', elsewhere))
+    expect(faultMessage(lacking)).toMatch(/not where the key ring keeps keys: this is another key ring or key file/)
+    expect(await messagesOf(bare, 's')).toEqual(said)
+  })
+
   it('does not come back by a copy or a rotation', async () => {
     const bare = memoryStore()
     await ok(createSession(withKeys(bare, ring), { id: 's', messages: said }))
