@@ -1,4 +1,6 @@
-/** "Did you mean": the known name that a mistyped one most resembles. */
+/** Advice: the known name that a mistyped one most resembles, and commands that can be pasted as they are printed. */
+import type { Call, Command } from './command.ts'
+import { shellWord } from './screen.ts'
 
 /** The known names nearest to a word, at most three. None where nothing is near. */
 export const nearest = (word: string, known: Iterable<string>): readonly string[] => {
@@ -49,3 +51,26 @@ const distanceOf = (a: string, b: string, most: number): number => {
   }
   return last[b.length] as number
 }
+
+/** The options that say which sessions are meant. */
+const placeOptions = ['store', 'scope', 'key-file']
+
+/**
+ * A line with the commands that it advises made whole: with the store, the scope and the key file that this call was given.
+ * A command stands between double quotes, or is the rest of the line.
+ *
+ * @param commands those that take such options
+ */
+export const withPlace = (line: string, values: Call['values'], commands: readonly Command[]): string =>
+  line.replaceAll(/(^ *|")indelible ([a-z-]+)([^"]*)/g, (advice, before: string, name: string, rest: string) => {
+    const command = commands.find((known) => known.name === name)
+    const given = placeOptions.flatMap((option) => {
+      const value = values[option]
+      const takes = typeof value === 'string' && command !== undefined && option in command.options
+      return takes && !rest.includes(`--${option} `) ? [` --${option} ${shellWord(withoutPassword(value))}`] : []
+    })
+    return given.length === 0 ? advice : `${before}indelible ${name}${rest}${given.join('')}`
+  })
+
+/** Of a database: a line for people is no place for its password, which PGPASSWORD gives. */
+const withoutPassword = (place: string): string => place.replace(/^([a-z]+:\/\/[^/@:]*):[^@/]*@/i, '$1@')

@@ -1,6 +1,6 @@
 /** The command line: finds the command, reads its options, and turns failures into messages and exit codes. */
 import { parseArgs } from 'node:util'
-import { didYouMean } from './advice.ts'
+import { didYouMean, withPlace } from './advice.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
 import { commands, groups } from './commands.ts'
 import { commandHelp, programHelp } from './help.ts'
@@ -14,9 +14,17 @@ import { terminalOf, type Surroundings } from './output.ts'
  * @returns the exit code. Rejects only for a defect of the command itself, and with EPIPE where nobody reads any more
  */
 export const runCommandLine = async (args: readonly string[], around: Surroundings): Promise<number> => {
-  const terminal = terminalOf(around)
+  let terminal = terminalOf(around)
   try {
-    return (await run(args, terminal)) ?? 0
+    const [first, ...rest] = args
+    const command = first === undefined || isGeneral.has(first) ? undefined : find(first)
+    if (command === undefined) return (await general(args, terminal)) ?? 0
+    const { values, positionals } = parse(command, rest)
+    if (values['help'] === true) return (await terminal.print(commandHelp(command))) ?? 0
+    const { tell } = terminal
+    const advice = (line: string): string => withPlace(line, values, commands)
+    terminal = { ...terminal, tell: (texts) => tell(Array.from(texts, advice)) }
+    return (await command.run({ values, positionals, terminal })) ?? 0
   } catch (error) {
     if (error instanceof Misuse) {
       terminal.tell([`indelible: ${error.message}`, `Try: indelible ${known(args[0])}--help`])
@@ -28,16 +36,14 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
   }
 }
 
-const run = async (args: readonly string[], terminal: Terminal): Promise<number | void> => {
-  const [first, ...rest] = args
+const isGeneral: ReadonlySet<string> = new Set(['-h', '--help', 'help', '-V', '--version'])
+
+/** What holds for no command alone. */
+const general = async ([first, named]: readonly string[], terminal: Terminal): Promise<void> => {
   if (first === undefined) throw new Misuse('no COMMAND given')
-  if (first === '-h' || first === '--help') return terminal.print(programHelp(groups))
-  if (first === 'help') return terminal.print(rest[0] === undefined ? programHelp(groups) : commandHelp(find(rest[0])))
   if (first === '-V' || first === '--version') return terminal.print([version()])
-  const command = find(first)
-  const { values, positionals } = parse(command, rest)
-  if (values['help'] === true) return terminal.print(commandHelp(command))
-  return command.run({ values, positionals, terminal })
+  const command = first === 'help' && named !== undefined ? find(named) : undefined
+  return terminal.print(command === undefined ? programHelp(groups) : commandHelp(command))
 }
 
 const known = (name = ''): string => (commands.some((command) => command.name === name) ? `${name} ` : '')
@@ -94,7 +100,7 @@ const whatIsWrong = (error: unknown, { options }: Command): string => {
         name,
         [...Object.keys(options), 'help'].map((known) => `--${known}`),
         String,
-      )}`
+      )}${name.startsWith('--') ? '' : '; words that begin with a dash stand behind --'}`
     case 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE':
       return value === undefined ? `${name} takes no value` : `${name} takes a value: ${name} ${value}`
     default:

@@ -1,9 +1,10 @@
 /** `indelible erase`: messages whose content is not to be kept, by position, by what they say, or by their age. */
 import { isLeft } from '../json/index.ts'
+import { holdsOn, type AnyEvidenceFault } from '../evidence/index.ts'
 import { eraseMessages, findMessages, type ErasureReceipt, type MessageQuery, type Remains } from '../session/index.ts'
-import type { RowPlace, Store } from '../store/index.ts'
+import type { DamagedEntry, RowPlace, Store } from '../store/index.ts'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from './command.ts'
-import { becauseOf } from './hold.ts'
+import { becauseOf, heldText } from './hold.ts'
 import { answer, faultText, storeOption, withStore } from './place.ts'
 import { counted, ranges } from './screen.ts'
 import { allSessions, sessionOrAdvice } from './sessions.ts'
@@ -24,19 +25,23 @@ them erased. The ledger of the store keeps a row that says which were erased,
 when, and, if you say so, why and by whom. This can't be undone.
 
 POSITIONS are those that "indelible show" prints: 3, or 5-9 for several.
-Without SESSION, --matching and --older-than look in all sessions of the scope;
-sessions that are held ("indelible hold") are left out and named.
+Without SESSION, --matching and --older-than look in all sessions of the scope.
+Messages that are held ("indelible hold") are left out and named. Sessions that
+can't be read, such as one whose key was destroyed, are left out and named, too.
 
 The command says where the same text remains: in other messages, in metadata, in
 blocks that others reference, and in digests without a salt, which a short text
-can be guessed from. Exit code 1 if bytes are still in the files of the store
-because another process reads them: close it, and erase the same messages again.
+can be guessed from.
+
+Exit code 1 if a session could not be read or erased, if every message that was
+found is held, or if bytes are still in the files of the store because another
+process reads them: close it, and erase the same messages again.
 
 In a terminal the command asks first; type yes to continue.`,
   options: {
     matching: { value: 'PATTERN', help: 'messages with a text that matches this regular expression, in any case' },
     'older-than': { value: 'AGE', help: 'messages that were appended longer ago: 90d, 12h' },
-    'dry-run': { help: 'only print what would be erased' },
+    'dry-run': { help: 'only print what would be erased, and what is held and would stay' },
     reason: { value: 'TEXT', help: 'why, for the ledger, which keeps it: do not name what is erased' },
     by: { value: 'NAME', help: 'who, for the ledger' },
     json: { help: 'print the receipts as JSON, one a line; give them to whoever asked' },
@@ -56,44 +61,103 @@ In a terminal the command asks first; type yes to continue.`,
       throw new Misuse('erase needs a SESSION and positions, or --matching PATTERN, or --older-than AGE')
     if (query !== undefined && rest.length > 0)
       throw new Misuse('erase takes positions, or a pattern or an age, not both')
-    const positions = rest.flatMap(positionsIn)
+    rest.forEach(positionsIn) // what is wrong with them is told before a store is opened
     const dry = values['dry-run'] === true
     const asks = values['yes'] !== true && !dry
     if (asks && !terminal.asks) throw new Misuse('erase needs --yes where it has no terminal to ask')
     await withStore(call, {}, async (store) => {
-      const ids: string[] = []
-      if (given !== undefined) ids.push(await sessionOrAdvice(store, given, terminal))
-      else for await (const { id } of allSessions(store)) ids.push(id)
-      const found = new Map<string, readonly number[]>()
-      for (const id of ids) {
-        const at = query === undefined ? positions : await answer(findMessages(store, id, query))
-        if (at.length > 0) found.set(id, at)
-      }
-      if (found.size === 0) return terminal.tell(['no message is to be erased'])
-      const plans = [...found].map(([id, at]) => `${id}: ${counted(at.length, 'message')} (${ranges(at)})`)
-      if (dry) return terminal.print(plans)
-      if (asks) {
-        terminal.tell(plans)
-        if ((await terminal.answerTo('Erase them for good? Type yes: '))?.trim() !== 'yes')
+      const found =
+        given === undefined ? await foundInAll(store, query ?? {}) : await foundIn(store, given, call, query)
+      const { plans, held, unread } = query === undefined && !dry ? found : await withoutHeld(store, found)
+      const lines = [...plans].map(([id, at]) => `${id}: ${counted(at.length, 'message')} (${ranges(at)})`)
+      const stay = held.map(({ id, at, why }) => `${id}: ${why}; ${counted(at.length, 'message')} (${ranges(at)})`)
+      const lost = unread.map(({ id, reason }) => `${id}: left out: ${reason}`)
+      if (dry) {
+        await terminal.print([...lines, ...stay.map((line) => `${line} would stay`)])
+        terminal.tell(lost)
+      } else terminal.tell([...stay.map((line) => `${line} left out`), ...lost])
+      if (plans.size === 0 && held.length === 0) terminal.tell(['no message is to be erased'])
+      if (plans.size === 0 && held.length > 0 && !dry)
+        throw new Unreadable(
+          'every message that was found is held: nothing was erased; "indelible release" ends a hold',
+        )
+      let failed = unread.length
+      if (!dry && plans.size > 0) {
+        if (asks) terminal.tell(lines)
+        if (asks && (await terminal.answerTo('Erase them for good? Type yes: '))?.trim() !== 'yes')
           return terminal.tell(['nothing was erased'])
+        failed += await eraseAll(store, plans, call, given === undefined)
       }
-      await eraseAll(store, found, call, given === undefined)
+      if (failed > 0) throw new Unreadable(`${counted(failed, 'session')} ${failed === 1 ? 'was' : 'were'} left out`)
     })
   },
 }
 
+/** Messages that were found. */
+interface Found {
+  /** Those to erase, by session. */
+  readonly plans: ReadonlyMap<string, readonly number[]>
+  /** Those that a hold keeps. */
+  readonly held: readonly { readonly id: string; readonly at: readonly number[]; readonly why: string }[]
+  /** The sessions that can't be read. */
+  readonly unread: readonly DamagedEntry[]
+}
+
+/** In one session. Throws Unreadable, where it can't be read. */
+const foundIn = async (
+  store: Store,
+  given: string,
+  { positionals, terminal }: Call,
+  query: MessageQuery | undefined,
+): Promise<Found> => {
+  const id = await sessionOrAdvice(store, given, terminal)
+  const at =
+    query === undefined ? positionals.slice(1).flatMap(positionsIn) : await answer(findMessages(store, id, query))
+  return { plans: new Map(at.length === 0 ? [] : [[id, at]]), held: [], unread: [] }
+}
+
+/** In every session of the scope. */
+const foundInAll = async (store: Store, query: MessageQuery): Promise<Found> => {
+  const plans = new Map<string, readonly number[]>()
+  const unread: DamagedEntry[] = []
+  const ids: string[] = []
+  for await (const { id } of allSessions(store, unread)) ids.push(id)
+  for (const id of ids) {
+    const at = await findMessages(store, id, query)()
+    if (isLeft(at)) unread.push({ id, reason: reasonToSkip(at.left) })
+    else if (at.right.length > 0) plans.set(id, at.right)
+  }
+  return { plans, held: [], unread }
+}
+
+/** The same with what is held apart. */
+const withoutHeld = async (store: Store, { plans, unread }: Found): Promise<Found> => {
+  const free = new Map<string, readonly number[]>()
+  const held: Found['held'][number][] = []
+  for (const [id, at] of plans) {
+    const holds = await answer(holdsOn(store, id))
+    const kept = holds.reduce((most, { messages }) => Math.max(most, messages), 0)
+    const [stay, go] = [at.filter((one) => one < kept), at.filter((one) => one >= kept)]
+    if (go.length > 0) free.set(id, go)
+    if (stay.length > 0) held.push({ id, at: stay, why: holds.map(({ hold }) => heldText(hold, id)).join(', ') })
+  }
+  return { plans: free, held, unread }
+}
+
+/** Erase them, and give how many sessions failed. */
 const eraseAll = async (
   store: Store,
   found: ReadonlyMap<string, readonly number[]>,
   { values, terminal }: Call,
-  skipsHeld: boolean,
-): Promise<void> => {
-  let residue = 0
+  skips: boolean,
+): Promise<number> => {
+  let [residue, failed] = [0, 0]
   for (const [id, at] of found) {
     const erased = await eraseMessages(store, id, at, becauseOf(values))()
     if (isLeft(erased)) {
-      if (!skipsHeld || erased.left._tag !== 'LogHeld') throw new Unreadable(faultText(erased.left))
-      terminal.tell([`${id}: left out: ${faultText(erased.left)}`])
+      if (!skips) throw new Unreadable(faultText(erased.left))
+      terminal.tell([`${id}: left out: ${reasonToSkip(erased.left)}`])
+      failed += 1
       continue
     }
     const receipt = erased.right
@@ -102,6 +166,24 @@ const eraseAll = async (
     else await tell(receipt, terminal)
   }
   if (residue > 0) throw new Unreadable('bytes of erased messages are still in the files of the store')
+  return failed
+}
+
+/** Why one session of several is left out. Throws Unreadable where the others can't be erased either. */
+const reasonToSkip = (fault: AnyEvidenceFault): string => {
+  switch (fault._tag) {
+    case 'NoKey':
+    case 'LogHeld':
+    case 'NoSuchLog':
+    case 'DamagedLog':
+    case 'DamagedBlock':
+    case 'NotASession':
+    case 'NewerSession':
+    case 'UnfinishedSession':
+      return faultText(fault)
+    default:
+      throw new Unreadable(faultText(fault))
+  }
 }
 
 const tell = async (receipt: ErasureReceipt, terminal: Terminal): Promise<void> => {
@@ -118,11 +200,13 @@ const tell = async (receipt: ErasureReceipt, terminal: Terminal): Promise<void> 
 const remainsText = (remains: Remains): string => {
   switch (remains.what) {
     case 'block':
-      return `block ${remains.block}, ${remains.kept ? 'which was stored on its own' : `of ${placesText(remains.rows)}`}`
+      return `block ${remains.block}${remains.kept ? ', which was stored on its own' : ''}${remains.rows.length === 0 ? '' : ` of ${placesText(remains.rows)}`}`
     case 'text':
       return `the same text in ${placesText(remains.rows)}`
     case 'metadata':
-      return `the same text in the metadata of ${remains.session}`
+      return `the same text in the metadata or the id of ${remains.session}`
+    case 'unread':
+      return `perhaps the same text in ${remains.session}, which is encrypted and can't be read`
     case 'leaf':
       return `the digests of ${counted(remains.rows.length, 'row')} have no salt: a short text can be guessed from one`
     case 'contextDigest':

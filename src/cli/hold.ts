@@ -1,7 +1,10 @@
 /** `indelible hold` and `indelible release`: sessions that may not be erased or removed. */
-import { holdSession, releaseSession } from '../evidence/index.ts'
-import { Misuse, type Call, type Command } from './command.ts'
+import { isLeft } from '../json/index.ts'
+import { holdSession, holdsOn, releaseSession, type Hold } from '../evidence/index.ts'
+import type { Store } from '../store/index.ts'
+import { Misuse, Unreadable, type Call, type Command } from './command.ts'
 import { answer, storeOption, withStore } from './place.ts'
+import { counted } from './screen.ts'
 import { sessionOrAdvice } from './sessions.ts'
 
 const options: Command['options'] = {
@@ -16,18 +19,31 @@ export const becauseOf = ({ reason, by }: Call['values']): { readonly reason?: s
   ...(typeof by === 'string' && { by }),
 })
 
+/** Why messages of a session may not be erased. */
+export const heldText = ({ id: holder, reason, by }: Hold, id: string): string =>
+  `held${holder === id ? '' : ` with ${holder}, which shares them,`}${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}`
+
+/** None where the session can't be read: it can be released. */
+type Holds = Awaited<ReturnType<ReturnType<typeof holdsOn>>>
+
 const run =
-  (name: string, mark: typeof holdSession, done: string): Command['run'] =>
+  (
+    name: string,
+    mark: (store: Store, id: string, call: Call, holds: Holds) => Promise<string | undefined>,
+  ): Command['run'] =>
   async (call) => {
     const named = [...new Set(call.positionals)]
     if (named.length === 0) throw new Misuse(`${name} needs a SESSION: its id, as "indelible list" shows it`)
     await withStore(call, {}, async (store) => {
       const ids: string[] = []
       for (const given of named) ids.push(await sessionOrAdvice(store, given, call.terminal))
+      let refused = 0
       for (const id of ids) {
-        await answer(mark(store, id, becauseOf(call.values)))
-        await call.terminal.print([`${id}: ${done}`])
+        const said = await mark(store, id, call, await holdsOn(store, id)())
+        if (said === undefined) refused += 1
+        else await call.terminal.print([`${id}: ${said}`])
       }
+      if (refused > 0) throw new Unreadable(`${counted(refused, 'session')} ${refused === 1 ? 'was' : 'were'} not held`)
     })
   }
 
@@ -41,7 +57,11 @@ messages that they share with others, until "indelible release". The ledger of
 the store keeps a row that says so, when, and, if you say so, why and by whom.`,
   options,
   examples: ['indelible hold support-1 --reason "case 2026-14" --by ann'],
-  run: run('hold', holdSession, 'held'),
+  run: run('hold', async (store, id, { values }, holds) => {
+    const own = (await answer(async () => holds)).find(({ hold }) => hold.id === id)
+    await answer(holdSession(store, id, becauseOf(values)))
+    return own === undefined ? 'held' : `${heldText(own.hold, id)} already`
+  }),
 }
 
 export const release: Command = {
@@ -49,7 +69,17 @@ export const release: Command = {
   synopsis: 'release SESSION…',
   purpose: 'let held sessions be erased or removed again',
   usage: ['release SESSION… [options]'],
-  about: 'Ends what "indelible hold" began. The ledger keeps a row that says so.',
+  about: `Ends what "indelible hold" began. The ledger keeps a row that says so. Exit code 1
+if a session was not held.`,
   options,
-  run: run('release', releaseSession, 'released'),
+  run: run('release', async (store, id, { values, terminal }, holds) => {
+    if (isLeft(holds) || holds.right.some(({ hold }) => hold.id === id)) {
+      await answer(releaseSession(store, id, becauseOf(values)))
+      return 'released'
+    }
+    terminal.tell([
+      `${id}: was not held${holds.right.map(({ hold }) => `; messages of it are ${heldText(hold, id)}`).join('')}`,
+    ])
+    return undefined
+  }),
 }

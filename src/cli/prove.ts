@@ -2,8 +2,16 @@
 import { faultMessage } from '../index.ts'
 import { isLeft, isObject, parseJson } from '../json/index.ts'
 import { checkBundle, proveInLedger } from '../evidence/index.ts'
-import { checkErasure, checkGrowth, checkProof, proveEntry, proveGrowth } from '../session/index.ts'
-import type { Head } from '../store/index.ts'
+import {
+  checkErased,
+  checkErasure,
+  checkGrowth,
+  checkProof,
+  proveEntry,
+  proveErased,
+  proveGrowth,
+} from '../session/index.ts'
+import type { Erasure, Head } from '../store/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command } from './command.ts'
 import { oneFile, pathOf, textOf } from './input.ts'
 import { answer, headOfOption, headText, sessionOfCall, storeOption } from './place.ts'
@@ -21,6 +29,9 @@ it to the session's head. Anyone who has the head can check the proof with
 "indelible check-proof", without the store or the rest of the conversation.
 
 N counts from 0; a negative N counts from the end.
+
+Of a message that was erased the output proves that its leaf is in the session,
+and that the ledger says it was erased. Proofs that were made before still hold.
 
 With --ledger the output is a bundle: it also has the ledger's row of that head
 and the last signed checkpoint of the ledger ("indelible ledger sign"). Anyone
@@ -43,17 +54,29 @@ the record that had the head of --head: nothing that it had was changed.`,
       throw new Misuse('prove --head takes --consistency: a proof of a message is for the head now')
     const position = wholeNumber('prove: N', call.positionals[1], undefined)
     if (position === undefined) throw new Misuse('prove needs N: the position of a message')
-    await withSession(call, given, async (store, id) =>
-      call.terminal.printJson([
-        JSON.stringify(
-          call.values['ledger'] === true
-            ? await answer(proveInLedger(store, id, position))
-            : await answer(proveEntry(store, id, position)),
-        ),
-      ]),
-    )
+    await withSession(call, given, async (store, id) => {
+      if (call.values['ledger'] === true)
+        return call.terminal.printJson([JSON.stringify(await answer(proveInLedger(store, id, position)))])
+      const proof = await proveEntry(store, id, position)()
+      const isErased = isLeft(proof) && proof.left._tag === 'MessageErased'
+      await call.terminal.printJson([
+        JSON.stringify(isErased ? await answer(proveErased(store, id, position)) : await answer(async () => proof)),
+      ])
+      if (isErased)
+        call.terminal.tell([
+          `message ${proof.left.position} of ${id} was erased${erasedText(proof.left)}: the proof has its leaf, and the row of the ledger that says so`,
+        ])
+    })
   },
 }
+
+/** When, by whom and why, as the ledger says it. */
+const erasedText = ({
+  at,
+  by,
+  reason,
+}: Pick<Erasure, 'by' | 'reason'> & { readonly at?: number | undefined }): string =>
+  `${at === undefined ? '' : ` at ${new Date(at).toISOString()}`}${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}`
 
 const proveContinued = async (call: Call, given: string, older: Head | undefined): Promise<void> => {
   if (call.positionals.length > 1) throw new Misuse('prove --consistency takes no N: it is about the whole record')
@@ -112,6 +135,15 @@ count. The receipt of "erase --json" is checked with a head of the ledger.`,
       await terminal.printJson([JSON.stringify(message)])
       return terminal.tell([
         `row ${row} of session ${JSON.stringify(session)}, in the ledger ${checkpoint.origin} of ${counted(checkpoint.head.size, 'row')}, signed by ${[...checkpoint.signedBy, ...checkpoint.witnessed.map(({ name }) => name)].join(', ')}`,
+      ])
+    }
+    if (isObject(value.right) && value.right['indelible'] === 'erased') {
+      const checked = checkErased(value.right, head)
+      if (isLeft(checked)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(checked.left)}`)
+      const { row, leaf, ledger, said, head: of } = checked.right
+      await terminal.printJson([JSON.stringify({ row, leaf, ...said })])
+      return terminal.tell([
+        `row ${row} of the record with the head ${headText(of)} has this leaf, and was erased${erasedText(said)}, as the ledger with the head ${headText(ledger)} says${head === undefined ? '; compare the heads with those that you know: --head' : ''}`,
       ])
     }
     if (isObject(value.right) && value.right['indelible'] === 'erasure') {

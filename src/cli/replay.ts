@@ -50,7 +50,9 @@ means the same as for "indelible show".`,
     const chosen = policiesOf(typeof values['policy'] === 'string' ? values['policy'] : 'all')
     const model = typeof values['model'] === 'string' ? { model: modelOf(values['model']) } : {}
     const { view, title } = await namedConversation(path, call)
-    const jobs = budgets.flatMap((budget) => chosen.map(({ name }) => ({ policy: name, budget, ...model })))
+    const jobs = budgets.flatMap((budget) =>
+      chosen.map(({ name }) => ({ policy: name, budget, ...model, compared: values['json'] === true })),
+    )
     const bar = terminal.progress(`replaying ${counted(jobs.length, 'time')}`, jobs.length * view.length, 'messages')
     const replays = replaysOf(view, jobs, bar.at)
     if (values['json'] !== true) {

@@ -1,9 +1,17 @@
 /** `indelible search`: words in all sessions of a store. `indelible index`: the index that makes it fast. */
 import { isRole, roles } from '../message/index.ts'
-import { dropIndex, indexStore, searchStore, type SearchHit, type SearchOptions } from '../search/index.ts'
+import {
+  dropIndex,
+  indexStore,
+  searchStore,
+  type SearchHit,
+  type SearchOptions,
+  type SearchPage,
+} from '../search/index.ts'
 import type { Store } from '../store/index.ts'
 import { Misuse, wholeNumber, type Call, type Command, type Terminal } from './command.ts'
-import { allScopesOption, answer, storeOption, wholeStoreOption, withScopes, withStore } from './place.ts'
+import { keyFileOf } from './key-file.ts'
+import { allScopesOption, answer, scopeOf, storeOption, wholeStoreOption, withBareStore, withScopes } from './place.ts'
 import { counted, grouped, oneLine, widthOf } from './screen.ts'
 import { sessionOrAdvice } from './sessions.ts'
 
@@ -12,17 +20,20 @@ export const search: Command = {
   synopsis: 'search WORDS',
   purpose: 'find messages in all sessions of a store',
   usage: ['search WORDS [options]'],
-  about: `Prints the messages that have all of the words, as SESSION:POSITION and the text around them: the newest session
-first. "indelible show SESSION POSITION" shows one whole. Case and accents don't count.
+  about: `Prints the messages that have all of the words, as SESSION:POSITION and the text around them: the best match first,
+where the words stand together and a person said them. "indelible show SESSION POSITION" shows one whole. Case and accents
+don't count.
 
 WORDS can have "words that follow each other", the begin* of a word, and -words that a message must not have. Put these in
-single quotes, so that the shell leaves them as they are:
+single quotes, so that the shell leaves them as they are. Words that begin with a dash stand behind --:
 
   indelible search '"rate limit" retr* -test'
+  indelible search -- -test deploy
 
 In Chinese, Japanese, Korean and Thai, any characters that follow each other are found. With an index ("indelible index") a
 search lasts milliseconds; without one, the messages are read one by one.`,
   options: {
+    sort: { value: 'ORDER', help: 'relevance, or time: the newest session first (default: relevance)' },
     in: { value: 'WHERE', help: 'messages, tools (their calls and results), or all (default: all)' },
     all: { help: 'also messages that were retracted' },
     session: { value: 'SESSION', help: 'only this session, with what it shares with the one it was forked from' },
@@ -30,7 +41,7 @@ search lasts milliseconds; without one, the messages are read one by one.`,
     since: { value: 'TIME', help: 'only messages appended since: 2026-11-22, 2026-11-22T10:00Z, or 7d, 12h, 30m ago' },
     until: { value: 'TIME', help: 'only messages appended before' },
     limit: { value: 'N', help: 'print at most N messages (default: 20)' },
-    json: { help: 'one JSON object for each message, for programs' },
+    json: { help: 'one JSON object for each message, and for each session with a reason why it was notSearched' },
     index: { help: 'make the index first, if the store has none' },
     ...storeOption,
     ...allScopesOption,
@@ -48,18 +59,27 @@ search lasts milliseconds; without one, the messages are read one by one.`,
     if (limit < 1) throw new Misuse('--limit takes a whole number from 1')
     await withScopes(call, async (scopes, all) => {
       const [first] = scopes
-      if (values['index'] === true && first !== undefined) await indexed(first, terminal)
-      const told: Told = { hits: 0, more: false, behind: 0, indexed: true, damaged: [] }
+      if (values['index'] === true && first !== undefined) await indexed(first.encryption?.bare ?? first, terminal)
+      const told: Told = { hits: 0, more: false, behind: 0, indexed: true, damaged: new Set(), encrypted: new Set() }
       const began = Date.now()
-      for (const store of scopes) await searched(store, query, options, limit, call, all, told)
-      if (told.hits === 0 && !told.more) terminal.tell([`no message of ${scopes.length === 1 ? 'this store' : 'these scopes'} has all of these words`]) // prettier-ignore
-      if (told.more) terminal.tell([`there may be more: --limit ${limit * 10} looks for as many`])
-      if (told.behind > 0)
-        terminal.tell([`${counted(told.behind, 'row')} of the store ${told.behind === 1 ? 'is' : 'are'} not in its index yet, and were not searched: "indelible index" adds them`]) // prettier-ignore
-      if (told.damaged.length > 0)
-        terminal.tell([`not searched, because damaged: ${told.damaged.map(oneLine).join(', ')}; "indelible verify" says more`]) // prettier-ignore
-      if (!told.indexed && Date.now() - began > slow)
-        terminal.tell(['the messages were read one by one; "indelible index" makes searches fast'])
+      const print = async (found: readonly Found[]): Promise<void> => {
+        if (values['json'] === true)
+          await terminal.printJson(found.map(({ scope, hit }) => JSON.stringify({ ...(all && { scope }), ...hit })))
+        else await terminal.print(found.map(({ scope, hit }) => lineOf(hit, all ? scope : undefined, terminal)))
+      }
+      const found: Found[] = []
+      for (const store of scopes)
+        await searched(store, query, options, limit, call, told, async (hits) => {
+          const here = hits.map((hit) => ({ scope: store.scope, hit }))
+          if (scopes.length === 1) await print(here)
+          else found.push(...here)
+        })
+      if (found.length > limit) told.more = true
+      await print(found.toSorted(({ hit: a }, { hit: b }) => order(a, b, options.sort)).slice(0, limit))
+      if (values['json'] === true)
+        for (const reason of ['damaged', 'encrypted'] as const)
+          await terminal.printJson([...told[reason]].map((id) => JSON.stringify({ session: id, notSearched: reason })))
+      await tell(told, limit, scopes.length, began, call)
     })
   },
 }
@@ -67,14 +87,57 @@ search lasts milliseconds; without one, the messages are read one by one.`,
 /** Milliseconds after which a search without an index says that there could be one. */
 const slow = 2000
 
+interface Found {
+  readonly scope: string
+  readonly hit: SearchHit
+}
+
+/** Between scopes: as each of them is ordered. */
+const order = (a: SearchHit, b: SearchHit, sort: SearchOptions['sort']): number =>
+  sort === 'time' ? (b.at ?? 0) - (a.at ?? 0) : b.score - a.score
+
 /** What there is to say at the end. */
 interface Told {
   hits: number
   more: boolean
   behind: number
   indexed: boolean
-  damaged: string[]
+  readonly damaged: Set<string>
+  readonly encrypted: Set<string>
 }
+
+const tell = async (told: Told, limit: number, scopes: number, began: number, call: Call): Promise<void> => {
+  const { terminal } = call
+  const lines: string[] = []
+  if (told.hits === 0 && !told.more)
+    lines.push(`no message of ${scopes === 1 ? 'this scope' : 'these scopes'} has all of these words`)
+  if (told.more) lines.push(`there may be more: --limit ${limit * 10} looks for as many`)
+  if (told.behind > 0)
+    lines.push(
+      `${counted(told.behind, 'row')} of the store ${told.behind === 1 ? 'is' : 'are'} not in its index yet, and were not searched: "indelible index" adds them`,
+    )
+  if (told.damaged.size > 0)
+    lines.push(`not searched, because damaged: ${named(told.damaged)}; "indelible verify" says more`)
+  if (told.encrypted.size > 0)
+    lines.push(
+      `${counted(told.encrypted.size, 'encrypted session')} ${told.encrypted.size === 1 ? 'was' : 'were'} not searched: ${named(told.encrypted)}; ${keyAdvice(call, told.encrypted.size)}`,
+    )
+  if (!told.indexed && keyFileOf(call.values, terminal) === undefined && Date.now() - began > slow)
+    lines.push(`the messages were read one by one; "indelible index" makes searches fast`)
+  terminal.tell(lines)
+}
+
+/** What to do about sessions that were not searched. */
+const keyAdvice = ({ values, terminal }: Call, sessions: number): string => {
+  const file = keyFileOf(values, terminal)
+  return file === undefined
+    ? 'give --key-file FILE'
+    : `${file} has no key for ${sessions === 1 ? 'it' : 'them'}, or it was destroyed`
+}
+
+/** The ids of some sessions, as many as a line takes. */
+const named = (ids: ReadonlySet<string>): string =>
+  `${[...ids].slice(0, 5).map(oneLine).join(', ')}${ids.size > 5 ? ' …' : ''}`
 
 const searched = async (
   store: Store,
@@ -82,27 +145,31 @@ const searched = async (
   given: SearchOptions,
   limit: number,
   { values, terminal }: Call,
-  all: boolean,
   told: Told,
+  found: (hits: readonly SearchHit[]) => Promise<void>,
 ): Promise<void> => {
-  const named = values['session']
-  const session = typeof named === 'string' ? await sessionOrAdvice(store, named, terminal) : undefined
+  const only = values['session']
+  const session = typeof only === 'string' ? await sessionOrAdvice(store, only, terminal) : undefined
   const options = { ...given, ...(session !== undefined && { session }) }
-  let after: string | undefined
+  let [after, hits]: [string | undefined, number] = [undefined, 0]
   do {
-    if (told.hits >= limit) return void (told.more = true)
-    const page = await terminal.waiting(
-      'searching',
-      () =>
-      answer(searchStore(store, query, { ...options, limit: Math.min(1000, limit - told.hits), ...(after !== undefined && { after }) })), // prettier-ignore
+    if (hits >= limit) return void (told.more = true)
+    const page: SearchPage = await terminal.waiting('searching', () =>
+      answer(
+        searchStore(store, query, {
+          ...options,
+          limit: Math.min(1000, limit - hits),
+          ...(after !== undefined && { after }),
+        }),
+      ),
     )
+    hits += page.hits.length
     told.hits += page.hits.length
     told.behind = Math.max(told.behind, page.behind ?? 0)
     told.indexed &&= page.indexed
-    told.damaged.push(...(page.damaged ?? []))
-    if (values['json'] === true)
-      await terminal.printJson(page.hits.map((hit) => JSON.stringify({ ...(all && { scope: store.scope }), ...hit })))
-    else await terminal.print(page.hits.map((hit) => lineOf(hit, all ? store.scope : undefined, terminal)))
+    for (const id of page.damaged ?? []) told.damaged.add(id)
+    for (const id of page.encrypted ?? []) told.encrypted.add(id)
+    await found(page.hits)
     after = page.next
   } while (after !== undefined)
 }
@@ -166,9 +233,12 @@ const optionsIn = (values: Call['values']): SearchOptions => {
   if (where !== 'messages' && where !== 'tools' && where !== 'all')
     throw new Misuse(`--in takes messages, tools or all, not "${String(where)}"`)
   if (role !== undefined && !isRole(role)) throw new Misuse(`--role takes ${roles.join(', ')}, not "${String(role)}"`)
+  const sort = values['sort'] ?? 'relevance'
+  if (sort !== 'relevance' && sort !== 'time') throw new Misuse(`--sort takes relevance or time, not "${String(sort)}"`)
   const since = timeOf('--since', values['since'])
   const until = timeOf('--until', values['until'])
   return {
+    sort,
     in: where,
     retracted: values['all'] === true,
     ...(role !== undefined && { role }),
@@ -182,7 +252,9 @@ const units: { readonly [unit: string]: number } = { d: 86_400_000, h: 3_600_000
 const timeOf = (option: string, given: unknown): number | undefined => {
   if (typeof given !== 'string') return undefined
   const [, count, unit] = /^(\d{1,6})([dhm])$/.exec(given) ?? []
-  const time = unit === undefined ? Date.parse(given) : Date.now() - Number(count) * (units[unit] as number)
+  const isDate = /^\d{4}-\d\d-\d\d(?:T\S+)?$/.test(given)
+  const time =
+    unit === undefined ? (isDate ? Date.parse(given) : NaN) : Date.now() - Number(count) * (units[unit] as number)
   if (Number.isNaN(time))
     throw new Misuse(`${option} takes a time, such as 2026-11-22, 2026-11-22T10:00Z, 7d or 12h; not "${given}"`)
   return time
@@ -197,7 +269,7 @@ export const index: Command = {
 append is indexed with it. Others may read and write meanwhile; an index that was interrupted goes on with the next call.
 
 The index stands in the store and follows from it: it can be dropped and made again at any time. Encrypted sessions are not
-in it, and an erased message leaves it with the erasure.`,
+in it: a search with their keys reads their messages one by one. An erased message leaves it with the erasure.`,
   options: {
     rebuild: { help: 'make it anew' },
     drop: { help: 'remove it' },
@@ -208,13 +280,22 @@ in it, and an erased message leaves it with the erasure.`,
     if (positionals.length > 0) throw new Misuse(`index takes no arguments, but got ${positionals.join(', ')}`)
     if (values['drop'] === true && values['rebuild'] === true)
       throw new Misuse('--drop and --rebuild exclude each other')
-    await withStore(call, {}, async (store) => {
+    // Without keys: what is encrypted is in no index.
+    await withBareStore(call, async (store) => {
       if (values['drop'] === true) {
         await answer(dropIndex(store))
         return terminal.print(['the index was removed'])
       }
       const rows = await indexed(store, terminal, values['rebuild'] === true)
-      await terminal.print([rows === 0 ? 'the index has all rows' : `${grouped(rows)} ${rows === 1 ? 'row' : 'rows'} indexed`]) // prettier-ignore
+      const encrypted = new Set<string>()
+      for (const name of (await answer(store.scopes())) ?? [store.scope]) {
+        const { index } = scopeOf(store, name)
+        for (const id of index === undefined ? [] : await answer(index.encrypted())) encrypted.add(id)
+      }
+      const all = `the index has all rows${encrypted.size === 0 ? '' : ' that are not encrypted'}`
+      await terminal.print([rows === 0 ? all : `${grouped(rows)} ${rows === 1 ? 'row' : 'rows'} indexed`])
+      if (encrypted.size > 0)
+        terminal.tell([`left out: ${counted(encrypted.size, 'encrypted session')}: ${named(encrypted)}; a search with --key-file reads them`]) // prettier-ignore
     })
   },
 }

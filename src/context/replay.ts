@@ -9,7 +9,7 @@ import { usableTokens, type Budget } from './budget.ts'
 import { defaultPrices, deriveContext, type DerivedContext, type Prices } from './derive.ts'
 import { inputDollars, outputDollars, unitsOf, type ModelPrices } from './model-prices.ts'
 import { absent, faultsOf, shownIn, type ContextFaults } from './judge.ts'
-import { oracle } from './oracle.ts'
+import { standard } from './oracle.ts'
 import { paged } from './paged.ts'
 import type { EvaluationPolicy, Policy } from './policy.ts'
 import { callKey } from './repeats.ts'
@@ -42,6 +42,8 @@ export interface ReplayOptions {
    * @returns the count; undefined if the recording has none
    */
   readonly counted?: (answer: Message, position: number) => ProviderCount | undefined
+  /** The rereads of `oracle` for the same calls, if you know them. Default: `oracle` is replayed, too, once for each budget. */
+  readonly oracleRereads?: number
   /**
    * The clock that times each derive. Default: `performance.now`.
    *
@@ -132,16 +134,16 @@ export interface Replay {
  */
 export const replay = (view: View<Message>, options: ReplayOptions): Replay => {
   const { policy = paged } = options
-  const before = oracles.get(view)?.find(({ of }) => isOfSame(of, options))
-  const isOracle = 'evaluationOnly' in policy && policy.name === 'oracle'
-  const runs = isOracle || before !== undefined ? 1 : 2
+  const isOracle = policy === standard
+  const known = options.oracleRereads ?? oracles.get(view)?.find(({ of }) => isOfSame(of, options))?.rereads
+  const runs = isOracle || known !== undefined ? 1 : 2
   const at =
     (index: number) =>
     (done: number): void =>
       options.onProgress?.((done + index * view.length) / runs, view.length)
   const result = run(view, { ...options, policy }, at(0))
-  if (before !== undefined) return Object.freeze({ ...result, oracleRereads: before.rereads })
-  const { rereads } = isOracle ? result : run(view, { ...options, policy: oracle() }, at(1))
+  if (known !== undefined) return Object.freeze({ ...result, oracleRereads: known })
+  const { rereads } = isOracle ? result : run(view, { ...options, policy: standard }, at(1))
   oracles.set(view, [...(oracles.get(view) ?? []), { of: options, rereads }])
   return Object.freeze({ ...result, oracleRereads: rereads })
 }

@@ -1,7 +1,18 @@
 /** Holds: a session that is held may not be erased or removed until it is released. Each is a row of the ledger. */
+import { emptyRange } from '../proof/index.ts'
 import { isLeft, left, right } from '../json/index.ts'
 import { describeSession } from '../session/index.ts'
-import { appendToLedger, type Because, type Head, type LedgerContent, type Store } from '../store/index.ts'
+import {
+  appendToLedger,
+  headOf,
+  holdsOnRows,
+  ledgerContent,
+  type Because,
+  type Head,
+  type Hold,
+  type LedgerContent,
+  type Store,
+} from '../store/index.ts'
 import { evidenceTask, type EvidenceTask } from './fault.ts'
 
 /**
@@ -9,7 +20,7 @@ import { evidenceTask, type EvidenceTask } from './fault.ts'
  * with others, until `releaseSession`. A session that is held already stays so, and nothing is written.
  *
  * Cost    one append to the ledger, which is made if there is none
- * Errors  `NoSuchLog`, also if its removal was begun; `NotALedger`
+ * Errors  `NoSuchLog`, also if it was removed meanwhile or its removal was begun; `NotALedger`
  *
  * @param store the store with the session
  * @param id the session
@@ -17,13 +28,28 @@ import { evidenceTask, type EvidenceTask } from './fault.ts'
  * @returns the head of the ledger
  */
 export const holdSession = (store: Store, id: string, because: Because = {}): EvidenceTask<Head> =>
-  mark(store, id, 'held', because)
+  evidenceTask(async () => {
+    const info = await describeSession(store, id)()
+    if (isLeft(info)) return info
+    const { head } = info.right
+    const said = await appendToLedger(store, async ({ held, sessions }: LedgerContent) => {
+      const entry = sessions.get(id)
+      const going = entry?.removed === true && entry.head.root === head.root && entry.head.size === head.size
+      if (going) return left({ _tag: 'NoSuchLog' as const, id })
+      return right({ rows: held.has(id) ? [] : [{ type: 'held', id, head, ...because }], more: {} })
+    })
+    if (isLeft(said)) return said
+    const there = await store.info(id)() // removed before the row was written: then nothing is held
+    if (!isLeft(there) || there.left._tag !== 'NoSuchLog') return right(said.right.head)
+    const released = await releaseSession(store, id, because)()
+    return isLeft(released) ? released : there
+  }, 'holdSession')
 
 /**
  * End the hold of a session. Nothing is written if it is not held.
  *
  * Cost    one append to the ledger
- * Errors  `NoSuchLog`, `NotALedger`
+ * Errors  `NoSuchLog` if it is not held and not there; `NotALedger`
  *
  * @param store the store with the session
  * @param id the session
@@ -31,22 +57,54 @@ export const holdSession = (store: Store, id: string, because: Because = {}): Ev
  * @returns the head of the ledger
  */
 export const releaseSession = (store: Store, id: string, because: Because = {}): EvidenceTask<Head> =>
-  mark(store, id, 'released', because)
+  evidenceTask(async () => {
+    const info = await describeSession(store, id)()
+    const said = await appendToLedger(store, async ({ held, sessions }: LedgerContent) => {
+      if (!held.has(id)) return isLeft(info) ? info : right({ rows: [], more: {} })
+      // One that can't be read any more can be released, too.
+      const head = isLeft(info) ? (sessions.get(id)?.head ?? headOf(emptyRange, store.hash)) : info.right.head
+      return right({ rows: [{ type: 'released', id, head, ...because }], more: {} })
+    })
+    return isLeft(said) ? said : right(said.right.head)
+  }, 'releaseSession')
 
-const mark = (store: Store, id: string, type: 'held' | 'released', because: Because): EvidenceTask<Head> =>
-  evidenceTask(
-    async () => {
-      const info = await describeSession(store, id)()
-      if (isLeft(info)) return info
-      const { head } = info.right
-      const said = await appendToLedger(store, async ({ held, sessions }: LedgerContent) => {
-        const entry = sessions.get(id)
-        const going = entry?.removed === true && entry.head.root === head.root && entry.head.size === head.size
-        if (going) return left({ _tag: 'NoSuchLog' as const, id })
-        const is = held.has(id)
-        return right({ rows: is === (type === 'held') ? [] : [{ type, id, head, ...because }], more: {} })
-      })
-      return isLeft(said) ? said : right(said.right.head)
-    },
-    `${type === 'held' ? 'hold' : 'release'}Session`,
-  )
+/** A hold, and how many of the first messages of a session it keeps. */
+export interface MessageHold {
+  /** The hold: of the session itself, or of another that shares its first messages. */
+  readonly hold: Hold
+  /** How many of the session's messages, from the first, may not be erased. */
+  readonly messages: number
+}
+
+/**
+ * The holds that keep messages of a session from being erased.
+ *
+ * Cost    O(new rows of the ledger + sessions that share messages with it)
+ * Errors  `NoSuchLog`, `NotALedger`, `CannotErase`
+ *
+ * @param store the store with the session
+ * @param id the session
+ * @returns the holds; none if every message may be erased
+ */
+export const holdsOn = (store: Store, id: string): EvidenceTask<readonly MessageHold[]> =>
+  evidenceTask(async () => {
+    const content = await ledgerContent(store)
+    if (isLeft(content)) return content
+    const { held } = content.right
+    if (held.size === 0) return right([])
+    const info = await store.info(id)()
+    if (isLeft(info)) return info
+    const { head, entries } = info.right
+    const shares = await store.sharing(id)()
+    if (isLeft(shares)) return shares
+    const found: MessageHold[] = []
+    for (const { hold, rows } of holdsOnRows(held, { id, rows: head.size }, shares.right)) {
+      const bare = store.encryption?.bare ?? store // whether it is a message needs no key
+      const last = rows < head.size ? await bare.read(id, { from: rows, to: rows + 1 })() : right([])
+      if (isLeft(last)) return last
+      const [next] = last.right
+      const messages = next === undefined ? entries : next.kind === 'entry' ? next.index : rows - next.index
+      found.push(Object.freeze({ hold, messages }))
+    }
+    return right(Object.freeze(found))
+  })

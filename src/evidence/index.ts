@@ -21,7 +21,7 @@ export {
   type Witnessed,
 } from './checkpoints.ts'
 export type { AnyEvidenceFault, EvidenceFault, EvidenceTask, LedgerMismatch } from './fault.ts'
-export { holdSession, releaseSession } from './holds.ts'
+export { holdSession, holdsOn, releaseSession, type MessageHold } from './holds.ts'
 export { newKey, remoteSigner, signerOf, verifierOf, type KeyPair, type NoteSigner, type NoteVerifier } from './keys.ts'
 export {
   readLedger,

@@ -107,6 +107,11 @@ export const describe = (value: unknown): string => {
 }
 
 const quoted = (value: unknown): string => {
-  const text = typeof value === 'bigint' ? `${value}n` : (stringify(value) ?? typeof value)
+  const text =
+    typeof value === 'bigint'
+      ? `${value}n`
+      : typeof value === 'number'
+        ? `${value}`
+        : (stringify(value) ?? typeof value)
   return text.length <= 40 ? text : `${sliceText(text, 0, 40)}… (${text.length} characters)`
 }

@@ -27,7 +27,7 @@ export type IndexFault = MediumFault | StoreFaultOf<'NoFullText'> | CallbackThre
  * @returns what happened, and what to do next
  */
 export const searchFaultText = (fault: SearchOnlyFault): string =>
-  `the query ${describe(fault.query)} has no word to look for: give at least one word, "some words" or begin*; -word only leaves messages out`
+  `the query ${describe(fault.query)} has no word to look for: give at least one word, "some words" or begin*; -word only leaves messages out, and a dash in a text is not looked for`
 
 /** Makes tasks whose faults have these sentences. */
 export const searchTask: TaskOf<SearchFault | IndexFault> = taskOf((fault: SearchFault | IndexFault) =>

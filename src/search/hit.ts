@@ -22,6 +22,11 @@ export interface SearchOptions {
   readonly until?: number
   /** True: the last word may be the beginning of a longer one, as while somebody types. Default: false. */
   readonly typing?: boolean
+  /**
+   * `relevance`: the best hits first, among the newest 250 hits; then among the next 250. `time`: the newest session
+   * first, and of a session the last message first. Default: `relevance`.
+   */
+  readonly sort?: 'relevance' | 'time'
   /** The most hits, from 1 to 1,000. Default: 20. */
   readonly limit?: number
   /** The `next` of the page before. Default: the first page. */
@@ -42,17 +47,23 @@ export interface SearchHit {
   readonly in: SearchText['of']
   /** The text around the first found words. */
   readonly excerpt: Excerpt
+  /**
+   * How well it matches, from 0 to 1 in steps of 0.05: more for words that stand together, and again, for a short text, and
+   * for one that somebody said rather than a tool. Compare it between hits of one query.
+   */
+  readonly score: number
   /** True if the message was retracted from the session. */
   readonly retracted: boolean
 }
 
 /** One page of hits. */
 export interface SearchPage {
-  /** The hits: the newest session first, and of a session the last message first. */
+  /** The hits, in the order of `sort`; of the same score, the newest session first, and of a session the last message. */
   readonly hits: readonly SearchHit[]
   /**
    * The cursor of the next page: give it as `after`. Absent on the last page. A page can have fewer hits than `limit`, and
-   * none, and still have a next one: a call looks through a bounded number of messages.
+   * none, and still have a next one: a call looks through a bounded number of messages. With `relevance`, messages that are
+   * appended or removed between two pages can change which hits are among the 250.
    */
   readonly next?: string
   /** True if the index answered; false if the messages were read one by one. */
@@ -64,8 +75,14 @@ export interface SearchPage {
   readonly behind?: number
   /** Sessions that could not be read, and were passed over: verify them. Absent if there are none. */
   readonly damaged?: readonly string[]
+  /**
+   * Encrypted sessions that were not searched, because the store has no key for them: none was given, or it is destroyed.
+   * With an index, the first page names all of them; without one, each page those that it passed over. Absent if there are
+   * none.
+   */
+  readonly encrypted?: readonly string[]
 }
 
 /** A search as it is carried out: options with their defaults. */
-export type Wanted = Required<Pick<SearchOptions, 'in' | 'retracted' | 'limit'>> &
+export type Wanted = Required<Pick<SearchOptions, 'in' | 'retracted' | 'limit' | 'sort'>> &
   Pick<SearchOptions, 'session' | 'role' | 'since' | 'until' | 'after'>

@@ -2,6 +2,7 @@
 import { isLeft, left, optionsOf, right } from '../json/index.ts'
 import { termsOf } from '../entry/index.ts'
 import { checkStore } from '../session/index.ts'
+import { aFlag, aFunction, checked } from './checked.ts'
 import type { Store, StoreFaultOf } from '../store/index.ts'
 import { called, type Task } from '../task/index.ts'
 import { searchTask, type IndexFault } from './fault.ts'
@@ -33,11 +34,14 @@ const piece = 2000
  *
  * @param store the store
  * @param options whether to begin anew, and a callback for progress
- * @returns the number of rows indexed; or `NoFullText`, if the store can have no index
+ * @returns the number of rows indexed, without encrypted ones, of which an index has nothing; or `NoFullText`, if the store can have no index
  */
 export const indexStore = (store: Store, options: IndexOptions = {}): Task<IndexFault, number> => {
   checkStore('indexStore', store)
-  const { rebuild = false, progress } = optionsOf('indexStore', options, known)
+  const { rebuild = false, progress } = checked('indexStore', optionsOf('indexStore', options, known), {
+    rebuild: aFlag,
+    progress: aFunction,
+  })
   return searchTask(async () => {
     const { index } = store
     if (index === undefined) return left(noIndex)
@@ -45,14 +49,15 @@ export const indexStore = (store: Store, options: IndexOptions = {}): Task<Index
     if (isLeft(dropped)) return dropped
     const made = await index.make()()
     if (isLeft(made)) return made
-    let rows = 0
+    let [rows, encrypted] = [0, 0]
     for (;;) {
       const added = await index.add(termsOf, piece)()
       if (isLeft(added)) return added
       rows += added.right.rows
+      encrypted += added.right.encrypted ?? 0
       const told = called('progress', () => progress?.(rows, rows + added.right.behind))
       if (isLeft(told)) return told
-      if (added.right.behind === 0 || added.right.rows === 0) return right(rows)
+      if (added.right.behind === 0 || added.right.rows === 0) return right(rows - encrypted)
     }
   }, 'indexStore')
 }

@@ -9,9 +9,12 @@ import type { SearchFault } from './fault.ts'
 import type { SearchHit, SearchPage, Wanted } from './hit.ts'
 import { blocksFor, isIn, judged, retractionsIn, type Judged } from './judge.ts'
 import { isOneTerm, termsOfPhrase, type Query } from './query.ts'
+import { inRank, mostRanked, noCursor, rankCursor, rankCursorIn, type RankCursor } from './rank.ts'
 
 /** Rows that one search looks at, and that it adds to an index that lacks them. */
 const mostCandidates = 4000
+/** Rows that are looked at for more hits to compare, where a page has enough. */
+const fewCandidates = 1000
 const mostAdded = 2000
 /** How many rows are read with their blocks at a time. */
 const together = 50
@@ -21,8 +24,15 @@ interface Search {
   readonly index: RowIndex
   readonly query: Query
   readonly wanted: Wanted
+  readonly asked: RowQuery
   readonly sessions: Map<string, boolean>
   readonly retractions: Map<string, readonly Range[]>
+  /** Before which row the next is looked for. */
+  after: string | undefined
+  /** How many rows were looked at. */
+  looked: number
+  behind: number
+  isEnd: boolean
 }
 
 /** One page; undefined if the store has no index. */
@@ -32,50 +42,92 @@ export const searchIndex = async (
   query: Query,
   wanted: Wanted,
 ): Promise<Either<SearchFault, SearchPage | undefined>> => {
-  const search: Search = { store, index, query, wanted, sessions: new Map(), retractions: new Map() }
-  const asked = rowQuery(query, wanted)
-  const hits: SearchHit[] = []
-  let after = wanted.after
-  let looked = 0
-  let behind = 0
-  for (;;) {
-    const want = Math.min(1000, Math.max(16, (wanted.limit - hits.length) * (looked === 0 ? 1 : 10)))
-    const found = await upToDate(
-      index,
-      { ...asked, limit: want, count: looked === 0, ...(after !== undefined && { after }) },
-      looked === 0,
-    )
-    if (isLeft(found)) return found
-    if (found.right === undefined) return right(undefined)
-    const { rows, next } = found.right
-    if (looked === 0) behind = found.right.behind
-    let seen = 0
-    while (seen < rows.length && hits.length < wanted.limit) {
-      const piece = rows.slice(seen, seen + together)
-      const matched = await matchesIn(search, piece, wanted.limit - hits.length)
-      seen += matched.seen
-      const fault = await lookUp(search, matched.rows)
-      if (fault !== undefined) return left(fault)
-      for (const row of matched.rows) {
-        const hit = hitOf(search, row)
-        if (hit !== undefined) hits.push(hit)
-      }
-    }
-    after = rows[seen - 1]?.cursor ?? after
-    looked += Math.max(1, seen)
-    if (seen === rows.length) after = next ?? after
-    const isEnd = seen === rows.length && next === undefined
-    if (!isEnd && hits.length < wanted.limit && looked < mostCandidates) continue
-    return right(
-      Object.freeze({
-        hits: Object.freeze(hits),
-        indexed: true,
-        ...(!isEnd && after !== undefined && { next: after }),
-        ...(behind > 0 && { behind }),
-      }),
-    )
+  const cursor = wanted.sort === 'time' ? { from: wanted.after } : rankCursorIn(wanted.after)
+  if (cursor === undefined) return left(noCursor)
+  const search: Search = {
+    store,
+    index,
+    query,
+    wanted,
+    asked: rowQuery(query, wanted),
+    sessions: new Map(),
+    retractions: new Map(),
+    after: cursor.from,
+    looked: 0,
+    behind: 0,
+    isEnd: false,
   }
+  const hits: SearchHit[] = []
+  const next = await (wanted.sort === 'time' ? latest(search, hits) : best(search, hits, cursor))
+  if (isLeft(next)) return next
+  if (next.right === undefined) return right(undefined)
+  const encrypted = wanted.after === undefined ? await encryptedIn(search) : right([])
+  if (isLeft(encrypted)) return encrypted
+  return right(
+    Object.freeze({
+      hits: Object.freeze(hits),
+      indexed: true,
+      ...(next.right.cursor !== undefined && { next: next.right.cursor }),
+      ...(search.behind > 0 && { behind: search.behind }),
+      ...(encrypted.right.length > 0 && { encrypted: Object.freeze(encrypted.right) }),
+    }),
+  )
 }
+
+/** Where a page goes on; undefined if the store has no index. */
+type Next = Either<SearchFault, { readonly cursor: string | undefined } | undefined>
+
+/** The hits in the order of the index. */
+const latest = async (search: Search, hits: SearchHit[]): Promise<Next> => {
+  const { limit } = search.wanted
+  do {
+    const matched = await someMatches(search, limit - hits.length)
+    if (isLeft(matched) || matched.right === undefined) return matched as Next
+    const fault = await pushHits(search, matched.right, hits)
+    if (fault !== undefined) return left(fault)
+  } while (!search.isEnd && hits.length < limit && search.looked < mostCandidates)
+  return right({ cursor: search.isEnd ? undefined : search.after })
+}
+
+/** The best hits of the newest matches, up to so many; of those, from a cursor on. */
+const best = async (search: Search, hits: SearchHit[], cursor: RankCursor): Promise<Next> => {
+  const { limit } = search.wanted
+  const all: Matched[] = []
+  do {
+    const matched = await someMatches(search, mostRanked - all.length)
+    if (isLeft(matched) || matched.right === undefined) return matched as Next
+    all.push(...matched.right)
+  } while (
+    !search.isEnd &&
+    all.length < mostRanked &&
+    search.looked < (all.length < limit ? mostCandidates : fewCandidates)
+  )
+  const ranked = inRank(all, cursor, ({ found }) => found.score, (row) => row.cursor) // prettier-ignore
+  let done = 0
+  while (done < ranked.length && hits.length < limit) {
+    const some = ranked.slice(done, done + limit - hits.length)
+    const fault = await pushHits(search, some, hits)
+    if (fault !== undefined) return left(fault)
+    done += some.length
+  }
+  const last = done < ranked.length ? ranked[done - 1] : undefined
+  if (last !== undefined)
+    return right({ cursor: rankCursor({ from: cursor.from, score: last.found.score, at: last.cursor }) })
+  return right({ cursor: search.isEnd ? undefined : rankCursor({ from: search.after }) })
+}
+
+/** Encrypted logs that the search is of. Where naming them lasts, the names are used for twenty times as long. */
+const encryptedIn = async ({ index, wanted: { session } }: Search): Promise<Either<SearchFault, readonly string[]>> => {
+  const began = Date.now()
+  const known = encryptedOf.get(index)
+  const named = known !== undefined && began < known.until ? right(known.ids) : await index.encrypted()()
+  if (isLeft(named)) return named
+  const ids = named.right
+  if (ids !== known?.ids) encryptedOf.set(index, { ids, until: Date.now() + (Date.now() - began) * 20 })
+  return right(session === undefined ? ids : ids.filter((id) => id === session))
+}
+
+const encryptedOf = new WeakMap<RowIndex, { readonly ids: readonly string[]; readonly until: number }>()
 
 /** What an index is asked: a message that has all that is wanted has these terms. */
 const rowQuery = ({ wanted: phrases, unwanted }: Query, wanted: Wanted): RowQuery => {
@@ -115,25 +167,52 @@ interface Matched extends FoundRow {
   readonly found: Judged
 }
 
-/** The rows that match, up to so many, and how many were looked at. */
-const matchesIn = async (
-  { store, query, wanted }: Search,
-  rows: readonly FoundRow[],
+/** Rows that match, up to so many, of the next rows that the index proposes. Undefined: there is no index. */
+const someMatches = async (
+  search: Search,
   most: number,
-): Promise<{ readonly rows: readonly Matched[]; readonly seen: number }> => {
-  const blocks = await blocksFor(
-    store,
-    rows.map(({ row }) => row),
-  )
+): Promise<Either<SearchFault, readonly Matched[] | undefined>> => {
+  const { store, index, query, wanted, asked, after } = search
+  const first = search.looked === 0
+  const limit = Math.min(1000, Math.max(16, most * (first ? 1 : 10)))
+  const found = await upToDate(index, { ...asked, limit, count: first, ...(after !== undefined && { after }) }, first)
+  if (isLeft(found) || found.right === undefined) return found as Either<SearchFault, undefined>
+  const { rows, next, behind } = found.right
+  if (first) search.behind = behind
   const matched: Matched[] = []
   let seen = 0
-  for (const row of rows) {
-    if (matched.length === most) break
-    seen += 1
-    const found = judged(row.row, blocks, query, wanted)
-    if (found !== undefined) matched.push({ ...row, found })
+  while (seen < rows.length && matched.length < most) {
+    const piece = rows.slice(seen, seen + together)
+    const blocks = await blocksFor(
+      store,
+      piece.map(({ row }) => row),
+    )
+    for (const row of piece) {
+      if (matched.length === most) break
+      seen += 1
+      const judgement = judged(row.row, blocks, query, wanted)
+      if (judgement !== undefined) matched.push({ ...row, found: judgement })
+    }
   }
-  return { rows: matched, seen }
+  search.looked += Math.max(1, seen)
+  search.isEnd = seen === rows.length && next === undefined
+  search.after = (seen === rows.length ? next : undefined) ?? rows[seen - 1]?.cursor ?? after
+  return right(matched)
+}
+
+/** Add the hits that rows are. */
+const pushHits = async (
+  search: Search,
+  rows: readonly Matched[],
+  hits: SearchHit[],
+): Promise<SearchFault | undefined> => {
+  const fault = await lookUp(search, rows)
+  if (fault !== undefined) return fault
+  for (const row of rows) {
+    const hit = hitOf(search, row)
+    if (hit !== undefined) hits.push(hit)
+  }
+  return undefined
 }
 
 /** The hit in the first session that has not retracted it. */

@@ -50,7 +50,7 @@ export const judged = (row: StoredRow, blocks: BlocksOf, query: Query, wanted: W
   if (message === undefined || (wanted.role !== undefined && message.role !== wanted.role)) return undefined
   const texts = textsOf(message).filter(({ of }) => wanted.in === 'all' || wanted.in.startsWith(of))
   const match = matchIn(texts, query)
-  return match && { position: index, role: message.role, at, in: match.of, excerpt: match.excerpt }
+  return match && { position: index, role: message.role, at, in: match.of, excerpt: match.excerpt, score: match.score }
 }
 
 const isInTime = (at: number | undefined, { since, until }: Wanted): boolean =>

@@ -17,33 +17,77 @@ export interface Excerpt {
 export interface Match {
   readonly of: SearchText['of']
   readonly excerpt: Excerpt
+  readonly score: number
 }
 
 /** How many UTF-16 units an excerpt shows before the first found word, and from it on. */
 const before = 60
 const behind = 180
+/** How many units from the first found word on are read to rank a message. */
+const ranked = 600
 
 interface Span {
   readonly start: number
   readonly end: number
+  readonly phrase: Phrase
+  /** Which words of the text it has, counted from the first. */
+  readonly first: number
+  readonly last: number
 }
 
 /** The first match of a message's texts; undefined if they have not all that is wanted, or something unwanted. */
 export const matchIn = (texts: readonly SearchText[], { wanted, unwanted }: Query): Match | undefined => {
   const open = new Set(wanted)
   let first: { readonly index: number; readonly spans: readonly Span[]; readonly count: number } | undefined
+  let density = 0
   for (const [index, { text }] of texts.entries()) {
     const found = spansIn(text, wanted, unwanted)
     if (found === undefined) return undefined
     const { phrases, spans } = found
     for (const phrase of phrases) open.delete(phrase)
+    density += densityOf(spans, wanted)
     if (phrases.size > (first?.count ?? 0)) first = { index, spans, count: phrases.size }
     if (phrases.size === wanted.length && unwanted.length === 0) break // what follows changes nothing
   }
   if (open.size > 0 || first === undefined) return undefined
   const { of, text } = texts[first.index] as SearchText
-  return { of, excerpt: excerptOf(text, first.spans) }
+  return { of, excerpt: excerptOf(text, first.spans), score: scoreOf(density, text.length, of) }
 }
+
+/**
+ * How often a text has all phrases together: 1 for each time that they follow each other, less the further they are apart.
+ *
+ * Source  Clarke, Cormack, Tudhope: Relevance ranking for one to three term queries, 2000 (cover density)
+ */
+const densityOf = (spans: readonly Span[], wanted: readonly Phrase[]): number => {
+  const least = wanted.reduce((sum, { units }) => sum + units.length, 0)
+  const latest = new Map<Phrase, number>()
+  let [density, from] = [0, -1]
+  for (const { phrase, first, last } of spans) {
+    latest.set(phrase, first)
+    if (latest.size < wanted.length) continue
+    const start = Math.min(...latest.values())
+    if (start > from) density += least / Math.max(least, last - start + 1)
+    from = start
+  }
+  return density
+}
+
+/**
+ * From 0 to 1: more for words that stand together, and again, for a short text, and for one that somebody said. In steps,
+ * so that of messages that are much alike the newest comes first.
+ *
+ * Source  Robertson, Zaragoza: The Probabilistic Relevance Framework, 2009 (the saturation of BM25, k1 1.2, b 0.75; here by
+ *         the root of the length, because a tool's result can have a thousand times the length of an answer)
+ */
+const scoreOf = (density: number, length: number, of: SearchText['of']): number => {
+  const found = Math.max(density, apart)
+  const saturated = found / (found + 1.2 * (0.25 + 0.75 * Math.sqrt(length / 1000)))
+  return Math.round((of === 'tool' ? 0.5 : 1) * saturated * 20) / 20
+}
+
+/** The density of words that stand in different texts of a message, such as an answer and a call. */
+const apart = 0.1
 
 interface Found {
   readonly phrases: ReadonlySet<Phrase>
@@ -59,9 +103,11 @@ const spansIn = (text: string, wanted: readonly Phrase[], unwanted: readonly Phr
   const spans: Span[] = []
   const longest = Math.max(...[...wanted, ...unwanted].map(({ units }) => units.length))
   const last: Unit[] = []
-  let shown = Infinity
+  let enough = Infinity
+  let word = -1
   for (const unit of unitsIn(text)) {
-    if (unit.start > shown) break // all is found, and an excerpt of the first shows no more
+    if (unit.start > enough) break // all is found, and neither an excerpt nor a rank needs more
+    word += 1
     last.push(unit)
     if (last.length > longest) last.shift()
     for (const phrase of unwanted) if (endsWith(last, phrase)) return undefined
@@ -69,9 +115,11 @@ const spansIn = (text: string, wanted: readonly Phrase[], unwanted: readonly Phr
       if (!endsWith(last, phrase)) continue
       const isFirst = !phrases.has(phrase)
       phrases.add(phrase)
+      const { length } = phrase.units
+      const { start } = last[last.length - length] as Unit
       if (isFirst || spans.length < mostSpans)
-        spans.push({ start: (last[last.length - phrase.units.length] as Unit).start, end: unit.end })
-      if (isFirst && phrases.size === wanted.length && unwanted.length === 0) shown = (spans[0] as Span).start + behind
+        spans.push({ start, end: unit.end, phrase, first: word - length + 1, last: word })
+      if (isFirst && phrases.size === wanted.length && unwanted.length === 0) enough = (spans[0] as Span).start + ranked
     }
   }
   return { phrases, spans }

@@ -8,6 +8,7 @@ import type { SearchFault } from './fault.ts'
 import type { SearchHit, SearchPage, Wanted } from './hit.ts'
 import { blocksFor, isIn, judged, retractionsIn } from './judge.ts'
 import type { Query } from './query.ts'
+import { inRank, mostRanked, noCursor, rankCursor, rankCursorIn } from './rank.ts'
 
 /** Rows that are read at once, and by one call. */
 const piece = 100
@@ -29,15 +30,33 @@ interface Scan {
   readonly wanted: Wanted
   readonly hits: SearchHit[]
   readonly damaged: string[]
+  readonly encrypted: string[]
   readonly retractions: Map<string, readonly Range[]>
   rows: number
 }
 
 export const scan = async (store: Store, query: Query, wanted: Wanted): Promise<Either<SearchFault, SearchPage>> => {
+  if (wanted.sort === 'time') return latest(store, query, wanted)
+  const { after, limit, ...rest } = wanted
+  const cursor = rankCursorIn(after)
+  if (cursor === undefined) return left(noCursor)
+  const { from } = cursor
+  const page = await latest(store, query, { ...rest, limit: mostRanked, ...(from !== undefined && { after: from }) })
+  if (isLeft(page)) return page
+  const { next: behind, hits: all, ...found } = page.right
+  const ranked = inRank(all, cursor, ({ score }) => score, placeOf) // prettier-ignore
+  const hits = Object.freeze(ranked.slice(0, limit))
+  const last = ranked.length > limit ? hits.at(-1) : undefined
+  const next = last !== undefined ? { from, score: last.score, at: placeOf(last) } : behind && { from: behind }
+  return right(Object.freeze({ ...found, hits, ...(next && { next: rankCursor(next) }) }))
+}
+
+const placeOf = ({ session, position }: SearchHit): string => `${position} ${session}`
+
+const latest = async (store: Store, query: Query, wanted: Wanted): Promise<Either<SearchFault, SearchPage>> => {
   const cursor = wanted.after === undefined ? undefined : cursorIn(wanted.after)
-  if (wanted.after !== undefined && cursor === undefined)
-    return left({ _tag: 'InvalidId', what: 'cursor', reason: 'it is not the `next` of a page of this search' })
-  const state: Scan = { store, query, wanted, hits: [], damaged: [], retractions: new Map(), rows: 0 }
+  if (wanted.after !== undefined && cursor === undefined) return left(noCursor)
+  const state: Scan = { store, query, wanted, hits: [], damaged: [], encrypted: [], retractions: new Map(), rows: 0 }
   const { session } = wanted
   if (session !== undefined) {
     const info = await describeSession(store, session)()
@@ -67,12 +86,13 @@ export const scan = async (store: Store, query: Query, wanted: Wanted): Promise<
   }
 }
 
-const pageOf = ({ hits, damaged }: Scan, next: Cursor | undefined): SearchPage =>
+const pageOf = ({ hits, damaged, encrypted }: Scan, next: Cursor | undefined): SearchPage =>
   Object.freeze({
     hits: Object.freeze(hits),
     indexed: false,
     ...(next !== undefined && { next: JSON.stringify([next.page ?? null, next.session, next.below]) }),
     ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
+    ...(encrypted.length > 0 && { encrypted: Object.freeze(encrypted) }),
   })
 
 const cursorIn = (text: string): Cursor | undefined => {
@@ -93,7 +113,11 @@ const scanned = async (
   info: SessionInfo,
   below: number = info.head.size,
 ): Promise<Either<SearchFault, number | undefined>> => {
-  const { store, query, wanted, hits } = state
+  const { store, query, wanted, hits, encrypted } = state
+  if (info.encrypted && store.encryption === undefined) {
+    encrypted.push(info.id)
+    return right(undefined)
+  }
   const own = await ownRows(state, info)
   if (isLeft(own)) return own
   for (let to = below; to > 0; to -= piece) {
@@ -120,10 +144,12 @@ const scanned = async (
   return right(undefined)
 }
 
-/** Of a damaged session nothing is found; one that was removed meanwhile is none. */
+/** A session that is damaged, or whose key is gone, is named; one that was removed meanwhile is none. */
 const isElsewhere = (state: Scan, { id }: SessionInfo, fault: SearchFault): Either<SearchFault, undefined> => {
   if (fault._tag === 'DamagedLog') state.damaged.push(id)
-  return fault._tag === 'DamagedLog' || fault._tag === 'NoSuchLog' ? right(undefined) : left(fault)
+  else if (fault._tag === 'NoKey') state.encrypted.push(id)
+  else if (fault._tag !== 'NoSuchLog') return left(fault)
+  return right(undefined)
 }
 
 /** The messages of a fork that the session it was forked from does not show: its own, and those retracted there. */
@@ -134,9 +160,13 @@ const ownRows = async (
   if (forkedFrom === undefined || state.wanted.session !== undefined) return right({ from: 0, retracted: [] })
   const { id, at } = forkedFrom
   const cuts = await retractionsOf(state, id)
-  if (isLeft(cuts)) return cuts.left._tag === 'NoSuchLog' ? right({ from: 0, retracted: [] }) : cuts
+  if (isLeft(cuts) && cuts.left._tag === 'NoSuchLog') return right({ from: 0, retracted: [] })
+  if (isLeft(cuts)) return isNamed.has(cuts.left._tag) ? right({ from: at, retracted: [] }) : cuts
   return right({ from: at, retracted: state.wanted.retracted ? [] : cuts.right.filter(({ from }) => from < at) })
 }
+
+/** Why the session that a fork is of can't be searched. It is named itself, and the fork's own messages are read. */
+const isNamed: ReadonlySet<string> = new Set(['DamagedLog', 'NoKey'])
 
 /** Cost: O(notes of the session), once a call. */
 const retractionsOf = async (

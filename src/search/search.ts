@@ -1,8 +1,10 @@
 /** Searching the sessions of a store. */
-import { isLeft, left, optionsOf, right } from '../json/index.ts'
+import { describe, isLeft, left, optionsOf, right } from '../json/index.ts'
+import { roles } from '../message/index.ts'
 import { checkStore } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Task } from '../task/index.ts'
+import { aFlag, aText, aTime, checked, oneOf, wholeFrom } from './checked.ts'
 import { searchTask, type SearchFault } from './fault.ts'
 import type { SearchOptions, SearchPage, Wanted } from './hit.ts'
 import { searchIndex } from './indexed.ts'
@@ -16,13 +18,15 @@ import { scan } from './scan.ts'
  * message is found if it has all of them. Case, accents and width don't count. In scripts that write no spaces, any
  * characters that follow each other are found. Every text is a query; characters that belong to no word only separate.
  *
- * Cost    with an index (`indexStore`), O(hits shown) for most queries (bench: search); without one, O(messages), in calls
- *         of at most 20,000 rows. A phrase of frequent words is looked for in the messages that have all of its words.
+ * Cost    with an index (`indexStore`), O(hits shown) by `time` and O(hits), at most 250, by `relevance` for most queries
+ *         (bench: search); without one, O(messages), in calls of at most 20,000 rows. A phrase of frequent words is looked
+ *         for in the messages that have all of its words.
  *
  * @param store the store to search
  * @param query the words
  * @param options filters, the size of a page, and the cursor
  * @returns one page of hits; or `EmptyQuery`, if it has no word
+ * @throws TypeError if an option is not what it must be; it names the option
  * @example
  * const { hits, next } = await searchStore(store, '"rate limit" retry* -test', { in: 'messages' })
  */
@@ -32,17 +36,18 @@ export const searchStore = (
   options: SearchOptions = {},
 ): Task<SearchFault, SearchPage> => {
   checkStore('searchStore', store)
-  const given = optionsOf('searchStore', options, known)
-  const { typing = false, ...rest } = given
-  if (typeof query !== 'string') throw new TypeError('searchStore takes the query as a text')
+  if (typeof query !== 'string') throw new TypeError(`searchStore takes the query as a text, not ${describe(query)}`)
+  const given = checked('searchStore', optionsOf('searchStore', options, known), expected)
+  const { typing = false, since, until, ...rest } = given
   const wanted: Wanted = {
     ...rest,
     in: given.in ?? 'all',
     retracted: given.retracted === true,
-    limit: Math.max(1, Math.min(1000, Math.floor(given.limit ?? 20) || 1)),
+    sort: given.sort ?? 'relevance',
+    limit: given.limit ?? 20,
+    ...(since !== undefined && { since: Math.ceil(since) }), // times of rows are whole
+    ...(until !== undefined && { until: Math.ceil(until) }),
   }
-  if (!['messages', 'tools', 'all'].includes(wanted.in))
-    throw new TypeError("searchStore takes `in` as 'messages', 'tools' or 'all'")
   return searchTask(async () => {
     const parsed = parseQuery(query, typing)
     if (isLeft(parsed)) return left(parsed.left)
@@ -53,6 +58,19 @@ export const searchStore = (
   })
 }
 
+const expected = {
+  in: oneOf(['messages', 'tools', 'all']),
+  retracted: aFlag,
+  session: aText,
+  role: oneOf(roles),
+  since: aTime,
+  until: aTime,
+  typing: aFlag,
+  sort: oneOf(['relevance', 'time']),
+  limit: wholeFrom(1, 1000),
+  after: aText,
+}
+
 const known = {
   in: true,
   retracted: true,
@@ -61,6 +79,7 @@ const known = {
   since: true,
   until: true,
   typing: true,
+  sort: true,
   limit: true,
   after: true,
 } as const

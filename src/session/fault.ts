@@ -68,6 +68,19 @@ export type SessionFault =
   | { readonly _tag: 'NewerSession'; readonly id: string; readonly found: number; readonly supported: number }
   /** The proof is wrong. */
   | { readonly _tag: 'BadProof'; readonly reason: string }
+  /** The message was erased, as the ledger says: its text can't be proven any more. `proveErased` proves that it was there. */
+  | {
+      readonly _tag: 'MessageErased'
+      readonly id: string
+      /** The position of the message. */
+      readonly position: number
+      /** When it was erased, if the ledger says so: milliseconds since 1970. */
+      readonly at?: number
+      readonly reason?: string
+      readonly by?: string
+    }
+  /** The session is encrypted: the proof of one message would need the key of all. */
+  | { readonly _tag: 'MessageEncrypted'; readonly id: string; readonly position: number }
   /** The imported record has another head than the export states. */
   | { readonly _tag: 'OtherHead'; readonly id: string; readonly expected: string; readonly found: string }
 
@@ -165,6 +178,10 @@ export const sessionFaultText = (fault: SessionFault | StoreFault | CallbackThre
       return `${name(fault.id)} is an unfinished copy with ${fault.rows} ${fault.rows === 1 ? 'row' : 'rows'} so far; the copy is still running or was interrupted: run it again, or remove the session`
     case 'NewerSession':
       return `session ${name(fault.id)} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}): update the library`
+    case 'MessageErased':
+      return `message ${fault.position} of ${name(fault.id)} was erased${fault.at === undefined ? '' : ` at ${new Date(fault.at).toISOString()}`}${fault.by === undefined ? '' : ` by ${name(fault.by)}`}${fault.reason === undefined ? '' : ` (${fault.reason})`}: its text can't be proven any more, only that it was there and that the ledger says it was erased (proveErased)`
+    case 'MessageEncrypted':
+      return `message ${fault.position} of ${name(fault.id)} can't be proven alone: the session is encrypted, and whoever checks the proof would need the key of all its messages; that the record continues an earlier head can be proven (proveGrowth, "indelible prove --consistency")`
     case 'BadProof':
       return `the proof does not hold: ${fault.reason}`
     case 'OtherHead':

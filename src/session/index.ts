@@ -34,6 +34,7 @@ export {
   type SessionOptions,
 } from './open.ts'
 export { checkGrowth, proveGrowth, type GrowthProof } from './prove-growth.ts'
+export { checkErased, proveErased, type ErasedProof, type ProvenErased } from './prove-erased.ts'
 export { checkProof, proveEntry, type EntryProof, type ProveOptions, type Proven } from './prove.ts'
 export { readRange, type MessageRange } from './range.ts'
 export type {
@@ -61,7 +62,7 @@ export {
 } from './transfer.ts'
 export { redactTranscript } from './redact-transcript.ts'
 export { redactorOf } from './store-of.ts'
-export { readUsage, usesOf, type CallUse, type UsageOptions } from './usage.ts'
+export { hasFailed, readUsage, usesOf, type CallUse, type UsageOptions } from './usage.ts'
 export { verifySession, type VerifiedSession, type VerifyOptions } from './verify.ts'
 export type { Recorded } from './step.ts'
 export { checkStore } from './store-of.ts'

@@ -8,18 +8,22 @@ import type { Message } from '../message/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { decodeRow, takeMessage } from '../entry/index.ts'
 import {
+  erasureOf,
   inclusionPath,
   isMoment,
   isSalt,
+  ledgerContent,
   rangeAt,
   headOf,
   rowLeaf,
   type Head,
   type Store,
   type StoreFaultOf,
+  type StoredRow,
 } from '../store/index.ts'
 import { sessionTask, type ReadSessionFault, type SessionFaultOf } from './fault.ts'
 import type { Task } from '../task/index.ts'
+import type { SessionInfo } from './metadata.ts'
 import { describeSession } from './open.ts'
 import { blocksOf, decodeRows } from './mirror.ts'
 
@@ -77,31 +81,41 @@ export interface ProveOptions {
  * @param id the id of the session
  * @param position the position of the message in the record; a negative one counts from the end
  * @param options the earlier head to prove against
- * @returns the proof; or `NoSuchLog`, `BeyondEnd`
+ * @returns the proof; or `NoSuchLog`, `BeyondEnd`, `MessageErased`, `MessageEncrypted`
  */
 export const proveEntry = (
   store: Store,
   id: string,
   position: number,
   options: ProveOptions = {},
-): Task<ReadSessionFault | StoreFaultOf<'BeyondEnd'> | SessionFaultOf<'BadProof'>, EntryProof> => {
+): Task<
+  ReadSessionFault | StoreFaultOf<'BeyondEnd' | 'NotALedger'> | SessionFaultOf<'MessageErased' | 'MessageEncrypted'>,
+  EntryProof
+> => {
   const { size } = optionsOf('proveEntry', options)
   return sessionTask(async () => {
-    const info = await describeSession(store, id)()
-    if (isLeft(info)) return info
-    const { len, head: now } = info.right
-    const index = position < 0 ? len + position : position
-    const found = await store.read(id, { only: 'entry', from: index, to: index + 1 })()
+    const found = await rowOfMessage(store, id, position)
     if (isLeft(found)) return found
-    const [row] = found.right
-    if (!Number.isInteger(index) || index < 0 || row === undefined || row.index !== index)
-      return left({ _tag: 'BeyondEnd', id, at: position, size: len })
+    const { row, info } = found.right
+    const { head: now } = info
+    if (row.erased !== undefined) {
+      const content = await ledgerContent(store)
+      if (isLeft(content)) return content
+      const { at, reason, by } = erasureOf(content.right, row, store.hash) ?? {}
+      return left({
+        _tag: 'MessageErased',
+        id,
+        position: row.index,
+        ...(at !== undefined && { at }),
+        ...(reason !== undefined && { reason }),
+        ...(by !== undefined && { by }),
+      })
+    }
     if (size !== undefined && (!Number.isSafeInteger(size) || size <= row.position || size > now.size))
       return left({ _tag: 'BeyondEnd', id, at: size, size: now.size })
     const range = size === undefined ? undefined : await rangeAt(store, id, size)()
     if (range !== undefined && isLeft(range)) return range
-    if (info.right.encrypted)
-      return left({ _tag: 'BadProof', reason: 'the session is encrypted: a proof of one message would need its key' })
+    if (info.encrypted) return left({ _tag: 'MessageEncrypted', id, position: row.index })
     const head = range === undefined ? now : headOf(range.right, store.hash)
     const decoded = decodeRows(id, [row])
     if (isLeft(decoded)) return decoded
@@ -125,6 +139,26 @@ export const proveEntry = (
       ? left({ _tag: 'DamagedLog', id, position: row.position, reason: 'the row does not lead to the head' })
       : right(Object.freeze(proof))
   })
+}
+
+/** The row of a message of a session. */
+export const rowOfMessage = async (
+  store: Store,
+  id: string,
+  position: number,
+): Promise<
+  Either<ReadSessionFault | StoreFaultOf<'BeyondEnd'>, { readonly row: StoredRow; readonly info: SessionInfo }>
+> => {
+  const info = await describeSession(store, id)()
+  if (isLeft(info)) return info
+  const { len } = info.right
+  const index = position < 0 ? len + position : position
+  const found = await store.read(id, { only: 'entry', from: index, to: index + 1 })()
+  if (isLeft(found)) return found
+  const [row] = found.right
+  return !Number.isInteger(index) || index < 0 || row === undefined || row.index !== index
+    ? left({ _tag: 'BeyondEnd', id, at: position, size: len })
+    : right({ row, info: info.right })
 }
 
 /**

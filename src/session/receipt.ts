@@ -5,6 +5,7 @@ import { isArray, isLeft, isObject, left, right } from '../json/index.ts'
 import { portableSha256, verifyInclusion, type BlockId } from '../proof/index.ts'
 import {
   inclusionPath,
+  isEncryptedLog,
   isLeaf,
   isMoment,
   ledgerContent,
@@ -15,22 +16,26 @@ import {
   type Erasure,
   type ErasedRow,
   type Head,
+  type LedgerRow,
+  type LogFault,
   type Residue,
   type RowPlace,
   type Store,
 } from '../store/index.ts'
 import type { EraseSessionFault, SessionFaultOf } from './fault.ts'
 import type { Opened } from './read.ts'
-import { longEnough, textsOf } from './repeats.ts'
+import { longEnough, namesIn, spellings, textsOf } from './repeats.ts'
 
 /** Something that still has what was erased, or lets it be guessed. */
 export type Remains =
-  /** Other rows reference the same block, or it was stored on its own (`kept`). */
+  /** A block with the same content or text: rows reference it, or it was stored on its own (`kept`). */
   | { readonly what: 'block'; readonly block: BlockId; readonly rows: readonly RowPlace[]; readonly kept: boolean }
-  /** Other rows have the same text. */
+  /** Other rows, or the blocks that they reference, have the same text. */
   | { readonly what: 'text'; readonly rows: readonly RowPlace[] }
-  /** The metadata of the session has the same text. */
+  /** The metadata or the id of a session or log has the same text. */
   | { readonly what: 'metadata'; readonly session: string }
+  /** The session is encrypted and its key is not there: nobody can tell whether its rows have the same text. */
+  | { readonly what: 'unread'; readonly session: string }
   /** The leaves of these rows have no salt: a short text can be found by hashing guesses. */
   | { readonly what: 'leaf'; readonly rows: readonly number[] }
   /** Receipts of model calls have a digest of all that was sent, without a salt: short texts can be found by guessing. */
@@ -87,7 +92,7 @@ export const receiptOf = async (
 ): Promise<Either<EraseSessionFault, ErasureReceipt>> => {
   const { id } = mirror
   const content = await ledgerContent(store)
-  if (isLeft(content)) return content as Either<EraseSessionFault, never>
+  if (isLeft(content)) return content
   const { erasures, head = mirror.head } = content.right
   const wanted = new Set(rows)
   const ids = new Set([id, ...sharing])
@@ -124,7 +129,8 @@ export const receiptOf = async (
 const isWith = (one: Erasure, other: Erasure, ids: ReadonlySet<string>): boolean =>
   ids.has(one.id) && one.at === other.at && one.by === other.by && one.reason === other.reason && one.row > other.row
 
-const proofOf = async (store: Store, row: number, size: number): Promise<Either<EraseSessionFault, ErasureProof>> => {
+/** A row of the ledger, proven to be among its first `size`. */
+export const proofOf = async (store: Store, row: number, size: number): Promise<Either<LogFault, ErasureProof>> => {
   const read = await store.read(ledgerId, { from: row, to: row + 1 })()
   if (isLeft(read)) return read
   const path = await inclusionPath(store, ledgerId, row, size)()
@@ -147,20 +153,27 @@ const remainsOf = async (
   { mirror, info, texts, erased, rows }: Asked,
 ): Promise<Either<EraseSessionFault, readonly Remains[]>> => {
   const remains: Remains[] = []
-  for (const { block, kept } of erased.blocks) {
-    const naming = await store.containing([block])()
-    if (isLeft(naming)) return naming
-    remains.push({ what: 'block', block, rows: naming.right, kept })
+  const same = new Map<string, RowPlace>()
+  const blocks = new Map(erased.blocks.map(({ block, kept }) => [block, kept]))
+  const long = [...new Set(texts)].filter((text) => text.length >= longEnough)
+  if (long.length > 0) {
+    const found = await store.containing(long.flatMap(spellings))()
+    if (isLeft(found)) return found
+    for (const row of found.right.rows) same.set(`${row.id} ${row.position}`, row)
+    for (const block of found.right.blocks) blocks.set(block, true)
   }
-  const long = texts.filter((text) => text.length >= longEnough)
-  const same =
-    long.length === 0 ? right([]) : await store.containing(long.map((text) => JSON.stringify(text).slice(1, -1)))()
-  if (isLeft(same)) return same
-  if (same.right.length > 0) remains.push({ what: 'text', rows: same.right })
-  const said = textsOf(info.metadata)
-  if (long.some((text) => said.some((one) => one.includes(text))))
-    remains.push({ what: 'metadata', session: mirror.id })
-  if (info.erasable !== true) remains.push({ what: 'leaf', rows: [...rows] })
+  const naming = await rowsNaming(store, [...blocks.keys()])
+  if (isLeft(naming)) return naming
+  for (const [block, kept] of blocks) {
+    const rows = naming.right.get(block) ?? []
+    for (const row of rows) same.delete(`${row.id} ${row.position}`) // named with the block
+    remains.push({ what: 'block', block, rows, kept })
+  }
+  if (same.size > 0) remains.push({ what: 'text', rows: [...same.values()] })
+  const beside = await besideRows(store, long)
+  if (isLeft(beside)) return beside
+  remains.push(...beside.right)
+  if (info.erasable !== true && info.encrypted !== true) remains.push({ what: 'leaf', rows: [...rows] })
   const first = Math.min(...rows)
   const receipts = [...mirror.notes.view()].flatMap((note, index) => {
     const row = mirror.noteRows[index] as number // a row for each note
@@ -168,6 +181,51 @@ const remainsOf = async (
   })
   if (receipts.length > 0) remains.push({ what: 'contextDigest', rows: receipts })
   return right(remains)
+}
+
+/** The rows that name blocks. */
+const rowsNaming = async (
+  store: Store,
+  blocks: readonly BlockId[],
+): Promise<Either<EraseSessionFault, ReadonlyMap<BlockId, readonly RowPlace[]>>> => {
+  const naming = new Map<BlockId, RowPlace[]>(blocks.map((block) => [block, []]))
+  const found = blocks.length === 0 ? right({ rows: [] }) : await store.containing(blocks)()
+  if (isLeft(found)) return found
+  for (const place of found.right.rows) {
+    const range = { from: place.position, to: place.position + 1 }
+    const plain = await store.read(place.id, range)()
+    const read =
+      isLeft(plain) && store.encryption !== undefined ? await store.encryption.bare.read(place.id, range)() : plain
+    const [row] = isLeft(read) ? [] : read.right // one that was removed meanwhile names nothing
+    const body = `${row?.body ?? ''}${row?.stored ?? ''}`
+    for (const [block, rows] of naming) if (body.includes(block)) rows.push(place)
+  }
+  return right(naming)
+}
+
+/** What logs have beside their rows, and those whose rows can't be read. */
+const besideRows = async (
+  store: Store,
+  texts: readonly string[],
+): Promise<Either<EraseSessionFault, readonly Remains[]>> => {
+  const found: Remains[] = []
+  let after: string | undefined
+  do {
+    const page = await store.list({ limit: 500, ...(after !== undefined && { after }) })()
+    if (isLeft(page)) return page as Either<EraseSessionFault, never>
+    for (const log of page.right.logs) {
+      const { id, head } = log
+      const meta = Object.fromEntries(Object.entries(log.meta).filter(([name]) => !name.startsWith('indelible.')))
+      const said = [id, ...namesIn(meta), ...textsOf(meta)]
+      if (texts.some((text) => said.some((one) => one.includes(text)))) found.push({ what: 'metadata', session: id })
+      if (!isEncryptedLog(log) || head.size === 0) continue
+      const last = store.encryption && (await store.read(id, { from: head.size - 1, to: head.size })())
+      if (last === undefined || (isLeft(last) && last.left._tag === 'NoKey'))
+        found.push({ what: 'unread', session: id })
+    }
+    after = page.right.next
+  } while (after !== undefined)
+  return right(found)
 }
 
 /** What a receipt that holds proves. */
@@ -198,17 +256,10 @@ export const checkErasure = (receipt: unknown, head?: Head): Either<SessionFault
     return bad(`it leads to the head ${ledger.size} ${ledger.root}, not to ${head.size} ${head.root}`)
   const proven: ErasureReceipt['rows'][number][] = []
   const said: ProvenErasure['said'][number][] = []
-  for (const { row, at, body, path } of receipt.proofs) {
-    const isIn = verifyInclusion({
-      position: row,
-      size: ledger.size,
-      leaf: rowLeaf({ kind: 'note', body, ...(at !== undefined && { at }) }, portableSha256),
-      proof: path.map(hexToBytes),
-      root: hexToBytes(ledger.root),
-    })
-    if (!isIn) return bad(`row ${row} is not in the ledger with that head`)
-    const read = readLedgerRow({ position: row, body })
-    if (isLeft(read) || read.right?.type !== 'erased') return bad(`row ${row} of the ledger says of no erasure`)
+  for (const proof of receipt.proofs) {
+    const { at } = proof
+    const read = saidBy(proof, ledger)
+    if (isLeft(read)) return bad(read.left)
     const { id, rows, reason, by } = read.right
     for (const one of rows) proven.push({ session: id, ...one })
     said.push({ id, at, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) })
@@ -219,31 +270,51 @@ export const checkErasure = (receipt: unknown, head?: Head): Either<SessionFault
   return right(Object.freeze({ session, rows: Object.freeze(proven), said: Object.freeze(said), ledger }))
 }
 
+/** What a row of the ledger says of an erasure; or why it proves none. */
+export const saidBy = (
+  { row, at, body, path }: ErasureProof,
+  ledger: Head,
+): Either<string, Extract<LedgerRow, { readonly type: 'erased' }>> => {
+  const isIn = verifyInclusion({
+    position: row,
+    size: ledger.size,
+    leaf: rowLeaf({ kind: 'note', body, ...(at !== undefined && { at }) }, portableSha256),
+    proof: path.map(hexToBytes),
+    root: hexToBytes(ledger.root),
+  })
+  if (!isIn) return left(`row ${row} is not in the ledger with that head`)
+  const read = readLedgerRow({ position: row, body })
+  return isLeft(read) || read.right?.type !== 'erased'
+    ? left(`row ${row} of the ledger says of no erasure`)
+    : right(read.right)
+}
+
 const keyOf = ({ session, row, kind, leaf, stub }: ErasureReceipt['rows'][number]): string =>
   JSON.stringify([session, row, kind, leaf, stub])
 
-const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
+export const isHead = (value: unknown): value is Head =>
+  isObject(value) && isCount(value['size']) && isLeaf(value['root'])
+
+export const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
 const isReceipt = (value: unknown): value is ErasureReceipt => {
   if (!isObject(value) || value['indelible'] !== 'erasure' || value['version'] !== 1) return false
   const { session, rows, ledger, proofs } = value
   return (
     typeof session === 'string' &&
-    isObject(ledger) &&
-    isCount(ledger['size']) &&
-    isLeaf(ledger['root']) &&
+    isHead(ledger) &&
     isArray(rows) &&
     rows.every((row) => isObject(row) && typeof row['session'] === 'string' && isCount(row['row'])) &&
     isArray(proofs) &&
-    proofs.every(
-      (proof) =>
-        isObject(proof) &&
-        isCount(proof['row']) &&
-        (proof['at'] === undefined || isMoment(proof['at'])) &&
-        typeof proof['body'] === 'string' &&
-        proof['body'].isWellFormed() &&
-        isArray(proof['path']) &&
-        proof['path'].every(isLeaf),
-    )
+    proofs.every(isErasureProof)
   )
 }
+
+export const isErasureProof = (proof: unknown): proof is ErasureProof =>
+  isObject(proof) &&
+  isCount(proof['row']) &&
+  (proof['at'] === undefined || isMoment(proof['at'])) &&
+  typeof proof['body'] === 'string' &&
+  proof['body'].isWellFormed() &&
+  isArray(proof['path']) &&
+  proof['path'].every(isLeaf)

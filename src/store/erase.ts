@@ -8,10 +8,10 @@ import { isLeft, left, right } from '../json/index.ts'
 import { emptyRange } from '../proof/index.ts'
 import { checkAppend } from './checked.ts'
 import type { CheckedErasure, StoreDriver } from './driver.ts'
-import type { Erased, EraseRequest, RowsToErase } from './erasing.ts'
+import type { Erased, EraseRequest, RowsToErase, Sharing } from './erasing.ts'
 import type { EraseFault } from './fault.ts'
-import { ledgerContent, stubLeaf } from './ledger.ts'
-import { ledgerId, ledgerRow, type Because, type ErasedRow, type LedgerRow } from './ledger-row.ts'
+import { ledgerContent, stubLeaf, type LedgerContent } from './ledger.ts'
+import { ledgerId, ledgerRow, type Because, type ErasedRow, type Hold, type LedgerRow } from './ledger-row.ts'
 import type { StoredRow } from './row.ts'
 import { sameHead } from './rules.ts'
 import type { Store } from './store.ts'
@@ -20,8 +20,8 @@ import { headOf, rowLeaf } from './tree.ts'
 /** What an erasure, and the judging of rows that were erased, need of a store. */
 export type InnerStore = Pick<Store, 'info' | 'read' | 'nodes' | 'hash' | 'scope' | 'now'>
 
-/** How often an erasure is tried where others append to the ledger at the same time. */
-const attempts = 50
+/** How often something is tried that the ledger has to agree to, where others append to it at the same time. */
+export const attempts = 50
 
 /** Erase rows by a driver. `store` asks it. */
 export const eraseRows = async (
@@ -45,9 +45,8 @@ export const eraseRows = async (
         const shares = await erasing.sharing(store.scope, one.id)
         if (isLeft(shares)) return shares as Either<EraseFault, never>
         const first = found.right.reduce((least, { position }) => Math.min(least, position), Infinity)
-        const holding = [one.id, ...shares.right.filter(({ rows }) => rows > first).map(({ id }) => id)]
-        const hold = holding.map((id) => held.get(id)).find((found) => found !== undefined)
-        if (hold !== undefined) return left({ _tag: 'LogHeld', id: hold.id, ...becauseOf(hold) })
+        const keeping = holdsOnRows(held, { id: one.id, rows: Infinity }, shares.right).find(({ rows }) => rows > first)
+        if (keeping !== undefined) return left({ _tag: 'LogHeld', id: keeping.hold.id, ...becauseOf(keeping.hold) })
       }
       const stubs = new Map(one.rows.map(({ position, stub }) => [position, stub]))
       const rows = found.right.map((row) => ({
@@ -89,6 +88,24 @@ export const eraseRows = async (
       return done as Either<EraseFault, never>
   }
 }
+
+/**
+ * The holds that keep rows of a log: its own, and those of the logs that share its first rows.
+ *
+ * @param held every hold of the scope
+ * @param log the log, and how many rows it has
+ * @param shares the logs that share rows with it
+ * @returns each hold, and how many of the first rows it keeps
+ */
+export const holdsOnRows = (
+  held: LedgerContent['held'],
+  log: Sharing,
+  shares: readonly Sharing[],
+): readonly { readonly hold: Hold; readonly rows: number }[] =>
+  [log, ...shares].flatMap(({ id, rows }) => {
+    const hold = held.get(id)
+    return hold === undefined ? [] : [{ hold, rows }]
+  })
 
 const becauseOf = ({
   reason,

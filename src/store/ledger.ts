@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import type { StoreFault } from './fault.ts'
+import type { LogFault, StoreFault, StoreFaultOf } from './fault.ts'
 import {
   ledgerId,
   ledgerRow,
@@ -35,6 +35,9 @@ export interface LedgerContent {
   readonly erased: ReadonlyMap<string, Erasure>
 }
 
+/** Reading a ledger. */
+type LedgerFault = LogFault | StoreFaultOf<'NotALedger'>
+
 /** What reading a ledger needs of a store. */
 type LedgerStore = Pick<Store, 'info' | 'read' | 'nodes' | 'hash'>
 
@@ -58,7 +61,7 @@ const known = new WeakMap<LedgerStore, LedgerContent & { readonly head: Head }>(
  * @param size only its first rows. Default: all
  * @returns the content; or `NotALedger`, and the faults of reading a log
  */
-export const ledgerContent = async (store: LedgerStore, size?: number): Promise<Either<StoreFault, LedgerContent>> => {
+export const ledgerContent = async (store: LedgerStore, size?: number): Promise<Either<LedgerFault, LedgerContent>> => {
   const found = await store.info(ledgerId)()
   if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? right(nothing) : found
   if (!Object.hasOwn(found.right.meta, ledgerId))
@@ -76,7 +79,7 @@ export const ledgerContent = async (store: LedgerStore, size?: number): Promise<
   return content
 }
 
-const headOfFirst = async (store: LedgerStore, size: number): Promise<Either<StoreFault, Head>> => {
+const headOfFirst = async (store: LedgerStore, size: number): Promise<Either<LogFault, Head>> => {
   const range = await rangeAt(store, ledgerId, size)()
   return isLeft(range) ? range : right(headOf(range.right, store.hash))
 }
@@ -85,7 +88,7 @@ const readOn = async (
   store: LedgerStore,
   base: LedgerContent,
   head: Head,
-): Promise<Either<StoreFault, LedgerContent & { readonly head: Head }>> => {
+): Promise<Either<LedgerFault, LedgerContent & { readonly head: Head }>> => {
   const sessions = new Map(base.sessions)
   const held = new Map(base.held)
   const erasures = [...base.erasures]

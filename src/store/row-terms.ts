@@ -73,6 +73,8 @@ export interface RowsFound {
 export interface RowsIndexed {
   /** The number of rows that were indexed now. */
   readonly rows: number
+  /** How many of them are encrypted, so that the index has nothing of them. Absent if none is. */
+  readonly encrypted?: number
   /** The number of rows that the index does not have yet. */
   readonly behind: number
 }
@@ -97,6 +99,14 @@ export interface RowIndex {
     logs: readonly string[],
     term: string,
   ) => Task<LogFault | StoreFaultOf<'DamagedIndex'>, ReadonlyMap<string, readonly StoredRow[]>>
+  /**
+   * Name the logs of this scope that are encrypted: an index has nothing of them.
+   *
+   * Cost    O(logs of the scope)
+   *
+   * @returns their ids; none, if the driver can't tell
+   */
+  readonly encrypted: () => Task<MediumFault, readonly string[]>
   /**
    * Make an index without rows, if there is none. From now on, appends of this handle that say their terms are indexed.
    *

@@ -145,7 +145,7 @@ class Reader {
         const { input, output, thoughts, cached } = objectIn(entry, 'tokens')
         if (input !== undefined)
           origin.usage({ input, output: number(output) + number(thoughts), cacheRead: cached, cacheWrite: 0 })
-        for (const message of modelMessages(entry)) this.#sink.message(line, this.#withResults(message))
+        for (const message of modelMessages(entry, origin)) this.#sink.message(line, this.#withResults(message))
       } else if (spoken.has(type)) this.#sink.note(line, { type: 'application', namespace: format, content: entry })
       else unknownLine(format, entry, line, this.#sink)()
     } catch (error) {
@@ -165,31 +165,55 @@ const userMessage = (entry: JsonObject, content: readonly ResultPart[]): Message
 })
 
 /** What the model said, and a message for each result of its calls. */
-const modelMessages = (entry: JsonObject): readonly Message[] => {
+const modelMessages = (entry: JsonObject, origin: Sink['origin']): readonly Message[] => {
   const thoughts = entry['thoughts'] === undefined ? [] : readIn(entry, 'thoughts', (list) => arrayAt(list ?? [], []))
   const calls = (entry['toolCalls'] === undefined ? [] : arrayAt(entry['toolCalls'], ['toolCalls'])).map(
-    (call, index) => objectAt(call, ['toolCalls', index]),
+    (call, index) => readCall(objectAt(call, ['toolCalls', index]), index),
   )
-  const said: readonly Part[] = [
-    ...thoughts.map(readThought),
-    ...contentOf(entry).map((part) => callIn(part, calls) ?? part),
-    ...calls.map((call, index) => readCall(call, index)),
-  ]
+  const said: Part[] = thoughts.map(readThought)
+  for (const part of contentOf(entry)) {
+    const call = callIn(part) ?? part
+    if (call.type === 'tool_call' && told(call, calls)) origin.aside('call that is told with its message')
+    else said.push(call)
+  }
   const known = ['type', 'content', 'thoughts', 'toolCalls', ...strings(entry, 'id')]
   return [
-    { role: 'assistant', content: said, ...idOf(entry), ...metaOf(fieldsBeside(entry, known)) },
-    ...calls.flatMap((call, index) => readResult(call, index)),
+    {
+      role: 'assistant',
+      content: [...said, ...calls.map(({ part }) => part)],
+      ...idOf(entry),
+      ...metaOf(fieldsBeside(entry, known)),
+    },
+    ...calls.flatMap(({ call }, index) => readResult(call, index, calls, origin)),
   ]
 }
 
-/** A call among the parts of what the model said; undefined for others, and for one that stands among its calls. */
-const callIn = (part: ResultPart, calls: readonly JsonObject[]): ToolCallPart | undefined => {
+/** A call of a message, as its list of calls has it, and what is written of it. */
+interface ReadCall {
+  readonly call: JsonObject
+  part: ToolCallPart
+}
+
+/** A call among the parts of what the model said; undefined for others. */
+const callIn = (part: ResultPart): ToolCallPart | undefined => {
   const call = part.type === 'provider' && isObject(part.raw) ? part.raw['functionCall'] : undefined
   if (part.type !== 'provider' || !isObject(part.raw) || !isObject(call)) return undefined
   const { id, name, args } = call
-  if (typeof id !== 'string' || typeof name !== 'string' || calls.some((one) => one['id'] === id)) return undefined
+  if (typeof id !== 'string' || typeof name !== 'string') return undefined
   const rest = difference(part.raw, { functionCall: { id, name, ...(args !== undefined && { args }) } })
   return { type: 'tool_call', id, name, arguments: JSON.stringify(args ?? {}), ...metaOf(rest) }
+}
+
+/**
+ * Whether a call among the parts stands in the list of calls, too, as it does in a message that was written again when its
+ * session was resumed. What the part says beside, such as a signature, is then said of the one in the list.
+ */
+const told = (call: ToolCallPart, calls: readonly ReadCall[]): boolean => {
+  const one = calls.find(({ part }) => part.id === call.id && part.name === call.name)
+  if (one === undefined || one.part.arguments !== call.arguments) return false
+  const [beside, own] = [call, one.part].map(({ meta }) => meta?.[format] as JsonObject | undefined)
+  if (beside !== undefined) one.part = { ...one.part, ...metaOf({ ...beside, ...own }) }
+  return true
 }
 
 /** A result among the parts of what a user says. */
@@ -213,23 +237,38 @@ const readThought = (thought: Json): Part => {
 }
 
 /** A call without its result, with whatever else stands there: its state, and what the screen showed. */
-const readCall = (call: JsonObject, index: number): ToolCallPart => {
+const readCall = (call: JsonObject, index: number): ReadCall => {
   const at = ['toolCalls', index]
   const { args } = call
-  return {
+  const part: ToolCallPart = {
     type: 'tool_call',
     id: stringAt(call['id'], [...at, 'id']),
     name: stringAt(call['name'], [...at, 'name']),
     arguments: JSON.stringify(args ?? {}),
     ...metaOf(fieldsBeside(call, ['id', 'name', 'args', 'result'])),
   }
+  return { call, part }
 }
 
-const readResult = (call: JsonObject, index: number): readonly Message[] => {
+/** The result of a call. A resumed session has written those of all its calls to each of them: only its own counts. */
+const readResult = (
+  call: JsonObject,
+  index: number,
+  calls: readonly ReadCall[],
+  origin: Sink['origin'],
+): readonly Message[] => {
   const { result, id, name, status } = call
   if (result === undefined || result === null) return []
   const isError = status === 'error' || status === 'cancelled'
-  const content = readParts(result, ['toolCalls', index, 'result']).map((part) => answerOf(part, call))
+  const others = new Set(
+    calls.flatMap((one) => (one.part.id === id || (one.call['result'] ?? null) === null ? [] : [one.part.id])),
+  )
+  const content = readParts(result, ['toolCalls', index, 'result']).flatMap((part) => {
+    const answer = isObject(part) ? part['functionResponse'] : undefined
+    if (!isObject(answer) || !others.has(answer['id'] as string)) return [answerOf(part, call)]
+    origin.aside('result that is told with its call')
+    return []
+  })
   return [
     {
       role: 'tool',

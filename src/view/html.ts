@@ -10,7 +10,14 @@ import { blockIdOf, isBlockId, type BlockId } from '../proof/index.ts'
 import { createRedactor, type Redactor } from '../redact/index.ts'
 import { rowLeaf, type Store, type StoredRow } from '../store/index.ts'
 import { readAssets } from './assets.ts'
-import { exportedId, mostRows, type ExportedView, type HtmlSelection, type ViewedRow } from './protocol.ts'
+import {
+  exportedId,
+  mostRows,
+  type ExportedView,
+  type HtmlSelection,
+  type ViewedRow,
+  type ViewedSession,
+} from './protocol.ts'
 import { blocksOf, evidenceOf, nodesOf, sessionOf, viewedRow } from './viewed.ts'
 
 /** What becomes a file, and how. */
@@ -70,20 +77,28 @@ export const htmlOf = async (
       bytes === undefined ? [] : [[block, base64Of(bytes)] as const],
     ),
   )
-  const evidence = await evidenceOf(store, id)
-  const title = redactor === undefined ? session.metadata : redactor.json(session.metadata)
+  const described = redactor === undefined ? session : describedWithout(session, redactor)
+  const evidence = described.id === id ? await evidenceOf(store, id) : undefined // its row of the ledger names the session
   return fileOf({
     indelible: 'view',
     version: 1,
     library: version,
     exported: store.now(),
-    session: { ...session, metadata: title },
+    session: described,
     rows,
     nodes: nodes.join(''),
     blocks,
     ...(evidence && { evidence }),
   })
 }
+
+/** What is said of a session, without secrets. Nothing is proved of it. */
+const describedWithout = (session: ViewedSession, { text, json }: Redactor): ViewedSession => ({
+  ...session,
+  id: text(session.id),
+  metadata: json(session.metadata),
+  ...(session.forkedFrom && { forkedFrom: { ...session.forkedFrom, id: text(session.forkedFrom.id) } }),
+})
 
 /** A row by its leaf: it says nothing, and the proof goes over it. */
 const leftOut = (row: StoredRow, { hash }: Store): ViewedRow => ({

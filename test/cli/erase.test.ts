@@ -2,10 +2,10 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assistant, createSession, user } from 'indelible'
+import { assistant, createSession, forkSession, user } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
-import { indelible } from './indelible.ts'
+import { folder as cliFolder, indelible, written } from './indelible.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-erase-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -55,11 +55,96 @@ describe('indelible erase', () => {
     expect(indelible(['hold', 'a', '--reason', 'case 14', '--by', 'ann', ...store]).stdout).toBe('a: held\n')
     const some = indelible(['erase', '--matching', 'grace', '--yes', ...why, ...store])
     expect(some.stdout).toMatch(/^b: erased 2 messages \(0-1\)/)
-    expect(some.stderr).toMatch(/^a: left out: "a" is held by "ann" \(case 14\)/)
+    expect(some).toMatchObject({ status: 0, stderr: 'a: held by ann (case 14); 2 messages (0-1) left out\n' })
     expect(indelible(['remove', 'a', '--yes', ...store])).toMatchObject({ status: 1 })
     expect(indelible(['ledger', 'verify', ...store]).stdout).toContain('1 held, 2 rows erased')
     expect(indelible(['release', 'a', ...store]).stdout).toBe('a: released\n')
     expect(indelible(['remove', 'a', '--yes', ...store])).toMatchObject({ status: 0 })
+  })
+  it('shows what is held before it erases, and fails where everything is', async () => {
+    const store = await filled()
+    const file = await sqliteStore({ path: store[1] as string })
+    await (await forkSession(file, 'a', { id: 'fork', at: 1 })).close()
+    await file.close()
+    indelible(['hold', 'fork', '--reason', 'case 14', '--by', 'ann', ...store])
+    indelible(['hold', 'b', ...store])
+    const dry = indelible(['erase', '--matching', 'grace', '--dry-run', ...store])
+    expect([dry.status, dry.stdout.split('\n').toSorted(), dry.stderr]).toEqual([
+      0,
+      [
+        '',
+        'a: 1 message (1)',
+        'a: held with fork, which shares them, by ann (case 14); 1 message (0) would stay',
+        'b: held; 2 messages (0-1) would stay',
+        'fork: held by ann (case 14); 1 message (0) would stay',
+      ],
+      '',
+    ])
+    expect(indelible(['erase', 'a', '0', '--dry-run', ...store]).stdout).toBe(
+      'a: held with fork, which shares them, by ann (case 14); 1 message (0) would stay\n',
+    )
+    expect(indelible(['erase', 'a', '0-1', '--yes', ...store])).toMatchObject({ status: 1, stdout: '' })
+    const some = indelible(['erase', '--matching', 'grace', '--yes', ...store])
+    expect([some.status, some.stdout]).toEqual([0, expect.stringMatching(/^a: erased 1 message \(1\)/)])
+    expect(some.stderr).toContain('a: held with fork, which shares them, by ann (case 14); 1 message (0) left out')
+    const none = indelible(['erase', '--matching', 'grace', '--yes', ...store])
+    expect([none.status, none.stdout]).toEqual([1, ''])
+    expect(none.stderr).toContain('every message that was found is held: nothing was erased')
+  })
+  it('says what was held, and what was not', async () => {
+    const store = await filled()
+    expect(indelible(['release', 'a', ...store])).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: 'a: was not held\nindelible: 1 session was not held\n',
+    })
+    indelible(['hold', 'a', '--by', 'ann', ...store])
+    expect(indelible(['hold', 'a', '--by', 'bob', ...store]).stdout).toBe('a: held by ann already\n')
+    const both = indelible(['release', 'a', 'b', ...store])
+    expect([both.status, both.stdout]).toEqual([1, 'a: released\n'])
+  })
+  it('proves of an erased message that it was there, and when and why it was erased', async () => {
+    const store = await filled()
+    const head = indelible(['head', 'a', ...store]).stdout.trim()
+    const before = indelible(['prove', 'a', '1', ...store]).stdout
+    indelible(['erase', 'a', '1', '--yes', ...why, ...store])
+    const proved = indelible(['prove', 'a', '-2', ...store])
+    expect([proved.status, proved.stderr]).toEqual([
+      0,
+      expect.stringMatching(/^message 1 of a was erased at \d{4}-.* by ann \(request 812\): the proof has its leaf/),
+    ])
+    const checked = indelible(['check-proof', written('erased.json', proved.stdout), '--head', head])
+    expect(JSON.parse(checked.stdout)).toMatchObject({ row: 1, id: 'a', by: 'ann', reason: 'request 812' })
+    expect(checked.stderr).toMatch(/^row 1 of the record with the head 3:.* has this leaf, and was erased at /)
+    expect(indelible(['check-proof', written('before.json', before), '--head', head])).toMatchObject({ status: 0 })
+    const other = `3:${'ab'.repeat(32)}`
+    expect(indelible(['check-proof', join(cliFolder, 'erased.json'), '--head', other])).toMatchObject({ status: 1 })
+  })
+  it('leaves out the sessions that it can not read, and names them', () => {
+    const at = (name: string): string => join(folder, `unread-${name}`)
+    const store = ['--store', at('s.db')]
+    const keys = ['--key-file', at('keys')]
+    const chat = written('grace.json', JSON.stringify([{ role: 'user', content: 'I am Grace Hopper.' }]))
+    indelible(['encryption', 'new', at('keys')])
+    for (const id of ['one', 'two', 'three']) indelible(['import', chat, '--id', id, ...store, ...keys])
+    indelible(['import', chat, '--id', 'plain', ...store])
+    indelible(['encryption', 'destroy', 'two', '--yes', ...store, ...keys])
+    const dry = indelible(['erase', '--matching', 'grace', '--dry-run', ...store, ...keys])
+    expect([dry.status, dry.lines.toSorted().slice(1)]).toEqual([
+      1,
+      ['one: 1 message (0)', 'plain: 1 message (0)', 'three: 1 message (0)'],
+    ])
+    expect(dry.stderr).toMatch(
+      /^two: left out: "two" is encrypted.*was destroyed.*\nindelible: 1 session was left out\n$/,
+    )
+    const done = indelible(['erase', '--matching', 'grace', '--yes', ...store, ...keys])
+    expect(done.status).toBe(1)
+    for (const id of ['one', 'plain', 'three']) expect(done.stdout).toMatch(new RegExp(`^${id}: erased 1 message`, 'm'))
+    expect(done.stderr).toContain('two: left out: "two" is encrypted')
+    expect(indelible(['erase', '--matching', 'grace', '--yes', ...store, ...keys])).toMatchObject({
+      status: 1,
+      stdout: '',
+    })
   })
   it.each([[['a', '3-1']], [['a', '0', '--matching', 'x']], [['--matching', '(']], [['--older-than', '3w']]])(
     'refuses %j',

@@ -11,7 +11,7 @@ const said = (...contents: readonly string[]): string =>
   JSON.stringify(contents.map((content, index) => ({ role: index % 2 === 0 ? 'user' : 'assistant', content })))
 const search = (...args: readonly string[]) => indelible(['search', ...args, '--store', store])
 const places = (...args: readonly string[]): readonly string[] =>
-  search(...args).lines.flatMap((line) => /^(\S+:\d+) {2}/.exec(line)?.[1] ?? [])
+  search(...args, '--sort', 'time').lines.flatMap((line) => /^(\S+:\d+) {2}/.exec(line)?.[1] ?? [])
 
 it('finds messages in all sessions, with an index and without', () => {
   const long = `${'before '.repeat(60)}the needle${' after'.repeat(60)}`
@@ -38,7 +38,8 @@ it('finds messages in all sessions, with an index and without', () => {
     if (indexed) expect(indelible(['index', '--store', store]).stdout).toBe('6 rows indexed\n')
     expect(search('needle', 'hay').stdout).toBe('a:0  user  a needle in the hay\n')
     expect(places('needle')).toEqual(['b:0', 'a:0'])
-    expect(search('needle').lines[0]).toMatch(/^b:0 {2}user {2}…before .* the needle after .*…$/)
+    expect(search('needle').lines[0]).toMatch(/^a:0 {2}user {2}a needle in the hay$/)
+    expect(search('needle').lines[1]).toMatch(/^b:0 {2}user {2}…before .* the needle after .*…$/)
     expect(places('"rate limit"')).toEqual(['a:1'])
     expect(places('rate limit -no')).toEqual(['b:1'])
     expect(places('京')).toEqual(['a:2'])
@@ -47,7 +48,9 @@ it('finds messages in all sessions, with an index and without', () => {
     expect(places('needle', '--since', '1h')).toEqual(['b:0', 'a:0'])
     expect(places('needle', '--until', '2020-01-01')).toEqual([])
     expect(places('needle', '--scope', 'other')).toEqual(['c:0'])
-    expect(search('needle', '--all-scopes').stdout).toMatch(/^default {2}b:0.*\ndefault {2}a:0.*\nother {2}c:0/)
+    expect(search('needle', '--all-scopes').stdout).toMatch(/^default {2}a:0.*\nother {2}c:0.*\ndefault {2}b:0/)
+    expect(search('needle', '--all-scopes', '--sort', 'time').stdout).toMatch(/^other {2}c:0.*\ndefault {2}b:0.*\ndefault {2}a:0/) // prettier-ignore
+    expect(search('needle', '--all-scopes', '--limit', '2').lines).toHaveLength(3)
     const limited = search('needle', '--limit', '1')
     expect([limited.lines.length, limited.stderr]).toEqual([2, expect.stringContaining('--limit 10')])
     const json = search('hay', '--json').lines.filter((line) => line !== '')
@@ -70,7 +73,7 @@ it('finds retracted messages with --all', () => {
 })
 
 it('marks the words on a terminal, and fits them into a line', () => {
-  const shown = indelible(['search', 'needle', '--store', store], { colour: true, columns: 60 }).lines
+  const shown = indelible(['search', 'needle', '--sort', 'time', '--store', store], { colour: true, columns: 60 }).lines
   expect(shown[0]).toContain('\u001b[1m\u001b[33mneedle\u001b[39m\u001b[22m')
   const plain = shown[0]?.replaceAll(/\u001b\[\d+m/g, '') ?? '' // oxlint-disable-line no-control-regex
   expect(plain.length).toBeLessThanOrEqual(60)
@@ -82,7 +85,10 @@ it.each([
   [['search', 'x', '--in', 'y'], /messages, tools or all/],
   [['search', 'x', '--role', 'y'], /--role takes system/],
   [['search', 'x', '--since', 'y'], /takes a time/],
+  [['search', 'x', '--since', '5'], /--since takes a time, such as/],
+  [['search', 'x', '--sort', 'y'], /--sort takes relevance or time, not "y"/],
   [['search', 'x', '--limit', '0'], /--limit/],
+  [['search', '-return'], /no option -r; words that begin with a dash stand behind --/],
   [['index', 'x'], /no arguments/],
   [['index', '--drop', '--rebuild'], /exclude/],
 ] as const)('%j is a mistake', (args, message) => {
@@ -95,4 +101,46 @@ it('says what a query lacks', () => {
     status: 1,
     stderr: expect.stringMatching(/has no word to look for/) as string,
   })
+})
+
+it('takes words that begin with a dash behind --', () => {
+  expect(indelible(['search', '--store', store, '--', '-hay', 'needle']).stdout).toMatch(/^b:0 .*\n$/)
+  expect(indelible(['search', '--store', store, '--', '-hay'])).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('-word only leaves messages out') as string,
+  })
+})
+
+it('names the encrypted sessions that it did not search, and those that an index leaves out', () => {
+  const [mixed, keys] = [join(folder, 'mixed.db'), join(folder, 'mixed.keys')]
+  const run = (...args: readonly string[]) => indelible([...args, '--store', mixed])
+  indelible(['encryption', 'new', keys])
+  for (const id of ['kept', 'gone'])
+    run('import', written(`${id}.json`, said(`a secret needle in ${id}`)), '--id', id, '--key-file', keys)
+  expect(run('index')).toMatchObject({
+    status: 0,
+    stdout: 'the index has all rows that are not encrypted\n',
+    stderr: 'left out: 2 encrypted sessions: gone, kept; a search with --key-file reads them\n',
+  })
+  expect(indelible(['index', '--store', mixed], { env: { INDELIBLE_KEY_FILE: keys } }).status).toBe(0)
+  run('import', written('clear.json', said('a clear needle')), '--id', 'clear')
+  for (const indexed of [true, false]) {
+    if (!indexed) run('index', '--drop')
+    expect(run('search', 'needle')).toMatchObject({
+      status: 0,
+      stdout: 'clear:0  user  a clear needle\n',
+      stderr: '2 encrypted sessions were not searched: gone, kept; give --key-file FILE\n',
+    })
+  }
+  run('encryption', 'destroy', 'gone', '--yes', '--key-file', keys)
+  const found = run('search', 'needle', '--key-file', keys)
+  expect(found.stdout).toBe('clear:0  user  a clear needle\nkept:0  user  a secret needle in kept\n')
+  expect(found.stderr).toBe(
+    `1 encrypted session was not searched: gone; ${keys} has no key for it, or it was destroyed\n`,
+  )
+  const lines = run('search', 'secret', '--json').lines.filter((line) => line !== '')
+  expect(lines.map((line) => JSON.parse(line) as unknown)).toEqual([
+    { session: 'gone', notSearched: 'encrypted' },
+    { session: 'kept', notSearched: 'encrypted' },
+  ])
 })

@@ -146,6 +146,9 @@ describe('replay', () => {
       ...read('a.ts', 'c2'),
       assistant('Done.'),
     ])
+    // What another oracle reread is not taken for what the oracle did.
+    expect(replay(view, { policy: oracle(0), budget: 2000 }).rereads).toBe(1)
+    expect(replay(view, { budget: 2000, oracleRereads: 7 }).oracleRereads).toBe(7)
     const reports = [paged, reset, incremental, window, oracle()].map((policy) =>
       replay(view, { policy, budget: 2000 }),
     )

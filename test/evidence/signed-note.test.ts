@@ -95,6 +95,35 @@ describe('a signed note', () => {
     expect(parseNote(note)).toMatchObject({ left: { _tag: 'BadNote' } })
   })
 
+  // Cases of transparency-dev/formats, note/*_test.go: kinds of signatures that the specification leaves to others.
+  it.each([
+    [
+      'ECDSA, of Rekor',
+      'Rekor\n798034\nf+7CoKgXKE/tNys9TTXcr/ad6U/K3xvznmzew9y6SP0=\n',
+      'rekor.sigstore.dev wNI9ajBEAiARInWIWyCdyG27CO6LPnPekyw20qO0YJfoaPaowGp/XgIgc+qEHS3+GKVClgqq20uDLet7MCoTURUCRdxwWBHHufk=',
+      'rekor.sigstore.dev+c0d23d6a+AjBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABNhtmPtrWm3U1eQXBogSMdGvXwBcK5AW5i0hrZLOC96l+smGNM7nwZ4QvFK/4sueRoVj//QP22Ni4Qt9DPfkWLc=',
+      'its type is 2',
+    ],
+    [
+      'RFC 6962, of a log of certificates',
+      'rome.ct.filippo.io/2024h1\n115474666\n2q1K6aiIJR+F7TyhiWOghoWOjY0/3dVBLsBbAvB4xCw=\n',
+      'rome.ct.filippo.io/2024h1 ePSrrgAAAY5+gVlSBAMARzBFAiEAv8bOMzo3Ed/GbU9fzzJvaStX6i8xTsmEF+NqvpGhIO0CIEn1X+zzVEerdix64GEn97XCXObA2G5JQ8UDDqCKdG5m',
+      'rome.ct.filippo.io/2024h1+78f4abae+BTBZMBMGByqGSM49AgEGCCqGSM49AwEHA0IABAFzPC3fap+uINc1RQ4eRbYMUt84+bKkA8GDLN8KwVdzAgYhYSv4kS8XSheGLAHCWhIJTJbuC3sL88bNMTtrsBM=',
+      'its type is 5',
+    ],
+  ])('of %s is read and opened by another of its keys; the key itself is refused by its type', async (...test) => {
+    const [, text, line, vkey, reason] = test
+    const note = `${text}\n\u2014 ${line}\n`
+    expect(noteText(orThrow(parseNote(note)))).toBe(note)
+    expect(parseCheckpoint(text)._tag).toBe('Right')
+    const signer = orThrow(signerOf(newKey('example.com/log', 'log', seed).skey))
+    const both = `${await signNote(text, [signer])}\u2014 ${line}\n`
+    const verifier = orThrow(verifierOf(signer.vkey))
+    expect(orThrow(openNote(both, [verifier])).verified).toMatchObject([{ name: 'example.com/log' }])
+    expect(openNote(note, [verifier])).toMatchObject({ left: { _tag: 'NotSigned' } })
+    expect(verifierOf(vkey)).toMatchObject({ left: { _tag: 'BadKey', reason: expect.stringContaining(reason) } })
+  })
+
   it('may have sixteen signatures and more', () => {
     expect(orThrow(parseNote(`text\n\n${'\u2014 a AAAAAAA=\n'.repeat(100)}`)).signatures).toHaveLength(100)
   })
@@ -118,6 +147,22 @@ describe('a key', () => {
     const remote = orThrow(remoteSigner(pair.vkey, async (bytes) => await local.sign(bytes)))
     const note = await signNote('text\n', [remote])
     expect(openNote(note, [orThrow(verifierOf(pair.vkey))])._tag).toBe('Right')
+  })
+
+  // Cases of transparency-dev/formats, note/note_cosigv1_test.go and note_verifier_test.go.
+  it.each([
+    ['log', 'PeterNeumann+c74f20a3+ARpc2QcUPDhMQegwxbzhKqiBfsVkmqq/LDE4izWy10TW'],
+    ['log', 'TEST+7997405c+AQcC+FTVKf0jlTdHDY3rbevmnKxxPjigCXlVtGe6RIr6'],
+    ['witness', 'remora.n621.de+da77ade7+BOvN63jn/bLvkieywe8R6UYAtVtNbZpXh34x7onlmtw2'],
+  ])('of a %s in use elsewhere is read: %s', (kind, vkey) => {
+    expect(orThrow(verifierOf(vkey))).toMatchObject({ kind, vkey })
+  })
+
+  it('in use elsewhere signs as its public key says', async () => {
+    const signer = orThrow(signerOf('PRIVATE+KEY+logandmap+38581672+AXJ0FKWOcO2ch6WC8kP705Ed3Gxu7pVtZLhfHAQwp+FE'))
+    expect(signer.vkey).toBe('logandmap+38581672+Ab/PCr1eCclRPRMBqw/r5An1xO71MCnImLiospEq6b4l')
+    expect(openNote(await signNote('hello\n', [signer]), [orThrow(verifierOf(signer.vkey))])._tag).toBe('Right')
+    expect(signerOf(signer.vkey)).toMatchObject({ left: { _tag: 'BadKey' } })
   })
 
   it.each([
@@ -171,6 +216,7 @@ describe('a checkpoint', () => {
     ['a size of 28 digits', 'Log\n3438945738945739845734895735\nYmFuYW5hcw==\n'],
     ['a size with a leading zero', 'Log\n01\nYmFuYW5hcw==\n'],
     ['a root that is not base64', "Log\n123\nThisIsn'tBase64\n"],
+    // The specification; transparency-dev/formats reads it.
     ['an empty extension line', 'Log\n123\nYmFuYW5hcw==\n\n\n'],
   ])('with %s is refused', (_, text) => {
     expect(parseCheckpoint(text)).toMatchObject({ left: { _tag: 'BadCheckpoint' } })

@@ -5,6 +5,7 @@ import {
   assistant,
   createSession,
   forkSession,
+  memoryStore,
   openSession,
   orThrow,
   reasoning,
@@ -16,6 +17,7 @@ import {
   type Session,
   type Store,
 } from 'indelible'
+import { destroyKey, keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import { searchStore, type SearchHit, type SearchOptions } from 'indelible/search'
 
 export interface Place {
@@ -44,8 +46,9 @@ export const places = (hits: readonly SearchHit[]): readonly string[] =>
 export const marked = (hits: readonly SearchHit[]): readonly string[] =>
   hits.flatMap(({ excerpt }) => excerpt.marks.map(([from, to]) => excerpt.text.slice(from, to)))
 
+/** The places of all hits, the newest first. */
 const find = async (store: Store, query: string, options?: SearchOptions): Promise<readonly string[]> =>
-  places(await all(store, query, options))
+  places(await all(store, query, { sort: 'time', ...options }))
 
 const started = (store: Store, id: string, ...messages: readonly Message[]): Promise<Session> =>
   Promise.resolve(createSession(store, { id, messages }))
@@ -58,7 +61,7 @@ export const searchCases = (place: () => Place): void => {
     const store = await open()
     await started(store, 'a', user('The rate limit was hit.'), assistant('A limited rate; retrying'))
     await started(store, 'b', user('limit the rate'), assistant('nothing'))
-    const page = await searchStore(store, 'rate')
+    const page = await searchStore(store, 'rate', { sort: 'time' })
     expect(places(page.hits)).toEqual(['b:0', 'a:1', 'a:0'])
     expect(page.indexed).toBe(place().indexed)
     expect(await find(store, 'rate limit')).toEqual(['b:0', 'a:0'])
@@ -146,12 +149,8 @@ export const searchCases = (place: () => Place): void => {
     await session.append(user('alpha four'))
     expect(await find(store, 'alpha')).toEqual(['a:3', 'a:0'])
     expect(await find(store, 'alpha', { retracted: true })).toEqual(['a:3', 'a:2', 'a:1', 'a:0'])
-    expect((await all(store, 'alpha', { retracted: true })).map((hit) => hit.retracted)).toEqual([
-      false,
-      true,
-      true,
-      false,
-    ])
+    const shown = await all(store, 'alpha', { retracted: true, sort: 'time' })
+    expect(shown.map((hit) => hit.retracted)).toEqual([false, true, true, false])
   })
 
   it('finds what forks share once, where it was appended to', async () => {
@@ -192,8 +191,57 @@ export const searchCases = (place: () => Place): void => {
       await started(store, id, ...Array.from({ length: 7 }, (_, n) => user(`delta ${n}`)))
     const whole = await find(store, 'delta', { limit: 1000 })
     expect(whole).toHaveLength(21)
-    for (const limit of [1, 2, 5, 7, 20, 21]) expect(await find(store, 'delta', { limit })).toEqual(whole)
-    expect(await searchStore(store, 'delta', { after: 'x' })()).toMatchObject({ left: { _tag: 'InvalidId' } })
+    const best = await find(store, 'delta', { limit: 1000, sort: 'relevance' })
+    expect(best.toSorted()).toEqual(whole.toSorted())
+    for (const limit of [1, 2, 5, 7, 20, 21]) {
+      expect(await find(store, 'delta', { limit })).toEqual(whole)
+      expect(await find(store, 'delta', { limit, sort: 'relevance' })).toEqual(best)
+    }
+    for (const after of ['x', '5', '[5]', '["x"]', '[null,1]'])
+      for (const sort of ['relevance', 'time'] as const)
+        expect([after, await searchStore(store, 'delta', { after, sort })()]).toMatchObject([after, { left: { _tag: 'InvalidId' } }]) // prettier-ignore
+  })
+
+  it('has the best first, and of the same score the newest', async () => {
+    const store = await open()
+    const far = (a: string, b: string): string => `${a} ${'and then something else '.repeat(12)}${b}`
+    await started(store, 'once', user(`${'a long story about many things '.repeat(40)} the rate limit at its end`))
+    await started(store, 'tool', toolResult('c1', 'rate limit'))
+    await started(store, 'again', user('rate limit: the rate limit is the rate limit'), user('rate limit'))
+    await started(store, 'apart', user(far('rate', 'limit')))
+    await started(store, 'same', user('rate limit'))
+    const hits = await all(store, 'rate limit')
+    expect(places(hits)).toEqual(['again:0', 'same:0', 'again:1', 'once:0', 'tool:0', 'apart:0'])
+    expect(hits.every(({ score }, index) => score >= 0 && score <= (hits[index - 1]?.score ?? 1))).toBe(true)
+    expect(hits[1]?.score).toBe(hits[2]?.score)
+  })
+
+  it('compares the newest hits with each other, then the next ones', async () => {
+    const store = await open()
+    const about = (n: number): Message => user(n === 0 || n === 400 ? 'eta eta eta' : `one eta in message ${n} of many`)
+    await started(store, 'a', ...Array.from({ length: 600 }, (_, n) => about(n)))
+    const pages = await all(store, 'eta', { limit: 100 })
+    expect(pages).toHaveLength(600)
+    expect(new Set(places(pages)).size).toBe(600)
+    expect(places(pages).indexOf('a:400')).toBe(0)
+    expect(places(pages).indexOf('a:0')).toBe(500)
+  })
+
+  it('passes over sessions that it has no key for, and names them', async () => {
+    const store = await open()
+    const ring = keyRing([newHostKey()], { keysIn: memoryStore() })
+    const keyed = withKeys(store, ring)
+    await started(store, 'clear', user('theta is said'))
+    await started(keyed, 'kept', user('theta is secret'))
+    await started(keyed, 'gone', user('theta is lost'))
+    expect(await searchStore(store, 'theta')).toMatchObject({ hits: [{ session: 'clear' }], encrypted: ['gone', 'kept'] }) // prettier-ignore
+    expect(await searchStore(store, 'theta', { session: 'kept' })).toMatchObject({ hits: [], encrypted: ['kept'] })
+    expect(await searchStore(store, 'theta', { session: 'clear' })).not.toHaveProperty('encrypted')
+    await forkSession(keyed, 'gone', { id: 'fork', at: 1 })
+    await destroyKey(store, 'gone', ring)
+    const page = await searchStore(withKeys(store, ring), 'theta', { sort: 'time' })
+    expect(places(page.hits)).toEqual(['kept:0', 'clear:0'])
+    expect(page.encrypted?.toSorted()).toEqual(['fork', 'gone'])
   })
 
   it('takes every text for a query', async () => {

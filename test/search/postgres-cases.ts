@@ -54,7 +54,7 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
       const old = { ...other, append: (id: string, given: Append) => other.append(id, { ...given, terms: undefined as never }) } // prettier-ignore
       await (await openSession(old, 'a')).append(user('eta two'))
       await (await openSession(other, 'a')).append(user('eta three')) // by a handle that has not heard of the index
-      expect(places((await searchStore(store, 'eta')).hits)).toEqual(['a:2', 'a:1', 'a:0'])
+      expect(places((await searchStore(store, 'eta', { sort: 'time' })).hits)).toEqual(['a:2', 'a:1', 'a:0'])
       await (await openSession(store, 'a')).append(user('eta four'))
       expect(await sql(`select count(*) from ${quoted(schema)}.search`)).toEqual([{ count: '4' }])
       const stub = JSON.stringify({ page: 'conversation', message: { role: 'user', content: [] } })

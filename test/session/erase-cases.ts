@@ -13,9 +13,10 @@ import {
   verifySession,
   type Message,
 } from 'indelible'
-import { verifyLedger } from 'indelible/evidence'
-import { checkErasure, checkProof, eraseMessages, proveEntry } from 'indelible/session'
-import type { Because, Store } from 'indelible/store'
+import { readLedger, updateLedger, verifyLedger } from 'indelible/evidence'
+import { bytesToHex } from '@noble/hashes/utils.js'
+import { checkErased, checkErasure, checkProof, eraseMessages, proveEntry, proveErased } from 'indelible/session'
+import { rowLeaf, type Because, type Store } from 'indelible/store'
 import { describe, expect, it } from 'vitest'
 
 export const because: Because = { reason: 'asked to', by: 'ann' }
@@ -65,6 +66,39 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       const proven = orThrow(checkErasure(JSON.parse(JSON.stringify(receipt)), { size, root }))
       expect(proven.rows.map(({ row }) => row)).toEqual([0, 1, 2])
       expect(proven.said).toMatchObject([{ id: 's', ...because }])
+      await store.close()
+    })
+
+    it('can not be proven any more, only that they were there and were erased', async () => {
+      const store = await open()
+      const session = await createSession(store, { id: 's', messages: asked, erasable: true })
+      const { size } = (await updateLedger(store)).head
+      const before = await proveEntry(store, 's', 1)
+      expect(await proveErased(store, 's', 1)()).toMatchObject({ left: { _tag: 'BadProof' } })
+      await session.erase([1], because)
+      await session.append(user('and on'))
+      await forkSession(store, 's', { id: 'fork', at: 3 })
+      for (const id of ['s', 'fork']) {
+        const refused = await proveEntry(store, id, 1)()
+        expect(refused).toMatchObject({ left: { _tag: 'MessageErased', id, position: 1, ...because } })
+        const proof = await proveErased(store, id, 1)
+        const { head } = await store.info(id)
+        const sent = JSON.parse(JSON.stringify(proof)) as typeof proof
+        const proven = orThrow(checkErased(sent, head, (await readLedger(store)).head))
+        expect(proven).toMatchObject({ session: id, row: 1, said: { id: 's', ...because } })
+        expect(proven.ledger.size).toBe(size + 1)
+        expect(proven.leaf).toBe(bytesToHex(rowLeaf({ kind: 'entry', ...before }, store.hash)))
+        const bad = { left: { _tag: 'BadProof' } }
+        expect(checkErased({ ...sent, row: 2 })).toMatchObject(bad)
+        expect(checkErased({ ...sent, leaf: 'ab'.repeat(32) })).toMatchObject(bad)
+        expect(
+          checkErased({ ...sent, said: { ...sent.said, body: sent.said.body.replace('ann', 'bob') } }),
+        ).toMatchObject(bad)
+        expect(checkErased(sent, { size: 9, root: 'ab'.repeat(32) })).toMatchObject(bad)
+        expect(checkErased(sent, undefined, { size: 9, root: 'ab'.repeat(32) })).toMatchObject(bad)
+        expect(checkErased({})).toMatchObject(bad)
+      }
+      expect(checkProof(before)._tag).toBe('Right')
       await store.close()
     })
 
@@ -146,6 +180,51 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
         { what: 'metadata', session: 's' },
         { what: 'leaf', rows: [0, 1] },
       ])
+      await store.close()
+    })
+
+    it('are named by the receipt wherever their text remains, however it is written', async () => {
+      const store = await open()
+      const secret = 'She wrote: "Café de Flore,\n12 Main Street"'
+      const ascii = JSON.stringify({ note: secret }).replace('é', '\\u00e9')
+      await createSession(store, { id: 's', messages: [user(secret), user('hello')], erasable: true })
+      await forkSession(store, 's', { id: 'fork', at: 2, metadata: { about: { [`on ${secret}`]: true } } })
+      await createSession(store, { id: 'json', metadata: { state: JSON.stringify({ said: [secret] }) } })
+      await createSession(store, {
+        id: 'other',
+        messages: [
+          assistant(toolCall('c1', 'note', JSON.stringify({ note: secret }))),
+          toolResult('c1', JSON.stringify({ answer: JSON.stringify({ secret }) })),
+          assistant(toolCall('c2', 'note', ascii)),
+          toolResult('c2', `${'word '.repeat(2000)}${secret}`),
+          user('nothing of it'),
+        ],
+      })
+      await store.putBlocks([new TextEncoder().encode(`kept: ${secret}`)])
+      const receipt = await eraseMessages(store, 's', [0], because)
+      const [block, text, ...metadata] = receipt.remains
+      expect(block).toMatchObject({ what: 'block', rows: [], kept: true })
+      expect(text).toEqual({ what: 'text', rows: [0, 1, 2, 3].map((position) => ({ id: 'other', position })) })
+      expect(metadata).toEqual(['json', 'fork'].map((session) => ({ what: 'metadata', session })))
+      // The other way round: a text inside the arguments of an erased call.
+      const again = await eraseMessages(store, 'other', [0, 1], because)
+      expect(again.remains.map(({ what }) => what)).toEqual(['block', 'text', 'metadata', 'metadata', 'leaf'])
+      await store.close()
+    })
+
+    it('leave a call that no message has, and the receipt names it; the name of a tool is no text of theirs', async () => {
+      const store = await open()
+      const given = '{"number":"DE89 3704 0044 0532"}'
+      const session = await createSession(store, {
+        id: 's',
+        messages: [assistant(toolCall('c1', 'transfer_money_to', given)), toolResult('c1', 'done')],
+        erasable: true,
+      })
+      await session.append([assistant(toolCall('c2', 'transfer_money_to', '{}')), toolResult('c2', 'refused')])
+      await session.note({ type: 'tool_started', callId: 'c3', name: 'transfer_money_to', arguments: given })
+      const receipt = await session.erase([0, 1], because)
+      expect(receipt.remains).toEqual([{ what: 'text', rows: [{ id: 's', position: 4 }] }])
+      expect((await openSession(store, 's')).unfinished()).toMatchObject([{ callId: 'c3' }])
       await store.close()
     })
 

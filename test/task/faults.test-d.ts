@@ -119,7 +119,9 @@ describe('of a session', () => {
     expectTypeOf<Tags<typeof listSessions>>().toEqualTypeOf<Medium | 'InvalidId' | 'InvalidMeta' | NoSession>()
     expectTypeOf<Tags<typeof listUnfinished>>().toEqualTypeOf<Medium | 'InvalidId' | 'InvalidMeta'>()
     expectTypeOf<Tags<typeof verifySession>>().toEqualTypeOf<Log | NoSession | 'Diverged' | 'CallbackThrew'>()
-    expectTypeOf<Tags<typeof proveEntry>>().toEqualTypeOf<Log | NoSession | 'BeyondEnd' | 'BadProof'>()
+    expectTypeOf<Tags<typeof proveEntry>>().toEqualTypeOf<
+      Log | NoSession | 'BeyondEnd' | 'MessageErased' | 'MessageEncrypted' | 'NotALedger'
+    >()
     expectTypeOf<Tags<typeof checkProof>>().toEqualTypeOf<'BadProof'>()
     expectTypeOf<Tags<Session['refresh']>>().toEqualTypeOf<Log | 'Diverged' | 'SessionClosed'>()
     expectTypeOf<Tags<Session['leaseOf']>>().toEqualTypeOf<Log>()

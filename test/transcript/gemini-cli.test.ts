@@ -78,6 +78,31 @@ describe('a Gemini CLI session', () => {
     expect(isRight(settle(resumed.messages))).toBe(true)
   })
 
+  it('tells once a call that stands among the parts and in the list of calls, and to each call its own result', () => {
+    const responses = [...answered('c1', { output: 'a cat' }), ...answered('c2', { output: 'a dog' })]
+    const part = (id: string) => ({ functionCall: { id, name: 'look', args: { at: id } } })
+    const both = answers('m2', '', {
+      content: [{ text: 'I look.' }, { ...part('c1'), thoughtSignature: 'c2ln' }, part('c2')],
+      toolCalls: [call('c1', responses), call('c2', responses)],
+    })
+    const { messages, origin } = read(lines([header, { $set: { messages: [asks('m1', 'Look.'), both] } }]))
+    expect(outline(messages)).toEqual([
+      'user: Look.',
+      'assistant: I look. ▸ c1 ▸ c2',
+      'tool: ◂ c1 a cat',
+      'tool: ◂ c2 a dog',
+    ])
+    expect(isRight(settle(messages))).toBe(true)
+    expect(messages[1]?.content[1]?.meta).toEqual({ 'gemini-cli': { status: 'success', thoughtSignature: 'c2ln' } })
+    expect(origin.aside).toMatchObject({
+      'call that is told with its message': 2,
+      'result that is told with its call': 2,
+    })
+    // Another call of the same name is none of those.
+    const more = answers('m2', '', { content: [part('c3')], toolCalls: [call('c1', answered('c1', { output: 'x' }))] })
+    expect(outline(read(lines([header, more])).messages)).toEqual(['assistant: ▸ c3 ▸ c1', 'tool: ◂ c1 x'])
+  })
+
   it('is read from one object, on one line or on many', () => {
     for (const space of [undefined, 2]) {
       const transcript = read(JSON.stringify({ ...header, summary: 'A look', messages }, undefined, space))

@@ -8,6 +8,7 @@
 import { isLeft, left, right } from '../../json/index.ts'
 import type { BlockId } from '../../proof/index.ts'
 import type { Answer, IndexDriver } from '../driver.ts'
+import { encryptionMark, isEncrypted, isEncryptedMeta } from '../encrypted.ts'
 import type { StoreFaultOf } from '../fault.ts'
 import { rowCursor, rowCursorIn, type RowCursor } from '../row-cursor.ts'
 import type { FoundRow, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from '../row-terms.ts'
@@ -129,6 +130,16 @@ export class Search implements IndexDriver {
     })
   }
 
+  encrypted(scope: string): Answer<readonly string[]> {
+    return this.#calls.run('list encrypted logs', async () => {
+      const found = await this.#db.read(
+        `select id, meta from ${this.#schema}.log where scope = $1::text and position($2::text in meta) > 0 order by key desc`,
+        [scope, encryptionMark],
+      )
+      return right(found.filter(({ meta }) => isEncryptedMeta(meta as string)).map(({ id }) => id as string))
+    })
+  }
+
   async add(terms: TermsOf, most: number): Answer<RowsIndexed> {
     return this.#calls.run('add to the index', async () => {
       if (!(await this.#documents.look())) return right({ rows: 0, behind: 0 })
@@ -137,23 +148,28 @@ export class Search implements IndexDriver {
       const found = await this.#db.read(
         `select * from (${reach(s)}) r where r."to" > r."from" order by r.segment desc limit 1000`,
       )
-      let rows = 0
+      let [rows, encrypted] = [0, 0]
       for (const { scope, segment, from, to } of found) {
         const lag = { scope: scope as string, segment: Number(segment), from: Number(from), to: Number(to) }
         for (let at = lag.from; at < lag.to && rows < most;) {
           const end = Math.min(lag.to, at + Math.min(pieceRows, most - rows))
-          if (await this.#piece({ ...lag, from: at, to: end }, terms)) rows += end - at
+          const hidden = await this.#piece({ ...lag, from: at, to: end }, terms)
+          if (hidden !== undefined) rows += end - at
+          encrypted += hidden ?? 0
           at = end
         }
         if (rows >= most) break
       }
       this.#counted = undefined
-      return right({ rows, behind: await this.#count() })
+      return right({ rows, ...(encrypted > 0 && { encrypted }), behind: await this.#count() })
     })
   }
 
-  /** Index rows. False: somebody else has. The rows are locked meanwhile, so that none is erased in between. */
-  async #piece({ scope, segment, from, to }: Lag, terms: TermsOf): Promise<boolean> {
+  /**
+   * Index rows: how many of them are encrypted. Undefined: somebody else has indexed them. The rows are locked meanwhile, so
+   * that none is erased in between.
+   */
+  async #piece({ scope, segment, from, to }: Lag, terms: TermsOf): Promise<number | undefined> {
     const s = this.#schema
     return this.#db.transaction(async (query) => {
       const found = await query(
@@ -195,7 +211,7 @@ export class Search implements IndexDriver {
            on conflict (scope, segment) do update set until = excluded.until where u.until = $3::bigint returning until`,
           [scope, segment, from, to],
         )
-        return moved.length > 0
+        return moved.length > 0 ? rows.filter(({ body }) => isEncrypted(body)).length : undefined
       }
     })
   }

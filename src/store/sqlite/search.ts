@@ -11,6 +11,7 @@ import { isLeft, left, right } from '../../json/index.ts'
 import type { BlockId } from '../../proof/index.ts'
 import { Damaged } from '../damaged.ts'
 import type { Answer, CheckedAppend, IndexDriver } from '../driver.ts'
+import { encryptionMark, isEncrypted, isEncryptedMeta } from '../encrypted.ts'
 import type { StoreFault, StoreFaultOf } from '../fault.ts'
 import { rowCursor, rowCursorIn, type RowCursor } from '../row-cursor.ts'
 import type { GrownRow } from '../rules.ts'
@@ -162,6 +163,13 @@ export class Search implements IndexDriver {
     return right(found)
   }
 
+  async encrypted(scope: string): Answer<readonly string[]> {
+    const found = this.#statements
+      .encrypted()
+      .all(this.#parts.scopes.keyOf(scope), encryptionMark) as unknown as readonly { readonly id: string; readonly meta: string }[] // prettier-ignore
+    return right(found.filter(({ meta }) => isEncryptedMeta(meta)).map(({ id }) => id))
+  }
+
   async add(terms: TermsOf, most: number): Answer<RowsIndexed> {
     if (!this.#hasFullText) return left(noFullText)
     if (!this.#isThere()) return right({ rows: 0, behind: 0 })
@@ -171,16 +179,17 @@ export class Search implements IndexDriver {
       if (isLeft(forgotten)) return forgotten
     }
     const lags = this.#statements.lags().all() as unknown as readonly Lag[]
-    let [rows, next] = [0, 0]
+    let [rows, encrypted, next] = [0, 0, 0]
     while (next < lags.length && rows < most) {
       const [at, rest] = [next, most - rows]
       const done = await this.#parts.writer.write(() => this.#piece(lags, at, terms, rest))
       if (isLeft(done)) return done
       rows += done.right.rows
+      encrypted += done.right.encrypted
       next = done.right.next
       await new Promise(setImmediate) // others have a turn
     }
-    return right({ rows, behind: next < lags.length ? this.#count() : 0 })
+    return right({ rows, ...(encrypted > 0 && { encrypted }), behind: next < lags.length ? this.#count() : 0 })
   }
 
   /** Index a piece of what is not indexed: of the segments from one on, as many as fit. */
@@ -189,15 +198,16 @@ export class Search implements IndexDriver {
     first: number,
     terms: TermsOf,
     most: number,
-  ): Either<StoreFault, { readonly rows: number; readonly next: number }> {
-    if (!this.#isThere()) return right({ rows: 0, next: lags.length }) // it was dropped meanwhile
-    let [rows, text, next] = [0, 0, first]
+  ): Either<StoreFault, { readonly rows: number; readonly encrypted: number; readonly next: number }> {
+    if (!this.#isThere()) return right({ rows: 0, encrypted: 0, next: lags.length }) // it was dropped meanwhile
+    let [rows, encrypted, text, next] = [0, 0, 0, first]
     while (next < lags.length && rows < Math.min(most, pieceRows) && text < pieceText) {
       const { segment, scope, to } = lags[next] as Lag
       const from = this.#untilOf(segment) ?? to // it may be gone, and others may have indexed it
       const end = Math.min(to, from + Math.min(readRows, most - rows))
       for (const row of from < end ? this.#readable(segment, from, end) : []) {
         text += row.body.length
+        if (isEncrypted(row.body)) encrypted += 1
         const blockOf = (id: BlockId): Uint8Array | undefined => {
           const bytes = this.#block(scope, id)
           text += bytes?.length ?? 0
@@ -209,7 +219,7 @@ export class Search implements IndexDriver {
       rows += Math.max(0, end - from)
       if (end >= to) next += 1
     }
-    return right({ rows, next })
+    return right({ rows, encrypted, next })
   }
 
   #found(
@@ -396,7 +406,8 @@ type Statements = Readonly<
     | 'behind'
     | 'find'
     | 'findInTime'
-    | 'logs',
+    | 'logs'
+    | 'encrypted',
     Prepared
   >
 >
@@ -431,6 +442,7 @@ const statements = (db: DatabaseSync): Statements => {
       db,
       `${place} cross join row on row.id = search.rowid where ${range} and row.at >= :since and row.at < :until order by search.rowid desc limit :most`,
     ),
+    encrypted: prepared(db, 'select id, meta from log where scope = ? and instr(meta, ?) > 0 order by key desc'),
     // The log of the segment, then of the forks that have the row.
     logs: prepared(
       db,

@@ -1,0 +1,43 @@
+/** Options that a program gives, checked by name. */
+import { describe } from '../json/index.ts'
+
+/** What an option must be: a test, and its words. */
+export interface Expected {
+  readonly is: (value: unknown) => boolean
+  readonly words: string
+}
+
+export const aFlag: Expected = { is: (value) => typeof value === 'boolean', words: 'true or false' }
+export const aText: Expected = { is: (value) => typeof value === 'string', words: 'a text' }
+export const aFunction: Expected = { is: (value) => typeof value === 'function', words: 'a function' }
+/** As far as a `Date` reaches. */
+export const aTime: Expected = {
+  is: (value) => typeof value === 'number' && Math.abs(value) <= 8.64e15,
+  words: 'a time in milliseconds since 1970',
+}
+export const wholeFrom = (least: number, most: number): Expected => ({
+  is: (value) => Number.isInteger(value) && (value as number) >= least && (value as number) <= most,
+  words: `a whole number from ${least} to ${most}`,
+})
+export const oneOf = (known: readonly string[]): Expected => ({
+  is: (value) => known.includes(value as string),
+  words: `one of ${known.map((each) => `'${each}'`).join(', ')}`,
+})
+
+/**
+ * The options, if each that is given is what it must be.
+ *
+ * @throws TypeError that names the option
+ */
+export const checked = <T extends object>(
+  call: string,
+  given: T,
+  expected: { readonly [name in keyof T]-?: Expected },
+): T => {
+  for (const [name, value] of Object.entries(given)) {
+    const { is, words } = expected[name as keyof T]
+    if (value !== undefined && !is(value))
+      throw new TypeError(`${call} takes \`${name}\` as ${words}, not ${describe(value)}`)
+  }
+  return given
+}

@@ -1,0 +1,51 @@
+/** The best first: which hits are compared with each other, and where a page of them ends. */
+import type { StoreFaultOf } from '../store/index.ts'
+
+/** How many matches are compared with each other: the newest, then as many of the next ones. */
+export const mostRanked = 250
+
+/** Where a page of ranked hits ends. */
+export interface RankCursor {
+  /** The cursor in order of time that the compared matches begin behind; undefined for the newest. */
+  readonly from?: string | undefined
+  /** The score and the place of the last hit of the page; undefined where the next page is of other matches. */
+  readonly score?: number
+  readonly at?: string
+}
+
+/** What stands behind a cursor, best first; of the same score, in the order given. */
+export const inRank = <T>(
+  all: readonly T[],
+  { score, at }: RankCursor,
+  scoreOf: (each: T) => number,
+  placeOf: (each: T) => string,
+): readonly T[] => {
+  const ranked = all.toSorted((one, other) => scoreOf(other) - scoreOf(one))
+  if (score === undefined) return ranked
+  const last = ranked.findIndex((each) => placeOf(each) === at)
+  if (last !== -1) return ranked.slice(last + 1)
+  return ranked.filter((each) => scoreOf(each) < score) // it was removed meanwhile
+}
+
+export const rankCursor = ({ from, score, at }: RankCursor): string =>
+  JSON.stringify([from ?? null, ...(score === undefined ? [] : [score, at])])
+
+/** The cursor of a text, or of the first page; undefined if it is none. */
+export const rankCursorIn = (text: string | undefined): RankCursor | undefined => {
+  if (text === undefined) return {}
+  try {
+    const [from, score, at] = JSON.parse(text) as readonly unknown[]
+    const begun = from === null ? {} : typeof from === 'string' ? { from } : undefined
+    if (begun === undefined) return undefined
+    if (score === undefined && at === undefined) return begun
+    return typeof score === 'number' && typeof at === 'string' ? { ...begun, score, at } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+export const noCursor: StoreFaultOf<'InvalidId'> = Object.freeze({
+  _tag: 'InvalidId',
+  what: 'cursor',
+  reason: 'it is not the `next` of a page of this search',
+})
