@@ -1,7 +1,7 @@
 /** `indelible show`: a recorded conversation, in a file or in a store, as a timeline. */
 import { isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command } from './command.ts'
-import { namedConversation } from './conversation.ts'
+import { readableConversation } from './conversation.ts'
 import { oneFile, pickOf } from './input.ts'
 import { messagePage } from './message-page.ts'
 import { storeOption } from './place.ts'
@@ -21,7 +21,8 @@ from its content; - reads standard input. An argument that neither is a file nor
 looks like a file name is the id of a session; with --store it always is. For a
 session, notes may have changed the page kinds. Retracted messages are left out;
 positions are those of the record. The time (UTC) is that of the append, or what
-the file says that a message was imported from.
+the file says that a message was imported from. Of an encrypted fork whose shared
+messages can't be read any more, its own messages are printed.
 
 With N the message at that position is printed whole, with the notes on it; on a terminal through a pager (PAGER, else
 less) if it is longer than the screen. A negative N counts from the end.
@@ -58,7 +59,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     pickOf(values)
 
     if (at !== undefined) return showMessage(path, at, call)
-    const { view, title, timeOf, session, lease } = await namedConversation(path, call)
+    const { view, title, timeOf, session, lease } = await readableConversation(path, call)
     const options = {
       kinds,
       from,
@@ -78,7 +79,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
 /** One message, whole; on a terminal through a pager, where it is longer than the screen. */
 const showMessage = async (path: string, at: number, call: Call): Promise<void> => {
   const { values, terminal } = call
-  const found = await namedConversation(path, { ...call, values: { ...values, all: true } })
+  const found = await readableConversation(path, { ...call, values: { ...values, all: true } }, at)
   const { view, timeOf, left, notes = [] } = found
   const position = at < 0 ? view.length + at : at
   if (position < 0 || position >= view.length)

@@ -26,6 +26,7 @@ export {
   modelPrices,
   pricesOf,
   unitsOf,
+  usageDollars,
   type ModelPrices,
   type ModelRates,
   type Rates,

@@ -1,4 +1,5 @@
 /** The strings of a JSON text: where each stands. */
+import { endOfString } from '../json/index.ts'
 
 /** A string of a JSON text, between its quotes. */
 export interface WrittenString {
@@ -55,7 +56,7 @@ export const stringsIn = (text: string): readonly WrittenString[] => {
     const [sign] = found
     if (sign === '"') {
       const start = token.lastIndex
-      const end = endOf(text, start)
+      const end = endOfString(text, start) ?? text.length
       token.lastIndex = colon.lastIndex = end + 1
       const isKey = colon.test(text)
       strings.push({ start, end, isKey, name: isKey ? undefined : name, within })
@@ -69,14 +70,4 @@ export const stringsIn = (text: string): readonly WrittenString[] => {
     name = undefined
   }
   return strings
-}
-
-/** The first quote that no backslash escapes. */
-const endOf = (text: string, start: number): number => {
-  for (let end = text.indexOf('"', start); end !== -1; end = text.indexOf('"', end + 1)) {
-    let before = end
-    while (text[before - 1] === '\\') before -= 1
-    if ((end - before) % 2 === 0) return end
-  }
-  return text.length
 }

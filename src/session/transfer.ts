@@ -26,7 +26,6 @@ import {
   type StoreFault,
   type AppendFault,
   type BlockFault,
-  type ForkFault,
   type ListFault,
   type NewLogFault,
   type RemoveFault,
@@ -117,13 +116,17 @@ export const importTranscript = (
     const at = momentOf(store)
     if (isLeft(at)) return at
     const rows = transcript.format === 'indelible' ? exported.rows : withTime(exported.rows, at.right)
-    const erased = rowsErased(exportOf(transcript).rows, store) // rows are read once
-    const said = await sayErased(store, name, exported.head, erased, async () => right(new Map()))
-    if (isLeft(said)) return said
     const own = `${importPrefix}${randomId()}`
     const created = await store.create({ id: own, meta: partialMeta('import'), encrypt: true })()
     if (isLeft(created)) return created
-    const published = await publish(store, own, await storeRows(store, own, created.right.head, rows, progress), {
+    const stored = await storeImported(store, own, created.right.head, {
+      id: name,
+      head: exported.head,
+      rows,
+      erased: rowsErased(exportOf(transcript).rows, store), // rows are read once
+      progress,
+    })
+    const published = await publish(store, own, stored, {
       id: name,
       meta: meta.right,
       root: store.encryption === undefined ? exported.head.root : undefined, // encrypted rows have another one
@@ -135,13 +138,41 @@ export const importTranscript = (
 
 const importPrefix = 'indelible.import.'
 
+/** What is imported as a session. */
+interface Imported {
+  readonly id: string
+  readonly head: ExportedHead
+  readonly rows: Iterable<ExportedRow>
+  /** The rows that were erased. */
+  readonly erased: readonly PlacedRow[]
+  readonly progress: ImportOptions['progress']
+}
+
+/** Store rows in the log of an import. What stands for erased rows is first encrypted, then said in the ledger. */
+const storeImported = async (
+  store: Store,
+  own: string,
+  start: Head,
+  { id, head, rows, erased, progress }: Imported,
+): Promise<Head | ImportFault> => {
+  const stubs: PlacedRow[] = []
+  for (const { position, row } of erased) {
+    const sealed = store.encryption?.rows(own, { expected: { ...start, size: position }, rows: [row] })
+    if (sealed !== undefined && isLeft(sealed)) return sealed.left
+    stubs.push({ position, row: sealed?.right.rows[0] ?? row })
+  }
+  const said = await sayErased(store, id, head, stubs, async () => right(new Map()))
+  if (isLeft(said)) return said.left
+  return storeRows(store, own, start, rows, progress, undefined, stubs)
+}
+
 /** A session of the rows that are stored, if they are what they should be. */
 const publish = async (
   store: Store,
   own: string,
-  head: Head | StoringFault,
+  head: Head | ImportFault,
   { id, meta, root }: { readonly id: string; readonly meta: JsonObject; readonly root: string | undefined },
-): Promise<Either<StoringFault | ForkFault | SessionFaultOf<'OtherHead'>, LogInfo>> => {
+): Promise<Either<ImportFault, LogInfo>> => {
   if ('_tag' in head) return left(head)
   if (root !== undefined && head.root !== root) return left({ _tag: 'OtherHead', id, expected: root, found: head.root })
   return store.fork(own, { id, at: head.size, meta, sameKey: true })()
@@ -497,7 +528,10 @@ const storeRows = async (
   rows: Iterable<ExportedRow>,
   progress: ImportOptions['progress'],
   from?: Store,
+  stubs: readonly PlacedRow[] = [],
 ): Promise<Head | StoringFault> => {
+  const stubAt = new Map(stubs.map(({ position, row }) => [position, row]))
+  let position = start.size
   let head = start
   let waiting: EncodedRow[] = []
   let text = 0
@@ -522,7 +556,8 @@ const storeRows = async (
   for (const row of rows) {
     const encoded = encodedOf(row, store)
     if (isLeft(encoded)) return { _tag: 'InvalidMessage', index, cause: encoded.left }
-    waiting.push(encoded.right)
+    const stub = stubAt.get(position++)
+    waiting.push(stub === undefined ? encoded.right : { ...encoded.right, row: stub })
     text += encoded.right.row.body.length + encoded.right.blocks.reduce((sum, block) => sum + block.length, 0)
     if ('message' in row) index += 1
     const fault = waiting.length >= mostRows || text >= mostText ? await flush() : undefined

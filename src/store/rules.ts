@@ -197,7 +197,7 @@ export const repeated = (
       given[index]?.kind === kind && (erased !== undefined || given[index].body === body),
   )
     ? right(Object.freeze({ from, head: Object.freeze(head) }))
-    : left({ _tag: 'OperationMismatch', id, operation, from })
+    : left({ _tag: 'OperationMismatch', id, operation, from, head: Object.freeze(head) })
 
 /** The blocks that rows speak of and that don't come with them: they must be there. */
 export const namedElsewhere = ({ rows, blocks }: Pick<CheckedAppend, 'rows' | 'blocks'>): readonly BlockId[] => {
