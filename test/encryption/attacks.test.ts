@@ -416,7 +416,7 @@ describe('a key that was destroyed', () => {
         await fault('NoKey', store.read('s'))
         await fault('NoKey', forkSession(store, 's', { id: 'g' }))
         expect((await ok(describeSession(store, 's'))).metadata).toEqual({})
-        expect((await ok(store.containing(['three']))).length).toBe(0)
+        expect((await ok(store.containing(['three']))).rows.length).toBe(0)
       }
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1000 }) // for a second nobody looks before an append
       for (const open of [session, other]) await fault('NoKey', open.append(user('more')))
