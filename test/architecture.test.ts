@@ -88,7 +88,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   ],
   records: ['json', 'sequence', 'task', 'history', 'store'],
   evidence: ['json', 'task', 'proof', 'store', 'session'],
-  recorder: ['json', 'task', 'proof', 'message', 'codecs', 'notes', 'redact', 'store', 'session'],
+  recorder: ['json', 'task', 'proof', 'message', 'codecs', 'notes', 'redact', 'context', 'store', 'session'],
   view: [
     'json',
     'task',

@@ -103,15 +103,9 @@ export class Vault {
       return left({ _tag: 'NoKey', id: of, key: name, reason })
     }
     if (isLeft(found)) {
-      if (found.left._tag !== 'NoSuchLog') return left(keyFault(found.left, 'read a key'))
-      const ended = await this.#store.info(destroyedKeyLogOf(name))()
-      if (!isLeft(ended))
-        return no(
-          `the key ${name} was destroyed at ${new Date(ended.right.created).toISOString()}; nobody can read what it encrypted any more`,
-        )
-      return no(
-        `the key ${name} is not where the key ring keeps keys: this is another key ring or key file than it was encrypted with, or the key was removed`,
-      )
+      const { fault } = await this.#missing(name, of, found.left)
+      if (fault._tag === 'NoKey') this.#known.delete(name)
+      return left(fault)
     }
     const { by, wrapped: text } = found.right.meta
     if (typeof by !== 'string' || typeof text !== 'string') return no(`the key ${name} is damaged`)
@@ -152,16 +146,35 @@ export class Vault {
     await this.#store.remove(keyLogOf(name))()
   }
 
-  /** The key is no more, and a log of its own says so. False: it was not there. */
-  async destroy(name: string): Promise<Either<KeyFault, boolean>> {
+  /** The key, of the log `of`, is no more, and a log of its own says so. False: it said so before. */
+  async destroy(name: string, of: string): Promise<Either<KeyFault, boolean>> {
     destroyed += 1
     const found = await this.#store.info(keyLogOf(name))()
-    if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? right(false) : left(keyFault(found.left, 'read a key'))
+    if (isLeft(found)) {
+      const missing = await this.#missing(name, of, found.left)
+      return missing.destroyed === true ? right(false) : left(missing.fault)
+    }
     const said = await this.#store.create({ id: destroyedKeyLogOf(name), meta: { [markKey]: 0 } })()
     if (isLeft(said) && said.left._tag !== 'LogExists') return left(keyFault(said.left, 'say that a key is destroyed'))
     const removed = await this.#store.remove(keyLogOf(name))()
-    if (!isLeft(removed)) return right(true)
-    return removed.left._tag === 'NoSuchLog' ? right(false) : left(keyFault(removed.left, 'remove a key'))
+    return isLeft(removed) && removed.left._tag !== 'NoSuchLog'
+      ? left(keyFault(removed.left, 'remove a key'))
+      : right(true)
+  }
+
+  /** Why a key can't be read. */
+  async #missing(
+    name: string,
+    of: string,
+    fault: StoreFault,
+  ): Promise<{ readonly fault: KeyFault; readonly destroyed?: boolean }> {
+    if (fault._tag !== 'NoSuchLog') return { fault: keyFault(fault, 'read a key') }
+    const ended = await this.#store.info(destroyedKeyLogOf(name))()
+    if (isLeft(ended) && ended.left._tag !== 'NoSuchLog') return { fault: keyFault(ended.left, 'read a key') }
+    const reason = isLeft(ended)
+      ? `the key ${name} is not where the key ring keeps keys: this is another key ring or key file than it was encrypted with, or the key was removed`
+      : `the key ${name} was destroyed at ${new Date(ended.right.created).toISOString()}; nobody can read what it encrypted any more`
+    return { fault: { _tag: 'NoKey', id: of, key: name, reason }, destroyed: !isLeft(ended) }
   }
 
   /** Wrap every key of the scope by the current host key. How many were wrapped anew. */

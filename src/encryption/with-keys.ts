@@ -24,6 +24,9 @@ import {
   type RemainingBlock,
   type RowPlace,
   type RowsToErase,
+  type TextPlaces,
+  byteFinderOf,
+  finderOf,
   type Store,
   type StoredRow,
   type StoreEncryption,
@@ -435,10 +438,11 @@ class Encrypting {
   }
 
   /** Nothing is found in what is encrypted, so it is read. Logs without their key are passed over. */
-  async #containing(texts: readonly string[]): Promise<Either<StoreFault, readonly RowPlace[]>> {
+  async #containing(texts: readonly string[]): Promise<Either<StoreFault, TextPlaces>> {
     const found = await this.#inner.containing(texts)()
     if (isLeft(found)) return found
-    const isIn = (body: string): boolean => texts.some((text) => body.includes(text))
+    const [isIn, isInBytes] = [finderOf(texts), byteFinderOf(texts)]
+    const blocks = new Map<BlockId, boolean>()
     const places = new Map<string, RowPlace>() // forks show the rows that they share
     let after: string | undefined
     do {
@@ -452,7 +456,8 @@ class Encrypting {
           const plain = isLeft(rows) ? rows : await this.#decrypted(log.id, rows.right)
           if (isLeft(plain)) break
           for (const { position, body, stored = '' } of plain.right) {
-            if (isIn(stored) || !isIn(body)) continue // the first were found without keys
+            if (isIn(stored)) continue // it was found without keys
+            if (!isIn(body) && !(await this.#isInBlocks(body, isInBytes, blocks))) continue
             const place = `${position} ${stored}`
             const isOwn = readEncrypted(stored)?.key === opened.right.known?.own.name
             if (isOwn || !places.has(place)) places.set(place, { id: log.id, position })
@@ -461,7 +466,28 @@ class Encrypting {
       }
       after = page.right.next
     } while (after !== undefined)
-    return right(Object.freeze([...found.right, ...places.values()]))
+    return right(
+      Object.freeze({ rows: Object.freeze([...found.right.rows, ...places.values()]), blocks: found.right.blocks }),
+    )
+  }
+
+  /** Whether one of the blocks of a row has what is looked for. */
+  async #isInBlocks(
+    body: string,
+    isIn: (bytes: Uint8Array) => boolean,
+    known: Map<BlockId, boolean>,
+  ): Promise<boolean> {
+    const decoded = decodeRow(body)
+    for (const { id, key } of isLeft(decoded) ? [] : decoded.right.blocks) {
+      if (!known.has(id)) {
+        const found = await this.#inner.getBlocks([id])()
+        const bytes = isLeft(found) ? undefined : found.right[0]
+        const plain = bytes && key !== undefined ? decryptBlock(key, bytes) : undefined
+        known.set(id, plain !== undefined && isIn(plain))
+      }
+      if (known.get(id) === true) return true
+    }
+    return false
   }
 
   /** The stubs that stand for erased rows say who spoke, so they are encrypted, too: each by the key of its row. */
@@ -469,10 +495,11 @@ class Encrypting {
     const logs: RowsToErase[] = []
     const attached = new Set<BlockId>()
     for (const log of request.logs) {
-      const opened = await this.#openedNow(log.id)
+      // A log of which nothing is erased needs no key: it is only looked at.
+      const opened = log.rows.length === 0 ? right({ known: undefined }) : await this.#openedNow(log.id)
       if (isLeft(opened)) return opened
       const { known } = opened.right
-      if (known === undefined || log.rows.length === 0) {
+      if (known === undefined) {
         logs.push(log)
         continue
       }
@@ -528,7 +555,7 @@ class Encrypting {
       if (there.right[index] !== true) continue
       const naming = await this.#containing([block])
       if (isLeft(naming)) return naming
-      blocks.push({ block, rows: naming.right.length, kept: true })
+      blocks.push({ block, rows: naming.right.rows.length, kept: true })
     }
     return right(blocks)
   }

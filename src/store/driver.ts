@@ -8,7 +8,7 @@ import type { JsonObject } from '../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { StoreFault } from './fault.ts'
 import type { CheckedRow } from './checked-row.ts'
-import type { Erased, RowPlace, Sharing } from './erasing.ts'
+import type { Erased, Sharing, TextPlaces } from './erasing.ts'
 import type { AppendClaim, Lease, LeaseChange } from './lease.ts'
 import type { Wake } from './signals.ts'
 import type { RowQuery, RowsFound, RowsIndexed, TermsOf } from './row-terms.ts'
@@ -329,13 +329,14 @@ export interface ErasingDriver {
    */
   readonly sharing: (scope: string, id: string) => Answer<readonly Sharing[]>
   /**
-   * The rows of a scope whose bodies contain one of some texts. Cost: all rows are read.
+   * The rows of a scope whose bodies contain one of some texts, or that reference a block that does, as UTF-8; and the
+   * blocks with one of them that were stored on their own. Cost: all rows and blocks are read.
    *
    * @param scope the scope
    * @param texts the texts
-   * @returns the rows, of each log that appended them
+   * @returns the rows, of each log that appended them, and the blocks
    */
-  readonly containing: (scope: string, texts: readonly string[]) => Answer<readonly RowPlace[]>
+  readonly containing: (scope: string, texts: readonly string[]) => Answer<TextPlaces>
 }
 
 /** The interface of an adapter that keeps blocks and no logs. */

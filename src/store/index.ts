@@ -32,6 +32,7 @@ export {
   type EncryptionMeta,
 } from './encrypted.ts'
 export { holdsOnRows } from './erase.ts'
+export { byteFinderOf, finderOf } from './find-texts.ts'
 export { storeOf } from './handle.ts'
 export { blockStoreOf, defaultScope, sameBlocks, standsFor } from './block-handle.ts'
 export {
@@ -64,7 +65,16 @@ export {
   type NewLease,
   type Renewal,
 } from './lease.ts'
-export type { Erased, EraseRequest, RemainingBlock, Residue, RowPlace, RowsToErase, Sharing } from './erasing.ts'
+export type {
+  Erased,
+  EraseRequest,
+  RemainingBlock,
+  Residue,
+  RowPlace,
+  RowsToErase,
+  Sharing,
+  TextPlaces,
+} from './erasing.ts'
 export {
   appendToLedger,
   erasureOf,

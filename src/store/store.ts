@@ -8,7 +8,7 @@ import type { Hash, BlockId } from '../proof/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { RowKind, Row, StoredRow, Head } from './row.ts'
-import type { EraseRequest, Erased, RowPlace, Sharing } from './erasing.ts'
+import type { EraseRequest, Erased, Sharing, TextPlaces } from './erasing.ts'
 import type {
   AppendFault,
   BlockFault,
@@ -393,14 +393,14 @@ export interface Store extends BlockStore {
    */
   readonly sharing: (id: string) => Task<EraseFault, readonly Sharing[]>
   /**
-   * The rows of the scope whose bodies contain one of some texts.
+   * Where the scope contains one of some texts: in the body of a row, or in a block, as UTF-8.
    *
-   * Cost    O(all rows of the scope)
+   * Cost    O(all rows and blocks of the scope)
    *
    * @param texts the texts
-   * @returns the rows, each of the log that appended it
+   * @returns the rows with a body or a block that has one, and the blocks that were stored on their own
    */
-  readonly containing: (texts: readonly string[]) => Task<EraseFault, readonly RowPlace[]>
+  readonly containing: (texts: readonly string[]) => Task<EraseFault, TextPlaces>
   /**
    * Check the whole store, in all scopes: rows against the tree, blocks against their digests, and the store's own
    * bookkeeping. It changes nothing.

@@ -416,13 +416,21 @@ describe('a key that was destroyed', () => {
         await fault('NoKey', store.read('s'))
         await fault('NoKey', forkSession(store, 's', { id: 'g' }))
         expect((await ok(describeSession(store, 's'))).metadata).toEqual({})
-        expect((await ok(store.containing(['three']))).length).toBe(0)
+        expect((await ok(store.containing(['three']))).rows.length).toBe(0)
       }
       vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1000 }) // for a second nobody looks before an append
       for (const open of [session, other]) await fault('NoKey', open.append(user('more')))
       vi.useRealTimers()
       expect((await ok(bare.info('s'))).head.size).toBe(said.length)
     }
+  })
+
+  it('is not called destroyed by a key ring that never had it', async () => {
+    const bare = await family()
+    const elsewhere = keyRing([host], { keysIn: memoryStore() })
+    const lacking = await fault('NoKey', destroyKey(bare, 's', elsewhere))
+    expect(faultMessage(lacking)).toMatch(/not where the key ring keeps keys: this is another key ring or key file/)
+    expect(await messagesOf(bare, 's')).toEqual(said)
   })
 
   it('does not come back by a copy or a rotation', async () => {

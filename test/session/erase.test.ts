@@ -2,8 +2,8 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assistant, createSession, memoryStore, openSession, verifySession } from 'indelible'
-import { keyRing, newHostKey } from 'indelible/encryption'
+import { assistant, createSession, forkSession, memoryStore, openSession, user, verifySession } from 'indelible'
+import { destroyKey, keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import { holdSession, readLedger, releaseSession } from 'indelible/evidence'
 import { checkErasure, copySession, eraseMessages } from 'indelible/session'
 import type { Store } from 'indelible/store'
@@ -114,4 +114,40 @@ it('a copy is held where the session is, also sealed and encrypted ones, until i
   await releaseSession(to, 'plain')
   await copySession(from, to, 'plain')
   expect((await verifySession(to, 'plain')).erased).toEqual([0])
+})
+
+it('of an encrypted session, each place is named once, no salt is missed, and what can not be read is named', async () => {
+  const store = memoryStore()
+  const ring = keyRing([newHostKey('one')])
+  const keyed = withKeys(store, ring)
+  const long = 'A long text that she wrote. '.repeat(300)
+  const text = 'I am Grace Hopper of Arlington.'
+  await createSession(keyed, { id: 's', messages: [user(text), user(long)] })
+  await createSession(keyed, {
+    id: 'other',
+    messages: [user(long), assistant(`You said: ${text}`), user(`${long}${text}`)],
+  })
+  await createSession(keyed, { id: 'lost', messages: [user(text)] })
+  const fork = await forkSession(keyed, 's', { id: 'fork', at: 2 })
+  await fork.summarize({ from: 0, to: 1, text: 'about Grace' })
+  await createSession(store, { id: 'plain', messages: [user(text)] })
+  await destroyKey(store, 'lost', ring)
+  await destroyKey(store, 'fork', ring)
+  const receipt = await eraseMessages(withKeys(store, ring), 's', [0, 1], because)
+  expect(receipt.remains).toEqual([
+    { what: 'block', block: expect.any(String) as string, rows: [{ id: 'other', position: 0 }], kept: false },
+    {
+      what: 'text',
+      rows: [
+        { id: 'plain', position: 0 },
+        { id: 'other', position: 1 },
+        { id: 'other', position: 2 },
+      ],
+    },
+    { what: 'unread', session: 'fork' },
+    { what: 'unread', session: 'lost' },
+  ])
+  expect(receipt.sharing).toEqual(['fork'])
+  expect((await verifySession(keyed, 's')).erased).toEqual([0, 1])
+  expect((await verifySession(store, 'fork')).erased).toEqual([0, 1])
 })
