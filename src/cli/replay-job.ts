@@ -6,6 +6,7 @@ import {
   replay,
   reset,
   thrifty,
+  timeIn,
   window,
   type EvaluationPolicy,
   type ModelPrices,
@@ -39,7 +40,8 @@ export const doReplay = (view: View<Message>, job: ReplayJob, onProgress: (done:
   const policy = judged.find(({ name }) => name === job.policy)
   if (policy === undefined) throw new TypeError(`there is no policy ${JSON.stringify(job.policy)}`)
   const { budget, model, compared } = job
-  return replay(view, { budget, policy, onProgress, ...(model && { model }), ...(!compared && { oracleRereads: 0 }) })
+  const given = { budget, policy, onProgress, timeOf: timeIn }
+  return replay(view, { ...given, ...(model && { model }), ...(!compared && { oracleRereads: 0 }) })
 }
 
 export const sentOf = (view: View<Message>): SentConversation => ({ messages: [...view], pages: [...view.pages] })
