@@ -90,7 +90,7 @@ describe('indelible erase', () => {
     const none = indelible(['erase', '--matching', 'grace', '--yes', ...store])
     expect([none.status, none.stdout]).toEqual([1, ''])
     expect(none.stderr).toContain(
-      'every message that was found is held: nothing was erased; "indelible release" ends a hold',
+      'every message that was found is held: nothing was erased; "indelible release --store',
     )
   })
   it('says what was held, and what was not', async () => {
