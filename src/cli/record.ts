@@ -285,7 +285,9 @@ class Recorders {
   }
 
   summaries(): readonly ScopeSummary[] {
-    return [...this.#all].map(([scope, { recorder }]) => ({ ...recorder.summary(), ...(scope !== '' && { scope }) }))
+    return [...this.#all].map(([scope, { recorder }]) =>
+      Object.assign({}, recorder.summary(), scope === '' ? {} : { scope }),
+    )
   }
 
   /** Say what was taken out. */

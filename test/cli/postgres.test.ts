@@ -116,17 +116,18 @@ describe.skipIf(server === undefined)('--store postgres://', () => {
           .replaceAll(/--store (?:'[^']*'|[^"\s]+)/g, '--store STORE')
           .replaceAll(/(?<="(?:median|p99|took)":)[\d.e-]+/g, 'TIME')
           .replaceAll(/\d{4}-\d\d-\d\d[ T][\d:.Z]+|\b\d\d:\d\d:\d\d\b|(?<="at":)\d+/g, 'TIME')
-          .replaceAll(/\b[0-9a-f]{16,64}\b/g, 'HASH')
+          .replaceAll(/\b[0-9a-f]{12,64}\b/g, 'HASH')
       expect([command, base?.status, timeless(base?.stdout), timeless(base?.stderr)]).toEqual([
         command,
         file?.status,
         timeless(file?.stdout),
         timeless(file?.stderr),
       ])
-      if (command[0] === 'prove') written('proof of both.json', base?.stdout ?? '')
+      if (command[0] !== 'prove') continue
+      written('proof of both.json', base?.stdout ?? '')
+      const head = indelible(['head', 'x', '--store', at(same)]).lines[0] ?? ''
+      expect(indelible(['check-proof', proof, '--head', head]).status).toBe(0)
     }
-    const head = indelible(['head', 'x', '--store', at(same)]).lines[0] ?? ''
-    expect(indelible(['check-proof', proof, '--head', head]).status).toBe(0)
   })
 
   it('what only reads makes nothing, and is all that a role needs that may only read', async () => {

@@ -187,4 +187,6 @@ it('the summary says which calls had no figures, and no money where none was cou
     '2 calls without figures of tokens: the provider told none',
   ])
   expect(lines(5, new Map([['unheard-of', usage(5)]]))[1]).toBe('tokens: 5 in (0 % from cache), 1 out')
+  const scoped = { ...summary, sessions: ['a b'], scope: 'ann', usage: usage(0), models: new Map() }
+  expect(summaryLines([scoped]).at(-1)).toBe("  indelible show 'a b' --scope ann")
 })
