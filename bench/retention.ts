@@ -8,7 +8,7 @@
  * questions are asked at the end. And coding sessions, where a later call uses a path or a name that a result was the
  * first to say: that result is the evidence, asked for at that call with what the model says beside it.
  *
- * `node retention.ts [small]`: `small` for one budget.
+ * `node retention.ts [small | budgets]`: `small` for one budget; `budgets` for the coding sessions at eleven budgets.
  */
 import { toolResultsOf } from 'indelible/message'
 import { existsSync, readFileSync } from 'node:fs'
@@ -21,6 +21,7 @@ import {
   lexicalSearch,
   modelPrices,
   paged,
+  replay,
   reset,
   thrifty,
   unitsOf,
@@ -294,21 +295,62 @@ const table = async (title: string, sources: readonly Source[]): Promise<void> =
   for (const budget of budgets) {
     for (const policy of [paged, thrifty, reset, incremental, window])
       console.log(row(policy.name, budget, sum(sources.map((source) => ofPolicy(policy, budget, source)))))
-    const { dollars } = sum(sources.map((source) => ofPolicy(window, budget, source)))
-    const same = budgetFor(paged, dollars, budget, sources)
-    console.log(row("paged, at window's money", same, sum(sources.map((source) => ofPolicy(paged, same, source)))))
+    const atMoneyOf = (name: string, { dollars }: Kept): void => {
+      const same = budgetFor(paged, dollars, budget, sources)
+      const kept = sum(sources.map((source) => ofPolicy(paged, same, source)))
+      console.log(row(`paged, at ${name}'s money`, same, kept))
+    }
+    atMoneyOf('window', sum(sources.map((source) => ofPolicy(window, budget, source))))
     for (const make of [langChain, aiSdk]) {
       const rows: Kept[] = []
       for (const source of sources) rows.push(await ofPeer(make, budget, source))
-      console.log(row(make([]).name, budget, sum(rows)))
+      const { name } = make([])
+      console.log(row(name, budget, sum(rows)))
+      atMoneyOf(name, sum(rows))
     }
   }
   console.log()
 }
 
+/** Cost in thousands of tokens of plain input. Means are over the budgets that a session exceeds. */
+const atBudgets = (source: Source): void => {
+  const view = createHistory<Message>({ from: source.messages }).view()
+  console.log(`### ${source.name}: ${source.pieces.length} pieces of evidence\n`)
+  console.log('| budget | cost: paged, thrifty | readable | rereads |\n|---:|---:|---:|---:|')
+  const line = (name: string, of: readonly (Kept & { readonly cost: number; readonly rereads: number })[]): void => {
+    const [costs, rereads] = [of.map(({ cost }) => cost / 1000), of.map((kept) => kept.rereads)]
+    const less = (1 - (costs[1] ?? 0) / (costs[0] ?? 1)) * 100
+    console.log(
+      `| ${name} | ${costs.map((cost) => cost.toFixed(0)).join(', ')} (−${less.toFixed(0)} %) | ${of.map(({ readable, pieces }) => percent(readable, pieces)).join(', ')} | ${rereads.join(', ')} |`,
+    )
+  }
+  const rows = [10, 12, 14, 16, 20, 24, 28, 32, 40, 48, 64].flatMap((thousands) => {
+    const budget = thousands * 1000
+    const of = [paged, thrifty].map((policy) => {
+      const { cost, rereads, epochs } = replay(view, { budget, policy, oracleRereads: 0 })
+      return Object.assign(ofPolicy(policy, budget, source), { cost, rereads, epochs })
+    })
+    if (of.every(({ epochs }) => epochs === 0)) return []
+    line(`${thousands},000`, of)
+    return [of]
+  })
+  const all = [0, 1].map((index) => {
+    const own = rows.flatMap((row) => row[index] ?? [])
+    const total = (which: 'cost' | 'rereads'): number => own.reduce((before, one) => before + one[which], 0)
+    return Object.assign(sum(own), { cost: total('cost'), rereads: total('rereads') })
+  })
+  line('all', all)
+  console.log()
+}
+
 console.log(`${machine()}; money at ${opus.source}, read on ${opus.read}, for what is sent\n`)
 const conversations = [26, 30, 41, 42, 43, 44]
-if (existsSync(new URL('.cache/locomo/26.json', import.meta.url))) await table('LoCoMo', conversations.map(locomo))
-else console.log('.cache/locomo is not there: LoCoMo is left out')
 const sessions = ['coding-agent.pi-session.jsonl', 'claude-code-opus-4-5.jsonl', 'codex-gpt-5-2.jsonl']
-if (existsSync(new URL(shared, import.meta.url))) await table('Coding sessions', sessions.map(coding))
+const isThere = existsSync(new URL(shared, import.meta.url))
+if (process.argv.includes('budgets')) {
+  if (isThere) for (const file of sessions) atBudgets(coding(file))
+} else {
+  if (existsSync(new URL('.cache/locomo/26.json', import.meta.url))) await table('LoCoMo', conversations.map(locomo))
+  else console.log('.cache/locomo is not there: LoCoMo is left out')
+  if (isThere) await table('Coding sessions', sessions.map(coding))
+}

@@ -20,7 +20,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   history: ['json', 'sequence', 'task', 'pages'], // generic in its message type
   store: ['json', 'sequence', 'task', 'proof'],
   entry: ['json', 'proof', 'message', 'pages', 'history', 'store'],
-  encryption: ['json', 'task', 'proof', 'store'],
+  encryption: ['json', 'task', 'proof', 'message', 'store', 'entry'],
   transcript: ['json', 'sequence', 'proof', 'message', 'codecs', 'pages', 'notes'],
   session: [
     'json',
@@ -88,7 +88,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   ],
   records: ['json', 'sequence', 'task', 'history', 'store'],
   evidence: ['json', 'task', 'proof', 'store', 'session'],
-  recorder: ['json', 'task', 'proof', 'message', 'codecs', 'notes', 'redact', 'store', 'session'],
+  recorder: ['json', 'task', 'proof', 'message', 'codecs', 'notes', 'redact', 'context', 'store', 'session'],
   view: [
     'json',
     'task',

@@ -2,13 +2,21 @@
 import { existsSync, statSync } from 'node:fs'
 import { isLeft } from '../json/index.ts'
 import { createHistory, leftOut, without } from '../history/index.ts'
-import type { Message, Sequence } from '../message/index.ts'
+import { user, type Message, type Sequence } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
-import { openSession, readSession, type ReadonlySession, type SealedSession, type Session } from '../session/index.ts'
+import {
+  describeSession,
+  openSession,
+  readRange,
+  readSession,
+  type ReadonlySession,
+  type SealedSession,
+  type Session,
+} from '../session/index.ts'
 import type { Lease, Store } from '../store/index.ts'
 import { Unreadable, type Call, type Terminal } from './command.ts'
 import { readConversation, type Conversation } from './input.ts'
-import { answer, withStore } from './place.ts'
+import { answer, faultText, withStore } from './place.ts'
 import { counted } from './screen.ts'
 import { sessionNamed } from './sessions.ts'
 import { defaultStorePath, givenStore, isAddress } from './store.ts'
@@ -30,6 +38,45 @@ export const namedConversation = (name: string, call: Call): Promise<NamedConver
   isFile(name, call)
     ? readConversation(name, call.values, call.terminal)
     : withStore(call, {}, async (store) => storedConversation(store, await sessionIn(store, name, call), call))
+
+/** The same, to be looked at, or one message of it: of a fork whose shared messages can't be read any more, its own. */
+export const readableConversation = (name: string, call: Call, position?: number): Promise<NamedConversation> =>
+  isFile(name, call)
+    ? namedConversation(name, call)
+    : withStore(call, {}, async (store) => {
+        const id = await sessionIn(store, name, call)
+        return (await ownOfFork(store, id, call, position)) ?? storedConversation(store, id, call)
+      })
+
+/** The messages that an encrypted fork does not share, if those that it shares can't be read. */
+const ownOfFork = async (
+  store: Store,
+  id: string,
+  { terminal }: Call,
+  position: number | undefined,
+): Promise<NamedConversation | undefined> => {
+  const info = await describeSession(store, id)()
+  if (isLeft(info) || !info.right.encrypted || info.right.forkedFrom === undefined) return undefined
+  const { len, forkedFrom } = info.right
+  const { at } = forkedFrom
+  if (position !== undefined && (position < 0 ? len + position : position) < at) return undefined
+  const shared = await readRange(store, id, 0, 1)()
+  const own = isLeft(shared) && shared.left._tag === 'NoKey' ? await readRange(store, id, at)() : undefined
+  if (own === undefined || isLeft(own)) return undefined
+  const { view, times } = own.right
+  const history = createHistory<Message>()
+  for (let before = 0; before < at; before++) history.append(user('')) // nobody sees them: the others keep their positions
+  for (const message of view) history.append(message)
+  terminal.tell([
+    `${id}: its first ${counted(at, 'message')} can't be read: ${isLeft(shared) ? faultText(shared.left) : ''}`,
+  ])
+  return {
+    view: position === undefined ? without(history.view(), [{ from: 0, to: at }]) : history.view(),
+    left: [],
+    timeOf: (place) => times[place - at],
+    title: `${id}: session, ${counted(len, 'message')}, of which the first ${at}, those of ${forkedFrom.id}, can't be read`,
+  }
+}
 
 /** Whether a file is meant: it is there, or nothing could be a session of that name. */
 export const isFile = (path: string, { values, terminal }: Call): boolean => {

@@ -21,8 +21,9 @@ already has the whole session, nothing changes. If its session with that id
 differs or is longer, the command reports it, changes nothing there, copies the
 others, and exits with code 1.
 
-The copy has the record and the metadata. It does not have the time of creation
-or the operation ids, and each fork gets its own rows.
+The copy has the record, the metadata and the hold ("indelible hold"). It does not
+have the time of creation or the operation ids, and each fork gets its own rows.
+A hold that was released here stays in the copy until it is released there.
 
 A STORE is the path of a file, or postgres://USER@HOST/DATABASE?schema=NAME.`,
   options: {
@@ -112,6 +113,7 @@ const whyNot = (id: string, fault: SessionFault | StoreFault | CallbackThrew): s
     case 'DamagedLog':
     case 'DamagedBlock':
     case 'OtherHead':
+    case 'LogHeld':
       return faultText(fault)
     default:
       throw new Unreadable(faultText(fault))

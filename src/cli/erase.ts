@@ -199,11 +199,13 @@ const tell = async (receipt: ErasureReceipt, terminal: Terminal): Promise<void> 
 const remainsText = (remains: Remains): string => {
   switch (remains.what) {
     case 'block':
-      return `block ${remains.block}, ${remains.kept ? 'which was stored on its own' : `of ${placesText(remains.rows)}`}`
+      return `block ${remains.block}${remains.kept ? ', which was stored on its own' : ''}${remains.rows.length === 0 ? '' : ` of ${placesText(remains.rows)}`}`
     case 'text':
       return `the same text in ${placesText(remains.rows)}`
     case 'metadata':
-      return `the same text in the metadata of ${remains.session}`
+      return `the same text in the metadata or the id of ${remains.session}`
+    case 'unread':
+      return `perhaps the same text in ${remains.session}, which is encrypted and can't be read`
     case 'leaf':
       return `the digests of ${counted(remains.rows.length, 'row')} have no salt: a short text can be guessed from one`
     case 'contextDigest':

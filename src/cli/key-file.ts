@@ -1,11 +1,11 @@
 /** `--key-file`: the host's keys, for stores with encrypted sessions. */
-import { writeFileSync, renameSync } from 'node:fs'
+import { chmodSync, closeSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { hostKeyOf, hostKeyText, keyRing, withKeys, type HostKey, type KeyRing } from '../encryption/index.ts'
 import type { Store } from '../store/index.ts'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from './command.ts'
 import { optionFile, unwritable } from './input.ts'
-import { openStore } from './store.ts'
+import { isAddress, openStore } from './store.ts'
 
 /** The option of every command on sessions. */
 export const keyFileOption: Command['options'] = {
@@ -59,7 +59,8 @@ const placed = (file: string, place: string): string =>
 export const writeKeyFile = (file: KeyFile): void => {
   const next = `${file.path}.new`
   try {
-    writeFileSync(next, keyFileText(file), { mode: 0o600 })
+    rmSync(next, { force: true }) // one that is there keeps who may read it
+    writeFileSync(next, keyFileText(file), { mode: 0o600, flag: 'wx' })
     renameSync(next, file.path)
   } catch (cause) {
     throw unwritable(file.path, cause)
@@ -79,8 +80,25 @@ export const openRing = async (
   terminal: Terminal,
 ): Promise<{ readonly ring: KeyRing; readonly close: () => Promise<unknown> }> => {
   if (file.keysIn === undefined) return { ring: keyRing(file.keys), close: async () => undefined }
+  if (!isAddress(file.keysIn)) ownFile(file.keysIn)
   const { store } = await openStore(file.keysIn, true, terminal)
   return { ring: keyRing(file.keys, { keysIn: store }), close: async () => store.close()() }
+}
+
+/**
+ * Make a file that only its owner may read; SQLite gives the files beside it the same mode. One that an earlier version made
+ * for all to read is theirs no more.
+ */
+const ownFile = (path: string): void => {
+  try {
+    closeSync(openSync(path, 'a', 0o600))
+    for (const each of [path, `${path}-wal`, `${path}-shm`]) {
+      const mode = statSync(each, { throwIfNoEntry: false })?.mode ?? 0
+      if ((mode & 0o007) !== 0) chmodSync(each, mode & 0o770)
+    }
+  } catch {
+    return // opening the store says what is wrong; the mode of somebody else's file is theirs
+  }
 }
 
 /** The store with the keys that a call names, or as it is. */

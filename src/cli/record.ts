@@ -1,7 +1,6 @@
 /** `indelible record`: any agent, recorded between it and its provider. */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
-import { callDollars, pricesOf } from '../context/index.ts'
 import { isLeft } from '../json/index.ts'
 import type { Redactor } from '../redact/index.ts'
 import { createRecorder, type Recorder, type RecorderSummary } from '../recorder/index.ts'
@@ -323,21 +322,14 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
   const [input, output, cached] = (['input', 'output', 'cacheRead'] as const).map((kind) =>
     sum(({ usage }) => usage[kind]),
   ) as [number, number, number]
-  const dollars = summaries
-    .flatMap(({ models }) => [...models])
-    .map(([model, usage]) => {
-      const prices = pricesOf(model)
-      return prices === undefined ? undefined : callDollars(prices, usage)
-    })
-  const known = dollars.filter((one) => one !== undefined)
   const lines = [
     `recorded: ${counted(calls, 'call')} in ${counted(sessions.length, 'session')}${sum((one) => one.failed) > 0 ? `, ${sum((one) => one.failed)} failed` : ''}`,
   ]
   if (input + output > 0) {
-    const money = known.reduce((all, one) => all + one, 0)
+    const money = sum((one) => one.dollars)
     const said = money === 0 ? '' : money < 0.0001 ? ', less than $0.0001' : `, about $${money.toFixed(4)}`
     lines.push(
-      `tokens: ${input.toLocaleString('en')} in (${input === 0 ? 0 : Math.round((cached / input) * 100)} % from cache), ${output.toLocaleString('en')} out${said}${said !== '' && known.length < dollars.length ? ' without models of unknown price' : ''}`,
+      `tokens: ${input.toLocaleString('en')} in (${input === 0 ? 0 : Math.round((cached / input) * 100)} % from cache), ${output.toLocaleString('en')} out${said}${said !== '' && sum((one) => one.unpriced) > 0 ? ' without models of unknown price' : ''}`,
     )
   }
   const silent = sum((one) => one.silent)

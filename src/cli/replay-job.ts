@@ -6,6 +6,7 @@ import {
   replay,
   reset,
   thrifty,
+  timeIn,
   window,
   type EvaluationPolicy,
   type ModelPrices,
@@ -21,6 +22,8 @@ export interface ReplayJob {
   readonly policy: string
   readonly budget: number
   readonly model?: ModelPrices
+  /** Whether it is compared with `oracle`: that takes a second replay. */
+  readonly compared: boolean
 }
 
 /** A conversation as another thread can be given it. */
@@ -36,7 +39,9 @@ export const judged: readonly (Policy | EvaluationPolicy)[] = [paged, thrifty, r
 export const doReplay = (view: View<Message>, job: ReplayJob, onProgress: (done: number) => void): Replay => {
   const policy = judged.find(({ name }) => name === job.policy)
   if (policy === undefined) throw new TypeError(`there is no policy ${JSON.stringify(job.policy)}`)
-  return replay(view, { budget: job.budget, policy, onProgress, ...(job.model && { model: job.model }) })
+  const { budget, model, compared } = job
+  const given = { budget, policy, onProgress, timeOf: timeIn }
+  return replay(view, { ...given, ...(model && { model }), ...(!compared && { oracleRereads: 0 }) })
 }
 
 export const sentOf = (view: View<Message>): SentConversation => ({ messages: [...view], pages: [...view.pages] })

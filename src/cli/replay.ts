@@ -23,7 +23,8 @@ export const replay: Command = {
   about: `Derives a context before each answer in a recorded conversation, with each
 policy and budget, as if it called the model. For each it prints the tokens
 sent, the share of them that is a cached prefix, the cost in tokens of plain
-input (cached 0.1, others 1.25), the time of one derive, the epochs (how often
+input (cached 0.1, others 1.25; where the recording has times, nothing is
+cached five minutes after the last call), the time of one derive, the epochs (how often
 the part already sent changed), the faults, and the rereads: repeated tool
 calls whose earlier result was no longer readable.
 
@@ -50,7 +51,9 @@ means the same as for "indelible show".`,
     const chosen = policiesOf(typeof values['policy'] === 'string' ? values['policy'] : 'all')
     const model = typeof values['model'] === 'string' ? { model: modelOf(values['model']) } : {}
     const { view, title } = await namedConversation(path, call)
-    const jobs = budgets.flatMap((budget) => chosen.map(({ name }) => ({ policy: name, budget, ...model })))
+    const jobs = budgets.flatMap((budget) =>
+      chosen.map(({ name }) => ({ policy: name, budget, ...model, compared: values['json'] === true })),
+    )
     const bar = terminal.progress(`replaying ${counted(jobs.length, 'time')}`, jobs.length * view.length, 'messages')
     const replays = replaysOf(view, jobs, bar.at)
     if (values['json'] !== true) {
@@ -141,6 +144,12 @@ function* table(replays: readonly Replay[], width: number): Generator<string> {
       .map((index) => (index === 0 ? padEnd : padStart)(cells[index]?.[row] ?? '', widths[index] ?? 0))
       .join('  ')
       .trimEnd()
+  const expired = replays[0]?.expired ?? 0
+  if (expired > 0)
+    yield fit(
+      `${counted(expired, 'call')} came more than five minutes after the one before: nothing of them is cached`,
+      width,
+    )
   for (const { policy, faults, unfit, calls } of replays) {
     const named = Object.entries(faults).filter(([, count]) => count > 0)
     if (named.length > 0)

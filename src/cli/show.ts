@@ -4,7 +4,7 @@ import { pairCalls } from '../message/index.ts'
 import { withPlace } from './advice.ts'
 import { append } from './append.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command } from './command.ts'
-import { namedConversation } from './conversation.ts'
+import { readableConversation } from './conversation.ts'
 import { fileOrSession, oneFile, pickOf } from './input.ts'
 import { messagePage } from './message-page.ts'
 import { storeOption } from './place.ts'
@@ -24,7 +24,8 @@ from its content; - reads standard input. An argument that neither is a file nor
 looks like a file name is the id of a session; with --store it always is. For a
 session, notes may have changed the page kinds. Retracted messages are left out;
 positions are those of the record. The time (UTC) is that of the append, or what
-the file says that a message was imported from.
+the file says that a message was imported from. Of an encrypted fork whose shared
+messages can't be read any more, its own messages are printed.
 
 With N the message at that position is printed whole, with the notes on it; N-M are several, and N- is all from N on. On a
 terminal they go through a pager (PAGER, else less) if they are longer than the screen. A negative N counts from the end.
@@ -61,7 +62,7 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     pickOf(values)
 
     if (at !== undefined) return showMessage(path, at, call)
-    const { view, title, timeOf, session, lease } = await namedConversation(path, call)
+    const { view, title, timeOf, session, lease } = await readableConversation(path, call)
     const options = {
       kinds,
       from,
@@ -100,7 +101,7 @@ const rangeOf = (given: string): Given => {
 /** Messages, each whole; on a terminal through a pager, where they are longer than the screen. */
 const showMessage = async (path: string, given: Given, call: Call): Promise<void> => {
   const { values, terminal } = call
-  const found = await namedConversation(path, { ...call, values: { ...values, all: true } })
+  const found = await readableConversation(path, { ...call, values: { ...values, all: true } }, given.first)
   const { view, timeOf, left, notes = [] } = found
   const { length } = view
   const position = given.first < 0 ? length + given.first : given.first

@@ -1,6 +1,5 @@
 /** `indelible stats`: the tokens and the money of model calls, by model and day. */
-import { callDollars, pricesOf } from '../context/index.ts'
-import type { Usage } from '../notes/index.ts'
+import { usageDollars } from '../context/index.ts'
 import { readUsage, usesOf, type CallUse } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { Misuse, type Call, type Command, type Terminal } from './command.ts'
@@ -114,7 +113,7 @@ const nothing: Sum = { calls: 0, failed: 0, input: 0, cacheRead: 0, cacheWrite: 
 
 const plus = (sum: Sum, { model, calls, failed, usage }: CallUse): Sum => {
   const { input = 0, output = 0, cacheRead = 0, cacheWrite = 0 } = usage ?? {}
-  const dollars = usage === undefined ? 0 : dollarsOf(model, usage, calls)
+  const dollars = usage === undefined ? 0 : usageDollars(model, usage, calls)
   return {
     calls: sum.calls + calls,
     failed: sum.failed + failed,
@@ -125,15 +124,6 @@ const plus = (sum: Sum, { model, calls, failed, usage }: CallUse): Sum => {
     dollars: sum.dollars + (dollars ?? 0),
     unpriced: sum.unpriced + (dollars === undefined ? Math.max(1, calls) : 0),
   }
-}
-
-/** A sum of several calls says nothing of how long each was, so it has the price of short ones. */
-const dollarsOf = (model: string | undefined, usage: Usage, calls: number): number | undefined => {
-  const prices = model === undefined ? undefined : pricesOf(model)
-  if (usage.input + usage.output === 0) return 0
-  if (prices === undefined) return undefined
-  const { long: _, ...short } = prices
-  return callDollars(calls === 1 ? prices : short, usage)
 }
 
 interface Row {
@@ -210,9 +200,7 @@ const tellWhatIsMissing = (spent: readonly Spent[], terminal: Terminal): void =>
   const failed = spent.reduce((sum, { use }) => sum + use.failed, 0)
   const unknown = new Set(
     spent.flatMap(({ use: { model, usage } }) =>
-      usage !== undefined && usage.input + usage.output > 0 && (model === undefined || pricesOf(model) === undefined)
-        ? [model ?? '(unknown)']
-        : [],
+      usage !== undefined && usageDollars(model, usage) === undefined ? [model ?? '(unknown)'] : [],
     ),
   )
   terminal.tell([

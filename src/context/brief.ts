@@ -6,7 +6,7 @@
 import { textOf, toolCallsOf, type Message, type ToolCallPart, type ToolResultPart } from '../message/index.ts'
 import type { Range } from '../sequence/index.ts'
 import { errorLine, plain } from './represent.ts'
-import { neverRepeated, type Standing } from './repeats.ts'
+import { callKeys, neverRepeated, type Standing } from './repeats.ts'
 import { beginning, foldText, grouped, slicedAt } from './shorten.ts'
 import { textTokens, type Tokenizer } from './tokens.ts'
 import { isStopWord } from './words.ts'
@@ -20,8 +20,8 @@ export interface Brief extends Range {
   readonly tokens: number
   /** The positions that it is of: in its range others may have been retracted. */
   readonly positions: readonly number[]
-  /** The calls that it is of. */
-  readonly calls: readonly ToolCallPart[]
+  /** The keys of the calls that it is of. */
+  readonly calls: readonly string[]
 }
 
 /** Who wrote the briefs that stand as a summary, in notes. */
@@ -54,7 +54,7 @@ export const briefOf = (
   if (lines.length === 0) lines.push(`${from} ${said[0]?.message.role ?? 'nothing'}: …`)
   const text = lines.join('\n')
   const positions = said.map(({ position }) => position).filter((position) => position >= from && position < to)
-  const calls = said.flatMap(({ message }) => toolCallsOf(message))
+  const calls = callKeys(said.map(({ message }) => message))
   return { from, to, text, rank, tokens: count(text) + 1, positions, calls }
 }
 

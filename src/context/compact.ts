@@ -1,6 +1,6 @@
 /** Compaction: from the segments of a line and a policy's choice to the line of the next epoch. */
 import type { View } from '../history/index.ts'
-import { toolCallsOf, type Message } from '../message/index.ts'
+import type { Message } from '../message/index.ts'
 import type { SummaryNote } from '../notes/index.ts'
 import { residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
 import { degrade, measure } from './degrade.ts'
@@ -22,7 +22,7 @@ import {
 import { joined, markerFor } from './marker.ts'
 import { leastUsed, type Candidate, type Choice, type Cut, type Policy, type Selection } from './policy.ts'
 import { withSummaries } from './summaries.ts'
-import type { Repeats, Standing } from './repeats.ts'
+import { neverRepeated, type Repeats, type Standing } from './repeats.ts'
 import { rankOf, type Renderer, type Shown, type ShownLevel, type Unit } from './unit.ts'
 
 export interface Compaction {
@@ -58,7 +58,9 @@ export const compact = (compaction: Compaction): Line => {
   })
   // An answer that was moved to its call has no place of its own to choose a level for.
   const own = segments.filter((segment) => ownerOf(segment) === undefined)
-  const [largest, smallest] = markerSizes(own, renderer)
+  const isEpoch = policy.choose === 'epochs'
+  const first = candidatesOf(own, compaction, isEpoch)
+  const [largest, smallest] = markerSizes(first, renderer)
   const choose = (candidates: readonly Candidate[]): readonly Choice[] => {
     const selection = { candidates, budget, markerTokens: largest }
     const chosen = lawful(selection, policy.select(selection), policy.name)
@@ -70,13 +72,13 @@ export const compact = (compaction: Compaction): Line => {
   }
   const missingIn = (line: Line): number => budget * (policy.fills ?? 0) - tokensOf(line)
   const place = (choices: readonly Choice[]): readonly Placed[] => {
-    const ways = new Map<Unit, Segment | undefined>()
     const placed = own.map((segment, index): Placed => {
       const choice = choices[index] as Choice
       const as = segmentAs(segment, choice, compaction)
-      if (segment.type === 'unit') ways.set(segment.unit, as)
       return { segment, as, briefs: as === undefined ? briefsAs(segment, choice, compaction) : none }
     })
+    if (own.length === segments.length) return placed
+    const ways = new Map(placed.flatMap(({ segment, as }) => (segment.type === 'unit' ? [[segment.unit, as]] : [])))
     let next = 0
     return segments.map((segment): Placed => {
       const owner = ownerOf(segment)
@@ -88,12 +90,12 @@ export const compact = (compaction: Compaction): Line => {
   }
   // By the default estimate an extract may be too long, and a line may not stand behind the one that it is shortened by.
   const attempts = [
-    ...(policy.choose === 'epochs' ? [{ folds: true, extracts: policy.extracts === true }] : []),
+    ...(isEpoch ? [{ folds: true, extracts: policy.extracts === true }] : []),
     { folds: false, extracts: policy.extracts === true },
     { folds: false, extracts: false },
   ]
   for (const { folds, extracts } of attempts) {
-    const candidates = candidatesOf(own, compaction, folds)
+    const candidates = folds === isEpoch ? first : candidatesOf(own, compaction, folds)
     let chosen = choose(candidates)
     let line = lineOf(place(chosen), compaction, extracts)
     if (tokensOf(line) > budget) continue
@@ -167,7 +169,7 @@ const briefsOf = (segment: Segment, renderer: Renderer): readonly Brief[] => {
 /** A segment as it was chosen, on its own; undefined where a marker stands for it. */
 const segmentAs = (segment: Segment, choice: Choice, compaction: Compaction): Segment | undefined => {
   if (choice === 'pointer' || segment.type === 'gap') return undefined
-  if (segment.type !== 'unit') return segment
+  if (segment.type !== 'unit' || choice === 'full') return segment
   if (choice === 'structured' && isInMarker(segment.unit, compaction)) return undefined
   const cut = cutOf(segment, choice, compaction)
   return cut === undefined ? shown(segment.unit, choice as ShownLevel) : shown(segment.unit, cut.level, cut.longest)
@@ -185,7 +187,7 @@ const cutOf = (segment: ShownUnit, choice: Choice, { asked, renderer }: Compacti
 }
 
 const asksIn = ({ pages, said }: Unit, asked: readonly number[]): boolean =>
-  asked.some((position) => said.length > 0 && pages.some((page) => page.position === position))
+  said.length > 0 && pages.some(({ position }) => asked.includes(position))
 
 const ownerOf = (segment: Segment): Unit | undefined =>
   segment.type === 'unit' && segment.unit.said.length === 0 && segment.unit.strays.length === 0
@@ -208,65 +210,81 @@ const pathsDown: readonly (readonly (readonly ResidencyLevel[])[])[] = residency
 
 /** `folds`: whether a line is measured as if the one before it in the record stood before it. */
 const candidatesOf = (segments: readonly Segment[], compaction: Compaction, folds: boolean): readonly Candidate[] =>
-  segments.map((segment, index) => candidateOf(segment, compaction, folds ? segments[index - 1] : undefined))
+  segments.map((segment, index) =>
+    segment.type === 'unit'
+      ? new UnitCandidate(segment, compaction, folds ? segments[index - 1] : undefined)
+      : rangeCandidate(segment, compaction),
+  )
 
-const candidateOf = (segment: Segment, compaction: Compaction, before?: Segment): Candidate => {
-  const { activeFrom, policy, renderer } = compaction
+const rangeCandidate = (segment: Exclude<Segment, ShownUnit>, compaction: Compaction): Candidate => {
+  const { activeFrom, settledTo, renderer } = compaction
   const { from, to } = segment
-  const active = to > activeFrom
-  const shared = { from, to, active, settled: to <= compaction.settledTo }
-  if (segment.type !== 'unit') {
-    const briefs = segment.type === 'gap' ? segment.briefs : none
-    const tokens = segment.type === 'gap' ? renderer.linesTokens(briefs) : renderer.estimate(segment.message)
-    const cuts = new Map<number, number>()
-    const level = segment.type === 'gap' && briefs.length === 0 ? 'pointer' : 'structured'
-    return {
-      ...shared,
-      level,
-      levels: level === 'pointer' ? ['pointer'] : ['structured', 'pointer'],
-      kept: false,
-      asked: false,
-      outdated: false,
-      repeated: false,
-      inMarker: segment.type === 'gap',
-      kinds: [...segment.hidden.kinds.keys()],
-      messages: [],
-      tokens: (choice) => {
-        if (choice === 'pointer') return 0
-        if (typeof choice === 'string') return tokens
-        if (briefs.length === 0) return Infinity
-        const known =
-          cuts.get(choice.tokens) ?? sum(fitting(briefs, choice.tokens, compaction).map((brief) => brief.tokens))
-        cuts.set(choice.tokens, known)
-        return known
-      },
-    }
-  }
-  const { unit, level } = segment
-  const { kinds, messages, minimum } = renderer.factsOf(unit)
-  const isAsked = asksIn(unit, compaction.asked)
-  const least = isAsked && rankOf(level) <= rankOf('compressed') ? 'compressed' : minimum
-  const now = renderer.at(unit, level, segment.longest).tokens
-  const inMarker = !isAsked && canBeInMarker(unit, renderer)
-  let line: number | undefined
-  let stands: Standing | undefined
-  const standing = (): Standing => (stands ??= compaction.repeats.standing(messages.flatMap(toolCallsOf), to))
+  const briefs = segment.type === 'gap' ? segment.briefs : none
+  const tokens = segment.type === 'gap' ? renderer.linesTokens(briefs) : renderer.estimate(segment.message)
+  const cuts = new Map<number, number>()
+  const level = segment.type === 'gap' && briefs.length === 0 ? 'pointer' : 'structured'
   return {
-    ...shared,
+    from,
+    to,
     level,
-    levels: levelsBetween(level, least),
-    kept: isKept(unit, policy),
-    asked: isAsked,
-    get outdated() {
-      return standing().outdated
-    },
-    get repeated() {
-      return standing().repeated
-    },
-    inMarker,
-    kinds,
-    messages,
+    levels: level === 'pointer' ? ['pointer'] : ['structured', 'pointer'],
+    active: to > activeFrom,
+    kept: false,
+    settled: to <= settledTo,
+    asked: false,
+    ...neverRepeated,
+    kinds: [...segment.hidden.kinds.keys()],
+    inMarker: segment.type === 'gap',
+    messages: [],
     tokens: (choice) => {
+      if (choice === 'pointer') return 0
+      if (typeof choice === 'string') return tokens
+      if (briefs.length === 0) return Infinity
+      const known =
+        cuts.get(choice.tokens) ?? sum(fitting(briefs, choice.tokens, compaction).map((brief) => brief.tokens))
+      cuts.set(choice.tokens, known)
+      return known
+    },
+  }
+}
+
+/** A class, because an object with getters of its own takes a microsecond to make, and a compaction makes one for each unit. */
+class UnitCandidate implements Candidate {
+  readonly from: number
+  readonly to: number
+  readonly level: ShownLevel
+  readonly levels: readonly ResidencyLevel[]
+  readonly active: boolean
+  readonly kept: boolean
+  readonly settled: boolean
+  readonly asked: boolean
+  readonly kinds: readonly PageKind[]
+  readonly inMarker: boolean
+  readonly messages: readonly Message[]
+  readonly tokens: (choice: Choice) => number
+  readonly #stands: () => Standing
+  #standing: Standing | undefined
+
+  constructor(segment: ShownUnit, compaction: Compaction, before: Segment | undefined) {
+    const { renderer, policy, asked, activeFrom, settledTo, repeats } = compaction
+    const { from, to, unit, level, longest } = segment
+    const { kinds, messages, minimum } = renderer.factsOf(unit)
+    this.from = from
+    this.to = to
+    this.level = level
+    this.asked = asksIn(unit, asked)
+    this.levels = levelsBetween(level, this.asked && rankOf(level) <= rankOf('compressed') ? 'compressed' : minimum)
+    this.active = to > activeFrom
+    this.kept = isKept(unit, policy)
+    this.settled = to <= settledTo
+    this.kinds = kinds
+    this.inMarker = !this.asked && canBeInMarker(unit, renderer)
+    this.messages = messages
+    this.#stands = () => (this.#standing ??= repeats.standing(renderer.callsOf(unit), to))
+    const { inMarker } = this
+    const now = renderer.at(unit, level, longest).tokens
+    let line: number | undefined
+    this.tokens = (choice) => {
       if (choice === 'pointer') return 0
       if (choice === level) return now
       if (choice === 'structured' && inMarker)
@@ -274,7 +292,15 @@ const candidateOf = (segment: Segment, compaction: Compaction, before?: Segment)
       const cut = cutOf(segment, choice, compaction)
       if (cut !== undefined) return renderer.at(unit, cut.level, cut.longest).tokens
       return typeof choice === 'string' ? renderer.at(unit, choice).tokens : Infinity
-    },
+    }
+  }
+
+  get outdated(): boolean {
+    return this.#stands().outdated
+  }
+
+  get repeated(): boolean {
+    return this.#stands().repeated
   }
 }
 
@@ -320,7 +346,7 @@ const isPressed = (compaction: Compaction): boolean => {
   const { segments, summaries, renderer, budget } = compaction
   if (summaries.length === 0) return false // nobody asks
   const candidates = candidatesOf(segments, compaction, false)
-  return !activeFits({ candidates, budget, markerTokens: markerSizes(segments, renderer)[0] })
+  return !activeFits({ candidates, budget, markerTokens: markerSizes(candidates, renderer)[0] })
 }
 
 /** Whether what the policy keeps fits as it is, beside the least of all else. */
@@ -332,15 +358,12 @@ const keptFits = (selection: Selection): boolean =>
 
 /** The most and the least that a marker takes here, by the estimator at hand. */
 const markerSizes = (
-  segments: readonly Segment[],
-  renderer: Renderer,
+  candidates: readonly Candidate[],
+  { estimate, recall }: Renderer,
 ): readonly [largest: number, smallest: number] => {
-  const { estimate, factsOf, recall } = renderer
-  const length = segments.at(-1)?.to ?? 0
+  const length = candidates.at(-1)?.to ?? 0
   const kinds = new Set<PageKind>()
-  for (const segment of segments)
-    for (const kind of segment.type === 'unit' ? factsOf(segment.unit).kinds : segment.hidden.kinds.keys())
-      kinds.add(kind)
+  for (const candidate of candidates) for (const kind of candidate.kinds) kinds.add(kind)
   const counts = (count: number) => new Map<PageKind, number>([...kinds].map((kind) => [kind, count]))
   const marker = (from: number, to: number, kinds: ReadonlyMap<PageKind, number>, tokens: number): number =>
     estimate(markerFor({ from, to, kinds, tokens }, recall))
@@ -363,7 +386,7 @@ const lineOf = (placed: readonly Placed[], compaction: Compaction, extracts: boo
       extend(line, only.segment)
       continue
     }
-    const hidden = hide.map(({ segment }) => hiddenOf(segment, renderer)).reduce(joined)
+    const hidden = joined(hide.map(({ segment }) => hiddenOf(segment, renderer)))
     const briefs =
       room > 0
         ? fitting(
@@ -400,7 +423,7 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) =>
 const extractRoom = (stretches: readonly Stretch[], renderer: Renderer, budget: number): number => {
   const hidden = stretches.filter(({ hide }) => hide.length > 0).length
   const marker = (hide: readonly Placed[]): Segment =>
-    gap(hide.map(({ segment }) => hiddenOf(segment, renderer)).reduce(joined))
+    gap(joined(hide.map(({ segment }) => hiddenOf(segment, renderer))))
   const taken = sum(stretches.map(({ show, hide }) => tokensIn(show ?? marker(hide), renderer)))
   return hidden === 0 ? 0 : Math.max(0, Math.floor(Math.min(budget / 8, budget - taken) / hidden))
 }

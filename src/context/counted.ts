@@ -1,4 +1,4 @@
-/** What a provider counted for a call, as recordings keep it in the `meta` of the answer. */
+/** What recordings keep in the `meta` of a message: what a provider counted for its call, and its time. */
 import type { Message } from '../message/index.ts'
 import type { ProviderCount } from './replay.ts'
 
@@ -18,6 +18,22 @@ export const countedIn = (answer: Message): ProviderCount | undefined => {
     [anthropic['input_tokens'], anthropic['cache_creation_input_tokens']],
     anthropic['cache_read_input_tokens'],
   )
+}
+
+/**
+ * When a message was written, from its `meta`: of a session of pi, Claude Code or Codex.
+ *
+ * @param message a message
+ * @returns milliseconds since 1970; undefined if `meta` has no time
+ */
+export const timeIn = ({ meta }: Message): number | undefined => {
+  for (const name of ['pi-session', 'claude-code', 'codex']) {
+    const found: unknown = meta?.[name]
+    const time = typeof found === 'object' && found !== null ? (found as Fields)['timestamp'] : undefined
+    const at = typeof time === 'string' ? Date.parse(time) : time
+    if (typeof at === 'number' && Number.isFinite(at)) return at
+  }
+  return undefined
 }
 
 type Fields = { readonly [field: string]: unknown }

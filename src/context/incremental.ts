@@ -34,12 +34,15 @@ export const incremental: Policy = Object.freeze<Policy>({
 const recentWindow = 8
 const weights = { file: 4, tool: 2.5, error: 3, distance: 0.05 } as const
 
-/** What a message is about. */
+/** What messages are about. */
 interface Signature {
   readonly files: ReadonlySet<string>
   readonly tools: ReadonlySet<string>
   readonly errors: ReadonlySet<string>
 }
+
+/** What one message is about, each once. */
+type About = { readonly [What in keyof Signature]: readonly string[] }
 
 const scoreOf = ({ messages }: Candidate, task: Signature, distance: number): number => {
   let score = -weights.distance * distance
@@ -54,37 +57,32 @@ const scoreOf = ({ messages }: Candidate, task: Signature, distance: number): nu
 }
 
 const signatureOf = (candidates: readonly Candidate[]): Signature => {
-  const [files, tools, errors] = [new Set<string>(), new Set<string>(), new Set<string>()]
-  for (const { messages } of candidates)
-    for (const about of messages.map(aboutOf)) {
-      for (const file of about.files) files.add(file)
-      for (const tool of about.tools) tools.add(tool)
-      for (const error of about.errors) errors.add(error)
-    }
-  return { files, tools, errors }
+  const abouts = candidates.flatMap(({ messages }) => messages.map(aboutOf))
+  const all = (what: keyof Signature): ReadonlySet<string> => new Set(abouts.flatMap((about) => about[what]))
+  return { files: all('files'), tools: all('tools'), errors: all('errors') }
 }
 
 /** Found out once for each recorded message. */
-const aboutOf = (message: Message): Signature => {
+const aboutOf = (message: Message): About => {
   const known = abouts.get(message)
   if (known !== undefined) return known
   const said = message.content.map(plain).join('\n')
   const about = {
-    files: new Set(filesIn(said, mostFiles)),
-    tools: new Set(toolCallsOf(message).map(({ name }) => name)),
-    errors: new Set(said.slice(0, scanned).match(errorClass) ?? []),
+    files: filesIn(said, mostFiles),
+    tools: [...new Set(toolCallsOf(message).map(({ name }) => name))],
+    errors: [...new Set(said.slice(0, scanned).match(errorClass))],
   }
   abouts.set(message, about)
   return about
 }
 
-const abouts = new WeakMap<Message, Signature>()
+const abouts = new WeakMap<Message, About>()
 const mostFiles = 20
 const scanned = 4000
 /** `TypeError`, `FileNotFoundException`, `ENOENT`, `TS2345` */
 const errorClass = /\b(?:[A-Z][A-Za-z]*(?:Error|Exception)|E[A-Z]{4,}|TS\d{4,5})\b/g
 
-const shared = (some: ReadonlySet<string>, others: ReadonlySet<string>): number => {
+const shared = (some: readonly string[], others: ReadonlySet<string>): number => {
   let count = 0
   for (const one of some) if (others.has(one)) count += 1
   return count

@@ -26,6 +26,7 @@ export {
   modelPrices,
   pricesOf,
   unitsOf,
+  usageDollars,
   type ModelPrices,
   type ModelRates,
   type Rates,
@@ -48,7 +49,7 @@ export {
   type RecallTool,
   type RecallToolOptions,
 } from './recall.ts'
-export { countedIn } from './counted.ts'
+export { countedIn, timeIn } from './counted.ts'
 export { claudeTokens, openaiTokens } from './provider-tokens.ts'
 export { residencyReason } from './reason.ts'
 export { replay, type AgainstProvider, type ProviderCount, type Replay, type ReplayOptions } from './replay.ts'

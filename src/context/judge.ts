@@ -51,9 +51,9 @@ export const shownIn = (
     const index = indexIn(view, position)
     return index === -1 ? undefined : view.at(index)
   }
-  for (let index = 0; index < messages.length; index++) {
-    const message = messages.at(index) as Message
-    const source = sources.at(index) as ContextSource
+  const from = sources.toArray()
+  for (const [index, message] of messages.toArray().entries()) {
+    const source = from[index] as ContextSource
     if (source.type === 'synthetic') continue
     if (source.type === 'clone') {
       if (isOf(message, at(source.position), source.mended === true))
@@ -66,7 +66,7 @@ export const shownIn = (
       let isSaid = false
       for (const position of (source.type === 'representation' && source.briefs) || []) {
         const isAnswer = at(position)?.content.some(({ type }) => type === 'tool_result') === true
-        isSaid = hasLineOf(message, position) || (isSaid && isAnswer)
+        isSaid = saidIn(message).numbers.has(`${position}`) || (isSaid && isAnswer)
         if (isSaid) count(position, position + 1, 'structured')
       }
     }
@@ -128,19 +128,35 @@ const isSpokenAs = ({ role, content }: Message, recorded: Message | undefined): 
   (role === recorded?.role ||
     (role === 'tool' && recorded?.content.some(({ type }) => type === 'tool_result') === true))
 
-/** Whether a line of a message begins with a position. */
-const hasLineOf = (message: Message, position: number): boolean =>
-  message.content.filter(isText).some(({ text }) => new RegExp(`^${position} `, 'm').test(text))
+/** What a marker says of itself: the range it stands for, the position it gives back, and the numbers that its lines begin with. */
+interface Said {
+  readonly range: string | undefined
+  readonly back: string | undefined
+  readonly numbers: ReadonlySet<string>
+}
 
-/** Whether the text of a message names exactly these positions, and no other way back than theirs. */
-const names = (message: Message, from: number, to: number): boolean => {
-  const range = to - from === 1 ? `${from}` : `${from}–${to - 1}`
-  return message.content
+/** Read once for each message: a marker is judged at many calls. */
+const saidIn = (message: Message): Said => {
+  const known = read.get(message)
+  if (known !== undefined) return known
+  const text = message.content
     .filter(isText)
-    .some(
-      ({ text }) =>
-        text.startsWith('[') &&
-        new RegExp(`\\b${range}\\b`).test(text) &&
-        (text.includes(`{"position": ${from}}`) || !text.includes('{"position": ')),
-    )
+    .map((part) => part.text)
+    .join('\n')
+  const [first = ''] = text.split('\n', 1)
+  const said = {
+    range: /^\[(?:summary of )?(\d+(?:–\d+)?)\b/.exec(first)?.[1],
+    back: /\{"position": (\d+)\}/.exec(first)?.[1],
+    numbers: new Set(text.match(/^\d+(?= )/gm)),
+  }
+  read.set(message, said)
+  return said
+}
+
+const read = new WeakMap<Message, Said>()
+
+/** Whether a message names exactly these positions, and no other way back than theirs. */
+const names = (message: Message, from: number, to: number): boolean => {
+  const { range, back } = saidIn(message)
+  return range === (to - from === 1 ? `${from}` : `${from}–${to - 1}`) && (back ?? `${from}`) === `${from}`
 }

@@ -19,7 +19,7 @@ export interface ShownUnit {
   readonly unit: Unit
   readonly level: ShownLevel
   /** Of a cut: how much of each text is there; see `Shown`. */
-  readonly longest?: number
+  readonly longest?: number | undefined
 }
 
 /** A range that only a marker stands for, with some of its messages in short. */
@@ -69,14 +69,10 @@ export const emptyLine = (epoch: number, renderer: Renderer): Line => ({
 
 export const tokensOf = (line: Line): number => line.sums[line.messages.length] as number
 
-export const shown = (unit: Unit, level: ShownLevel = 'full', longest?: number): ShownUnit => ({
-  type: 'unit',
-  from: unit.from,
-  to: unit.to,
-  unit,
-  level,
-  ...(longest !== undefined && { longest }),
-})
+export const shown = (unit: Unit, level: ShownLevel = 'full', longest?: number): ShownUnit => {
+  const { from, to } = unit
+  return { type: 'unit', from, to, unit, level, longest }
+}
 
 /** A unit whose answers stand at their calls, in another: as much of it is there as of those. */
 export const lentTo = (owner: ShownUnit, unit: Unit, { at }: Renderer): ShownUnit => {

@@ -46,9 +46,13 @@ export const markerFor = ({ from, to, kinds, tokens }: Hidden, recall: RecallNam
 export const summaryFor = ({ from, to }: Range, summary: string, recall: RecallName): Message =>
   user(`[summary of ${from}–${to - 1}${back('; ', recall, from, ' gives one back')}]\n${summary}`)
 
-/** Two ranges that follow each other, as one. */
-export const joined = (first: Hidden, second: Hidden): Hidden => {
-  const kinds = new Map(first.kinds)
-  for (const [kind, count] of second.kinds) kinds.set(kind, (kinds.get(kind) ?? 0) + count)
-  return { from: first.from, to: second.to, kinds, tokens: first.tokens + second.tokens }
+/** Ranges that follow each other, as one. */
+export const joined = (ranges: readonly Hidden[]): Hidden => {
+  const kinds = new Map<PageKind, number>()
+  let tokens = 0
+  for (const range of ranges) {
+    for (const [kind, count] of range.kinds) kinds.set(kind, (kinds.get(kind) ?? 0) + count)
+    tokens += range.tokens
+  }
+  return { from: ranges[0]?.from ?? 0, to: ranges.at(-1)?.to ?? 0, kinds, tokens }
 }

@@ -36,16 +36,17 @@ export interface ModelPrices extends ModelRates {
 }
 
 /**
- * The list prices of a model. `claude-opus-4-5-20251101` has those of `claude-opus-4-5`, and a provider in front of the
- * name
- * (`anthropic/`) is ignored.
+ * The list prices of a model. `claude-opus-4-5-20251101` has those of `claude-opus-4-5`, `gemini-3.1-pro-preview` those of
+ * `gemini-3.1-pro`, and a provider in front of the name (`anthropic/`) is ignored.
  *
  * @param model the name of the model
  * @returns the prices; undefined if the model is not in the table
  */
 export const pricesOf = (model: string): ModelPrices | undefined => {
   const name = model.toLowerCase().slice(model.lastIndexOf('/') + 1)
-  const known = Object.keys(modelPrices).filter((other) => name === other || name.startsWith(`${other}-2`))
+  const known = Object.keys(modelPrices).filter(
+    (other) => name.startsWith(other) && /^(?:-(?:2|0|preview|latest).*)?$/.test(name.slice(other.length)),
+  )
   return modelPrices[known.toSorted((a, b) => b.length - a.length)[0] ?? '']
 }
 
@@ -82,6 +83,23 @@ export const callDollars = (prices: ModelRates, { input, output, cacheRead = 0, 
   return sum / 1e6
 }
 
+/**
+ * The list price of calls, by the tokens that their provider counted. A sum of several calls says nothing of how long each
+ * was, so it has the price of short ones.
+ *
+ * @param model the name of the model, if it is known
+ * @param usage the tokens
+ * @param calls how many calls they are of. Default: 1
+ * @returns US dollars; undefined if no price of the model is known and there are tokens
+ */
+export const usageDollars = (model: string | undefined, usage: Usage, calls = 1): number | undefined => {
+  if (usage.input + usage.output === 0) return 0
+  const prices = model === undefined ? undefined : pricesOf(model)
+  if (prices === undefined) return undefined
+  const { long: _, ...short } = prices
+  return callDollars(calls === 1 ? prices : short, usage)
+}
+
 const ratesAt = (prices: ModelRates, inputTokens: number): Rates =>
   prices.long !== undefined && inputTokens > prices.long.above ? prices.long : prices
 
@@ -115,6 +133,10 @@ const earlier = (base: Rates): ModelPrices =>
     base,
   )
 
+/** Prices of Google as a page repeats them: of 2.5 Pro, with those of long requests, and of 2.5 Flash. */
+const repeated = (base: Rates, long?: ModelPrices['long']): ModelPrices =>
+  listed('https://deploybase.ai/articles/gemini-api-pricing', '2026-11-22', base, long)
+
 /** List prices by the name of the model. The price of keeping a cache longer is not included. */
 export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze({
   'claude-opus-5-5': claude('opus-5-5', 4, 20, 0.2, 5),
@@ -132,6 +154,8 @@ export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze(
   'claude-sonnet-5': claude('sonnet-5', 2, 10, 0.2, 2.5),
   'claude-sonnet-4-6': tabled(rates(3, 15, 0.3, 3.75)),
   'claude-sonnet-4-5': tabled(rates(3, 15, 0.3, 3.75)),
+  'claude-sonnet-4': tabled(rates(3, 15, 0.3, 3.75)),
+  'claude-fable-5': tabled(rates(10, 50, 1, 12.5)),
   'claude-haiku-5-5': listed(
     'https://platform.claude.com/docs/en/models/haiku-5-5/overview',
     '2026-11-21',
@@ -145,13 +169,21 @@ export const modelPrices: Readonly<Record<string, ModelPrices>> = Object.freeze(
     rates(2, 10, 0.1, 2.5),
     { above: 272_000, ...rates(4, 15, 0.2, 5) },
   ),
+  'gpt-5.6-luna': tabled(rates(0.2, 1.2, 0.02, 0.25), { above: 200_000, ...rates(0.4, 1.8, 0.04, 0.5) }),
+  'gpt-5.6-sol': tabled(rates(5, 30, 0.5, 6.25), { above: 272_000, ...rates(10, 45, 1, 12.5) }),
+  'gpt-5.6-terra': tabled(rates(2, 12, 0.2, 2.5), { above: 272_000, ...rates(4, 18, 0.4, 5) }),
   'gpt-5.5': tabled(rates(5, 30, 0.5), { above: 272_000, ...rates(10, 45, 1) }),
   'gpt-5.4': tabled(rates(2.5, 15, 0.25), { above: 272_000, ...rates(5, 22.5, 0.5) }),
   'gpt-5.4-mini': tabled(rates(0.75, 4.5, 0.075)),
+  'gpt-5.4-nano': tabled(rates(0.2, 1.25, 0.02)),
   'gpt-5.3-codex': tabled(rates(1.75, 14, 0.175)),
   'gpt-5.2-codex': earlier(rates(1.75, 14, 0.175)),
   'gpt-5.2': earlier(rates(1.75, 14, 0.175)),
   'gpt-5-mini': tabled(rates(0.25, 2, 0.025)),
   'gemini-3.1-pro': tabled(rates(2, 12, 0.2), { above: 200_000, ...rates(4, 18, 0.4) }),
   'gemini-3.5-flash': tabled(rates(1.5, 9, 0.15)),
+  'gemini-2.5-pro': repeated(rates(1.25, 10, 0.125), { above: 200_000, ...rates(2.5, 15, 0.25) }),
+  'gemini-2.5-flash': repeated(rates(0.3, 2.5, 0.03)),
+  'grok-4.6': tabled(rates(2, 6, 0.5), { above: 200_000, ...rates(4, 12, 1) }),
+  'grok-4.5': tabled(rates(2, 6, 0.5), { above: 200_000, ...rates(4, 12, 1) }),
 })

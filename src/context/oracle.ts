@@ -13,7 +13,11 @@ import { callKey } from './repeats.ts'
  * @param horizon the number of messages that it looks ahead. Default: 100
  * @returns the policy
  */
-export const oracle = (horizon = 100): EvaluationPolicy =>
+export const oracle = (horizon: number = usual): EvaluationPolicy => (horizon === usual ? standard : oracleOf(horizon))
+
+const usual = 100
+
+const oracleOf = (horizon: number): EvaluationPolicy =>
   Object.freeze<EvaluationPolicy>({
     name: 'oracle',
     evaluationOnly: true,
@@ -25,16 +29,23 @@ export const oracle = (horizon = 100): EvaluationPolicy =>
         name: 'oracle',
         choose: 'always',
         select: (selection) => {
-          const { candidates } = selection
-          const wanted = candidates.map(({ messages }) => soonest(messages, coming))
+          const latest = [...selection.candidates.entries()].toReversed()
+          const wanted = latest.map(([index, { messages }]) => ({ index, ahead: soonest(messages, coming) }))
+          const [soon, rest] = [
+            wanted.filter(({ ahead }) => ahead < Infinity),
+            wanted.filter(({ ahead }) => ahead === Infinity),
+          ]
           return packed(
             selection,
-            [...candidates.keys()].toSorted((a, b) => (wanted[a] as number) - (wanted[b] as number) || b - a),
+            [...soon.toSorted((a, b) => a.ahead - b.ahead), ...rest].map(({ index }) => index),
           )
         },
       }
     },
   })
+
+/** The one that others are compared with. */
+export const standard: EvaluationPolicy = oracleOf(usual)
 
 /** How soon one of the calls of these messages is made again; Infinity, if not within the horizon. */
 const soonest = (messages: readonly Message[], coming: ReadonlyMap<string, number>): number => {

@@ -13,8 +13,10 @@ export interface Standing {
 export interface Repeats {
   /** Take a message that stands at a position. */
   readonly add: (message: Message, position: number) => void
-  /** Of calls that stand before a position: how they stand. Cost: the calls added since it was asked last. */
-  readonly standing: (calls: readonly ToolCallPart[], to: number) => Standing
+  /** Read what was added, so that nobody who asks has to wait for it. */
+  readonly read: () => void
+  /** Of calls, by their keys, that stand before a position: how they stand. Cost: the calls added since it was read last. */
+  readonly standing: (keys: readonly string[], to: number) => Standing
 }
 
 export const repeats = (): Repeats => {
@@ -29,10 +31,11 @@ export const repeats = (): Repeats => {
   }
   return {
     add: (message, position) => void (message.role === 'assistant' && added.push({ message, position })),
-    standing: (calls, to) => {
-      if (calls.length === 0) return neverRepeated
+    read,
+    standing: (keys, to) => {
+      if (keys.length === 0) return neverRepeated
       read()
-      const found = calls.map((call) => known.get(callKey(call)))
+      const found = keys.map((key) => known.get(key))
       return {
         outdated: found.every((call) => call !== undefined && call.last >= to),
         repeated: found.some((call) => call !== undefined && call.count > 1 && call.last < to),
@@ -43,6 +46,10 @@ export const repeats = (): Repeats => {
 
 /** How what is no call stands. */
 export const neverRepeated: Standing = Object.freeze({ outdated: false, repeated: false })
+
+/** The keys of the calls of messages. */
+export const callKeys = (messages: readonly Message[]): readonly string[] =>
+  messages.flatMap((message) => toolCallsOf(message).map(callKey))
 
 /** Equal for calls that ask the same. Found out once for each recorded call. */
 export const callKey = (call: ToolCallPart): string => {

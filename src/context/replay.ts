@@ -9,7 +9,7 @@ import { usableTokens, type Budget } from './budget.ts'
 import { defaultPrices, deriveContext, type DerivedContext, type Prices } from './derive.ts'
 import { inputDollars, outputDollars, unitsOf, type ModelPrices } from './model-prices.ts'
 import { absent, faultsOf, shownIn, type ContextFaults } from './judge.ts'
-import { oracle } from './oracle.ts'
+import { standard } from './oracle.ts'
 import { paged } from './paged.ts'
 import type { EvaluationPolicy, Policy } from './policy.ts'
 import { callKey } from './repeats.ts'
@@ -42,6 +42,24 @@ export interface ReplayOptions {
    * @returns the count; undefined if the recording has none
    */
   readonly counted?: (answer: Message, position: number) => ProviderCount | undefined
+  /**
+   * The time of an answer. See `timeIn`. With times `cost` and `dollars` know where the cache of the provider has expired.
+   * Default: it never does.
+   *
+   * @param answer a message of the assistant
+   * @param position its position
+   * @returns milliseconds; undefined if the recording has none
+   */
+  readonly timeOf?: (answer: Message, position: number) => number | undefined
+  /**
+   * How long the cache of the provider lasts after a call, in milliseconds. Default: 300,000, what Anthropic documents and the
+   * least that OpenAI does.
+   *
+   * Source  platform.claude.com, build-with-claude/prompt-caching, as others quoted it on 2026-11-22
+   */
+  readonly cacheLifetime?: number
+  /** The rereads of `oracle` for the same calls, if you know them. Default: `oracle` is replayed, too, once for each budget. */
+  readonly oracleRereads?: number
   /**
    * The clock that times each derive. Default: `performance.now`.
    *
@@ -101,6 +119,8 @@ export interface Replay {
   readonly cost: number
   /** With a `model`: the price of the input that was sent and of the recorded answers, in US dollars. */
   readonly dollars?: { readonly input: number; readonly output: number }
+  /** With `timeOf`: calls that came after the cache had expired. `cost` and `dollars` count all of their input as not cached. */
+  readonly expired?: number
   /** With `counted`: the comparison with the provider's counts. */
   readonly provider?: AgainstProvider
   /** The median time of one derive, in microseconds. */
@@ -132,16 +152,16 @@ export interface Replay {
  */
 export const replay = (view: View<Message>, options: ReplayOptions): Replay => {
   const { policy = paged } = options
-  const before = oracles.get(view)?.find(({ of }) => isOfSame(of, options))
-  const isOracle = 'evaluationOnly' in policy && policy.name === 'oracle'
-  const runs = isOracle || before !== undefined ? 1 : 2
+  const isOracle = policy === standard
+  const known = options.oracleRereads ?? oracles.get(view)?.find(({ of }) => isOfSame(of, options))?.rereads
+  const runs = isOracle || known !== undefined ? 1 : 2
   const at =
     (index: number) =>
     (done: number): void =>
       options.onProgress?.((done + index * view.length) / runs, view.length)
   const result = run(view, { ...options, policy }, at(0))
-  if (before !== undefined) return Object.freeze({ ...result, oracleRereads: before.rereads })
-  const { rereads } = isOracle ? result : run(view, { ...options, policy: oracle() }, at(1))
+  if (known !== undefined) return Object.freeze({ ...result, oracleRereads: known })
+  const { rereads } = isOracle ? result : run(view, { ...options, policy: standard }, at(1))
   oracles.set(view, [...(oracles.get(view) ?? []), { of: options, rereads }])
   return Object.freeze({ ...result, oracleRereads: rereads })
 }
@@ -170,6 +190,8 @@ const run = (
     prices = model === undefined ? defaultPrices : unitsOf(model),
     estimate = estimateTokens,
     now = () => performance.now(),
+    timeOf,
+    cacheLifetime = 300_000,
   } = options
   const recording = view.toArray()
   const count = remembering(estimate)
@@ -188,7 +210,8 @@ const run = (
     refetch: 0,
   }
   const times: number[] = []
-  let [unfit, tokens, stable, cost, epochs, repeats, rereads] = [0, 0, 0, 0, 0, 0, 0]
+  let [unfit, tokens, stable, cost, expired, epochs, repeats, rereads] = [0, 0, 0, 0, 0, 0, 0, 0]
+  let last: number | undefined
   const dollars = { input: 0, output: 0 }
   const counts: Compared[] = []
   const { budget, toolTokens = 0, systemTokens = 0 } = options
@@ -200,6 +223,10 @@ const run = (
     progress(position)
     const seen = view.slice(0, position)
     const asked = 'evaluationOnly' in policy ? policy.at(recording, position) : policy
+    const time = timeOf?.(message, position)
+    const isExpired = time !== undefined && last !== undefined && time - last > cacheLifetime
+    last = time ?? last
+    if (isExpired) expired += 1
     const from = now()
     const derived = deriveContext(seen, { ...given, policy: asked, previous })
     times.push((now() - from) * 1000)
@@ -210,9 +237,9 @@ const run = (
     const context = derived.right
     tokens += context.tokens
     stable += context.stableTokens
-    cost += context.cost
+    cost += isExpired ? context.tokens * prices.fresh : context.cost
     if (model !== undefined) {
-      const cached = context.stableTokens + (previous === undefined ? 0 : beside)
+      const cached = isExpired ? 0 : context.stableTokens + (previous === undefined ? 0 : beside)
       dollars.input += inputDollars(model, context.tokens + beside, cached)
       dollars.output += outputDollars(model, context.tokens + beside, count(message))
     }
@@ -244,6 +271,7 @@ const run = (
     cacheable: tokens === 0 ? 0 : stable / tokens,
     cost,
     ...(model !== undefined && { dollars: Object.freeze(dollars) }),
+    ...(timeOf !== undefined && { expired }),
     ...(counts.length > 0 && { provider: against(counts) }),
     median: quantile(sorted, 0.5),
     p99: quantile(sorted, 0.99),

@@ -73,7 +73,7 @@ const replacing = (
   }
   return inside.length === 0
     ? undefined
-    : [...before, summed(inside.reduce(joined), note.text, note.model ?? 'unknown', renderer), ...after]
+    : [...before, summed(joined(inside), note.text, note.model ?? 'unknown', renderer), ...after]
 }
 
 /** A part of a gap. */

@@ -227,6 +227,7 @@ const advance = (track: Track, view: View<Message>): boolean => {
 /** Count a few units at the levels that a compaction asks for, so that it finds most of them counted. */
 const prepareAhead = (track: Track): void => {
   const { segments, renderer } = track.line
+  track.repeats.read()
   for (let left = unitsAhead; left > 0 && track.prepared < segments.length; track.prepared++) {
     const segment = segments[track.prepared] as Segment
     if (segment.type === 'unit' && renderer.prepare(segment.unit)) left -= 1

@@ -6,6 +6,7 @@ import { user, type Message, type ToolResultPart } from '../message/index.ts'
 import { degradationPath, minFidelity, residencyLevels, type PageKind, type ResidencyLevel } from '../pages/index.ts'
 import { briefOf, tokensAfter, type Brief } from './brief.ts'
 import { back, type Hidden, type RecallName } from './marker.ts'
+import { callKeys } from './repeats.ts'
 import { cut, longestIn, represent, ruleLimit } from './represent.ts'
 import type { ContextSource, Sourced } from './source.ts'
 import type { Estimator } from './tokens.ts'
@@ -44,7 +45,7 @@ export interface Said extends Sourced {
  */
 export interface Shown {
   readonly level: ShownLevel
-  readonly longest?: number
+  readonly longest?: number | undefined
 }
 
 /** A unit as it is shown. */
@@ -58,12 +59,27 @@ export interface Facts {
   readonly kinds: readonly PageKind[]
   readonly messages: readonly Message[]
   readonly minimum: ResidencyLevel
+  /** The texts of its longer results, and where they stand. */
+  readonly answers: readonly { readonly text: string; readonly position: number }[]
+}
+
+/** What was found out about a unit. */
+interface Known extends Facts {
+  /** Its renderings, by level and cut. */
+  readonly shown: Map<string, Rendered>
+  /** What cuts take, by level and step: a search asks for the same ones again and again. */
+  readonly cuts: Map<string, number>
+  calls?: readonly string[]
+  brief?: Brief
+  hidden?: Hidden
 }
 
 /** A level at which something of the content is shown. */
 export type ShownLevel = Exclude<ResidencyLevel, 'pointer'>
 
-export const rankOf = (level: ResidencyLevel): number => residencyLevels.indexOf(level)
+export const rankOf = (level: ResidencyLevel): number => ranks.get(level) ?? -1
+
+const ranks: ReadonlyMap<ResidencyLevel, number> = new Map(residencyLevels.map((level, rank) => [level, rank]))
 
 /** What notes have made of pages, by position. */
 export type Retagged = ReadonlyMap<number, PageKind | undefined>
@@ -78,6 +94,8 @@ export interface Renderer {
   readonly minimumOf: (unit: Unit) => ResidencyLevel
   /** What a unit is, found out once. */
   readonly factsOf: (unit: Unit) => Facts
+  /** The keys of its calls. */
+  readonly callsOf: (unit: Unit) => readonly string[]
   readonly at: (unit: Unit, level: ShownLevel, longest?: number) => Rendered
   /** The same, where answers in `given` (by their text) are referred to and not repeated. */
   readonly beside: (unit: Unit, level: ShownLevel, longest: number | undefined, given: Map<string, number>) => Rendered
@@ -99,25 +117,33 @@ export interface Renderer {
 }
 
 export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: RecallName): Renderer => {
-  const known = new WeakMap<Unit, Map<string, Rendered>>()
-  /** What cuts take, of each unit by level and step: a search asks for the same ones again and again. */
-  const cuts = new WeakMap<Unit, Map<string, number>>()
-  const briefs = new WeakMap<Unit, Brief>()
+  const known = new WeakMap<Unit, Known>()
   const lines = new WeakMap<readonly Brief[], number>()
   const briefTokens = (brief: Brief, before: Brief | undefined): number =>
     before === undefined ? brief.tokens : tokensAfter(brief, before, count)
   const frame = estimate(user(''))
   const count = (text: string): number => Math.max(0, estimate(user(text)) - frame)
   const kindOf = ({ position, kind }: Page): PageKind => retagged.get(position) ?? kind
-  const facts = new WeakMap<Unit, Facts>()
-  const factsOf = (unit: Unit): Facts => {
-    const found = facts.get(unit)
+  const factsOf = (unit: Unit): Known => {
+    const found = known.get(unit)
     if (found !== undefined) return found
     const kinds = freeze(unit.pages.map(kindOf))
-    const minimum = kinds.map(minFidelity).find((least) => least !== 'pointer') ?? 'pointer'
-    const made = freeze({ kinds, messages: freeze(unit.said.map(({ message }) => message)), minimum })
-    facts.set(unit, made)
+    const made: Known = {
+      kinds,
+      messages: freeze(unit.said.map(({ message }) => message)),
+      minimum: kinds.map(minFidelity).find((least) => least !== 'pointer') ?? 'pointer',
+      answers: unit.said.flatMap(({ message, page }) =>
+        answersOf(message).map((text) => ({ text, position: page.position })),
+      ),
+      shown: new Map<string, Rendered>(),
+      cuts: new Map<string, number>(),
+    }
+    known.set(unit, made)
     return made
+  }
+  const callsOf = (unit: Unit): readonly string[] => {
+    const known = factsOf(unit)
+    return (known.calls ??= callKeys(known.messages))
   }
   const minimumOf = (unit: Unit): ResidencyLevel => factsOf(unit).minimum
 
@@ -171,34 +197,28 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
   }
 
   const at = (unit: Unit, level: ShownLevel, longest?: number): Rendered => {
-    const key = `${level}${longest ?? ''}`
-    let shown = known.get(unit)
-    if (shown === undefined) known.set(unit, (shown = new Map()))
-    let rendered = shown.get(key)
-    if (rendered === undefined) shown.set(key, (rendered = render(unit, level, longest, undefined)))
-    return rendered
+    const { shown } = factsOf(unit)
+    const key = longest === undefined ? level : `${level}${longest}`
+    const found = shown.get(key) ?? render(unit, level, longest, undefined)
+    shown.set(key, found)
+    return found
   }
 
   /** As `at`, but for a compressed result that stands in the context already. */
   const beside = (unit: Unit, level: ShownLevel, longest: number | undefined, given: Map<string, number>): Rendered => {
-    if (level === 'compressed' && longest === undefined) {
-      const answers = unit.said.flatMap(({ message }) => answersOf(message))
-      if (answers.some((answer, index) => given.has(answer) || answers.indexOf(answer) !== index))
-        return render(unit, level, longest, given)
-    }
-    for (const said of unit.said)
-      if (ownLevel(said, level, longest) !== 'structured')
-        for (const answer of answersOf(said.message)) if (!given.has(answer)) given.set(answer, said.page.position)
+    const { answers } = factsOf(unit)
+    const isGiven = (text: string, index: number): boolean =>
+      given.has(text) || answers.findIndex((answer) => answer.text === text) !== index
+    if (level === 'compressed' && longest === undefined && answers.some(({ text }, index) => isGiven(text, index)))
+      return render(unit, level, longest, given)
+    if (level !== 'structured')
+      for (const { text, position } of answers) if (!given.has(text)) given.set(text, position)
     return at(unit, level, longest)
   }
 
   const brief = (unit: Unit): Brief => {
-    const found = briefs.get(unit)
-    if (found !== undefined) return found
-    const said = unit.said.map(({ message, page }) => ({ message, position: page.position }))
-    const made = briefOf(said, unit, count)
-    briefs.set(unit, made)
-    return made
+    const said = () => unit.said.map(({ message, page }) => ({ message, position: page.position }))
+    return (factsOf(unit).brief ??= briefOf(said(), unit, count))
   }
 
   return {
@@ -207,6 +227,7 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
     kindOf,
     minimumOf,
     factsOf,
+    callsOf,
     at,
     beside,
     cutTo: (unit, tokens, asked) => {
@@ -216,8 +237,7 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
       const least = stepOf(asked ? leastAsked(unit) : rule ? ruleLimit : shortestCut)
       // Most of a unit is its longest text: begin where that takes the tokens that there are.
       const guess = stepOf((most * tokens) / at(unit, 'full').tokens)
-      let taken = cuts.get(unit)
-      if (taken === undefined) cuts.set(unit, (taken = new Map()))
+      const { cuts: taken } = factsOf(unit)
       const fits = (step: number): boolean => {
         const key = `${level}${step}`
         const found = taken.get(key) ?? render(unit, level, lengthOf(step), undefined).tokens
@@ -230,8 +250,9 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
     },
     brief,
     prepare: (unit) => {
-      if (known.get(unit)?.has('compressed') === true) return false
+      if (factsOf(unit).shown.has('compressed')) return false
       at(unit, 'compressed')
+      callsOf(unit)
       if (minimumOf(unit) === 'pointer' && unit.said.length > 0) brief(unit)
       else at(unit, 'structured')
       return true
@@ -244,10 +265,14 @@ export const rendererOf = (estimate: Estimator, retagged: Retagged, recall: Reca
       lines.set(briefs, taken)
       return taken
     },
-    hidden: ({ from, to, pages, said }) => {
+    hidden: (unit) => {
+      const { from, to, pages, said } = unit
+      const known = factsOf(unit)
+      if (known.hidden !== undefined) return known.hidden
       const kinds = new Map<PageKind, number>()
       for (const page of pages) if (page.position < to) kinds.set(kindOf(page), (kinds.get(kindOf(page)) ?? 0) + 1)
-      return { from, to, kinds, tokens: said.reduce((sum, { message }) => sum + estimate(message), 0) }
+      const tokens = said.reduce((sum, { message }) => sum + estimate(message), 0)
+      return (known.hidden = { from, to, kinds, tokens })
     },
   }
 }

@@ -184,6 +184,10 @@ export const mac: Primitives['hmac'] = here.hmac
 export const toBase64: Primitives['toBase64'] = here.toBase64
 export const fromBase64: Primitives['fromBase64'] = here.fromBase64
 
+/** Bytes as hexadecimal digits. */
+export const hex = (bytes: Uint8Array): string =>
+  Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
+
 declare const crypto: { readonly getRandomValues: (bytes: Uint8Array) => Uint8Array }
 
 /** Random bytes. */

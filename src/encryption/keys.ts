@@ -30,13 +30,14 @@ export const rotateKeys = (store: Store, ring: KeyRing): Task<LogFault, number> 
  * that no other session has; nor can anyone read what forks share with it. Its rows stay, and verify.
  *
  * With `keysIn`, that holds for every backup of the store of the sessions. Without it, a backup that was made before still
- * has the wrapped key, and is readable to those who have the host key. Handles that are open in other processes can read
- * until they are closed.
+ * has the wrapped key, and is readable to those who have the host key. Stores that are open, in this process or in others,
+ * stop at their next read; messages that a process has read stay in its memory.
  *
  * @param store the store of the session, with or without keys
  * @param id the id of the session
  * @param ring the ring: only `keysIn` is used
- * @returns true if the key was destroyed; false if it was not there. `NoKey` if the session is not encrypted
+ * @returns true if the key was destroyed; false if it had been destroyed before. `NoKey` if the session is not encrypted, or
+ * its key is not where the ring keeps keys
  */
 export const destroyKey = (store: Store, id: string, ring: KeyRing): Task<LogFault, boolean> =>
   storeTask(async () => {
@@ -45,9 +46,13 @@ export const destroyKey = (store: Store, id: string, ring: KeyRing): Task<LogFau
     if (isLeft(log)) return log
     const name = encryptionOf(log.right)?.keys.at(-1)
     if (name === undefined)
-      return left<StoreFaultOf<'NoKey'>>({ _tag: 'NoKey', id, key: 'none', reason: 'it is not encrypted' })
-    store.encryption?.forget(name)
-    return asRead(await vaultOf(bare, ring).destroy(name))
+      return left<StoreFaultOf<'NoKey'>>({
+        _tag: 'NoKey',
+        id,
+        key: 'none',
+        reason: 'it has no key: it is not encrypted',
+      })
+    return asRead(await vaultOf(bare, ring).destroy(name, id))
   }, 'destroyKey')
 
 /** No key is made here. */

@@ -6,7 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, utf8Of } from '../json/index.ts'
 import { blockIdOf, isBlockId, type BlockId } from '../proof/index.ts'
 import { hashedBlock, type BlockFault, type Store, type StoreFault } from '../store/index.ts'
-import { mac } from './aes.ts'
+import { hex, mac } from './aes.ts'
 import { blockKey } from './row-cipher.ts'
 import { openBytes, sealBytes } from './sealed.ts'
 
@@ -15,7 +15,7 @@ export const blockPrefix = 'indelible.block.'
 const markKey = 'indelible.block'
 
 const nameOf = (scope: Uint8Array, digest: BlockId): string =>
-  `${blockPrefix}${Array.from(mac(scope, utf8Of(`name ${digest}`)), (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+  `${blockPrefix}${hex(mac(scope, utf8Of(`name ${digest}`)))}`
 
 /** Store a block, encrypted. Once: one that is there is left as it is. */
 export const putNamed = async (

@@ -1,6 +1,6 @@
 /** The host's keys: they wrap the keys of sessions, and encrypt nothing else. */
 import type { Store } from '../store/index.ts'
-import { fromBase64, randomBytes, toBase64 } from './aes.ts'
+import { fromBase64, hex, randomBytes, toBase64 } from './aes.ts'
 
 /** A key of the host. */
 export interface HostKey {
@@ -35,8 +35,6 @@ export interface KeyRing {
  * @returns the key
  */
 export const newHostKey = (id: string = hex(randomBytes(6))): HostKey => checkedKey({ id, key: randomBytes(32) })
-
-const hex = (bytes: Uint8Array): string => Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('')
 
 /**
  * A key as text: its name, a colon, and its bytes in base64. Keep it where you keep other secrets.

@@ -2,24 +2,25 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right, utf8Of } from '../json/index.ts'
 import type { BlockId, Hash } from '../proof/index.ts'
+import { againstStub } from '../entry/index.ts'
 import {
   encryptedBody,
   hashedBlock,
-  isEncrypted,
   readEncrypted,
   type Append,
+  type EncryptedText,
   type Row,
   type StoredRow,
   type StoreFaultOf,
 } from '../store/index.ts'
 import { fromBase64, mac, toBase64 } from './aes.ts'
-import { openBytes, openText, sealBytes, sealText, type Keys } from './sealed.ts'
+import { openBytes, openText, sealBytes, sealText } from './sealed.ts'
 
-/** What rows of a log are encrypted by. */
+/** What new rows of a log are encrypted by. */
 export interface OwnKey {
   /** The id of the key. */
   readonly name: string
-  readonly keys: Keys
+  readonly key: Uint8Array
   /** The secret of the scope: with the digest of a block it makes the block's key. */
   readonly scope: Uint8Array
 }
@@ -29,41 +30,61 @@ export const blockKey = (scope: Uint8Array, digest: BlockId): Uint8Array => mac(
 
 type Rows = Required<Pick<Append, 'rows' | 'blocks' | 'attached'>>
 
-/** Rows as they are stored. Those that are encrypted already stay. */
+/** Rows as they are stored from a position on. Those that this key has encrypted already stay. */
 export const encryptRows = (
-  { name, keys, scope }: OwnKey,
-  { rows, blocks = [], operation }: Pick<Append, 'rows' | 'blocks' | 'operation'>,
+  own: OwnKey,
+  from: number,
+  { rows, blocks = [] }: Pick<Append, 'rows' | 'blocks'>,
   hash: Hash,
 ): Either<StoreFaultOf<'InvalidRow'>, Rows> => {
-  if (rows.every(({ body, erased }) => erased !== undefined || isEncrypted(body)))
-    return right({ rows, blocks, attached: [] })
+  const isOurs = ({ body }: Row): boolean => body.startsWith(beginningOf(own.name))
+  if (rows.every(isOurs)) return right({ rows, blocks, attached: [] })
   const given = new Map(blocks.map((bytes) => [hashedBlock(bytes, hash), bytes]))
   const stored = new Map<BlockId, Uint8Array>()
   const encrypted: Row[] = []
   const attached = new Set<BlockId>()
   for (const [index, row] of rows.entries()) {
-    if (row.erased !== undefined) {
-      encrypted.push(row) // a ledger says what stands for it
+    const stub = row.erased === undefined || isOurs(row) ? undefined : againstStub(row.kind, row.body)
+    if (stub !== undefined) return left({ _tag: 'InvalidRow', index, reason: stub })
+    if (isOurs(row)) {
+      encrypted.push(row)
       continue
     }
-    const inside = given.size === 0 ? undefined : withBlocks(row, given, scope, hash)
+    const inside = given.size === 0 ? undefined : withBlocks(row, given, own.scope, hash)
     if (inside?.missed === true)
       return left({ _tag: 'InvalidRow', index, reason: 'has blocks that its text does not name' })
-    const about = aboutOf(row.kind, name)
-    const repeat = operation === undefined ? undefined : `${index} ${operation}`
-    const cipher = sealText(keys, inside?.body ?? row.body, about, repeat)
     for (const [id, bytes] of inside?.blocks ?? []) stored.set(id, bytes)
     const ids = [...(inside?.blocks.keys() ?? [])]
     for (const id of row.blocks ?? []) if (!given.has(id)) attached.add(id)
     const { blocks: _, ...rest } = row
     encrypted.push({
       ...rest,
-      body: encryptedBody({ key: name, cipher, blocks: ids }),
+      body: encryptedRowBody(own, { ...row, position: from + index }, inside?.body ?? row.body, ids),
       ...(ids.length > 0 && { blocks: ids }),
     })
   }
   return right({ rows: encrypted, blocks: [...stored.values()], attached: [...attached] })
 }
+
+const beginningOf = (key: string): string => encryptedBody({ key, cipher: '', blocks: [] }).slice(0, -2)
+
+/** What a row is beside its text. */
+export type RowPlace = Pick<StoredRow, 'kind' | 'position' | 'at' | 'salt' | 'erased'>
+
+/** The text of a row as it is stored: it opens only as this row, at this place, with these blocks. */
+export const encryptedRowBody = (
+  { name, key }: Pick<OwnKey, 'name' | 'key'>,
+  place: RowPlace,
+  text: string,
+  blocks: readonly BlockId[] = [],
+): string => encryptedBody({ key: name, cipher: sealText(key, text, aboutRow(place, { key: name, blocks })), blocks })
+
+/** What stands for an erased row can't be read as a row, nor a note as a message. */
+const aboutRow = (
+  { kind, position, at, salt, erased }: RowPlace,
+  { key, blocks }: Omit<EncryptedText, 'cipher'>,
+): string =>
+  `${erased === undefined ? 'row' : 'stub'} ${kind} ${key} ${position} ${at ?? ''} ${salt ?? ''} ${erased ?? ''} ${blocks.join(' ')}`
 
 const messageKey = '"message":'
 
@@ -103,15 +124,20 @@ interface JsonEnvelope {
   readonly message?: unknown
 }
 
-/** A note can't be read as a message, nor a text under one key's name under another's. */
-export const aboutOf = (kind: Row['kind'], name: string): string => `${kind} ${name}`
-
-/** A row as it was appended; undefined if it is not what the key encrypted. */
-export const decryptRow = (row: StoredRow, keys: Pick<Keys, 'text'>): StoredRow | undefined => {
+/** A row as it was appended; undefined if it is not what the key encrypted for this place. */
+export const decryptRow = (row: StoredRow, key: Uint8Array): StoredRow | undefined => {
   const parts = readEncrypted(row.body)
-  const body = parts === undefined ? undefined : openText(keys, parts.cipher, aboutOf(row.kind, parts.key))
-  return body === undefined ? undefined : Object.freeze({ ...row, body, stored: row.body })
+  return parts === undefined ? undefined : opened(row, openText(key, parts.cipher, aboutRow(row, parts)))
 }
+
+/** The same of a row of an earlier version, which bound it to its key and kind only. */
+export const decryptOlderRow = (row: StoredRow, key: Uint8Array): StoredRow | undefined => {
+  const parts = readEncrypted(row.body)
+  return parts === undefined ? undefined : opened(row, openText(key, parts.cipher, `${row.kind} ${parts.key}`))
+}
+
+const opened = (row: StoredRow, body: string | undefined): StoredRow | undefined =>
+  body === undefined ? undefined : Object.freeze({ ...row, body, stored: row.body })
 
 /**
  * The content of a block of an encrypted row.

@@ -4,7 +4,15 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { keyLogOf, keyLogs, type MediumFault, type Store, type StoreFault, type StoreFaultOf } from '../store/index.ts'
+import {
+  destroyedKeyLogOf,
+  keyLogOf,
+  keyLogs,
+  type MediumFault,
+  type Store,
+  type StoreFault,
+  type StoreFaultOf,
+} from '../store/index.ts'
 import { reasonOf } from '../task/index.ts'
 import { fromBase64, randomBytes, toBase64 } from './aes.ts'
 import { checkedKey, type KeyRing } from './ring.ts'
@@ -14,6 +22,9 @@ const markKey = 'indelible.key'
 
 /** How many keys are kept unwrapped in memory. */
 const mostKnown = 10_000
+
+/** How often a key was destroyed in this process: what is in memory is then looked at again, by every vault. */
+let destroyed = 0
 
 type NoKey = StoreFaultOf<'NoKey'>
 
@@ -38,11 +49,19 @@ const keyFault = (fault: StoreFault, operation: string): KeyFault => {
   }
 }
 
+/** A key in memory. */
+interface Known {
+  readonly secret: Uint8Array
+  /** When it was last seen where keys are kept: milliseconds since 1970. */
+  readonly seen: number
+}
+
 /** The keys of one scope. */
 export class Vault {
   readonly #ring: KeyRing
   readonly #store: Store
-  readonly #known = new Map<string, Uint8Array>()
+  readonly #known = new Map<string, Known>()
+  #destroyed = destroyed
 
   constructor(ring: KeyRing, store: Store) {
     this.#ring = ring
@@ -60,50 +79,102 @@ export class Vault {
     return right(secret)
   }
 
-  forget(name: string): void {
-    this.#known.delete(name)
+  /** Whether the key of this name was seen where keys are kept, not longer ago than so many milliseconds. */
+  isFresh(name: string, within: number): boolean {
+    if (this.#destroyed !== destroyed) {
+      this.#known.clear()
+      this.#destroyed = destroyed
+    }
+    const known = this.#known.get(name)
+    return known !== undefined && Math.abs(Date.now() - known.seen) < within
   }
 
-  /** The key of this name, for the log `of`. */
-  async get(name: string, of: string): Promise<Either<KeyFault, Uint8Array>> {
+  /**
+   * The key of this name, for the log `of`. One that is in memory is used if it still stands where keys are kept: that is
+   * looked at, unless it was within so many milliseconds.
+   */
+  async get(name: string, of: string, within = 0): Promise<Either<KeyFault, Uint8Array>> {
+    const fresh = this.isFresh(name, within)
     const known = this.#known.get(name)
-    if (known !== undefined) return right(known)
+    if (fresh && known !== undefined) return right(known.secret)
     const found = await this.#store.info(keyLogOf(name))()
-    const no = (reason: string): Either<NoKey, never> => left({ _tag: 'NoKey', id: of, key: name, reason })
-    if (isLeft(found))
-      return found.left._tag === 'NoSuchLog'
-        ? no('the key is not where keys are kept: it was destroyed, or is kept elsewhere')
-        : left(keyFault(found.left, 'read a key'))
+    const no = (reason: string): Either<NoKey, never> => {
+      this.#known.delete(name)
+      return left({ _tag: 'NoKey', id: of, key: name, reason })
+    }
+    if (isLeft(found)) {
+      const { fault } = await this.#missing(name, of, found.left)
+      if (fault._tag === 'NoKey') this.#known.delete(name)
+      return left(fault)
+    }
     const { by, wrapped: text } = found.right.meta
-    if (typeof by !== 'string' || typeof text !== 'string') return no('the key is damaged')
+    if (typeof by !== 'string' || typeof text !== 'string') return no(`the key ${name} is damaged`)
+    if (known !== undefined) {
+      this.#keep(name, known.secret)
+      return right(known.secret)
+    }
     const asked = await this.#hostKey(by)
     if ('cause' in asked)
       return no(
         `the key ring failed when it was asked for the host key ${JSON.stringify(by)}: ${reasonOf(asked.cause)}`,
       )
     const { host } = asked
-    if (host === undefined) return no(`it is wrapped by the host key ${JSON.stringify(by)}, which the key ring lacks`)
+    if (host === undefined)
+      return no(
+        `the key ${name} is wrapped by the host key ${JSON.stringify(by)}, which the key ring lacks: this may be the wrong key file`,
+      )
     const secret = unwrapped(host, name, text)
     if (secret === undefined)
-      return no(`the host key ${JSON.stringify(by)} of the key ring does not open it: it is another key of that name`)
+      return no(
+        `the host key ${JSON.stringify(by)} of the key ring does not open the key ${name}: it is another key of that name, or the wrapped key was altered`,
+      )
     this.#keep(name, secret)
     return right(secret)
   }
 
-  /** The key of this name, which is made if there is none. */
+  /** The key of this name, which is made if there is none. It is never destroyed. */
   async getOrMake(name: string): Promise<Either<KeyFault, Uint8Array>> {
     const known = this.#known.get(name)
-    if (known !== undefined) return right(known)
+    if (known !== undefined) return right(known.secret)
     const made = await this.make(name)
     return isLeft(made) && made.left._tag === 'LogExists' ? this.get(name, name) : made
   }
 
-  /** The key is no more. False: it was not there. */
-  async destroy(name: string): Promise<Either<KeyFault, boolean>> {
+  /** A key that has encrypted nothing. */
+  async discard(name: string): Promise<void> {
     this.#known.delete(name)
+    await this.#store.remove(keyLogOf(name))()
+  }
+
+  /** The key, of the log `of`, is no more, and a log of its own says so. False: it said so before. */
+  async destroy(name: string, of: string): Promise<Either<KeyFault, boolean>> {
+    destroyed += 1
+    const found = await this.#store.info(keyLogOf(name))()
+    if (isLeft(found)) {
+      const missing = await this.#missing(name, of, found.left)
+      return missing.destroyed === true ? right(false) : left(missing.fault)
+    }
+    const said = await this.#store.create({ id: destroyedKeyLogOf(name), meta: { [markKey]: 0 } })()
+    if (isLeft(said) && said.left._tag !== 'LogExists') return left(keyFault(said.left, 'say that a key is destroyed'))
     const removed = await this.#store.remove(keyLogOf(name))()
-    if (!isLeft(removed)) return right(true)
-    return removed.left._tag === 'NoSuchLog' ? right(false) : left(keyFault(removed.left, 'remove a key'))
+    return isLeft(removed) && removed.left._tag !== 'NoSuchLog'
+      ? left(keyFault(removed.left, 'remove a key'))
+      : right(true)
+  }
+
+  /** Why a key can't be read. */
+  async #missing(
+    name: string,
+    of: string,
+    fault: StoreFault,
+  ): Promise<{ readonly fault: KeyFault; readonly destroyed?: boolean }> {
+    if (fault._tag !== 'NoSuchLog') return { fault: keyFault(fault, 'read a key') }
+    const ended = await this.#store.info(destroyedKeyLogOf(name))()
+    if (isLeft(ended) && ended.left._tag !== 'NoSuchLog') return { fault: keyFault(ended.left, 'read a key') }
+    const reason = isLeft(ended)
+      ? `the key ${name} is not where the key ring keeps keys: this is another key ring or key file than it was encrypted with, or the key was removed`
+      : `the key ${name} was destroyed at ${new Date(ended.right.created).toISOString()}; nobody can read what it encrypted any more`
+    return { fault: { _tag: 'NoKey', id: of, key: name, reason }, destroyed: !isLeft(ended) }
   }
 
   /** Wrap every key of the scope by the current host key. How many were wrapped anew. */
@@ -140,20 +211,18 @@ export class Vault {
   }
 
   #keep(name: string, secret: Uint8Array): void {
-    this.#known.set(name, secret)
+    this.#known.set(name, { secret, seen: Date.now() })
     if (this.#known.size <= mostKnown) return
     const [oldest] = this.#known.keys()
     if (oldest !== undefined) this.#known.delete(oldest)
   }
 }
 
-const wrapped = (key: Uint8Array, name: string, secret: Uint8Array): string => {
-  const text = derived(key, 'wrap')
-  return sealText({ text, nonce: text }, toBase64(secret), `key ${name}`)
-}
+const wrapped = (key: Uint8Array, name: string, secret: Uint8Array): string =>
+  sealText(derived(key, 'wrap'), toBase64(secret), `key ${name}`)
 
 const unwrapped = (key: Uint8Array, name: string, text: string): Uint8Array | undefined => {
   if (!(key instanceof Uint8Array && key.length === 32)) return undefined
-  const secret = openText({ text: derived(key, 'wrap') }, text, `key ${name}`)
+  const secret = openText(derived(key, 'wrap'), text, `key ${name}`)
   return secret === undefined ? undefined : fromBase64(secret)
 }

@@ -1,37 +1,44 @@
 /** A store whose sessions are encrypted: rows are encrypted before they are hashed, and decrypted after they are read. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../task/index.ts'
-import { isLeft, isObject, left, right, type JsonObject } from '../json/index.ts'
+import { isLeft, left, parseJson, right, type JsonObject } from '../json/index.ts'
+import type { Message } from '../message/index.ts'
 import type { BlockId } from '../proof/index.ts'
+import { againstStub, attachedTo, decodeRow } from '../entry/index.ts'
 import {
-  encryptionKey,
   encryptionOf,
   isEncrypted,
-  encryptedBody,
+  isEncryptedLog,
   readEncrypted,
+  rowLeaf,
   storeTask,
   withoutKeys,
   type Append,
   type Appended,
+  type DamagedEntry,
   type Erased,
   type EraseRequest,
   type Fork,
+  type LogInfo,
   type NewLog,
+  type RemainingBlock,
   type RowPlace,
   type RowsToErase,
-  type StoreEncryption,
-  type EncryptionMeta,
-  type LogInfo,
-  type Row,
+  type TextPlaces,
+  byteFinderOf,
+  finderOf,
   type Store,
   type StoredRow,
+  type StoreEncryption,
   type StoreFault,
+  type StoreFaultOf,
 } from '../store/index.ts'
-import { randomBytes } from './aes.ts'
+import { hex, randomBytes } from './aes.ts'
+import { clearMeta, forkedKeys, keyAt, olderKeys, openMeta, sealMeta, type LogKeys } from './log-keys.ts'
 import { getNamed, hasNamed, putNamed } from './named-blocks.ts'
 import { checkedKey, type KeyRing } from './ring.ts'
-import { aboutOf, decryptBlock, decryptRow, encryptRows, type OwnKey } from './row-cipher.ts'
-import { keysOf, openText, sealText, type Keys } from './sealed.ts'
+import { decryptBlock, decryptOlderRow, decryptRow, encryptedRowBody, encryptRows, type OwnKey } from './row-cipher.ts'
+import { derived } from './sealed.ts'
 import { Vault } from './vault.ts'
 
 /**
@@ -68,15 +75,29 @@ const ioOf = (fault: StoreFault): Either<StoreFault, never> =>
 /** The name of the secret of a scope. */
 const scopeKey = 'scope'
 
-/** A log as it is known here: by which key its rows are encrypted. Undefined: they are not. */
-type Known = OwnKey | undefined
+/** For so many milliseconds rows are appended without a look whether the key still stands where keys are kept. */
+const freshEnough = 1000
+
+/** A log as it is known here: its keys, and the one that its new rows are encrypted by. Undefined: it is not encrypted. */
+type Known = (LogKeys & { readonly own: OwnKey }) | undefined
+
+/** A log, and its metadata as it was given. */
+interface Opened {
+  readonly known: Known
+  readonly log: LogInfo
+}
+
+/** Rows to append, as they are stored. */
+type Ready = ReturnType<StoreEncryption['rows']>
 
 class Encrypting {
   readonly #inner: Store
   readonly #vault: Vault
   readonly #logs = new Map<string, Known>()
-  /** By the id of a key. */
-  readonly #derived = new Map<string, Keys>()
+  /** The keys of rows, by the secret that they are made of. */
+  readonly #derived = new WeakMap<Uint8Array, Uint8Array>()
+  /** The last append of each log that had to wait before it could be sent: those behind it keep their order. */
+  readonly #turns = new Map<string, Promise<unknown>>()
   readonly store: Store
 
   constructor(inner: Store, ring: KeyRing, vault: Vault) {
@@ -85,36 +106,42 @@ class Encrypting {
     const { index: _, ...rest } = inner // what is encrypted is in no index
     this.store = Object.freeze<Store>({
       ...rest,
-      encryption: {
-        bare: inner,
-        rows: (id, append) => this.#encrypted(id, append),
-        block: decryptBlock,
-        forget: (key) => this.#forget(key),
-      },
+      encryption: { bare: inner, rows: (id, append) => this.#encrypted(id, append), block: decryptBlock },
       create: (log) => taskOf(async () => this.#create(log), 'store.create'),
       info: (id) => taskOf(async () => this.#info(id)),
       list: (query) =>
         taskOf(async () => {
           const page = await inner.list(query)()
           if (isLeft(page)) return page
+          const damaged: DamagedEntry[] = [...(page.right.damaged ?? [])]
+          const read = await Promise.all(
+            page.right.logs.map(async (log) => [log.id, await this.#readable(log)] as const),
+          )
           const logs: LogInfo[] = []
-          for (const log of page.right.logs) logs.push(await this.#readable(log))
-          return right(Object.freeze({ ...page.right, logs: Object.freeze(logs) }))
+          for (const [id, log] of read)
+            if (!isLeft(log)) logs.push(log.right)
+            else if (log.left._tag === 'DamagedLog') damaged.push({ id, reason: log.left.reason })
+            else return log
+          return right(
+            Object.freeze({
+              ...page.right,
+              logs: Object.freeze(logs),
+              ...(damaged.length > 0 && { damaged: Object.freeze(damaged) }),
+            }),
+          )
         }),
       update: (id, { expected, meta }) =>
         taskOf(async () => {
-          const log = await inner.info(id)()
-          if (isLeft(log)) return log
-          const encryption = encryptionOf(log.right)
-          const known = await this.#learned(log.right)
-          if (isLeft(known)) return known
-          const stored =
-            known.right === undefined || encryption === undefined ? meta : sealMeta(known.right, encryption.keys, meta)
-          const updated = await inner.update(id, { expected, meta: stored })()
-          if (!isLeft(updated)) return right(await this.#readable(updated.right))
-          const { left: fault } = updated
-          if (fault._tag !== 'MetaConflict') return updated
-          return left({ ...fault, meta: this.#metaOf(fault.meta, known.right) })
+          const opened = await this.#openedNow(id)
+          if (isLeft(opened)) return opened
+          const { known } = opened.right
+          const stored = known === undefined ? right(meta) : sealMeta(id, known.own.key, known, meta)
+          if (isLeft(stored)) return stored
+          const updated = await inner.update(id, { expected, meta: stored.right })()
+          if (!isLeft(updated)) return this.#readable(updated.right)
+          if (updated.left._tag !== 'MetaConflict') return updated
+          const theirs = await this.#readable({ ...opened.right.log, meta: updated.left.meta })
+          return isLeft(theirs) ? theirs : left({ ...updated.left, meta: theirs.right.meta })
         }, 'store.update'),
       append: (id, append) => taskOf(async () => this.#append(id, append), 'store.append'),
       read: (id, range) =>
@@ -153,12 +180,6 @@ class Encrypting {
     })
   }
 
-  #forget(key: string): void {
-    this.#derived.delete(key)
-    this.#vault.forget(key)
-    for (const [id, known] of this.#logs) if (known?.name === key) this.#logs.delete(id)
-  }
-
   async #withScope<T>(work: (scope: Uint8Array) => Promise<Either<StoreFault, T>>): Promise<Either<StoreFault, T>> {
     const scope = await this.#vault.getOrMake(scopeKey)
     return isLeft(scope) ? scope : work(scope.right)
@@ -171,94 +192,165 @@ class Encrypting {
     this.#logs.delete(id)
     if (own.right === undefined) return this.#inner.create(log)()
     const created = await this.#createWith(own.right, log, meta)
-    if (isLeft(created) && !('outcome' in created.left)) await this.#vault.destroy(own.right.name) // it encrypted nothing
+    if (isLeft(created) && !('outcome' in created.left)) await this.#vault.discard(own.right.name) // it encrypted nothing
     return created
   }
 
   async #createWith(own: OwnKey, log: NewLog, meta: JsonObject): Promise<Either<StoreFault, LogInfo>> {
-    const ready = encryptRows(own, { rows: log.rows ?? [], blocks: log.blocks ?? [] }, this.#inner.hash)
+    const ready = encryptRows(own, 0, { rows: log.rows ?? [], blocks: log.blocks ?? [] }, this.#inner.hash)
     if (isLeft(ready)) return ready
+    const sealed = sealMeta(log.id, own.key, { keys: [own.name], from: [0] }, meta)
+    if (isLeft(sealed)) return sealed
     const { attached, ...rows } = ready.right
     const missing = await this.#missing(attached)
     if (isLeft(missing)) return missing
-    const created = await this.#inner.create({ ...log, ...rows, meta: sealMeta(own, [own.name], meta) })()
-    return isLeft(created) ? created : right(await this.#readable(created.right))
+    const created = await this.#inner.create({ ...log, ...rows, meta: sealed.right })()
+    return isLeft(created) ? created : this.#readable(created.right)
   }
 
   async #newKey(): Promise<Either<StoreFault, OwnKey>> {
-    const name = Array.from(randomBytes(12), (byte) => byte.toString(16).padStart(2, '0')).join('')
+    const name = hex(randomBytes(12))
     const secret = await this.#vault.make(name)
     if (isLeft(secret)) return secret
     const scope = await this.#vault.getOrMake(scopeKey)
-    return isLeft(scope) ? scope : right({ name, keys: this.#keysOf(name, secret.right), scope: scope.right })
+    return isLeft(scope) ? scope : right({ name, key: this.#textKeyOf(secret.right), scope: scope.right })
   }
 
-  #keysOf(name: string, secret: Uint8Array): Keys {
-    const known = this.#derived.get(name) ?? keysOf(secret)
-    this.#derived.set(name, known)
+  #textKeyOf(secret: Uint8Array): Uint8Array {
+    const known = this.#derived.get(secret) ?? derived(secret, 'text')
+    this.#derived.set(secret, known)
     return known
   }
 
-  /** By which key the rows of a log are encrypted. */
-  async #learned(log: LogInfo): Promise<Either<StoreFault, Known>> {
-    const own = encryptionOf(log)?.keys.at(-1)
-    const known = this.#logs.get(log.id)
-    if (this.#logs.has(log.id) && known?.name === own) return right(known)
-    if (own === undefined) {
-      this.#logs.set(log.id, undefined)
-      return right(undefined)
-    }
-    const secret = await this.#vault.get(own, log.id)
-    const scope = isLeft(secret) ? secret : await this.#vault.getOrMake(scopeKey)
-    if (isLeft(secret)) return secret
-    if (isLeft(scope)) return scope
-    const learned = { name: own, keys: this.#keysOf(own, secret.right), scope: scope.right }
-    this.#logs.set(log.id, learned)
-    return right(learned)
+  /** The key of rows of this name, for the log `id`. */
+  async #keyOf(name: string, id: string): Promise<Either<StoreFault, Uint8Array>> {
+    const secret = await this.#vault.get(name, id)
+    return isLeft(secret) ? secret : right(this.#textKeyOf(secret.right))
   }
 
-  async #info(id: string): ReturnType<ReturnType<Store['info']>> {
+  /** A log with its keys. What its metadata says is believed only if its own key has encrypted it. */
+  async #opened(log: LogInfo): Promise<Either<StoreFault, Opened>> {
+    const opened = await this.#openedBy(log)
+    // Who appends meanwhile goes by what was known before.
+    if (isLeft(opened)) this.#logs.delete(log.id)
+    else this.#logs.set(log.id, opened.right.known)
+    return opened
+  }
+
+  async #openedBy(log: LogInfo): Promise<Either<StoreFault, Opened>> {
+    const { id, meta } = log
+    if (!isEncryptedLog(log)) return right({ known: undefined, log })
+    const encryption = encryptionOf(log)
+    const name = encryption?.keys.at(-1)
+    if (encryption === undefined || name === undefined)
+      return left(damagedMeta(log, 'does not say by which keys the log is encrypted'))
+    const key = await this.#keyOf(name, id)
+    const scope = isLeft(key) ? key : await this.#vault.getOrMake(scopeKey)
+    if (isLeft(key)) return key
+    if (isLeft(scope)) return scope
+    const given = openMeta(id, key.right, encryption, meta)
+    if (given === undefined)
+      return left(damagedMeta(log, 'is not what its key encrypted: somebody without the key changed it'))
+    const { keys, from } = encryption
+    const known = { keys, ...(from !== undefined && { from }), own: { name, key: key.right, scope: scope.right } }
+    return right({ known, log: Object.freeze({ ...log, meta: given }) })
+  }
+
+  async #openedNow(id: string): Promise<Either<StoreFault, Opened>> {
     const log = await this.#inner.info(id)()
-    return isLeft(log) ? log : right(await this.#readable(log.right))
+    return isLeft(log) ? log : this.#opened(log.right)
+  }
+
+  async #info(id: string): Promise<Either<StoreFault, LogInfo>> {
+    const log = await this.#inner.info(id)()
+    return isLeft(log) ? log : this.#readable(log.right)
   }
 
   /** With the metadata as it was given. Without the key, with what is clear of it: a log can be verified without. */
-  async #readable(log: LogInfo): Promise<LogInfo> {
-    const known = await this.#learned(log)
-    if (isLeft(known) || known.right === undefined) return log
-    return Object.freeze({ ...log, meta: this.#metaOf(log.meta, known.right) })
-  }
-
-  #metaOf(meta: JsonObject, known: Known): JsonObject {
-    const encryption = encryptionOf({ meta })
-    return known === undefined || encryption === undefined ? meta : openMeta(known, encryption, meta)
+  async #readable(log: LogInfo): Promise<Either<StoreFault, LogInfo>> {
+    const opened = await this.#opened(log)
+    if (!isLeft(opened)) return right(opened.right.log)
+    if (opened.left._tag !== 'NoKey') return opened
+    const encryption = encryptionOf(log)
+    return right(encryption === undefined ? log : Object.freeze({ ...log, meta: clearMeta(encryption, log.meta) }))
   }
 
   /** Without waiting: for a log that is known here. */
-  #encrypted(id: string, append: Pick<Append, 'rows' | 'blocks' | 'operation'>): ReturnType<StoreEncryption['rows']> {
-    const { rows, blocks = [] } = append
-    if (!this.#logs.has(id)) return left(withoutKeys(id, 'unknown'))
+  #encrypted(id: string, { expected, ...append }: Parameters<StoreEncryption['rows']>[1]): Ready {
+    if (!this.#logs.has(id))
+      return left({ ...withoutKeys(id, undefined), reason: 'it was not opened through this store' })
     const known = this.#logs.get(id)
-    return known === undefined ? right({ rows, blocks, attached: [] }) : encryptRows(known, append, this.#inner.hash)
+    const { rows, blocks = [] } = append
+    return known === undefined
+      ? right({ rows, blocks, attached: [] })
+      : encryptRows(known.own, expected.size, append, this.#inner.hash)
   }
 
-  async #append(id: string, { attached, ...append }: Append): Promise<Either<StoreFault, Appended>> {
-    if (!this.#logs.has(id)) {
-      const log = await this.#inner.info(id)()
-      const known = isLeft(log) ? log : await this.#learned(log.right)
-      if (isLeft(known)) return known
+  /** Appends of a log are sent in the order in which they are called, also those that have to wait for something first. */
+  async #append(id: string, append: Append): Promise<Either<StoreFault, Appended>> {
+    const before = this.#turns.get(id)
+    const ready = before === undefined && this.#isReady(id) ? this.#encrypted(id, append) : undefined
+    if (ready !== undefined && (isLeft(ready) || (append.attached ?? ready.right.attached).length === 0))
+      return isLeft(ready) ? ready : this.#sent(id, append, ready.right)
+    const turn = (async (): Promise<Either<StoreFault, { readonly answer: Promise<Either<StoreFault, Appended>> }>> => {
+      await before
+      const prepared = await this.#prepared(id, append)
+      return isLeft(prepared) ? prepared : right({ answer: this.#sent(id, append, prepared.right) })
+    })()
+    this.#turns.set(id, turn)
+    const begun = await turn
+    if (this.#turns.get(id) === turn) this.#turns.delete(id)
+    return isLeft(begun) ? begun : begun.right.answer
+  }
+
+  #isReady(id: string): boolean {
+    const known = this.#logs.get(id)
+    return this.#logs.has(id) && (known === undefined || this.#vault.isFresh(known.own.name, freshEnough))
+  }
+
+  async #prepared(id: string, append: Append): Promise<Ready | Either<StoreFault, never>> {
+    if (!this.#isReady(id)) {
+      const opened = await this.#openedNow(id)
+      if (isLeft(opened)) return opened
     }
     const ready = this.#encrypted(id, append)
     if (isLeft(ready)) return ready
-    const { attached: found, ...rows } = ready.right
-    const needed = attached ?? found
-    const missing = needed.length === 0 ? undefined : await this.#missing(needed)
-    if (missing !== undefined && isLeft(missing)) return missing
-    // What was planned for the rows counts only for the same array.
-    const appended = await this.#inner.append(id, rows.rows === append.rows ? append : { ...append, ...rows })()
-    if (!isLeft(appended) || appended.left._tag !== 'Conflict') return appended
+    const missing = await this.#missing(append.attached ?? ready.right.attached)
+    return isLeft(missing) ? missing : ready
+  }
+
+  async #sent(
+    id: string,
+    append: Append,
+    { rows, blocks }: Pick<Required<Append>, 'rows' | 'blocks'>,
+  ): Promise<Either<StoreFault, Appended>> {
+    const ready = rows === append.rows ? append : { ...append, rows, blocks } // what was planned counts for the same array
+    const appended = await this.#inner.append(id, ready)()
+    if (!isLeft(appended)) return appended
+    if (appended.left._tag === 'OperationMismatch') return this.#repeated(id, ready, appended.left)
+    if (appended.left._tag !== 'Conflict') return appended
     const missed = await this.#decrypted(id, appended.left.missed)
     return isLeft(missed) ? missed : left({ ...appended.left, missed: missed.right })
+  }
+
+  /** No text is encrypted to the same bytes twice: whether an operation has appended the same rows, only the key tells. */
+  async #repeated(
+    id: string,
+    { expected, rows }: Append,
+    fault: StoreFaultOf<'OperationMismatch'>,
+  ): Promise<Either<StoreFault, Appended>> {
+    const { from, head } = fault
+    const known = this.#logs.get(id)
+    if (known === undefined || head === undefined || head.size - from !== rows.length) return left(fault)
+    const read = await this.#inner.read(id, { from, to: head.size })()
+    const stored = isLeft(read) ? read : await this.#decrypted(id, read.right)
+    if (isLeft(stored)) return stored
+    const isSame = stored.right.every(({ kind, body, erased }, index) => {
+      const { blocks: _, ...row } = rows[index] as Append['rows'][number]
+      const given = decryptRow({ ...row, index, position: expected.size + index }, known.own.key)
+      return row.kind === kind && (erased !== undefined || given?.body === body)
+    })
+    return isSame ? right(Object.freeze({ from, head })) : left(fault)
   }
 
   /** `MissingBlock`, if one of the attachments is not there. */
@@ -270,135 +362,218 @@ class Encrypting {
     return ids.length === 0 ? right(undefined) : left({ _tag: 'MissingBlock', ids })
   }
 
-  /** Rows as they were appended. A row of an encrypted log that is not encrypted was put there by somebody without keys. */
+  /** Rows as they were appended. */
   async #decrypted(id: string, rows: readonly StoredRow[]): Promise<Either<StoreFault, readonly StoredRow[]>> {
-    const first = rows[0]
-    if (first === undefined) return right(rows)
-    if (!this.#logs.has(id)) {
-      const log = await this.#inner.info(id)()
-      if (isLeft(log)) return log
-      const known = await this.#learned(log.right)
-      if (isLeft(known)) return known
-    }
-    const known = this.#logs.get(id)
+    if (rows.length === 0) return right(rows)
+    const opened = this.#logs.has(id) ? right({ known: this.#logs.get(id) }) : await this.#openedNow(id)
+    if (isLeft(opened)) return opened
+    const { known } = opened.right
+    const decrypted = await this.#decryptedBy(id, known, rows)
+    if (!isLeft(decrypted) || decrypted.left._tag !== 'DamagedLog') return decrypted
+    // It may be another log of that id by now.
+    const again = await this.#openedNow(id)
+    return isLeft(again) || again.right.known?.own.name === known?.own.name
+      ? decrypted
+      : this.#decryptedBy(id, again.right.known, rows)
+  }
+
+  /** A row that its log's key for that place has not encrypted was put there by somebody without keys. */
+  async #decryptedBy(
+    id: string,
+    known: Known,
+    rows: readonly StoredRow[],
+  ): Promise<Either<StoreFault, readonly StoredRow[]>> {
     const decrypted: StoredRow[] = []
+    const keys = new Map<string, Uint8Array>()
     for (const row of rows) {
       const damage = (reason: string): Either<StoreFault, never> =>
         left({ _tag: 'DamagedLog', id, position: row.position, reason })
-      const name = readEncrypted(row.body)?.key
-      if (name === undefined) {
-        if (known !== undefined && row.erased === undefined)
+      const parts = readEncrypted(row.body)
+      if (known === undefined) {
+        if (parts !== undefined) return damage('the row is encrypted, and the log is not')
+        decrypted.push(row)
+        continue
+      }
+      const name = keyAt(known, row.position)
+      const isOlder = name === undefined
+      const isErased = row.erased !== undefined
+      if (parts === undefined) {
+        // Earlier versions did not encrypt what stands for the erased rows of an import.
+        if (!isOlder || !isErased || isEncrypted(row.body) || againstStub(row.kind, row.body) !== undefined)
           return damage('the row is not encrypted, and the log is: somebody without its keys wrote it')
         decrypted.push(row)
         continue
       }
-      const keys = this.#derived.get(name) ?? (await this.#keysFor(name, id))
-      if ('_tag' in keys) return left(keys)
-      const plain = decryptRow(row, keys)
-      if (plain === undefined) return damage('the row is not what its key encrypted: it was altered')
+      // Earlier versions encrypted what stands for an erased row by the key of the fork that it was erased through.
+      if (isOlder ? !(isErased || olderKeys(known).includes(parts.key)) : parts.key !== name)
+        return damage('the row is of another key than the log has at its place: it was moved there')
+      const key = keys.has(parts.key) ? right(keys.get(parts.key) as Uint8Array) : await this.#keyOf(parts.key, id)
+      if (isLeft(key)) return key
+      keys.set(parts.key, key.right)
+      const plain = decryptRow(row, key.right) ?? (isOlder ? decryptOlderRow(row, key.right) : undefined)
+      if (plain === undefined)
+        return damage('the row is not what its key encrypted for its place: it was altered or moved')
+      const problem = isErased ? againstStub(row.kind, plain.body) : undefined
+      if (problem !== undefined) return damage(`the row ${problem}`)
       decrypted.push(plain)
     }
     return right(Object.freeze(decrypted))
   }
 
-  async #keysFor(name: string, id: string): Promise<Keys | StoreFault> {
-    const secret = await this.#vault.get(name, id)
-    return isLeft(secret) ? secret.left : this.#keysOf(name, secret.right)
-  }
-
   async #fork(id: string, { sameKey = false, ...fork }: Fork): Promise<Either<StoreFault, LogInfo>> {
-    const parent = await this.#inner.info(id)()
+    const parent = await this.#openedNow(id)
     if (isLeft(parent)) return parent
-    const encryption = encryptionOf(parent.right)
+    const { known } = parent.right
     this.#logs.delete(fork.id)
-    if (encryption === undefined) return this.#inner.fork(id, fork)()
-    const own = sameKey ? await this.#learned(parent.right) : await this.#newKey()
+    if (known === undefined) return this.#inner.fork(id, fork)()
+    const own = sameKey ? right(known.own) : await this.#newKey()
     if (isLeft(own)) return own
-    const key = own.right as OwnKey // the log is encrypted
-    const keys = sameKey ? encryption.keys : [...encryption.keys, key.name]
-    const forked = await this.#inner.fork(id, { ...fork, meta: sealMeta(key, keys, fork.meta ?? {}) })()
-    if (!isLeft(forked)) return right(await this.#readable(forked.right))
-    if (!sameKey && !('outcome' in forked.left)) await this.#vault.destroy(key.name)
+    const { name, key } = own.right
+    const keys = sameKey ? known : forkedKeys(known, fork.at, name)
+    const sealed = sealMeta(fork.id, key, keys, fork.meta ?? {})
+    const forked = isLeft(sealed) ? sealed : await this.#inner.fork(id, { ...fork, meta: sealed.right })()
+    if (!isLeft(forked)) return this.#readable(forked.right)
+    if (!sameKey && !('outcome' in forked.left)) await this.#vault.discard(name)
     return forked
   }
 
   /** Nothing is found in what is encrypted, so it is read. Logs without their key are passed over. */
-  async #containing(texts: readonly string[]): Promise<Either<StoreFault, readonly RowPlace[]>> {
+  async #containing(texts: readonly string[]): Promise<Either<StoreFault, TextPlaces>> {
     const found = await this.#inner.containing(texts)()
     if (isLeft(found)) return found
-    const places = [...found.right]
-    const seen = new Set<string>() // forks show the rows that they share
+    const [isIn, isInBytes] = [finderOf(texts), byteFinderOf(texts)]
+    const blocks = new Map<BlockId, boolean>()
+    const places = new Map<string, RowPlace>() // forks show the rows that they share
     let after: string | undefined
     do {
       const page = await this.#inner.list({ limit: 500, ...(after !== undefined && { after }) })()
       if (isLeft(page)) return page
       for (const log of page.right.logs) {
-        const known = await this.#learned(log)
-        if (isLeft(known) || known.right === undefined) continue
+        const opened = isEncryptedLog(log) ? await this.#opened(log) : right(undefined)
+        if (isLeft(opened) || opened.right === undefined) continue
         for (let from = 0; from < log.head.size; from += 500) {
           const rows = await this.#inner.read(log.id, { from, to: from + 500 })()
           const plain = isLeft(rows) ? rows : await this.#decrypted(log.id, rows.right)
           if (isLeft(plain)) break
           for (const { position, body, stored = '' } of plain.right) {
+            if (isIn(stored)) continue // it was found without keys
+            if (!isIn(body) && !(await this.#isInBlocks(body, isInBytes, blocks))) continue
             const place = `${position} ${stored}`
-            if (seen.has(place) || !texts.some((text) => body.includes(text))) continue
-            seen.add(place)
-            places.push({ id: log.id, position })
+            const isOwn = readEncrypted(stored)?.key === opened.right.known?.own.name
+            if (isOwn || !places.has(place)) places.set(place, { id: log.id, position })
           }
         }
       }
       after = page.right.next
     } while (after !== undefined)
-    return right(Object.freeze(places))
+    return right(
+      Object.freeze({ rows: Object.freeze([...found.right.rows, ...places.values()]), blocks: found.right.blocks }),
+    )
   }
 
-  /** The stubs that stand for erased rows say who spoke, so they are encrypted, too. */
+  /** Whether one of the blocks of a row has what is looked for. */
+  async #isInBlocks(
+    body: string,
+    isIn: (bytes: Uint8Array) => boolean,
+    known: Map<BlockId, boolean>,
+  ): Promise<boolean> {
+    const decoded = decodeRow(body)
+    for (const { id, key } of isLeft(decoded) ? [] : decoded.right.blocks) {
+      if (!known.has(id)) {
+        const found = await this.#inner.getBlocks([id])()
+        const bytes = isLeft(found) ? undefined : found.right[0]
+        const plain = bytes && key !== undefined ? decryptBlock(key, bytes) : undefined
+        known.set(id, plain !== undefined && isIn(plain))
+      }
+      if (known.get(id) === true) return true
+    }
+    return false
+  }
+
+  /** The stubs that stand for erased rows say who spoke, so they are encrypted, too: each by the key of its row. */
   async #erase(request: EraseRequest): Promise<Either<StoreFault, Erased>> {
     const logs: RowsToErase[] = []
+    const attached = new Set<BlockId>()
     for (const log of request.logs) {
-      const found = await this.#inner.info(log.id)()
-      const known = isLeft(found) ? found : await this.#learned(found.right)
-      if (isLeft(known)) return known
-      const own = known.right
-      if (own === undefined || log.rows.length === 0) {
+      // A log of which nothing is erased needs no key: it is only looked at.
+      const opened = log.rows.length === 0 ? right({ known: undefined }) : await this.#openedNow(log.id)
+      if (isLeft(opened)) return opened
+      const { known } = opened.right
+      if (known === undefined) {
         logs.push(log)
         continue
       }
-      const positions = log.rows.map(({ position }) => position)
-      const from = Math.min(...positions)
-      const read = await this.#inner.read(log.id, { from, to: Math.max(...positions) + 1 })()
-      if (isLeft(read)) return read
-      const rows = log.rows.map(({ position, stub }) => ({
-        position,
-        stub: encryptedStub(own, read.right[position - from]?.kind ?? 'entry', stub),
-      }))
+      const rows: RowsToErase['rows'][number][] = []
+      for (const [index, { position, stub }] of log.rows.entries()) {
+        const problem = isCount(position) ? await this.#stubFor(log.id, known, position, stub, attached) : right(stub)
+        if (isLeft(problem)) return left(problem.left._tag === 'InvalidRow' ? { ...problem.left, index } : problem.left)
+        rows.push({ position, stub: problem.right })
+      }
       logs.push({ ...log, rows })
     }
-    return this.#inner.erase({ ...request, logs })()
+    const erased = await this.#inner.erase({ ...request, logs })()
+    if (isLeft(erased) || attached.size === 0) return erased
+    const remaining = await this.#remaining([...attached])
+    return isLeft(remaining)
+      ? remaining
+      : right(Object.freeze({ ...erased.right, blocks: Object.freeze([...erased.right.blocks, ...remaining.right]) }))
+  }
+
+  /** What stands for a row, encrypted; the attachments of the row are collected. */
+  async #stubFor(
+    id: string,
+    known: NonNullable<Known>,
+    position: number,
+    stub: string,
+    attached: Set<BlockId>,
+  ): Promise<Either<StoreFault, string>> {
+    const read = await this.#inner.read(id, { from: position, to: position + 1 })()
+    if (isLeft(read)) return read
+    const [row] = read.right
+    if (row === undefined || row.erased !== undefined) return right(stub) // beyond the end, or erased already
+    const reason = againstStub(row.kind, stub)
+    if (reason !== undefined) return left({ _tag: 'InvalidRow', index: 0, reason })
+    const plain = await this.#decryptedBy(id, known, [row])
+    if (isLeft(plain)) return plain
+    for (const block of attachmentsOf(plain.right[0] as StoredRow)) attached.add(block)
+    const name = readEncrypted(row.body)?.key ?? known.own.name
+    const key = await this.#keyOf(name, id)
+    if (isLeft(key)) return key
+    const erased = hex(rowLeaf(row, this.#inner.hash))
+    const { kind, at } = row
+    return right(
+      encryptedRowBody({ name, key: key.right }, { kind, position, erased, ...(at !== undefined && { at }) }, stub),
+    )
+  }
+
+  /** Attachments that are still there: they were stored on their own. */
+  async #remaining(attached: readonly BlockId[]): Promise<Either<StoreFault, readonly RemainingBlock[]>> {
+    const there = await this.#withScope((scope) => hasNamed(this.#inner, scope, attached))
+    if (isLeft(there)) return there
+    const blocks: RemainingBlock[] = []
+    for (const [index, block] of attached.entries()) {
+      if (there.right[index] !== true) continue
+      const naming = await this.#containing([block])
+      if (isLeft(naming)) return naming
+      blocks.push({ block, rows: naming.right.rows.length, kept: true })
+    }
+    return right(blocks)
   }
 }
 
-const encryptedStub = ({ name, keys }: OwnKey, kind: Row['kind'], stub: string): string =>
-  isEncrypted(stub) ? stub : encryptedBody({ key: name, cipher: sealText(keys, stub, aboutOf(kind, name)), blocks: [] })
+const isCount = (position: number): boolean => Number.isSafeInteger(position) && position >= 0
 
-/** What stays readable of metadata: what the library says of a log, and what its owner wants to be readable. */
-const isClear = (key: string): boolean => key === 'clear' || key.startsWith('indelible.')
-
-/** Metadata as it is stored. What is readable of it can't be changed without the key either. */
-const sealMeta = (own: OwnKey, keys: readonly string[], meta: JsonObject): JsonObject => {
-  const clear = Object.fromEntries(Object.entries(meta).filter(([key]) => isClear(key) && key !== encryptionKey))
-  const rest = Object.fromEntries(Object.entries(meta).filter(([key]) => !isClear(key)))
-  return {
-    ...clear,
-    [encryptionKey]: { keys, meta: sealText(own.keys, JSON.stringify(rest), aboutMeta(keys)) },
-  }
+/** The blocks that the message of a row has as images and files. */
+const attachmentsOf = ({ kind, body }: StoredRow): readonly BlockId[] => {
+  const decoded = kind === 'entry' ? decodeRow(body) : undefined
+  if (decoded === undefined || isLeft(decoded)) return []
+  const message = parseJson(decoded.right.text)
+  return isLeft(message) ? [] : attachedTo(message.right as unknown as Message) // it was checked before it was appended
 }
 
-const aboutMeta = (keys: readonly string[]): string => `metadata ${keys.join(' ')}`
-
-/** Metadata as it was given; what is clear of it, where the rest can't be read. */
-const openMeta = (own: OwnKey, { keys, meta: sealed }: EncryptionMeta, meta: JsonObject): JsonObject => {
-  const text = openText(own.keys, sealed, aboutMeta(keys))
-  const rest: unknown = text === undefined ? undefined : JSON.parse(text)
-  return isObject(rest) ? { ...meta, ...(rest as JsonObject) } : meta
-}
+const damagedMeta = ({ id, head }: LogInfo, what: string): StoreFaultOf<'DamagedLog'> => ({
+  _tag: 'DamagedLog',
+  id,
+  position: head.size,
+  reason: `its metadata ${what}`,
+})

@@ -9,5 +9,6 @@ export {
   type EncodedRow,
   type TakenOut,
 } from './row.ts'
+export { againstStub } from './stub.ts'
 export { kindTerm, messageIn, retractionTerm, roleTerm, termsOf, textsOf, type SearchText } from './terms.ts'
 export { addTerms, termOf, unitsIn, type Unit } from './units.ts'

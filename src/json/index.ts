@@ -46,6 +46,6 @@ export {
   Unexpected,
 } from './reading.ts'
 export { optionsOf, type OptionNames } from './options.ts'
-export { parseJson, type JsonTextProblem } from './text.ts'
+export { endOfString, parseJson, type JsonTextProblem } from './text.ts'
 export { maxDepth, NotJson, ownSnapshot, snapshot } from './snapshot.ts'
 export { base64Of, base64OfText, bytesOfBase64, textOfBase64, textOfUtf8, utf8Of } from './base64.ts'

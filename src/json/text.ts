@@ -120,3 +120,16 @@ const scanWord = (text: string, from: number): FirstError => {
 }
 
 const word = /(?:true|false|null|-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?)/y
+
+/**
+ * Where a string of JSON text ends that begins at `from`, behind its quote: at the first quote that no backslash escapes.
+ * Undefined, if it does not end.
+ */
+export const endOfString = (text: string, from: number): number | undefined => {
+  for (let end = text.indexOf('"', from); end !== -1; end = text.indexOf('"', end + 1)) {
+    let before = end
+    while (before > from && text[before - 1] === '\\') before -= 1
+    if ((end - before) % 2 === 0) return end
+  }
+  return undefined
+}

@@ -21,8 +21,19 @@ export const decodeNote = (input: unknown): Either<NoteFault, Note> => {
     const at = error instanceof NotJson ? error : { path: [], reason: 'could not be read' }
     return left({ _tag: 'NotANote', path: at.path, expected: `plain JSON data (it ${at.reason})` })
   }
+  const problem = checkNote(value)
+  return problem === undefined ? right(value as Note) : left(problem) // the shapes below are the definition of Note
+}
+
+/**
+ * Check plain JSON data that is already frozen. Nothing is copied.
+ *
+ * @param value plain JSON data
+ * @returns why the value is not a note; undefined if it is one
+ */
+export const checkNote = (value: unknown): NoteFault | undefined => {
   const problem = aNote(value)
-  return problem === undefined ? right(value as Note) : left({ _tag: 'NotANote', ...problem }) // the shapes below are the definition of Note
+  return problem === undefined ? undefined : { _tag: 'NotANote', ...problem }
 }
 
 type Problem = { readonly path: Path; readonly expected: string } | undefined
@@ -122,21 +133,24 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
 
 const aNote = (value: unknown): Problem => {
   if (!isObject(value)) return { path: [], expected: 'an object' }
-  const { type, ...fields } = value
+  const { type } = value
   if (typeof type !== 'string' || !Object.hasOwn(shapes, type))
     return { path: ['type'], expected: `one of ${Object.keys(shapes).join(', ')}` }
-  const problem = fieldsOf(fields, shapes[type as Note['type']])
+  const problem = fieldsOf(value, shapes[type as Note['type']], 'type')
   if (problem !== undefined) return problem
-  if ((type === 'summary' || type === 'retraction') && (fields['from'] as number) >= (fields['to'] as number))
+  if ((type === 'summary' || type === 'retraction') && (value['from'] as number) >= (value['to'] as number))
     return { path: ['to'], expected: 'greater than `from`' }
   return undefined
 }
 
-const fieldsOf = (value: { readonly [key: string]: unknown }, shape: Shape): Problem => {
+/** @param but a field that may be there, beside those of the shape */
+const fieldsOf = (value: { readonly [key: string]: unknown }, shape: Shape, but?: string): Problem => {
   for (const name of Object.keys(value))
-    if (!Object.hasOwn(shape, name))
+    if (name !== but && !Object.hasOwn(shape, name))
       return { path: [name], expected: `one of the fields ${Object.keys(shape).join(', ')}` }
-  for (const [name, [expected, holds]] of Object.entries(shape))
+  for (const name of Object.keys(shape)) {
+    const [expected, holds] = shape[name] as Field
     if (!holds(value[name])) return { path: [name], expected }
+  }
   return undefined
 }

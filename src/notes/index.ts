@@ -1,4 +1,4 @@
-export { decodeNote } from './decode.ts'
+export { checkNote, decodeNote } from './decode.ts'
 export { foldPages, rangeDigest, retractedBy } from './fold.ts'
 export type {
   ApplicationNote,

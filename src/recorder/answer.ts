@@ -1,6 +1,6 @@
 /** What a provider answers, read from its body or from its stream: the message, its cost, and how it ended. */
 import { createParser } from 'eventsource-parser'
-import { isLeft, isObject, parseJson } from '../json/index.ts'
+import { endOfString, isLeft, isObject, parseJson } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Usage } from '../notes/index.ts'
 import { reasonOf } from '../task/index.ts'
@@ -117,10 +117,12 @@ const objectsOf = (list: string): readonly string[] => {
   const found: string[] = []
   let depth = 0
   let from = 0
-  // A text is passed over whole; of what else there is, only braces count.
-  for (const { 0: token, index } of list.matchAll(/"(?:[^"\\]|\\.)*"|[{}]/gs)) {
-    if (token === '{' && depth++ === 0) from = index
-    if (token === '}' && --depth === 0) found.push(list.slice(from, index + 1))
+  const token = /["{}]/g
+  for (let sign = token.exec(list); sign !== null; sign = token.exec(list)) {
+    // A text is passed over whole; of what else there is, only braces count.
+    if (sign[0] === '"') token.lastIndex = (endOfString(list, token.lastIndex) ?? list.length) + 1
+    else if (sign[0] === '{' && depth++ === 0) from = sign.index
+    else if (sign[0] === '}' && --depth === 0) found.push(list.slice(from, token.lastIndex))
   }
   return found
 }

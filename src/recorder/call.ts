@@ -3,6 +3,7 @@ import { isLeft, jsonEqual, right, type Json, type JsonObject } from '../json/in
 import type { Message } from '../message/index.ts'
 import type { ReceiptNote } from '../notes/index.ts'
 import { digestOf, type BlockId } from '../proof/index.ts'
+import { hasFailed } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import type { Answered } from './answer.ts'
 import { cacheBreak } from './cache-break.ts'
@@ -205,7 +206,7 @@ export class Calls {
     this.#tally.called({
       session,
       model: answered?.model ?? asked.model,
-      failed: error !== undefined || cut,
+      failed: hasFailed({ ...details }),
       usage: answered?.usage,
       broke,
     })

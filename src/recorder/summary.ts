@@ -1,4 +1,5 @@
 /** What was recorded so far, in figures. */
+import { usageDollars } from '../context/index.ts'
 import type { Usage } from '../notes/index.ts'
 import type { CacheBreak } from './receipt.ts'
 
@@ -22,6 +23,10 @@ export interface RecorderSummary {
   readonly breaks: readonly (CacheBreak & { readonly session: string })[]
   /** Tokens by model. */
   readonly models: ReadonlyMap<string, Required<Usage>>
+  /** The list price of the calls whose model has a known one, in US dollars. */
+  readonly dollars: number
+  /** How many calls with tokens have no known price. */
+  readonly unpriced: number
 }
 
 const noUsage: Required<Usage> = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
@@ -46,6 +51,8 @@ export class Tally {
   #silent = 0
   #passed = 0
   #lost = 0
+  #dollars = 0
+  #unpriced = 0
 
   /** A call was recorded. */
   called({ session, model, failed, usage, broke }: CountedCall): void {
@@ -54,7 +61,12 @@ export class Tally {
     if (failed) this.#failed++
     if (broke !== undefined) this.#breaks.push({ ...broke, session })
     if (usage === undefined && !failed) this.#silent++
-    if (usage !== undefined) this.#models.set(model, added(this.#models.get(model) ?? noUsage, usage))
+    if (usage === undefined) return
+    this.#models.set(model, added(this.#models.get(model) ?? noUsage, usage))
+    // By the call: long requests have a price of their own.
+    const dollars = usageDollars(model, usage)
+    if (dollars === undefined) this.#unpriced++
+    else this.#dollars += dollars
   }
 
   /** A request went by that is not recorded. */
@@ -80,6 +92,8 @@ export class Tally {
       usage,
       breaks: Object.freeze([...this.#breaks]),
       models: new Map(this.#models),
+      dollars: this.#dollars,
+      unpriced: this.#unpriced,
     })
   }
 }

@@ -1,15 +1,15 @@
 /** Redaction of messages and notes: what people, models and tools said, and never what pairs or signs it. */
-import { isArray, isObject, type Json, type JsonObject } from '../json/index.ts'
-import { isBlockId } from '../proof/index.ts'
+import { isObject, type JsonObject } from '../json/index.ts'
 import type { Message, Part, ResultPart, Source } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
-import { deep, textRedactor, type Finder, type RedactOptions, type Redacted, type TextRedactor } from './redactor.ts'
+import type { Redacted } from './mark.ts'
+import { textRedactor, type InnerRedactor, type RedactOptions, type TextRedactor } from './redactor.ts'
 
 /** Takes secrets out of what is recorded, and counts them. */
 export interface Redactor extends TextRedactor {
   /**
    * A message without secrets: in its texts, reasoning, arguments of calls, results, file names, addresses and `meta`.
-   * Ids, names of tools, signatures and the bytes of files stay. Reasoning that was changed loses its signature, which
+   * Ids, names of tools, signatures and the bytes of files that are no text stay. Reasoning that was changed loses its signature, which
    * would not fit any more. `meta.indelible.redacted` counts what was taken out, by rule.
    *
    * @param message the message
@@ -47,20 +47,21 @@ export const createRedactor = (given: Redact = true): Redactor => {
   return redactorWith(textRedactor(options), redactorWith(textRedactor(silent)))
 }
 
-const redactorWith = (finder: Finder, quiet?: Redactor): Redactor => {
-  const { text, json, ready, counts } = finder
-  const part = partRedactor(finder)
+const redactorWith = (inner: InnerRedactor, quiet?: Redactor): Redactor => {
+  const { text, textFrom, json, ready, counts } = inner
+  const part = partRedactor(inner)
   const message = (whole: Message): Message => {
-    const { result, found } = finder.finding(() => messageWith(whole, part, finder))
+    const { result, found } = inner.finding(() => messageWith(whole, part, inner))
     return result === whole ? whole : marked(result, found)
   }
   const redactor: Redactor = {
     text,
+    textFrom,
     json,
     ready,
     counts,
     message,
-    note: (note) => noteWith(note, finder, part, message),
+    note: (note) => noteWith(note, inner, part, message),
     get quiet() {
       return quiet ?? redactor
     },
@@ -70,9 +71,9 @@ const redactorWith = (finder: Finder, quiet?: Redactor): Redactor => {
 
 type RedactPart = <P extends Part>(part: P) => P
 
-const messageWith = (message: Message, part: RedactPart, finder: Finder): Message => {
+const messageWith = (message: Message, part: RedactPart, inner: InnerRedactor): Message => {
   const content = message.content.map(part)
-  const meta = message.meta === undefined ? undefined : beside(message.meta, finder)
+  const meta = message.meta === undefined ? undefined : inner.beside(message.meta)
   if (meta === message.meta && content.every((one, index) => one === message.content[index])) return message
   return { ...message, content, ...(meta !== undefined && { meta }) }
 }
@@ -87,10 +88,10 @@ const marked = (message: Message, found: readonly Redacted[]): Message => {
   return { ...message, meta: { ...message.meta, indelible: { ...(isObject(ours) && (ours as JsonObject)), redacted } } }
 }
 
-const partRedactor = (finder: Finder): RedactPart => {
-  const { text } = finder
+const partRedactor = (inner: InnerRedactor): RedactPart => {
+  const { text } = inner
   const redact = (part: Part | ResultPart): Part | ResultPart => {
-    const meta = part.meta === undefined ? {} : { meta: beside(part.meta, finder) }
+    const meta = part.meta === undefined ? {} : { meta: inner.beside(part.meta) }
     switch (part.type) {
       case 'text':
       case 'refusal':
@@ -108,16 +109,16 @@ const partRedactor = (finder: Finder): RedactPart => {
       case 'tool_result':
         return { ...part, content: part.content.map((one) => same(one, redact(one) as ResultPart)), ...meta }
       case 'image':
-        return { ...part, source: sourceWith(part.source, text), ...meta }
+        return { ...part, source: sourceWith(part.source, inner), ...meta }
       case 'file':
         return {
           ...part,
-          source: sourceWith(part.source, text),
+          source: sourceWith(part.source, inner),
           ...(part.name !== undefined && { name: text(part.name) }),
           ...meta,
         }
       case 'provider':
-        return { ...part, raw: beside(part.raw, finder), ...meta }
+        return { ...part, raw: inner.beside(part.raw), ...meta }
       case 'erased':
         return part
     }
@@ -128,51 +129,17 @@ const partRedactor = (finder: Finder): RedactPart => {
 /** The value itself, where the other one is equal: nothing was found. */
 const same = <T>(value: T, clean: T): T => (JSON.stringify(value) === JSON.stringify(clean) ? value : clean)
 
-const sourceWith = (source: Source, text: (given: string) => string): Source =>
-  source.type === 'url' && !source.url.startsWith('data:') ? { ...source, url: text(source.url) } : source
-
-/** Fields of providers' formats that pair, sign or hold bytes. In arguments and results of tools no field is one of them. */
-const kept: ReadonlySet<string> = new Set([
-  'id',
-  'callId',
-  'call_id',
-  'toolCallId',
-  'tool_call_id',
-  'toolUseId',
-  'tool_use_id',
-  'item_id',
-  'message_id',
-  'response_id',
-  'signature',
-  'thoughtSignature',
-  'thought_signature',
-  'encrypted_content',
-  'encrypted',
-  'data',
-  'type',
-  'step',
-  'digest',
-  'root',
-])
-
-/** JSON of a provider or an application beside the content. */
-const beside = <T extends Json>(value: T, finder: Finder): T => {
-  if (typeof value === 'string') return isBlockId(value) ? value : (finder.text(value) as T)
-  if (isArray(value)) {
-    const items = (value as readonly Json[]).map((item) => beside(item, finder))
-    return (items.some((item, index) => item !== (value as readonly Json[])[index]) ? items : value) as T
-  }
-  if (!isObject(value)) return value
-  let changed = false
-  const rest = Object.entries(value as JsonObject).map(([key, item]) => {
-    const clean = kept.has(key) && typeof item === 'string' ? item : beside(item, finder)
-    changed ||= clean !== item
-    return [key, clean] as const
-  })
-  return changed ? (Object.fromEntries(rest) as T) : value
+const sourceWith = (source: Source, { text, base64 }: InnerRedactor): Source => {
+  if (source.type === 'base64') return { ...source, data: base64(source.data) }
+  return source.type === 'url' ? { ...source, url: text(source.url) } : source
 }
 
-const noteWith = <N extends Note>(given: N, finder: Finder, part: RedactPart, message: Redactor['message']): N => {
+const noteWith = <N extends Note>(
+  given: N,
+  inner: InnerRedactor,
+  part: RedactPart,
+  message: Redactor['message'],
+): N => {
   const note: Note = given
   const parts = <T>(values: readonly T[]): readonly T[] =>
     values.map((value) => part(value as unknown as Part) as unknown as T)
@@ -185,14 +152,14 @@ const noteWith = <N extends Note>(given: N, finder: Finder, part: RedactPart, me
   const clean = (): Note => {
     switch (note.type) {
       case 'summary':
-        return { ...note, text: finder.text(note.text) }
+        return { ...note, text: inner.text(note.text) }
       case 'tool_started':
-        return note.arguments === undefined ? note : { ...note, arguments: finder.text(note.arguments) }
+        return note.arguments === undefined ? note : { ...note, arguments: inner.text(note.arguments) }
       case 'receipt':
         return {
           ...note,
-          ...(note.parameters !== undefined && { parameters: beside(note.parameters, finder) }),
-          ...(note.details !== undefined && { details: beside(note.details, finder) }),
+          ...(note.parameters !== undefined && { parameters: inner.beside(note.parameters) }),
+          ...(note.details !== undefined && { details: inner.beside(note.details) }),
         }
       case 'journal':
         return {
@@ -200,7 +167,7 @@ const noteWith = <N extends Note>(given: N, finder: Finder, part: RedactPart, me
           ...(note.said !== undefined && {
             said: note.said.map((block) => ({
               ...block,
-              ...(block.text !== undefined && { text: finder.text(block.text) }),
+              ...(block.text !== undefined && { text: inner.text(block.text) }),
               ...(block.part !== undefined && { part: parts([block.part])[0] as JsonObject }),
             })),
           }),
@@ -208,9 +175,13 @@ const noteWith = <N extends Note>(given: N, finder: Finder, part: RedactPart, me
           ...(note.results !== undefined && { results: parts(note.results) }),
         }
       case 'input':
-        return note.message === undefined ? note : { ...note, message: whole(note.message) }
+        return {
+          ...note,
+          ...(note.message !== undefined && { message: whole(note.message) }),
+          ...(note.reason !== undefined && { reason: inner.text(note.reason) }),
+        }
       case 'application':
-        return { ...note, content: deep(note.content, finder.text) }
+        return { ...note, content: inner.json(note.content) }
       case 'page':
       case 'erased':
       case 'pin':

@@ -1,6 +1,10 @@
-/** Redaction: secrets are replaced in texts by a mark that says which rule found them and how long they were. */
-import { isArray, isObject, type Json } from '../json/index.ts'
+/** Redaction of texts and JSON: secrets are replaced by a mark that says which rule found them and how long they were. */
+import { textOfJson, type Json } from '../json/index.ts'
+import { isBlockId } from '../proof/index.ts'
+import { Finder } from './find.ts'
+import type { Redacted } from './mark.ts'
 import { keyBegin, secretRules, type RedactRule } from './rule.ts'
+import { clipped, replaced, shifted, type Pattern, type Span } from './search.ts'
 
 /** How texts are redacted. */
 export interface RedactOptions {
@@ -16,23 +20,26 @@ export interface RedactOptions {
   readonly onRedacted?: (found: Redacted) => void
 }
 
-/** A secret that was taken out. */
-export interface Redacted {
-  /** The name of the rule that found it. */
-  readonly rule: string
-  /** Its length in characters (UTF-16 code units). */
-  readonly length: number
-}
-
 /** Takes secrets out of texts and JSON, and counts them. */
 export interface TextRedactor {
   /**
-   * A text without secrets. One that is JSON, an object or an array, stays JSON: its strings and keys are redacted.
+   * A text without secrets, also where they are written with escapes (`\n`, `\u0067`, `%67`) or in the base64 of a `data:`
+   * address. One that is JSON, an object or an array, stays JSON: its strings and keys are redacted.
+   *
+   * Cost    linear in the text (bench: redact)
    *
    * @param text the text
    * @returns the text with a mark in place of each secret; the same text if it has none
    */
   readonly text: (text: string) => string
+  /**
+   * The end of a text without secrets: for a text that still grows, and whose beginning was given already.
+   *
+   * @param text the text so far, or its end; of what is before the place, 64 characters are looked at
+   * @param from the place: what begins there is given
+   * @returns the end of the text, with marks
+   */
+  readonly textFrom: (text: string, from: number) => string
   /**
    * JSON without secrets: each string and each key is redacted, at any depth.
    *
@@ -43,10 +50,13 @@ export interface TextRedactor {
   /**
    * How much of a text that still grows can be redacted now: no secret begins before and ends behind that place.
    *
+   * Cost    linear in the text behind `from`
+   *
    * @param text the text so far
-   * @returns a number of characters
+   * @param from the place that was given for less of the text. Default: 0
+   * @returns a number of characters, at least `from`
    */
-  readonly ready: (text: string) => number
+  readonly ready: (text: string, from?: number) => number
   /**
    * How many secrets were taken out so far, by rule.
    *
@@ -55,11 +65,12 @@ export interface TextRedactor {
   readonly counts: () => ReadonlyMap<string, number>
 }
 
-/** The mark in place of a secret. It has no quotes and no backslash, so it may stand in a JSON string. */
-export const markOf = ({ rule, length }: Redacted): string => `[redacted ${rule}, ${length} characters]`
-
-/** What a redactor of texts does for others of this folder: it says what it found in one value. */
-export interface Finder extends TextRedactor {
+/** What a redactor of texts does for others of this folder. */
+export interface InnerRedactor extends TextRedactor {
+  /** JSON that a provider or an application wrote beside the content: what pairs or signs stays, and bytes. */
+  readonly beside: <T extends Json>(value: T) => T
+  /** Base64 of a text, without secrets; base64 of anything else as it is. */
+  readonly base64: (data: string) => string
   /** Collects what the work finds. */
   readonly finding: <T>(work: () => T) => { readonly result: T; readonly found: readonly Redacted[] }
 }
@@ -69,16 +80,16 @@ export interface Finder extends TextRedactor {
  *
  * @throws TypeError if a rule has no name of letters, digits and hyphens, or no pattern
  */
-export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactOptions): Finder => {
-  const all = [...rules.map(checkedRule), ...(secrets ? secretRules : [])].map(({ name, words, pattern }) => ({
-    name,
-    words,
-    pattern: pattern.global ? pattern : new RegExp(pattern.source, `${pattern.flags}g`),
-  }))
+export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactOptions): InnerRedactor => {
+  const finder = new Finder(
+    rules.map(checkedRule).map((rule) => patternOf(rule, 0)),
+    // What a format begins with may have letters that the token before it may have as well.
+    secrets ? secretRules.map((rule) => patternOf(rule, Math.max(0, ...(rule.words ?? []).map(lengthOf)))) : [],
+  )
   const holdsBack = rules.some(({ spaces = true }) => spaces)
   const counts = new Map<string, number>()
   let collected: Redacted[] | undefined
-  const note = (found: Redacted): string => {
+  const note = (found: Redacted): void => {
     counts.set(found.rule, (counts.get(found.rule) ?? 0) + 1)
     collected?.push(found)
     try {
@@ -86,33 +97,30 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
     } catch {
       // What is told can't keep the text from being redacted.
     }
-    return markOf(found)
   }
-  const plain = (text: string, mark: (found: Redacted) => string = note): string => {
-    let result = text
-    for (const { name, pattern, words } of all) {
-      if (words !== undefined && !words.some((word) => result.includes(word))) continue
-      if (result.search(pattern) === -1) continue
-      result = result.replace(pattern, (match: string, ...rest: readonly unknown[]) => {
-        const groups = rest.at(-1)
-        const secret = isObject(groups) ? groups['secret'] : undefined
-        if (typeof secret !== 'string') return match === '' ? '' : mark({ rule: name, length: match.length })
-        const at = match.lastIndexOf(secret)
-        return `${match.slice(0, at)}${mark({ rule: name, length: secret.length })}${match.slice(at + secret.length)}`
-      })
-    }
-    return result
+  const changed = (given: string, spans: readonly Span[]): string => {
+    const { text: clean, found } = replaced(given, spans)
+    found.forEach(note)
+    return clean
   }
-  const text = (given: string): string => {
-    const value = structureOf(given)
-    if (value === undefined) return plain(given)
-    const clean = json(value)
-    if (clean === value) return given
-    const inPlace = plain(given, markOf) // keeps its white space, if that comes to the same
-    return sameText(inPlace, clean) ? inPlace : JSON.stringify(clean)
+  const text = (given: string): string => changed(given, finder.inText(given))
+  const textFrom = (given: string, from: number): string => {
+    if (from === 0) return text(given)
+    const before = Math.max(0, from - mostBefore)
+    const spans = finder.inPiece(given.slice(before)).map((span) => clipped(shifted(span, before - from), 0, Infinity))
+    return changed(
+      given.slice(from),
+      spans.filter((span) => span !== undefined),
+    )
   }
-  const json = <T extends Json>(value: T): T => deep(value, text) as T
-  const finding: Finder['finding'] = (work) => {
+  const ofJson = <T extends Json>(value: T, beside: boolean): T => {
+    if (typeof value === 'string') return beside && isBlockId(value) ? value : (text(value) as T & string)
+    if (typeof value !== 'object' || value === null) return value
+    const given = textOfJson(value)
+    const clean = changed(given, finder.inJson(given, beside))
+    return clean === given ? value : (JSON.parse(clean) as T)
+  }
+  const finding: InnerRedactor['finding'] = (work) => {
     const [before, found] = [collected, [] as Redacted[]]
     collected = found
     try {
@@ -123,12 +131,20 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
   }
   return {
     text,
-    json,
-    ready: (given) => (holdsBack ? 0 : readyUpTo(given)),
+    textFrom,
+    json: (value) => ofJson(value, false),
+    beside: (value) => ofJson(value, true),
+    base64: (data) => changed(data, finder.inBase64(data)),
+    ready: (given, from = 0) => (holdsBack ? from : readyUpTo(given, from)),
     counts: () => new Map(counts),
     finding,
   }
 }
+
+/** Characters before a place that tell whether a secret begins there: `authorization: basic`, say. */
+const mostBefore = 64
+
+const lengthOf = ({ length }: string): number => length
 
 const checkedRule = (rule: RedactRule): RedactRule => {
   if (!(typeof rule.name === 'string' && /^[\w-]{1,64}$/.test(rule.name)))
@@ -140,49 +156,22 @@ const checkedRule = (rule: RedactRule): RedactRule => {
   return rule
 }
 
-/** The JSON object or array that a text is; undefined, if it is something else. */
-const structureOf = (text: string): Json | undefined => {
-  if (!/^\s*[[{]/.test(text)) return undefined
-  try {
-    return JSON.parse(text) as Json
-  } catch {
-    return undefined
-  }
+/** A pattern of our own: the state of a user's is not ours, and a rule is searched for everywhere. */
+const patternOf = ({ name, words, pattern: { source, flags } }: RedactRule, overlap: number): Pattern => {
+  const indices = source.includes('(?<secret>') ? 'd' : ''
+  return { name, words, overlap, pattern: new RegExp(source, `${flags.replaceAll(/[dgy]/g, '')}g${indices}`) }
 }
 
-const sameText = (text: string, value: Json): boolean => {
-  const found = structureOf(text)
-  return found !== undefined && JSON.stringify(found) === JSON.stringify(value)
-}
+/** Characters that a private key may have until its end is no longer waited for. */
+const longestKey = 100_000
 
-/** A value with each string and key changed; the value itself, where nothing changes. */
-export const deep = (value: Json, change: (text: string) => string): Json => {
-  if (typeof value === 'string') return change(value)
-  if (isArray(value)) {
-    const items = (value as readonly Json[]).map((item) => deep(item, change))
-    return items.some((item, index) => item !== (value as readonly Json[])[index]) ? items : value
-  }
-  if (!isObject(value)) return value
-  const entries = Object.entries(value as { readonly [key: string]: Json })
-  const taken = new Set<string>()
-  let changed = false
-  const rest = entries.map(([key, item]): readonly [string, Json] => {
-    const clean = change(key)
-    let name = clean
-    for (let number = 2; taken.has(name); number++) name = `${clean} ${number}`
-    taken.add(name)
-    const inside = deep(item, change)
-    changed ||= name !== key || inside !== item
-    return [name, inside]
-  })
-  return changed ? Object.fromEntries(rest) : value
-}
+const keyEnd = /-----END [A-Z0-9 ]{0,40}-----/
 
 /** No secret has white space but a private key: up to the last white space, and not beyond a key that has not ended. */
-const readyUpTo = (text: string): number => {
+const readyUpTo = (text: string, from: number): number => {
   let end = text.length
-  while (end > 0 && !/\s/.test(text[end - 1] as string)) end -= 1
-  const begin = text.lastIndexOf(keyBegin, end)
-  if (begin === -1 || /-----END [A-Z0-9 ]{0,40}-----/.test(text.slice(begin))) return end
-  return Math.min(end, begin)
+  while (end > from && !/\s/.test(text[end - 1] as string)) end -= 1
+  const begin = text.slice(from, end).lastIndexOf(keyBegin)
+  const isOver = begin === -1 || end - from - begin > longestKey || keyEnd.test(text.slice(from + begin, end))
+  return isOver ? end : from + begin
 }

@@ -138,14 +138,19 @@ interface Step {
 interface Block {
   /** Its text as it is in the journal. */
   readonly written: string
-  /** What came so far, and how much of it is in the journal. */
+  /** The end of what came, and how much of it is in the journal. */
   readonly said: string
   readonly done: number
+  /** How long it has to be until it is looked at again: a text that waits for its end is not looked at each time. */
+  readonly next: number
   /** The part, if it is whole in the journal. */
   readonly part: Part | undefined
 }
 
-const emptyBlock: Block = { written: '', said: '', done: 0, part: undefined }
+const emptyBlock: Block = { written: '', said: '', done: 0, next: 0, part: undefined }
+
+/** Characters in the journal that are looked at with those behind them: as many as `textFrom` of a redactor looks at. */
+const before = 64
 
 class Recording {
   readonly #session: RecordingSession
@@ -165,6 +170,8 @@ class Recording {
   #failed: Answer | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
   #flushed = 0
+  /** Bytes of text that came since then, if they are counted. */
+  #came = 0
 
   constructor(session: RecordingSession, options: SessionHandlerOptions, lease: RunLease | undefined) {
     const own = options.redact === undefined ? undefined : createRedactor(options.redact)
@@ -265,7 +272,7 @@ class Recording {
   #whole(step: Step, index: number, part: Part): boolean {
     const block = step.blocks.get(index) ?? emptyBlock
     if (block.part !== undefined) return false
-    step.blocks.set(index, { ...block, said: '', done: 0, part })
+    step.blocks.set(index, { ...block, said: '', part })
     const { written } = block
     const clean = this.#clean(part)
     const goesOn = written !== '' && clean.type === 'text' && clean.text.startsWith(written)
@@ -280,7 +287,8 @@ class Recording {
     if (block.part !== undefined) return
     step.blocks.set(index, { ...block, said: block.said + text })
     const { ms, bytes } = this.#every
-    if (bytes < Infinity && unwrittenBytes(step) >= bytes) return this.#flushText(step)
+    if (bytes < Infinity) this.#came += new TextEncoder().encode(text).length
+    if (bytes < Infinity && this.#came >= bytes) return this.#flushText(step)
     if (this.#timer === undefined && Number.isFinite(ms))
       this.#timer = setTimeout(() => this.#flushText(step), Math.max(0, ms - (performance.now() - this.#flushed)))
   }
@@ -291,18 +299,27 @@ class Recording {
     if (this.#step !== step || step.appended !== undefined) return
     let any = false
     for (const [index, block] of step.blocks) {
-      const { written, said, part } = block
-      if (part !== undefined) continue
+      const { written, said, done, next, part } = block
+      if (part !== undefined || said.length < next) continue
       // Half a surrogate pair waits for its other half, and what may be half a secret for the rest.
-      const end = this.#redactor === undefined ? said.length : this.#redactor.ready(said)
-      const whole = said.slice(0, said.slice(0, end).isWellFormed() ? end : end - 1)
-      const clean = this.#redactor === undefined ? whole : this.#redactor.text(whole)
-      const text = clean.slice(written.length)
-      if (text === '' || !text.isWellFormed() || !clean.startsWith(written)) continue
+      const ready = this.#redactor === undefined ? said.length : this.#redactor.ready(said, done)
+      const end = ready > done && /[\ud800-\udbff]/.test(said[ready - 1] as string) ? ready - 1 : ready
+      const whole = said.slice(0, end)
+      const text = this.#redactor === undefined ? whole.slice(done) : this.#redactor.textFrom(whole, done)
+      if (!text.isWellFormed()) continue
+      const from = Math.max(0, end - before)
+      step.blocks.set(index, {
+        ...block,
+        written: written + text,
+        said: said.slice(from),
+        done: end - from,
+        next: (said.length - from) * 1.125,
+      })
+      if (text === '') continue
       any = true
-      step.blocks.set(index, { ...block, written: clean, done: whole.length })
       this.#entry.said.push({ index, text })
     }
+    this.#came = 0
     this.#flushed = performance.now()
     if (any) void this.#unasked(this.#write(() => undefined))
   }
@@ -435,9 +452,6 @@ class Recording {
     return (await this.#lease.regain(number)) ? work() : answer
   }
 }
-
-const unwrittenBytes = ({ blocks }: Step): number =>
-  [...blocks.values()].reduce((sum, { said, done }) => sum + new TextEncoder().encode(said.slice(done)).length, 0)
 
 /** The session, which is given nothing with a secret in it. */
 const redacting = (session: RecordingSession, redactor: Redactor): RecordingSession => {

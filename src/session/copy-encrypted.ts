@@ -3,9 +3,11 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../json/index.ts'
 import { lacking } from '../entry/index.ts'
 import {
+  destroyedKeyLogOf,
   encryptedRow,
   encryptionOf,
   keyLogOf,
+  readEncrypted,
   type AppendFault,
   type BlockFault,
   type Head,
@@ -34,14 +36,27 @@ export const storeEncrypted = async (
   progress?: (rows: number) => void,
 ): Promise<Head | CopyFault> => {
   const { id, head: end } = log
-  for (const name of encryptionOf(log)?.keys ?? []) {
-    const fault = await copyKey(from, to, keyLogOf(name))
-    if (fault !== undefined) return fault
+  const copied = new Set<string>()
+  const copyKeys = async (names: readonly string[]): Promise<CopyFault | undefined> => {
+    for (const name of names) {
+      const fault = copied.has(name) ? undefined : await copyKey(from, to, name)
+      if (fault !== undefined) return fault
+      copied.add(name)
+    }
+    return undefined
   }
+  const ownKeys = await copyKeys(encryptionOf(log)?.keys ?? [])
+  if (ownKeys !== undefined) return ownKeys
   let head = start
   while (head.size < end.size) {
     const read = await from.read(id, { from: head.size, to: Math.min(head.size + piece, end.size) })()
     if (isLeft(read)) return read.left
+    // Earlier versions encrypted what stands for erased rows by the key of a fork.
+    const others = read.right.flatMap(({ body, erased }) =>
+      erased === undefined ? [] : (readEncrypted(body)?.key ?? []),
+    )
+    const otherKeys = await copyKeys(others)
+    if (otherKeys !== undefined) return otherKeys
     const rows = read.right.map(encryptedRow)
     const brought = await lacking(to, [...new Set(rows.flatMap(({ blocks = [] }) => blocks))], from)
     if (isLeft(brought)) return brought.left
@@ -75,9 +90,14 @@ export const encryptedRowsErased = async (
   return right(found)
 }
 
-const copyKey = async (from: Store, to: Store, id: string): Promise<CopyFault | undefined> => {
+/** A key that was destroyed there does not come back. */
+const copyKey = async (from: Store, to: Store, name: string): Promise<CopyFault | undefined> => {
+  const id = keyLogOf(name)
   const found = await from.info(id)()
   if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? undefined : found.left
+  const destroyed = await to.info(destroyedKeyLogOf(name))()
+  if (!isLeft(destroyed)) return undefined
+  if (destroyed.left._tag !== 'NoSuchLog') return destroyed.left
   const created = await to.create({ id, meta: found.right.meta })()
   return isLeft(created) && created.left._tag !== 'LogExists' ? created.left : undefined
 }

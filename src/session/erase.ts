@@ -70,7 +70,7 @@ const erase = async (
       return receiptOf(store, opened.right, {
         positions,
         rows: positions.map((at) => rowOf(mirror, at)),
-        texts: subject.texts,
+        texts: [...subject.texts, ...subject.inner],
         sharing,
         erased: erased.right,
       })
@@ -155,7 +155,7 @@ const notesBehind = async (
   const found: PlacedNote[] = []
   for (let start = from; start < head.size; start += 1000) {
     const rows = await store.read(id, { from: start, to: Math.min(start + 1000, head.size) })()
-    if (isLeft(rows)) return rows
+    if (isLeft(rows)) return rows.left._tag === 'NoKey' ? right({ head, found: [] }) : rows // the receipt names it
     for (const { kind, position, body } of rows.right) {
       const note = kind === 'note' ? noteOf(body) : undefined
       if (note !== undefined && !isLeft(note)) found.push({ position, note: note.right })

@@ -74,7 +74,7 @@ export const createFork = (
     const from = await describeSession(store, id)()
     if (isLeft(from)) return from
     const { len } = from.right
-    if (from.right.encrypted && store.encryption === undefined) return left(withoutKeys(id, 'of its session'))
+    if (from.right.encrypted && store.encryption === undefined) return left(withoutKeys(id, undefined))
     const shared = at ?? len
     const rows = await rowsUpTo(store, from.right, shared)
     if (isLeft(rows)) return rows

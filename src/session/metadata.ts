@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { checkMeta, isEncryptedLog, type LogInfo, type StoreFaultOf } from '../store/index.ts'
+import { checkMeta, encryptionOf, isEncryptedLog, type LogInfo, type StoreFaultOf } from '../store/index.ts'
 import type { Redactor } from '../redact/index.ts'
 import type { NoSessionFault } from './fault.ts'
 
@@ -105,7 +105,10 @@ export const sessionInfo = ({
   if (typeof found !== 'number') return left({ _tag: 'NotASession', id })
   if (found > format) return left({ _tag: 'NewerSession', id, found, supported: format })
   const fork = Object.hasOwn(meta, forkKey) ? (meta[forkKey] as unknown as ForkPoint) : undefined // only `storedMeta` writes it
-  const metadata = Object.freeze(Object.fromEntries(Object.entries(meta).filter(([key]) => !key.startsWith(own))))
+  const isHidden = encryptionOf({ meta }) !== undefined // its own part was not read: nobody vouches for what else stands there
+  const metadata = Object.freeze(
+    Object.fromEntries(Object.entries(meta).filter(([key]) => (isHidden ? key === 'clear' : !key.startsWith(own)))),
+  )
   const erasable = meta[erasableKey] === true && { erasable: true as const }
   const encrypted = isEncryptedLog({ meta }) && { encrypted: true as const }
   return right(

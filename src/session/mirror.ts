@@ -1,15 +1,23 @@
 /** What a session holds in memory: the record as it is stored, up to a head. Never ahead of the store, never beside it. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { createHistory, without, type Immutable, type History, type Range, type View } from '../history/index.ts'
+import {
+  appendText,
+  createHistory,
+  without,
+  type Immutable,
+  type History,
+  type Range,
+  type View,
+} from '../history/index.ts'
 import { emptyRange, type BlockId, type CompactRange } from '../proof/index.ts'
 import type { Message } from '../message/index.ts'
-import { decodeNote, retractedBy, type Note } from '../notes/index.ts'
+import { checkNote, decodeNote, retractedBy, type Note } from '../notes/index.ts'
 import { noteFaultText } from '../notes/fault.ts'
 import { emptyFold, type JournalFold } from './journal.ts'
 import type { PageKind } from '../pages/index.ts'
 import type { Redactor } from '../redact/index.ts'
-import { decodeRow, takeMessage, type DecodedRow } from '../entry/index.ts'
+import { againstStub, decodeRow, takeMessage, type DecodedRow } from '../entry/index.ts'
 import {
   grow,
   headOf,
@@ -217,9 +225,11 @@ export const decodeRows = (
   rows: readonly StoredRow[],
 ): Either<Damage | StoreFaultOf<'NoKey'>, readonly RowToRead[]> => {
   const decoded: RowToRead[] = []
-  for (const { kind, position, body } of rows) {
+  for (const { kind, position, body, erased } of rows) {
     const encrypted = readEncrypted(body)
     if (encrypted !== undefined) return left(withoutKeys(id, encrypted.key))
+    const stub = erased === undefined ? undefined : againstStub(kind, body)
+    if (stub !== undefined) return left({ _tag: 'DamagedLog', id, position, reason: `the row was erased, and ${stub}` })
     if (kind === 'note') decoded.push({ kind, position, body })
     else {
       const entry = decodeRow(body)
@@ -284,10 +294,16 @@ export const readBlocks = async (
 }
 
 const takeNote = (mirror: Mirror, position: number, body: string): string | undefined => {
-  const note = noteOf(body)
-  if (isLeft(note)) return note.left
-  addNote(mirror, position, note.right)
-  return undefined
+  let note: Note | undefined
+  const check = (value: unknown): unknown => {
+    const problem = checkNote(value)
+    if (problem === undefined) note = value as Note
+    return problem
+  }
+  const added = appendText(mirror.notes, body, { page: 'conversation', check })
+  if (!isLeft(added) && note !== undefined) return countNote(mirror, position, note)
+  const decoded = noteOf(body) // it says what is wrong
+  return isLeft(decoded) ? decoded.left : 'the row is not a note'
 }
 
 /** The note that a row holds, or why it is none. */
@@ -316,8 +332,13 @@ export const addTimes = (
 
 /** Count a note that stands at a position of the log. */
 export const addNote = (mirror: Mirror, position: number, note: Note): void => {
-  const range = retractedBy(note, position - mirror.notes.len) // rows that are no notes are messages
   mirror.notes.append(note)
+  countNote(mirror, position, note)
+}
+
+/** What the last of the notes says of the record. */
+const countNote = (mirror: Mirror, position: number, note: Note): undefined => {
+  const range = retractedBy(note, position - mirror.notes.len + 1) // rows that are no notes are messages
   if (range !== undefined) mirror.retracted.push({ range, notes: mirror.notes.len })
   mirror.noteRows.push(position)
   if (note.type === 'seal') mirror.sealed = true

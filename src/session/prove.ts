@@ -81,7 +81,7 @@ export interface ProveOptions {
  * @param id the id of the session
  * @param position the position of the message in the record; a negative one counts from the end
  * @param options the earlier head to prove against
- * @returns the proof; or `NoSuchLog`, `BeyondEnd`, `MessageErased`
+ * @returns the proof; or `NoSuchLog`, `BeyondEnd`, `MessageErased`, `MessageEncrypted`
  */
 export const proveEntry = (
   store: Store,
@@ -89,7 +89,7 @@ export const proveEntry = (
   position: number,
   options: ProveOptions = {},
 ): Task<
-  ReadSessionFault | StoreFaultOf<'BeyondEnd' | 'NotALedger'> | SessionFaultOf<'BadProof' | 'MessageErased'>,
+  ReadSessionFault | StoreFaultOf<'BeyondEnd' | 'NotALedger'> | SessionFaultOf<'MessageErased' | 'MessageEncrypted'>,
   EntryProof
 > => {
   const { size } = optionsOf('proveEntry', options)
@@ -115,8 +115,7 @@ export const proveEntry = (
       return left({ _tag: 'BeyondEnd', id, at: size, size: now.size })
     const range = size === undefined ? undefined : await rangeAt(store, id, size)()
     if (range !== undefined && isLeft(range)) return range
-    if (info.encrypted)
-      return left({ _tag: 'BadProof', reason: 'the session is encrypted: a proof of one message would need its key' })
+    if (info.encrypted) return left({ _tag: 'MessageEncrypted', id, position: row.index })
     const head = range === undefined ? now : headOf(range.right, store.hash)
     const decoded = decodeRows(id, [row])
     if (isLeft(decoded)) return decoded

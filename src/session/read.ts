@@ -1,7 +1,7 @@
 /** Reading a session whole, as it is stored. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { withoutKeys, type LogInfo, type Store } from '../store/index.ts'
+import { ownKeyOf, withoutKeys, type LogFault, type LogInfo, type Store } from '../store/index.ts'
 import type { Redactor } from '../redact/index.ts'
 import type { ReadSessionFault } from './fault.ts'
 import { sessionInfo, type SessionInfo } from './metadata.ts'
@@ -24,8 +24,19 @@ export const readMirror = async (
   if (isLeft(log)) return log
   const info = sessionInfo(log.right)
   if (isLeft(info)) return info
-  if (info.right.encrypted && store.encryption === undefined) return left(withoutKeys(id, 'of its session'))
+  if (info.right.encrypted && store.encryption === undefined) return left(withoutKeys(id, ownKeyOf(log.right)))
   const mirror = emptyMirror(store, id, redactor)
   const read = await readUpTo(store, mirror, log.right)
-  return isLeft(read) ? read : right({ mirror, log: log.right, info: info.right })
+  return isLeft(read)
+    ? left(sharedFault(read.left, info.right, log.right))
+    : right({ mirror, log: log.right, info: info.right })
 }
+
+/** Of a fork whose shared messages can't be read: whose they are, and that its own can. */
+const sharedFault = (fault: LogFault, { forkedFrom }: SessionInfo, log: LogInfo): LogFault =>
+  fault._tag !== 'NoKey' || forkedFrom === undefined || fault.key === ownKeyOf(log)
+    ? fault
+    : {
+        ...fault,
+        reason: `it shares its first ${forkedFrom.at} messages with ${JSON.stringify(forkedFrom.id)}, and of those ${fault.reason}; its own messages, from ${forkedFrom.at} on, can be read (readRange)`,
+      }

@@ -5,6 +5,7 @@ import { isArray, isLeft, isObject, left, right } from '../json/index.ts'
 import { portableSha256, verifyInclusion, type BlockId } from '../proof/index.ts'
 import {
   inclusionPath,
+  isEncryptedLog,
   isLeaf,
   isMoment,
   ledgerContent,
@@ -23,16 +24,18 @@ import {
 } from '../store/index.ts'
 import type { EraseSessionFault, SessionFaultOf } from './fault.ts'
 import type { Opened } from './read.ts'
-import { longEnough, textsOf } from './repeats.ts'
+import { longEnough, namesIn, spellings, textsOf } from './repeats.ts'
 
 /** Something that still has what was erased, or lets it be guessed. */
 export type Remains =
-  /** Other rows reference the same block, or it was stored on its own (`kept`). */
+  /** A block with the same content or text: rows reference it, or it was stored on its own (`kept`). */
   | { readonly what: 'block'; readonly block: BlockId; readonly rows: readonly RowPlace[]; readonly kept: boolean }
-  /** Other rows have the same text. */
+  /** Other rows, or the blocks that they reference, have the same text. */
   | { readonly what: 'text'; readonly rows: readonly RowPlace[] }
-  /** The metadata of the session has the same text. */
+  /** The metadata or the id of a session or log has the same text. */
   | { readonly what: 'metadata'; readonly session: string }
+  /** The session is encrypted and its key is not there: nobody can tell whether its rows have the same text. */
+  | { readonly what: 'unread'; readonly session: string }
   /** The leaves of these rows have no salt: a short text can be found by hashing guesses. */
   | { readonly what: 'leaf'; readonly rows: readonly number[] }
   /** Receipts of model calls have a digest of all that was sent, without a salt: short texts can be found by guessing. */
@@ -150,20 +153,27 @@ const remainsOf = async (
   { mirror, info, texts, erased, rows }: Asked,
 ): Promise<Either<EraseSessionFault, readonly Remains[]>> => {
   const remains: Remains[] = []
-  for (const { block, kept } of erased.blocks) {
-    const naming = await store.containing([block])()
-    if (isLeft(naming)) return naming
-    remains.push({ what: 'block', block, rows: naming.right, kept })
+  const same = new Map<string, RowPlace>()
+  const blocks = new Map(erased.blocks.map(({ block, kept }) => [block, kept]))
+  const long = [...new Set(texts)].filter((text) => text.length >= longEnough)
+  if (long.length > 0) {
+    const found = await store.containing(long.flatMap(spellings))()
+    if (isLeft(found)) return found
+    for (const row of found.right.rows) same.set(`${row.id} ${row.position}`, row)
+    for (const block of found.right.blocks) blocks.set(block, true)
   }
-  const long = texts.filter((text) => text.length >= longEnough)
-  const same =
-    long.length === 0 ? right([]) : await store.containing(long.map((text) => JSON.stringify(text).slice(1, -1)))()
-  if (isLeft(same)) return same
-  if (same.right.length > 0) remains.push({ what: 'text', rows: same.right })
-  const said = textsOf(info.metadata)
-  if (long.some((text) => said.some((one) => one.includes(text))))
-    remains.push({ what: 'metadata', session: mirror.id })
-  if (info.erasable !== true) remains.push({ what: 'leaf', rows: [...rows] })
+  const naming = await rowsNaming(store, [...blocks.keys()])
+  if (isLeft(naming)) return naming
+  for (const [block, kept] of blocks) {
+    const rows = naming.right.get(block) ?? []
+    for (const row of rows) same.delete(`${row.id} ${row.position}`) // named with the block
+    remains.push({ what: 'block', block, rows, kept })
+  }
+  if (same.size > 0) remains.push({ what: 'text', rows: [...same.values()] })
+  const beside = await besideRows(store, long)
+  if (isLeft(beside)) return beside
+  remains.push(...beside.right)
+  if (info.erasable !== true && info.encrypted !== true) remains.push({ what: 'leaf', rows: [...rows] })
   const first = Math.min(...rows)
   const receipts = [...mirror.notes.view()].flatMap((note, index) => {
     const row = mirror.noteRows[index] as number // a row for each note
@@ -171,6 +181,51 @@ const remainsOf = async (
   })
   if (receipts.length > 0) remains.push({ what: 'contextDigest', rows: receipts })
   return right(remains)
+}
+
+/** The rows that name blocks. */
+const rowsNaming = async (
+  store: Store,
+  blocks: readonly BlockId[],
+): Promise<Either<EraseSessionFault, ReadonlyMap<BlockId, readonly RowPlace[]>>> => {
+  const naming = new Map<BlockId, RowPlace[]>(blocks.map((block) => [block, []]))
+  const found = blocks.length === 0 ? right({ rows: [] }) : await store.containing(blocks)()
+  if (isLeft(found)) return found
+  for (const place of found.right.rows) {
+    const range = { from: place.position, to: place.position + 1 }
+    const plain = await store.read(place.id, range)()
+    const read =
+      isLeft(plain) && store.encryption !== undefined ? await store.encryption.bare.read(place.id, range)() : plain
+    const [row] = isLeft(read) ? [] : read.right // one that was removed meanwhile names nothing
+    const body = `${row?.body ?? ''}${row?.stored ?? ''}`
+    for (const [block, rows] of naming) if (body.includes(block)) rows.push(place)
+  }
+  return right(naming)
+}
+
+/** What logs have beside their rows, and those whose rows can't be read. */
+const besideRows = async (
+  store: Store,
+  texts: readonly string[],
+): Promise<Either<EraseSessionFault, readonly Remains[]>> => {
+  const found: Remains[] = []
+  let after: string | undefined
+  do {
+    const page = await store.list({ limit: 500, ...(after !== undefined && { after }) })()
+    if (isLeft(page)) return page as Either<EraseSessionFault, never>
+    for (const log of page.right.logs) {
+      const { id, head } = log
+      const meta = Object.fromEntries(Object.entries(log.meta).filter(([name]) => !name.startsWith('indelible.')))
+      const said = [id, ...namesIn(meta), ...textsOf(meta)]
+      if (texts.some((text) => said.some((one) => one.includes(text)))) found.push({ what: 'metadata', session: id })
+      if (!isEncryptedLog(log) || head.size === 0) continue
+      const last = store.encryption && (await store.read(id, { from: head.size - 1, to: head.size })())
+      if (last === undefined || (isLeft(last) && last.left._tag === 'NoKey'))
+        found.push({ what: 'unread', session: id })
+    }
+    after = page.right.next
+  } while (after !== undefined)
+  return right(found)
 }
 
 /** What a receipt that holds proves. */

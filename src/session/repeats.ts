@@ -1,9 +1,9 @@
 /** Which notes repeat what messages say: those that go with them when they are erased. */
 import type { View } from '../history/index.ts'
-import { isArray, isObject } from '../json/index.ts'
+import { isArray, isLeft, isObject, parseJson } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
-import { stepNamed } from './journal.ts'
+import { callIdsIn, stepNamed } from './journal.ts'
 
 /** Messages that are to be erased, and all that notes know them by. */
 export interface Subject {
@@ -14,6 +14,10 @@ export interface Subject {
   readonly steps: ReadonlySet<string>
   /** Their texts. */
   readonly texts: readonly string[]
+  /** The texts inside of them, where one is JSON itself, such as the arguments of a call. They are only looked for. */
+  readonly inner: readonly string[]
+  /** The ids of all calls that a message of the session has or answers. */
+  readonly recorded: ReadonlySet<string>
 }
 
 /** A text that is found in a note if it has so many characters; shorter ones only if they are all of a text there. */
@@ -26,6 +30,7 @@ export const subjectOf = (messages: View<Message>, positions: readonly number[])
   const callIds = new Set<string>()
   const steps = new Set<string>()
   const texts = new Set<string>()
+  const inner = new Set<string>()
   for (const position of positions) {
     const message = messages.at(position) as Message // there are as many
     for (const part of message.content) {
@@ -33,15 +38,19 @@ export const subjectOf = (messages: View<Message>, positions: readonly number[])
       if (part.type === 'tool_result') callIds.add(part.callId)
     }
     // The name of a tool says nothing of what was said: every other call of it has the same.
-    for (const text of message.content.flatMap(saidIn)) if (text.length >= tooShort) texts.add(text)
+    for (const text of message.content.flatMap(saidIn)) {
+      if (text.length >= tooShort) texts.add(text)
+      for (const inside of insideOf(text)) inner.add(inside)
+    }
     const step = stepOf(messages, position)
     if (step !== undefined) steps.add(step)
   }
-  return { positions: new Set(positions), callIds, steps, texts: [...texts] }
+  const recorded = callIdsIn(messages)
+  return { positions: new Set(positions), callIds, steps, texts: [...texts], inner: [...inner], recorded }
 }
 
 const saidIn = (part: Message['content'][number]): readonly string[] =>
-  textsOf('name' in part ? { ...part, name: undefined } : part)
+  textsOf('name' in part ? { ...part, name: undefined } : part, false)
 
 /** The step that a message is of: the answer of a step says so, and its results stand behind it. */
 const stepOf = (messages: View<Message>, position: number): string | undefined => {
@@ -56,11 +65,11 @@ const stepOf = (messages: View<Message>, position: number): string | undefined =
 /** Members whose texts are no content of anybody. */
 const names: ReadonlySet<string> = new Set(['type', 'role', 'id', 'callId', 'mediaType'])
 
-/** Every text in a value, but for names of kinds and ids. */
-export const textsOf = (value: unknown): readonly string[] => {
+/** Every text in a value, but for names of kinds and ids; and in texts that are JSON, as the arguments of calls are. */
+export const textsOf = (value: unknown, inside = true): readonly string[] => {
   const found: string[] = []
   const collect = (inner: unknown): void => {
-    if (typeof inner === 'string') found.push(inner)
+    if (typeof inner === 'string') found.push(inner, ...(inside ? insideOf(inner) : []))
     else if (isArray(inner)) for (const item of inner) collect(item)
     else if (isObject(inner))
       for (const [name, item] of Object.entries(inner))
@@ -69,6 +78,33 @@ export const textsOf = (value: unknown): readonly string[] => {
   collect(value)
   return found
 }
+
+/** The texts in a text that is a list or an object as JSON, and those in these. */
+const insideOf = (text: string): readonly string[] => {
+  if (!/^\s*[[{]/.test(text)) return []
+  const parsed = parseJson(text)
+  return isLeft(parsed) ? [] : textsOf(parsed.right)
+}
+
+/** Every name of a member in a value. */
+export const namesIn = (value: unknown): readonly string[] =>
+  isArray(value)
+    ? value.flatMap(namesIn)
+    : isObject(value)
+      ? Object.entries(value).flatMap(([name, item]) => [name].concat(namesIn(item)))
+      : []
+
+/**
+ * How a text may be written in rows and blocks: as it is, as JSON, and as JSON in a text of JSON and once more; also with
+ * all but ASCII escaped.
+ */
+export const spellings = (text: string): readonly string[] => {
+  const once = escaped(text)
+  const ascii = once.replace(/[\u0080-\uffff]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return [...new Set([text, once, escaped(once), escaped(escaped(once)), ascii, escaped(ascii)])]
+}
+
+const escaped = (text: string): string => JSON.stringify(text).slice(1, -1)
 
 /**
  * The notes that repeat the messages of a subject: by what they refer to, or by the texts in them.
@@ -107,10 +143,11 @@ const repeats = (
     case 'summary':
       return [...subject.positions].some((at) => note.from <= at && at < note.to) || says(note, subject)
     case 'tool_started':
-      // Short arguments are those of many calls; one that waits for its result has to stay.
+      // Short arguments are those of many calls. One that no message has may have had effects: it has to stay.
       return (
         subject.callIds.has(note.callId) ||
-        says(note, { ...subject, texts: subject.texts.filter((text) => text.length >= longEnough) })
+        (subject.recorded.has(note.callId) &&
+          says(note, { ...subject, texts: subject.texts.filter((text) => text.length >= longEnough) }))
       )
     case 'journal':
       return !open.has(note.step) && (steps.has(note.step) || says(note, subject))

@@ -26,7 +26,6 @@ import {
   type StoreFault,
   type AppendFault,
   type BlockFault,
-  type ForkFault,
   type ListFault,
   type NewLogFault,
   type RemoveFault,
@@ -117,13 +116,17 @@ export const importTranscript = (
     const at = momentOf(store)
     if (isLeft(at)) return at
     const rows = transcript.format === 'indelible' ? exported.rows : withTime(exported.rows, at.right)
-    const erased = rowsErased(exportOf(transcript).rows, store) // rows are read once
-    const said = await sayErased(store, name, exported.head, erased, async () => right(new Map()))
-    if (isLeft(said)) return said
     const own = `${importPrefix}${randomId()}`
     const created = await store.create({ id: own, meta: partialMeta('import'), encrypt: true })()
     if (isLeft(created)) return created
-    const published = await publish(store, own, await storeRows(store, own, created.right.head, rows, progress), {
+    const stored = await storeImported(store, own, created.right.head, {
+      id: name,
+      head: exported.head,
+      rows,
+      erased: rowsErased(exportOf(transcript).rows, store), // rows are read once
+      progress,
+    })
+    const published = await publish(store, own, stored, {
       id: name,
       meta: meta.right,
       root: store.encryption === undefined ? exported.head.root : undefined, // encrypted rows have another one
@@ -135,13 +138,41 @@ export const importTranscript = (
 
 const importPrefix = 'indelible.import.'
 
+/** What is imported as a session. */
+interface Imported {
+  readonly id: string
+  readonly head: ExportedHead
+  readonly rows: Iterable<ExportedRow>
+  /** The rows that were erased. */
+  readonly erased: readonly PlacedRow[]
+  readonly progress: ImportOptions['progress']
+}
+
+/** Store rows in the log of an import. What stands for erased rows is first encrypted, then said in the ledger. */
+const storeImported = async (
+  store: Store,
+  own: string,
+  start: Head,
+  { id, head, rows, erased, progress }: Imported,
+): Promise<Head | ImportFault> => {
+  const stubs: PlacedRow[] = []
+  for (const { position, row } of erased) {
+    const sealed = store.encryption?.rows(own, { expected: { ...start, size: position }, rows: [row] })
+    if (sealed !== undefined && isLeft(sealed)) return sealed.left
+    stubs.push({ position, row: sealed?.right.rows[0] ?? row })
+  }
+  const said = await sayErased(store, id, head, stubs, async () => right(new Map()))
+  if (isLeft(said)) return said.left
+  return storeRows(store, own, start, rows, progress, undefined, stubs)
+}
+
 /** A session of the rows that are stored, if they are what they should be. */
 const publish = async (
   store: Store,
   own: string,
-  head: Head | StoringFault,
+  head: Head | ImportFault,
   { id, meta, root }: { readonly id: string; readonly meta: JsonObject; readonly root: string | undefined },
-): Promise<Either<StoringFault | ForkFault | SessionFaultOf<'OtherHead'>, LogInfo>> => {
+): Promise<Either<ImportFault, LogInfo>> => {
   if ('_tag' in head) return left(head)
   if (root !== undefined && head.root !== root) return left({ _tag: 'OtherHead', id, expected: root, found: head.root })
   return store.fork(own, { id, at: head.size, meta, sameKey: true })()
@@ -245,8 +276,8 @@ function* rowsOf(mirror: Mirror): Generator<ExportedRow> {
  * `Conflict` if the other session is longer, `Diverged` if it differs. At the end both heads are equal, or it is
  * `OtherHead`. Until then the copy is not a session.
  *
- * The copy has the record, its metadata and the stored files that its messages reference. It does not have the time of
- * creation or the operation ids, and a fork gets its own rows.
+ * The copy has the record, its metadata, the stored files that its messages reference, and the hold of the session. It does
+ * not have the time of creation or the operation ids, and a fork gets its own rows: it is held only if it is held itself.
  *
  * Cost    O(session), in pieces; the record is in memory meanwhile
  *
@@ -281,6 +312,8 @@ export const copySession = (
         if (stored.root !== head.root) return left({ _tag: 'OtherHead', id, expected: head.root, found: stored.root })
         const carried = await eraseThere(target, id, head, erased, source.right.from)
         if (isLeft(carried)) return carried
+        const held = await holdThere(source.right.from, target, id, head)
+        if (isLeft(held)) return held
         return finished(target, id, meta)
       }
       if (stored._tag !== 'Conflict') return left(stored) // else somebody else copies it too: look how far it is
@@ -414,6 +447,24 @@ const eraseThere = async (
   return isLeft(erased) ? erased : right(undefined)
 }
 
+/** Hold a copy where the session is held. Before it is a session: so it is never one that can be erased. */
+const holdThere = async (from: Store, to: Store, id: string, head: Head): Promise<Either<ImportFault, void>> => {
+  const content = await ledgerContent(from)
+  if (isLeft(content)) return content as Either<ImportFault, never>
+  const hold = content.right.held.get(id)
+  if (hold === undefined) return right(undefined)
+  const { reason, by } = hold
+  const row: LedgerRow = {
+    type: 'held',
+    id,
+    head,
+    ...(reason !== undefined && { reason }),
+    ...(by !== undefined && { by }),
+  }
+  const said = await appendToLedger(to, async ({ held }) => right({ rows: held.has(id) ? [] : [row], more: {} }))
+  return isLeft(said) ? (said as Either<ImportFault, never>) : right(undefined)
+}
+
 /** What was partial is a session from now on. */
 const finished = async (
   store: Store,
@@ -477,7 +528,10 @@ const storeRows = async (
   rows: Iterable<ExportedRow>,
   progress: ImportOptions['progress'],
   from?: Store,
+  stubs: readonly PlacedRow[] = [],
 ): Promise<Head | StoringFault> => {
+  const stubAt = new Map(stubs.map(({ position, row }) => [position, row]))
+  let position = start.size
   let head = start
   let waiting: EncodedRow[] = []
   let text = 0
@@ -502,7 +556,8 @@ const storeRows = async (
   for (const row of rows) {
     const encoded = encodedOf(row, store)
     if (isLeft(encoded)) return { _tag: 'InvalidMessage', index, cause: encoded.left }
-    waiting.push(encoded.right)
+    const stub = stubAt.get(position++)
+    waiting.push(stub === undefined ? encoded.right : { ...encoded.right, row: stub })
     text += encoded.right.row.body.length + encoded.right.blocks.reduce((sum, block) => sum + block.length, 0)
     if ('message' in row) index += 1
     const fault = waiting.length >= mostRows || text >= mostText ? await flush() : undefined

@@ -17,7 +17,7 @@ export interface CallUse {
   readonly day?: string
   /** How many calls. */
   readonly calls: number
-  /** How many of them failed: with an error of the provider, or without an answer. */
+  /** How many of them failed: with an error of the provider, without an answer, or with one that broke off. */
   readonly failed: number
   /** The tokens, as the provider counted them; absent if nobody did. */
   readonly usage?: Usage
@@ -51,7 +51,7 @@ export const readUsage = (
     const rows = await store.read(id, { only: 'note' })()
     if (isLeft(rows)) return rows
     const isOwn = isOwnOf(info.right, own)
-    const receipts = rows.right.flatMap((row) => (isOwn(row.at) ? (useIn(row) ?? []) : []))
+    const receipts = rows.right.flatMap((row) => (isOwn(row.at) ? (useIn(row, rows.right) ?? []) : []))
     return right(Object.freeze([...(isOwn(undefined) ? usesOf(info.right.metadata['from']) : []), ...receipts]))
   })
 }
@@ -62,27 +62,40 @@ const isOwnOf =
   (at: number | undefined): boolean =>
     !own || forkedFrom === undefined || (at !== undefined && at >= created)
 
-const useIn = ({ body, at }: StoredRow): CallUse | undefined => {
-  if (!body.includes('"receipt"')) return undefined
-  const parsed = parseJson(body)
-  const note = isLeft(parsed) ? parsed : decodeNote(parsed.right)
-  if (isLeft(note) || note.right.type !== 'receipt') return undefined
-  const { model, usage, details } = note.right
+const useIn = (row: StoredRow, notes: readonly StoredRow[]): CallUse | undefined => {
+  const receipt = receiptIn(row)
+  if (receipt === undefined) return undefined
+  const { at } = row
+  const { model, usage, details } = receipt
+  // What calls of the recorder have alike stands in an earlier receipt.
+  const like = typeof details?.['like'] === 'number' ? notes[details['like']] : undefined
+  const status = like === undefined ? undefined : receiptIn(like)?.details?.['status']
   const time = typeof details?.['at'] === 'number' ? details['at'] : at
   return Object.freeze({
     source: 'receipt',
     model,
     ...(time !== undefined && { day: new Date(time).toISOString().slice(0, 10) }),
     calls: 1,
-    failed: hasFailed(details) ? 1 : 0,
+    failed: hasFailed({ ...(status !== undefined && { status }), ...details }) ? 1 : 0,
     ...(usage && { usage }),
   })
 }
 
-/** By what the recorder says: an error, a status of one, or no answer at all. */
-const hasFailed = (details: ReceiptNote['details']): boolean =>
-  details !== undefined &&
-  (details['error'] !== undefined || (typeof details['status'] === 'number' && details['status'] >= 400))
+const receiptIn = ({ body }: StoredRow): ReceiptNote | undefined => {
+  if (!body.includes('"receipt"')) return undefined
+  const parsed = parseJson(body)
+  const note = isLeft(parsed) ? parsed : decodeNote(parsed.right)
+  return isLeft(note) || note.right.type !== 'receipt' ? undefined : note.right
+}
+
+/**
+ * Whether a call failed: with an error, with a status of one, or with an answer that broke off.
+ *
+ * @param details what the recorder says of the call
+ * @returns true if it failed
+ */
+export const hasFailed = ({ error, status, cut }: { readonly [field: string]: unknown }): boolean =>
+  error !== undefined || cut === true || (typeof status === 'number' && status >= 400)
 
 /**
  * What a file says that its calls used.

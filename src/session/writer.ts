@@ -203,10 +203,11 @@ export class Writer {
     const { head } = this.#mirror
     if (rows.length === 0 && step.continues.type === 'head')
       return step.resolve(right(Object.freeze({ from: len, to: len, head })))
-    const ready = this.#ready(step, made.right)
+    const before = this.#sent.at(-1)?.plan.head ?? head
+    const ready = this.#ready(before, made.right)
     if (isLeft(ready)) return this.#fail(step, ready.left)
     const { rows: toStore, ...rest } = ready.right
-    const plan = this.#plan(this.#sent.at(-1)?.plan.head ?? head, toStore)
+    const plan = this.#plan(before, toStore)
     if (isLeft(plan)) return this.#fail(step, plan.left)
     const { expected, after } = plan.right
     this.#ahead = after
@@ -216,25 +217,26 @@ export class Writer {
     void this.#drain()
   }
 
-  /** Rows as they are to be stored: encrypted, where the session is. */
+  /** Rows as they are to be stored, with their time: encrypted, where the session is. */
   #ready(
-    { operation }: Step,
+    expected: Head,
     { rows, blocks }: Pick<StepRows, 'rows' | 'blocks'>,
   ): Either<WriteFault, Pick<Append, 'rows' | 'blocks' | 'attached'>> {
     const { encryption } = this.#store
-    if (encryption === undefined) return right({ rows, blocks })
     try {
-      return encryption.rows(this.#mirror.id, { rows, blocks, ...(operation !== undefined && { operation }) })
+      const stamped = stamp(rows, this.#store, this.#mirror.erasable)
+      if (isLeft(stamped) || encryption === undefined)
+        return isLeft(stamped) ? stamped : right({ rows: stamped.right, blocks })
+      return encryption.rows(this.#mirror.id, { expected, rows: stamped.right, blocks })
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'encrypt the rows', cause })
     }
   }
 
-  /** With their time, hashed once. */
+  /** Hashed once. */
   #plan(expected: Head, rows: readonly Row[]): Either<StoreFaultOf<'InvalidRow' | 'InvalidId' | 'Io'>, Plan> {
     try {
-      const stamped = stamp(rows, this.#store, this.#mirror.erasable)
-      return isLeft(stamped) ? stamped : planned(this.#ahead, expected, stamped.right, this.#store.hash)
+      return planned(this.#ahead, expected, rows, this.#store.hash)
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'hash the rows', cause })
     }

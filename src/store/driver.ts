@@ -8,7 +8,7 @@ import type { JsonObject } from '../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { StoreFault } from './fault.ts'
 import type { CheckedRow } from './checked-row.ts'
-import type { Erased, RowPlace, Sharing } from './erasing.ts'
+import type { Erased, Sharing, TextPlaces } from './erasing.ts'
 import type { AppendClaim, Lease, LeaseChange } from './lease.ts'
 import type { Wake } from './signals.ts'
 import type { RowQuery, RowsFound, RowsIndexed, TermsOf } from './row-terms.ts'
@@ -33,6 +33,14 @@ export interface CheckedAppend extends AppendClaim {
   readonly plan: Plan | undefined
   /** Gives the terms of a row, for a driver with an index. */
   readonly terms: TermsOf | undefined
+}
+
+/** A log that was looked at. */
+export interface Unchanged {
+  /** The id of the log. */
+  readonly id: string
+  /** The head that it had; undefined: it was not there. */
+  readonly head: Head | undefined
 }
 
 /** A block with its id. */
@@ -164,9 +172,10 @@ export interface StoreDriver {
    *
    * @param scope the scope
    * @param id the id of the log
-   * @returns nothing; or `NoSuchLog`
+   * @param unchanged another log that must be at this head in the same step; undefined: nothing is compared
+   * @returns nothing; or `NoSuchLog`, or `Conflict` of the other log
    */
-  readonly remove: (scope: string, id: string) => Answer<void>
+  readonly remove: (scope: string, id: string, unchanged: Unchanged | undefined) => Answer<void>
   /**
    * Change the lease of a log as `leaseChanged` computes it, in one transaction.
    *
@@ -320,13 +329,14 @@ export interface ErasingDriver {
    */
   readonly sharing: (scope: string, id: string) => Answer<readonly Sharing[]>
   /**
-   * The rows of a scope whose bodies contain one of some texts. Cost: all rows are read.
+   * The rows of a scope whose bodies contain one of some texts, or that reference a block that does, as UTF-8; and the
+   * blocks with one of them that were stored on their own. Cost: all rows and blocks are read.
    *
    * @param scope the scope
    * @param texts the texts
-   * @returns the rows, of each log that appended them
+   * @returns the rows, of each log that appended them, and the blocks
    */
-  readonly containing: (scope: string, texts: readonly string[]) => Answer<readonly RowPlace[]>
+  readonly containing: (scope: string, texts: readonly string[]) => Answer<TextPlaces>
 }
 
 /** The interface of an adapter that keeps blocks and no logs. */

@@ -5,7 +5,7 @@
  *     {"encrypted":"KEY.BASE64"}                              KEY: the id of the key; BASE64: nonce, tag and ciphertext
  *     {"encrypted":"KEY.BASE64","blocks":["…","…"]}           of a row that references blocks, which are encrypted too
  */
-import { isObject, type JsonObject } from '../json/index.ts'
+import { isArray, isObject, type JsonObject } from '../json/index.ts'
 import { isBlockId, type BlockId } from '../proof/index.ts'
 import type { StoreFaultOf } from './fault.ts'
 import type { Row } from './row.ts'
@@ -51,7 +51,8 @@ export const readEncrypted = (body: string): EncryptedText | undefined => {
   if (!isObject(value)) return undefined
   const { encrypted, blocks = [] } = value as { readonly encrypted?: unknown; readonly blocks?: unknown }
   if (typeof encrypted !== 'string' || !Array.isArray(blocks) || !blocks.every(isBlockId)) return undefined
-  return partsOf(encrypted, blocks)
+  const parts = partsOf(encrypted, blocks)
+  return parts !== undefined && encryptedBody(parts) === body ? parts : undefined // nothing else may stand there
 }
 
 const partsOf = (text: string, blocks: readonly BlockId[]): EncryptedText | undefined => {
@@ -61,7 +62,9 @@ const partsOf = (text: string, blocks: readonly BlockId[]): EncryptedText | unde
 
 /** The log that keeps a wrapped key. */
 export const keyLogOf = (key: string): string => `${keyLogs}${key}`
-/** How the names of these logs begin. */
+/** The log that says that a key was destroyed, and when. */
+export const destroyedKeyLogOf = (key: string): string => `indelible.destroyed.${key}`
+/** How the names of the logs of wrapped keys begin. */
 export const keyLogs = 'indelible.key.'
 
 /** Under which key of a log's metadata it stands that its rows are encrypted, by which keys. */
@@ -71,15 +74,32 @@ export const encryptionKey = 'indelible.encryption'
 export interface EncryptionMeta {
   /** The ids of the keys of its rows: those that it shares with the log that it was forked from, and its own last. */
   readonly keys: readonly string[]
+  /**
+   * The first row of each of the last keys: from there on, rows are of that key, and bound to their place. Undefined: the log
+   * was made by an earlier version, which bound no row to its place.
+   */
+  readonly from?: readonly number[]
   /** The rest of its metadata, encrypted by the last of them. */
   readonly meta: string
 }
 
-/** What a log's metadata says of its encryption; undefined if it is not encrypted. */
+/**
+ * What a log's metadata says of its encryption, as it is stored; undefined if it is not encrypted, was read with its keys, or
+ * says it in no shape that this library gives.
+ */
 export const encryptionOf = ({ meta }: { readonly meta: JsonObject }): EncryptionMeta | undefined => {
   const found = Object.hasOwn(meta, encryptionKey) ? meta[encryptionKey] : undefined
-  if (!isObject(found) || !Array.isArray(found['keys']) || typeof found['meta'] !== 'string') return undefined
-  return found as unknown as EncryptionMeta // only `withKeys` writes it
+  if (!isObject(found)) return undefined
+  const { keys, from = [], meta: sealed } = found
+  return isArray(keys) &&
+    keys.length > 0 &&
+    keys.every((key) => typeof key === 'string') &&
+    isArray(from) &&
+    from.length <= keys.length &&
+    from.every((start) => Number.isSafeInteger(start)) &&
+    typeof sealed === 'string'
+    ? (found as unknown as EncryptionMeta)
+    : undefined
 }
 
 /**
@@ -103,11 +123,19 @@ export const isEncryptedMeta = (text: string): boolean => {
   }
 }
 
+/** The id of the key that an encrypted log's own rows and metadata are of, whether it was read with keys or without. */
+export const ownKeyOf = ({ meta }: { readonly meta: JsonObject }): string | undefined => {
+  const found = Object.hasOwn(meta, encryptionKey) ? meta[encryptionKey] : undefined
+  const keys = isObject(found) ? found['keys'] : undefined
+  const own: unknown = isArray(keys) ? keys.at(-1) : undefined
+  return typeof own === 'string' ? own : undefined
+}
+
 /** Why a log can't be read or written by a store without keys. */
-export const withoutKeys = (id: string, key: string): StoreFaultOf<'NoKey'> => ({
+export const withoutKeys = (id: string, key: string | undefined): StoreFaultOf<'NoKey'> => ({
   _tag: 'NoKey',
   id,
-  key,
+  key: key ?? 'unknown',
   reason: 'it was opened without keys: give the key ring',
 })
 

@@ -20,8 +20,8 @@ import { headOf, rowLeaf } from './tree.ts'
 /** What an erasure, and the judging of rows that were erased, need of a store. */
 export type InnerStore = Pick<Store, 'info' | 'read' | 'nodes' | 'hash' | 'scope' | 'now'>
 
-/** How often an erasure is tried where others append to the ledger at the same time. */
-const attempts = 50
+/** How often something is tried that the ledger has to agree to, where others append to it at the same time. */
+export const attempts = 50
 
 /** Erase rows by a driver. `store` asks it. */
 export const eraseRows = async (

@@ -57,6 +57,14 @@ export interface Erased {
   readonly residue: readonly Residue[]
 }
 
+/** Where texts were found. */
+export interface TextPlaces {
+  /** Rows whose body has one of the texts, or that reference a block with one; each of the log that appended it. */
+  readonly rows: readonly RowPlace[]
+  /** Blocks with one of the texts that were stored on their own, by `putBlocks`. */
+  readonly blocks: readonly BlockId[]
+}
+
 /** A row of a log. */
 export interface RowPlace {
   /** The id of the log. */

@@ -18,7 +18,15 @@ export type StoreFault =
   /** The log does not continue the expected head: it is another record. Nothing was appended. */
   | { readonly _tag: 'Diverged'; readonly id: string; readonly expected: Head; readonly actual: Head }
   /** The operation has already appended other rows, from position `from` on. */
-  | { readonly _tag: 'OperationMismatch'; readonly id: string; readonly operation: string; readonly from: number }
+  | {
+      readonly _tag: 'OperationMismatch'
+      readonly id: string
+      readonly operation: string
+      /** The position of the first row that the operation appended. */
+      readonly from: number
+      /** The head behind its last row. */
+      readonly head?: Head
+    }
   /** Another writer changed the metadata first: `meta` is at version `actual`. Nothing was changed. */
   | {
       readonly _tag: 'MetaConflict'
@@ -62,7 +70,7 @@ export type StoreFault =
   | { readonly _tag: 'CannotErase' }
   /** A log of the scope that is not a ledger has the ledger's id. */
   | { readonly _tag: 'NotALedger'; readonly id: string; readonly reason: string }
-  /** The log is encrypted, and its key is not there or is another one. `key` is the id of the key. */
+  /** The log is encrypted, and its key is not there or is another one. `key` is the id of the key; `reason` a sentence. */
   | { readonly _tag: 'NoKey'; readonly id: string; readonly key: string; readonly reason: string }
   /** The row at `index` of the append can't be stored. */
   | { readonly _tag: 'InvalidRow'; readonly index: number; readonly reason: string }
@@ -196,7 +204,7 @@ export const storeFaultText = (fault: StoreFault | CallbackThrew): string => {
     case 'LogExists':
       return `the store already has a session or log ${name(fault.id)}; nothing was created: open it, or choose another id`
     case 'NoKey':
-      return `${name(fault.id)} is encrypted, and its key ${fault.key} can't be used: ${fault.reason}`
+      return `${name(fault.id)} is encrypted, and can't be used: ${fault.reason}`
     case 'BeyondEnd':
       return `position ${fault.at} is beyond the end of ${name(fault.id)}, which has ${fault.size} rows`
     case 'InvalidId':

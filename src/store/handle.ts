@@ -8,8 +8,8 @@ import { isLeft, left, optionsOf, right } from '../json/index.ts'
 import { emptyRange } from '../proof/index.ts'
 import { behind, blockHandle, defaultScope, guarded, type Run } from './block-handle.ts'
 import { checkAppend, checkQuery } from './checked.ts'
-import type { Answer, CheckedAppend, StoreDriver } from './driver.ts'
-import { eraseRows, type InnerStore } from './erase.ts'
+import type { Answer, CheckedAppend, StoreDriver, Unchanged } from './driver.ts'
+import { attempts, eraseRows, type InnerStore } from './erase.ts'
 import type { StoreFault, StoreFaultOf } from './fault.ts'
 import { invalidId } from './id.ts'
 import { ledgerContent, unaccounted } from './ledger.ts'
@@ -292,9 +292,13 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
         id,
         () =>
           calls.longer(async () => {
-            const hold = await holdOf(inner, id)
-            if (isLeft(hold)) return hold
-            return hold.right === undefined ? driver.remove(scope, id) : left(hold.right)
+            for (let attempt = 1; ; attempt++) {
+              const free = await notHeld(inner, id)
+              if (isLeft(free)) return free
+              const removed = await driver.remove(scope, id, free.right)
+              const isLate = isLeft(removed) && removed.left._tag === 'Conflict' // the ledger has changed meanwhile
+              if (!isLate || attempt === attempts) return removed
+            }
           }),
         'store.remove',
       ),
@@ -477,13 +481,14 @@ const againstErased = async (
       }
 }
 
-/** The hold that keeps a log from being removed. */
-const holdOf = async (store: InnerStore, id: string): Promise<Either<StoreFault, StoreFault | undefined>> => {
+/** The ledger as it was when it held no log of that id: then it may be removed. */
+const notHeld = async (store: InnerStore, id: string): Promise<Either<StoreFault, Unchanged | undefined>> => {
   if (id === ledgerId) return right(undefined)
   const content = await ledgerContent(store)
   if (isLeft(content)) return content.left._tag === 'NotALedger' ? right(undefined) : content
-  const hold = content.right.held.get(id)
-  if (hold === undefined) return right(undefined)
+  const { head, held } = content.right
+  const hold = held.get(id)
+  if (hold === undefined) return right({ id: ledgerId, head })
   const { reason, by } = hold
-  return right({ _tag: 'LogHeld', id, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) })
+  return left({ _tag: 'LogHeld', id, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) })
 }

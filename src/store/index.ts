@@ -13,8 +13,10 @@ export {
   type Cursor,
   type ErasingDriver,
   type StoreDriver,
+  type Unchanged,
 } from './driver.ts'
 export {
+  destroyedKeyLogOf,
   encryptedBody,
   encryptedRow,
   encryptionKey,
@@ -23,12 +25,14 @@ export {
   isEncryptedLog,
   keyLogOf,
   keyLogs,
+  ownKeyOf,
   readEncrypted,
   withoutKeys,
   type EncryptedText,
   type EncryptionMeta,
 } from './encrypted.ts'
 export { holdsOnRows } from './erase.ts'
+export { byteFinderOf, finderOf } from './find-texts.ts'
 export { storeOf } from './handle.ts'
 export { blockStoreOf, defaultScope, sameBlocks, standsFor } from './block-handle.ts'
 export {
@@ -61,7 +65,16 @@ export {
   type NewLease,
   type Renewal,
 } from './lease.ts'
-export type { Erased, EraseRequest, RemainingBlock, Residue, RowPlace, RowsToErase, Sharing } from './erasing.ts'
+export type {
+  Erased,
+  EraseRequest,
+  RemainingBlock,
+  Residue,
+  RowPlace,
+  RowsToErase,
+  Sharing,
+  TextPlaces,
+} from './erasing.ts'
 export {
   appendToLedger,
   erasureOf,

@@ -22,12 +22,14 @@ import {
   type CheckedQuery,
   type StoreDriver,
 } from './driver.ts'
-import type { Erased, RowPlace, Sharing } from './erasing.ts'
+import type { Erased, RowPlace, Sharing, TextPlaces } from './erasing.ts'
+import { byteFinderOf, finderOf } from './find-texts.ts'
 import { storeOf } from './handle.ts'
 import type { StoreFault } from './fault.ts'
 import { againstClaim, changed, type Lease, type LeaseChange, type LeaseRow } from './lease.ts'
 import { matches, positionsOf } from './lookup.ts'
 import {
+  againstChange,
   againstFork,
   conflict,
   diverged,
@@ -148,7 +150,12 @@ export const memoryDriver = ({
         right(Object.freeze(positions.map((position) => nodeAt(log.segment, position).slice()))),
       ),
     fork: (scope, id, to, at, meta) => onLog(memory, scope, id, (log) => fork(memory, scope, log, to, at, meta)),
-    remove: (scope, id) => onLog(memory, scope, id, (log) => right(remove(log, scopeOf(memory, scope)))),
+    remove: (scope, id, unchanged) =>
+      onLog(memory, scope, id, (log) => {
+        const own = scopeOf(memory, scope)
+        const problem = unchanged && againstChange(unchanged, own.logs.get(unchanged.id)?.info.head, hash)
+        return problem === undefined ? right(remove(log, own)) : left(problem)
+      }),
     lease: (scope, id, change) => onLog(memory, scope, id, (log) => lease(log, change, now)),
     scopes: async () => right([...memory.scopes].flatMap(([name, { logs }]) => (logs.size > 0 ? [name] : []))),
     putBlocks: async (scope, blocks) => {
@@ -447,15 +454,21 @@ const sharing = ({ logs }: Scope, log: Log): readonly Sharing[] => {
   })
 }
 
-const containing = ({ logs }: Scope, texts: readonly string[]): readonly RowPlace[] => {
+const containing = ({ logs, blocks }: Scope, texts: readonly string[]): TextPlaces => {
+  const [isIn, isInBytes] = [finderOf(texts), byteFinderOf(texts)]
+  const hits = new Set([...blocks].flatMap(([id, { bytes }]) => (isInBytes(bytes) ? [id] : [])))
   const seen = new Set<StoredRow>() // a row that several logs share is named once
-  return [...logs.values()].flatMap((log) =>
-    rowsOf(log, {}).flatMap((row) => {
-      if (seen.has(row) || !texts.some((text) => row.body.includes(text))) return []
+  const rows: RowPlace[] = []
+  for (const { info, segment } of logs.values())
+    for (let position = 0; position < info.head.size; position++) {
+      const row = rowAt(segment, position)
+      const owner = ownerOf(segment, position)
+      const named = owner.blocks[position - owner.base] ?? []
+      if (seen.has(row) || !(isIn(row.body) || named.some((block) => hits.has(block)))) continue
       seen.add(row)
-      return [{ id: log.info.id, position: row.position }]
-    }),
-  )
+      rows.push({ id: info.id, position })
+    }
+  return { rows, blocks: [...hits].filter((id) => blocks.get(id)?.kept === true) }
 }
 
 /** Make sure that blocks are held, and give them. */

@@ -5,9 +5,9 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
-import { equalBytes, type BlockId, type CompactRange, type Hash } from '../proof/index.ts'
+import { emptyRange, equalBytes, type BlockId, type CompactRange, type Hash } from '../proof/index.ts'
 import type { CheckedRow } from './checked-row.ts'
-import type { CheckedAppend } from './driver.ts'
+import type { CheckedAppend, Unchanged } from './driver.ts'
 import type { StoreFault } from './fault.ts'
 import type { Plan } from './plan.ts'
 import type { Appended, LogInfo } from './store.ts'
@@ -153,6 +153,17 @@ export const conflict = (id: string, expected: Head, actual: Head, missed: reado
   missed: Object.freeze(missed),
 })
 
+/** A log that was looked at has changed since. */
+export const againstChange = (
+  { id, head: expected }: Unchanged,
+  actual: Head | undefined,
+  hash: Hash,
+): StoreFault | undefined => {
+  const none = headOf(emptyRange, hash)
+  const isSame = expected === undefined || actual === undefined ? expected === actual : sameHead(expected, actual)
+  return isSame ? undefined : conflict(id, expected ?? none, actual ?? none, [])
+}
+
 /** It is another record. */
 export const diverged = (id: string, expected: Head, actual: Head): StoreFault => ({
   _tag: 'Diverged',
@@ -186,7 +197,7 @@ export const repeated = (
       given[index]?.kind === kind && (erased !== undefined || given[index].body === body),
   )
     ? right(Object.freeze({ from, head: Object.freeze(head) }))
-    : left({ _tag: 'OperationMismatch', id, operation, from })
+    : left({ _tag: 'OperationMismatch', id, operation, from, head: Object.freeze(head) })
 
 /** The blocks that rows speak of and that don't come with them: they must be there. */
 export const namedElsewhere = ({ rows, blocks }: Pick<CheckedAppend, 'rows' | 'blocks'>): readonly BlockId[] => {

@@ -8,7 +8,7 @@ import type { Hash, BlockId } from '../proof/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { RowKind, Row, StoredRow, Head } from './row.ts'
-import type { EraseRequest, Erased, RowPlace, Sharing } from './erasing.ts'
+import type { EraseRequest, Erased, Sharing, TextPlaces } from './erasing.ts'
 import type {
   AppendFault,
   BlockFault,
@@ -262,12 +262,12 @@ export interface StoreEncryption {
    * Encrypt rows that are to be appended to a log. Rows of a log that is not encrypted come back as they are.
    *
    * @param id the id of the log, which was read or created through this store
-   * @param append the rows, their blocks and the operation id
+   * @param append the head that the rows continue, the rows with their times, and their blocks
    * @returns the rows and blocks to append; or `NoKey`, `InvalidRow`
    */
   readonly rows: (
     id: string,
-    append: Pick<Append, 'rows' | 'blocks' | 'operation'>,
+    append: Pick<Append, 'expected' | 'rows' | 'blocks'>,
   ) => Either<StoreFaultOf<'NoKey' | 'InvalidRow'>, Required<Pick<Append, 'rows' | 'blocks' | 'attached'>>>
   /**
    * Decrypt a block of a row.
@@ -277,12 +277,6 @@ export interface StoreEncryption {
    * @returns the content; undefined if it is not that key's
    */
   readonly block: (key: string, bytes: Uint8Array) => Uint8Array | undefined
-  /**
-   * Forget a key that was destroyed.
-   *
-   * @param key the id of the key
-   */
-  readonly forget: (key: string) => void
 }
 
 /**
@@ -399,14 +393,14 @@ export interface Store extends BlockStore {
    */
   readonly sharing: (id: string) => Task<EraseFault, readonly Sharing[]>
   /**
-   * The rows of the scope whose bodies contain one of some texts.
+   * Where the scope contains one of some texts: in the body of a row, or in a block, as UTF-8.
    *
-   * Cost    O(all rows of the scope)
+   * Cost    O(all rows and blocks of the scope)
    *
    * @param texts the texts
-   * @returns the rows, each of the log that appended it
+   * @returns the rows with a body or a block that has one, and the blocks that were stored on their own
    */
-  readonly containing: (texts: readonly string[]) => Task<EraseFault, readonly RowPlace[]>
+  readonly containing: (texts: readonly string[]) => Task<EraseFault, TextPlaces>
   /**
    * Check the whole store, in all scopes: rows against the tree, blocks against their digests, and the store's own
    * bookkeeping. It changes nothing.

@@ -115,8 +115,10 @@ const readHeader = (header: JsonObject, { origin }: Sink): void => {
 const readEvent = (event: JsonObject, { origin, aside }: Sink, turns: Turns): void => {
   const type = stringAt(event['type'], ['payload', 'type'])
   if (type === 'token_count') {
-    const used = objectIn(objectIn(event, 'info'), 'last_token_usage')
-    if (used['input_tokens'] !== undefined)
+    const info = objectIn(event, 'info')
+    const used = objectIn(info, 'last_token_usage')
+    // Each answer is told of twice: when it ends, and with the limits that its headers say.
+    if (used['input_tokens'] !== undefined && turns.isNews(info['total_token_usage']))
       origin.usage({
         input: used['input_tokens'],
         output: used['output_tokens'],
@@ -150,8 +152,18 @@ class Turns {
   /** The first item of each turn that is not taken back. */
   readonly #starts: number[] = []
 
+  /** The tokens of the session, when they were last told. */
+  #total: string | undefined
+
   constructor(sink: Sink) {
     this.#sink = sink
+  }
+
+  /** Whether the tokens of the session have grown, as far as it is told. */
+  isNews(total: Json | undefined): boolean {
+    const before = this.#total
+    this.#total = isObject(total) ? JSON.stringify(total) : undefined
+    return this.#total === undefined || this.#total !== before
   }
 
   item(item: JsonObject, beside: JsonObject | undefined, line: number): void {

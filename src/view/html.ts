@@ -10,7 +10,14 @@ import { blockIdOf, isBlockId, type BlockId } from '../proof/index.ts'
 import { createRedactor, type Redactor } from '../redact/index.ts'
 import { rowLeaf, type Store, type StoredRow } from '../store/index.ts'
 import { readAssets } from './assets.ts'
-import { exportedId, mostRows, type ExportedView, type HtmlSelection, type ViewedRow } from './protocol.ts'
+import {
+  exportedId,
+  mostRows,
+  type ExportedView,
+  type HtmlSelection,
+  type ViewedRow,
+  type ViewedSession,
+} from './protocol.ts'
 import { blocksOf, nodesOf, sessionOf, viewedRow } from './viewed.ts'
 
 /** What becomes a file, and how. */
@@ -70,18 +77,25 @@ export const htmlOf = async (
       bytes === undefined ? [] : [[block, base64Of(bytes)] as const],
     ),
   )
-  const title = redactor === undefined ? session.metadata : redactor.json(session.metadata)
   return fileOf({
     indelible: 'view',
     version: 1,
     library: version,
     exported: store.now(),
-    session: { ...session, metadata: title },
+    session: redactor === undefined ? session : describedWithout(session, redactor),
     rows,
     nodes: nodes.join(''),
     blocks,
   })
 }
+
+/** What is said of a session, without secrets. Nothing is proved of it. */
+const describedWithout = (session: ViewedSession, { text, json }: Redactor): ViewedSession => ({
+  ...session,
+  id: text(session.id),
+  metadata: json(session.metadata),
+  ...(session.forkedFrom && { forkedFrom: { ...session.forkedFrom, id: text(session.forkedFrom.id) } }),
+})
 
 /** A row by its leaf: it says nothing, and the proof goes over it. */
 const leftOut = (row: StoredRow, { hash }: Store): ViewedRow => ({

@@ -1,8 +1,7 @@
 /** What a list shows of a session beside its description: its first words, its models, tokens and money. */
-import { callDollars, pricesOf } from '../context/index.ts'
-import { isLeft, isObject, parseJson, type Json } from '../json/index.ts'
-import { decodeNote, type Usage } from '../notes/index.ts'
-import { describeSession, readRange } from '../session/index.ts'
+import { usageDollars } from '../context/index.ts'
+import { isObject, type Json } from '../json/index.ts'
+import { describeSession, readRange, readUsage } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { textOf, type Message } from '../message/index.ts'
 import type { Overview } from './protocol.ts'
@@ -44,51 +43,26 @@ const wordsOf = async (store: Store, id: string): Promise<string> => {
 
 type Spending = Omit<Overview, 'id' | 'words'>
 
-/** By the receipts of its calls; where there are none, by what the imported file says. */
+/** By the receipts of its calls, and by what the file says that it was imported from. */
 const spendingOf = async (store: Store, id: string, from: Json | undefined): Promise<Spending> => {
-  const calls: { readonly model: string; readonly usage: Usage }[] = []
+  const sum = { calls: 0, input: 0, cached: 0, output: 0 }
   const models = new Set<string>()
-  for (const { body } of await store.read(id, { only: 'note' })) {
-    if (!body.includes('"receipt"')) continue
-    const parsed = parseJson(body)
-    const note = isLeft(parsed) ? parsed : decodeNote(parsed.right)
-    if (isLeft(note) || note.right.type !== 'receipt') continue
-    models.add(note.right.model)
-    if (note.right.usage !== undefined) calls.push({ model: note.right.model, usage: note.right.usage })
-  }
-  if (models.size > 0) return { models: [...models], ...totalOf(calls) }
-  const named = isObject(from) && Array.isArray(from['models']) ? from['models'] : []
-  const known = named.filter((model): model is string => typeof model === 'string')
-  const usage = isObject(from) ? usageIn(from['usage']) : undefined
-  // One sum for several models: priced by the first only if there is no other.
-  return {
-    models: known,
-    ...totalOf(usage === undefined ? [] : [{ model: known.length === 1 ? (known[0] as string) : '', usage }]),
-    calls: 0,
-  }
-}
-
-const totalOf = (calls: readonly { readonly model: string; readonly usage: Usage }[]): Omit<Spending, 'models'> => {
-  const sum = { input: 0, cached: 0, output: 0 }
-  let dollars: number | undefined = calls.length === 0 ? undefined : 0
-  for (const { model, usage } of calls) {
+  const uses = await readUsage(store, id)
+  let dollars: number | undefined = uses.some(({ usage }) => usage !== undefined) ? 0 : undefined
+  for (const { model, calls, usage } of uses) {
+    if (model !== undefined) models.add(model)
+    sum.calls += calls
+    if (usage === undefined) continue
     sum.input += usage.input
     sum.cached += usage.cacheRead ?? 0
     sum.output += usage.output
-    const prices = pricesOf(model)
-    dollars = prices === undefined || dollars === undefined ? undefined : dollars + callDollars(prices, usage)
+    const cost = usageDollars(model, usage, calls)
+    dollars = cost === undefined || dollars === undefined ? undefined : dollars + cost
   }
-  return { calls: calls.length, ...sum, ...(dollars !== undefined && { dollars }) }
-}
-
-const usageIn = (value: unknown): Usage | undefined => {
-  if (!isObject(value)) return undefined
-  const { input, output, cacheRead, cacheWrite } = value
-  if (typeof input !== 'number' || typeof output !== 'number') return undefined
+  const named = isObject(from) && Array.isArray(from['models']) ? (from['models'] as readonly unknown[]) : []
   return {
-    input,
-    output,
-    ...(typeof cacheRead === 'number' && { cacheRead }),
-    ...(typeof cacheWrite === 'number' && { cacheWrite }),
+    models: models.size > 0 ? [...models] : named.filter((model) => typeof model === 'string'),
+    ...sum,
+    ...(dollars !== undefined && { dollars }),
   }
 }

@@ -64,7 +64,7 @@ export const startView = async ({ store, name, version, host = '127.0.0.1', port
   const assets = await readAssets()
   const keys = new Keys()
   const about: ViewedStore = { name, scope: store.scope, version }
-  const calls: Calls = { store, about, keys, overviews: overviewsOf(store) }
+  const calls: Calls = { store, about, keys, overviews: overviewsOf(store), followers: new Set() }
   const server = createServer((request, response) => {
     answer(request, response, host, assets, calls).catch((cause: unknown) => fail(response, cause))
   })
@@ -90,6 +90,8 @@ interface Calls {
   readonly about: ViewedStore
   readonly keys: Keys
   readonly overviews: ReturnType<typeof overviewsOf>
+  /** The answers that follow a session. */
+  readonly followers: Set<ServerResponse>
 }
 
 /** A call that asks for what there is not, with its status. */
@@ -111,7 +113,9 @@ const answer = async (
   for (const [header, value] of Object.entries(headers)) response.setHeader(header, value)
   const reason = refused(request.headers, host)
   if (reason !== undefined) throw new Wrong(403, `refused: ${reason}`)
-  const { pathname, searchParams } = new URL(request.url ?? '/', 'http://view')
+  const address = URL.parse(request.url ?? '/', 'http://view')
+  if (address === null) throw new Wrong(400, `expected a path, found ${JSON.stringify(request.url)}`)
+  const { pathname, searchParams } = address
   if (pathname.startsWith('/api/')) return call(request, response, pathname.slice('/api/'.length), searchParams, calls)
   if (request.method !== 'GET' && request.method !== 'HEAD') throw new Wrong(405, 'a view is only read')
   const asset = assets.get(pathname === '/' ? 'index.html' : pathname.slice(1))
@@ -171,7 +175,7 @@ const call = async (
   response: ServerResponse,
   name: string,
   query: URLSearchParams,
-  { store, about, keys, overviews }: Calls,
+  { store, about, keys, overviews, followers }: Calls,
 ): Promise<void> => {
   const posted = name === 'enter' || name === 'blocks' || name === 'html'
   if (request.method !== (posted ? 'POST' : 'GET'))
@@ -199,7 +203,8 @@ const call = async (
     }
     case 'nodes': {
       const { from, to } = rangeOf(query)
-      return sendJson(response, await nodesOf(store, id, from, to))
+      const { head } = await sessionOf(store, id)
+      return sendJson(response, await nodesOf(store, id, from, Math.min(to, head.size)))
     }
     case 'blocks': {
       const ids = await jsonOf(request)
@@ -215,14 +220,22 @@ const call = async (
       response.setHeader('content-disposition', 'attachment')
       return send(response, { type: 'application/octet-stream', bytes: Buffer.from(`${lines.join('\n')}\n`) })
     }
-    case 'follow':
+    case 'follow': {
+      if (followers.size >= mostFollowers)
+        throw new Wrong(503, `${mostFollowers} pages follow sessions here already; close one of them`)
+      followers.add(response)
+      response.on('close', () => followers.delete(response))
       return stream(request, response, store, id, positionIn(query, 'from'))
+    }
     default:
       throw new Wrong(404, `there is no api/${name}`)
   }
 }
 
 const mostFound = 50
+
+/** Each one that follows holds a connection, and asks the store again and again. */
+const mostFollowers = 100
 
 const found = async (store: Store, query: URLSearchParams): Promise<FoundMessages> => {
   const after = query.get('after')

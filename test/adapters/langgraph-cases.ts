@@ -1,7 +1,17 @@
 /** What a checkpointer of LangGraph over a store must do, on any store. */
-import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from '@langchain/core/messages'
+import {
+  AIMessage,
+  AIMessageChunk,
+  ChatMessage,
+  HumanMessage,
+  RemoveMessage,
+  SystemMessage,
+  ToolMessage,
+  type BaseMessage,
+} from '@langchain/core/messages'
 import {
   emptyCheckpoint,
+  JsonPlusSerializer,
   MemorySaver,
   uuid6,
   type BaseCheckpointSaver,
@@ -160,6 +170,52 @@ export const langgraphCases = ({ fresh }: Place, runs: number): void => {
       }),
       { numRuns: runs },
     )
+  })
+
+  it("makes each message as LangGraph's serializer makes it", async () => {
+    const nested = (depth: number): unknown => (depth === 0 ? 'deep' : { in: [nested(depth - 1)] })
+    const artifacts = [
+      {},
+      { plain: [1] },
+      { lc: 1 },
+      { in: new Map([[1, new Set([undefined, new Uint8Array([1])])]]) },
+      { said: new AIMessage('said'), __lc_escaped__: {} },
+      JSON.parse('{"__proto__":{"polluted":true}}') as unknown,
+      nested(21),
+    ]
+    const odd = (turn: number): BaseMessage[] => [
+      new HumanMessage({ content: `${turn}`, id: `${turn}`, name: 'ada' }),
+      new SystemMessage(`${turn}`),
+      new AIMessage({
+        content: [{ type: 'text', text: `${turn}` }],
+        tool_calls: [{ id: `c${turn}`, name: 'f', args: { deep: [{ turn }] } }],
+        usage_metadata: { input_tokens: turn, output_tokens: 1, total_tokens: turn + 1 },
+        response_metadata: { model_name: 'm', 'some key': turn },
+      } as object),
+      new AIMessageChunk({ content: `${turn}`, tool_call_chunks: [{ name: 'f', args: '{', index: turn }] }),
+      // The first of its shape is plain data, and the others are not.
+      new ToolMessage({ content: `${turn}`, tool_call_id: 'c', artifact: artifacts[turn] }),
+      new HumanMessage({ content: '', additional_kwargs: { said: artifacts[turn] } }),
+      new HumanMessage({ content: `${turn}`, own_field: turn } as object), // its class is given `ownField`
+      new AIMessage({ content: '', additional_kwargs: { deep: nested(turn) } }),
+      new RemoveMessage({ id: `${turn}` }),
+      new ChatMessage(`${turn}`, 'critic'),
+    ]
+    const messages = [1, 2, 3, 4, 5, 6].flatMap(odd)
+    const store = await fresh()
+    const at = await put(new IndelibleSaver(store), { configurable: { thread_id: 't' } }, messages, 1)
+    await new IndelibleSaver(store).putWrites(at, [['messages', odd(3)]], 'task')
+    const found = await new IndelibleSaver(store).getTuple(at)
+    const theirs = async (value: unknown): Promise<unknown> => {
+      const serde = new JsonPlusSerializer()
+      return serde.loadsTyped(...(await serde.dumpsTyped(value)))
+    }
+    expect(found?.checkpoint.channel_values['messages']).toStrictEqual(await theirs(messages))
+    expect(found?.pendingWrites?.[0]?.[2]).toStrictEqual(await theirs(odd(3)))
+    const own = found?.checkpoint.channel_values['messages'] as BaseMessage[]
+    ;(own[0] as BaseMessage).content = 'changed' // they are the caller's own
+    const again = await new IndelibleSaver(store).getTuple(at)
+    expect(again?.checkpoint.channel_values['messages']).toStrictEqual(await theirs(messages))
   })
 
   it('stores each message once, whatever the number of checkpoints', async () => {

@@ -179,14 +179,23 @@ describe('indelible record', () => {
 it('the summary says which calls had no figures, and no money where none was counted', () => {
   const usage = (input: number) => ({ input, output: 1, cacheRead: 0, cacheWrite: 0 })
   const summary = { sessions: ['a'], calls: 3, failed: 1, silent: 2, passed: 0, lost: 0, breaks: [] }
-  const lines = (input: number, models: ReadonlyMap<string, ReturnType<typeof usage>>) =>
-    summaryLines([{ ...summary, usage: usage(input), models }])
-  expect(lines(5, new Map([['gpt-5.2', usage(5)]])).slice(0, 3)).toEqual([
+  const lines = (dollars: number, unpriced: number) =>
+    summaryLines([{ ...summary, usage: usage(5), models: new Map(), dollars, unpriced }])
+  expect(lines(0.00001, 0).slice(0, 3)).toEqual([
     'recorded: 3 calls in 1 session, 1 failed',
     'tokens: 5 in (0 % from cache), 1 out, less than $0.0001',
     '2 calls without figures of tokens: the provider told none',
   ])
-  expect(lines(5, new Map([['unheard-of', usage(5)]]))[1]).toBe('tokens: 5 in (0 % from cache), 1 out')
-  const scoped = { ...summary, sessions: ['a b'], scope: 'ann', usage: usage(0), models: new Map() }
+  expect(lines(0, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out')
+  expect(lines(0.5, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out, about $0.5000 without models of unknown price')
+  const scoped = {
+    ...summary,
+    sessions: ['a b'],
+    scope: 'ann',
+    usage: usage(0),
+    models: new Map(),
+    dollars: 0,
+    unpriced: 0,
+  }
   expect(summaryLines([scoped]).at(-1)).toBe("  indelible show 'a b' --scope ann")
 })

@@ -103,7 +103,7 @@ describe('threads', () => {
       history.append(assistant(`Answer ${index}.`))
     }
     const view = history.view()
-    const jobs = ['paged', 'window', 'oracle'].map((policy) => ({ policy, budget: 1500 }))
+    const jobs = ['paged', 'window', 'oracle'].map((policy) => ({ policy, budget: 1500, compared: true }))
     const told: number[] = []
     const replays = []
     for await (const replay of replaysOf(view, jobs, (done) => told.push(done))) replays.push(replay)

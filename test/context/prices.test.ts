@@ -1,6 +1,6 @@
 /** What models cost: the table, and what a replay makes of it. */
 import { describe, expect, it } from 'vitest'
-import { estimateTokens, modelPrices, pricesOf, replay, unitsOf } from 'indelible/context'
+import { estimateTokens, modelPrices, pricesOf, replay, unitsOf, usageDollars } from 'indelible/context'
 import { conversation } from '../messages.ts'
 import { recordOf } from './conversations.ts'
 
@@ -30,10 +30,25 @@ describe('prices', () => {
           true,
         ])
       const units = unitsOf(prices)
-      expect(units.cached).toBeLessThanOrEqual(0.1 + 1e-9)
+      expect([name, units.cached <= (name.startsWith('grok-') ? 0.25 : 0.1) + 1e-9]).toEqual([name, true])
       expect(units.fresh).toBeLessThanOrEqual(1.25 + 1e-9)
     }
   })
+  it('are those of a preview, too, and of no other model that begins alike', () => {
+    for (const name of ['gemini-3.1-pro', 'gemini-3.1-pro-preview', 'google/gemini-3.1-pro-preview-05-06'])
+      expect(pricesOf(name)).toBe(modelPrices['gemini-3.1-pro'])
+    expect(pricesOf('gemini-2.5-flash-lite')).toBeUndefined()
+    expect(pricesOf('claude-sonnet-4-7')).toBeUndefined()
+  })
+
+  it('of several calls are those of short ones', () => {
+    const usage = { input: 300_000, output: 1000 }
+    expect(usageDollars('gemini-2.5-pro', usage)).toBeCloseTo(0.3 * 2.5 + 0.015, 9)
+    expect(usageDollars('gemini-2.5-pro', usage, 2)).toBeCloseTo(0.3 * 1.25 + 0.01, 9)
+    expect(usageDollars('unheard-of', usage)).toBeUndefined()
+    expect(usageDollars(undefined, { input: 0, output: 0 })).toBe(0)
+  })
+
   it('a replay says dollars: cached, other and answered tokens at their own price, long requests at theirs', () => {
     const sizes = conversation().map(estimateTokens)
     const upTo = (length: number): number => sizes.slice(0, length).reduce((sum, size) => sum + size, 0)

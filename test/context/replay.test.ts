@@ -6,8 +6,10 @@ import {
   incremental,
   oracle,
   paged,
+  pricesOf,
   replay,
   reset,
+  timeIn,
   window,
   type ContextSource,
   type DerivedContext,
@@ -131,6 +133,28 @@ describe('replay', () => {
       oracleRereads: 0,
     })
   })
+  it('counts a call as not cached that came after the cache had expired, if it is told the times', () => {
+    const view = recordOf(conversation())
+    const usual = replay(view, { budget: 1000 })
+    const after = (milliseconds: number, options = {}) =>
+      replay(view, { budget: 1000, timeOf: (_, position) => (position < 4 ? 0 : milliseconds), ...options })
+    expect(after(300_000)).toMatchObject({ cost: usual.cost, expired: 0 })
+    expect(after(300_001)).toMatchObject({ cost: 1.25 * usual.tokens, cacheable: usual.cacheable, expired: 1 })
+    expect(after(300_001, { cacheLifetime: 3_600_000 })).toMatchObject({ cost: usual.cost, expired: 0 })
+    const model = pricesOf('claude-opus-4-5')
+    if (model === undefined) throw new Error('the table has no claude-opus-4-5')
+    const beside = { model, systemTokens: 100 }
+    expect(after(300_001, beside).dollars?.input).toBeCloseTo(((usual.tokens + 200) * model.cacheWrite) / 1e6)
+    expect(usual).not.toHaveProperty('expired')
+  })
+  it('reads the times that recordings keep', () => {
+    const at = (meta: NonNullable<Message['meta']>): number | undefined => timeIn({ ...assistant('Done.'), meta })
+    expect(at({ 'pi-session': { timestamp: 1_763_681_634_577 } })).toBe(1_763_681_634_577)
+    expect(at({ codex: { timestamp: '2026-02-10T17:24:38.048Z' } })).toBe(Date.UTC(2026, 1, 10, 17, 24, 38, 48))
+    expect(at({ 'claude-code': { timestamp: 'yesterday' } })).toBeUndefined()
+    expect(at({ 'claude-code': 'yesterday' })).toBeUndefined()
+    expect(timeIn(assistant('Done.'))).toBeUndefined()
+  })
   it('counts the calls that are made again, and whether the earlier answer could still be read', () => {
     const read = (name: string, id: string): Message[] => [
       assistant(toolCall(id, 'read', { path: name })),
@@ -146,6 +170,9 @@ describe('replay', () => {
       ...read('a.ts', 'c2'),
       assistant('Done.'),
     ])
+    // What another oracle reread is not taken for what the oracle did.
+    expect(replay(view, { policy: oracle(0), budget: 2000 }).rereads).toBe(1)
+    expect(replay(view, { budget: 2000, oracleRereads: 7 }).oracleRereads).toBe(7)
     const reports = [paged, reset, incremental, window, oracle()].map((policy) =>
       replay(view, { policy, budget: 2000 }),
     )

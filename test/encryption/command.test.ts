@@ -1,5 +1,5 @@
 /** Encrypted sessions at the command line. */
-import { readFileSync, statSync } from 'node:fs'
+import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
@@ -40,8 +40,52 @@ it('makes keys, encrypts what is imported, rotates and destroys', () => {
     'secret: its key is destroyed\n',
   )
   for (const where of [store, ['--store', at('copy.db')]])
-    expect(indelible(['show', 'secret', ...where, ...keys]).stderr).toContain('it was destroyed')
+    expect(indelible(['show', 'secret', ...where, ...keys]).stderr).toMatch(/the key \w+ was destroyed at \d{4}-/)
   expect(indelible(['verify', 'secret', ...store, ...keys]).stdout).toMatch(
     /^secret: good, .*; encrypted, and not read$/m,
   )
+})
+
+it('keeps keys where nobody else can read them', () => {
+  const old = process.umask(0o022)
+  try {
+    expect(indelible(['encryption', 'new', at('own.keys')]).status).toBe(0)
+    const own = ['--key-file', at('own.keys'), '--store', at('own.db')]
+    expect(indelible(['import', example, '--id', 's', ...own]).status).toBe(0)
+    writeFileSync(at('own.keys.new'), '', { mode: 0o644 }) // left by somebody
+    expect(indelible(['encryption', 'rotate', ...own]).status).toBe(0)
+    for (const name of ['own.keys', 'own.keys.db'])
+      expect([name, statSync(at(name)).mode & 0o777]).toEqual([name, 0o600])
+    chmodSync(at('own.keys.db'), 0o644) // as an earlier version made it
+    expect(indelible(['show', 's', ...own]).status).toBe(0)
+    expect(statSync(at('own.keys.db')).mode & 0o007).toBe(0)
+  } finally {
+    process.umask(old)
+  }
+})
+
+it('says what is missing, and shows what a fork has of its own', () => {
+  const own = ['--key-file', at('fork.keys'), '--store', at('fork.db')]
+  const run = (...words: readonly string[]): ReturnType<typeof indelible> => indelible([...words, ...own])
+  for (const name of ['fork.keys', 'other.keys']) indelible(['encryption', 'new', at(name)])
+  expect(run('import', example, '--id', 'p').status).toBe(0)
+  expect(run('fork', 'p', '--at', '3', '--id', 'f').status).toBe(0)
+  expect(run('append', 'f', 'of the fork').status).toBe(0)
+
+  const wrong = indelible(['show', 'p', '--store', at('fork.db'), '--key-file', at('other.keys')])
+  expect(wrong.stderr).toMatch(/this is another key ring or key file than it was encrypted with/)
+  expect(run('prove', 'p', '1').stderr).toMatch(/message 1 of "p" can't be proven alone: the session is encrypted/)
+
+  expect(run('encryption', 'destroy', 'p', '--yes').status).toBe(0)
+  const shown = run('show', 'f')
+  expect([shown.status, shown.stdout]).toEqual([0, expect.stringMatching(/^ *3 .*user.*of the fork$/m)])
+  expect(shown.stderr).toMatch(/its first 3 messages can't be read: .*was destroyed at/)
+  expect(run('show', 'f', '3').stdout).toContain('of the fork')
+  for (const words of [
+    ['show', 'f', '1'],
+    ['export', 'f', '--to', 'indelible'],
+  ])
+    expect(run(...words).stderr).toMatch(
+      /it shares its first 3 messages with "p", and of those the key \w+ was destroyed/,
+    )
 })

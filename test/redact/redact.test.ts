@@ -171,7 +171,7 @@ describe('a redactor', () => {
       content: [
         text(`a ${m}`),
         { type: 'reasoning', text: `thinking ${m}`, summary: [`sum ${m}`] },
-        toolCall('SECRET', 'SECRET', `{"a":{"${m}":["${m}"]},"n":1000}`),
+        toolCall('SECRET', 'SECRET', `{"a":{"${m}":["${m}"]}, "n": 1e3}`),
         toolCall('c2', 'cut', `{"a": "${m}`),
         { type: 'tool_result', callId: 'SECRET', content: [text(m)] },
         { type: 'file', name: `${m}.txt`, source: { type: 'base64', data: 'SECRETSECRET', mediaType: 'text/plain' } },

@@ -183,6 +183,51 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       await store.close()
     })
 
+    it('are named by the receipt wherever their text remains, however it is written', async () => {
+      const store = await open()
+      const secret = 'She wrote: "Café de Flore,\n12 Main Street"'
+      const ascii = JSON.stringify({ note: secret }).replace('é', '\\u00e9')
+      await createSession(store, { id: 's', messages: [user(secret), user('hello')], erasable: true })
+      await forkSession(store, 's', { id: 'fork', at: 2, metadata: { about: { [`on ${secret}`]: true } } })
+      await createSession(store, { id: 'json', metadata: { state: JSON.stringify({ said: [secret] }) } })
+      await createSession(store, {
+        id: 'other',
+        messages: [
+          assistant(toolCall('c1', 'note', JSON.stringify({ note: secret }))),
+          toolResult('c1', JSON.stringify({ answer: JSON.stringify({ secret }) })),
+          assistant(toolCall('c2', 'note', ascii)),
+          toolResult('c2', `${'word '.repeat(2000)}${secret}`),
+          user('nothing of it'),
+        ],
+      })
+      await store.putBlocks([new TextEncoder().encode(`kept: ${secret}`)])
+      const receipt = await eraseMessages(store, 's', [0], because)
+      const [block, text, ...metadata] = receipt.remains
+      expect(block).toMatchObject({ what: 'block', rows: [], kept: true })
+      expect(text).toEqual({ what: 'text', rows: [0, 1, 2, 3].map((position) => ({ id: 'other', position })) })
+      expect(metadata).toEqual(['json', 'fork'].map((session) => ({ what: 'metadata', session })))
+      // The other way round: a text inside the arguments of an erased call.
+      const again = await eraseMessages(store, 'other', [0, 1], because)
+      expect(again.remains.map(({ what }) => what)).toEqual(['block', 'text', 'metadata', 'metadata', 'leaf'])
+      await store.close()
+    })
+
+    it('leave a call that no message has, and the receipt names it; the name of a tool is no text of theirs', async () => {
+      const store = await open()
+      const given = '{"number":"DE89 3704 0044 0532"}'
+      const session = await createSession(store, {
+        id: 's',
+        messages: [assistant(toolCall('c1', 'transfer_money_to', given)), toolResult('c1', 'done')],
+        erasable: true,
+      })
+      await session.append([assistant(toolCall('c2', 'transfer_money_to', '{}')), toolResult('c2', 'refused')])
+      await session.note({ type: 'tool_started', callId: 'c3', name: 'transfer_money_to', arguments: given })
+      const receipt = await session.erase([0, 1], because)
+      expect(receipt.remains).toEqual([{ what: 'text', rows: [{ id: 's', position: 4 }] }])
+      expect((await openSession(store, 's')).unfinished()).toMatchObject([{ callId: 'c3' }])
+      await store.close()
+    })
+
     it('are erased once: again gives the same receipt and no row of the ledger', async () => {
       const store = await open()
       const session = await createSession(store, { id: 's', messages: asked })

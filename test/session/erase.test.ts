@@ -2,8 +2,10 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assistant, createSession, memoryStore, verifySession } from 'indelible'
-import { checkErasure, copySession } from 'indelible/session'
+import { assistant, createSession, forkSession, memoryStore, openSession, user, verifySession } from 'indelible'
+import { destroyKey, keyRing, newHostKey, withKeys } from 'indelible/encryption'
+import { holdSession, readLedger, releaseSession } from 'indelible/evidence'
+import { checkErasure, copySession, eraseMessages } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterEach, expect, it } from 'vitest'
@@ -84,4 +86,68 @@ it('a copy has them erased too, and says why', async () => {
   await copySession(from, to, 's')
   expect((await verifySession(to, 's')).erased).toEqual([0, 2])
   expect((await to.info('s')).head).toEqual(session.head())
+})
+
+it('a copy is held where the session is, also sealed and encrypted ones, until it is released there', async () => {
+  const [from, to] = [memoryStore(), memoryStore()]
+  await createSession(from, { id: 'plain', messages: asked })
+  await (await createSession(from, { id: 'sealed', messages: asked })).seal()
+  await createSession(from, { id: 'secret', messages: asked, key: keyRing([newHostKey('one')]) })
+  await createSession(from, { id: 'free', messages: asked })
+  for (const id of ['plain', 'sealed', 'secret']) await holdSession(from, id, because)
+  for (const id of ['plain', 'sealed', 'secret', 'free']) await copySession(from, to, id)
+  for (const id of ['plain', 'sealed', 'secret', 'free']) await copySession(from, to, id)
+  const { held, head } = await readLedger(to)
+  expect([[...held.keys()], head.size]).toEqual([['plain', 'sealed', 'secret'], 3])
+  const refused = { left: { _tag: 'LogHeld', ...because } }
+  for (const id of held.keys()) expect([id, await to.remove(id)()]).toMatchObject([id, refused])
+  for (const id of ['plain', 'sealed']) expect(await eraseMessages(to, id, [0])()).toMatchObject(refused)
+  await eraseMessages(to, 'free', [0])
+
+  await holdSession(from, 'free', because)
+  await copySession(from, to, 'free')
+  expect(await to.remove('free')()).toMatchObject(refused)
+  await releaseSession(from, 'plain')
+  await eraseMessages(from, 'plain', [0], because)
+  expect(await copySession(from, to, 'plain')()).toMatchObject(refused) // nothing is erased there while it is held
+  expect((await openSession(to, 'plain')).view().at(0)).toEqual(asked[0])
+  await releaseSession(to, 'plain')
+  await copySession(from, to, 'plain')
+  expect((await verifySession(to, 'plain')).erased).toEqual([0])
+})
+
+it('of an encrypted session, each place is named once, no salt is missed, and what can not be read is named', async () => {
+  const store = memoryStore()
+  const ring = keyRing([newHostKey('one')])
+  const keyed = withKeys(store, ring)
+  const long = 'A long text that she wrote. '.repeat(300)
+  const text = 'I am Grace Hopper of Arlington.'
+  await createSession(keyed, { id: 's', messages: [user(text), user(long)] })
+  await createSession(keyed, {
+    id: 'other',
+    messages: [user(long), assistant(`You said: ${text}`), user(`${long}${text}`)],
+  })
+  await createSession(keyed, { id: 'lost', messages: [user(text)] })
+  const fork = await forkSession(keyed, 's', { id: 'fork', at: 2 })
+  await fork.summarize({ from: 0, to: 1, text: 'about Grace' })
+  await createSession(store, { id: 'plain', messages: [user(text)] })
+  await destroyKey(store, 'lost', ring)
+  await destroyKey(store, 'fork', ring)
+  const receipt = await eraseMessages(withKeys(store, ring), 's', [0, 1], because)
+  expect(receipt.remains).toEqual([
+    { what: 'block', block: expect.any(String) as string, rows: [{ id: 'other', position: 0 }], kept: false },
+    {
+      what: 'text',
+      rows: [
+        { id: 'plain', position: 0 },
+        { id: 'other', position: 1 },
+        { id: 'other', position: 2 },
+      ],
+    },
+    { what: 'unread', session: 'fork' },
+    { what: 'unread', session: 'lost' },
+  ])
+  expect(receipt.sharing).toEqual(['fork'])
+  expect((await verifySession(keyed, 's')).erased).toEqual([0, 1])
+  expect((await verifySession(store, 'fork')).erased).toEqual([0, 1])
 })

@@ -9,6 +9,7 @@ import { createSession, openSession, textOf, user, verifySession, type Store } f
 import { postgresStore } from 'indelible/store/postgres'
 import { root } from '../../scripts/run.ts'
 import { ok } from '../answers.ts'
+import { holdCases } from '../evidence/hold-cases.ts'
 import { searchInPostgres } from '../search/postgres-cases.ts'
 import { startPostgres } from '../store/postgres-server.ts'
 import { batchOf } from './batches.ts'
@@ -55,10 +56,18 @@ describe.skipIf(server === undefined)('erasing', () => {
     for (const name of names) await client.query(`drop schema "${name}" cascade`)
     await client.end()
   })
-  eraseCases('PostgreSQL', async () => {
+  const open = async (own: string): Promise<Store> =>
+    postgresStore({ connectionString: server?.url ?? '', schema: own, connections: 4 })
+  const fresh = (): string => {
     const own = `${schema} ${stores++}`
     names.push(own)
-    return postgresStore({ connectionString: server?.url ?? '', schema: own, connections: 4 })
+    return own
+  }
+  eraseCases('PostgreSQL', () => open(fresh()))
+  holdCases('PostgreSQL', async () => {
+    const own = fresh()
+    const first = await open(own)
+    return [first, await open(own)]
   })
 })
 

@@ -120,7 +120,7 @@ describe('of a session', () => {
     expectTypeOf<Tags<typeof listUnfinished>>().toEqualTypeOf<Medium | 'InvalidId' | 'InvalidMeta'>()
     expectTypeOf<Tags<typeof verifySession>>().toEqualTypeOf<Log | NoSession | 'Diverged' | 'CallbackThrew'>()
     expectTypeOf<Tags<typeof proveEntry>>().toEqualTypeOf<
-      Log | NoSession | 'BeyondEnd' | 'BadProof' | 'MessageErased' | 'NotALedger'
+      Log | NoSession | 'BeyondEnd' | 'MessageErased' | 'MessageEncrypted' | 'NotALedger'
     >()
     expectTypeOf<Tags<typeof checkProof>>().toEqualTypeOf<'BadProof'>()
     expectTypeOf<Tags<Session['refresh']>>().toEqualTypeOf<Log | 'Diverged' | 'SessionClosed'>()

@@ -76,6 +76,20 @@ describe('Codex rollouts', () => {
       aside: { turn_context: 1, 'event user_message': 1, 'event exec_command_end': 1, 'event token_count': 1 },
     })
   })
+  it('that tell the tokens of an answer twice count them once', () => {
+    const told = (last: number, total?: number) =>
+      event({
+        type: 'token_count',
+        info: {
+          last_token_usage: { input_tokens: last, cached_input_tokens: 0, output_tokens: 1 },
+          ...(total !== undefined && { total_token_usage: { total_tokens: total } }),
+        },
+      })
+    const { origin } = read(
+      lines([...rollout.slice(0, -1), told(10, 11), told(10, 11), told(10, 22), told(10, 22), told(5), told(5)]),
+    )
+    expect(origin.uses).toEqual([{ model: 'gpt-5.5', day: '2026-08-10', calls: 4, input: 30, output: 4 }])
+  })
   it('of the first version, with items as lines by themselves', () => {
     const { format, messages, origin } = read(
       lines([

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { describe, expect, it } from 'vitest'
-import { assistant, createSession, memoryStore, user } from 'indelible'
+import { assistant, createSession, forkSession, memoryStore, user } from 'indelible'
 import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import { exportedId, htmlOf, type ExportedView } from 'indelible/view'
 
@@ -89,6 +89,17 @@ describe('a session as a file', () => {
     for (const row of exported.rows.filter(({ state }) => state === 'redacted'))
       expect([row.salt, row.leaf]).toEqual([undefined, expect.stringMatching(/^[0-9a-f]{64}$/)])
     expect(exported.rows[0]).toEqual(rows[0])
+  })
+  it('has no secret in what it says of the session: its id, its title, its metadata, what it was forked from', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: `of-${secret}`, metadata: { title: secret, [secret]: [secret] } })
+    await session.append(user('hello'))
+    await forkSession(store, session.id, { id: 'fork' })
+    for (const id of [session.id, 'fork']) {
+      const file = (await htmlOf(store, id, { version: '1', redact: true })).join('\n')
+      expect(file).not.toContain(secret)
+      expect(carried(file).session.head).toEqual((await store.info(id)).head)
+    }
   })
   it('of an encrypted session has no secret either, in a text that is a block', async () => {
     const store = withKeys(memoryStore(), keyRing([newHostKey('now')]))

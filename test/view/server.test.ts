@@ -1,4 +1,6 @@
 import { request, type IncomingMessage } from 'node:http'
+import { connect } from 'node:net'
+import { networkInterfaces } from 'node:os'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { assistant, createSession, memoryStore, toolCall, toolResult, user, type Session, type Store } from 'indelible'
 import { startView, type View, type ViewedRow, type ViewedSession } from 'indelible/view'
@@ -103,6 +105,69 @@ describe('who may read a view', () => {
   })
 })
 
+describe('a view on another address than loopback', () => {
+  const outside = Object.values(networkInterfaces())
+    .flatMap((addresses) => addresses ?? [])
+    .find(({ internal, family }) => !internal && family === 'IPv4')?.address
+
+  it.runIf(outside !== undefined)('asks for its key, knows its names and its page, and only reads', async () => {
+    const open = await startView({ store, name: 'open', version: '1', host: '0.0.0.0' })
+    const own = `${outside}:${open.port}`
+    const asked = (path: string, { method = 'GET', headers = {}, body }: Asked = {}) =>
+      new Promise<readonly [number | undefined, string]>((resolve, reject) => {
+        const asking = request({ host: outside, port: open.port, path: `/api/${path}`, method, headers }, (answer) => {
+          let text = ''
+          answer.on('data', (piece) => (text += String(piece)))
+          answer.on('end', () => resolve([answer.statusCode, text]))
+        })
+        asking.on('error', reject)
+        asking.end(body)
+      })
+    const before = JSON.stringify([await store.list({}), await store.read('viewed')])
+    expect((await asked('sessions'))[0]).toBe(401)
+    expect((await asked('sessions', { headers: { authorization: `Bearer ${key}` } }))[0]).toBe(401) // of the other view
+    const token = tokenOf(open.open())
+    expect(
+      (await asked('enter', { method: 'POST', headers: { host: 'evil.example' }, body: `{"token":"${token}"}` }))[0],
+    ).toBe(403)
+    expect(
+      (
+        await asked('enter', {
+          method: 'POST',
+          headers: { origin: 'http://evil.example' },
+          body: `{"token":"${token}"}`,
+        })
+      )[0],
+    ).toBe(403)
+    const [, entered] = await asked('enter', { method: 'POST', body: JSON.stringify({ token }) })
+    const authorization = `Bearer ${(JSON.parse(entered) as { readonly key: string }).key}`
+    expect((await asked('session?id=viewed', { headers: { authorization } }))[0]).toBe(200)
+    expect(
+      (await asked('session?id=viewed', { headers: { authorization, host: own, origin: `http://${own}` } }))[0],
+    ).toBe(200)
+    for (const headers of [
+      { host: 'evil.example' },
+      { host: `evil.example:${open.port}` },
+      { origin: 'http://evil.example' },
+      { origin: 'null' },
+      { 'sec-fetch-site': 'cross-site' },
+    ])
+      expect([
+        headers,
+        (await asked('session?id=viewed', { headers: { authorization, ...(headers as Record<string, string>) } }))[0],
+      ]).toEqual([headers, 403])
+    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH'])
+      for (const path of ['session?id=viewed', 'rows?id=viewed&from=0&to=1', 'sessions', 'nothing'])
+        expect([method, path, (await asked(path, { method, headers: { authorization } }))[0]]).toEqual([
+          method,
+          path,
+          405,
+        ])
+    expect(JSON.stringify([await store.list({}), await store.read('viewed')])).toBe(before)
+    await open.close()
+  })
+})
+
 describe('the page', () => {
   it('may run no script but its own, stands in no frame, and is not kept', async () => {
     const { status, headers, body } = await ask('')
@@ -164,6 +229,43 @@ describe('what the page reads', () => {
     expect(await asked('api/session?id=none')).toEqual([404, expect.stringContaining('none')])
     expect(await asked('api/rows?id=viewed&from=x&to=1')).toEqual([400, expect.stringContaining('from')])
     expect(await asked('api/follow?id=none&from=0')).toEqual([404, expect.stringContaining('none')])
+  })
+  it('is nothing beyond the end, of rows and of nodes', async () => {
+    for (const name of ['rows', 'nodes'])
+      for (const range of ['from=3&to=9', 'from=99&to=200', 'from=2&to=1', 'from=999999999999999&to=999999999999999'])
+        expect([name, range, await read(`api/${name}?id=viewed&${range}`)]).toEqual([name, range, []])
+    expect(await read<readonly string[]>('api/nodes?id=viewed&from=1&to=99')).toHaveLength(2)
+    const { status } = await ask('api/nodes?id=none&from=0&to=1', { headers: { authorization: `Bearer ${key}` } })
+    expect(status).toBe(404)
+  })
+  it('is 400 for a request whose path is none, or which is no HTTP', async () => {
+    const answered = (sent: string) =>
+      new Promise<string>((resolve) => {
+        let text = ''
+        const socket = connect(view.port, '127.0.0.1', () => socket.end(sent))
+        socket.on('data', (piece) => (text += String(piece)))
+        socket.on('close', () => resolve(text))
+      })
+    for (const path of ['//', 'http://[', '//:x', 'http://a:99999/'])
+      expect(await answered(`GET ${path} HTTP/1.1\r\nhost: 127.0.0.1\r\nconnection: close\r\n\r\n`)).toMatch(
+        /^HTTP\/1\.1 400 .*"error":"expected a path, found /s,
+      )
+    for (const line of ['GET\r\n\r\n', 'no request at all\r\n\r\n', 'GET / HTTP/9\r\n\r\n'])
+      expect(await answered(line)).toMatch(/^HTTP\/1\.1 400 /)
+  })
+  it('is followed by at most 100 pages', async () => {
+    const follow = () =>
+      new Promise<IncomingMessage>((resolve) => {
+        const [host, path] = ['127.0.0.1', '/api/follow?id=viewed&from=0']
+        request({ host, port: view.port, path, headers: { authorization: `Bearer ${key}` } }, resolve).end()
+      })
+    const followers = await Promise.all(Array.from({ length: 100 }, follow))
+    expect(followers.map(({ statusCode }) => statusCode)).toEqual(followers.map(() => 200))
+    const over = await ask('api/follow?id=viewed&from=0', { headers: { authorization: `Bearer ${key}` } })
+    expect([over.status, over.body.toString()]).toEqual([503, expect.stringContaining('100 pages')])
+    expect(await read('api/session?id=viewed')).toMatchObject({ id: 'viewed' })
+    for (const follower of followers) follower.destroy()
+    await expect.poll(async () => (await follow().then((one) => (one.destroy(), one))).statusCode).toBe(200)
   })
   it('is what is found in messages', async () => {
     expect(await read('api/search?words=hel')).toEqual({

@@ -56,7 +56,7 @@ export interface ChatStore {
    * that
    * is not there is created.
    *
-   * Cost    one append, of the messages that changed; O(chat) to compare
+   * Cost    one append, of the messages that changed; O(chat) to read and compare the given messages
    *
    * @param chat the id and all messages
    */
@@ -161,6 +161,10 @@ const became = (
   messages: readonly Message[],
 ): Together | undefined => {
   const conversation = session.conversation()
+  // Mostly the chat has only grown, and its messages are those that were stored: nothing is written to find that.
+  const known = sameFrom(conversation, 0, messages, 0)
+  if (known === conversation.length)
+    return known === messages.length ? undefined : { messages: messages.slice(known), notes: [] }
   const wire = encoded(messages) as unknown as readonly Json[]
   const there = encoded(conversation) as unknown as readonly Json[]
   let same = 0
@@ -168,18 +172,29 @@ const became = (
   if (same === there.length && same === wire.length) return undefined
   const from = same === wire.length ? messages.length : decoded(given.slice(0, same)).length
   const kept = same === there.length ? conversation.length : standingFor(conversation, same, from)
-  let more = 0
-  while (
-    kept + more < conversation.length &&
-    from + more < messages.length &&
-    jsonEqual(conversation.at(kept + more) as unknown as Json, messages[from + more] as unknown as Json)
-  )
-    more += 1
+  const more = sameFrom(conversation, kept, messages, from)
   const first = kept + more < conversation.length ? conversation.positionAt(kept + more) : undefined
   return {
     messages: messages.slice(from + more),
     notes: first === undefined ? [] : [{ type: 'retraction', from: first, to: session.len }],
   }
+}
+
+/** How many messages are the same, of a conversation from one place on and of a list from another. */
+const sameFrom = (
+  conversation: Sequence<Message>,
+  start: number,
+  messages: readonly Message[],
+  from: number,
+): number => {
+  let same = 0
+  while (
+    start + same < conversation.length &&
+    from + same < messages.length &&
+    jsonEqual(conversation.at(start + same) as unknown as Json, messages[from + same] as unknown as Json)
+  )
+    same += 1
+  return same
 }
 
 /** How many messages of a conversation stand for its first `count` UI messages. `likely` is how many were read of them. */

@@ -23,6 +23,10 @@ export const textOf = (item: Item, session: SessionReader): string => {
   return (item.text = JSON.stringify(valueOf(session.view().at(ref.m) as Message, ref.id)))
 }
 
+/** An item as JSON. */
+export const jsonOf = ({ ref }: Item, session: SessionReader): Json =>
+  typeof ref === 'string' ? (JSON.parse(ref) as Json) : valueOf(session.view().at(ref.m) as Message, ref.id)
+
 /** The message of LangChain that a message of the record stands for. */
 const valueOf = (message: Message, id: string | undefined): JsonObject => {
   const written = codec.encode([message], { allow: 'unsettled' })

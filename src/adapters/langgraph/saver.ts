@@ -3,6 +3,7 @@ import {
   BaseCheckpointSaver,
   compareWritesSortKeys,
   copyCheckpoint,
+  DeltaSnapshot,
   getCheckpointId,
   isDeltaSnapshot,
   maxChannelVersion,
@@ -25,7 +26,8 @@ import type { Message } from '../../message/index.ts'
 import { listSessions, type Session } from '../../session/index.ts'
 import type { Store } from '../../store/index.ts'
 import { idOfParts, keptSessions, type KeptSession } from '../kept.ts'
-import { messageOf, refTo, textOf, type Item } from './items.ts'
+import { jsonOf, messageOf, refTo, textOf, type Item } from './items.ts'
+import { Reviver } from './revive.ts'
 import {
   dumpedOf,
   itemsOf,
@@ -70,6 +72,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   readonly #channel: string
   readonly #open: (threadId: string) => KeptSession
   readonly #threads = new WeakMap<Session, Thread>()
+  readonly #reviver = new Reviver()
 
   /**
    * @param store the store
@@ -358,7 +361,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
       for (const channel of remaining) {
         steps.push({ channel, writes: writes.filter((write) => write.channel === channel) })
         const value = at.values.get(channel)
-        const seed = value === undefined ? undefined : await this.#load(dumpedOf(value, thread.session))
+        const seed = value === undefined ? undefined : await this.#live(value, thread.session)
         if (seed === undefined) continue
         ;(result[channel] as DeltaChannelHistory).seed = seed
         remaining.delete(channel)
@@ -366,7 +369,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     }
     for (const { channel, writes } of steps.toReversed())
       for (const write of writes)
-        result[channel]?.writes.push([write.task, channel, await this.#load(dumpedOf(write.value, thread.session))])
+        result[channel]?.writes.push([write.task, channel, await this.#live(write.value, thread.session)])
     return result
   }
 
@@ -404,8 +407,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     const writes = ordered(thread.writesOf(ns, id))
     const checkpoint = (await this.#load(rest)) as Checkpoint
     checkpoint.channel_values = {}
-    for (const [channel, value] of values)
-      checkpoint.channel_values[channel] = await this.#load(dumpedOf(value, thread.session))
+    for (const [channel, value] of values) checkpoint.channel_values[channel] = await this.#live(value, thread.session)
     if (checkpoint.v < 4 && parent !== undefined) await this.#migrate(checkpoint, thread, ns, parent)
     return {
       config,
@@ -418,7 +420,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
         writes.map(async ({ task, channel, value }): Promise<CheckpointPendingWrite> => [
           task,
           channel,
-          await this.#load(dumpedOf(value, thread.session)),
+          await this.#live(value, thread.session),
         ]),
       ),
     }
@@ -427,9 +429,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   /** Checkpoints before version 4 have their sends among the writes of their parent. */
   async #migrate(checkpoint: Checkpoint, thread: Thread, ns: string, parent: string): Promise<void> {
     const sends = ordered(thread.writesOf(ns, parent)).filter(({ channel }) => channel === TASKS)
-    checkpoint.channel_values[TASKS] = await Promise.all(
-      sends.map(({ value }) => this.#load(dumpedOf(value, thread.session))),
-    )
+    checkpoint.channel_values[TASKS] = await Promise.all(sends.map(({ value }) => this.#live(value, thread.session)))
     const versions = Object.values(checkpoint.channel_versions)
     checkpoint.channel_versions[TASKS] =
       versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined)
@@ -442,6 +442,17 @@ export class IndelibleSaver extends BaseCheckpointSaver {
 
   async #load([type, text]: Dumped): Promise<unknown> {
     return this.serde.loadsTyped(type, type === 'json' ? text : (bytesOfBase64(text) ?? utf8Of('')))
+  }
+
+  /** The value of a channel. */
+  async #live(value: Value, session: Session): Promise<unknown> {
+    if (value.kind === 'whole' || !Reviver.serves(this.serde)) return this.#load(dumpedOf(value, session))
+    const items: unknown[] = []
+    for (const item of itemsOf(value)) {
+      const made = this.#reviver.revive(jsonOf(item, session), this.serde)
+      items.push(made instanceof Promise ? await made : made)
+    }
+    return value.isSnapshot ? new DeltaSnapshot(items) : items
   }
 
   /** A list item by item, anything else whole. */

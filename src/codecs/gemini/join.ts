@@ -7,15 +7,18 @@ type Fields = { [field: string]: unknown }
 export class JoinedResponse {
   #rest: Fields = {}
   readonly #candidates = new Map<number, Candidate>()
+  readonly #unread: unknown[] = []
   #seen = false
 
   /** Take a chunk of the stream. It may be kept, and changed. */
-  take({ candidates, ...rest }: Fields): void {
+  take(chunk: unknown): void {
     this.#seen = true
+    if (!isObject(chunk)) return void this.#unread.push(chunk)
+    const { candidates, ...rest } = chunk as Fields
     this.#rest = { ...this.#rest, ...rest } // usage is of the whole stream so far
-    for (const candidate of objectsIn(candidates)) {
+    for (const candidate of objectsIn(candidates, this.#unread)) {
       const index = typeof candidate['index'] === 'number' ? candidate['index'] : 0
-      const known = this.#candidates.get(index) ?? new Candidate()
+      const known = this.#candidates.get(index) ?? new Candidate(this.#unread)
       this.#candidates.set(index, known)
       known.take(candidate)
     }
@@ -25,13 +28,18 @@ export class JoinedResponse {
   get response(): Fields | undefined {
     if (!this.#seen) return undefined
     const candidates = [...this.#candidates.values()].map((one) => one.whole)
-    return { ...this.#rest, ...(candidates.length > 0 && { candidates }) }
+    return {
+      ...this.#rest,
+      ...(candidates.length > 0 && { candidates }),
+      ...(this.#unread.length > 0 && { unreadChunks: this.#unread }),
+    }
   }
 }
 
 /**
  * Join the chunks of a stream to one response, as `generateContent` would have given it: texts in a row are one, reasoning
- * likewise, and arguments that came in pieces are put together.
+ * likewise, and arguments that came in pieces are put together. A piece without a place stays in `partialArgs` of its call;
+ * chunks, candidates and parts that are no objects are in `unreadChunks` of the response.
  *
  * @param chunks the chunks, in order
  * @returns the response, for {@link decodeResponse}
@@ -42,23 +50,31 @@ export class JoinedResponse {
  */
 export const joinResponses = (chunks: Iterable<object>): { readonly [field: string]: unknown } => {
   const joined = new JoinedResponse()
-  for (const chunk of chunks) {
-    const { sdkHttpResponse: _headers, ...plain } = chunk as Fields
-    joined.take(structuredCloneOf(plain))
-  }
+  for (const chunk of chunks as Iterable<unknown>) joined.take(isObject(chunk) ? plainOf(chunk) : chunk)
   return joined.response ?? {}
 }
 
-const structuredCloneOf = (value: Fields): Fields => JSON.parse(JSON.stringify(value)) as Fields
+/** A chunk of the client is an instance of a class, with the headers of the answer. */
+const plainOf = ({ sdkHttpResponse: _headers, ...chunk }: Fields): Fields => JSON.parse(JSON.stringify(chunk)) as Fields
 
-const objectsIn = (list: unknown): readonly Fields[] => (Array.isArray(list) ? (list.filter(isObject) as Fields[]) : [])
+/** The objects of a list; everything else is put aside. */
+const objectsIn = (list: unknown, aside: unknown[]): readonly Fields[] => {
+  if (list === undefined || list === null) return []
+  if (!Array.isArray(list)) return (aside.push(list), [])
+  return list.filter((item): item is Fields => isObject(item) || (aside.push(item), false))
+}
 
 class Candidate {
+  readonly #unread: unknown[]
   #rest: Fields = {}
   #content: Fields | undefined
   readonly #parts: Fields[] = []
-  /** A call whose arguments come in pieces. */
+  /** The part with a call whose arguments come in pieces. */
   #open: Fields | undefined
+
+  constructor(unread: unknown[]) {
+    this.#unread = unread
+  }
 
   take({ content, citationMetadata, ...rest }: Fields): void {
     const known = this.#rest['citationMetadata']
@@ -68,10 +84,13 @@ class Candidate {
         ...citationMetadata,
         ...(isObject(known) && { citations: [...listIn(known), ...listIn(citationMetadata)] }),
       }
-    if (!isObject(content)) return
+    if (!isObject(content)) {
+      if (content !== undefined && content !== null) this.#unread.push(content)
+      return
+    }
     const { parts, ...others } = content as Fields
     this.#content = { ...this.#content, ...others }
-    for (const part of objectsIn(parts)) this.#add(part)
+    for (const part of objectsIn(parts, this.#unread)) this.#add(part)
   }
 
   get whole(): Fields {
@@ -89,51 +108,76 @@ class Candidate {
   /** A call, or a piece of the arguments of the one that is open. Source: Vertex AI, streaming of arguments (2026-11) */
   #call(part: Fields, call: Fields): void {
     const { partialArgs, willContinue, ...plain } = call
-    const goesOn = this.#open !== undefined && plain['name'] === undefined
-    const target = goesOn ? (this.#open as Fields) : plain
-    if (!goesOn) this.#parts.push({ ...part, functionCall: target })
-    const pieces = objectsIn(partialArgs)
-    if (pieces.length > 0) {
-      const args = isObject(target['args']) ? (target['args'] as Fields) : {}
-      target['args'] = args
-      for (const piece of pieces) put(args, piece)
-    }
-    this.#open = willContinue === true ? target : undefined
+    const { functionCall: _, ...beside } = part
+    const open = plain['name'] === undefined ? this.#open : undefined
+    const whole = open ?? { ...part, functionCall: {} }
+    if (open === undefined) this.#parts.push(whole)
+    const target = { ...plain, ...(whole['functionCall'] as Fields) }
+    Object.assign(whole, { ...beside, ...whole, functionCall: target })
+    const pieces = listOf(partialArgs)
+    if (pieces.length > 0) target['args'] ??= {}
+    for (const piece of pieces)
+      if (!(isObject(target['args']) && isObject(piece) && put(target['args'], piece)))
+        (target['partialArgs'] = listOf(target['partialArgs'])).push(piece)
+    this.#open = willContinue === true ? whole : undefined
   }
 }
 
-const listIn = (metadata: object): readonly Fields[] => objectsIn((metadata as Fields)['citations'])
+const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? (value as unknown[]) : [])
+
+const listIn = ({ citations }: Fields): readonly unknown[] => listOf(citations)
 
 const isPlainText = (part: Fields): boolean =>
   typeof part['text'] === 'string' && Object.keys(part).every((field) => field === 'text' || field === 'thought')
 
-/** Put a piece of arguments where its path says. A text goes on the one that stands there. */
-const put = (args: Fields, piece: Fields): void => {
+/** Put a piece of arguments where its path says; false if there is no such place. A text goes on the one that stands there. */
+const put = (args: Fields, piece: Fields): boolean => {
   const steps = stepsOf(piece['jsonPath'])
-  const last = steps.pop()
-  if (last === undefined) return
+  const value = valueOf(piece)
+  if (steps === undefined || value === undefined) return false
   let owner = args
-  for (const [index, step] of steps.entries()) {
+  for (const [at, step] of steps.entries()) {
+    // The items of a list come one after the other: a place beyond its end would be a list of holes.
+    if (Array.isArray(owner) ? typeof step !== 'number' || step > owner.length : typeof step === 'number') return false
     const there = Object.hasOwn(owner, step) ? owner[step] : undefined
-    const next = typeof there === 'object' && there !== null ? there : isNumber(steps[index + 1] ?? last) ? [] : {}
-    owner[step] = next
-    owner = next as Fields
+    const next = steps[at + 1]
+    if (next === undefined) {
+      if (typeof there === 'object' && there !== null) return false
+      owner[step] = typeof value === 'string' && typeof there === 'string' ? there + value : value
+      return true
+    }
+    if (there === undefined) owner[step] = typeof next === 'number' ? [] : {}
+    else if (typeof there !== 'object' || there === null) return false
+    owner = owner[step] as Fields
   }
-  const before = Object.hasOwn(owner, last) ? owner[last] : undefined
-  const { stringValue, numberValue, boolValue } = piece
-  owner[last] =
-    typeof stringValue === 'string'
-      ? `${typeof before === 'string' ? before : ''}${stringValue}`
-      : (numberValue ?? boolValue ?? null)
+  return false
 }
 
-const isNumber = (step: string): boolean => /^\d+$/.test(step)
+const valueOf = ({
+  stringValue,
+  numberValue,
+  boolValue,
+  ...rest
+}: Fields): string | number | boolean | null | undefined => {
+  if (typeof stringValue === 'string') return stringValue
+  if (typeof numberValue === 'number') return numberValue
+  if (typeof boolValue === 'boolean') return boolValue
+  return Object.hasOwn(rest, 'nullValue') ? null : undefined
+}
 
-/** The steps of a path such as `$.a[0]['b']`. Nothing that all objects have is one. */
-const stepsOf = (path: unknown): string[] => {
-  if (typeof path !== 'string') return []
-  const steps = [...path.matchAll(/\.([^.[\]]+)|\[(\d{1,4})\]|\['([^']*)'\]/g)].map(
-    ([, name, place, quoted]) => name ?? place ?? quoted ?? '',
-  )
-  return steps.includes('__proto__') ? [] : steps
+/** More steps than arguments have. */
+const mostSteps = 100
+
+/** The steps of a path such as `$.a[0]['b']`: names and places. Undefined for another one; nothing that all objects have is one. */
+const stepsOf = (path: unknown): readonly (string | number)[] | undefined => {
+  if (typeof path !== 'string' || !path.startsWith('$')) return undefined
+  const steps: (string | number)[] = []
+  const step = /\.([^.[\]]+)|\[(\d{1,7})\]|\['([^']*)'\]/y
+  for (step.lastIndex = 1; step.lastIndex < path.length;) {
+    const found = step.exec(path)
+    if (found === null || steps.length === mostSteps) return undefined
+    const [, name, place, quoted = ''] = found
+    steps.push(place === undefined ? (name ?? quoted) : Number(place))
+  }
+  return steps.includes('__proto__') ? undefined : steps
 }

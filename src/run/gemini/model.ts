@@ -84,6 +84,8 @@ type Fresh = { [field: string]: unknown }
 class GeminiAnswer {
   readonly #request: ModelRequest
   readonly #joined = new JoinedResponse()
+  /** The message of what was taken. */
+  #known: Message | undefined
   /** How many blocks are whole. */
   #ended = 0
   /** How much of the block that is open was told; undefined: it has not begun. */
@@ -95,6 +97,7 @@ class GeminiAnswer {
 
   *take(chunk: Fresh): Generator<ModelEvent> {
     this.#joined.take(chunk)
+    this.#known = undefined
     const parts = partsIn(this.#joined.response)
     while (this.#ended < parts.length - 1) yield* this.#end(parts)
     const last = parts[this.#ended]
@@ -162,12 +165,17 @@ class GeminiAnswer {
     this.#told = undefined
   }
 
-  /** The answer so far, with what it is grounded in. */
+  /** The answer so far, with what it is grounded in. Many parts can end with one chunk. */
   #message(): Message {
+    return (this.#known ??= this.#read())
+  }
+
+  #read(): Message {
     const { content, groundingMetadata, citationMetadata, urlContextMetadata } =
       candidateIn(this.#joined.response) ?? {}
     const candidate = { content: content ?? { parts: [] }, groundingMetadata, citationMetadata, urlContextMetadata }
-    const body: unknown = JSON.parse(JSON.stringify({ candidates: [candidate] }))
+    const unreadChunks = this.#joined.response?.['unreadChunks']
+    const body: unknown = JSON.parse(JSON.stringify({ candidates: [candidate], unreadChunks }))
     const decoded = decodeResponse(body, { after: this.#request.messages })
     if (isLeft(decoded)) throw new Error(codecFaultText(decoded.left))
     return decoded.right.messages[0] as Message

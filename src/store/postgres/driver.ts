@@ -2,7 +2,7 @@
 import { isLeft, left, right } from '../../json/index.ts'
 import type { Hash } from '../../proof/index.ts'
 import type { StoreRepair } from '../check.ts'
-import type { Answer, StoreDriver } from '../driver.ts'
+import type { Answer, StoreDriver, Unchanged } from '../driver.ts'
 import { storeFaultText } from '../fault.ts'
 import { storeOf } from '../handle.ts'
 import { signalKey } from '../signals.ts'
@@ -71,7 +71,7 @@ export const postgresDriver = (
       calls.onLog('read nodes', scope, id, async (_log, rows) => right(Object.freeze(await rows.nodes(positions)))),
     fork: (scope, id, to, at, meta) =>
       calls.onLog('fork', scope, id, (log, rows) => logs.fork(scope, log, rows, to, at, meta)),
-    remove: (scope, id) => removed({ calls, logs, elsewhere, sweeper }, scope, id),
+    remove: (scope, id, unchanged) => removed({ calls, logs, elsewhere, sweeper }, scope, id, unchanged),
     lease: (scope, id, change) => calls.run('change a lease', () => leases.change(scope, id, change)),
     putBlocks: (scope, given) => calls.run('put blocks', async () => right(await blocks.put(scope, given))),
     getBlocks: (scope, ids) => calls.run('get blocks', async () => right(await blocks.get(scope, ids))),
@@ -110,8 +110,13 @@ interface Removal {
   readonly sweeper: Sweeper
 }
 
-const removed = async ({ calls, logs, elsewhere, sweeper }: Removal, scope: string, id: string): Answer<void> => {
-  const gone = await calls.run('remove a log', () => logs.remove(scope, id))
+const removed = async (
+  { calls, logs, elsewhere, sweeper }: Removal,
+  scope: string,
+  id: string,
+  unchanged: Unchanged | undefined,
+): Answer<void> => {
+  const gone = await calls.run('remove a log', () => logs.remove(scope, id, unchanged))
   if (isLeft(gone)) return gone
   elsewhere.changed(signalKey(scope, id))
   // The log is gone. Its rows follow in pieces, so that a long one does not hold everything up.

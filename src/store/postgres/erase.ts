@@ -6,13 +6,14 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../../json/index.ts'
 import { equalBytes, type BlockId, type Hash } from '../../proof/index.ts'
 import type { Answer, CheckedErasure } from '../driver.ts'
-import type { Erased, RemainingBlock, Residue, RowPlace, Sharing } from '../erasing.ts'
+import type { Erased, RemainingBlock, Residue, Sharing, TextPlaces } from '../erasing.ts'
 import type { StoreFault } from '../fault.ts'
+import { byteFinderOf, finderOf } from '../find-texts.ts'
 import type { Head } from '../row.ts'
 import { conflict, notThatRow, sameHead, sharedRows } from '../rules.ts'
 import { rowLeaf } from '../tree.ts'
 import { appendStatement, grown } from './append.ts'
-import type { Database, Query } from './database.ts'
+import type { Database, Query, Rows } from './database.ts'
 import { patiently, type Place } from './fault.ts'
 import { forgetRows } from './documents.ts'
 import { findLog, logColumns, logsOf, type Log } from './log.ts'
@@ -28,6 +29,13 @@ interface Gone {
   readonly leaf: Uint8Array
   readonly stub: string
 }
+
+/** So many texts are looked for by the server. */
+const serverTexts = 16
+
+/** How many rows, and about how many bytes of blocks, are read at once. */
+const rowPiece = 5000
+const blockBytes = 8_000_000
 
 /** Ends a transaction: nothing of it stays. */
 class Refused extends Error {
@@ -82,21 +90,86 @@ export class Eraser {
     )
   }
 
-  async containing(scope: string, texts: readonly string[]): Promise<Either<StoreFault, readonly RowPlace[]>> {
+  async containing(scope: string, texts: readonly string[]): Promise<Either<StoreFault, TextPlaces>> {
     const { schema } = this.#place
+    const blocks = await this.#blocksWith(scope, texts)
+    // For few texts the server looks into each row. For many all rows are read once: its search for one costs as much each time.
+    const places =
+      texts.length <= serverTexts
+        ? await this.#db.read(
+            `select r.segment, r.position from ${schema}.row r
+             where r.scope = $1::text and exists (select 1 from unnest($2::text[]) as w (text) where strpos(r.body, w.text) > 0)`,
+            [scope, texts.map(escaped)],
+          )
+        : await this.#rowsWith(scope, finderOf(texts.map(escaped)))
     const rows = await this.#db.read(
-      `select r.position, coalesce(l.id, (
+      `with p (segment, position) as (
+         select * from unnest($2::bigint[], $3::bigint[])
+         union select m.segment, m.position from ${schema}.mention m where m.scope = $1::text and m.block = any($4::bytea[])
+       )
+       select p.position, coalesce(l.id, (
          select o.id from ${schema}.log o
-         where o.scope = r.scope and r.segment = any(o.segments)
-           and coalesce(o.bases[array_position(o.segments, r.segment) + 1], o.size) > r.position
+         where o.scope = $1::text and p.segment = any(o.segments)
+           and coalesce(o.bases[array_position(o.segments, p.segment) + 1], o.size) > p.position
          order by o.key limit 1
        )) as id
-       from ${schema}.row r left join ${schema}.log l on l.scope = r.scope and l.key = r.segment
-       where r.scope = $1::text and exists (select 1 from unnest($2::text[]) as w (text) where strpos(r.body, w.text) > 0)
-       order by r.segment, r.position`,
-      [scope, texts.map(escaped)],
+       from p left join ${schema}.log l on l.scope = $1::text and l.key = p.segment
+       order by p.segment, p.position`,
+      [scope, places.map(({ segment }) => segment), places.map(({ position }) => position), blocks.map(({ id }) => id)],
     )
-    return right(rows.map(({ id, position }) => ({ id: (id as string | null) ?? '', position: Number(position) })))
+    return right({
+      rows: rows.map(({ id, position }) => ({ id: (id as string | null) ?? '', position: Number(position) })),
+      blocks: blocks.flatMap(({ id, kept }) => (kept === true ? [(id as Buffer).toString('hex') as BlockId] : [])),
+    })
+  }
+
+  /** The rows with a text, piece by piece. */
+  async #rowsWith(scope: string, isIn: (body: string) => boolean): Promise<Rows> {
+    const { schema } = this.#place
+    const found: Rows[number][] = []
+    const segments = await this.#db.read(
+      `select g.key, g.base, coalesce(l.size, (
+         select max(f.base) from ${schema}.segment f where f.scope = g.scope and f.parent = g.key
+       ), g.base) as beyond from ${schema}.segment g left join ${schema}.log l on l.scope = g.scope and l.key = g.key
+       where g.scope = $1::text order by g.key`,
+      [scope],
+    )
+    for (const { key, base, beyond } of segments)
+      for (let from = Number(base); from < Number(beyond); from += rowPiece) {
+        const rows = await this.#db.read(
+          `select position, body from ${schema}.row where scope = $1::text and segment = $2::bigint
+           and position >= $3::bigint and position < $4::bigint`,
+          [scope, key, from, from + rowPiece],
+        )
+        for (const { position, body } of rows) if (isIn(body as string)) found.push({ segment: key, position })
+      }
+    return found
+  }
+
+  /** The blocks with a text, piece by piece. */
+  async #blocksWith(scope: string, texts: readonly string[]): Promise<Rows> {
+    const isIn = byteFinderOf(texts)
+    const { schema } = this.#place
+    const sizes = await this.#db.read(
+      `select id, octet_length(bytes) as size from ${schema}.block where scope = $1::text order by id`,
+      [scope],
+    )
+    const found: Rows[number][] = []
+    let piece: unknown[] = []
+    let bytes = 0
+    for (const [index, { id, size }] of sizes.entries()) {
+      piece.push(id)
+      bytes += Number(size)
+      if (bytes < blockBytes && index < sizes.length - 1) continue
+      const blocks = await this.#db.read(
+        `select id, kept, bytes from ${schema}.block where scope = $1::text and id = any($2::bytea[])`,
+        [scope, piece],
+      )
+      for (const block of blocks)
+        if (isIn(block['bytes'] as Buffer)) found.push({ id: block['id'], kept: block['kept'] })
+      ;[piece, bytes] = [[], 0]
+    }
+    return found
   }
 
   async #together(query: Query, scope: string, { logs, ledger }: CheckedErasure): Promise<Omit<Answered, 'residue'>> {

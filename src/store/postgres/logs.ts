@@ -2,9 +2,9 @@
 import { left, right, type JsonObject } from '../../json/index.ts'
 import { emptyRange, peakEnds, type CompactRange, type Hash } from '../../proof/index.ts'
 import { momentOf } from '../clock.ts'
-import type { Answer, CheckedAppend } from '../driver.ts'
+import type { Answer, CheckedAppend, Unchanged } from '../driver.ts'
 import type { StoreFault } from '../fault.ts'
-import { againstFork, entriesBefore } from '../rules.ts'
+import { againstChange, againstFork, entriesBefore } from '../rules.ts'
 import type { LogInfo } from '../store.ts'
 import { headOf } from '../tree.ts'
 import { appendStatement, bytesOf, grown } from './append.ts'
@@ -87,14 +87,30 @@ export class Logs {
   }
 
   /** Remove a log, and give its segment, whose rows are still there. */
-  async remove(scope: string, id: string): Answer<number> {
-    const [segment] = await this.#db.write(
-      `with gone as (delete from ${this.#schema}.log where scope = $1::text and id = $2::text returning key),
-       free as (delete from ${this.#schema}.lease where scope = $1::text and log in (select key from gone))
-       update ${this.#schema}.segment set state = 1 where scope = $1::text and key in (select key from gone) returning key`,
-      [scope, id],
-    )
-    return segment === undefined ? left({ _tag: 'NoSuchLog', id }) : right(Number(segment['key']))
+  async remove(scope: string, id: string, unchanged: Unchanged | undefined): Answer<number> {
+    return this.#db.transaction(async (query): Answer<number> => {
+      const s = this.#schema
+      // The log first, as for an erasure. Who makes another log changes the row of the scope.
+      await query(`select 1 from ${s}.log where scope = $1::text and id = $2::text for update`, [scope, id])
+      if (unchanged !== undefined) {
+        if (unchanged.head === undefined)
+          await query(`select 1 from ${s}.scope where name = $1::text for share`, [scope])
+        const [other] = await query(
+          `select size, root from ${s}.log where scope = $1::text and id = $2::text for share`,
+          [scope, unchanged.id],
+        )
+        const now = other && { size: Number(other['size']), root: (other['root'] as Buffer).toString('hex') }
+        const problem = againstChange(unchanged, now, this.#hash)
+        if (problem !== undefined) return left(problem)
+      }
+      const [segment] = await query(
+        `with gone as (delete from ${s}.log where scope = $1::text and id = $2::text returning key),
+         free as (delete from ${s}.lease where scope = $1::text and log in (select key from gone))
+         update ${s}.segment set state = 1 where scope = $1::text and key in (select key from gone) returning key`,
+        [scope, id],
+      )
+      return segment === undefined ? left({ _tag: 'NoSuchLog', id }) : right(Number(segment['key']))
+    })
   }
 
   /** A log and its first rows, as a part of a transaction. Undefined: there is one already. Throws DamagedThere. */

@@ -2,7 +2,7 @@
 import type { DatabaseSync } from 'node:sqlite'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { Hash } from '../../proof/index.ts'
-import type { Answer, CheckedAppend, StoreDriver } from '../driver.ts'
+import type { Answer, CheckedAppend, StoreDriver, Unchanged } from '../driver.ts'
 import { storeFaultText } from '../fault.ts'
 import { Appender } from './append.ts'
 import { Blocks } from './blocks.ts'
@@ -51,7 +51,7 @@ export const sqliteDriver = (
     read: (scope, id, range) => reader.read(scope, id, range),
     nodes: (scope, id, positions) => reader.nodes(scope, id, positions),
     fork: (scope, id, to, at, meta) => writer.write(() => logs.fork(scope, id, to, at, meta)),
-    remove: (scope, id) => removed({ writer, logs, sweeper }, scope, id),
+    remove: (scope, id, unchanged) => removed({ writer, logs, sweeper }, scope, id, unchanged),
     lease: (scope, id, change) => leases.change(scope, id, change),
     putBlocks: (scope, given) => writer.write(() => right(blocks.put(scopes.own(scope), given, true)), bytesIn(given)),
     getBlocks: async (scope, ids) => right(blocks.get(scopes.keyOf(scope), ids)),
@@ -80,8 +80,13 @@ interface Removal {
   readonly sweeper: Sweeper
 }
 
-const removed = async ({ writer, logs, sweeper }: Removal, scope: string, id: string): Answer<void> => {
-  const gone = await writer.write(() => logs.remove(scope, id))
+const removed = async (
+  { writer, logs, sweeper }: Removal,
+  scope: string,
+  id: string,
+  unchanged: Unchanged | undefined,
+): Answer<void> => {
+  const gone = await writer.write(() => logs.remove(scope, id, unchanged))
   if (isLeft(gone)) return gone
   // The log is gone. Its rows follow in pieces, so that a long one does not hold everything up.
   const swept = gone.right === undefined ? right(undefined) : await sweeper.sweep(gone.right)

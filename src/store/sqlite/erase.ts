@@ -7,11 +7,12 @@
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
-import { equalBytes, type Hash } from '../../proof/index.ts'
+import { equalBytes, type BlockId, type Hash } from '../../proof/index.ts'
 import { Damaged } from '../damaged.ts'
 import type { Answer, CheckedErasure } from '../driver.ts'
-import type { Erased, RemainingBlock, Residue, RowPlace } from '../erasing.ts'
+import type { Erased, RemainingBlock, Residue, RowPlace, TextPlaces } from '../erasing.ts'
 import type { StoreFault } from '../fault.ts'
+import { byteFinderOf, fewTexts, finderOf } from '../find-texts.ts'
 import { conflict, notThatRow, sameHead } from '../rules.ts'
 import type { Head, StoredRow } from '../row.ts'
 import { rowLeaf } from '../tree.ts'
@@ -42,14 +43,19 @@ type Answered = Omit<Erased, 'rows'>
 /** What the transaction has done. */
 type Done = Omit<Answered, 'residue'>
 
-/** So many texts are looked for one by one. */
-const fewTexts = 4
-
 /** A row that contains a text. */
 interface Found {
   readonly log: string | null
   readonly segment: number
   readonly position: number
+}
+
+/** A block, and what it has. */
+interface Content {
+  readonly block: number
+  readonly id: Uint8Array
+  readonly kept: number
+  readonly bytes: Uint8Array
 }
 
 export class Eraser {
@@ -63,6 +69,8 @@ export class Eraser {
   readonly #bytes: Prepared
   readonly #with: Prepared
   readonly #all: Prepared
+  readonly #contents: Prepared
+  readonly #naming: Prepared
   readonly #sharer: Prepared
 
   constructor(db: DatabaseSync, parts: Parts, hash: Hash) {
@@ -85,9 +93,18 @@ export class Eraser {
     )
     this.#all = prepared(
       db,
-      `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position, cast(row.body as blob) as body
+      `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position, row.body as body
         from row join segment on segment.key = row.id >> 32 left join log on log.segment = segment.key
         where segment.scope = ? order by row.id`,
+    )
+    this.#contents = prepared(
+      db,
+      'select block.key as block, block.id, block.kept, content.bytes from block join content on content.block = block.key where block.scope = ?',
+    )
+    this.#naming = prepared(
+      db,
+      `select log.id as log, mention.row >> 32 as segment, mention.row & 4294967295 as position from mention
+        left join log on log.segment = mention.row >> 32 where mention.block = ?`,
     )
     this.#with = prepared(
       db,
@@ -112,24 +129,25 @@ export class Eraser {
     return isLeft(done) ? done : this.#cleaned(done.right, needles)
   }
 
-  containing(scope: string, texts: readonly string[]): readonly RowPlace[] {
+  containing(scope: string, texts: readonly string[]): TextPlaces {
     const key = this.#parts.scopes.keyOf(scope)
-    const found = new Map<string, RowPlace>()
+    const [isIn, isInBytes] = [finderOf(texts), byteFinderOf(texts)]
+    const rows = new Map<string, RowPlace>()
+    const blocks: BlockId[] = []
     const add = ({ log, segment, position }: Found): void =>
-      void found.set(`${segment} ${position}`, { id: log ?? this.#sharerOf(segment, position), position })
-    // A statement for each text reads all rows each time; for many, all rows are read once.
-    const starts = new Needles()
-    const many = texts.length > fewTexts ? texts.filter((text) => starts.addStart(text)) : []
-    const long = new Set(many)
-    const few = texts.filter((text) => !long.has(text))
-    for (const text of few) for (const row of this.#with().all(key, text) as unknown as readonly Found[]) add(row)
-    if (many.length > 0)
-      for (const row of this.#all().iterate(key) as unknown as Iterable<Found & { readonly body: Uint8Array }>) {
-        if (!starts.isIn(row.body)) continue
-        const body = Buffer.from(row.body).toString()
-        if (many.some((text) => body.includes(text))) add(row)
-      }
-    return [...found.values()]
+      void rows.set(`${segment} ${position}`, { id: log ?? this.#sharerOf(segment, position), position })
+    // For few texts SQLite looks into each row. For many all rows are read once.
+    if (texts.length <= fewTexts)
+      for (const text of texts) for (const row of this.#with().all(key, text) as unknown as readonly Found[]) add(row)
+    else
+      for (const row of this.#all().iterate(key) as unknown as Iterable<Found & { readonly body: string }>)
+        if (isIn(row.body)) add(row)
+    for (const { block, id, kept, bytes } of this.#contents().iterate(key) as unknown as Iterable<Content>) {
+      if (!isInBytes(bytes)) continue
+      if (kept === 1) blocks.push(Buffer.from(id).toString('hex') as BlockId) // it was stored as one
+      for (const row of this.#naming().all(block) as unknown as readonly Found[]) add(row)
+    }
+    return { rows: [...rows.values()], blocks }
   }
 
   /** A log that has a row whose own log is removed. Empty: none has, and it is going to be deleted. */

@@ -1,18 +1,19 @@
 /** The logs of a file: finding, adding, describing, forking and removing them. What is appended to them is in `append`. */
 import type { DatabaseSync } from 'node:sqlite'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right, type JsonObject } from '../../json/index.ts'
+import { isLeft, left, right, type JsonObject } from '../../json/index.ts'
 import { emptyRange, type Hash } from '../../proof/index.ts'
 import { momentOf } from '../clock.ts'
 import { Damaged } from '../damaged.ts'
-import type { CheckedQuery } from '../driver.ts'
+import type { CheckedQuery, Unchanged } from '../driver.ts'
 import type { Sharing } from '../erasing.ts'
 import type { StoreFault } from '../fault.ts'
-import { againstFork, entriesBefore, logInfo, sharedRows, type Growth } from '../rules.ts'
+import { againstChange, againstFork, entriesBefore, logInfo, sharedRows, type Growth } from '../rules.ts'
 import type { LogInfo, LogPage } from '../store.ts'
 import { headOf } from '../tree.ts'
 import { listed } from './list.ts'
 import {
+  headIn,
   headIsSound,
   headSum,
   infoIn,
@@ -144,9 +145,17 @@ export class Logs {
   }
 
   /** Remove a log, and give its segment, whose rows are still there. */
-  remove(scope: string, id: string): Either<StoreFault, number | undefined> {
+  remove(scope: string, id: string, unchanged: Unchanged | undefined): Either<StoreFault, number | undefined> {
     const raw = this.find(scope, id)
     if (raw === undefined) return left({ _tag: 'NoSuchLog', id })
+    const other = unchanged && this.find(scope, unchanged.id)
+    const problem =
+      unchanged &&
+      damageIn(unchanged.id, () => {
+        const changed = againstChange(unchanged, other && headIn(logIn(other)), this.#hash)
+        return changed === undefined ? right(undefined) : left(changed)
+      })
+    if (problem !== undefined && isLeft(problem)) return problem
     this.#statements.removeOperations().run(raw['key'] as bigint)
     this.#statements.removeLease().run(raw['key'] as bigint)
     this.#statements.removeLog().run(raw['key'] as bigint)

@@ -37,13 +37,6 @@ export class Needles {
     this.#addPieces(bytes, undefined)
   }
 
-  /** The beginning of a text. False: it is too short. */
-  addStart(text: string): boolean {
-    const piece = Buffer.from(text).subarray(0, pieceBytes)
-    if (piece.length === pieceBytes) this.#add(Uint8Array.from(piece))
-    return piece.length === pieceBytes
-  }
-
   /** Something that has no pieces to look for: it has to be taken for there. */
   addUnknown(): void {
     this.hasUnknown = true

@@ -20,14 +20,15 @@ interface Base {
   readonly base: number
 }
 
-interface Held {
-  readonly position: number
-  readonly place: number
-  readonly body: string | Uint8Array
-  readonly at: number | null
-  readonly salt: Uint8Array | null
-  readonly erased: Uint8Array | null
-}
+/** A row as a list: SQLite makes one quicker than an object. */
+type Held = readonly [
+  position: number,
+  place: number,
+  body: string | Uint8Array,
+  at: number | null,
+  salt: Uint8Array | null,
+  erased: Uint8Array | null,
+]
 
 export class Rows {
   readonly #segment: StatementSync
@@ -51,6 +52,7 @@ export class Rows {
     this.#bodies = db.prepare(
       `select id & 4294967295 as position, place, ${body}, ${beside} from row where id between (? << 32) + ? and (? << 32) + ? - 1`,
     )
+    this.#bodies.setReturnArrays(true)
     this.#nodes = db.prepare(
       'select id & 4294967295 as position, node from row where id between (? << 32) + ? and (? << 32) + ? - 1',
     )
@@ -92,7 +94,7 @@ export class Rows {
   read(segment: number, from: number, to: number): StoredRow[] {
     const rows: StoredRow[] = []
     for (const stretch of this.#stretches(segment, from, to)) {
-      for (const { position, place, body, at, salt, erased } of this.#bodies.all(
+      for (const [position, place, body, at, salt, erased] of this.#bodies.all(
         stretch.segment,
         stretch.from,
         stretch.segment,

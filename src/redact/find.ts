@@ -1,0 +1,147 @@
+/** What is to change in a text or in JSON: a mark for each secret, so that JSON stays JSON. */
+import { isBlockId } from '../proof/index.ts'
+import {
+  clipped,
+  isFound,
+  jsonEscapes,
+  merged,
+  placed,
+  replaced,
+  search,
+  shifted,
+  spanOfBase64,
+  type Pattern,
+  type Span,
+} from './search.ts'
+import { stringsIn, stringsOf, type WrittenString } from './strings.ts'
+
+/** Finds what rules of a user and known formats find. */
+export class Finder {
+  readonly #own: readonly Pattern[]
+  readonly #known: readonly Pattern[]
+  readonly #all: readonly Pattern[]
+
+  constructor(own: readonly Pattern[], known: readonly Pattern[]) {
+    this.#own = own
+    this.#known = known
+    this.#all = [...own, ...known]
+  }
+
+  /** What to change in a text. */
+  inText(text: string): readonly Span[] {
+    const strings = this.#own.length > 0 ? stringsOf(text) : undefined
+    const spans = search(text, strings === undefined ? this.#all : this.#known)
+    if (strings === undefined && !spans.some(isFound)) return []
+    const inside = strings ?? stringsOf(text)
+    return inside === undefined ? merged(spans) : this.#inStrings(text, inside, spans)
+  }
+
+  /** What to change in a text that is the beginning of another, or a piece of one. */
+  inPiece(text: string): readonly Span[] {
+    return merged(search(text, this.#all))
+  }
+
+  /** What to change in the text of JSON. Beside content, fields of providers' formats that pair or sign stay. */
+  inJson(text: string, beside: boolean): readonly Span[] {
+    const spans = search(text, this.#known)
+    return this.#own.length > 0 || spans.some(isFound) || (beside && text.includes('"data":"'))
+      ? this.#inStrings(text, stringsIn(text), spans, beside)
+      : []
+  }
+
+  /** What to change in base64: its text. Bytes that are no text stay. */
+  inBase64(data: string): readonly Span[] {
+    const span = spanOfBase64(data, this.#all)
+    return span === undefined ? [] : [span]
+  }
+
+  /** Known formats may say before a string what it is; a rule of a user sees each string by itself. */
+  #inStrings(text: string, strings: readonly WrittenString[], spans: readonly Span[], beside = false): readonly Span[] {
+    const outer = merged(spans)
+    let next = 0
+    const found = strings.map((string): readonly Span[] => {
+      const { start, end } = string
+      while (next < outer.length && (outer[next] as Span).end <= start) next += 1
+      if (beside && isKept(string, text)) return []
+      const body = text.slice(start, end)
+      if (beside && string.name === 'data') {
+        const bytes = spanOfBase64(body, this.#all)
+        if (bytes !== undefined) return [shifted(bytes, start)]
+      }
+      const across: Span[] = []
+      for (let at = next; at < outer.length && (outer[at] as Span).start < end; at++)
+        across.push(clipped(outer[at] as Span, start, end) as Span)
+      if (this.#own.length === 0 && !across.some(isFound)) return []
+      const said = readString(body)
+      const isJson = stringsOf(said) !== undefined
+      const inside = placed(isJson ? this.inText(said) : search(said, this.#own), body, jsonEscapes)
+      const whole = across.filter((span) => !isJson || (span.start === start && span.end === end))
+      const spans = merged([...inside.map((span) => shifted(span, start)), ...whole])
+      return said === body ? spans : spans.map((span) => saidLong(span, text))
+    })
+    return withDistinctKeys(text, strings, found)
+  }
+}
+
+/** What a string of JSON says, between its quotes. */
+const readString = (body: string): string => (body.includes('\\') ? (JSON.parse(`"${body}"`) as string) : body)
+
+/** A span of a string with escapes, with the length of what is said there. */
+const saidLong = (span: Span, text: string): Span =>
+  span.rule === undefined || span.length !== undefined
+    ? span
+    : { ...span, length: readString(text.slice(span.start, span.end)).length }
+
+/** Keys of one object that are the same now get a number. */
+const withDistinctKeys = (
+  text: string,
+  strings: readonly WrittenString[],
+  found: readonly (readonly Span[])[],
+): readonly Span[] => {
+  const changed = new Map<object, Set<string>>()
+  for (const [index, { isKey, within }] of strings.entries())
+    if (isKey && (found[index] as readonly Span[]).some(isFound)) changed.set(within, new Set())
+  if (changed.size === 0) return found.flat()
+  return strings.flatMap(({ start, end, isKey, within }, index) => {
+    const spans = found[index] as readonly Span[]
+    const taken = isKey ? changed.get(within) : undefined
+    if (taken === undefined) return spans
+    const { text: written } = replaced(
+      text.slice(start, end),
+      spans.map((span) => shifted(span, -start)),
+    )
+    let name = written
+    for (let number = 2; taken.has(name); number++) name = `${written} ${number}`
+    taken.add(name)
+    return name === written
+      ? spans
+      : [...spans, { start: end, end, clean: { text: name.slice(written.length), found: [] } }]
+  })
+}
+
+/** Fields of providers' formats that pair or sign, and digests. */
+const kept: ReadonlySet<string> = new Set([
+  'id',
+  'callId',
+  'call_id',
+  'toolCallId',
+  'tool_call_id',
+  'toolUseId',
+  'tool_use_id',
+  'item_id',
+  'message_id',
+  'response_id',
+  'signature',
+  'thoughtSignature',
+  'thought_signature',
+  'encrypted_content',
+  'encrypted',
+  'type',
+  'step',
+  'digest',
+  'root',
+])
+
+const isKept = ({ start, end, name, within }: WrittenString, text: string): boolean =>
+  (name !== undefined && kept.has(name) && !within.isForeign) ||
+  (end - start === 64 && isBlockId(text.slice(start, end)))

@@ -1,0 +1,170 @@
+/** Where the secrets of a text stand: as it is written, and as its escapes are read. */
+import { base64OfText, textOfBase64 } from '../json/index.ts'
+import { markOf, type Redacted } from './mark.ts'
+
+/** A rule, ready to be searched for. */
+export interface Pattern {
+  readonly name: string
+  readonly words: readonly string[] | undefined
+  /** Global, and with indices if it has a group `secret`. */
+  readonly pattern: RegExp
+  /** How many characters before the end of a match the next one may begin. */
+  readonly overlap: number
+}
+
+/** A place in a text: a secret, something with secrets in it, or bytes in which nothing is one. */
+export interface Span {
+  readonly start: number
+  readonly end: number
+  /** The rule that found the secret. */
+  readonly rule?: string
+  /** How long the secret is, where it is written with escapes. Default: from start to end. */
+  readonly length?: number
+  /** What is to stand there instead, if it is no mark. */
+  readonly clean?: Clean
+}
+
+/** A text without secrets, and those that it had. */
+export interface Clean {
+  readonly text: string
+  readonly found: readonly Redacted[]
+}
+
+const cleanOf = ({ start, end, rule, length = end - start, clean }: Span): Clean | undefined =>
+  clean ?? (rule === undefined ? undefined : { text: markOf({ rule, length }), found: [{ rule, length }] })
+
+/** Whether something is to stand there instead. */
+export const isFound = ({ rule, clean }: Span): boolean => rule !== undefined || clean !== undefined
+
+/** A span further on. */
+export const shifted = (span: Span, by: number): Span =>
+  by === 0 ? span : { ...span, start: span.start + by, end: span.end + by }
+
+/** The part of a span that stands between two places; undefined if there is none. */
+export const clipped = (span: Span, from: number, to: number): Span | undefined => {
+  const [start, end] = [Math.max(span.start, from), Math.min(span.end, to)]
+  if (start >= end) return undefined
+  if (start === span.start && end === span.end) return span
+  const rule = span.rule ?? span.clean?.found[0]?.rule
+  return { start, end, ...(rule !== undefined && { rule }) }
+}
+
+/** Spans in order, without overlaps: together they cover what they covered before. Of equal ones the first is left. */
+export const merged = (spans: readonly Span[]): readonly Span[] => {
+  const result: Span[] = []
+  for (const span of spans.toSorted((a, b) => a.start - b.start || b.end - a.end)) {
+    const last = result.at(-1)
+    if (last !== undefined && span.end <= last.end) continue
+    if (last !== undefined && span.start < last.end) result[result.length - 1] = clipped(last, 0, span.start) as Span
+    result.push(span)
+  }
+  return result
+}
+
+/** A text with marks in place of spans, which are in order and do not overlap. */
+export const replaced = (text: string, spans: readonly Span[]): Clean => {
+  const pieces: string[] = []
+  const found: Redacted[] = []
+  let at = 0
+  for (const span of spans) {
+    const clean = cleanOf(span)
+    if (clean === undefined) continue
+    pieces.push(text.slice(at, span.start), clean.text)
+    for (const one of clean.found) found.push(one)
+    at = span.end
+  }
+  return { text: at === 0 ? text : [...pieces, text.slice(at)].join(''), found }
+}
+
+/** Escapes of JSON and of most languages, and of addresses. Without groups, which take five times as long. */
+const escapes = /\\(?:u\{0*[\da-fA-F]{1,5}\}|u[\da-fA-F]{4}|x[\da-fA-F]{2}|[bfnrtv0"'`/\\])|%[\da-fA-F]{2}/g
+
+/** The escapes of JSON alone. */
+export const jsonEscapes: RegExp = /\\(?:u[\da-fA-F]{4}|["\\/bfnrt])/g
+
+const letters: { readonly [letter: string]: string } = { b: '\b', f: '\f', n: '\n', r: '\r', t: '\t', v: '\v', 0: '\0' }
+
+const meaning = (escape: string): string => {
+  const letter = escape[1] as string
+  if (escape.length === 2) return letters[letter] ?? letter
+  return String.fromCodePoint(Number.parseInt(/[\da-f]+/i.exec(escape.slice(escape[0] === '%' ? 1 : 2))?.[0] ?? '', 16))
+}
+
+/** Where each character of a text without its escapes stands in the text, and where the text ends. */
+const placesIn = (text: string, of: RegExp): readonly number[] => {
+  const places: number[] = []
+  let at = 0
+  for (const { 0: escape, index } of text.matchAll(of)) {
+    while (at < index) places.push(at++)
+    places.push(at)
+    // Two code units, above U+FFFF.
+    if (/^\\u\{0*[1-9a-f][\da-f]{4}\}$/i.test(escape)) places.push(at)
+    at += escape.length
+  }
+  while (at <= text.length) places.push(at++)
+  return places
+}
+
+/** Spans of a text without its escapes, as they stand in the text. */
+export const placed = (spans: readonly Span[], text: string, of: RegExp = escapes): readonly Span[] => {
+  if (spans.length === 0) return spans
+  const places = placesIn(text, of)
+  return spans.map((span) => ({ ...span, start: places[span.start] as number, end: places[span.end] as number }))
+}
+
+/** Escapes within escapes are read so many times: JSON in JSON in JSON, say. */
+const mostLayers = 5
+
+/** What rules find in a text. Spans may overlap; those of earlier rules are first. */
+export const search = (text: string, rules: readonly Pattern[]): readonly Span[] => {
+  const spans = [...spansIn(text, rules)]
+  const layers = [text]
+  while (layers.length <= mostLayers) {
+    const layer = layers.at(-1) as string
+    const next = layer.replaceAll(escapes, meaning)
+    if (next === layer) break
+    for (const span of layers.reduceRight((found, outer) => placed(found, outer), spansIn(next, rules)))
+      spans.push(span)
+    layers.push(next)
+  }
+  return spans
+}
+
+const spansIn = (text: string, rules: readonly Pattern[]): readonly Span[] => {
+  const spans = rules.flatMap((rule) => matchesOf(rule, text))
+  if (text.includes(';base64,'))
+    for (const { 0: data, index } of text.matchAll(/(?<=;base64,)[\w+/=-]+/g)) {
+      const span = spanOfBase64(data, rules)
+      if (span !== undefined) spans.push(shifted(span, index))
+    }
+  return spans
+}
+
+/** Too many letters for a secret, and none of those that most formats begin with. */
+const bytes = /^[A-Za-z0-9+/]{64,}={0,2}$/
+
+/**
+ * What to change in base64. Of a text with secrets: all of it; of bytes: nothing, for what looks like a secret there is
+ * none. Undefined, if it may be something else.
+ */
+export const spanOfBase64 = (data: string, rules: readonly Pattern[]): Span | undefined => {
+  const inside = textOfBase64(data.replaceAll('-', '+').replaceAll('_', '/'))
+  const clean = inside === undefined ? undefined : replaced(inside, merged(search(inside, rules)))
+  const whole = { start: 0, end: data.length }
+  if (clean !== undefined && clean.found.length > 0)
+    return { ...whole, clean: { ...clean, text: base64OfText(clean.text) } }
+  return bytes.test(data) ? whole : undefined
+}
+
+const matchesOf = ({ name, words, pattern, overlap }: Pattern, text: string): readonly Span[] => {
+  if (words !== undefined && !words.some((word) => text.includes(word))) return []
+  const found: Span[] = []
+  pattern.lastIndex = 0
+  for (let match = pattern.exec(text); match !== null; match = pattern.exec(text)) {
+    const next = match.index + match[0].length
+    const [start, end] = match.indices?.groups?.['secret'] ?? [match.index, next]
+    if (start < end) found.push({ start, end, rule: name })
+    pattern.lastIndex = Math.max(match.index + 1, next - overlap)
+  }
+  return found
+}

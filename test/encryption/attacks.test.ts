@@ -1,0 +1,463 @@
+/** What somebody without keys can do who can write to the store, and what is found of it. */
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import * as fc from 'fast-check'
+import { describe, expect, it, vi } from 'vitest'
+import {
+  assistant,
+  createSession,
+  faultMessage,
+  file,
+  forkSession,
+  listSessions,
+  memoryStore,
+  openSession,
+  readSession,
+  toolCall,
+  toolResult,
+  user,
+  type Message,
+  type Store,
+} from 'indelible'
+import { destroyKey, hostKeyOf, keyRing, newHostKey, rotateKeys, withKeys } from 'indelible/encryption'
+import {
+  copySession,
+  describeSession,
+  eraseMessages,
+  exportSession,
+  importTranscript,
+  readRange,
+} from 'indelible/session'
+import { encryptedBody, encryptionKey, isEncrypted, type Row } from 'indelible/store'
+import { exportLines, readTranscript } from 'indelible/transcript'
+import { root } from '../../scripts/run.ts'
+import { fault, ok } from '../answers.ts'
+import { changed, restored, stolen, type Stolen, type StolenLog } from './stolen.ts'
+
+const host = newHostKey('one')
+const ring = keyRing([host])
+const long = 'a long text '.repeat(500)
+const said: readonly Message[] = [
+  user('zero'),
+  assistant('one', toolCall('call-1', 'look', '{}')),
+  toolResult('call-1', long),
+  user('three'),
+]
+const forgery = '{"page":"conversation","message":{"role":"user","content":[{"type":"text","text":"forged"}]}}'
+const stub = (role: string): string =>
+  `{"page":"conversation","message":{"role":"${role}","content":[{"type":"erased"}]}}`
+
+const messagesOf = async (bare: Store, id: string): Promise<readonly Message[]> => [
+  ...(await ok(readSession(bare, id, { key: ring }))).view(),
+]
+
+/** A store with a session `s`, its fork `f` at 2, and another `o`. */
+const family = async (): Promise<Store> => {
+  const bare = memoryStore()
+  const store = withKeys(bare, ring)
+  await ok(createSession(store, { id: 's', messages: said, metadata: { title: 'ours', clear: { user: 'ada' } } }))
+  await ok((await ok(forkSession(store, 's', { id: 'f', at: 2 }))).append([user('fork 2'), user('fork 3')]))
+  await ok(createSession(store, { id: 'o', messages: said.toReversed() }))
+  return bare
+}
+
+/** Where it is found that a log was changed. */
+const damageOf = async (bare: Store, id: string): Promise<number> =>
+  (await fault('DamagedLog', openSession(bare, id, { key: ring }))).position
+
+describe('what stands for an erased row', () => {
+  it('can not be written by somebody without keys', async () => {
+    for (const text of [forgery, stub('assistant'), stub('user')]) {
+      const bare = await family()
+      const { head } = await ok(bare.info('s'))
+      await ok(bare.erase({ logs: [{ id: 's', expected: head, rows: [{ position: 0, stub: text }] }] }))
+      expect(await damageOf(bare, 's')).toBe(0)
+    }
+    // Nor by what was encrypted for something else: the row itself, or what stands for another one.
+    for (const from of [0, 1, 3]) {
+      const bare = await family()
+      await ok(eraseMessages(withKeys(bare, ring), 's', [1]))
+      const { head } = await ok(bare.info('s'))
+      const text = (await ok(bare.read('s')))[from]?.body ?? ''
+      await ok(bare.erase({ logs: [{ id: 's', expected: head, rows: [{ position: 0, stub: text }] }] }))
+      expect(await damageOf(bare, 's')).toBe(0)
+    }
+  })
+
+  it('says nothing else, with keys and without', async () => {
+    const bare = await family()
+    const store = withKeys(bare, ring)
+    const { head } = await ok(store.info('s'))
+    const more = [
+      forgery,
+      'anything',
+      '{"encrypted":"a.b"}',
+      '{"type":"erased","was":"seal"}',
+      '{"page":"conversation","message":{"role":"user","content":[{"type":"erased","meta":{"x":"forged"}}]}}',
+      '{"page":"conversation","message":{"role":"user","content":[{"type":"erased"}],"meta":{"x":1}}}',
+    ]
+    for (const text of more)
+      await fault(
+        'InvalidRow',
+        store.erase({ logs: [{ id: 's', expected: head, rows: [{ position: 0, stub: text }] }] }),
+      )
+    expect(await messagesOf(bare, 's')).toEqual(said)
+    const plain = memoryStore()
+    await ok(createSession(plain, { id: 'p', messages: said }))
+    const { head: expected } = await ok(plain.info('p'))
+    await ok(plain.erase({ logs: [{ id: 'p', expected, rows: [{ position: 1, stub: forgery }] }] }))
+    expect((await fault('DamagedLog', openSession(plain, 'p'))).position).toBe(1)
+  })
+
+  it('opens with the keys of all who share the row, whoever erased it', async () => {
+    const bare = await family()
+    const store = withKeys(bare, ring)
+    await ok(eraseMessages(store, 'f', [1, 2]))
+    expect(await ok(destroyKey(store, 'f', ring))).toBe(true)
+    const [, second] = await messagesOf(bare, 's')
+    expect(second?.content).toEqual([{ type: 'erased' }, { type: 'erased', id: 'call-1' }])
+    // And who shares nothing of the parent but what was erased goes with it.
+    const other = await family()
+    await ok(eraseMessages(withKeys(other, ring), 's', [0]))
+    await ok(destroyKey(other, 's', ring))
+    await fault('NoKey', openSession(other, 'f', { key: ring }))
+  })
+
+  it('is encrypted when it is imported', async () => {
+    const plain = memoryStore()
+    await ok(createSession(plain, { id: 'p', messages: said }))
+    await ok(eraseMessages(plain, 'p', [0]))
+    const read = readTranscript([...exportLines(await ok(exportSession(plain, 'p')))].join(''))
+    if (read._tag === 'Left') throw new Error(read.left._tag)
+    const bare = memoryStore()
+    await ok(importTranscript(withKeys(bare, ring), read.right, { id: 'i' }))
+    for (const { body } of await ok(bare.read('i'))) expect(isEncrypted(body)).toBe(true)
+    expect(await messagesOf(bare, 'i')).toEqual([...(await ok(openSession(plain, 'p'))).view()])
+  })
+
+  it('names the attachments that were stored on their own', async () => {
+    const store = withKeys(memoryStore(), ring)
+    const [kept] = await ok(store.putBlocks([new TextEncoder().encode('an attachment')]))
+    const attached = user(file({ type: 'block', id: kept as never, mediaType: 'text/plain' }))
+    await ok(createSession(store, { id: 's', messages: [attached, user('more'), attached] }))
+    const { remains } = await ok(eraseMessages(store, 's', [0]))
+    expect(remains).toContainEqual(
+      expect.objectContaining({ what: 'block', block: kept, rows: [{ id: 's', position: 2 }], kept: true }),
+    )
+    // A text that is still in another row is named once, whether it is a block there or not.
+    await ok(createSession(store, { id: 'a', messages: [user(long)] }))
+    await ok(createSession(store, { id: 'b', messages: [user(long)] }))
+    const block = (await ok(eraseMessages(store, 'a', [0]))).remains.find(({ what }) => what === 'block')
+    expect(block).toMatchObject({ rows: [{ id: 'b', position: 0 }] })
+  })
+})
+
+describe('a row that was changed is damage at its position', () => {
+  const cases: readonly (readonly [string, string, (log: StolenLog, all: Stolen) => void, number])[] = [
+    ['two rows change places', 's', ({ rows }) => rows.splice(1, 2, rows[2] as Row, rows[1] as Row), 1],
+    ['a row is repeated', 's', ({ rows }) => rows.push(rows[0] as Row), 4],
+    ['a row is left out', 's', ({ rows }) => rows.splice(1, 1), 1],
+    ['a row of another session', 's', ({ rows }, all) => rows.splice(0, 1, rowOf(all, 'o', 0)), 0],
+    ['a row of the parent behind the fork', 'f', ({ rows }, all) => rows.splice(3, 1, rowOf(all, 's', 3)), 3],
+    ['a row of the fork in the parent', 's', ({ rows }, all) => rows.splice(3, 1, rowOf(all, 'f', 3)), 3],
+    ['another time', 's', ({ rows }) => rows.splice(1, 1, { ...(rows[1] as Row), at: 5 }), 1],
+    ['a salt', 's', ({ rows }) => rows.splice(1, 1, { ...(rows[1] as Row), salt: 'ab'.repeat(16) }), 1],
+    ['a note', 's', ({ rows }) => rows.splice(1, 1, { ...(rows[1] as Row), kind: 'note' }), 1],
+    ['a plain row', 's', ({ rows }) => rows.push({ kind: 'entry', body: forgery }), 4],
+    ['other blocks', 's', ({ rows }) => rows.splice(2, 1, { ...(rows[2] as Row), body: withoutBlocks(rows[2]) }), 2],
+    ['another member', 's', ({ rows }) => rows.splice(2, 1, { ...(rows[2] as Row), body: withMember(rows[2]) }), 2],
+  ]
+  it.each(cases)('%s', async (_, id, change, position) => {
+    const bare = await changed(await family(), id, (log, all) => void change(log, all))
+    expect(await damageOf(bare, id)).toBe(position)
+    await ok(openSession(bare, 'o', { key: ring }))
+  })
+
+  it('a row that was changed is not what a conflict or a retry gives', async () => {
+    const bare = await family()
+    const session = await ok(openSession(bare, 's', { key: ring }))
+    const { head } = await ok(bare.info('s'))
+    const [row] = await ok(bare.read('s'))
+    await ok(bare.append('s', { expected: head, rows: [{ kind: 'entry', body: row?.body ?? '' }] }))
+    await fault('DamagedLog', session.append(user('more')))
+  })
+
+  it('a log that is not encrypted has no encrypted rows', async () => {
+    const bare = await changed(await family(), 's', (log) => {
+      log.meta = Object.fromEntries(Object.entries(log.meta).filter(([key]) => key !== encryptionKey))
+      log.rows.push({ kind: 'entry', body: forgery })
+    })
+    expect(await damageOf(bare, 's')).toBe(0)
+  })
+})
+
+const rowOf = ({ logs }: Stolen, id: string, position: number): Row =>
+  logs.find((log) => log.id === id)?.rows[position] as Row
+const withoutBlocks = (row: Row | undefined): string => `${row?.body.split('","blocks"')[0] ?? ''}"}`
+const withMember = (row: Row | undefined): string => `${row?.body.slice(0, -1) ?? ''},"x":1}`
+
+describe('metadata that was changed', () => {
+  const encryption = (log: StolenLog): { [key: string]: unknown } => log.meta[encryptionKey] as never
+  const cases: readonly (readonly [string, (log: StolenLog, all: Stolen) => void])[] = [
+    ['clear metadata', ({ meta }) => Object.assign(meta, { clear: { user: 'eve' } })],
+    ['metadata of the library', ({ meta }) => Object.assign(meta, { 'indelible.fork': { id: 'x', at: 1 } })],
+    ['that of another session', (log, all) => (log.meta = all.logs.find(({ id }) => id === 'o')?.meta ?? {})],
+    ['where a key begins', (log) => Object.assign(encryption(log), { from: [1] })],
+    ['no place for its key', (log) => Object.assign(encryption(log), { from: undefined })],
+    ['no keys', (log) => Object.assign(encryption(log), { keys: [] })],
+    ['no text', (log) => Object.assign(encryption(log), { meta: 1 })],
+    ['another text', (log) => Object.assign(encryption(log), { meta: 'AAAA' })],
+  ]
+  it.each(cases)('%s', async (_, change) => {
+    const bare = await changed(await family(), 's', (log, all) => {
+      change(log, all)
+      log.meta = JSON.parse(JSON.stringify(log.meta))
+    })
+    const store = withKeys(bare, ring)
+    await fault('DamagedLog', openSession(store, 's'))
+    await fault('DamagedLog', describeSession(store, 's'))
+    await fault('DamagedLog', forkSession(store, 's', { id: 'g' }))
+    const page = await ok(store.list({ limit: 1000 }))
+    expect([page.logs.some(({ id }) => id === 's'), page.damaged?.map(({ id }) => id)]).toEqual([false, ['s']])
+    await ok(openSession(store, 'f'))
+  })
+
+  it('what is added in plain is not ours', async () => {
+    const bare = await changed(await family(), 's', ({ meta }) => Object.assign(meta, { title: 'forged', more: 1 }))
+    const store = withKeys(bare, ring)
+    const metadata = { title: 'ours', clear: { user: 'ada' } }
+    expect((await ok(openSession(store, 's'))).metadata()).toEqual(metadata)
+    expect((await ok(listSessions(store))).sessions.find(({ id }) => id === 's')?.metadata).toEqual(metadata)
+    for (const read of [bare, withKeys(bare, keyRing([newHostKey('two')]))])
+      expect((await ok(describeSession(read, 's'))).metadata).toEqual({ clear: { user: 'ada' } })
+  })
+})
+
+it('law: what is put together of stored pieces is a beginning of what was written, or a fault', async () => {
+  const bare = await family()
+  const store = withKeys(bare, ring)
+  const session = await ok(openSession(store, 's'))
+  await ok(session.update((metadata) => void (metadata['title'] = 'later')))
+  await ok(session.append([user('four'), user('five')], { operation: 'turn' }))
+  await ok(eraseMessages(store, 's', [1]))
+  const ids = ['s', 'f', 'o'] as const
+  const before = new Map<string, readonly Message[]>()
+  for (const id of ids) before.set(id, await messagesOf(bare, id))
+  const titles = ['ours', 'later', undefined]
+  const pool = await stolen(bare)
+  const rows = pool.logs.filter(({ id }) => ids.includes(id as never)).flatMap((log) => log.rows)
+  const metas = pool.logs.map(({ meta }) => meta)
+  const letter = fc.nat()
+  const step = fc.record({
+    do: fc.constantFrom('swap', 'put', 'cut', 'drop', 'flip', 'meta', 'flip meta', 'time', 'key', 'join'),
+    log: fc.constantFrom(...ids),
+    at: fc.nat(),
+    from: letter,
+  })
+  const flipped = (text: string, at: number): string => {
+    const place = at % Math.max(1, text.length)
+    return `${text.slice(0, place)}${String.fromCharCode(text.charCodeAt(place) ^ (1 << (at % 7)))}${text.slice(place + 1)}`
+  }
+  let [opened, refused] = [0, 0]
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { minLength: 1, maxLength: 3 }), async (steps) => {
+      const all = structuredClone(pool) as Stolen
+      for (const { do: what, log: id, at, from } of steps) {
+        const log = all.logs.find((one) => one.id === id) as StolenLog
+        const place = at % Math.max(1, log.rows.length)
+        const row = log.rows[place]
+        const other = rows[from % rows.length] as Row
+        if (row === undefined) continue
+        if (what === 'swap')
+          [log.rows[place], log.rows[from % log.rows.length]] = [log.rows[from % log.rows.length] as Row, row]
+        if (what === 'put') log.rows[place] = other
+        if (what === 'join') log.rows.push(other)
+        if (what === 'cut') log.rows.length = place
+        if (what === 'drop') log.rows.splice(place, 1)
+        if (what === 'flip') log.rows[place] = { ...row, body: flipped(row.body, from) }
+        if (what === 'time') log.rows[place] = { ...row, at: from }
+        if (what === 'meta') log.meta = metas[from % metas.length] ?? {}
+        if (what === 'flip meta') {
+          try {
+            log.meta = JSON.parse(flipped(JSON.stringify(log.meta), from))
+          } catch {
+            continue
+          }
+        }
+        if (what === 'key') {
+          const keys = all.logs.filter((one) => one.id.startsWith('indelible.key.'))
+          const [one, two] = [keys[at % keys.length] as StolenLog, keys[from % keys.length] as StolenLog]
+          ;[one.meta, two.meta] = [two.meta, one.meta]
+        }
+      }
+      const forged = await restored(all).catch(() => undefined) // a store refuses some of it
+      if (forged === undefined) return
+      for (const id of ids) {
+        const read = await readSession(forged, id, { key: ring })()
+        if (read._tag === 'Left') {
+          refused += 1
+          expect(['DamagedLog', 'NoKey', 'NotASession', 'NewerSession', 'UnfinishedSession']).toContain(read.left._tag)
+          continue
+        }
+        opened += 1
+        const found = [...read.right.view()]
+        expect(found).toEqual(before.get(id)?.slice(0, found.length))
+        expect(titles).toContain(read.right.metadata()['title'])
+        expect(read.right.info().encrypted).toBe(true)
+      }
+    }),
+    { numRuns: (Number(process.env['INDELIBLE_SOAK']) || 1) * 150 },
+  )
+  expect(Math.min(opened, refused)).toBeGreaterThan(0)
+})
+
+describe('logs of a version that bound no row to its place', () => {
+  interface Fixture extends Omit<Stolen, 'blocks'> {
+    readonly host: string
+    readonly blocks: readonly string[]
+    readonly views: { readonly [id: string]: { messages: Message[]; metadata: unknown; head: unknown } }
+  }
+  const fixture = JSON.parse(
+    readFileSync(join(root, 'test/encryption/fixtures/before-binding.json'), 'utf8'),
+  ) as Fixture
+  const keys = keyRing([hostKeyOf(fixture.host)])
+  const old = async (change: (all: Stolen) => void = () => {}): Promise<Store> => {
+    const all = {
+      logs: structuredClone(fixture.logs),
+      blocks: fixture.blocks.map((text) => Buffer.from(text, 'base64')),
+    }
+    change(all)
+    return restored(all)
+  }
+  const log = (all: Stolen, id: string): StolenLog => all.logs.find((one) => one.id === id) as StolenLog
+
+  it('open and go on', async () => {
+    const bare = await old()
+    const store = withKeys(bare, keys)
+    for (const id of ['s', 'f', 'imported']) {
+      const session = await ok(openSession(store, id))
+      const { messages, metadata, head } = fixture.views[id] as Fixture['views'][string]
+      expect([[...session.view()], session.metadata(), session.head()]).toEqual([messages, metadata, head])
+      await ok(session.append(user('later'), { operation: 'later' }))
+      await ok(session.update((draft) => void (draft['later'] = true)))
+      await ok((await ok(forkSession(store, id, { id: `${id} on` }))).append(user('on')))
+      await ok(eraseMessages(store, `${id} on`, [0, 1]))
+      const again = await ok(openSession(store, id))
+      expect(again.len).toBe(messages.length + 1)
+      expect(again.metadata()).toEqual({ ...(metadata as object), later: true })
+      expect((await ok(openSession(store, `${id} on`))).len).toBe(messages.length + 2)
+      const there = memoryStore()
+      await ok(copySession(bare, there, `${id} on`))
+      expect((await ok(openSession(withKeys(there, keys), `${id} on`))).len).toBe(messages.length + 2)
+    }
+  })
+
+  it('an operation that was appended then is repeated now', async () => {
+    const { rows, meta } = log(await stolen(await old()), 's')
+    const bare = await old((all) => void (log(all, 's').rows = rows.slice(0, 3)))
+    const { head } = await ok(bare.info('s'))
+    await ok(bare.append('s', { expected: head, rows: rows.slice(3, 4), operation: 'turn' }))
+    expect((await ok(bare.info('s'))).meta).toEqual(meta)
+    const session = await ok(openSession(bare, 's', { key: keys }))
+    const again = await ok(session.append(user('three'), { operation: 'turn' }))
+    expect([again.from, again.to, session.len]).toEqual([3, 4, 4])
+    await fault('OperationMismatch', session.append(user('other'), { operation: 'turn' }))
+  })
+
+  it('rows of others and forged ones are refused', async () => {
+    for (const [change, position] of [
+      [(all: Stolen) => void (log(all, 's').rows[0] = { kind: 'entry', body: forgery }), 0],
+      [(all: Stolen) => void (log(all, 's').rows[3] = log(all, 'imported').rows[1] as Row), 3],
+      [(all: Stolen) => void log(all, 's').rows.push(log(all, 'f').rows[4] as Row), 7],
+    ] as const)
+      expect((await fault('DamagedLog', openSession(await old(change), 's', { key: keys }))).position).toBe(position)
+    // What is appended now is bound, also there.
+    const bare = await old()
+    const session = await ok(openSession(bare, 's', { key: keys }))
+    await ok(session.append([user('a'), user('b')]))
+    const twisted = await changed(bare, 's', ({ rows }) => rows.push(...rows.splice(-2).toReversed()))
+    expect((await fault('DamagedLog', openSession(twisted, 's', { key: keys }))).position).toBe(7)
+  })
+})
+
+it('appends keep their order, also where one has to look for an attachment first', async () => {
+  const store = withKeys(memoryStore(), ring)
+  const [id] = await ok(store.putBlocks([new TextEncoder().encode('attached')]))
+  const session = await ok(createSession(store, { id: 's' }))
+  const given = [user(file({ type: 'block', id: id as never, mediaType: 'text/plain' })), user('a'), user('b')]
+  await Promise.all(given.map(async (message) => ok(session.append(message))))
+  expect([...session.view()]).toEqual(given)
+})
+
+it('a text that only looks encrypted is encrypted', async () => {
+  const bare = memoryStore()
+  const store = withKeys(bare, ring)
+  const session = await ok(createSession(store, { id: 's' }))
+  const body = encryptedBody({ key: 'a', cipher: 'secret', blocks: [] })
+  await ok(store.append('s', { expected: session.head(), rows: [{ kind: 'note', body }] }))
+  expect((await ok(bare.read('s')))[0]?.body).not.toContain('secret')
+  expect((await ok(store.read('s')))[0]?.body).toBe(body)
+})
+
+describe('a key that was destroyed', () => {
+  it('is used from no memory: not by other stores of the process, nor at the next read by those of others', async () => {
+    for (const elsewhere of [false, true]) {
+      const [bare, keysIn] = [memoryStore(), memoryStore()]
+      const apart = keyRing([newHostKey('one')], { keysIn })
+      const [here, there] = [withKeys(bare, apart), withKeys(bare, apart)]
+      const session = await ok(createSession(here, { id: 's', messages: said, metadata: { title: 'ours' } }))
+      const other = await ok(openSession(there, 's'))
+      const key = (await ok(keysIn.list())).logs.find(({ id }) => /key\.[0-9a-f]{24}$/.test(id))
+      if (elsewhere)
+        await ok(keysIn.remove(key?.id ?? '')) // as another process does it
+      else await ok(destroyKey(bare, 's', apart))
+      for (const store of [here, there]) {
+        await fault('NoKey', openSession(store, 's'))
+        await fault('NoKey', store.read('s'))
+        await fault('NoKey', forkSession(store, 's', { id: 'g' }))
+        expect((await ok(describeSession(store, 's'))).metadata).toEqual({})
+        expect((await ok(store.containing(['three']))).rows.length).toBe(0)
+      }
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 1000 }) // for a second nobody looks before an append
+      for (const open of [session, other]) await fault('NoKey', open.append(user('more')))
+      vi.useRealTimers()
+      expect((await ok(bare.info('s'))).head.size).toBe(said.length)
+    }
+  })
+
+  it('is not called destroyed by a key ring that never had it', async () => {
+    const bare = await family()
+    const elsewhere = keyRing([host], { keysIn: memoryStore() })
+    const lacking = await fault('NoKey', destroyKey(bare, 's', elsewhere))
+    expect(faultMessage(lacking)).toMatch(/not where the key ring keeps keys: this is another key ring or key file/)
+    expect(await messagesOf(bare, 's')).toEqual(said)
+  })
+
+  it('does not come back by a copy or a rotation', async () => {
+    const bare = memoryStore()
+    await ok(createSession(withKeys(bare, ring), { id: 's', messages: said }))
+    const backup = memoryStore()
+    await ok(copySession(bare, backup, 's'))
+    expect(await ok(destroyKey(bare, 's', ring))).toBe(true)
+    expect(await ok(destroyKey(bare, 's', ring))).toBe(false)
+    await ok(rotateKeys(bare, keyRing([newHostKey('two'), host])))
+    await ok(bare.remove('s'))
+    await ok(copySession(backup, bare, 's'))
+    const ended = await fault('NoKey', openSession(bare, 's', { key: ring }))
+    expect(faultMessage(ended)).toMatch(/^"s" is encrypted, and can't be used: the key \w+ was destroyed at 20/)
+  })
+
+  it('of the parent is said to be that of the parent', async () => {
+    const bare = await family()
+    await ok(destroyKey(bare, 's', ring))
+    const ended = await fault('NoKey', openSession(bare, 'f', { key: ring }))
+    expect(faultMessage(ended)).toMatch(
+      /^"f" is encrypted.*first 2 messages with "s", and of those the key \w+ was destroyed at .*; its own messages, from 2 on/,
+    )
+    expect([...(await ok(readRange(withKeys(bare, ring), 'f', 2))).view]).toEqual([user('fork 2'), user('fork 3')])
+    const bareFault = await fault('NoKey', openSession(bare, 'f'))
+    expect(faultMessage(bareFault)).toBe(
+      '"f" is encrypted, and can\'t be used: it was opened without keys: give the key ring',
+    )
+  })
+})

@@ -1,0 +1,81 @@
+/** Holds: what they keep, and what happens at the same moment. */
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { createSession, forkSession, memoryStore, orThrow, user } from 'indelible'
+import { holdSession, holdsOn, readLedger, releaseSession } from 'indelible/evidence'
+import { memoryDriver, storeOf } from 'indelible/store'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { afterAll, expect, it } from 'vitest'
+import { root } from '../../scripts/run.ts'
+import { holdCases } from './hold-cases.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-holds-'))
+afterAll(() => rmSync(folder, { recursive: true }))
+let files = 0
+
+holdCases('memory', async () => {
+  const driver = memoryDriver()
+  return [orThrow(storeOf({ ...driver, close: async () => {} })), orThrow(storeOf(driver))]
+})
+holdCases('SQLite', async () => {
+  const path = join(folder, `${files++}.db`)
+  return [await sqliteStore({ path, durability: 'os' }), await sqliteStore({ path, durability: 'os' })]
+})
+
+it('in two processes, a session is held or removed, never both', async () => {
+  const path = join(folder, 'processes.db')
+  const store = await sqliteStore({ path, durability: 'os' })
+  const ids = Array.from({ length: 150 }, (_, index) => `s${index}`)
+  for (const id of ids) await createSession(store, { id })
+  const holder = spawn(process.execPath, [join(root, 'test/evidence/hold-process.ts'), path, `${ids.length}`], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
+  })
+  const said = createInterface(holder.stdout)[Symbol.asyncIterator]()
+  const outcomes: string[] = []
+  for (const id of ids) {
+    const answered = said.next() // what it said of the one before is read, so it is at this one
+    const removed = await store.remove(id)()
+    const { value } = (await answered) as { readonly value: string }
+    outcomes.push(`${removed._tag} ${value}`)
+  }
+  expect([...new Set(outcomes)].filter((one) => one !== 'Right NoSuchLog' && one !== 'Left held')).toEqual([])
+  expect((await readLedger(store)).held.size).toBe(outcomes.filter((one) => one === 'Left held').length)
+  await store.close()
+})
+
+it('a hold keeps the messages of a session, and those that others share with it', async () => {
+  const store = memoryStore()
+  const session = await createSession(store, { id: 's', messages: [user('0'), user('1')] })
+  await session.pin(0)
+  await session.append([user('2'), user('3')])
+  const fork = await forkSession(store, 's', { id: 'fork', at: 2 })
+  await fork.append(user('own'))
+  expect(await holdsOn(store, 's')).toEqual([])
+  await holdSession(store, 'fork', { reason: 'case 14' })
+  expect(await holdsOn(store, 's')).toMatchObject([{ hold: { id: 'fork', reason: 'case 14' }, messages: 2 }])
+  await holdSession(store, 's')
+  expect((await holdsOn(store, 's')).map(({ hold, messages }) => [hold.id, messages])).toEqual([
+    ['s', 4],
+    ['fork', 2],
+  ])
+  expect((await holdsOn(store, 'fork')).map(({ hold, messages }) => [hold.id, messages])).toEqual([
+    ['fork', 3],
+    ['s', 2],
+  ])
+  expect(await holdsOn(store, 'none')()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
+})
+
+it('a session that is not there can be released where an earlier version has left it held', async () => {
+  const driver = memoryDriver()
+  const store = orThrow(storeOf(driver))
+  await createSession(store, { id: 's' })
+  await holdSession(store, 's')
+  await driver.remove('default', 's', undefined)
+  await releaseSession(store, 's')
+  expect((await readLedger(store)).held.size).toBe(0)
+  expect(await releaseSession(store, 's')()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
+})

@@ -1,0 +1,282 @@
+import * as fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { assistant, createSession, memoryStore, reasoning, text, user, type Message } from 'indelible'
+import { provider } from 'indelible/message'
+import { gemini } from 'indelible/codecs/gemini'
+import { createRedactor, secretRules } from 'indelible/redact'
+import type { JournalBlock } from 'indelible/notes'
+import { sessionHandler, type RunEvent } from 'indelible/run'
+import { ok } from '../answers.ts'
+
+const letters = 'aB3dE5gH7jK9mN1pQ2sT4vW6yZ8bC0fG3hJ5kL7nP9rS1tV3xY5'
+const secret = `ghp_${letters.slice(0, 36)}`
+const mark = '[redacted github-token, 40 characters]'
+const clean = (given: string): string => createRedactor().text(given)
+const base64 = (given: string): string => Buffer.from(given).toString('base64')
+const percent = (given: string): string =>
+  [...given].map((letter) => `%${letter.charCodeAt(0).toString(16).padStart(2, '0')}`).join('')
+const units = (given: string): string =>
+  [...given].map((letter) => `\\u${letter.charCodeAt(0).toString(16).padStart(4, '0')}`).join('')
+const escaped = (given: string): string => JSON.stringify(given).slice(1, -1)
+
+describe('a secret is found', () => {
+  it('behind a written line feed and with escapes in it, in JSON that is cut off, in lines of JSON, and in code', () => {
+    expect(clean(`a\\n${secret}\\n`)).toBe(`a\\n${mark}\\n`)
+    expect(clean(`{"a": "x\\n${secret}", "b": "cut`)).toBe(`{"a": "x\\n${mark}", "b": "cut`)
+    expect(clean(`{"a":"${units(secret)}"}\n{"a":"${units(secret)}"}\n`)).not.toContain('\\u0067')
+    expect(clean(`key = "\\x67hp_${secret.slice(4)}"`)).toBe('key = "[redacted github-token, 43 characters]"')
+    const whole = JSON.stringify({ said: JSON.stringify({ deep: JSON.stringify({ a: `\n${secret}"` }) }) })
+    expect(JSON.parse(JSON.parse(JSON.parse(clean(whole)).said).deep)).toEqual({ a: `\n${mark}"` })
+    expect(clean(`said: ${whole}`)).toBe(`said: ${whole.replace(secret, mark)}`)
+  })
+
+  it('where the key of JSON says what it is', () => {
+    const key = `${letters.slice(0, 38)}/+`
+    const json = JSON.stringify({ AccessKeyId: 1, SecretAccessKey: key, after: key.slice(1) })
+    expect(clean(json)).toBe(json.replace(key, '[redacted aws-secret-access-key, 40 characters]'))
+    expect(createRedactor().json({ SecretAccessKey: key })).toEqual({
+      SecretAccessKey: '[redacted aws-secret-access-key, 40 characters]',
+    })
+  })
+
+  it('in addresses, in percent and in base64 of texts, and not in the bytes of images', () => {
+    expect(clean(`data:text/plain,${percent(secret)}`)).toBe('data:text/plain,[redacted github-token, 120 characters]')
+    expect(clean(`https://x.example/?key=${secret.replace('_', '%5F')}&n=1`)).toMatch(/\?key=\[redacted [^\]]*\]&n=1$/)
+    const file = `data:text/plain;charset=utf-8;base64,${base64(`key: ${secret}\n`)}`
+    const image = (data: string): Message => user({ type: 'image', source: { type: 'url', url: data } })
+    for (const given of [file, `see ${file} there`, JSON.stringify({ a: [file] })])
+      expect(clean(given)).toBe(given.replace(base64(`key: ${secret}\n`), base64(`key: ${mark}\n`)))
+    expect(createRedactor().message(image(file)).content).toEqual([
+      { type: 'image', source: { type: 'url', url: file.replace(/,.*/, `,${base64(`key: ${mark}\n`)}`) } },
+    ])
+    const bytes = Buffer.from(Array.from({ length: 300 }, (_, at) => 128 + ((at * 37) % 128))).toString('base64')
+    const png = `data:image/png;base64,${bytes}AIzaSy${letters.slice(0, 33)}AKIAABCDEFGHJKMNPQRS${bytes}`
+    expect(clean(png)).toBe(png)
+    expect(createRedactor().message(image(png)).content).toEqual(image(png).content)
+    const named = (data: string): Message =>
+      user({ type: 'file', source: { type: 'base64', data, mediaType: 'text/plain' } })
+    expect(createRedactor().message(named(base64(secret))).content).toEqual(named(base64(mark)).content)
+  })
+
+  it('in keys of meta and of what a provider wrote, and keys stay distinct', () => {
+    const other = `ghp_${letters.slice(1, 37)}`
+    const given: Message = {
+      ...user(provider('p', { [secret]: { id: secret }, [other]: 1 })),
+      meta: { app: { [secret]: 1 }, [secret]: 2 },
+    }
+    const redacted = createRedactor().message(given)
+    expect(JSON.stringify(redacted).replaceAll(`"id":"${secret}"`, '')).not.toContain(secret)
+    expect(redacted.content).toEqual([provider('p', { [mark]: { id: secret }, [`${mark} 2`]: 1 })])
+    expect(redacted.meta).toEqual({
+      app: { [mark]: 1 },
+      [mark]: 2,
+      indelible: { redacted: { 'github-token': 4 } },
+    })
+    const taken = `{"${secret}":1,"${mark}":2,"${other}":3}`
+    expect(clean(taken)).toBe(`{"${mark}":1,"${mark} 2":2,"${mark} 3":3}`)
+  })
+
+  it('in arguments that Gemini got under names which elsewhere hold bytes or pair', () => {
+    const args = { data: secret, id: secret, signature: secret, inlineData: { mimeType: 'image/png', data: secret } }
+    const bytes = `${Buffer.alloc(200, 200).toString('base64')}`
+    const decoded = gemini.decode({
+      contents: [
+        { role: 'user', parts: [{ text: 'go' }] },
+        {
+          role: 'model',
+          parts: [
+            { functionCall: { name: 'x', args, more: 1 } as never, thoughtSignature: 'c2ln' },
+            { executableCode: { code: 'x' }, functionCall: { name: 'y', args } } as never, // two at once: carried raw
+            { inlineData: { mimeType: 'image/png', data: bytes } },
+          ],
+        },
+      ],
+    })
+    if (decoded._tag === 'Left') throw new Error(decoded.left._tag)
+    const messages = decoded.right.messages.map((message) => createRedactor().message(message))
+    expect(JSON.stringify(messages)).not.toContain(secret)
+    expect(JSON.stringify(messages)).toContain(bytes)
+    expect(JSON.stringify(messages)).toContain('c2ln')
+  })
+
+  it('in the reason of an input', async () => {
+    const session = await ok(createSession(memoryStore(), { id: 's', redact: true }))
+    await ok(session.note({ type: 'input', id: 'i', state: 'done', at: 0, reason: `refused: ${secret}` }))
+    expect(createRedactor().note({ type: 'input', id: 'i', state: 'done', reason: secret })).toMatchObject({
+      reason: mark,
+    })
+  })
+
+  it('behind a word, and behind another without anything between', () => {
+    expect(clean(`x${secret}`)).toBe(`x${mark}`)
+    expect(clean(`x${secret}${secret}${secret}y`)).toMatch(/^x(\[redacted github-token, \d\d characters\]){3}$/)
+    const jwt = `eyJ${letters.slice(0, 20)}.eyJ${letters.slice(0, 40)}.${letters.slice(0, 43)}`
+    expect(clean(`token${jwt}${jwt}.`)).toBe(`token[redacted jwt, ${jwt.length * 2} characters].`)
+    const tokens = [secret, `AKIA${'ABCDEFGHJKMNPQRS'}`, `npm_${letters.slice(0, 36)}`, `hf_${letters.slice(0, 34)}`]
+    fc.assert(
+      fc.property(fc.array(fc.constantFrom(...tokens), { minLength: 1, maxLength: 6 }), (several) => {
+        expect(clean(several.join(''))).toMatch(/^(\[redacted [a-z-]+, \d+ characters\])+$/)
+      }),
+    )
+  })
+
+  it('law: wherever it stands among escapes, as often as it stands there', () => {
+    const hidden = fc.constantFrom<(given: string) => string>(
+      (given) => given,
+      escaped,
+      (given) => escaped(escaped(`\n${given}`)),
+      units,
+      percent,
+      (given) => `data:text/plain;base64,${base64(given)}.`,
+      (given) => JSON.stringify({ [given]: [given] }),
+    )
+    fc.assert(
+      fc.property(fc.array(fc.tuple(hidden, fc.string()), { maxLength: 5 }), (pieces) => {
+        const redactor = createRedactor()
+        const said = pieces.map(([hide, between]) => `${between} ${hide(secret)}`).join(' ')
+        const result = redactor.text(said)
+        for (const hide of [String, units, percent, base64]) expect(result).not.toContain(hide(secret))
+        expect(redactor.text(result)).toBe(result)
+      }),
+      { numRuns: 200 },
+    )
+  })
+})
+
+describe('what stays', () => {
+  it('every character of each summary of reasoning, and of each text of a list', () => {
+    const message = assistant(reasoning('why', { summary: ['first', 'second', 'third'] }))
+    expect(createRedactor().message(message)).toBe(message)
+    expect(['first', 'second', `x ${secret}`].map(createRedactor().text)).toEqual(['first', 'second', `x ${mark}`])
+  })
+
+  it('a word that looks like the beginning of a key', () => {
+    for (const harmless of [
+      'task-admin-panel-for-the-new-customers and disk-proj-settings-of-the-department',
+      `task-${'0123456789abcdef'.repeat(4)}`,
+      'task_test_configurationfile and risk_live_evaluationresults',
+      'npm_config_user_agent_of_the_first_run_in_this_folder',
+      '%7B%22a%22%3A1%7D and C:\\new\\table',
+      'data:text/plain;base64,aGVsbG8gd29ybGQ=',
+      `{"a": "b\\u0041", "n": 12345678901234567890, "c": [1e3, {"d": null}]}`,
+    ])
+      expect(clean(harmless)).toBe(harmless)
+  })
+
+  it('JSON is JSON, as deep as it is', () => {
+    for (const depth of [5_000, 200_000]) {
+      const nested = `${'{"a":['.repeat(depth)}"${secret}"${']}'.repeat(depth)}`
+      expect(clean(nested)).toBe(nested.replace(secret, mark))
+    }
+  })
+
+  it('JSON is JSON where a key goes over several strings', () => {
+    const parts = ['-----BEGIN PRIVATE KEY-----', letters, '-----END PRIVATE KEY-----']
+    const redacted = clean(JSON.stringify(parts))
+    expect(JSON.parse(redacted)).toEqual(parts.map(({ length }) => `[redacted private-key, ${length} characters]`))
+  })
+})
+
+describe('a rule of a user', () => {
+  it('takes out its group `secret` where it stands, also where its text stands twice, before it, or around it', () => {
+    const redactor = createRedactor({
+      rules: [
+        { name: 'pin', pattern: /pin (?<secret>\d+) of \d+/ },
+        { name: 'before', pattern: /(?<=from (?<secret>\w+) )to/ },
+      ],
+      secrets: false,
+    })
+    expect(redactor.text('pin 12 of 12')).toBe('pin [redacted pin, 2 characters] of 12')
+    expect(redactor.text('from here to there')).toBe('from [redacted before, 4 characters] to there')
+  })
+
+  it('is searched for everywhere, whatever its flags are and its state is', () => {
+    for (const flags of ['', 'g', 'y', 'gy', 'd', 'giy']) {
+      const pattern = new RegExp('C-\\d+', flags)
+      pattern.lastIndex = 7
+      const redactor = createRedactor({ rules: [{ name: 'c', pattern }], secrets: false })
+      for (let time = 0; time < 2; time++)
+        expect(redactor.text('a C-1 b C-2')).toBe('a [redacted c, 3 characters] b [redacted c, 3 characters]')
+      expect(pattern.lastIndex).toBe(7)
+    }
+  })
+
+  it('sees each string of JSON by itself', () => {
+    const redactor = createRedactor({ rules: [{ name: 'line', pattern: /^secret: .+$/ }], secrets: false })
+    expect(redactor.text('{"a":"secret: x","b":"\\u0073ecret: \\"y\\"","c":"no"}')).toBe(
+      '{"a":"[redacted line, 9 characters]","b":"[redacted line, 11 characters]","c":"no"}',
+    )
+  })
+})
+
+describe('text that streams', () => {
+  const said = (event: object, more: object = {}): [RunEvent, never] => [
+    { type: 'model_event', seq: 1, step: 0, event } as RunEvent,
+    { id: 'd1', together: false, events: [], ...more } as never,
+  ]
+  const journaled = async (whole: string, size: number): Promise<string> => {
+    const store = memoryStore()
+    const session = await ok(createSession(store, { id: 's', redact: true }))
+    const handler = sessionHandler(session, { journalEvery: { bytes: 1 }, lease: false })
+    await handler({ type: 'step_start', seq: 0, step: 0, len: 0 }, { id: 'd1', together: false, events: [] })
+    for (let at = 0; at < whole.length; at += size)
+      await handler(...said({ type: 'text_delta', block: 'text', index: 0, text: whole.slice(at, at + size) }))
+    await handler(...said({ type: 'block_end', index: 0, part: text(whole) }))
+    const notes = (await ok(store.read('s'))).map(({ body }) => body)
+    const pieces = notes.flatMap((body) => (JSON.parse(body) as { said?: readonly JournalBlock[] }).said ?? [])
+    expect(pieces.map(({ text: piece, part }) => piece ?? part?.['text']).join('')).toBe(clean(whole))
+    expect(pieces.length).toBeGreaterThan(1)
+    return notes.join('\n')
+  }
+
+  it('law: the journal has no secret, and its pieces are the text', async () => {
+    const token = 'abcdefghij0123456789abcdefghij'
+    const key = ['-----BEGIN PRIVATE KEY-----', letters, letters, '-----END PRIVATE KEY-----'].join('\n')
+    const piece = fc.constantFrom(`${secret}`, `Authorization: Bearer ${token}`, key, 'some words ', '\u{1f600}\n', 'x')
+    await fc.assert(
+      fc.asyncProperty(
+        fc.array(piece, { minLength: 1, maxLength: 8 }),
+        fc.integer({ min: 1, max: 30 }),
+        async (all, size) => {
+          const notes = await journaled(`a ${all.join(' ')} z z`, size)
+          for (const hidden of [secret, token, letters]) expect(notes).not.toContain(hidden)
+        },
+      ),
+      { numRuns: 40 },
+    )
+  })
+
+  it('waits for its last white space and for the end of a key, from the place that was told before', () => {
+    const { ready } = createRedactor()
+    expect([ready('a b'), ready('a b', 2), ready('a bcd e', 2), ready('abc')]).toEqual([2, 2, 6, 0])
+    const key = 'x -----BEGIN PRIVATE KEY-----\nab\n-----END PRIVATE KEY-----'
+    expect([ready(key.slice(0, 32)), ready(key, 2), ready(`${key} y`, 2)]).toEqual([2, 2, key.length + 1])
+    expect(ready(`-----BEGIN${' no key'.repeat(20_000)} x`)).toBe(140_011)
+  })
+
+  it('is looked at as often as it grows by a part of its length, not as often as something comes', async () => {
+    let asked = 0
+    const redactor = createRedactor()
+    const counting = {
+      ...redactor,
+      quiet: { ...redactor.quiet, ready: (...given: [string, number?]) => (asked++, redactor.ready(...given)) },
+    }
+    const session = await ok(createSession(memoryStore(), { id: 's' }))
+    const handler = sessionHandler(session, { journalEvery: { bytes: 1 }, lease: false, redact: counting })
+    await handler({ type: 'step_start', seq: 0, step: 0, len: 0 }, { id: 'd1', together: false, events: [] })
+    for (let count = 0; count < 4000; count++)
+      await handler(...said({ type: 'text_delta', block: 'text', index: 0, text: 'abcdefghij' }))
+    expect(asked).toBeLessThan(120)
+  })
+})
+
+describe('the built-in rules', () => {
+  it('repeat without a bound only one class of characters, and no group', () => {
+    for (const { name, pattern, words } of secretRules) {
+      const shape = pattern.source.replaceAll(/\\./g, 'x').replaceAll(/\[[^\]]*\]/g, 'c')
+      for (const [quantified] of shape.matchAll(/.(?:\*|\+|\{\d+,\})/g))
+        expect([name, quantified]).toEqual([name, expect.stringMatching(/^[c=]/)])
+      expect(words?.length).toBeGreaterThan(0)
+    }
+  })
+})
