@@ -48,7 +48,7 @@ export const createRedactor = (given: Redact = true): Redactor => {
 }
 
 const redactorWith = (inner: InnerRedactor, quiet?: Redactor): Redactor => {
-  const { text, json, ready, counts } = inner
+  const { text, textFrom, json, ready, counts } = inner
   const part = partRedactor(inner)
   const message = (whole: Message): Message => {
     const { result, found } = inner.finding(() => messageWith(whole, part, inner))
@@ -56,6 +56,7 @@ const redactorWith = (inner: InnerRedactor, quiet?: Redactor): Redactor => {
   }
   const redactor: Redactor = {
     text,
+    textFrom,
     json,
     ready,
     counts,

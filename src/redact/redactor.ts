@@ -29,10 +29,17 @@ export interface TextRedactor {
    * Cost    linear in the text (bench: redact)
    *
    * @param text the text
-   * @param from only what begins there is given; of what is before, 64 characters are looked at. Default: 0, and the whole
    * @returns the text with a mark in place of each secret; the same text if it has none
    */
-  readonly text: (text: string, from?: number) => string
+  readonly text: (text: string) => string
+  /**
+   * The end of a text without secrets: for a text that still grows, and whose beginning was given already.
+   *
+   * @param text the text so far, or its end; of what is before the place, 64 characters are looked at
+   * @param from the place: what begins there is given
+   * @returns the end of the text, with marks
+   */
+  readonly textFrom: (text: string, from: number) => string
   /**
    * JSON without secrets: each string and each key is redacted, at any depth.
    *
@@ -96,8 +103,9 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
     found.forEach(note)
     return clean
   }
-  const text = (given: string, from = 0): string => {
-    if (from === 0) return changed(given, finder.inText(given))
+  const text = (given: string): string => changed(given, finder.inText(given))
+  const textFrom = (given: string, from: number): string => {
+    if (from === 0) return text(given)
     const before = Math.max(0, from - mostBefore)
     const spans = finder.inPiece(given.slice(before)).map((span) => clipped(shifted(span, before - from), 0, Infinity))
     return changed(
@@ -123,6 +131,7 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
   }
   return {
     text,
+    textFrom,
     json: (value) => ofJson(value, false),
     beside: (value) => ofJson(value, true),
     base64: (data) => changed(data, finder.inBase64(data)),

@@ -149,7 +149,7 @@ interface Block {
 
 const emptyBlock: Block = { written: '', said: '', done: 0, next: 0, part: undefined }
 
-/** Characters in the journal that are looked at with those behind them: as many as `text` of a redactor looks at. */
+/** Characters in the journal that are looked at with those behind them: as many as `textFrom` of a redactor looks at. */
 const before = 64
 
 class Recording {
@@ -305,7 +305,7 @@ class Recording {
       const ready = this.#redactor === undefined ? said.length : this.#redactor.ready(said, done)
       const end = ready > done && /[\ud800-\udbff]/.test(said[ready - 1] as string) ? ready - 1 : ready
       const whole = said.slice(0, end)
-      const text = this.#redactor === undefined ? whole.slice(done) : this.#redactor.text(whole, done)
+      const text = this.#redactor === undefined ? whole.slice(done) : this.#redactor.textFrom(whole, done)
       if (!text.isWellFormed()) continue
       const from = Math.max(0, end - before)
       step.blocks.set(index, {

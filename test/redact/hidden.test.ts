@@ -1,6 +1,6 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
-import { createSession, memoryStore, text, user, type Message } from 'indelible'
+import { assistant, createSession, memoryStore, reasoning, text, user, type Message } from 'indelible'
 import { provider } from 'indelible/message'
 import { gemini } from 'indelible/codecs/gemini'
 import { createRedactor, secretRules } from 'indelible/redact'
@@ -144,6 +144,12 @@ describe('a secret is found', () => {
 })
 
 describe('what stays', () => {
+  it('every character of each summary of reasoning, and of each text of a list', () => {
+    const message = assistant(reasoning('why', { summary: ['first', 'second', 'third'] }))
+    expect(createRedactor().message(message)).toBe(message)
+    expect(['first', 'second', `x ${secret}`].map(createRedactor().text)).toEqual(['first', 'second', `x ${mark}`])
+  })
+
   it('a word that looks like the beginning of a key', () => {
     for (const harmless of [
       'task-admin-panel-for-the-new-customers and disk-proj-settings-of-the-department',
