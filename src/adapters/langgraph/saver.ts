@@ -73,6 +73,8 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   readonly #open: (threadId: string) => KeptSession
   readonly #threads = new WeakMap<Session, Thread>()
   readonly #reviver = new Reviver()
+  /** The lists that were put last, by namespace and channel. */
+  readonly #known = new WeakMap<KeptSession, Map<string, Texts>>()
 
   /**
    * @param store the store
@@ -182,10 +184,13 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     const [dumpedRest, dumpedMetadata] = await Promise.all([this.#dump(rest), this.#dump(metadata)])
     const values = new Map<string, Given>()
     const isNew = (channel: string): boolean => newVersions === undefined || Object.hasOwn(newVersions, channel)
+    const kept = this.#open(threadId)
+    const known = this.#known.get(kept) ?? new Map<string, Texts>()
+    this.#known.set(kept, known)
     for (const [channel, value] of Object.entries(channels))
-      if (isNew(channel)) values.set(channel, await this.#given(value))
+      if (isNew(channel)) values.set(channel, await this.#given(value, known, `${ns}\n${channel}`))
     const versions = checkpoint.channel_versions
-    await this.#open(threadId).change((session) => {
+    await kept.change((session) => {
       const thread = this.#thread(session)
       const base = thread.checkpoint(ns, parent) ?? thread.checkpoint(ns, undefined)
       const messages: Message[] = []
@@ -456,15 +461,42 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   }
 
   /** A list item by item, anything else whole. */
-  async #given(value: unknown): Promise<Given> {
+  async #given(value: unknown, known = new Map<string, Texts>(), key = ''): Promise<Given> {
     const isSnapshot = isDeltaSnapshot(value)
-    const list: unknown = isSnapshot ? value.value : value
-    if (!Array.isArray(list) || list.length === 0) return { dumped: await this.#dump(value) }
-    const dumped = await Promise.all(Array.from(list as readonly unknown[], (item) => this.#dump(item)))
-    return dumped.every(([type]) => type === 'json')
-      ? { items: dumped.map(([, text]) => text), isSnapshot }
-      : { dumped: await this.#dump(value) }
+    const given: unknown = isSnapshot ? value.value : value
+    if (!Array.isArray(given) || given.length === 0) return { dumped: await this.#dump(value) }
+    const list = Array.from(given as readonly unknown[])
+    const texts = (await this.#grown(list, known.get(key))) ?? (await this.#texts(list))
+    if (texts === undefined) return { dumped: await this.#dump(value) }
+    known.set(key, texts)
+    return { items: texts.items, isSnapshot }
   }
+
+  /** The text of each item; undefined if the serializer writes one of them as bytes. */
+  async #texts(list: readonly unknown[]): Promise<Texts | undefined> {
+    const dumped = await Promise.all(list.map((item) => this.#dump(item)))
+    const items = dumped.map(([, text]) => text)
+    return dumped.every(([type]) => type === 'json') ? { items, open: `[${items.join(',')}` } : undefined
+  }
+
+  /** The same of a list that goes on as an earlier one: its text is written at once, and that of the new items alone. */
+  async #grown(list: readonly unknown[], before: Texts | undefined): Promise<Texts | undefined> {
+    if (before === undefined || list.length < before.items.length) return undefined
+    const [[type, text], fresh] = await Promise.all([this.#dump(list), this.#texts(list.slice(before.items.length))])
+    if (type !== 'json' || fresh === undefined) return undefined
+    const rest = `${fresh.items.map((item) => `,${item}`).join('')}]`
+    const { open } = before
+    // `===` compares two texts at once, `startsWith` one character after the other.
+    if (text.slice(0, open.length) !== open || text.slice(open.length) !== rest) return undefined
+    return { items: [...before.items, ...fresh.items], open: text.slice(0, -1) }
+  }
+}
+
+/** A list as it was dumped. */
+interface Texts {
+  readonly items: readonly string[]
+  /** All of them in one text, which lacks its last bracket. */
+  readonly open: string
 }
 
 /** A value to store. */
