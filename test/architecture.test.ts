@@ -102,6 +102,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
     'store',
     'session',
     'search',
+    'evidence',
   ],
   cli: [
     'encryption',

@@ -1,16 +1,14 @@
 /** The page: the view that its address names. */
-import { useSignal } from '@preact/signals'
-import type { SessionList, ViewedStore } from 'indelible/view'
-import type { VNode } from 'preact'
+import type { ComponentChildren, VNode } from 'preact'
 import { useEffect } from 'preact/hooks'
 import { embeddedId } from './embedded.ts'
 import { ForksView } from './forks.tsx'
-import type { SessionRecord } from './record.ts'
-import { replaceRoute, route } from './route.ts'
+import { useLoaded, useSessions } from './loaded.ts'
+import { hrefOf, replaceRoute, route } from './route.ts'
 import { SawView } from './saw.tsx'
-import { recordOf, SessionView } from './session.tsx'
+import { openings, recordOf, SessionView } from './session.tsx'
 import { Sessions } from './sessions.tsx'
-import { shown } from './shown.ts'
+import { sentence } from './shown.ts'
 import type { Source } from './source.ts'
 
 export const App = ({ source }: { readonly source: Source }): VNode => {
@@ -20,40 +18,28 @@ export const App = ({ source }: { readonly source: Source }): VNode => {
     return source.exported ? (
       <First source={source} />
     ) : (
-      <ForksView key={`${where.a}\n${where.b}`} source={source} a={where.a} b={where.b} />
+      <ForksView key={`${where.a}\n${where.b}\n${openings.value}`} source={source} a={where.a} b={where.b} />
     )
-  return <OneSession key={where.id} source={source} id={where.id} />
+  return <OneSession key={`${where.id}\n${openings.value}`} source={source} id={where.id} />
 }
 
 const OneSession = ({ source, id }: { readonly source: Source; readonly id: string }): VNode => {
-  const record = useSignal<SessionRecord | undefined>(undefined)
-  const fault = useSignal<string | undefined>(undefined)
-  useEffect(() => {
-    recordOf(source, id).then(
-      (found) => (record.value = found),
-      (cause: unknown) => (fault.value = reasonOf(cause)),
+  const { value: record, fault } = useLoaded(() => recordOf(source, id), [id])
+  if (fault !== undefined)
+    return (
+      <Fault text={fault}>{source.exported ? null : <a href={hrefOf({ view: 'sessions' })}>All sessions</a>}</Fault>
     )
-  }, [id])
-  if (fault.value !== undefined) return <Fault text={fault.value} />
-  if (record.value === undefined) return <main aria-busy="true" />
+  if (record === undefined) return <main aria-busy="true" />
   const where = route.value
-  if (where.view === 'saw') return <SawView source={source} record={record.value} call={where.call} />
-  return <SessionView source={source} record={record.value} at={where.view === 'session' ? where.at : undefined} />
+  if (where.view === 'saw') return <SawView source={source} record={record} call={where.call} />
+  return <SessionView source={source} record={record} at={where.view === 'session' ? where.at : undefined} />
 }
 
 const AllSessions = ({ source }: { readonly source: Source }): VNode => {
-  const found = useSignal<{ readonly store: ViewedStore; readonly list: SessionList } | undefined>(undefined)
-  const fault = useSignal<string | undefined>(undefined)
-  useEffect(() => {
-    const load = async (): Promise<void> => {
-      const [store, list] = await Promise.all([source.store(), source.sessions()])
-      found.value = { store, list }
-    }
-    load().catch((cause: unknown) => (fault.value = reasonOf(cause)))
-  }, [])
-  if (fault.value !== undefined) return <Fault text={fault.value} />
-  if (found.value === undefined) return <main aria-busy="true" />
-  return <Sessions source={source} list={found.value.list} place={found.value.store.name} />
+  const { value: store, fault } = useLoaded(() => source.store(), [])
+  const { value: list, fault: cause = fault } = useSessions(source)
+  if (list === undefined) return cause === undefined ? <main aria-busy="true" /> : <Fault text={cause} />
+  return <Sessions source={source} list={list} place={store?.name ?? ''} fault={cause} />
 }
 
 /** A file with one session opens with it. */
@@ -64,10 +50,9 @@ const First = ({ source }: { readonly source: Source }): VNode => {
   return <main aria-busy="true" />
 }
 
-export const Fault = ({ text }: { readonly text: string }): VNode => (
+export const Fault = ({ text, children }: { readonly text: string; readonly children?: ComponentChildren }): VNode => (
   <main class="nothing">
-    <p role="alert">{shown(text)}</p>
+    <p role="alert">{sentence(text)}</p>
+    {children === undefined || children === null ? null : <p>{children}</p>}
   </main>
 )
-
-const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))

@@ -7,7 +7,7 @@ import { Unread, type Source } from './source.ts'
 export const embeddedSource = (): Source | undefined => {
   const text = document.getElementById(exportedId)?.textContent
   if (text === undefined || text === null) return undefined
-  const { session, rows, nodes, blocks, library } = JSON.parse(text) as ExportedView
+  const { session, rows, nodes, blocks, library, evidence = {} } = JSON.parse(text) as ExportedView
   const only = (id: string): void => {
     if (id !== session.id) throw new Unread(`this file carries the session "${session.id}" only`)
   }
@@ -30,6 +30,7 @@ export const embeddedSource = (): Source | undefined => {
       ),
     blocks: async (ids) =>
       ids.map((id: BlockId) => (Object.hasOwn(blocks, id) ? bytesOf(blocks[id] as string) : undefined)),
+    evidence: async () => evidence,
     follow: (_id, _from, { state }) => {
       state('ended')
       return () => {}

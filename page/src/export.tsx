@@ -25,6 +25,7 @@ export const Export = ({
   const redact = useSignal(false)
   const state = useSignal<'idle' | 'busy' | { readonly fault: string }>('idle')
   const { html } = source
+  const len = record.version.value >= 0 ? record.entries.length : 0
   if (html === undefined) return null
   const save = async (): Promise<void> => {
     state.value = 'busy'
@@ -73,7 +74,7 @@ export const Export = ({
         </p>
         <fieldset>
           <legend class="quiet">Messages</legend>
-          {choice('all', `All ${counted(record.entries.length, 'message')}`)}
+          {choice('all', `All ${counted(len, 'message')}`)}
           {choice('range', 'From one position to another')}
           {which.value === 'range' ? (
             <span class="range">
@@ -82,7 +83,7 @@ export const Export = ({
                   type="number"
                   aria-label={end === 'from' ? 'first position' : 'position behind the last one'}
                   min={0}
-                  max={record.entries.length}
+                  max={len}
                   value={range.value[end]}
                   onInput={(event) =>
                     (range.value = { ...range.value, [end]: Math.max(0, Number(event.currentTarget.value)) })

@@ -26,7 +26,7 @@ export const positionsOf = (record: SessionRecord, only: Only, words: string): r
   const found = new Set<number>()
   for (const entry of record.entries) {
     const shownIn = record.join.shownIn(entry.position)
-    if (found.has(shownIn) || entry.state === 'left-out') continue
+    if (found.has(shownIn) || isGap(entry.state)) continue
     if (!matches(record, entry, only)) continue
     if (wanted === '' || plainText(entry.message).toLowerCase().includes(wanted)) found.add(shownIn)
   }
@@ -41,8 +41,8 @@ const allPositions = (record: SessionRecord): readonly number[] => {
   whole.set(record, known)
   for (; known.read < record.entries.length; known.read++) {
     const { position, state } = record.entries[known.read] as Entry
-    // Of messages that are not in this file, the first of a run stands for all.
-    const passed = state === 'left-out' && record.entries[position - 1]?.state === 'left-out'
+    // Of messages that can't be shown, the first of a run stands for all.
+    const passed = isGap(state) && record.entries[position - 1]?.state === state
     if (!passed && record.join.shownIn(position) === position) known.positions.push(position)
   }
   return known.positions
@@ -60,6 +60,9 @@ const matches = (record: SessionRecord, entry: Entry, only: Only): boolean => {
     )
   return isPageKind(only) && record.pageOf(entry) === only
 }
+
+/** Whether a message is not there to be read: not in this file, or without a key. */
+export const isGap = (state: Entry['state']): boolean => state === 'left-out' || state === 'encrypted'
 
 /** All words of a message. */
 export const plainText = ({ content }: Message): string => {

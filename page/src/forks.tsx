@@ -4,11 +4,13 @@ import type { ViewedRow, ViewedSession } from 'indelible/view'
 import type { VNode } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { positionsOf } from './filter.ts'
+import { useLoaded, useSessions } from './loaded.ts'
 import { SourceContext } from './media.tsx'
 import { MessageItem } from './message.tsx'
 import { SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
-import { counted, oneLine, shown } from './shown.ts'
+import { Trouble } from './session.tsx'
+import { counted, oneLine, sentence, shown } from './shown.ts'
 import type { Source } from './source.ts'
 import { titleOf } from './title.ts'
 import { useVirtual } from './virtual.ts'
@@ -22,25 +24,20 @@ export const ForksView = ({
   readonly a: string
   readonly b: string
 }): VNode => {
-  const records = useSignal<readonly [SessionRecord, SessionRecord] | undefined>(undefined)
-  const fault = useSignal<string | undefined>(undefined)
-  useEffect(() => {
-    if (b === '') return undefined
-    let opened: readonly SessionRecord[] = []
-    let gone = false
-    const open = async (): Promise<void> => {
-      const [first, second] = await Promise.all([source.session(a), source.session(b)])
-      if (gone) return
-      const both = [new SessionRecord(source, first), new SessionRecord(source, second)] as const
-      opened = both
-      records.value = both
-    }
-    open().catch((cause: unknown) => (fault.value = cause instanceof Error ? cause.message : String(cause)))
-    return () => {
-      gone = true
-      for (const record of opened) record.close()
-    }
-  }, [a, b])
+  const { value: infos, fault } = useLoaded(
+    async () => (b === '' ? undefined : Promise.all([source.session(a), source.session(b)])),
+    [a, b],
+  )
+  const records = useMemo(
+    () => infos && ([new SessionRecord(source, infos[0]), new SessionRecord(source, infos[1])] as const),
+    [infos],
+  )
+  useEffect(
+    () => () => {
+      for (const record of records ?? []) record.close()
+    },
+    [records],
+  )
   useEffect(() => {
     document.title = 'Forks · Indelible'
   }, [])
@@ -53,17 +50,17 @@ export const ForksView = ({
             ←
           </a>
           <h1>Side by side</h1>
-          {records.value === undefined ? null : <Parting records={records.value} />}
+          {records === undefined ? null : <Parting records={records} />}
         </div>
       </header>
-      {fault.value !== undefined ? (
+      {fault !== undefined ? (
         <p class="nothing" role="alert">
-          {shown(fault.value)}
+          {sentence(fault)}
         </p>
-      ) : records.value === undefined ? (
+      ) : records === undefined ? (
         <p class="nothing">The sessions are being read.</p>
       ) : (
-        <Columns records={records.value} />
+        <Columns records={records} />
       )}
     </>
   )
@@ -104,9 +101,17 @@ const Columns = ({ records: [a, b] }: { readonly records: readonly [SessionRecor
   const ready = a.whole.value && b.whole.value
   const version = a.version.value + b.version.value
   const common = useMemo(() => (ready ? commonOf(a, b) : 0), [a, b, ready, version])
-  if (!ready) return <p class="nothing">The sessions are being read.</p>
+  const troubles = [a, b].map((record) => <Trouble record={record} />)
+  if (!ready)
+    return (
+      <div class="nothing">
+        {troubles}
+        {a.failed.value || b.failed.value ? null : <p>The sessions are being read.</p>}
+      </div>
+    )
   return (
     <>
+      {a.live.value === b.live.value ? troubles[0] : troubles}
       <div class="sides" role="group" aria-label="which session">
         {(['a', 'b'] as const).map((one) => (
           <button type="button" class="plain" aria-pressed={side.value === one} onClick={() => (side.value = one)}>
@@ -191,19 +196,19 @@ const mostOffered = 100
 
 /** Which session to compare with: relatives first. */
 const Chooser = ({ source, id }: { readonly source: Source; readonly id: string }): VNode => {
-  const sessions = useSignal<readonly ViewedSession[]>([])
+  const { value: list, fault } = useSessions(source)
   const words = useSignal('')
-  useEffect(() => {
-    void source.sessions().then(({ sessions: all }) => (sessions.value = all)) // oxlint-disable-line promise/always-return
-  }, [])
-  const own = sessions.value.find((session) => session.id === id)
-  const root = rootOf(sessions.value, id)
+  const sessions = list?.sessions ?? []
+  const rootOf = useMemo(() => rootsOf(sessions), [list])
+  const own = sessions.find((session) => session.id === id)
+  const root = rootOf(id)
   const wanted = words.value.trim().toLowerCase()
-  const others = sessions.value.filter(
+  const others = sessions.filter(
     (session) => session.id !== id && `${session.id} ${titleOf(session)}`.toLowerCase().includes(wanted),
   )
-  const relatives = others.filter((session) => rootOf(sessions.value, session.id) === root)
-  const offered = [...relatives, ...others.filter((session) => !relatives.includes(session))].slice(0, mostOffered)
+  const relatives = others.filter((session) => rootOf(session.id) === root)
+  const related = new Set(relatives)
+  const offered = [...relatives, ...others.filter((session) => !related.has(session))].slice(0, mostOffered)
   return (
     <>
       <header class="top">
@@ -226,13 +231,24 @@ const Chooser = ({ source, id }: { readonly source: Source; readonly id: string 
         </div>
       </header>
       <div class="scroll" tabIndex={0} role="region" aria-label="sessions to compare with">
+        {offered.length > 0 ? null : (
+          <p class="nothing" role={fault === undefined ? 'status' : 'alert'}>
+            {fault !== undefined
+              ? sentence(fault)
+              : list === undefined
+                ? 'The sessions are being read.'
+                : sessions.length < 2
+                  ? 'There is no other session.'
+                  : 'No session is like that.'}
+          </p>
+        )}
         <ul class="offered">
           {offered.map((session) => (
             <li>
               <a class="session" href={hrefOf({ view: 'diff', a: id, b: session.id })}>
                 <span class="session-title">{oneLine(titleOf(session), 160)}</span>
                 <span class="session-words">{session.id}</span>
-                <span class="session-time">{relatives.includes(session) ? 'of the same root' : ''}</span>
+                <span class="session-time">{related.has(session) ? 'of the same root' : ''}</span>
                 <span class="session-facts">{counted(session.len, 'message')}</span>
               </a>
             </li>
@@ -244,15 +260,17 @@ const Chooser = ({ source, id }: { readonly source: Source; readonly id: string 
 }
 
 /** The session that a chain of forks begins with, as far as it is known. */
-const rootOf = (sessions: readonly ViewedSession[], id: string): string => {
+const rootsOf = (sessions: readonly ViewedSession[]): ((id: string) => string) => {
   const byId = new Map(sessions.map((session) => [session.id, session]))
-  const seen = new Set<string>()
-  let at = id
-  while (!seen.has(at)) {
-    seen.add(at)
-    const from = byId.get(at)?.forkedFrom?.id
-    if (from === undefined) return at
-    at = from
+  return (id) => {
+    const seen = new Set<string>()
+    let at = id
+    while (!seen.has(at)) {
+      seen.add(at)
+      const from = byId.get(at)?.forkedFrom?.id
+      if (from === undefined) return at
+      at = from
+    }
+    return at
   }
-  return at
 }

@@ -33,7 +33,7 @@ const block = (token: Token): ComponentChildren => {
       // A record's headings stand below the page's own.
       const { depth, tokens } = token as Tokens.Heading
       return (
-        <p class={`heading h${Math.min(depth, 4)}`} role="heading" aria-level={Math.min(depth + 2, 6)}>
+        <p dir="auto" class={`heading h${Math.min(depth, 4)}`} role="heading" aria-level={Math.min(depth + 2, 6)}>
           {inlines(tokens)}
         </p>
       )
@@ -41,7 +41,7 @@ const block = (token: Token): ComponentChildren => {
     case 'hr':
       return <hr />
     case 'blockquote':
-      return <blockquote>{blocks((token as Tokens.Blockquote).tokens)}</blockquote>
+      return <blockquote dir="auto">{blocks((token as Tokens.Blockquote).tokens)}</blockquote>
     case 'list': {
       const { ordered, start, items } = token as Tokens.List
       const children = items.map((item) => (
@@ -50,7 +50,13 @@ const block = (token: Token): ComponentChildren => {
           {blocks(item.tokens)}
         </li>
       ))
-      return ordered ? <ol start={typeof start === 'number' ? start : 1}>{children}</ol> : <ul>{children}</ul>
+      return ordered ? (
+        <ol dir="auto" start={typeof start === 'number' ? start : 1}>
+          {children}
+        </ol>
+      ) : (
+        <ul dir="auto">{children}</ul>
+      )
     }
     case 'table': {
       const { header, rows, align } = token as Tokens.Table
@@ -65,7 +71,7 @@ const block = (token: Token): ComponentChildren => {
         })
       return (
         <div class="scrolls" tabIndex={0} role="group" aria-label="table">
-          <table>
+          <table dir="auto">
             <thead>
               <tr>{cells(header, true)}</tr>
             </thead>
@@ -79,7 +85,7 @@ const block = (token: Token): ComponentChildren => {
       )
     }
     case 'paragraph':
-      return <p>{inlines((token as Tokens.Paragraph).tokens)}</p>
+      return <p dir="auto">{inlines((token as Tokens.Paragraph).tokens)}</p>
     case 'text': {
       const { tokens, text } = token as Tokens.Text
       return tokens === undefined ? text : inlines(tokens)

@@ -1,5 +1,6 @@
 /** What is written about a message, in its margin: its page kind, what became of it, and notes. */
 import { callDollars, pricesOf } from 'indelible/context'
+import { isObject, type Json } from 'indelible/json'
 import type { Note, ReceiptNote } from 'indelible/notes'
 import type { VNode } from 'preact'
 import type { Entry, PlacedNote, SessionRecord } from './record.ts'
@@ -24,7 +25,7 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
       {entry.state === 'erased' ? <span class="badge">erased</span> : null}
       {retracted === undefined ? null : <span class="badge">retracted</span>}
       {told.map(({ note, at, index }) => (
-        <span class="note" title={at === undefined ? undefined : timeText(at)}>
+        <span class="note" title={titleOf(note, at)}>
           {note.type === 'receipt' ? <Receipt id={record.id} index={index} note={note} /> : wordsOf(note)}
         </span>
       ))}
@@ -32,6 +33,12 @@ export const Marks = ({ record, entry }: { readonly record: SessionRecord; reado
     </aside>
   )
 }
+
+/** When it was written; of an application's note, all that it says. */
+const titleOf = (note: Note, at: number | undefined): string | undefined =>
+  [at === undefined ? [] : timeText(at), note.type === 'application' ? oneLine(JSON.stringify(note.content), 500) : []]
+    .flat()
+    .join('\n') || undefined
 
 /** Written for programs: they are counted, not shown. */
 const quiet: ReadonlySet<Note['type']> = new Set(['journal', 'tool_started', 'input'])
@@ -73,6 +80,12 @@ const Receipt = ({
   )
 }
 
+/** What an application wrote, in a few words: its type, where it has one. */
+const contentWords = (content: Json): string =>
+  isObject(content) && typeof content['type'] === 'string'
+    ? oneLine(content['type'], 40)
+    : oneLine(JSON.stringify(content), 80)
+
 const wordsOf = (note: Note): string => {
   switch (note.type) {
     case 'page':
@@ -88,7 +101,7 @@ const wordsOf = (note: Note): string => {
     case 'seal':
       return 'sealed: the record ends here'
     case 'application':
-      return `${oneLine(note.namespace, 40)}: ${oneLine(JSON.stringify(note.content), 80)}`
+      return `${oneLine(note.namespace, 40)}: ${contentWords(note.content)}`
     default:
       return note.type
   }

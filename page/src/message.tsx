@@ -1,6 +1,7 @@
 /** One message of the timeline, with what is written about it beside it. */
 import type { Message, Part } from 'indelible/message'
 import type { VNode } from 'preact'
+import { isGap } from './filter.ts'
 import { JsonTree } from './json-tree.tsx'
 import { Markdown } from './markdown.tsx'
 import { Media } from './media.tsx'
@@ -25,7 +26,7 @@ export const MessageItem = ({
   readonly continued?: boolean
 }): VNode => {
   const { message, position, at, appended } = entry
-  if (entry.state === 'left-out') return <LeftOut record={record} entry={entry} />
+  if (isGap(entry.state)) return <Gap record={record} entry={entry} />
   const retracted = record.retractedAt(position)
   return (
     <div
@@ -63,16 +64,18 @@ export const MessageItem = ({
   )
 }
 
-/** Messages that are not in this file. */
-const LeftOut = ({ record, entry }: { readonly record: SessionRecord; readonly entry: Entry }): VNode => {
+/** Messages that can't be shown. */
+const Gap = ({ record, entry }: { readonly record: SessionRecord; readonly entry: Entry }): VNode => {
   let end = entry.position + 1
-  while (record.entries[end]?.state === 'left-out') end++
+  while (record.entries[end]?.state === entry.state) end++
   const count = end - entry.position
+  const which = count === 1 ? `Message ${entry.position} is` : `Messages ${entry.position} to ${end - 1} are`
   return (
     <div class="message">
       <p class="gap content">
-        {count === 1 ? `Message ${entry.position} is` : `Messages ${entry.position} to ${end - 1} are`} not in this
-        file. The proof goes over {count === 1 ? 'its hash' : 'their hashes'}.
+        {entry.state === 'left-out'
+          ? `${which} not in this file. The proof goes over ${count === 1 ? 'its hash' : 'their hashes'}.`
+          : `${which} encrypted, and the key is not here: it was destroyed, or the view was opened without it. The proof goes over what is stored.`}
       </p>
     </div>
   )
@@ -80,8 +83,6 @@ const LeftOut = ({ record, entry }: { readonly record: SessionRecord; readonly e
 
 const Content = ({ record, entry }: { readonly record: SessionRecord; readonly entry: Entry }): VNode => {
   if (entry.state === 'damaged') return <p class="gap bad">This message can’t be read: {shown(entry.damage ?? '')}</p>
-  if (entry.state === 'left-out')
-    return <p class="gap">Not part of this export. Its hash is, so the proof covers it.</p>
   return <MessageContent record={record} message={entry.message} name={`${record.id}/${entry.position}`} joined />
 }
 

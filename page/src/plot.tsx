@@ -13,12 +13,15 @@ export const Plot = ({
   series,
   values,
   call,
+  unit = compact,
 }: {
   readonly title: string
   readonly series: readonly Series[]
   readonly values: (series: Series) => readonly (number | null)[]
   /** The call that is looked at. */
   readonly call: number
+  /** How a value is written at the axis. */
+  readonly unit?: (value: number) => string
 }): VNode => {
   const place = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -42,7 +45,7 @@ export const Plot = ({
         scales: { x: { time: false } },
         axes: [
           { ...axis, size: 26 },
-          { ...axis, size: 48, values: (_, ticks) => ticks.map(compact) },
+          { ...axis, size: 54, values: (_, ticks) => ticks.map(unit) },
         ],
         series: [
           {},

@@ -16,6 +16,8 @@ export interface Proof {
   readonly damaged?: { readonly row: number; readonly reason: string }
   /** Rows that stand in the tree by their leaf alone: their text is not here, or was redacted. */
   readonly byLeaf: number
+  /** Rows that were hashed as they are stored, encrypted: their text is not here. */
+  readonly encrypted: number
   /** Blocks whose bytes have the digest that a row names. */
   readonly blocks: number
   /** Its leaves: a longer record of the same session is continued from them. */
@@ -38,6 +40,7 @@ export const proofOf = async (
   const known = before?.damaged === undefined && (before?.computed.size ?? 0) <= head.size ? before : undefined
   let range = known?.range ?? emptyRange
   let byLeaf = known?.byLeaf ?? 0
+  let encrypted = known?.encrypted ?? 0
   let damaged: Proof['damaged']
   const leaves = [...(known?.leaves ?? [])]
   let since = performance.now()
@@ -57,6 +60,7 @@ export const proofOf = async (
         break
       }
       if (row?.leaf !== undefined) byLeaf += 1
+      else if (row?.state === 'encrypted') encrypted += 1
       leaves.push(leaf)
       range = appendLeaf(range, leaf, portableSha256)
       if (nodes[position - from] !== bytesToHex(range.peaks.at(-1) as Uint8Array))
@@ -74,6 +78,7 @@ export const proofOf = async (
     computed,
     ...(damaged && { damaged }),
     byLeaf,
+    encrypted,
     blocks: record.goodBlocks.size,
     leaves,
     range,
@@ -86,5 +91,6 @@ export const rootAt = ({ leaves }: Proof, size: number): string | undefined =>
 
 const leafOf = (row: ViewedRow): Uint8Array | undefined => {
   if (row.leaf !== undefined) return hexToBytes(row.leaf)
-  return row.body === undefined ? undefined : rowLeaf({ ...row, body: row.body }, portableSha256)
+  const { body = row.stored } = row
+  return body === undefined ? undefined : rowLeaf({ ...row, body }, portableSha256)
 }

@@ -1,5 +1,5 @@
 /** A session as the page has it: its rows as they come, read by the library's own functions. */
-import { signal, type ReadonlySignal, type Signal } from '@preact/signals'
+import { computed, signal, type ReadonlySignal, type Signal } from '@preact/signals'
 import { decryptBlock } from 'indelible/encryption'
 import { isLeft } from 'indelible/json'
 import { decodeRow, takeMessage, type DecodedRow } from 'indelible/entry'
@@ -11,7 +11,7 @@ import type { BlockId } from 'indelible/proof'
 import { sourceTimeOf } from 'indelible/transcript'
 import type { ViewedRow, ViewedSession } from 'indelible/view'
 import { Join } from './join.ts'
-import { checked, Unread, type Source } from './source.ts'
+import { checked, reasonOf, Unread, untilAnswered, type Live, type Source } from './source.ts'
 
 /** A message of the record, and what is known of its row. */
 export interface Entry {
@@ -56,8 +56,11 @@ export class SessionRecord {
   readonly version: ReadonlySignal<number>
   /** Whether all rows have come. */
   readonly whole: ReadonlySignal<boolean>
-  readonly live: ReadonlySignal<'no' | 'live' | 'ended' | 'lost'>
+  readonly live: ReadonlySignal<Live>
+  /** Why it could not be read, or is not followed. */
   readonly fault: ReadonlySignal<string | undefined>
+  /** Whether nothing more will come: what failed stays so until it is opened again. */
+  readonly failed: ReadonlySignal<boolean>
   readonly entries: Entry[] = []
   readonly notes: PlacedNote[] = []
   /** The rows as they came, for the proof. */
@@ -73,11 +76,10 @@ export class SessionRecord {
   readonly #history: History<Message> = createHistory<Message>()
   readonly #version = signal(0)
   readonly #whole = signal(false)
-  readonly #live = signal<'no' | 'live' | 'ended' | 'lost'>('no')
+  readonly #live = signal<Live>('no')
   readonly #fault = signal<string | undefined>(undefined)
+  readonly #gone = new AbortController()
   #pages: { readonly notes: number; readonly kinds: ReadonlyMap<number, PageKind | undefined> } | undefined
-  #unfollow: (() => void) | undefined
-  #closed = false
 
   constructor(source: Source, info: ViewedSession) {
     this.source = checked(source)
@@ -87,6 +89,7 @@ export class SessionRecord {
     this.whole = this.#whole
     this.live = this.#live
     this.fault = this.#fault
+    this.failed = computed(() => final.has(this.#live.value))
     void this.#load()
   }
 
@@ -119,25 +122,55 @@ export class SessionRecord {
 
   /** End all that it has begun. */
   close(): void {
-    this.#closed = true
-    this.#unfollow?.()
+    this.#gone.abort()
+  }
+
+  /** Ends with this record: what is begun for it ends, too. */
+  get gone(): AbortSignal {
+    return this.#gone.signal
+  }
+
+  /** Told by whoever reads for it. */
+  readonly state = (state: Live, because?: string): void => {
+    if (this.gone.aborted || this.failed.value) return
+    this.#live.value = state
+    this.#fault.value = because
   }
 
   async #load(): Promise<void> {
     const { size } = this.info.value.head
     try {
-      for (let take = firstRows; this.rows.length < size && !this.#closed; take = moreRows)
-        await this.#read(this.rows.length, Math.min(size, this.rows.length + take))
+      await untilAnswered(
+        async () => {
+          for (let take = firstRows; this.rows.length < size && !this.gone.aborted; take = moreRows) {
+            const before = this.rows.length
+            await this.#read(before, Math.min(size, before + take))
+            if (this.rows.length === before)
+              throw new Unread(
+                `the store has only ${before} of the ${size} rows of this session: another one is in its place`,
+              )
+            this.state('no')
+          }
+        },
+        this.gone,
+        ({ message }) => this.state('lost', message),
+      )
     } catch (cause) {
-      this.#fault.value = cause instanceof Error ? cause.message : String(cause)
-      return
+      return this.#fail(cause)
     }
+    if (this.gone.aborted) return
     this.#whole.value = true
-    if (!this.#closed)
-      this.#unfollow = this.source.follow(this.id, this.rows.length, {
-        row: (row) => this.#queue(row),
-        state: (state) => (this.#live.value = state),
-      })
+    if (this.rows.at(-1)?.state === 'encrypted') return // without its key nothing more can be shown
+    const unfollow = this.source.follow(this.id, size, {
+      row: (row) => this.#queue(row),
+      root: (at) => (this.info.value.head.size === at ? this.info.value.head.root : undefined),
+      state: this.state,
+    })
+    this.gone.addEventListener('abort', unfollow)
+  }
+
+  #fail(cause: unknown): void {
+    this.state(cause instanceof Unread && cause.missing ? 'removed' : 'fault', reasonOf(cause))
   }
 
   /** Rows that can't be read are passed by, one at a time, so that all others are seen. */
@@ -168,16 +201,28 @@ export class SessionRecord {
   /** Rows of a follower come one by one: those that wait are taken together. */
   #queue(row: ViewedRow): void {
     this.#arrived.push(row)
-    this.#taking ??= (async () => {
-      while (this.#arrived.length > 0) await this.#take(this.#arrived.splice(0))
-      const { info, rows, entries } = this
-      const last = rows.at(-1)
-      info.value = await this.source
-        .session(this.id)
-        .catch(() => ({ ...info.value, len: entries.length, appended: last?.at ?? info.value.appended }))
-      this.#taking = undefined
-      if (this.#arrived.length > 0) this.#queue(this.#arrived.pop() as ViewedRow)
-    })()
+    this.#taking ??= this.#takeArrived()
+  }
+
+  async #takeArrived(): Promise<void> {
+    const work = async (): Promise<void> => {
+      while (this.#arrived.length > 0) {
+        const count = this.#arrived.length
+        await this.#take(this.#arrived.slice(0, count))
+        this.#arrived.splice(0, count)
+      }
+      const info = await this.source.session(this.id)
+      if (info.head.size >= this.rows.length) this.info.value = info // else another one is in its place, which the follower tells
+    }
+    try {
+      do {
+        await untilAnswered(work, this.gone, ({ message }) => this.state('lost', message))
+        if (this.#live.value === 'lost') this.state('live')
+      } while (this.#arrived.length > 0)
+    } catch (cause) {
+      this.#fail(cause)
+    }
+    this.#taking = undefined
   }
 
   async #take(rows: readonly ViewedRow[]): Promise<void> {
@@ -274,6 +319,9 @@ const decrypted = (
 }
 
 const none: readonly PlacedNote[] = []
+
+/** What does not change any more. */
+const final: ReadonlySet<Live> = new Set<Live>(['removed', 'replaced', 'fault'])
 
 const noteIn = (body: string): Note | undefined => {
   try {

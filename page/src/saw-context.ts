@@ -9,10 +9,10 @@ import {
   type DerivedContext,
   type Policy,
 } from 'indelible/context'
-import { isLeft } from 'indelible/json'
+import { isLeft, parseJson } from 'indelible/json'
 import { decodeMessage, type Message } from 'indelible/message'
 import type { ResidencyLevel } from 'indelible/pages'
-import { isBlockId, type BlockId } from 'indelible/proof'
+import { isBlockId } from 'indelible/proof'
 import { detailsOf, sentEntries } from 'indelible/recorder'
 import { faultMessage } from 'indelible'
 import { momentOf, type ModelCall } from './calls.ts'
@@ -36,6 +36,8 @@ export interface SawContext {
   readonly prefix: number
   /** Why the prefix ended, where a recorder saw it. */
   readonly broke?: string
+  /** What a recorded request had beside its messages. */
+  readonly request?: { readonly system?: unknown; readonly tools?: unknown; readonly parameters?: unknown }
   readonly derived?: DerivedContext
 }
 
@@ -50,35 +52,52 @@ export const recordedContext = async (
     typeof sentEntries
   >[0]
   const entries = call.receipt && sentEntries(session, call.receipt.note)
-  if (entries === undefined || call.receipt === undefined) return undefined
+  const details = call.receipt && detailsOf(call.receipt.note, session)
+  if (entries === undefined || details === undefined) return undefined
   const earlier = before?.receipt === undefined ? [] : (sentEntries(session, before.receipt.note) ?? [])
-  const ids = entries.filter(isBlockId)
+  const { system, tools, parameters, broke } = details
+  const beside = [system, tools].filter((id) => id !== undefined)
+  const ids = [...entries.filter(isBlockId), ...beside]
   const found = await source.blocks(ids)
-  const blocks = new Map(ids.map((id, index) => [id, messageIn(found[index])]))
+  const bytes = new Map(ids.map((id, index) => [id, found[index]]))
   const present = new Set(entries)
   let prefix = 0
-  while (prefix < entries.length && entries[prefix] === earlier[prefix]) prefix++
-  const broke = detailsOf(call.receipt.note, session)?.broke?.because
+  // Providers cache tools and system first: where these changed, no message of the call before is in the cache.
+  if (broke === undefined || broke.where === 'messages')
+    while (prefix < entries.length && entries[prefix] === earlier[prefix]) prefix++
+  const missing = missingMessage(source)
   return {
     messages: entries.map((entry) =>
       typeof entry === 'number'
         ? { message: record.view().at(entry) ?? missing, source: { type: 'clone', position: entry } }
-        : { message: blocks.get(entry as BlockId) ?? missing, source: { type: 'foreign' } },
+        : { message: messageIn(bytes.get(entry)) ?? missing, source: { type: 'foreign' } },
     ),
     levelOf: (position) => (present.has(position) ? 'full' : 'pointer'),
     prefix,
-    ...(broke !== undefined && { broke }),
+    ...(broke !== undefined && { broke: broke.because }),
+    request: {
+      ...(system !== undefined && { system: jsonIn(bytes.get(system)) }),
+      ...(tools !== undefined && { tools: jsonIn(bytes.get(tools)) }),
+      ...(parameters !== undefined && { parameters }),
+    },
   }
 }
 
-const missing: Message = {
+const missingMessage = ({ exported }: Source): Message => ({
   role: 'developer',
-  content: [{ type: 'text', text: 'This message is missing from the store.' }],
+  content: [
+    { type: 'text', text: exported ? 'This message is not in this file.' : 'This message is missing from the store.' },
+  ],
+})
+
+const jsonIn = (bytes: Uint8Array | undefined): unknown => {
+  const parsed = bytes === undefined ? undefined : parseJson(new TextDecoder().decode(bytes))
+  return parsed === undefined || isLeft(parsed) ? 'It is not here.' : parsed.right
 }
 
 const messageIn = (bytes: Uint8Array | undefined): Message | undefined => {
   if (bytes === undefined) return undefined
-  const message = decodeMessage(JSON.parse(new TextDecoder().decode(bytes)))
+  const message = decodeMessage(jsonIn(bytes))
   return isLeft(message) ? undefined : message.right
 }
 

@@ -1,11 +1,15 @@
 /** What the model saw: the context of each call beside the record, as it was sent or as a policy would have sent it. */
 import { useSignal } from '@preact/signals'
-import { defaultPrices, estimateTokens, residencyReason, type ContextSource } from 'indelible/context'
+import { defaultPrices, estimateTokens, pricesOf, residencyReason, type ContextSource } from 'indelible/context'
+
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { callsOf, type ModelCall } from './calls.ts'
-import { compared, type Series } from './compare.ts'
+import { compared, dollarsSoFar, pricedModels, type Series } from './compare.ts'
+import { JsonTree } from './json-tree.tsx'
 import { useKeyActions } from './key-actions.ts'
+import { useLoaded } from './loaded.ts'
+import { Link } from './markdown.tsx'
 import { MessageContent } from './message.tsx'
 import { SourceContext } from './media.tsx'
 import { lineClass, Plot } from './plot.tsx'
@@ -20,7 +24,7 @@ import {
   type SawMessage,
 } from './saw-context.ts'
 import { SessionHead } from './session.tsx'
-import { compact, counted, grouped } from './shown.ts'
+import { compact, counted, dollarsText, grouped, oneLine, sentence, shown } from './shown.ts'
 import type { Source } from './source.ts'
 import { Strip } from './strip.tsx'
 import { useVirtual } from './virtual.ts'
@@ -50,15 +54,24 @@ export const SawView = ({
     <SourceContext.Provider value={record.source}>
       <SessionHead source={source} record={record} here={{ view: 'saw', id: record.id }} />
       {calls.length === 0 ? (
-        <p class="nothing">{whole ? 'The record has no answer of a model.' : 'The record is being read.'}</p>
+        <p class="nothing">{sawNothing(record)}</p>
       ) : whole ? (
         <OneCall source={source} record={record} calls={calls} index={index} />
       ) : (
-        <p class="nothing">The record is being read.</p>
+        <p class="nothing">{sawNothing(record)}</p>
       )}
     </SourceContext.Provider>
   )
 }
+
+const sawNothing = (record: SessionRecord): string =>
+  record.failed.value
+    ? 'Not all of the record could be read.'
+    : !record.whole.value
+      ? 'The record is being read.'
+      : record.entries.some(({ state }) => state === 'encrypted')
+        ? 'The record is encrypted, and its key is not here.'
+        : 'The record has no answer of a model.'
 
 const keyOf = (call: ModelCall): number => call.receipt?.index ?? call.answer
 
@@ -84,32 +97,26 @@ const OneCall = ({
   const policy = useSignal<string>('paged')
   const budget = useSignal(defaultBudget)
   const chosen = useSignal<number | undefined>(undefined)
-  const recorded = useSignal<{ readonly of: ModelCall; readonly context: SawContext | undefined } | undefined>(
-    undefined,
+  const { value: recorded, fault } = useLoaded(
+    async () => ({ of: call, context: await recordedContext(source, record, call, before) }),
+    [call],
   )
+  // What was sent is shown first, where somebody recorded it.
+  const first = useRef(true)
   useEffect(() => {
-    let gone = false
-    const look = async (): Promise<void> => {
-      const context = await recordedContext(source, record, call, before)
-      if (gone) return
-      if (recorded.value === undefined && context !== undefined) policy.value = 'as sent'
-      recorded.value = { of: call, context }
-    }
-    void look()
-    return () => {
-      gone = true
-    }
-  }, [call])
+    if (first.current && recorded?.context !== undefined) policy.value = 'as sent'
+    if (recorded !== undefined) first.current = false
+  }, [recorded])
   const tokens = budgets[budget.value] as number
   const own = policies.find(({ name }) => name === policy.value)
   const context = useMemo(
     () =>
       own === undefined
-        ? recorded.value?.of === call
-          ? recorded.value.context
+        ? recorded?.of === call
+          ? recorded.context
           : undefined
         : derivedContext(record, call, before, own, tokens),
-    [record, call, own, tokens, recorded.value],
+    [record, call, own, tokens, recorded],
   )
   const epochFrom = useMemo(
     () => (own === undefined ? undefined : epochStart(record, calls, index, own, tokens)?.len),
@@ -171,7 +178,7 @@ const OneCall = ({
             value={policy.value}
             onChange={(event) => (policy.value = event.currentTarget.value)}
           >
-            {recorded.value?.context === undefined ? null : <option>as sent</option>}
+            {recorded?.context === undefined && policy.value !== 'as sent' ? null : <option>as sent</option>}
             {policies.map(({ name }) => (
               <option>{name}</option>
             ))}
@@ -202,7 +209,13 @@ const OneCall = ({
         </p>
       </section>
       {context === undefined ? (
-        <p class="nothing">…</p>
+        <p class="nothing" role={fault === undefined ? 'status' : 'alert'}>
+          {fault !== undefined
+            ? sentence(fault)
+            : recorded?.of === call
+              ? 'Nobody recorded what this call was sent. Choose a policy to see what it would send.'
+              : 'What was sent is being read.'}
+        </p>
       ) : typeof context === 'string' ? (
         <p class="nothing bad" role="alert">
           {context}
@@ -330,7 +343,8 @@ const Shown = ({
             {reason(chosen)}
           </p>
         )}
-        {context.broke === undefined ? null : <p class="chosen">The cached prefix ended: {context.broke}</p>}
+        {context.broke === undefined ? null : <p class="chosen">The cached prefix ended: {shown(context.broke)}.</p>}
+        {context.request === undefined ? null : <Beside request={context.request} />}
         {children}
       </section>
       <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label="messages that the call was sent">
@@ -362,6 +376,30 @@ const Shown = ({
     </>
   )
 }
+
+/** What a request had beside its messages: providers cache it before them. */
+const Beside = ({ request }: { readonly request: NonNullable<SawContext['request']> }): VNode => (
+  <>
+    {(['tools', 'system', 'parameters'] as const).map((name) => {
+      const value = request[name]
+      return value === undefined ? null : (
+        <details class="beside">
+          <summary>
+            {name} <span class="quiet">{besideWords(value)}</span>
+          </summary>
+          <JsonTree value={value} />
+        </details>
+      )
+    })}
+  </>
+)
+
+const besideWords = (value: unknown): string =>
+  typeof value === 'string'
+    ? oneLine(value, 80)
+    : Array.isArray(value)
+      ? grouped(value.length)
+      : oneLine(JSON.stringify(value), 80)
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 
@@ -509,7 +547,13 @@ const levelWords = (source: ContextSource | { readonly type: 'foreign' }): strin
   }
 }
 
-/** Tokens and cost of all calls, by each policy. */
+const lastOf = (sums: readonly (number | null)[]): number | undefined =>
+  sums.findLast((value) => value !== null) ?? undefined
+
+/** US dollars for a million tokens, as a price list says them. */
+const rateText = (dollars: number): string => `$${dollars}`
+
+/** Tokens, cost and money of all calls, by each policy. */
 const Comparison = ({
   record,
   calls,
@@ -538,7 +582,15 @@ const Comparison = ({
       series.value = []
     }
   }, [open.value, calls, budget])
-  const cheapest = Math.min(...series.value.map(({ cost }) => cost.findLast((value) => value !== null) ?? Infinity))
+  const models = useMemo(() => pricedModels(record, calls), [record, calls])
+  const model = useSignal(models[0]?.calls === -1 ? '' : (models[0]?.name ?? ''))
+  const prices = pricesOf(model.value)
+  const money = useMemo(
+    () => (prices === undefined ? undefined : series.value.map((one) => dollarsSoFar(record, calls, one, prices))),
+    [record, calls, series.value, prices],
+  )
+  const cheapest = Math.min(...series.value.map(({ cost }) => lastOf(cost) ?? Infinity))
+  const least = Math.min(...(money ?? []).map((sums) => lastOf(sums) ?? Infinity))
   return (
     <details class="compare" onToggle={(event) => (open.value = event.currentTarget.open)}>
       <summary>Compare policies over all {grouped(calls.length)} calls</summary>
@@ -551,6 +603,26 @@ const Comparison = ({
           ) : null}
           {series.value.length === 0 ? null : (
             <>
+              <label class="priced">
+                Prices of
+                <select
+                  aria-label="prices of"
+                  value={model.value}
+                  onChange={(event) => (model.value = event.currentTarget.value)}
+                >
+                  <option value="">no model</option>
+                  {models.map(({ name, calls: count }) => (
+                    <option value={name}>
+                      {shown(name)}
+                      {count === -1
+                        ? ''
+                        : count === 0
+                          ? ' · of this session'
+                          : ` · ${counted(count, 'call')} of this session`}
+                    </option>
+                  ))}
+                </select>
+              </label>
               <div class="plots">
                 <Plot title="tokens of each call" series={series.value} values={({ tokens }) => tokens} call={index} />
                 <Plot
@@ -559,6 +631,15 @@ const Comparison = ({
                   values={({ cost }) => cost}
                   call={index}
                 />
+                {money === undefined ? null : (
+                  <Plot
+                    title="money so far, in US dollars"
+                    series={series.value}
+                    values={(one) => money[series.value.indexOf(one)] ?? []}
+                    call={index}
+                    unit={dollarsText}
+                  />
+                )}
               </div>
               <div class="scrolls" tabIndex={0} role="group" aria-label="sums">
                 <table>
@@ -566,6 +647,7 @@ const Comparison = ({
                     <tr>
                       <th>policy</th>
                       <th class="align-right">cost</th>
+                      {money === undefined ? null : <th class="align-right">money</th>}
                       <th class="align-right">cacheable</th>
                       <th class="align-right">epochs</th>
                       <th class="align-right">too small for</th>
@@ -573,7 +655,8 @@ const Comparison = ({
                   </thead>
                   <tbody>
                     {series.value.map(({ policy, cost, cached, epochs, tokens }, at) => {
-                      const last = cost.findLast((value) => value !== null) ?? 0
+                      const last = lastOf(cost) ?? 0
+                      const paid = money && (lastOf(money[at] ?? []) ?? 0)
                       return (
                         <tr>
                           <td>
@@ -582,6 +665,11 @@ const Comparison = ({
                           <td class="align-right">
                             {compact(last)} {last === cheapest ? '' : `· ${(last / cheapest).toFixed(1)}×`}
                           </td>
+                          {paid === undefined ? null : (
+                            <td class="align-right">
+                              {dollarsText(paid)} {paid === least ? '' : `· ${(paid / least).toFixed(1)}×`}
+                            </td>
+                          )}
                           <td class="align-right">{(cached * 100).toFixed(1)} %</td>
                           <td class="align-right">{grouped(epochs)}</td>
                           <td class="align-right">
@@ -593,6 +681,14 @@ const Comparison = ({
                   </tbody>
                 </table>
               </div>
+              {prices === undefined ? null : (
+                <p class="quiet">
+                  Money is that of the messages under each policy and of the recorded answers, at the list prices of{' '}
+                  {shown(model.value)} of {prices.read} (<Link href={prices.source}>source</Link>):{' '}
+                  {rateText(prices.input)} for a million tokens, {rateText(prices.cacheRead)} from the cache,{' '}
+                  {rateText(prices.cacheWrite)} into it, {rateText(prices.output)} answered.
+                </p>
+              )}
             </>
           )}
         </>

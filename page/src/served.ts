@@ -7,11 +7,12 @@ import {
   type FoundMessages,
   type Overview,
   type SessionList,
+  type ViewedEvidence,
   type ViewedRow,
   type ViewedSession,
   type ViewedStore,
 } from 'indelible/view'
-import { Unread, type Source } from './source.ts'
+import { reasonOf, Unanswered, Unread, untilAnswered, type Source } from './source.ts'
 
 /** Under which name the browser keeps the key. Only pages of this host and port see it. */
 const keyName = 'indelible.key'
@@ -36,7 +37,7 @@ export const enter = async (): Promise<void> => {
 export const servedSource = (): Source => ({
   exported: false,
   store: () => json<ViewedStore>('store', {}),
-  sessions: () => json<SessionList>('sessions', {}),
+  sessions: (after) => json<SessionList>('sessions', after === undefined ? {} : { after }),
   overviews: (ids) => json<readonly Overview[]>('overviews', { id: ids }),
   session: (id) => json<ViewedSession>('session', { id }),
   rows: (id, from, to) => json<readonly ViewedRow[]>('rows', { id, from, to }),
@@ -49,47 +50,48 @@ export const servedSource = (): Source => ({
         {},
         { method: 'POST', body: JSON.stringify(ids.slice(at, at + mostBlocks)) },
       )
-      found.push(...blocksInFrames(new Uint8Array(await response.arrayBuffer())))
+      found.push(...blocksInFrames(new Uint8Array(await whole(response, (one) => one.arrayBuffer()))))
     }
     return found
   },
   search: async (words, after, signal) =>
-    (await (
-      await call('search', { words, ...(after !== undefined && { after }) }, { signal })
-    ).json()) as FoundMessages,
+    (await whole(await call('search', { words, ...(after !== undefined && { after }) }, { signal }), (one) =>
+      one.json(),
+    )) as FoundMessages,
   html: async (selection) =>
-    new Blob([await (await call('html', {}, { method: 'POST', body: JSON.stringify(selection) })).arrayBuffer()], {
-      type: 'text/html',
-    }),
+    new Blob(
+      [
+        await whole(await call('html', {}, { method: 'POST', body: JSON.stringify(selection) }), (one) =>
+          one.arrayBuffer(),
+        ),
+      ],
+      { type: 'text/html' },
+    ),
+  evidence: (id) => json<ViewedEvidence>('evidence', { id }),
   follow: (id, from, followed) => {
     const ended = new AbortController()
     let next = from
     const read = async (): Promise<void> => {
-      const response = await call('follow', { id, from: next }, { signal: ended.signal })
+      const root = followed.root(next)
+      const response = await call('follow', { id, from: next, ...(root && { root }) }, { signal: ended.signal })
       followed.state('live')
       for await (const { event, data } of eventsOf(response)) {
         if (event === 'row') {
           const row = JSON.parse(data) as ViewedRow
           next = row.position + 1
           followed.row(row)
-        } else return followed.state('ended')
-      }
-      throw new Unread('the server has ended the connection')
-    }
-    const keep = async (): Promise<void> => {
-      for (let wait = 500; !ended.signal.aborted; wait = Math.min(wait * 2, 15_000)) {
-        const before = next
-        try {
-          return await read()
-        } catch {
-          if (ended.signal.aborted) return
-          followed.state('lost')
-          if (next > before) wait = 500
-          await new Promise((resolve) => setTimeout(resolve, wait))
+        } else {
+          const told = event === 'removed' || event === 'replaced' || event === 'fault' ? event : 'ended'
+          return followed.state(told, (JSON.parse(data) as Partial<Failure>).error)
         }
       }
+      throw new Unanswered(unanswered)
     }
-    void keep()
+    untilAnswered(read, ended.signal, ({ message }) => followed.state('lost', message)).catch((cause: unknown) => {
+      if (ended.signal.aborted) return
+      const gone = cause instanceof Unread && cause.missing
+      followed.state(gone ? 'removed' : 'fault', reasonOf(cause))
+    })
     return () => ended.abort()
   },
 })
@@ -105,28 +107,40 @@ const call = async (name: string, query: Query, init: RequestInit = {}): Promise
     headers: { authorization: `Bearer ${localStorage.getItem(keyName) ?? ''}` },
   }).catch((cause: unknown) => {
     if (init.signal?.aborted === true) throw cause
-    throw new Unread('the server does not answer; it may have ended: run "indelible view" again')
+    throw new Unanswered(unanswered)
   })
   if (!response.ok) throw await failure(response)
   return response
 }
 
-const json = async <T>(name: string, query: Query): Promise<T> => (await (await call(name, query)).json()) as T
+const unanswered = 'the server does not answer; it may have ended: run "indelible view" again'
+
+const json = async <T>(name: string, query: Query): Promise<T> =>
+  (await whole(await call(name, query), (response) => response.json())) as T
 
 const failure = async (response: Response): Promise<Unread> => {
   const said = (await response.json().catch(() => undefined)) as (Failure & { readonly position?: number }) | undefined
   const reason = said?.error ?? `the server answers with ${response.status}`
-  return response.status === 401
-    ? new Unread(`This page may not read the store: ${reason}. Open the address that "indelible view" prints.`)
-    : new Unread(reason, said?.position)
+  if (response.status === 401)
+    return new Unanswered(`this page may not read the store: ${reason}; open the address that "indelible view" prints`)
+  return new Unread(reason, said?.position, response.status === 404)
 }
+
+/** A body that comes to its end. */
+const whole = async <T>(response: Response, read: (response: Response) => Promise<T>): Promise<T> =>
+  read(response).catch((cause: unknown) => {
+    if (cause instanceof DOMException && cause.name === 'AbortError') throw cause
+    throw new Unanswered(unanswered)
+  })
 
 /** The events of a stream. Source: https://html.spec.whatwg.org/multipage/server-sent-events.html */
 async function* eventsOf(response: Response): AsyncGenerator<{ readonly event: string; readonly data: string }> {
   const reader = response.body?.pipeThrough(new TextDecoderStream()).getReader()
   let rest = ''
   for (;;) {
-    const piece = await reader?.read()
+    const piece = await reader?.read().catch(() => {
+      throw new Unanswered(unanswered)
+    })
     if (piece === undefined || piece.done) return
     const events = (rest + piece.value).split('\n\n')
     rest = events.pop() ?? ''

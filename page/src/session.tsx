@@ -1,5 +1,5 @@
 /** A session: its title, whether it is what was appended, and its views. */
-import { signal, useSignal } from '@preact/signals'
+import { signal, useSignal, type Signal } from '@preact/signals'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useRef } from 'preact/hooks'
 import { Export } from './export.tsx'
@@ -8,11 +8,21 @@ import { Keys } from './keys.tsx'
 import { SourceContext } from './media.tsx'
 import { SessionRecord } from './record.ts'
 import { hrefOf, type Route } from './route.ts'
-import { counted, oneLine, shown } from './shown.ts'
+import { counted, oneLine, sentence, shown } from './shown.ts'
 import type { Source } from './source.ts'
 import { Timeline } from './timeline.tsx'
 import { titleOf } from './title.ts'
 import { Verified } from './verified.tsx'
+
+/** How often a record was opened again: each time its views begin anew. */
+export const openings: Signal<number> = signal(0)
+
+/** Forget the record that is open, and read what the store has now. */
+const openAgain = (): void => {
+  opened.value?.close()
+  opened.value = undefined
+  openings.value += 1
+}
 
 /** The record that was opened last: going from one view of a session to another loads nothing again. */
 const opened = signal<SessionRecord | undefined>(undefined)
@@ -102,7 +112,9 @@ export const SessionHead = ({
             ←
           </a>
         )}
-        <h1 title={info.id}>{shown(title)}</h1>
+        <h1 title={info.id} dir="auto">
+          {shown(title)}
+        </h1>
         <span class="quiet count">
           {version.value >= 0 && !record.whole.value
             ? `${record.entries.length} of ${counted(info.len, 'message')}`
@@ -112,8 +124,8 @@ export const SessionHead = ({
           <span class="live" title="What is appended appears here">
             live
           </span>
-        ) : live === 'lost' ? (
-          <span class="badge bad">connection lost</span>
+        ) : live === 'lost' || live === 'removed' || live === 'replaced' ? (
+          <span class="badge bad">{live === 'lost' ? 'connection lost' : `${live} meanwhile`}</span>
         ) : null}
         <Verified source={source} record={record} />
       </div>
@@ -140,12 +152,31 @@ export const SessionHead = ({
         </nav>
         {children}
       </div>
-      {record.fault.value === undefined ? null : (
-        <p class="fault" role="alert">
-          {shown(record.fault.value)}
-        </p>
-      )}
+      <Trouble record={record} />
     </header>
+  )
+}
+
+/** What keeps the page from showing what the store has. */
+export const Trouble = ({ record }: { readonly record: SessionRecord }): VNode | null => {
+  const live = record.live.value
+  if (live === 'no' || live === 'live' || live === 'ended') return null
+  const fault = record.fault.value ?? ''
+  return (
+    <p class="fault" role="alert">
+      {live === 'removed'
+        ? 'The session is no longer in the store. The page shows what it had read.'
+        : live === 'replaced'
+          ? 'Another session is in the store under this id. The page shows the one that it had read.'
+          : live === 'lost'
+            ? `${sentence(fault)} The page tries again.`
+            : sentence(fault)}{' '}
+      {live === 'replaced' || live === 'fault' ? (
+        <button type="button" class="more" onClick={openAgain}>
+          {live === 'fault' ? 'Read it again' : 'Show what is there now'}
+        </button>
+      ) : null}
+    </p>
   )
 }
 

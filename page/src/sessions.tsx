@@ -5,8 +5,8 @@ import { mostOverviews, type FoundMessage } from 'indelible/view'
 import type { ComponentChildren, VNode } from 'preact'
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks'
 import { hrefOf } from './route.ts'
-import { agoText, compact, counted, dollarsText, oneLine, shown, timeText } from './shown.ts'
-import type { Source } from './source.ts'
+import { agoText, compact, counted, dollarsText, grouped, oneLine, sentence, shown, timeText } from './shown.ts'
+import { reasonOf, type Source } from './source.ts'
 import { activityOf, titleOf } from './title.ts'
 import { useVirtual } from './virtual.ts'
 
@@ -21,15 +21,21 @@ const orders: readonly (readonly [Order, string])[] = [
   ['money', 'Money'],
 ]
 
-/** Overviews that have come, by the id of the session. */
+/** Overviews that have come, by the id of the session, and what was asked for. Each list that is loaded asks anew. */
 const overviews = signal<ReadonlyMap<string, Overview>>(new Map())
-const asked = new Set<string>()
+let asked: { readonly list: object; readonly ids: Set<string> } | undefined
 
-const fetchOverviews = async (source: Source, ids: readonly string[]): Promise<void> => {
-  const missing = ids.filter((id) => !asked.has(id))
-  for (const id of missing) asked.add(id)
+const fetchOverviews = async (source: Source, list: object, ids: readonly string[]): Promise<void> => {
+  if (asked?.list !== list) asked = { list, ids: new Set() }
+  const { ids: known } = asked
+  const missing = ids.filter((id) => !known.has(id))
+  for (const id of missing) known.add(id)
   for (let at = 0; at < missing.length; at += mostOverviews) {
-    const found = await source.overviews(missing.slice(at, at + mostOverviews)).catch(() => [])
+    const wanted = missing.slice(at, at + mostOverviews)
+    const found = await source.overviews(wanted).catch(() => {
+      for (const id of wanted) known.delete(id)
+      return []
+    })
     overviews.value = new Map([...overviews.value, ...found.map((one) => [one.id, one] as const)])
   }
 }
@@ -38,28 +44,31 @@ export const Sessions = ({
   source,
   list,
   place,
+  fault,
 }: {
   readonly source: Source
   readonly list: SessionList
   readonly place: string
+  /** Why not all of them could be read. */
+  readonly fault: string | undefined
 }): VNode => {
   const words = useSignal('')
   const order = useSignal<Order>('appended')
   const tree = useSignal(false)
   const scroller = useRef<HTMLDivElement>(null)
+  const shownOnce = useRef({}).current // one list that is looked at: its overviews are asked for once
+  const byOverviews = order.value === 'tokens' || order.value === 'money'
+  const sorted = useMemo(
+    () => inOrder(list.sessions, order.value, overviews.value),
+    [list, order.value, byOverviews ? overviews.value : undefined],
+  )
   const rows = useMemo(
-    () => arranged(list.sessions, words.value, order.value, tree.value, overviews.value),
-    [
-      list,
-      words.value,
-      order.value,
-      tree.value,
-      order.value === 'tokens' || order.value === 'money' || words.value !== '' ? overviews.value : undefined,
-    ],
+    () => arranged(sorted, words.value, tree.value, overviews.value),
+    [sorted, words.value, tree.value, words.value !== '' ? overviews.value : undefined],
   )
   const found = useFound(source, words.value)
   const titles = useMemo(() => new Map(list.sessions.map((session) => [session.id, titleOf(session)])), [list])
-  const lines = useMemo(() => linesOf(rows, found.hits, found.state), [rows, found.hits, found.state])
+  const lines = useMemo(() => linesOf(rows, found), [rows, found.hits, found.state, found.fault])
   const shownList = useVirtual({
     count: lines.length,
     scroller: () => scroller.current,
@@ -79,16 +88,17 @@ export const Sessions = ({
     document.title = 'Sessions · Indelible'
   }, [])
   useEffect(() => {
-    const timer = setTimeout(() => void fetchOverviews(source, inSight), 30)
+    const timer = setTimeout(() => void fetchOverviews(source, shownOnce, inSight), 30)
     return () => clearTimeout(timer)
   }, [inSight.join('\n')])
   useEffect(() => {
-    if (order.value === 'tokens' || order.value === 'money')
+    if (byOverviews)
       void fetchOverviews(
         source,
+        shownOnce,
         list.sessions.map(({ id }) => id),
       )
-  }, [order.value])
+  }, [byOverviews, list])
   const messages = list.sessions.reduce((sum, { len }) => sum + len, 0)
   return (
     <>
@@ -97,9 +107,10 @@ export const Sessions = ({
           <h1>Sessions</h1>
           <span class="quiet count">
             {counted(list.sessions.length, 'session')}, {counted(messages, 'message')}
+            {list.next === undefined ? '' : ' so far'}
           </span>
           <span class="quiet place" title={place}>
-            {shown(place)}
+            <bdi dir="ltr">{shown(place)}</bdi>
           </span>
         </div>
         <div class="top-line second">
@@ -130,6 +141,11 @@ export const Sessions = ({
         </div>
       </header>
       <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label="sessions">
+        {fault === undefined ? null : (
+          <p class="gap bad" role="alert">
+            {sentence(fault)}
+          </p>
+        )}
         {list.damaged.map(({ id, reason }) => (
           <p class="gap bad">
             {shown(id)}: {shown(reason)}
@@ -181,7 +197,7 @@ const keyOf = (line: Line | undefined): string | undefined =>
         ? `${line.hit.session}\n${line.hit.position}`
         : `\n${line.text}`
 
-const linesOf = (rows: readonly Row[], hits: readonly FoundMessage[], state: Found['state']): readonly Line[] => {
+const linesOf = (rows: readonly Row[], { hits, state, fault }: Found): readonly Line[] => {
   const sessions = rows.map((row): Line => ({ type: 'session', row }))
   if (state === 'none') return sessions
   return [
@@ -189,7 +205,13 @@ const linesOf = (rows: readonly Row[], hits: readonly FoundMessage[], state: Fou
     {
       type: 'heading',
       text:
-        state === 'busy' ? 'Searching the messages…' : hits.length === 0 ? 'No message has these words' : 'In messages',
+        fault !== undefined
+          ? `The messages could not be searched: ${fault}`
+          : state === 'busy'
+            ? 'Searching the messages…'
+            : hits.length === 0
+              ? 'No message has these words'
+              : 'In messages',
     },
     ...hits.map((hit): Line => ({ type: 'hit', hit })),
   ]
@@ -198,6 +220,8 @@ const linesOf = (rows: readonly Row[], hits: readonly FoundMessage[], state: Fou
 interface Found {
   readonly state: 'none' | 'busy' | 'done'
   readonly hits: readonly FoundMessage[]
+  /** Why they could not be searched. */
+  readonly fault?: string
   readonly more?: () => void
 }
 
@@ -237,7 +261,9 @@ const useFound = ({ search }: Source, words: string): Found => {
     setFound((before) => ({ state: 'busy', hits: before.hits }))
     const { signal } = gone.current
     const timer = setTimeout(() => {
-      read([], undefined, signal).catch(() => signal.aborted || setFound({ state: 'done', hits: [] }))
+      read([], undefined, signal).catch(
+        (cause: unknown) => signal.aborted || setFound({ state: 'done', hits: [], fault: reasonOf(cause) }),
+      )
     }, typingPause)
     return () => clearTimeout(timer)
   }, [words])
@@ -256,17 +282,25 @@ const useFound = ({ search }: Source, words: string): Found => {
 
 const Hit = ({ hit, title }: { readonly hit: FoundMessage; readonly title: string }): VNode => (
   <a class="session hit" href={hrefOf({ view: 'session', id: hit.session, at: hit.position })}>
-    <span class="hit-text">{marked(hit)}</span>
+    <span class="hit-text" dir="auto">
+      {marked(hit)}
+    </span>
     <span class="session-words">
       {hit.role} {hit.position} · {oneLine(title, 120)}
     </span>
   </a>
 )
 
+/** So many characters stand before the first of the words. */
+const before = 24
+
 /** The text around the words, with the words marked. */
 const marked = ({ text, marks }: FoundMessage): ComponentChildren => {
-  const pieces: ComponentChildren[] = []
-  let at = 0
+  // The words stand near the start, so that they are seen where the line is cut.
+  const first = marks[0]?.[0] ?? 0
+  const cut = first > before ? text.lastIndexOf(' ', first - before) + 1 || first - before : 0
+  const pieces: ComponentChildren[] = cut > 0 ? ['…'] : []
+  let at = cut
   for (const [from, to] of marks) {
     pieces.push(shown(text.slice(at, from)), <mark>{shown(text.slice(from, to))}</mark>)
     at = to
@@ -290,16 +324,31 @@ const SessionRow = ({
   return (
     <a class={`session depth${Math.min(depth, 6)}`} href={hrefOf({ view: 'session', id: session.id })}>
       <span class="session-title">
-        {depth > 0 ? <span aria-hidden="true">↳ </span> : null}
-        {oneLine(named ? title : words === '' ? title : words, 160)}
+        <span dir="auto">
+          {depth > 0 ? <span aria-hidden="true">↳ </span> : null}
+          {oneLine(named ? title : words === '' ? title : words, 160)}
+        </span>
+        {marksOf(session, overview).map(([mark, why]) => (
+          <span class="badge" title={why}>
+            {mark}
+          </span>
+        ))}
       </span>
-      <span class="session-words">{named && words !== '' ? oneLine(words, 200) : session.id}</span>
+      <span class="session-words" dir="auto">
+        {overview?.unreadable !== undefined
+          ? sentence(overview.unreadable)
+          : named && words !== ''
+            ? oneLine(words, 200)
+            : named || words !== ''
+              ? session.id
+              : ''}
+      </span>
       <span class="session-time" title={timeText(time)}>
         {agoText(time)}
       </span>
       <span class="session-facts">
         {counted(session.len, 'message')}
-        {session.forkedFrom === undefined ? '' : ` · fork at ${session.forkedFrom.at}`}
+        {session.forkedFrom === undefined ? '' : `, of these ${grouped(session.forkedFrom.at)} shared`}
         {overview === undefined || overview.models.length === 0
           ? ''
           : ` · ${overview.models.map((model) => oneLine(model, 32)).join(', ')}`}
@@ -310,37 +359,99 @@ const SessionRow = ({
   )
 }
 
+/** What is special about a session, in a word, and what that means. */
+const marksOf = (
+  { encrypted, forkedFrom }: ViewedSession,
+  overview: Overview | undefined,
+): readonly (readonly [mark: string, why: string])[] => {
+  const { held, erased, sealed, unreadable } = overview ?? {}
+  const because = [held?.by, held?.reason].filter((text) => text !== undefined).join(': ')
+  return [
+    ...(encrypted === true
+      ? unreadable === undefined
+        ? [['encrypted', 'Its rows are encrypted where they are stored'] as const]
+        : [['no key', 'It is encrypted, and its key is not here'] as const]
+      : unreadable === undefined
+        ? []
+        : [['unreadable', shown(unreadable)] as const]),
+    ...(forkedFrom === undefined ? [] : [['fork', `Forked from ${shown(forkedFrom.id)}`] as const]),
+    ...(held === undefined
+      ? []
+      : [['held', `It may not be erased or removed${because === '' ? '' : ` (${shown(because)})`}`] as const]),
+    ...(erased === undefined ? [] : [[`${grouped(erased)} erased`, 'The text of messages was erased'] as const]),
+    ...(sealed === true ? [['sealed', 'It takes no more messages'] as const] : []),
+  ]
+}
+
 interface Row {
   readonly session: ViewedSession
   readonly depth: number
 }
 
-const arranged = (
+/** What a session is found and ordered by, worked out once. */
+interface Facts {
+  readonly text: string
+  readonly title: string
+  readonly activity: number
+}
+
+const facts = new WeakMap<ViewedSession, Facts>()
+const texts = new WeakMap<Overview, string>()
+
+const factsOf = (session: ViewedSession): Facts => {
+  const known = facts.get(session)
+  if (known !== undefined) return known
+  const title = titleOf(session)
+  const found = { title, text: `${session.id} ${title}`.toLowerCase(), activity: activityOf(session) }
+  facts.set(session, found)
+  return found
+}
+
+const overviewText = (overview: Overview | undefined): string => {
+  if (overview === undefined) return ''
+  const text = texts.get(overview) ?? `${overview.words} ${overview.models.join(' ')}`.toLowerCase()
+  texts.set(overview, text)
+  return text
+}
+
+const inOrder = (
   sessions: readonly ViewedSession[],
-  words: string,
   order: Order,
+  known: ReadonlyMap<string, Overview>,
+): readonly ViewedSession[] => {
+  const tokens = ({ id }: ViewedSession): number => (known.get(id)?.input ?? 0) + (known.get(id)?.output ?? 0)
+  const down =
+    (value: (session: ViewedSession) => number) =>
+    (a: ViewedSession, b: ViewedSession): number =>
+      value(b) - value(a)
+  const { compare } = new Intl.Collator()
+  const by: { readonly [order in Order]: (a: ViewedSession, b: ViewedSession) => number } = {
+    appended: down((session) => factsOf(session).activity),
+    created: down(({ created }) => created),
+    messages: down(({ len }) => len),
+    title: (a, b) => compare(factsOf(a).title, factsOf(b).title),
+    tokens: down(tokens),
+    money: down(({ id }) => known.get(id)?.dollars ?? -1),
+  }
+  return sessions.toSorted(by[order])
+}
+
+const arranged = (
+  sorted: readonly ViewedSession[],
+  words: string,
   tree: boolean,
   known: ReadonlyMap<string, Overview>,
 ): readonly Row[] => {
   const wanted = words.toLowerCase().split(/\s+/).filter(Boolean)
-  const found = sessions.filter((session) => {
-    if (wanted.length === 0) return true
-    const overview = known.get(session.id)
-    const text =
-      `${session.id} ${titleOf(session)} ${overview?.words ?? ''} ${overview?.models.join(' ') ?? ''}`.toLowerCase()
-    return wanted.every((word) => text.includes(word))
-  })
-  const tokens = (id: string): number => (known.get(id)?.input ?? 0) + (known.get(id)?.output ?? 0)
-  const by: { readonly [order in Order]: (a: ViewedSession, b: ViewedSession) => number } = {
-    appended: (a, b) => activityOf(b) - activityOf(a),
-    created: (a, b) => b.created - a.created,
-    messages: (a, b) => b.len - a.len,
-    title: (a, b) => titleOf(a).localeCompare(titleOf(b)),
-    tokens: (a, b) => tokens(b.id) - tokens(a.id),
-    money: (a, b) => (known.get(b.id)?.dollars ?? -1) - (known.get(a.id)?.dollars ?? -1),
-  }
-  const sorted = found.toSorted(by[order])
-  return tree ? treeOf(sorted) : sorted.map((session) => ({ session, depth: 0 }))
+  const found =
+    wanted.length === 0
+      ? sorted
+      : sorted.filter((session) => {
+          const { text } = factsOf(session)
+          const more = overviewText(known.get(session.id))
+          return wanted.every((word) => text.includes(word) || more.includes(word))
+        })
+  return tree ? treeOf(found) : found.map((session) => ({ session, depth: 0 }))
 }
 
 /** Forks below the session that they come from. */

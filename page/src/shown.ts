@@ -28,6 +28,12 @@ export const oneLine = (text: string, most = 200): string => {
   return line.length > most ? `${line.slice(0, most - 1)}…` : line
 }
 
+/** What a fault says, as a sentence of its own. */
+export const sentence = (text: string): string => {
+  const said = shown(text.trim())
+  return `${said.charAt(0).toUpperCase()}${said.slice(1)}${/[.!?…]$/.test(said) ? '' : '.'}`
+}
+
 const number = new Intl.NumberFormat('en', { maximumFractionDigits: 0 })
 /** 1,234,567 */
 export const grouped = (value: number): string => number.format(value)

@@ -5,6 +5,7 @@ import type {
   HtmlSelection,
   Overview,
   SessionList,
+  ViewedEvidence,
   ViewedRow,
   ViewedSession,
   ViewedStore,
@@ -14,7 +15,8 @@ export interface Source {
   /** Whether the page stands for itself, with one session and no server. */
   readonly exported: boolean
   readonly store: () => Promise<ViewedStore>
-  readonly sessions: () => Promise<SessionList>
+  /** A page of the sessions: the first, or that behind a cursor. */
+  readonly sessions: (after?: string) => Promise<SessionList>
   readonly overviews: (ids: readonly string[]) => Promise<readonly Overview[]>
   readonly session: (id: string) => Promise<ViewedSession>
   /** Rejects with `Unread` where rows can't be read. */
@@ -27,6 +29,8 @@ export interface Source {
   readonly search?: (words: string, after: string | undefined, signal: AbortSignal) => Promise<FoundMessages>
   /** A session as a file. Absent where the page is one. */
   readonly html?: (selection: HtmlSelection) => Promise<Blob>
+  /** Where a session stands in the signed ledger. */
+  readonly evidence: (id: string) => Promise<ViewedEvidence>
   /** Rows as they are appended. Gives a function that ends it. */
   readonly follow: (id: string, from: number, followed: Followed) => () => void
 }
@@ -34,16 +38,90 @@ export interface Source {
 /** What a follower is told. */
 export interface Followed {
   readonly row: (row: ViewedRow) => void
-  /** It is live, or no longer: sealed, removed, or the server is gone. */
-  readonly state: (state: 'live' | 'ended' | 'lost') => void
+  /** The root of so many first rows, if it is known. */
+  readonly root: (size: number) => string | undefined
+  /** It is live, or no longer, and why. */
+  readonly state: (state: Exclude<Live, 'no'>, because?: string) => void
 }
+
+/**
+ * Whether what is appended is shown. `ended`: the session is sealed, or the page is a file. `lost`: the server does not answer,
+ * and is asked again. `replaced`: another session stands under its id. `fault`: it can't be read on.
+ */
+export type Live = 'no' | 'live' | 'ended' | 'lost' | 'removed' | 'replaced' | 'fault'
 
 /** What could not be read, in a sentence, with the row where the damage is. */
 export class Unread extends Error {
   readonly position: number | undefined
-  constructor(message: string, position?: number) {
+  /** There is no such session. */
+  readonly missing: boolean
+  constructor(message: string, position?: number, missing = false) {
     super(message)
     this.position = position
+    this.missing = missing
+  }
+}
+
+/** The server did not answer, or not to this page: it may yet. */
+export class Unanswered extends Unread {}
+
+export const reasonOf = (cause: unknown): string => (cause instanceof Error ? cause.message : String(cause))
+
+/** Milliseconds until it is tried again. */
+const [firstWait, longestWait] = [500, 15_000]
+
+/** Tries until there is an answer, ever more rarely. Other failures are thrown. */
+export const untilAnswered = async <T>(
+  work: () => Promise<T>,
+  signal: AbortSignal,
+  lost: (cause: Unanswered) => void,
+): Promise<T> => {
+  for (let wait = firstWait; ; wait = Math.min(wait * 2, longestWait)) {
+    const since = performance.now()
+    try {
+      return await work()
+    } catch (cause) {
+      if (!(cause instanceof Unanswered) || signal.aborted) throw cause
+      lost(cause)
+      if (performance.now() - since > longestWait) wait = firstWait
+      await waited(wait, signal)
+      if (signal.aborted) throw cause
+    }
+  }
+}
+
+/** Until the time is over, the network is back, another tab has a new key, or nobody waits any more. */
+const waited = (milliseconds: number, signal: AbortSignal): Promise<void> =>
+  new Promise((resolve) => {
+    const done = new AbortController()
+    const end = (): void => {
+      clearTimeout(timer)
+      done.abort()
+      resolve()
+    }
+    const timer = setTimeout(end, milliseconds)
+    for (const event of ['online', 'storage']) addEventListener(event, end, { signal: done.signal })
+    signal.addEventListener('abort', end, { signal: done.signal })
+  })
+
+/** All sessions, page by page: each time all that have come. A server that does not answer is asked again. */
+export const allSessions = async (
+  source: Source,
+  gone: AbortSignal,
+  come: (list: SessionList) => void,
+  lost: (cause: Unanswered) => void,
+): Promise<void> => {
+  let all: SessionList = { sessions: [], damaged: [] }
+  for (let after: string | undefined, first = true; (first || after !== undefined) && !gone.aborted; first = false) {
+    const page = await untilAnswered(() => source.sessions(after), gone, lost)
+    const known = new Set(all.damaged.map(({ id }) => id))
+    after = page.next
+    all = {
+      sessions: [...all.sessions, ...page.sessions],
+      damaged: [...all.damaged, ...page.damaged.filter(({ id }) => !known.has(id))],
+      ...(after !== undefined && { next: after }),
+    }
+    come(all)
   }
 }
 

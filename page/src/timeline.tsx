@@ -94,7 +94,11 @@ export const Timeline = ({
 
   return (
     <div class="scroll" ref={scroller} tabIndex={0} role="region" aria-label="messages of the session">
-      {positions.length === 0 && record.whole.value ? <p class="nothing">No message is like that.</p> : null}
+      {positions.length === 0 && record.whole.value ? (
+        <p class="nothing">
+          {record.entries.length === 0 ? 'The session has no messages yet.' : 'No message is like that.'}
+        </p>
+      ) : null}
       <div class="feed" role="feed" aria-busy={!record.whole.value} style={{ height: `${list.height}px` }}>
         {list.items.map(({ index, key, start }) => {
           const entry = entryAt(index)

@@ -1,70 +1,98 @@
 /** Whether a session is what was appended: a word in its head, and what was compared behind it. */
 import { useSignal } from '@preact/signals'
+import type { ViewedEvidence } from 'indelible/view'
 import type { VNode } from 'preact'
-import { useEffect, useRef } from 'preact/hooks'
+import { useEffect, useMemo, useRef } from 'preact/hooks'
 import { proofOf, rootAt, type Proof } from './proof.ts'
 import type { SessionRecord } from './record.ts'
 import { hrefOf } from './route.ts'
-import { counted, grouped, shown } from './shown.ts'
-import type { Source } from './source.ts'
+import { counted, grouped, sentence } from './shown.ts'
+import { givenKeys, judged, Signed } from './signed.tsx'
+import { reasonOf, untilAnswered, type Source } from './source.ts'
 
-const known = new WeakMap<SessionRecord, Proof>()
+const known = new WeakMap<SessionRecord, { readonly proof: Proof; readonly evidence?: ViewedEvidence }>()
 /** After so many milliseconds without a new row, a live session is proven again. */
 const rest = 400
 
 export const Verified = ({ source, record }: { readonly source: Source; readonly record: SessionRecord }): VNode => {
-  const proof = useSignal<Proof | undefined>(known.get(record))
+  const found = useSignal(known.get(record))
   const done = useSignal(0)
   const failed = useSignal<string | undefined>(undefined)
   const dialog = useRef<HTMLDialogElement>(null)
   const { head } = record.info.value
   const ready = record.whole.value && record.version.value >= 0 && record.rows.length >= head.size
   useEffect(() => {
-    if (!ready || known.get(record)?.stated.root === head.root) return undefined
-    let gone = false
-    const prove = async (): Promise<void> => {
-      try {
-        const found = await proofOf(source, record, known.get(record), (rows) => (done.value = rows))
-        known.set(record, found)
-        if (!gone) proof.value = found
-      } catch (cause) {
-        if (!gone) failed.value = cause instanceof Error ? cause.message : String(cause)
-      }
+    if (!ready || known.get(record)?.proof.stated.root === head.root) return undefined
+    const gone = new AbortController()
+    record.gone.addEventListener('abort', () => gone.abort())
+    const look = async (): Promise<void> => {
+      const proof = await proofOf(source, record, known.get(record)?.proof, (rows) => (done.value = rows))
+      known.set(record, { proof })
+      if (!gone.signal.aborted) found.value = { proof }
+      const evidence = await source.evidence(record.id)
+      known.set(record, { proof, evidence })
+      if (!gone.signal.aborted) found.value = { proof, evidence }
+      failed.value = undefined
     }
-    const timer = setTimeout(() => void prove(), known.has(record) ? rest : 0)
+    const fail = (cause: unknown): void => void (gone.signal.aborted || (failed.value = reasonOf(cause)))
+    const timer = setTimeout(
+      () => void untilAnswered(look, gone.signal, fail).catch(fail),
+      known.has(record) ? rest : 0,
+    )
     return () => {
-      gone = true
       clearTimeout(timer)
+      gone.abort()
     }
   }, [record, ready, head.root])
-  const found = proof.value
-  const damaged = found?.damaged
+  const proof = found.value?.proof
+  const evidence = found.value?.evidence
+  const signed = useMemo(
+    () => (proof === undefined || evidence === undefined ? undefined : judged(evidence, record.id, proof)),
+    [proof, evidence, givenKeys.value],
+  )
+  // Without all rows there is no proof: then it says so, and why.
+  const fault = failed.value ?? (ready || proof !== undefined ? undefined : record.fault.value)
+  const [tone, words] =
+    proof?.damaged !== undefined
+      ? (['bad', `Altered at row ${grouped(proof.damaged.row)}`] as const)
+      : typeof signed === 'string' || signed?.same === false
+        ? (['bad', 'Not as signed'] as const)
+        : proof !== undefined
+          ? (['good', signed?.counts === true ? 'Verified, signed' : 'Verified'] as const)
+          : fault !== undefined
+            ? (['bad', 'Not verified'] as const)
+            : (['busy', done.value === 0 ? 'Verifying…' : `Verifying ${grouped(done.value)}…`] as const)
+  // The window itself has the focus: its first field would bring up a keyboard.
+  const open = (): void => {
+    dialog.current?.showModal()
+    dialog.current?.focus()
+  }
   return (
     <>
-      <button
-        type="button"
-        class={`verified ${damaged !== undefined || failed.value !== undefined ? 'bad' : found === undefined ? 'busy' : 'good'}`}
-        onClick={() => dialog.current?.showModal()}
-        aria-live="polite"
-      >
-        {failed.value !== undefined
-          ? 'Not verified'
-          : found === undefined
-            ? done.value === 0
-              ? 'Verifying…'
-              : `Verifying ${grouped(done.value)}…`
-            : damaged === undefined
-              ? 'Verified'
-              : `Altered at row ${grouped(damaged.row)}`}
+      <button type="button" class={`verified ${tone}`} onClick={open} aria-live="polite">
+        {words}
       </button>
       <dialog
         ref={dialog}
         class="proof"
         aria-label="proof"
+        tabIndex={-1}
         onClick={(event) => event.target === dialog.current && dialog.current?.close()}
       >
-        {failed.value === undefined ? null : <p class="bad">{shown(failed.value)}</p>}
-        {found === undefined ? <p>The rows are still being read.</p> : <Compared record={record} proof={found} />}
+        {fault === undefined ? null : <p class="bad">{sentence(fault)}</p>}
+        {proof !== undefined ? (
+          <Compared record={record} proof={proof} />
+        ) : fault === undefined ? (
+          <p>The rows are still being read.</p>
+        ) : (
+          <p>
+            {counted(record.rows.length, 'row')} of {grouped(head.size)} could be read. Nothing is verified before all
+            are there.
+          </p>
+        )}
+        {proof === undefined || evidence === undefined || proof.damaged !== undefined ? null : (
+          <Signed evidence={evidence} exported={source.exported} id={record.id} proof={proof} />
+        )}
         <form method="dialog">
           <button class="plain">Close</button>
         </form>
@@ -74,7 +102,7 @@ export const Verified = ({ source, record }: { readonly source: Source; readonly
 }
 
 const Compared = ({ record, proof }: { readonly record: SessionRecord; readonly proof: Proof }): VNode => {
-  const { stated, computed, damaged, byLeaf, blocks } = proof
+  const { stated, computed, damaged, byLeaf, encrypted, blocks } = proof
   const kept = useSignal('')
   const entry = damaged && record.entries.find(({ row }) => row === damaged.row)
   return (
@@ -102,6 +130,9 @@ const Compared = ({ record, proof }: { readonly record: SessionRecord; readonly 
           <dd>
             {grouped(computed.size)} hashed
             {byLeaf === 0 ? '' : `, of these ${grouped(byLeaf)} by their leaf alone: their text is not here`}
+            {encrypted === 0
+              ? ''
+              : `, ${grouped(encrypted)} as they are stored, encrypted: without their key, their blocks are not compared`}
           </dd>
         </div>
         <div>

@@ -1,5 +1,5 @@
 /** A long list, of which only what is in sight is there. Each item is measured once it is there; until then its height is estimated. */
-import { useLayoutEffect, useMemo, useReducer, useRef } from 'preact/hooks'
+import { useEffect, useLayoutEffect, useMemo, useReducer, useRef, useState } from 'preact/hooks'
 import { Heights } from './heights.ts'
 
 export interface VirtualItem {
@@ -18,6 +18,8 @@ export interface VirtualList {
   readonly scrollTo: (index: number) => void
 }
 
+/** On paper nothing scrolls: so many items are there. */
+const mostPrinted = 5000
 /** Beyond what is in sight, so many pixels are there too. */
 const margin = 600
 /** So long an item that was scrolled to stays at the top while others above it are measured. */
@@ -78,7 +80,21 @@ export const useVirtual = ({
   const element = scroller()
   const [top, view] = [element?.scrollTop ?? 0, element?.clientHeight ?? 800]
   const items: VirtualItem[] = []
-  if (count > 0) {
+  const [printing, setPrinting] = useState(false)
+  useEffect(() => {
+    const before = (): void => setPrinting(true)
+    const after = (): void => setPrinting(false)
+    addEventListener('beforeprint', before)
+    addEventListener('afterprint', after)
+    return () => {
+      removeEventListener('beforeprint', before)
+      removeEventListener('afterprint', after)
+    }
+  }, [])
+  if (printing)
+    for (let index = 0; index < Math.min(count, mostPrinted); index++)
+      items.push({ index, key: keyOf(index), start: 0 })
+  else if (count > 0) {
     const first = heights.at(Math.max(0, top - margin))
     let start = heights.startOf(first)
     for (let index = first; index < count && start < top + view + margin; index++) {

@@ -6,6 +6,7 @@ import { answer, storeOption, withStore } from './place.ts'
 import { onTerminate, openInBrowser } from './program.ts'
 import { sessionOrAdvice } from './sessions.ts'
 import { defaultStorePath, givenStore } from './store.ts'
+import { trustOf, trustOptions } from './trust.ts'
 import { version } from './version.ts'
 
 export const view: Command = {
@@ -19,13 +20,17 @@ only reads. It ends with Ctrl-C.
 
 The server listens on 127.0.0.1, which only this machine reaches. With --host
 others reach it too: whoever has an address that is not used yet can read the
-whole store. The connection is not encrypted.`,
+whole store. The connection is not encrypted.
+
+With --trust the page verifies the signatures of the ledger by these keys;
+without it, it takes keys in the window of the proof.`,
   options: {
     port: { value: 'N', help: 'the port (default: any that is free)' },
     host: {
       value: 'HOST',
       help: 'what to listen on (default 127.0.0.1); 0.0.0.0 is every address of this machine',
     },
+    ...trustOptions,
     'no-open': { help: 'print the address and open nothing' },
     ...storeOption,
   },
@@ -37,13 +42,16 @@ whole store. The connection is not encrypted.`,
     const port = wholeNumber('--port', values['port'], 0)
     if (port < 0 || port > 65_535) throw new Misuse('--port takes a number from 0 to 65535')
     const host = typeof values['host'] === 'string' ? values['host'] : '127.0.0.1'
+    const trust = trustOf(values, terminal)
     const name = givenStore(values, terminal)?.replace(/:[^:@/]*@/, '@') ?? defaultStorePath(terminal.env)
     await withStore(call, {}, async (store) => {
       const id = named === undefined ? undefined : await sessionOrAdvice(store, named, terminal)
       if (id !== undefined) await answer(describeSession(store, id))
-      const served = await startView({ store, name, version: version(), host, port }).catch((cause: Error) => {
-        throw new Unreadable(cause.message)
-      })
+      const served = await startView({ store, name, version: version(), host, port, ...(trust && { trust }) }).catch(
+        (cause: Error) => {
+          throw new Unreadable(cause.message)
+        },
+      )
       try {
         const path = id === undefined ? '' : `s/${encodeURIComponent(id)}`
         const address = served.open(path)

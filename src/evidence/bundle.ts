@@ -13,15 +13,17 @@ import {
   ledgerId,
   readLedgerRow,
   rowLeaf,
+  type Head,
   type Store,
   type StoreFault,
   type StoredRow,
 } from '../store/index.ts'
+import type { Checkpoint } from './checkpoint.ts'
 import { evidenceTask, type EvidenceFault, type EvidenceTask } from './fault.ts'
 import { lastCheckpoint } from './checkpoints.ts'
 import { readLedger } from './ledger.ts'
 import { parseTlogProof, tlogProofText } from './tlog-proof.ts'
-import { checkCheckpoint, type Trust, type TrustedCheckpoint } from './trust.ts'
+import { checkCheckpoint, claimedCheckpoint, type Trust, type TrustedCheckpoint } from './trust.ts'
 
 /** A bundle, as JSON. */
 export interface EvidenceBundle {
@@ -30,14 +32,29 @@ export interface EvidenceBundle {
   /** The message in a head of its session. */
   readonly entry: EntryProof
   /** The row of the ledger that says this head. */
-  readonly ledger: {
-    /** Its text. */
-    readonly body: string
-    /** Its time, in milliseconds since 1970. */
-    readonly at?: number
-    /** That the row is in the ledger whose checkpoint is signed, as `c2sp.org/tlog-proof@v1`. */
-    readonly proof: string
-  }
+  readonly ledger: LedgerProof
+}
+
+/** A row of the ledger that says a head of a session, with the way to a signed checkpoint, as JSON. */
+export interface LedgerProof {
+  /** The text of the row. */
+  readonly body: string
+  /** Its time, in milliseconds since 1970. */
+  readonly at?: number
+  /** That the row is in the ledger whose checkpoint is signed, as `c2sp.org/tlog-proof@v1`. */
+  readonly proof: string
+}
+
+/** A head of a session in a checkpoint that counts. */
+export interface HeadInLedger<C extends Checkpoint = TrustedCheckpoint> {
+  /** The id of the session. */
+  readonly session: string
+  /** Its head, as the ledger says it. */
+  readonly head: Head
+  /** The checkpoint that covers it. */
+  readonly checkpoint: C
+  /** When the ledger took the head, in milliseconds since 1970, by the writer's clock. */
+  readonly recorded?: number
 }
 
 /** What a bundle that holds says. */
@@ -61,6 +78,34 @@ export interface ProvenInLedger extends Proven {
  */
 export const proveInLedger = (store: Store, id: string, position: number): EvidenceTask<EvidenceBundle> =>
   evidenceTask(async () => {
+    const ledger = await proveHead(store, id)()
+    if (isLeft(ledger) && ledger.left._tag !== 'NotInLedger') return ledger
+    const now = await proveEntry(store, id, position)()
+    if (isLeft(now)) return now
+    if (isLeft(ledger)) return ledger
+    const said = claimedHead(ledger.right)
+    if (isLeft(said)) return said
+    const { size } = said.right.head
+    if (size <= now.right.row) return left({ _tag: 'NotInLedger', id, rows: size })
+    const entry = await proveEntry(store, id, position, { size })()
+    if (isLeft(entry)) return entry
+    return right(
+      Object.freeze({ indelible: 'evidence' as const, version: 1 as const, entry: entry.right, ledger: ledger.right }),
+    )
+  })
+
+/**
+ * Prove the head of a session to somebody who has the public keys and the rows: the last head that the last checkpoint
+ * covers. The session may have grown since.
+ *
+ * Cost    O(rows of the ledger); the proof is a few kilobytes
+ * Errors  `NoLedger` without a checkpoint; `NotInLedger` if it does not cover the session
+ * @param store the store with the session and the ledger
+ * @param id the id of the session
+ * @returns the proof; or `NoLedger`, `NotInLedger`
+ */
+export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =>
+  evidenceTask(async () => {
     const checkpoint = await lastCheckpoint(store)()
     if (isLeft(checkpoint)) return checkpoint
     if (checkpoint.right === undefined) {
@@ -70,13 +115,8 @@ export const proveInLedger = (store: Store, id: string, position: number): Evide
     const { note, head } = checkpoint.right
     const ledger = await readLedger(store, head.size)()
     if (isLeft(ledger)) return ledger
-    const now = await proveEntry(store, id, position)()
-    if (isLeft(now)) return now
     const said = ledger.right.sessions.get(id)
-    if (said === undefined || said.removed || said.head.size <= now.right.row)
-      return left({ _tag: 'NotInLedger', id, rows: said === undefined || said.removed ? 0 : said.head.size })
-    const entry = await proveEntry(store, id, position, { size: said.head.size })()
-    if (isLeft(entry)) return entry
+    if (said === undefined || said.removed) return left({ _tag: 'NotInLedger', id, rows: 0 })
     const row = await store.read(ledgerId, { from: said.row, to: said.row + 1 })()
     if (isLeft(row)) return row
     const path = await inclusionPath(store, ledgerId, said.row, head.size)()
@@ -84,14 +124,9 @@ export const proveInLedger = (store: Store, id: string, position: number): Evide
     const { body, at } = row.right[0] as StoredRow // it was just read
     return right(
       Object.freeze({
-        indelible: 'evidence' as const,
-        version: 1 as const,
-        entry: entry.right,
-        ledger: Object.freeze({
-          body,
-          ...(at !== undefined && { at }),
-          proof: tlogProofText({ index: said.row, path: path.right, checkpoint: note }),
-        }),
+        body,
+        ...(at !== undefined && { at }),
+        proof: tlogProofText({ index: said.row, path: path.right, checkpoint: note }),
       }),
     )
   })
@@ -108,12 +143,49 @@ export const checkBundle = (
   bundle: unknown,
   trust: Trust,
 ): Either<EvidenceFault | SessionFault | StoreFault, ProvenInLedger> => {
-  const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadBundle', reason })
   if (!isBundle(bundle)) return bad('it is not a bundle of this library')
-  const { body, at, proof: text } = bundle.ledger
+  const said = checkHead(bundle.ledger, trust)
+  if (isLeft(said)) return said
+  const { session, head, ...rest } = said.right
+  const proven = checkProof(bundle.entry, head)
+  if (isLeft(proven)) return proven
+  if (proven.right.session !== session)
+    return bad(
+      `the proof is of session ${JSON.stringify(proven.right.session)}, and the ledger's row of ${JSON.stringify(session)}`,
+    )
+  return right(Object.freeze({ ...proven.right, ...rest }))
+}
+
+/**
+ * Check the proof of a head, without a store and without a network. Then compare the head with that of the rows.
+ *
+ * Errors  `BadBundle`, and those of {@link checkCheckpoint}
+ * @param proof what {@link proveHead} gave, as parsed JSON
+ * @param trust whose signatures count
+ * @returns the session and its head; or `BadBundle`, a fault of the signatures
+ */
+export const checkHead = (proof: unknown, trust: Trust): Either<EvidenceFault | StoreFault, HeadInLedger> =>
+  headOf(proof, (note) => checkCheckpoint(note, trust))
+
+/**
+ * Read the proof of a head without verifying any signature: whoever wrote it may have made up the checkpoint.
+ *
+ * Errors  `BadBundle`, `BadNote`, `BadCheckpoint`
+ * @param proof what {@link proveHead} gave, as parsed JSON
+ * @returns the session and its head, as the proof claims them; or a fault
+ */
+export const claimedHead = (proof: unknown): Either<EvidenceFault | StoreFault, HeadInLedger<Checkpoint>> =>
+  headOf(proof, claimedCheckpoint)
+
+const headOf = <C extends Checkpoint>(
+  given: unknown,
+  checkpointOf: (note: string) => Either<EvidenceFault, C>,
+): Either<EvidenceFault | StoreFault, HeadInLedger<C>> => {
+  if (!isLedgerProof(given)) return bad('it is not a proof of this library')
+  const { body, at, proof: text } = given
   const proof = parseTlogProof(text)
   if (isLeft(proof)) return proof
-  const checkpoint = checkCheckpoint(proof.right.checkpoint, trust)
+  const checkpoint = checkpointOf(proof.right.checkpoint)
   if (isLeft(checkpoint)) return checkpoint
   const { size, root } = checkpoint.right.head
   const { index, path } = proof.right
@@ -123,22 +195,29 @@ export const checkBundle = (
   const said = readLedgerRow({ position: index, body })
   if (isLeft(said)) return said
   if (said.right?.type !== 'head') return bad(`row ${index} of the ledger says no head of a session`)
-  const proven = checkProof(bundle.entry, said.right.head)
-  if (isLeft(proven)) return proven
-  if (proven.right.session !== said.right.id)
-    return bad(
-      `the proof is of session ${JSON.stringify(proven.right.session)}, and the ledger's row of ${JSON.stringify(said.right.id)}`,
-    )
+  const { id, head } = said.right
   return right(
-    Object.freeze({ ...proven.right, checkpoint: checkpoint.right, ...(at !== undefined && { recorded: at }) }),
+    Object.freeze({
+      session: id,
+      head,
+      checkpoint: checkpoint.right,
+      ...(at !== undefined && { recorded: at }),
+    }),
   )
 }
 
-const isBundle = (value: unknown): value is EvidenceBundle => {
-  if (!isObject(value) || value['indelible'] !== 'evidence' || value['version'] !== 1) return false
-  const ledger = value['ledger']
-  if (!isObject(ledger) || !isObject(value['entry'])) return false
-  const { body, at, proof } = ledger
+const bad = (reason: string): Either<EvidenceFault, never> => left({ _tag: 'BadBundle', reason })
+
+const isBundle = (value: unknown): value is EvidenceBundle =>
+  isObject(value) &&
+  value['indelible'] === 'evidence' &&
+  value['version'] === 1 &&
+  isObject(value['entry']) &&
+  isLedgerProof(value['ledger'])
+
+const isLedgerProof = (value: unknown): value is LedgerProof => {
+  if (!isObject(value)) return false
+  const { body, at, proof } = value
   return (
     typeof body === 'string' &&
     body.isWellFormed() &&

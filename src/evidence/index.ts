@@ -1,4 +1,14 @@
-export { checkBundle, proveInLedger, type EvidenceBundle, type ProvenInLedger } from './bundle.ts'
+export {
+  checkBundle,
+  checkHead,
+  claimedHead,
+  proveHead,
+  proveInLedger,
+  type EvidenceBundle,
+  type HeadInLedger,
+  type LedgerProof,
+  type ProvenInLedger,
+} from './bundle.ts'
 export { checkpointText, parseCheckpoint, type Checkpoint } from './checkpoint.ts'
 export {
   lastCheckpoint,

@@ -1,6 +1,6 @@
 /** Verification: whether a session is what was appended, down to the bytes of its blocks. */
 import { checkStore } from './store-of.ts'
-import { isLeft, optionsOf, right } from '../json/index.ts'
+import { isLeft, left, optionsOf, right } from '../json/index.ts'
 import { createHistory } from '../history/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import type { Message } from '../message/index.ts'
@@ -9,6 +9,8 @@ import {
   isEncrypted,
   ledgerId,
   readEncrypted,
+  undoneErasures,
+  undoneText,
   verifyLog,
   type Head,
   type InspectRows,
@@ -48,6 +50,7 @@ export interface VerifiedSession extends SessionInfo {
  * a head, a change of any row that it covers is found.
  *
  * Messages that were erased are good where the ledger of the scope says so; then the ledger is checked against its own tree.
+ * A message that the ledger says was erased here, and that has its text, is damage.
  *
  * Cost    O(rows + bytes of blocks), in pieces
  *
@@ -73,6 +76,10 @@ export const verifySession = (
     if (isLeft(log)) return log
     const ledger = erased.size === 0 ? undefined : await verifyLog(store, ledgerId)()
     if (ledger !== undefined && isLeft(ledger)) return ledger
+    const undone = await undoneErasures(store.encryption?.bare ?? store, id)
+    const [first] = isLeft(undone) ? [] : undone.right.toSorted((one, other) => one.position - other.position)
+    if (first !== undefined)
+      return left({ _tag: 'DamagedLog', id, position: first.position, reason: undoneText(first) })
     const info = sessionInfo(log.right)
     return isLeft(info) ? info : right(Object.freeze({ ...info.right, erased: Object.freeze([...erased]) }))
   })

@@ -7,6 +7,7 @@ import type { Task } from '../task/index.ts'
 import { isLeft, left, optionsOf, right } from '../json/index.ts'
 import { emptyRange } from '../proof/index.ts'
 import { behind, blockHandle, defaultScope, guarded, type Run } from './block-handle.ts'
+import type { StoreFinding } from './check.ts'
 import { checkAppend, checkQuery } from './checked.ts'
 import type { Answer, CheckedAppend, StoreDriver, Unchanged } from './driver.ts'
 import { attempts, eraseRows, type InnerStore } from './erase.ts'
@@ -22,6 +23,7 @@ import type { RowIndex } from './row-terms.ts'
 import { signalKey, Signals } from './signals.ts'
 import type { Store } from './store.ts'
 import { headOf } from './tree.ts'
+import { undoneErasures, undoneText } from './undone.ts'
 
 /**
  * Make a store of a driver, for one scope.
@@ -152,7 +154,7 @@ const handle = (calls: Calls): Store => {
     ...leaseCalls(calls),
     ...indexCalls(calls),
     now: driver.now ?? Date.now,
-    check: () => calls.run('check the store', async () => driver.check?.() ?? right([])),
+    check: () => calls.run('check the store', () => checked(driver)),
     repair: () => calls.run('repair the store', async () => driver.repair?.() ?? right([])),
     scopes: () =>
       calls.run('list the scopes', async () => {
@@ -479,6 +481,29 @@ const againstErased = async (
         index: bad.position - expected.size,
         reason: 'was erased, and the ledger of this store does not say so',
       }
+}
+
+/** What a driver finds, and the rows of each scope that its ledger says were erased and that have their text. */
+const checked = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => {
+  const found = (await driver.check?.()) ?? right([])
+  const scopes = (await driver.scopes?.()) ?? right([])
+  if (isLeft(found)) return found
+  if (isLeft(scopes)) return scopes
+  const findings = [...found.right]
+  for (const scope of scopes.right) {
+    const undone = await undoneErasures(innerOf(driver, scope))
+    if (isLeft(undone)) continue // of a ledger that can't be read the driver tells
+    for (const one of undone.right)
+      findings.push(
+        Object.freeze({
+          table: 'row',
+          where: `${JSON.stringify(one.erasure.id)} of scope ${JSON.stringify(scope)} at ${one.position}`,
+          what: undoneText(one),
+          repairable: false,
+        }),
+      )
+  }
+  return right(Object.freeze(findings))
 }
 
 /** The ledger as it was when it held no log of that id: then it may be removed. */

@@ -33,6 +33,7 @@ export {
 } from './encrypted.ts'
 export { holdsOnRows } from './erase.ts'
 export { byteFinderOf, finderOf } from './find-texts.ts'
+export { undoneErasures, undoneText, type Undone } from './undone.ts'
 export { storeOf } from './handle.ts'
 export { blockStoreOf, defaultScope, sameBlocks, standsFor } from './block-handle.ts'
 export {

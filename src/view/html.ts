@@ -18,7 +18,7 @@ import {
   type ViewedRow,
   type ViewedSession,
 } from './protocol.ts'
-import { blocksOf, nodesOf, sessionOf, viewedRow } from './viewed.ts'
+import { blocksOf, evidenceOf, nodesOf, sessionOf, viewedRow } from './viewed.ts'
 
 /** What becomes a file, and how. */
 export interface HtmlOptions extends Omit<HtmlSelection, 'id' | 'redact'> {
@@ -77,15 +77,18 @@ export const htmlOf = async (
       bytes === undefined ? [] : [[block, base64Of(bytes)] as const],
     ),
   )
+  const described = redactor === undefined ? session : describedWithout(session, redactor)
+  const evidence = described.id === id ? await evidenceOf(store, id) : undefined // its row of the ledger names the session
   return fileOf({
     indelible: 'view',
     version: 1,
     library: version,
     exported: store.now(),
-    session: redactor === undefined ? session : describedWithout(session, redactor),
+    session: described,
     rows,
     nodes: nodes.join(''),
     blocks,
+    ...(evidence && { evidence }),
   })
 }
 

@@ -16,6 +16,7 @@ export {
   type HtmlSelection,
   type Overview,
   type SessionList,
+  type ViewedEvidence,
   type ViewedRow,
   type ViewedSession,
   type ViewedStore,

@@ -1,30 +1,101 @@
-/** What a list shows of a session beside its description: its first words, its models, tokens and money. */
+/** What a list shows of a session beside its description: its first words, its models, tokens, money, and what became of it. */
 import { usageDollars } from '../context/index.ts'
-import { isObject, type Json } from '../json/index.ts'
-import { describeSession, readRange, readUsage } from '../session/index.ts'
-import type { Store } from '../store/index.ts'
+import { isLeft, isObject, parseJson, type Json } from '../json/index.ts'
+import { decodeNote, type Note } from '../notes/index.ts'
+import { describeSession, readRange, readUsage, type SessionInfo } from '../session/index.ts'
+import { ledgerContent, type LedgerContent, type Store } from '../store/index.ts'
+import { reasonOf } from '../task/index.ts'
 import { textOf, type Message } from '../message/index.ts'
 import type { Overview } from './protocol.ts'
 
-/** Overviews of sessions, each kept until its session grows. */
+/** Overviews of sessions, each kept until its session grows or is erased from. */
 export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<readonly Overview[]>) => {
-  const known = new Map<string, { readonly root: string; readonly overview: Overview }>()
-  return async (ids) => {
-    const overviews: Overview[] = []
-    for (const id of ids) {
-      const info = await describeSession(store, id)
-      const kept = known.get(id)
-      const overview =
-        kept?.root === info.head.root
-          ? kept.overview
-          : { id, words: await wordsOf(store, id), ...(await spendingOf(store, id, info.metadata['from'])) }
-      known.delete(id)
-      known.set(id, { root: info.head.root, overview })
-      if (known.size > mostKept) known.delete(known.keys().next().value as string)
-      overviews.push(overview)
+  const known = new Map<string, { readonly state: string; readonly overview: Overview }>()
+  const looked = async (id: string, ledger: Pick<LedgerContent, 'held' | 'erasures'>): Promise<Overview> => {
+    const info = await describeSession(store, id)
+    const erased = await erasedOf(store, info, ledger)
+    const state = `${info.head.root} ${erased}`
+    const hold = ledger.held.get(id)
+    const held = hold && {
+      held: {
+        ...(hold.reason !== undefined && { reason: hold.reason }),
+        ...(hold.by !== undefined && { by: hold.by }),
+      },
     }
+    let kept = known.get(id)
+    if (kept?.state !== state) {
+      const own = { id, words: await wordsOf(store, id), ...(await spendingOf(store, id, info.metadata['from'])) }
+      const sealed = await isSealed(store, id)
+      kept = { state, overview: { ...own, ...(erased > 0 && { erased }), ...(sealed && { sealed: true as const }) } }
+    }
+    known.delete(id)
+    if (info.encrypted !== true) known.set(id, kept) // a key can be destroyed at any time
+    if (known.size > mostKept) known.delete(known.keys().next().value as string)
+    return { ...kept.overview, ...held }
+  }
+  return async (ids) => {
+    const found = await ledgerContent(store)
+    const overviews: Overview[] = []
+    for (const id of ids)
+      try {
+        overviews.push(await looked(id, isLeft(found) ? noLedger : found.right))
+      } catch (cause) {
+        known.delete(id)
+        overviews.push({ ...empty, id, unreadable: reasonOf(cause) })
+      }
     return overviews
   }
+}
+
+const noLedger: Pick<LedgerContent, 'held' | 'erasures'> = { held: new Map(), erasures: [] }
+const empty: Omit<Overview, 'id'> = { words: '', models: [], calls: 0, input: 0, cached: 0, output: 0 }
+
+/**
+ * How many messages of a session were erased. The ledger names those that were erased for it. Forks share rows, so what was
+ * erased for another session of the same root is looked up.
+ */
+const erasedOf = async (
+  store: Store,
+  info: SessionInfo,
+  { erasures }: Pick<LedgerContent, 'erasures'>,
+): Promise<number> => {
+  if (erasures.length === 0) return 0
+  const own = await rootOf(store, info.id)
+  const rows = new Map<number, boolean>()
+  for (const { id, rows: erased } of erasures) {
+    if (id !== info.id && (await rootOf(store, id)) !== own) continue
+    for (const { row, kind } of erased) if (kind === 'entry') rows.set(row, id === info.id || rows.get(row) === true)
+  }
+  let count = 0
+  for (const [row, sure] of rows)
+    if (sure || (await store.read(info.id, { from: row, to: row + 1 }))[0]?.erased !== undefined) count += 1
+  return count
+}
+/** The id that a chain of forks begins with, as far as it is known. */
+const rootOf = async (store: Store, id: string): Promise<string> => {
+  const seen = new Set<string>()
+  let at = id
+  while (!seen.has(at)) {
+    seen.add(at)
+    const info = await describeSession(store, at)()
+    if (isLeft(info) || info.right.forkedFrom === undefined) return at
+    at = info.right.forkedFrom.id
+  }
+  return at
+}
+
+/** Whether its last row ends it. */
+const isSealed = async (store: Store, id: string): Promise<boolean> => {
+  const [last] = await store.read(id, { from: -1 })
+  if (last?.kind !== 'note') return false
+  const note = noteIn(last.body)
+  return note?.type === 'seal'
+}
+
+const noteIn = (body: string): Note | undefined => {
+  const parsed = parseJson(body)
+  const note = isLeft(parsed) ? parsed : decodeNote(parsed.right)
+  return isLeft(note) ? undefined : note.right
 }
 
 const mostKept = 20_000

@@ -4,21 +4,24 @@
  *
  *     POST api/enter                {@link Entering}, gives {@link Entered}; the only call without a key
  *     GET  api/store                gives {@link ViewedStore}
- *     GET  api/sessions             gives {@link SessionList}
+ *     GET  api/sessions             gives {@link SessionList}; with `after`, the page behind it
  *     GET  api/overviews?id=…&id=…  gives {@link Overview}[], in the order of the ids
  *     GET  api/session?id=…         gives {@link ViewedSession}
  *     GET  api/rows?id=…&from=&to=  gives {@link ViewedRow}[]
  *     GET  api/nodes?id=…&from=&to= gives the tree nodes of rows: 64 hexadecimal digits each
  *     POST api/blocks               takes the ids of blocks; gives their bytes, framed as `framedBlocks` says
+ *     GET  api/evidence?id=…        gives {@link ViewedEvidence}
  *     GET  api/search?words=…       gives {@link FoundMessages}; with `after`, the page behind it
  *     POST api/html                 takes {@link HtmlSelection}; gives a file of {@link ExportedView} with the page around it
- *     GET  api/follow?id=…&from=    server-sent events: `row` with a {@link ViewedRow}, `end`, `fault` with a sentence
+ *     GET  api/follow?id=…&from=    server-sent events: `row` with a {@link ViewedRow}, `end`, `removed`, `fault` with a
+ *                                   sentence; with `root`, the root of the first `from` rows, `replaced` once it is not
  *
  * Each call has the header `authorization: Bearer KEY`. A call that fails gives {@link Failure} and a status of 400 or more.
  */
+import type { LedgerProof, Trust } from '../evidence/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import type { ForkPoint } from '../session/index.ts'
-import type { Head, RowKind } from '../store/index.ts'
+import type { Because, Head, RowKind } from '../store/index.ts'
 
 /** The one-time token of the address that the command prints. */
 export interface Entering {
@@ -50,12 +53,24 @@ export interface ViewedStore {
   readonly version: string
 }
 
-/** All sessions of the scope, the last one appended to first. */
+/** Where a session stands in the signed ledger of its scope. */
+export interface ViewedEvidence {
+  /** A head of the session in the last signed checkpoint; absent if no checkpoint covers it. */
+  readonly proof?: LedgerProof
+  /** Why there is no proof, in a sentence. Without it and without a proof, the scope has no ledger. */
+  readonly why?: string
+  /** Whose signatures count, if the server was given that. A file carries none: it can't vouch for itself. */
+  readonly trust?: Trust
+}
+
+/** A page of the sessions of the scope, the last one appended to first. */
 export interface SessionList {
   /** The sessions. */
   readonly sessions: readonly ViewedSession[]
   /** Logs that can't be read. */
   readonly damaged: readonly { readonly id: string; readonly reason: string }[]
+  /** The cursor of the next page. Absent on the last one. */
+  readonly next?: string
 }
 
 /** The description of a session. */
@@ -96,6 +111,14 @@ export interface Overview {
   readonly output: number
   /** US dollars at the list prices of the models; absent if one of the models has no known price. */
   readonly dollars?: number
+  /** Present if the session is held: it may not be erased or removed. */
+  readonly held?: Because
+  /** How many of its messages were erased; absent if none. */
+  readonly erased?: number
+  /** True if it takes no more appends. */
+  readonly sealed?: true
+  /** Why it can't be read, in a sentence. The rest is then empty. */
+  readonly unreadable?: string
 }
 
 /** Messages with the words of a search. */
@@ -148,12 +171,12 @@ export interface ViewedRow {
   readonly at?: number
   /** The salt of the row. */
   readonly salt?: string
-  /** The text as it is stored and hashed, of a row that was decrypted for the view. */
+  /** The text as it is stored and hashed, of a row that is encrypted there. */
   readonly stored?: string
   /** The leaf of a row whose text is not there, or was changed before it was given: 64 hexadecimal digits. */
   readonly leaf?: string
   /** Why the text is not there, or is not the recorded one. */
-  readonly state?: 'left-out' | 'redacted' | 'erased'
+  readonly state?: 'left-out' | 'redacted' | 'erased' | 'encrypted'
 }
 
 /** What an exported page carries: a session, and what it needs to be checked. */
@@ -174,6 +197,8 @@ export interface ExportedView {
   readonly nodes: string
   /** The blocks of the rows, in base64, by id. */
   readonly blocks: { readonly [id: string]: string }
+  /** Where the session stood in the signed ledger. */
+  readonly evidence?: ViewedEvidence
 }
 
 /** The id under which an exported page carries its session. */

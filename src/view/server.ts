@@ -1,9 +1,10 @@
 /** The server of a view: the page, and what it reads of a store. It changes nothing. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import type { Trust } from '../evidence/index.ts'
 import { isBlockId } from '../proof/index.ts'
 import { follow } from '../session/index.ts'
-import type { Store } from '../store/index.ts'
+import { headOf, rangeAt, type Store } from '../store/index.ts'
 import { FaultError, reasonOf } from '../task/index.ts'
 import { readAssets, type Asset, type Assets } from './assets.ts'
 import { Keys, refused } from './guard.ts'
@@ -16,12 +17,13 @@ import {
   type Failure,
   type FoundMessages,
   type HtmlSelection,
+  type ViewedEvidence,
   type ViewedStore,
 } from './protocol.ts'
 import { searchStore } from '../search/index.ts'
 import { htmlOf } from './html.ts'
 import { isLeft } from '../json/index.ts'
-import { blocksOf, nodesOf, rowsOf, sessionOf, sessionsOf, viewedRow } from './viewed.ts'
+import { blocksOf, evidenceOf, nodesOf, rowsOf, sessionOf, sessionsOf, viewedRow } from './viewed.ts'
 
 /** How a view is served. */
 export interface ViewOptions {
@@ -35,6 +37,8 @@ export interface ViewOptions {
   readonly host?: string
   /** The port. Default: any that is free. */
   readonly port?: number
+  /** Whose signatures of the ledger count. Default: the page asks for the keys. */
+  readonly trust?: Trust
 }
 
 /** A view that is being served. */
@@ -60,11 +64,18 @@ export interface View {
  * @returns the view
  * @throws Error if the page was not built, or it can't listen there
  */
-export const startView = async ({ store, name, version, host = '127.0.0.1', port = 0 }: ViewOptions): Promise<View> => {
+export const startView = async ({
+  store,
+  name,
+  version,
+  host = '127.0.0.1',
+  port = 0,
+  trust,
+}: ViewOptions): Promise<View> => {
   const assets = await readAssets()
   const keys = new Keys()
   const about: ViewedStore = { name, scope: store.scope, version }
-  const calls: Calls = { store, about, keys, overviews: overviewsOf(store), followers: new Set() }
+  const calls: Calls = { store, about, keys, trust, overviews: overviewsOf(store), followers: new Set() }
   const server = createServer((request, response) => {
     answer(request, response, host, assets, calls).catch((cause: unknown) => fail(response, cause))
   })
@@ -89,6 +100,7 @@ interface Calls {
   readonly store: Store
   readonly about: ViewedStore
   readonly keys: Keys
+  readonly trust: Trust | undefined
   readonly overviews: ReturnType<typeof overviewsOf>
   /** The answers that follow a session. */
   readonly followers: Set<ServerResponse>
@@ -175,7 +187,7 @@ const call = async (
   response: ServerResponse,
   name: string,
   query: URLSearchParams,
-  { store, about, keys, overviews, followers }: Calls,
+  { store, about, keys, trust, overviews, followers }: Calls,
 ): Promise<void> => {
   const posted = name === 'enter' || name === 'blocks' || name === 'html'
   if (request.method !== (posted ? 'POST' : 'GET'))
@@ -192,7 +204,7 @@ const call = async (
     case 'store':
       return sendJson(response, about)
     case 'sessions':
-      return sendJson(response, await sessionsOf(store))
+      return sendJson(response, await sessionsOf(store, query.get('after')))
     case 'overviews':
       return sendJson(response, await overviews(query.getAll('id').slice(0, mostOverviews)))
     case 'session':
@@ -212,6 +224,8 @@ const call = async (
         throw new Wrong(400, `expected at most ${mostBlocks} ids of blocks`)
       return send(response, { type: 'application/octet-stream', bytes: framedBlocks(await blocksOf(store, ids)) })
     }
+    case 'evidence':
+      return sendJson(response, { ...(await evidenceOf(store, id)), ...(trust && { trust }) } satisfies ViewedEvidence)
     case 'search':
       return sendJson(response, await found(store, query))
     case 'html': {
@@ -225,7 +239,10 @@ const call = async (
         throw new Wrong(503, `${mostFollowers} pages follow sessions here already; close one of them`)
       followers.add(response)
       response.on('close', () => followers.delete(response))
-      return stream(request, response, store, id, positionIn(query, 'from'))
+      return stream(request, response, store, id, {
+        size: positionIn(query, 'from'),
+        root: query.get('root') ?? undefined,
+      })
     }
     default:
       throw new Wrong(404, `there is no api/${name}`)
@@ -305,13 +322,16 @@ const jsonOf = async (request: IncomingMessage): Promise<unknown> => {
   }
 }
 
-/** Rows as they are committed, until the page goes away or the session is sealed. */
+/**
+ * Rows as they are committed, until the page goes away or the session is sealed or removed. With a root, it also ends once the
+ * first rows are not those that the page has: another session was put in the place of this one.
+ */
 const stream = async (
   request: IncomingMessage,
   response: ServerResponse,
   store: Store,
   id: string,
-  from: number,
+  { size, root }: { readonly size: number; readonly root: string | undefined },
 ): Promise<void> => {
   await sessionOf(store, id)
   const gone = new AbortController()
@@ -321,18 +341,36 @@ const stream = async (
   response.write(': follows\n\n')
   const beat = setInterval(() => response.write(': still here\n\n'), 20_000)
   const tell = async (event: string, value: unknown): Promise<void> => {
+    if (response.writableEnded) return
     if (response.write(`event: ${event}\ndata: ${JSON.stringify(value)}\n\n`) || gone.signal.aborted) return
     await new Promise<void>((ready) => {
       response.once('drain', ready)
       gone.signal.addEventListener('abort', () => ready(), { once: true })
     })
   }
+  const isSame = async (): Promise<boolean> => {
+    const info = await store.info(id)()
+    if (isLeft(info)) return true // which the reading below tells
+    if (info.right.head.size < size) return false
+    const range = await rangeAt(store, id, size)()
+    return isLeft(range) || headOf(range.right, store.hash).root === root
+  }
+  const looked = async (): Promise<void> => {
+    if (root === undefined || gone.signal.aborted || (await isSame()) || gone.signal.aborted) return
+    await tell('replaced', {})
+    gone.abort()
+  }
+  let unwatch: (() => void) | undefined
   try {
-    for await (const row of follow({ store, id }, { from, signal: gone.signal })) await tell('row', viewedRow(row))
+    unwatch = await store.watch(id, () => void looked().catch(() => {}))
+    await looked()
+    for await (const row of follow({ store, id }, { from: size, signal: gone.signal }))
+      await tell('row', viewedRow(row))
     await tell('end', {})
   } catch (cause) {
-    await tell('fault', { error: reasonOf(cause) } satisfies Failure)
+    await tell(isMissing(cause) ? 'removed' : 'fault', { error: reasonOf(cause) } satisfies Failure)
   } finally {
+    unwatch?.()
     clearInterval(beat)
     response.end()
   }

@@ -1,23 +1,28 @@
 /** What a view reads of a store: sessions, rows, nodes and blocks, in the shapes that the page is given. */
 import { bytesToHex } from '@noble/hashes/utils.js'
+import { proveHead, type EvidenceFault } from '../evidence/index.ts'
 import { isLeft } from '../json/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import { describeSession, listSessions, type SessionInfo } from '../session/index.ts'
-import type { Store, StoredRow } from '../store/index.ts'
-import type { SessionList, ViewedRow, ViewedSession } from './protocol.ts'
+import { isEncrypted, readEncrypted, type Store, type StoredRow } from '../store/index.ts'
+import { FaultError, reasonOf } from '../task/index.ts'
+import type { SessionList, ViewedEvidence, ViewedRow, ViewedSession } from './protocol.ts'
 
-/** All sessions, the last one appended to first. */
-export const sessionsOf = async (store: Store): Promise<SessionList> => {
-  const sessions: ViewedSession[] = []
-  const damaged: SessionList['damaged'][number][] = []
-  let after: string | undefined
-  do {
-    const page = await listSessions(store, { by: 'appended', limit: 1000, ...(after !== undefined && { after }) })
-    for (const info of page.sessions) sessions.push(viewedSession(info))
-    for (const { id, reason } of page.damaged ?? []) damaged.push({ id, reason })
-    after = page.next
-  } while (after !== undefined)
-  return { sessions, damaged }
+/** How many sessions a page has. The first is small: it is looked at while the others come. */
+const [firstSessions, moreSessions] = [100, 1000]
+
+/** A page of sessions, the last one appended to first. */
+export const sessionsOf = async (store: Store, after: string | null): Promise<SessionList> => {
+  const { sessions, damaged, next } = await listSessions(store, {
+    by: 'appended',
+    limit: after === null ? firstSessions : moreSessions,
+    ...(after !== null && { after }),
+  })
+  return {
+    sessions: sessions.map(viewedSession),
+    damaged: (damaged ?? []).map(({ id, reason }) => ({ id, reason })),
+    ...(next !== undefined && { next }),
+  }
 }
 
 /** One session. */
@@ -44,21 +49,48 @@ const viewedSession = ({
   ...(encrypted && { encrypted }),
 })
 
-/** Rows of a session. */
-export const rowsOf = async (store: Store, id: string, from: number, to: number): Promise<readonly ViewedRow[]> =>
-  (await store.read(id, { from, to })).map(viewedRow)
+/** Rows of a session. Those whose key is missing come as they are stored, so that they can be verified. */
+export const rowsOf = async (store: Store, id: string, from: number, to: number): Promise<readonly ViewedRow[]> => {
+  const read = await store.read(id, { from, to })()
+  if (!isLeft(read)) return read.right.map(viewedRow)
+  const bare = store.encryption?.bare
+  if (read.left._tag !== 'NoKey' || bare === undefined) return (await store.read(id, { from, to })).map(viewedRow) // throws
+  const rows = await bare.read(id, { from, to })
+  const viewed: ViewedRow[] = []
+  for (let start = 0; start < rows.length;) {
+    // Rows of a fork have the keys of both sessions, and one of them may be there.
+    let end = start + 1
+    while (end < rows.length && keyOf(rows[end]) === keyOf(rows[start])) end++
+    const one = await store.read(id, { from: from + start, to: from + end })()
+    viewed.push(...(isLeft(one) ? rows.slice(start, end) : one.right).map(viewedRow))
+    start = end
+  }
+  return viewed
+}
+
+const keyOf = (row: StoredRow | undefined): string | undefined => row && readEncrypted(row.body)?.key
 
 /** A row as it is shown. */
 export const viewedRow = ({ position, kind, index, body, at, salt, erased, stored }: StoredRow): ViewedRow => ({
   position,
   kind,
   index,
-  body,
+  ...(isEncrypted(body) ? { stored: body, state: 'encrypted' as const } : { body }),
   ...(at !== undefined && { at }),
   ...(salt !== undefined && { salt }),
   ...(stored !== undefined && { stored }),
   ...(erased !== undefined && { leaf: erased, state: 'erased' as const }),
 })
+
+/** Where a session stands in the ledger; undefined if the scope has no ledger. */
+export const evidenceOf = async (store: Store, id: string): Promise<ViewedEvidence | undefined> => {
+  try {
+    return { proof: await proveHead(store, id) }
+  } catch (cause) {
+    const none = cause instanceof FaultError && (cause.fault as EvidenceFault)._tag === 'NoLedger'
+    return none && !('missing' in (cause.fault as object)) ? undefined : { why: reasonOf(cause) }
+  }
+}
 
 /** The tree nodes beside rows. */
 export const nodesOf = async (store: Store, id: string, from: number, to: number): Promise<readonly string[]> =>

@@ -7,10 +7,13 @@ import { createSession, forkSession, memoryStore, openSession, orThrow, user, ty
 import {
   checkBundle,
   checkCheckpoint,
+  checkHead,
+  claimedHead,
   lastCheckpoint,
   ledgerId,
   listCheckpoints,
   newKey,
+  proveHead,
   proveInLedger,
   readLedger,
   removeRecorded,
@@ -218,6 +221,38 @@ describe('a bundle', () => {
     await signLedger(store, { origin, signers })
     return JSON.stringify(await proveInLedger(store, 's2', 1))
   }
+
+  it('of a head is checked the same way, and claims nothing that is not signed', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's', messages: [user('hello')] })
+    expect(await proveHead(store, 's')()).toMatchObject({ left: { _tag: 'NoLedger' } })
+    await updateLedger(store)
+    await signLedger(store, { origin, signers })
+    const head = session.head()
+    await session.append(user('later'))
+    const proof = JSON.parse(JSON.stringify(await proveHead(store, 's'))) as { body: string; proof: string }
+    expect(orThrow(checkHead(proof, trust))).toMatchObject({
+      session: 's',
+      head,
+      checkpoint: { signedBy: [key.vkey.split('+')[0]] },
+    })
+    expect(orThrow(claimedHead(proof))).toMatchObject({ session: 's', head, checkpoint: { origin } })
+    const other = { ...trust, keys: [newKey('example.com/agents').vkey] }
+    expect(checkHead(proof, other)).toMatchObject({ left: { _tag: 'NotSigned' } })
+    for (const changed of [
+      { ...proof, body: proof.body.replace('"s"', '"t"') },
+      { ...proof, at: 1 },
+      { proof: '' },
+      null,
+    ]) {
+      expect(checkHead(changed, trust)._tag).toBe('Left')
+      expect(claimedHead(changed)._tag).toBe('Left')
+    }
+    expect(await proveHead(store, 'none')()).toMatchObject({ left: { _tag: 'NotInLedger', rows: 0 } })
+    await removeRecorded(store, 's')
+    await signLedger(store, { origin, signers })
+    expect(await proveHead(store, 's')()).toMatchObject({ left: { _tag: 'NotInLedger', rows: 0 } })
+  })
 
   it('is refused with any bit changed', async () => {
     const text = await bundleOf()

@@ -4,7 +4,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import * as fc from 'fast-check'
-import { orThrow } from 'indelible'
+import { createSession, orThrow, user, verifySession } from 'indelible'
+import { eraseMessages } from 'indelible/session'
 import { verifyLog, type Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterEach, describe, expect, it } from 'vitest'
@@ -50,6 +51,28 @@ describe('a file', () => {
     const third = await sqliteStore({ path })
     expect(await third.read('log')()).toMatchObject({ left: { _tag: 'DamagedLog', position: 0 } })
     await third.close()
+  })
+
+  it('names a row that the ledger says was erased, and that has its text again, until it is erased again', async () => {
+    const path = join(folder(), 'store.db')
+    const store = await sqliteStore({ path })
+    const session = await createSession(store, { id: 's', messages: [user('a'), user('b')] })
+    const before = new DatabaseSync(path).prepare('select id, body from row order by id limit 1').get() as object
+    await session.erase([0], { reason: 'asked to' })
+    expect(await store.check()).toEqual([])
+    const db = new DatabaseSync(path)
+    const { id, body } = before as { readonly id: number; readonly body: string }
+    db.prepare('update row set body = ?, erased = null where id = ?').run(body, id)
+    db.close()
+    const what = expect.stringMatching(
+      /the ledger says that it was erased at .* \(asked to\), and its text is there/,
+    ) as string
+    expect(await store.check()).toMatchObject([{ table: 'row', where: '"s" of scope "default" at 0', what }])
+    expect(await verifySession(store, 's')()).toMatchObject({ left: { _tag: 'DamagedLog', position: 0, reason: what } })
+    await eraseMessages(store, 's', [0])
+    expect((await verifySession(store, 's')).erased).toEqual([0])
+    expect(await store.check()).toEqual([])
+    await store.close()
   })
 
   it('has no bytes of erased rows, however its pages were moved', async () => {

@@ -25,6 +25,7 @@ import {
   lastCheckpoint,
   listCheckpoints,
   newKey,
+  proveHead,
   proveInLedger,
   readLedger,
   holdSession,
@@ -247,6 +248,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     return [witnessLedger(store, [{ url: 'x', vkey }], { fetch: bad })]
   },
   proveInLedger: async () => [proveInLedger(memoryStore(), 'none', NaN)],
+  proveHead: async () => [proveHead(memoryStore(), 'none')],
   // recorder
   sentMessages: async () => {
     const { store, session } = await started()
