@@ -1,6 +1,7 @@
 /** Advice: the known name that a mistyped one most resembles, and commands that can be pasted as they are printed. */
 import type { Call, Command } from './command.ts'
 import { shellWord } from './screen.ts'
+import { addressWithoutPassword, isAddress } from './store.ts'
 
 /** The known names nearest to a word, at most three. None where nothing is near. */
 export const nearest = (word: string, known: Iterable<string>): readonly string[] => {
@@ -67,10 +68,11 @@ export const withPlace = (line: string, values: Call['values'], commands: readon
     const given = placeOptions.flatMap((option) => {
       const value = values[option]
       const takes = typeof value === 'string' && command !== undefined && option in command.options
-      return takes && !rest.includes(`--${option} `) ? [` --${option} ${shellWord(withoutPassword(value))}`] : []
+      return takes && !rest.includes(`--${option} `) && !rest.includes(value) ? [` --${option} ${shown(value)}`] : []
     })
     return given.length === 0 ? advice : `${before}indelible ${name}${rest}${given.join('')}`
   })
 
-/** Of a database: a line for people is no place for its password, which PGPASSWORD gives. */
-const withoutPassword = (place: string): string => place.replace(/^([a-z]+:\/\/[^/@:]*):[^@/]*@/i, '$1@')
+/** What a call names, as a line for people may have it. */
+const shown = (value: string): string =>
+  shellWord(URL.canParse(value) && isAddress(value) ? addressWithoutPassword(value) : value)

@@ -1,4 +1,6 @@
 /** `indelible backup FILE`: a copy of a store while others write to it, held against itself when it is made. */
+import { existsSync } from 'node:fs'
+import { dirname } from 'node:path'
 import { isLeft } from '../json/index.ts'
 import { findingText } from '../store/index.ts'
 import { Misuse, Unreadable, type Command } from './command.ts'
@@ -24,6 +26,7 @@ must not exist. Use pg_dump for a store in PostgreSQL.`,
     if (given !== undefined && isAddress(given))
       throw new Misuse('backup copies a store in a file; use pg_dump for a store in PostgreSQL')
     const path = given !== undefined ? terminal.path(given) : defaultStorePath(terminal.env)
+    if (!existsSync(dirname(terminal.path(to)))) throw new Unreadable(`${to}: its folder does not exist`)
     const { backupSqlite } = await import('../store/sqlite/index.ts')
     const bar = terminal.progress(`copying ${path}`, undefined, 'pages')
     const copied = await backupSqlite({ path, to: terminal.path(to), progress: bar.at })()

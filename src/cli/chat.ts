@@ -7,11 +7,13 @@ import { scriptedModel, turn as takeTurn, type Model, type RunStream, type Tool,
 import { createSession, openSession, type Session } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { chosenModel } from './chat-model.ts'
+import { withPlace } from './advice.ts'
 import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
 import { folderTools } from './folder-tools.ts'
 import { counted, oneLine, shellWord } from './screen.ts'
 import { keyedStore } from './key-file.ts'
 import { scopeOf, storeOption } from './place.ts'
+import { idsFrom, severalText } from './sessions.ts'
 import { givenStore, openStore } from './store.ts'
 
 export const chat: Command = {
@@ -24,7 +26,9 @@ and it changes nothing. It keeps the conversation in a durable session: each
 step is on disk before the next one starts. Ctrl-C interrupts an answer and
 keeps the part that has arrived, marked as interrupted; Ctrl-C again quits. With
 --session the chat continues where it ended. Your first message creates the
-session.
+session. In a terminal, ID may be the beginning of one id, as for other commands;
+elsewhere only a whole id continues a session, so that a script never speaks into
+another one.
 
 Without a key a few fixed rules answer, and say that they are not a model.`,
   options: {
@@ -37,7 +41,7 @@ Without a key a few fixed rules answer, and say that they are not a model.`,
       help: 'openai, openai_compatible, openai_responses_compatible, anthropic or anthropic_compatible (default: by the name)',
     },
     'base-url': { value: 'URL', help: 'the address of a compatible server' },
-    session: { value: 'ID', help: 'continue this session, or start one with this id' },
+    session: { value: 'ID', help: 'continue this session, or start one with this id if there is none' },
     ...storeOption,
     folder: { value: 'DIR', help: 'the folder that the tools see (default: the current one)' },
     budget: { value: 'N', help: 'the most tokens of a request (default 100000)' },
@@ -60,16 +64,20 @@ Without a key a few fixed rules answer, and say that they are not a model.`,
       const keyed = await keyedStore(whole, { values, terminal })
       closeKeys = keyed.close
       const store = scopeOf(keyed.store, values['scope'])
-      const id = typeof values['session'] === 'string' ? values['session'] : randomUUID()
+      const given = values['session']
+      const id = typeof given === 'string' ? await idMeant(store, given, terminal) : randomUUID()
       let session = await sessionThere(store, id)
-      terminal.say(`session ${id} in ${name}\nmodel ${model.name}; tools: list, read, search\n`)
+      const state = session === undefined ? 'new session' : 'session'
+      terminal.say(
+        `${state} ${id} in ${name}${session === undefined ? '' : `, after ${counted(session.len, 'message')}`}\nmodel ${model.name}; tools: list, read, search\n`,
+      )
       if (session !== undefined) tellWhatIsOpen(session, terminal)
       const begin = async (): Promise<Session> => (session ??= await newSession(store, id))
       const talk: Talk = { begin, model, tools, budget, terminal }
       await (demo ? play(talk) : converse(talk))
       if (session === undefined) return terminal.say('\nyou said nothing, so no session was created\n')
       terminal.say(
-        `\n${counted(session.len, 'message')} in session ${id}; continue with: indelible chat --session ${shellWord(id)}${typeof values['store'] === 'string' ? ` --store ${shellWord(name)}` : ''}${typeof values['scope'] === 'string' ? ` --scope ${shellWord(values['scope'])}` : ''}\n`,
+        `\n${counted(session.len, 'message')} in session ${id}; continue with: ${withPlace(`indelible chat --session ${shellWord(id)}`, values, [chat])}\n`,
       )
     } finally {
       await closeKeys()
@@ -97,6 +105,17 @@ const toolsOf = async (folder: unknown, terminal: Terminal): Promise<readonly To
   } catch {
     throw new Unreadable(`${path}: there is no such folder`)
   }
+}
+
+/**
+ * The id of the session to continue, or of a new one. At a terminal the beginning of one id stands for it, as in other
+ * commands; who writes sees which one it is.
+ */
+const idMeant = async (store: Store, given: string, { asks }: Terminal): Promise<string> => {
+  if (given === '') throw new Misuse('--session takes an ID')
+  const ids = asks ? await idsFrom(store, given) : []
+  if (ids.length > 1 && !ids.includes(given)) throw new Unreadable(severalText(ids, given))
+  return ids.length === 1 ? (ids[0] as string) : given
 }
 
 const sessionThere = async (store: Store, id: string): Promise<Session | undefined> => {

@@ -1,7 +1,7 @@
 /** The command line: finds the command, reads its options, and turns failures into messages and exit codes. */
 import { parseArgs } from 'node:util'
 import { didYouMean, withPlace } from './advice.ts'
-import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
+import { Interrupted, Misuse, Unreadable, type Command, type Terminal } from './command.ts'
 import { commands, groups } from './commands.ts'
 import { commandHelp, programHelp } from './help.ts'
 import { version } from './version.ts'
@@ -26,6 +26,7 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
     terminal = { ...terminal, tell: (texts) => tell(Array.from(texts, advice)) }
     return (await command.run({ values, positionals, terminal })) ?? 0
   } catch (error) {
+    if (error instanceof Interrupted) return 130
     if (error instanceof Misuse) {
       terminal.tell([`indelible: ${error.message}`, `Try: indelible ${known(args[0])}--help`])
       return 2
@@ -68,7 +69,7 @@ const parse = (
 ): Pick<Parameters<Command['run']>[0], 'values' | 'positionals'> => {
   try {
     const { values, positionals } = parseArgs({
-      args: args.map((arg) => (/^-\d+$/.test(arg) ? number + arg : arg)),
+      args: args.map((arg) => (/^-\d+(?:-\d*)?$/.test(arg) ? number + arg : arg)),
       options: {
         ...Object.fromEntries(
           Object.entries(command.options).map(([name, { value, many = false }]) => [

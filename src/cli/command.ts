@@ -1,4 +1,4 @@
-/** What a command is, and the two ways in which one can fail that are the user's to mend. */
+/** What a command is, and the ways in which one can end that are the user's to mend. */
 import type { Interface } from 'node:readline'
 import type { Progress } from './progress.ts'
 
@@ -40,6 +40,8 @@ export interface Terminal {
   readonly env: { readonly [name: string]: string | undefined }
   /** Whether a person sees standard output. */
   readonly shows: boolean
+  /** Whether a person sees standard output or standard error. */
+  readonly watched: boolean
   /** Standard input, as bytes. */
   readonly input: NodeJS.ReadableStream
   /** Whether a person can be asked. */
@@ -65,7 +67,7 @@ export interface Terminal {
   readonly waiting: <T>(label: string, work: () => Promise<T>) => Promise<T>
   /** The lines of standard input, with a prompt where a person types them. */
   readonly lines: (prompt: string) => Interface
-  /** What a person answers; undefined at the end of the input and after Ctrl-C. */
+  /** What a person answers; undefined at the end of the input. Throws Interrupted after Ctrl-C. */
   readonly answerTo: (question: string) => Promise<string | undefined>
   /** Tell of Ctrl-C, until what this gives is called. */
   readonly onInterrupt: (listener: () => void) => () => void
@@ -76,6 +78,22 @@ export class Misuse extends Error {}
 
 /** What the command was given can't be read: exit 1. */
 export class Unreadable extends Error {}
+
+/** Ctrl-C at a question: exit 130. */
+export class Interrupted extends Error {}
+
+/**
+ * Go on only if somebody at the terminal types yes.
+ *
+ * Throws  Unreadable with `otherwise`, such as "nothing was removed", for any other answer: what was asked for is not done
+ */
+export const confirm = async (terminal: Terminal, question: string, otherwise: string): Promise<void> => {
+  const said = await terminal.answerTo(`${question} Type yes: `).catch((error: unknown) => {
+    if (error instanceof Interrupted) terminal.tell(['', otherwise])
+    throw error
+  })
+  if (said?.trim() !== 'yes') throw new Unreadable(otherwise)
+}
 
 /** The whole number given to an option, or `otherwise`. */
 export const wholeNumber = <T>(option: string, given: unknown, otherwise: T): number | T => {

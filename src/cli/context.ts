@@ -20,7 +20,7 @@ import type { Note } from '../notes/index.ts'
 import { minFidelity, type PageKind, type ResidencyLevel } from '../pages/index.ts'
 import { Unreadable, wholeNumber, type Command } from './command.ts'
 import { namedConversation } from './conversation.ts'
-import { oneFile, pathOf } from './input.ts'
+import { fileOrSession, oneFile, pathOf } from './input.ts'
 import { storeOption } from './place.ts'
 import { policyOf, tokensOf } from './replay.ts'
 import { counted, fit, grouped, oneLine, padEnd, padStart, widthOf, wrapped } from './screen.ts'
@@ -49,7 +49,7 @@ summaries of a session are used.`,
   examples: ['indelible context session.jsonl --budget 16k --explain'],
   run: async (call) => {
     const { values, positionals, terminal } = call
-    const path = oneFile('context', positionals)
+    const path = oneFile('context', positionals, fileOrSession)
     const budget = tokensOf(typeof values['budget'] === 'string' ? values['budget'] : '32k')
     const policy = policyOf(typeof values['policy'] === 'string' ? values['policy'] : 'paged', policies)
     const at = wholeNumber('--at', values['at'], undefined)

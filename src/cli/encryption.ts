@@ -1,10 +1,12 @@
 /** `indelible encryption`: the keys of encrypted sessions. */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { destroyKey, newHostKey, rotateKeys } from '../encryption/index.ts'
-import { Misuse, Unreadable, type Call, type Command } from './command.ts'
+import { confirm, Misuse, Unreadable, type Call, type Command } from './command.ts'
+import { unwritable } from './input.ts'
 import { keyFileOf, keyFileText, openRing, readKeyFile, writeKeyFile, type KeyFile } from './key-file.ts'
 import { allScopesOption, answer, storeOption, withBareScopes, withBareStore } from './place.ts'
 import { counted } from './screen.ts'
+import { wholeId } from './sessions.ts'
 
 export const encryption: Command = {
   name: 'encryption',
@@ -30,7 +32,7 @@ copy and no backup of the store. Its rows stay and verify. Forks lose what they
 share with it. Backups of the wrapped keys must be removed, too.`,
   options: {
     'keys-in': { value: 'PATH', help: 'for new: the store of the wrapped keys (default: FILE.db)' },
-    yes: { help: 'for destroy: do not ask' },
+    yes: { help: 'for destroy: do not ask; required without a terminal' },
     ...storeOption,
     ...allScopesOption,
   },
@@ -70,7 +72,7 @@ const makeFile = async ({ values, terminal }: Call, given: string): Promise<void
   } catch (cause) {
     throw (cause as { readonly code?: unknown }).code === 'EEXIST'
       ? new Unreadable(`${given} exists already; nothing was written: keys are never overwritten`)
-      : new Unreadable(`${given} can't be written: ${(cause as Error).message}`)
+      : unwritable(given, cause)
   }
   const { keysIn: place = '' } = readKeyFile(given, terminal)
   await terminal.print([given])
@@ -95,15 +97,17 @@ const rotate = async (call: Call, file: KeyFile): Promise<void> => {
 
 const destroy = async (call: Call, file: KeyFile, id: string): Promise<void> => {
   const { values, terminal } = call
-  if (values['yes'] !== true) {
-    if (!terminal.asks) throw new Misuse('encryption destroy asks before it destroys a key: give --yes')
-    const said = await terminal.answerTo(`Nobody will be able to read session ${id} any more. Destroy its key? [y/N] `)
-    if (!/^y(?:es)?$/i.test(said?.trim() ?? '')) throw new Unreadable('nothing was destroyed')
-  }
+  const asks = values['yes'] !== true
+  if (asks && !terminal.asks) throw new Misuse('encryption destroy needs --yes where it has no terminal to ask')
   const { ring, close } = await openRing(file, terminal)
   try {
-    const destroyed = await withBareStore(call, (store) => answer(destroyKey(store, id, ring)))
-    await terminal.print([destroyed ? `${id}: its key is destroyed` : `${id}: its key was destroyed before`])
+    await withBareStore(call, async (store) => {
+      await wholeId(store, id, terminal)
+      const question = `Nobody will be able to read session ${id} any more. Destroy its key?`
+      if (asks) await confirm(terminal, question, 'nothing was destroyed')
+      const destroyed = await answer(destroyKey(store, id, ring))
+      await terminal.print([destroyed ? `${id}: its key is destroyed` : `${id}: its key was destroyed before`])
+    })
   } finally {
     await close()
   }

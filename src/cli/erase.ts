@@ -3,11 +3,11 @@ import { isLeft } from '../json/index.ts'
 import { holdsOn, type AnyEvidenceFault } from '../evidence/index.ts'
 import { eraseMessages, findMessages, type ErasureReceipt, type MessageQuery, type Remains } from '../session/index.ts'
 import type { DamagedEntry, RowPlace, Store } from '../store/index.ts'
-import { Misuse, Unreadable, type Call, type Command, type Terminal } from './command.ts'
+import { confirm, Misuse, Unreadable, type Call, type Command, type Terminal } from './command.ts'
 import { becauseOf, heldText } from './hold.ts'
 import { answer, faultText, storeOption, withStore } from './place.ts'
 import { counted, ranges } from './screen.ts'
-import { allSessions, sessionOrAdvice } from './sessions.ts'
+import { allSessions, wholeId } from './sessions.ts'
 
 export const erase: Command = {
   name: 'erase',
@@ -84,8 +84,7 @@ In a terminal the command asks first; type yes to continue.`,
       let failed = unread.length
       if (!dry && plans.size > 0) {
         if (asks) terminal.tell(lines)
-        if (asks && (await terminal.answerTo('Erase them for good? Type yes: '))?.trim() !== 'yes')
-          return terminal.tell(['nothing was erased'])
+        if (asks) await confirm(terminal, 'Erase them for good?', 'nothing was erased')
         failed += await eraseAll(store, plans, call, given === undefined)
       }
       if (failed > 0) throw new Unreadable(`${counted(failed, 'session')} ${failed === 1 ? 'was' : 'were'} left out`)
@@ -110,7 +109,7 @@ const foundIn = async (
   { positionals, terminal }: Call,
   query: MessageQuery | undefined,
 ): Promise<Found> => {
-  const id = await sessionOrAdvice(store, given, terminal)
+  const id = await wholeId(store, given, terminal)
   const at =
     query === undefined ? positionals.slice(1).flatMap(positionsIn) : await answer(findMessages(store, id, query))
   return { plans: new Map(at.length === 0 ? [] : [[id, at]]), held: [], unread: [] }

@@ -27,7 +27,7 @@ export const programHelp = (groups: readonly Group[]): readonly string[] => [
 export const general: readonly string[] = [
   '"indelible COMMAND --help" describes a command. A SESSION is the id of a session, or the beginning of one that no other session has.',
   "Sessions are kept in the store that --store or the variable INDELIBLE_STORE names: a file, or postgres://USER@HOST/DATABASE?schema=NAME. Otherwise it is sessions.db in the user's data folder. A store in PostgreSQL needs the package pg, and takes its password from PGPASSWORD.",
-  "Colours are off if NO_COLOR is set or the output is not a terminal. Exit codes: 0 done, 1 the input can't be read or is damaged, 2 the arguments are wrong.",
+  "Colours are off if NO_COLOR is set or the output is not a terminal. Exit codes: 0 done; 1 not or not wholly done: the input can't be read or is damaged, or you did not say yes to a question; 2 the arguments are wrong; 130 ended by Ctrl-C. A command that runs until Ctrl-C ends with 0.",
 ]
 
 /** The help of a command. */

@@ -5,10 +5,10 @@ import { importTranscript, redactTranscript, type SessionInfo } from '../session
 import type { Store } from '../store/index.ts'
 import type { Transcript } from '../transcript/index.ts'
 import { programs } from './agent-sessions.ts'
-import { Misuse, type Call, type Command } from './command.ts'
+import { Misuse, Unreadable, type Call, type Command } from './command.ts'
 import { importFrom } from './import-from.ts'
-import { conversationsOf, nameOf, pickOf, type Conversations } from './input.ts'
-import { answer, headText, shownHead, storeOption, withStore } from './place.ts'
+import { conversationsOf, nameOf, pathOf, pickOf, type Conversations } from './input.ts'
+import { faultText, headText, shownHead, storeOption, withStore } from './place.ts'
 import { redactorIn, tellRedacted } from './redacted.ts'
 import { counted } from './screen.ts'
 
@@ -22,6 +22,7 @@ and notes become rows of one log under one Merkle tree. A store that does not
 exist is created. FILE may have any format that "show" reads; - reads standard
 input. Importing an export of Indelible gives the same record and the same head.
 
+A FILE that can't be imported is named; the others are imported, and the exit code is 1.
 The id of the session is the id that the file gives. If the store already has a
 session with that id, it is not changed and the exit code is 1: choose another
 id with --id. If the file gives no id, or has several conversations, the file
@@ -53,27 +54,61 @@ went back in a conversation, it continues in a fork: the same id with a number.`
     if (positionals.length === 0)
       throw new Misuse('import needs a FILE: the conversation to read, or - for standard input')
     const only = values['pick'] === undefined ? undefined : pickOf(values)
-    const begin = async (path: string) => {
+    const begin = async (path: string): Promise<Begun> => {
       const conversations = await conversationsOf(path, terminal)
-      return { conversations, first: await conversations.at(only ?? 0) } // a --pick that is none makes no store, either
+      return { path, conversations, first: await conversations.at(only ?? 0) } // a --pick that is none makes no store, either
     }
-    // Before the store: a FILE that can't be read makes none.
-    const begun = await begin(positionals[0] as string)
+    if (positionals.length > 1 && values['id'] !== undefined)
+      throw new Misuse('--id names one session, and there are several files')
+    const several = positionals.length > 1
+    const failures: string[] = []
+    /** Do something for a file; what can't be read of it hides no other file. */
+    const tried = async <T>(work: () => Promise<T>): Promise<T | undefined> => {
+      try {
+        return await work()
+      } catch (error) {
+        if (!(error instanceof Unreadable)) throw error
+        failures.push(error.message)
+        if (several) terminal.tell([error.message])
+        return undefined
+      }
+    }
     const redactor = redactorIn(values)
     const redacted = (transcript: Transcript): Transcript =>
       redactor === undefined ? transcript : redactTranscript(transcript, redactor)
-    await withStore(call, { make: true }, async (store) => {
-      for (const [index, path] of positionals.entries()) {
-        const { conversations, first } = index === 0 ? begun : await begin(path)
-        const several = only === undefined && conversations.count > 1
-        if ((several || positionals.length > 1) && values['id'] !== undefined)
-          throw new Misuse('--id names one session, but the input has several conversations: choose one with --pick')
-        if (several) await importAll(call, store, path, conversations, redacted)
-        else await importOne(call, store, path, redacted(first), false)
-      }
-      tellRedacted(redactor, terminal)
-    })
+    // Before the store: FILEs that can't be read make none.
+    const left = [...positionals]
+    let begun: Begun | undefined
+    while (begun === undefined && left.length > 0) begun = await tried(() => begin(left.shift() as string))
+    if (begun !== undefined)
+      await withStore(call, { make: true }, async (store) => {
+        for (let next: Begun | undefined = begun; next !== undefined || left.length > 0; next = undefined)
+          await tried(async () => {
+            const { path, conversations, first } = next ?? (await begin(left.shift() as string))
+            const all = only === undefined && conversations.count > 1
+            if (all && values['id'] !== undefined)
+              throw new Misuse('--id names one session, but FILE has several conversations: choose one with --pick')
+            if (all) await importAll(call, store, path, conversations, redacted)
+            else await importOne(call, store, path, redacted(first), false)
+          })
+        tellRedacted(redactor, terminal)
+      })
+    const [failure] = failures
+    if (failure === undefined) return
+    const { length } = failures
+    throw new Unreadable(
+      several
+        ? `${length} of ${positionals.length} files ${length === 1 ? 'was' : 'were'} not imported or not wholly`
+        : failure,
+    )
   },
+}
+
+/** A FILE whose first conversation is read. */
+interface Begun {
+  readonly path: string
+  readonly conversations: Conversations
+  readonly first: Transcript
 }
 
 /** How many conversations are stored at a time: what is committed together shares a sync of the disk. */
@@ -122,7 +157,8 @@ const importOne = async (
     // Another process took the id that was free: the next one, unless the id was asked for.
     if (isLeft(imported) && imported.left._tag === 'LogExists' && given === undefined)
       return importAs(await freeId(store, transcript, path, several))
-    return answer(async () => imported)
+    if (!isLeft(imported)) return imported.right
+    throw new Unreadable(`${pathOf(path)}: ${faultText(imported.left)}`)
   }
   const info = await importAs(given ?? (await freeId(store, transcript, path, several)))
   await before

@@ -1,7 +1,7 @@
 /** The FILE that a command is given, read as a transcript. */
 import { faultMessage } from '../index.ts'
 import { isUtf8 } from 'node:buffer'
-import { createReadStream } from 'node:fs'
+import { createReadStream, readFileSync } from 'node:fs'
 import { open, stat } from 'node:fs/promises'
 import { basename } from 'node:path'
 import type { Either } from 'fp-ts/lib/Either.js'
@@ -23,13 +23,18 @@ import { Misuse, Unreadable, wholeNumber, type Call, type Terminal } from './com
 import { counted, shellWord } from './screen.ts'
 
 /** The one FILE of a command's arguments. Throws Misuse. */
-export const oneFile = (command: string, positionals: readonly string[], what = 'conversation'): string => {
+export const oneFile = (command: string, positionals: readonly string[], what = 'FILE: the conversation'): string => {
   const [path, ...others] = positionals
-  if (path === undefined) throw new Misuse(`${command} needs a FILE: the ${what} to read, or - for standard input`)
+  if (path === undefined) throw new Misuse(`${command} needs a ${what} to read, or - for standard input`)
   if (others.length > 0)
-    throw new Misuse(`${command} takes one FILE, but got ${positionals.length}: ${positionals.join(', ')}`)
+    throw new Misuse(
+      `${command} takes one ${what.replace(/:.*/, '')}, but got ${positionals.length}: ${positionals.join(', ')}`,
+    )
   return path
 }
+
+/** What commands on both are given. */
+export const fileOrSession = 'FILE or SESSION: the conversation'
 
 /** The conversation that `--pick` names. Throws Misuse. */
 export const pickOf = (values: Call['values']): number => {
@@ -200,10 +205,10 @@ async function* bytesOf(path: string, terminal: Terminal): AsyncGenerator<Uint8A
 }
 
 /** What is wrong with a path, from the error that using it gave. */
-export const unreadable = (path: string, error: unknown): Unreadable => {
+export const unreadable = (path: string, error: unknown, option?: string): Unreadable => {
   const { code } = error as NodeJS.ErrnoException
   return new Unreadable(
-    `${pathOf(path)}: ${code === undefined ? String(error) : (reasons[code] ?? `can't be used (${code})`)}`,
+    `${option === undefined ? '' : `${option} `}${pathOf(path)}: ${code === undefined ? String(error) : (reasons[code] ?? `can't be used (${code})`)}`,
   )
 }
 
@@ -214,6 +219,24 @@ const reasons: { readonly [code: string]: string } = {
   EACCES: 'permission denied',
   EROFS: 'the file system is read-only',
   ENOSPC: 'the disk is full',
+  EINVAL: 'is no path',
+  ELOOP: 'is a link to itself',
+  ENAMETOOLONG: 'the name is too long',
+}
+
+/** The same of a file that is to be written: it is not there, so its folder is what is missing. */
+export const unwritable = (path: string, error: unknown): Unreadable =>
+  (error as NodeJS.ErrnoException).code === 'ENOENT'
+    ? new Unreadable(`${pathOf(path)}: its folder does not exist`)
+    : unreadable(path, error)
+
+/** The text of a small file that an option names. Throws Unreadable, which names both. */
+export const optionFile = (option: string, path: string, terminal: Pick<Terminal, 'path'>): string => {
+  try {
+    return readFileSync(terminal.path(path), 'utf8')
+  } catch (error) {
+    throw unreadable(path, error, option)
+  }
 }
 
 /** The offset of the first byte that is not part of a UTF-8 character, by halving. */

@@ -1,9 +1,10 @@
 /** `--key-file`: the host's keys, for stores with encrypted sessions. */
-import { chmodSync, closeSync, openSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { hostKeyOf, hostKeyText, keyRing, withKeys, type HostKey, type KeyRing } from '../encryption/index.ts'
 import type { Store } from '../store/index.ts'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from './command.ts'
+import { optionFile, unwritable } from './input.ts'
 import { isAddress, openStore } from './store.ts'
 
 /** The option of every command on sessions. */
@@ -35,20 +36,18 @@ export const keyFileText = ({ keys, keysIn }: Omit<KeyFile, 'path'>): string =>
 /** Read a key file. Throws Unreadable. */
 export const readKeyFile = (given: string, terminal: Pick<Terminal, 'path'>): KeyFile => {
   const path = terminal.path(given)
-  let text: string
-  try {
-    text = readFileSync(path, 'utf8')
-  } catch (cause) {
-    throw new Unreadable(`the key file ${given} can't be read: ${(cause as Error).message}`)
-  }
-  const lines = text.split('\n').filter((line) => line.trim() !== '' && !line.startsWith('#'))
+  const lines = optionFile('--key-file', given, terminal)
+    .split('\n')
+    .filter((line) => line.trim() !== '' && !line.startsWith('#'))
   const place = lines.find((line) => line.startsWith(placeKey))?.slice(placeKey.length)
   try {
     const keys = lines.filter((line) => !line.startsWith(placeKey)).map(hostKeyOf)
     keyRing(keys)
     return { path, keys, keysIn: place === undefined ? undefined : placed(path, place) }
   } catch (cause) {
-    throw new Unreadable(`${given} is not a key file: ${(cause as Error).message}`)
+    throw new Unreadable(
+      `--key-file ${given}: is not a key file, as "indelible encryption new" makes one: ${(cause as Error).message}`,
+    )
   }
 }
 
@@ -56,12 +55,16 @@ export const readKeyFile = (given: string, terminal: Pick<Terminal, 'path'>): Ke
 const placed = (file: string, place: string): string =>
   /^[a-z]{2,}:\/\//i.test(place) ? place : resolve(file, '..', place)
 
-/** Replace a key file, so that there is always a whole one. */
+/** Replace a key file, so that there is always a whole one. Throws Unreadable. */
 export const writeKeyFile = (file: KeyFile): void => {
   const next = `${file.path}.new`
-  rmSync(next, { force: true }) // one that is there keeps who may read it
-  writeFileSync(next, keyFileText(file), { mode: 0o600, flag: 'wx' })
-  renameSync(next, file.path)
+  try {
+    rmSync(next, { force: true }) // one that is there keeps who may read it
+    writeFileSync(next, keyFileText(file), { mode: 0o600, flag: 'wx' })
+    renameSync(next, file.path)
+  } catch (cause) {
+    throw unwritable(file.path, cause)
+  }
 }
 
 /** The path of the key file that a call names, by its option or by INDELIBLE_KEY_FILE. */

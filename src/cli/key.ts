@@ -1,7 +1,7 @@
 /** `indelible key new`: a key that signs checkpoints. */
 import { closeSync, openSync, writeSync } from 'node:fs'
 import { newKey } from '../evidence/index.ts'
-import { unreadable } from './input.ts'
+import { unwritable } from './input.ts'
 import { Misuse, Unreadable, type Command } from './command.ts'
 
 export const key: Command = {
@@ -38,7 +38,7 @@ and no plus signs.`,
     } catch (cause) {
       throw (cause as { readonly code?: unknown }).code === 'EEXIST'
         ? new Unreadable(`${out} exists already; nothing was written: a key is never overwritten`)
-        : unreadable(out, cause)
+        : unwritable(out, cause)
     }
     await terminal.print([vkey])
     terminal.tell([`the private key is in ${out}; keep it secret, and give the line above to verifiers`])

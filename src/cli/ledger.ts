@@ -1,5 +1,4 @@
 /** `indelible ledger`: the ledger of a store, its checkpoints and its witnesses. */
-import { readFileSync } from 'node:fs'
 import {
   checkCheckpoint,
   lastCheckpoint,
@@ -18,7 +17,7 @@ import { mismatchText } from '../evidence/fault.ts'
 import { faultMessage } from '../index.ts'
 import { isLeft } from '../json/index.ts'
 import type { Head, Store } from '../store/index.ts'
-import { unreadable } from './input.ts'
+import { optionFile } from './input.ts'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from './command.ts'
 import { answer, headOfOption, headText, storeOption, withStore } from './place.ts'
 import { counted } from './screen.ts'
@@ -177,14 +176,8 @@ const sign: Verb = ({ terminal, values }) => {
 }
 
 const signerIn = (file: string, terminal: Terminal): NoteSigner => {
-  let text: string
-  try {
-    text = readFileSync(terminal.path(file), 'utf8')
-  } catch (cause) {
-    throw unreadable(file, cause)
-  }
-  const signer = signerOf(text)
-  if (isLeft(signer)) throw new Unreadable(`${file}: ${faultMessage(signer.left)}`)
+  const signer = signerOf(optionFile('--key', file, terminal))
+  if (isLeft(signer)) throw new Unreadable(`--key ${file}: ${faultMessage(signer.left)}`)
   return signer.right
 }
 

@@ -5,6 +5,7 @@ import { Misuse, wholeNumber, type Command, type Terminal } from './command.ts'
 import { firstWords, titleOf } from './first-words.ts'
 import { described } from './import.ts'
 import { filterOf, whereHelp } from './list-filter.ts'
+import { marksIn, marksText, type Marks } from './marks.ts'
 import { allScopesOption, storeOption, withScopes } from './place.ts'
 import { fit, grouped, oneLine, padEnd, padStart, widthOf } from './screen.ts'
 import { activityOf, allSessions, namesOf, scopesBeside } from './sessions.ts'
@@ -15,8 +16,10 @@ export const list: Command = {
   purpose: 'list the sessions of a store',
   usage: ['list [options]'],
   about: `Prints the sessions of a store: the time of the last activity (UTC), the number of messages, the id, and the title
-or the first words of the user. The last activity of an imported conversation is the one that its file tells of, until
-something is appended here. On a terminal long ids are shortened; commands take the beginning of an id for the whole.`,
+or the first words of the user. [held], [encrypted] and [2 erased] say that a session is held ("indelible hold"), that it
+is encrypted, and how many messages were erased from it. The last activity of an imported conversation is the one that its
+file tells of, until something is appended here. On a terminal long ids are shortened; commands take the beginning of an id
+for the whole, but for those that can't be undone.`,
   options: {
     sort: { value: 'FIELD', help: 'activity (default: the latest first), appended, created, messages or id' },
     where: { value: 'TEST', many: true, help: whereHelp },
@@ -39,16 +42,19 @@ something is appended here. On a terminal long ids are shortened; commands take 
       const found: Listed[] = []
       for (const store of scopes) {
         const entries: DamagedEntry[] = []
-        for await (const info of allSessions(store, entries)) found.push({ store, info })
+        const marks = await marksIn(store, terminal)
+        for await (const info of allSessions(store, entries)) found.push({ store, info, marks: marks(info) })
         damaged.push(...entries.map((entry) => ({ store, entry })))
       }
       const listed = found
-        .filter(({ info }) => passes(info))
+        .filter(({ info, marks }) => passes(info, marks))
         .toSorted((a, b) => compare(a.info, b.info))
         .slice(0, limit)
       if (values['json'] === true) {
-        for (const { store, info } of listed)
-          await terminal.printJson([JSON.stringify({ ...described(info), ...(all && { scope: store.scope }) })])
+        for (const { store, info, marks } of listed)
+          await terminal.printJson([
+            JSON.stringify({ ...described(info), ...marks, ...(all && { scope: store.scope }) }),
+          ])
         for (const { store, entry } of damaged)
           await terminal.printJson([
             JSON.stringify({ id: entry.id, damaged: entry.reason, ...(all && { scope: store.scope }) }),
@@ -73,6 +79,7 @@ something is appended here. On a terminal long ids are shortened; commands take 
 interface Listed {
   readonly store: Store
   readonly info: SessionInfo
+  readonly marks: Marks
 }
 
 const orders: { readonly [field: string]: ((a: SessionInfo, b: SessionInfo) => number) | undefined } = {
@@ -114,9 +121,9 @@ const printTable = async (
   const bar = terminal.progress('reading first words', listed.length, 'sessions')
   for (let start = 0; start < listed.length; start += together) {
     const lines = await Promise.all(
-      listed.slice(start, start + together).map(async ({ store, info }, index) => {
+      listed.slice(start, start + together).map(async ({ store, info, marks }, index) => {
         const time = new Date(activityOf(info)).toISOString().slice(0, 16).replace('T', ' ')
-        const about = await aboutOf(store, info)
+        const about = `${marksText(marks)}${await aboutOf(store, info)}`
         return line(time, grouped(info.len), oneLine(store.scope), ids[start + index] as string, about)
       }),
     )

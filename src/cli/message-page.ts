@@ -2,7 +2,7 @@
 import type { Range, View } from '../history/index.ts'
 import { isLeft, parseJson } from '../json/index.ts'
 import { estimateTokens } from '../context/index.ts'
-import { pairCalls, type Message, type Part, type ResultPart } from '../message/index.ts'
+import type { pairCalls, Message, Part, ResultPart } from '../message/index.ts'
 import type { Note } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { sourceTimeOf } from '../transcript/index.ts'
@@ -13,6 +13,8 @@ import { plainText } from './timeline.ts'
 export interface MessagePage {
   /** The record, with retracted messages. */
   readonly view: View<Message>
+  /** Its calls, each with its result. */
+  readonly calls: ReturnType<typeof pairCalls>
   readonly position: number
   /** The ranges that retractions took out. */
   readonly left: readonly Range[]
@@ -25,7 +27,7 @@ export interface MessagePage {
 
 /** The message at a position: what is known of it, then each of its parts, whole. */
 export function* messagePage(page: MessagePage): Generator<string> {
-  const { view, position, left, notes, timeOf, full, paint } = page
+  const { view, calls, position, left, notes, timeOf, full, paint } = page
   const message = view.at(position) as Message
   const time = sourceTimeOf(message) ?? timeOf?.(position)
   const isRetracted = left.some(({ from, to }) => from <= position && position < to)
@@ -39,7 +41,6 @@ export function* messagePage(page: MessagePage): Generator<string> {
     ...(isRetracted ? [paint('red', 'retracted')] : []),
   ].join('  ')
   for (const note of notesOn(notes, position)) yield paint('dim', `note: ${note}`)
-  const calls = pairCalls(view)
   for (const [index, part] of message.content.entries()) {
     yield ''
     if (part.type === 'tool_call') {

@@ -10,7 +10,7 @@ import { randomUUID } from 'node:crypto'
 import { resolve } from 'node:path'
 import { createInterface, type Interface } from 'node:readline'
 import { inspect } from 'node:util'
-import type { Style, Terminal } from './command.ts'
+import { Interrupted, type Style, type Terminal } from './command.ts'
 import { createProgress, type Drawing, type Progress } from './progress.ts'
 import { pagerShowed } from './program.ts'
 import { escaped, oneLine, printable } from './screen.ts'
@@ -73,6 +73,7 @@ export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Sur
     columns: atLeast(30, stdout.columns || Number(env['COLUMNS'])) ?? 100,
     env,
     shows: stdout.isTTY === true,
+    watched: stdout.isTTY === true || stderr.isTTY === true,
     input: stdin,
     asks: stdin.isTTY === true,
     paint,
@@ -116,9 +117,13 @@ export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Sur
         }),
       }),
     answerTo: (question) =>
-      new Promise((answer) => {
+      new Promise((answer, failed) => {
         const asked = createInterface({ input: stdin, output: stderr as unknown as NodeJS.WritableStream })
         asked.on('close', () => answer(undefined))
+        asked.on('SIGINT', () => {
+          failed(new Interrupted())
+          asked.close()
+        })
         asked.question(printable(question), (given) => {
           answer(given)
           asked.close()

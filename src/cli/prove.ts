@@ -112,7 +112,7 @@ count. The receipt of "erase --json" is checked with a head of the ledger.`,
     ...trustOptions,
   },
   run: async ({ values, positionals, terminal }) => {
-    const path = oneFile('check-proof', positionals, 'proof')
+    const path = oneFile('check-proof', positionals, 'FILE: the proof')
     const head = headOfOption(values['head'])
     const text = await textOf(path, terminal)
     const value = parseJson(text)

@@ -19,7 +19,7 @@ import { storeOption, withStore } from './place.ts'
 import { redactorIn, tellRedacted } from './redacted.ts'
 import { onTerminate, programEnded } from './program.ts'
 import { removeOld } from './retention.ts'
-import { counted } from './screen.ts'
+import { counted, shellWord } from './screen.ts'
 
 /** For each provider: the address of its API, and the variables by which programs are told another. */
 const providers: readonly (Upstream & { readonly variables: readonly string[] })[] = [
@@ -183,6 +183,11 @@ const told = (args: readonly string[], proxy: Proxy): readonly string[] =>
     args,
   )
 
+/** What was recorded into one scope; without a name, into that of the call. */
+interface ScopeSummary extends RecorderSummary {
+  readonly scope?: string
+}
+
 /** What is recorded into one scope. */
 interface Scope {
   readonly store: Store
@@ -278,8 +283,10 @@ class Recorders {
     await Promise.all([...this.#all.values()].map(({ run }) => run.end()))
   }
 
-  summaries(): readonly RecorderSummary[] {
-    return [...this.#all.values()].map(({ recorder }) => recorder.summary())
+  summaries(): readonly ScopeSummary[] {
+    return [...this.#all].map(([scope, { recorder }]) =>
+      Object.assign({}, recorder.summary(), scope === '' ? {} : { scope }),
+    )
   }
 
   /** Say what was taken out. */
@@ -306,9 +313,11 @@ const untilStopped = async (proxy: Proxy, upstreams: readonly Upstream[], termin
 }
 
 /** What was recorded, for people. */
-export const summaryLines = (summaries: readonly RecorderSummary[]): readonly string[] => {
+export const summaryLines = (summaries: readonly ScopeSummary[]): readonly string[] => {
   const sum = (of: (summary: RecorderSummary) => number): number => summaries.reduce((all, one) => all + of(one), 0)
-  const sessions = summaries.flatMap((one) => one.sessions)
+  const sessions = summaries.flatMap(({ sessions, scope }) =>
+    sessions.map((id) => `${shellWord(id)}${scope === undefined ? '' : ` --scope ${shellWord(scope)}`}`),
+  )
   const calls = sum((one) => one.calls)
   const [input, output, cached] = (['input', 'output', 'cacheRead'] as const).map((kind) =>
     sum(({ usage }) => usage[kind]),

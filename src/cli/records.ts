@@ -28,7 +28,7 @@ A line that is not JSON is listed, and the exit code is 1; the other lines are r
   },
   examples: ['indelible records calls.jsonl --name history'],
   run: async ({ values, positionals, terminal }) => {
-    const path = oneFile('records', positionals, 'log')
+    const path = oneFile('records', positionals, 'FILE: the log')
     const most = wholeNumber('--evidence', values['evidence'], 20)
     if (most < 0) throw new Misuse('--evidence takes a whole number from 0')
     const names =

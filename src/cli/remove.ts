@@ -3,9 +3,9 @@ import { isLeft } from '../json/index.ts'
 import { removeRecorded } from '../evidence/index.ts'
 import { describeSession, listUnfinished } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
-import { Misuse, Unreadable, type Command, type Terminal } from './command.ts'
+import { confirm, Misuse, Unreadable, type Command } from './command.ts'
 import { answer, faultText, storeOption, withStore } from './place.ts'
-import { allSessions } from './sessions.ts'
+import { allSessions, wholeId } from './sessions.ts'
 import { counted } from './screen.ts'
 
 export const remove: Command = {
@@ -45,9 +45,9 @@ In a terminal the command asks first; type yes to continue.`,
       const ids = values['unfinished'] === true ? (await answer(listUnfinished(store))).map(({ id }) => id) : named
       if (ids.length === 0) return terminal.tell(['this store has no unfinished sessions'])
       const sizes = new Map<string, string>()
-      for (const id of ids) sizes.set(id, await sizeOf(store, id))
-      if (asks && !(await isMeant(terminal, [...sizes].map(([id, size]) => `${id} (${size})`).join(', '))))
-        return terminal.tell(['nothing was removed'])
+      for (const id of ids) sizes.set(await wholeId(store, id, terminal), await sizeOf(store, id))
+      const what = [...sizes].map(([id, size]) => `${id} (${size})`).join(', ')
+      if (asks) await confirm(terminal, `Remove ${what} for good?`, 'nothing was removed')
       const forks = await forksOf(store, new Set(ids))
       const { reason, by } = values
       const because = { ...(typeof reason === 'string' && { reason }), ...(typeof by === 'string' && { by }) }
@@ -86,7 +86,3 @@ const forksOf = async (store: Store, ids: ReadonlySet<string>): Promise<Readonly
   }
   return forks
 }
-
-/** Whether somebody at the terminal says yes. The end of the input, and Ctrl-C, say no. */
-const isMeant = async (terminal: Terminal, what: string): Promise<boolean> =>
-  (await terminal.answerTo(`Remove ${what} for good? Type yes: `))?.trim() === 'yes'

@@ -9,7 +9,7 @@ import {
 } from '../context/index.ts'
 import { Misuse, type Command } from './command.ts'
 import { namedConversation } from './conversation.ts'
-import { oneFile } from './input.ts'
+import { fileOrSession, oneFile } from './input.ts'
 import { storeOption } from './place.ts'
 import { judged } from './replay-job.ts'
 import { replaysOf } from './replay-pool.ts'
@@ -46,7 +46,7 @@ means the same as for "indelible show".`,
   examples: ['indelible replay session.jsonl --budget 32k --policy paged,window'],
   run: async (call) => {
     const { values, positionals, terminal } = call
-    const path = oneFile('replay', positionals)
+    const path = oneFile('replay', positionals, fileOrSession)
     const budgets = (typeof values['budget'] === 'string' ? values['budget'] : '16k,32k,64k').split(',').map(tokensOf)
     const chosen = policiesOf(typeof values['policy'] === 'string' ? values['policy'] : 'all')
     const model = typeof values['model'] === 'string' ? { model: modelOf(values['model']) } : {}

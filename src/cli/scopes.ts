@@ -1,7 +1,8 @@
 /** `indelible scopes`: the scopes of a store, each with its sessions. */
+import type { DamagedEntry } from '../store/index.ts'
 import { Misuse, Unreadable, type Command } from './command.ts'
 import { answer, scopeOf, wholeStoreOption, withStore } from './place.ts'
-import { grouped, oneLine, padStart } from './screen.ts'
+import { counted, grouped, oneLine, padStart } from './screen.ts'
 import { activityOf, allSessions } from './sessions.ts'
 
 export const scopes: Command = {
@@ -23,11 +24,14 @@ its number of sessions and its last activity (UTC). A command works in the scope
       for (const scope of names) {
         let sessions = 0
         let last: number | undefined
-        for await (const info of allSessions(scopeOf(store, scope))) {
+        const entries: DamagedEntry[] = []
+        for await (const info of allSessions(scopeOf(store, scope), entries)) {
           sessions += 1
           last = Math.max(last ?? 0, activityOf(info))
         }
-        found.push({ scope, sessions, activity: last === undefined ? undefined : new Date(last).toISOString() })
+        const damaged = entries.length
+        const activity = last === undefined ? undefined : new Date(last).toISOString()
+        found.push({ scope, sessions, activity, ...(damaged > 0 && { damaged }) })
       }
       if (values['json'] === true) return terminal.printJson(found.map((each) => JSON.stringify(each)))
       if (found.length === 0)
@@ -35,8 +39,8 @@ its number of sessions and its last activity (UTC). A command works in the scope
       await terminal.print([
         terminal.paint('dim', 'sessions  last activity     scope'),
         ...found.map(
-          ({ scope, sessions, activity }) =>
-            `${padStart(grouped(sessions), 8)}  ${(activity ?? '').slice(0, 16).replace('T', ' ').padEnd(16)}  ${oneLine(scope)}`,
+          ({ scope, sessions, activity, damaged }) =>
+            `${padStart(grouped(sessions), 8)}  ${(activity ?? '').slice(0, 16).replace('T', ' ').padEnd(16)}  ${oneLine(scope)}${damaged === undefined ? '' : `  and ${counted(damaged, 'damaged session')}`}`,
         ),
       ])
     })

@@ -54,6 +54,17 @@ export const sessionOrAdvice = async (store: Store, given: string, { path }: Ter
   }
 }
 
+/** The same for what can't be undone: the whole id is wanted, and told where its beginning was given. Throws Unreadable. */
+export const wholeId = async (store: Store, given: string, terminal: Terminal): Promise<string> => {
+  const id = await sessionOrAdvice(store, given, terminal).catch((error: unknown) => {
+    throw error instanceof Unreadable ? new Unreadable(`${error.message}; nothing was changed`) : error
+  })
+  if (id === given) return id
+  throw new Unreadable(
+    `${JSON.stringify(given)} is only the beginning of an id; did you mean ${id}? This can't be undone, so give the whole id; nothing was changed`,
+  )
+}
+
 /**
  * The id of the session that a text names: the whole id, or the beginning of one id only. Throws Unreadable, with what may
  * have been meant, where there is none or more than one.
@@ -61,20 +72,25 @@ export const sessionOrAdvice = async (store: Store, given: string, { path }: Ter
 export const sessionNamed = async (store: Store, given: string): Promise<string> => {
   const whole = await describeSession(store, given)()
   if (!isLeft(whole) || whole.left._tag !== 'NoSuchLog') return given // what else is wrong, the command says
-  const beginning = given.replace(/…$/, '') // as a list shortens it
-  const ids: string[] = []
-  for await (const { id } of allSessions(store)) ids.push(id)
-  const found = ids.filter((id) => id.startsWith(beginning))
+  const found = await idsFrom(store, given)
   if (found.length === 1) return found[0] as string
-  if (found.length > 1)
-    throw new Unreadable(
-      `${counted(found.length, 'session')} of this store begin with ${JSON.stringify(beginning)}: ${found.slice(0, 5).join(', ')}${found.length > 5 ? ', …' : ''}; give more of the id`,
-    )
-  const near = didYouMean(given, ids)
+  if (found.length > 1) throw new Unreadable(severalText(found, given))
+  const near = didYouMean(given, await idsFrom(store, ''))
   throw new Unreadable(
     `this store has no session ${JSON.stringify(given)}${near === '' ? `${await elsewhere(store, given)}; "indelible list" shows its sessions` : near}`,
   )
 }
+
+/** The ids of a scope that begin so. A list ends a shortened id with an ellipsis. */
+export const idsFrom = async (store: Store, given: string): Promise<readonly string[]> => {
+  const beginning = given.replace(/…$/, '')
+  const ids: string[] = []
+  for await (const { id } of allSessions(store)) if (id.startsWith(beginning)) ids.push(id)
+  return ids
+}
+
+export const severalText = (ids: readonly string[], beginning: string): string =>
+  `${counted(ids.length, 'session')} of this store begin with ${JSON.stringify(beginning)}: ${ids.slice(0, 5).join(', ')}${ids.length > 5 ? ', …' : ''}; give more of the id`
 
 /** Where a session of that id is, if it is in another scope. */
 const elsewhere = async (store: Store, id: string): Promise<string> => {

@@ -1,8 +1,11 @@
 /** `indelible show`: a recorded conversation, in a file or in a store, as a timeline. */
 import { isPageKind, pageKinds, type PageKind } from '../pages/index.ts'
+import { pairCalls } from '../message/index.ts'
+import { withPlace } from './advice.ts'
+import { append } from './append.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command } from './command.ts'
 import { readableConversation } from './conversation.ts'
-import { oneFile, pickOf } from './input.ts'
+import { fileOrSession, oneFile, pickOf } from './input.ts'
 import { messagePage } from './message-page.ts'
 import { storeOption } from './place.ts'
 import { stateLines } from './run-state.ts'
@@ -13,7 +16,7 @@ export const show: Command = {
   name: 'show',
   synopsis: 'show FILE|SESSION',
   purpose: 'print a recorded conversation as a timeline',
-  usage: ['show [options] FILE [N]', 'show [options] SESSION [N]'],
+  usage: ['show [options] FILE [N | N-M]', 'show [options] SESSION [N | N-M]'],
   about: `Prints a line for every message: position, role, page kind, estimated tokens
 and the start of the content. Tool calls have the position of their result.
 Totals and the calls without a result follow. The format of FILE is detected
@@ -24,8 +27,8 @@ positions are those of the record. The time (UTC) is that of the append, or what
 the file says that a message was imported from. Of an encrypted fork whose shared
 messages can't be read any more, its own messages are printed.
 
-With N the message at that position is printed whole, with the notes on it; on a terminal through a pager (PAGER, else
-less) if it is longer than the screen. A negative N counts from the end.
+With N the message at that position is printed whole, with the notes on it; N-M are several, and N- is all from N on. On a
+terminal they go through a pager (PAGER, else less) if they are longer than the screen. A negative N counts from the end.
 
 Formats: messages of OpenAI (chat and Responses), Anthropic and the AI SDK, as
 an array, in the body of a request or answer, or one a line; bodies one a line,
@@ -47,12 +50,12 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
   examples: ['indelible show session.jsonl --kind evidence --from -20'],
   run: async (call) => {
     const { values, positionals, terminal } = call
-    const path = oneFile('show', positionals.slice(0, 1))
-    const at = wholeNumber('show: N', positionals[1], undefined)
+    const path = oneFile('show', positionals.slice(0, 1), fileOrSession)
+    const at = positionals[1] === undefined ? undefined : rangeOf(positionals[1])
     if (positionals.length > 2)
-      throw new Misuse(`show takes one FILE or SESSION and one N, but got: ${positionals.join(', ')}`)
+      throw new Misuse(`show takes one FILE or SESSION and one N or N-M, but got: ${positionals.join(', ')}`)
     if (at === undefined && values['full'] === true)
-      throw new Misuse('show --full takes N: the position of one message')
+      throw new Misuse('show --full takes N or N-M: the positions of messages')
     const kinds = pageKindsOf(values['kind'])
     const from = wholeNumber('--from', values['from'], 0)
     const to = wholeNumber('--to', values['to'], undefined)
@@ -72,28 +75,62 @@ pi, Claude Code, Codex, Gemini CLI, opencode and Cursor; exports of Indelible.`,
     if (values['json'] === true) return terminal.printJson(timelineJson(view, options))
     await terminal.print([title, ''])
     await terminal.print(timeline(view, options))
-    if (session !== undefined) await terminal.print(stateLines(session, lease, terminal.columns, terminal.paint))
+    if (session === undefined) return
+    const state = stateLines(session, lease, terminal.columns, terminal.paint)
+    await terminal.print(Array.from(state, (line) => withPlace(line, values, [append])))
   },
 }
 
-/** One message, whole; on a terminal through a pager, where it is longer than the screen. */
-const showMessage = async (path: string, at: number, call: Call): Promise<void> => {
+/** Positions that are given: a negative first one counts from the end. */
+interface Given {
+  readonly first: number
+  /** Undefined: to the end. */
+  readonly last: number | undefined
+}
+
+/** `3`, `3-5`, `3-`, `-2` or `-2-`. Throws Misuse. */
+const rangeOf = (given: string): Given => {
+  const [, from, dash, to] = /^(-?\d{1,15})(?:(-)(\d{1,15})?)?$/.exec(given) ?? []
+  if (from === undefined) throw new Misuse(`show: N takes a position such as 3, 3-5, 3- or -1, not "${given}"`)
+  const [first, last] = [Number(from), dash === undefined ? Number(from) : to === undefined ? undefined : Number(to)]
+  if (to !== undefined && (first < 0 || Number(to) < first))
+    throw new Misuse(`show: N-M takes the first and the last position, counted from 0, not "${given}"`)
+  return { first, last }
+}
+
+/** Messages, each whole; on a terminal through a pager, where they are longer than the screen. */
+const showMessage = async (path: string, given: Given, call: Call): Promise<void> => {
   const { values, terminal } = call
-  const found = await readableConversation(path, { ...call, values: { ...values, all: true } }, at)
+  const found = await readableConversation(path, { ...call, values: { ...values, all: true } }, given.first)
   const { view, timeOf, left, notes = [] } = found
-  const position = at < 0 ? view.length + at : at
-  if (position < 0 || position >= view.length)
+  const { length } = view
+  const position = given.first < 0 ? length + given.first : given.first
+  if (position < 0 || position >= length)
     throw new Unreadable(
-      `${path}: there is no message ${at}: ${view.length === 0 ? 'there are none' : `there are ${counted(view.length, 'message')}, from 0 to ${view.length - 1}`}`,
+      `${path}: there is no message ${given.first}: ${view.length === 0 ? 'there are none' : `there are ${counted(view.length, 'message')}, from 0 to ${view.length - 1}`}`,
     )
   const { paint, columns } = terminal
+  const end = given.last === given.first ? position + 1 : Math.min(length, (given.last ?? length) + 1)
   if (values['json'] === true)
     return terminal.printJson(
-      timelineJson(view, { kinds: [], from: position, to: position + 1, columns, paint, ...(timeOf && { timeOf }) }),
+      timelineJson(view, { kinds: [], from: position, to: end, columns, paint, ...(timeOf && { timeOf }) }),
     )
-  return terminal.page(
-    messagePage({ view, position, left, notes, full: values['full'] === true, paint, ...(timeOf && { timeOf }) }),
-  )
+  const page = {
+    view,
+    calls: pairCalls(view),
+    left,
+    notes,
+    full: values['full'] === true,
+    paint,
+    ...(timeOf && { timeOf }),
+  }
+  function* pages(): Generator<string> {
+    for (let at = position; at < end; at++) {
+      if (at > position) yield ''
+      yield* messagePage({ ...page, position: at })
+    }
+  }
+  return terminal.page(pages())
 }
 
 const pageKindsOf = (given: unknown): readonly PageKind[] => {

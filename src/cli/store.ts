@@ -94,9 +94,14 @@ const formatOf = async (path: string): Promise<string | undefined> => {
   return isLeft(transcript) ? undefined : transcript.right.format
 }
 
+/** An address as people are shown it: the user, the server, the database and the schema. */
+export const addressWithoutPassword = (given: string): string => {
+  const { username, host, pathname, searchParams } = new URL(given)
+  const schema = searchParams.get('schema')
+  return `postgres://${username === '' ? '' : `${username}@`}${host}${pathname}${schema === null ? '' : `?schema=${encodeURIComponent(schema)}`}`
+}
+
 const openPostgres = async (given: string, make: boolean): Promise<OpenedStore> => {
-  const url = new URL(given)
-  const schema = url.searchParams.get('schema')
   const { postgresStore } = await import('../store/postgres/index.ts').catch((error: unknown) => {
     if ((error as NodeJS.ErrnoException).code !== 'ERR_MODULE_NOT_FOUND') throw error
     throw new Unreadable(
@@ -104,7 +109,7 @@ const openPostgres = async (given: string, make: boolean): Promise<OpenedStore> 
     )
   })
   const opened = await postgresStore({ connectionString: given, create: make })()
-  const name = `postgres://${url.username === '' ? '' : `${url.username}@`}${url.host}${url.pathname}${schema === null ? '' : `?schema=${encodeURIComponent(schema)}`}` // without the password
+  const name = addressWithoutPassword(given)
   if (isLeft(opened)) throw unopened(opened.left, name)
   return { store: opened.right, name }
 }

@@ -36,7 +36,7 @@ command ends when the session is sealed, or with Ctrl-C.`,
       await withSession(call, named, async (store, id) => {
         const { head } = await answer(describeSession(store, id))
         const from = given < 0 ? Math.max(0, head.size + given) : given
-        if (terminal.shows) terminal.tell(['following; press Ctrl-C to stop'])
+        if (terminal.watched) terminal.tell([`${id}: prints new rows until Ctrl-C`])
         for await (const row of follow({ store, id }, { from, signal: abort.signal }))
           await (values['json'] === true
             ? terminal.printJson([await jsonOf(store, id, row)])

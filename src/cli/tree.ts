@@ -1,7 +1,9 @@
 /** `indelible tree`: which sessions were forked from which. */
 import type { SessionInfo } from '../session/index.ts'
+import type { DamagedEntry } from '../store/index.ts'
 import { Misuse, type Command, type Terminal } from './command.ts'
 import { titleOf } from './first-words.ts'
+import { marksIn, marksText, type Marks } from './marks.ts'
 import { storeOption, withStore } from './place.ts'
 import { counted, fit, oneLine } from './screen.ts'
 import { allSessions, sessionOrAdvice } from './sessions.ts'
@@ -12,7 +14,7 @@ export const tree: Command = {
   purpose: 'show which sessions were forked from which',
   usage: ['tree [SESSION] [options]'],
   about: `Prints the forks of a store as trees: each session below the one that it was forked from, with the position where
-they part and its own length. With SESSION only the tree that it belongs to. A session without forks is left out, unless
+they part, its own length, and the marks of "indelible list". With SESSION only the tree that it belongs to. A session without forks is left out, unless
 it is named.`,
   options: {
     json: { help: 'one JSON object for each session, for programs' },
@@ -25,8 +27,10 @@ it is named.`,
     await withStore(call, {}, async (store) => {
       const named = positionals[0] === undefined ? undefined : await sessionOrAdvice(store, positionals[0], terminal)
       const infos: SessionInfo[] = []
-      for await (const info of allSessions(store)) infos.push(info)
-      const nodes = forest(infos.toReversed())
+      const damaged: DamagedEntry[] = []
+      for await (const info of allSessions(store, damaged)) infos.push(info)
+      const nodes = forest(infos.toReversed(), await marksIn(store, terminal))
+      terminal.tell(damaged.map(({ id, reason }) => `damaged: ${oneLine(id)}: ${reason}`))
       const roots = named === undefined ? nodes.filter(({ forks }) => forks.length > 0) : [rootOf(nodes, named)]
       if (values['json'] === true)
         return terminal.printJson(roots.flatMap((root) => [...flat(root, 0)]).map((each) => JSON.stringify(each)))
@@ -40,12 +44,15 @@ interface Node {
   readonly id: string
   /** Undefined: it was removed, and its forks are here. */
   readonly info: SessionInfo | undefined
+  readonly marks: Marks
   readonly forks: Node[]
 }
 
 /** The sessions that no other is the origin of, each with its forks. */
-const forest = (infos: readonly SessionInfo[]): readonly Node[] => {
-  const nodes = new Map<string, Node>(infos.map((info) => [info.id, { id: info.id, info, forks: [] }]))
+const forest = (infos: readonly SessionInfo[], marksOf: (info: SessionInfo) => Marks): readonly Node[] => {
+  const nodes = new Map<string, Node>(
+    infos.map((info) => [info.id, { id: info.id, info, marks: marksOf(info), forks: [] }]),
+  )
   const roots: Node[] = []
   for (const info of infos) {
     const node = nodes.get(info.id) as Node
@@ -54,7 +61,7 @@ const forest = (infos: readonly SessionInfo[]): readonly Node[] => {
       roots.push(node)
       continue
     }
-    const origin = nodes.get(forkedFrom.id) ?? { id: forkedFrom.id, info: undefined, forks: [] }
+    const origin = nodes.get(forkedFrom.id) ?? { id: forkedFrom.id, info: undefined, marks: {}, forks: [] }
     if (origin.info === undefined && !nodes.has(origin.id)) {
       nodes.set(origin.id, origin)
       roots.push(origin)
@@ -65,9 +72,14 @@ const forest = (infos: readonly SessionInfo[]): readonly Node[] => {
 }
 
 const rootOf = (roots: readonly Node[], id: string): Node =>
-  roots.find((root) => [...flat(root, 0)].some((each) => each.id === id)) ?? { id, info: undefined, forks: [] }
+  roots.find((root) => [...flat(root, 0)].some((each) => each.id === id)) ?? {
+    id,
+    info: undefined,
+    marks: {},
+    forks: [],
+  }
 
-interface Listed {
+interface Listed extends Marks {
   readonly id: string
   readonly depth: number
   readonly parent?: string
@@ -76,12 +88,13 @@ interface Listed {
   readonly removed?: true
 }
 
-function* flat({ id, info, forks }: Node, depth: number): Generator<Listed> {
+function* flat({ id, info, marks, forks }: Node, depth: number): Generator<Listed> {
   yield {
     id,
     depth,
     ...(info?.forkedFrom && { parent: info.forkedFrom.id, at: info.forkedFrom.at }),
     ...(info === undefined ? { removed: true as const } : { messages: info.len }),
+    ...marks,
   }
   for (const fork of forks) yield* flat(fork, depth + 1)
 }
@@ -97,11 +110,11 @@ function* drawn(
   named: string | undefined,
   terminal: Terminal,
 ): Generator<string> {
-  const { id, info, forks } = node
+  const { id, info, marks, forks } = node
   const facts =
     info === undefined
       ? 'removed'
-      : `${info.forkedFrom === undefined ? '' : `from ${info.forkedFrom.at}, `}${counted(info.len, 'message')}${info.forkedFrom === undefined && titleOf(info) !== undefined ? `  ${titleOf(info)}` : ''}`
+      : `${marksText(marks)}${info.forkedFrom === undefined ? '' : `from ${info.forkedFrom.at}, `}${counted(info.len, 'message')}${info.forkedFrom === undefined && titleOf(info) !== undefined ? `  ${titleOf(info)}` : ''}`
   const name = oneLine(id)
   yield `${before}${id === named ? terminal.paint('bold', name) : name}  ${fit(facts, Math.max(10, terminal.columns - before.length - name.length - 2))}`
   for (const [index, fork] of forks.entries()) {

@@ -1,9 +1,8 @@
 /** The option `--trust`: whose signatures count, from a file. */
-import { readFileSync } from 'node:fs'
 import { readTrust, type Trust } from '../evidence/index.ts'
 import { faultMessage } from '../index.ts'
 import { isLeft, parseJson } from '../json/index.ts'
-import { unreadable } from './input.ts'
+import { optionFile } from './input.ts'
 import { Unreadable, type Call, type Command, type Terminal } from './command.ts'
 
 export const trustOptions: Command['options'] = {
@@ -17,16 +16,10 @@ export const trustOptions: Command['options'] = {
 export const trustOf = (values: Call['values'], terminal: Terminal): Trust | undefined => {
   const file = values['trust']
   if (typeof file !== 'string') return undefined
-  let text: string
-  try {
-    text = readFileSync(terminal.path(file), 'utf8')
-  } catch (cause) {
-    throw unreadable(file, cause)
-  }
-  const value = parseJson(text)
+  const value = parseJson(optionFile('--trust', file, terminal))
   if (isLeft(value))
-    throw new Unreadable(`${file}: is not JSON at line ${value.left.line}, column ${value.left.column}`)
+    throw new Unreadable(`--trust ${file}: is not JSON at line ${value.left.line}, column ${value.left.column}`)
   const trust = readTrust(value.right)
-  if (isLeft(trust)) throw new Unreadable(`${file}: ${faultMessage(trust.left)}`)
+  if (isLeft(trust)) throw new Unreadable(`--trust ${file}: ${faultMessage(trust.left)}`)
   return trust.right
 }

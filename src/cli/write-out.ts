@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto'
 import { open, rename, stat, unlink } from 'node:fs/promises'
 import { Misuse, Unreadable, type Terminal } from './command.ts'
-import { unreadable } from './input.ts'
+import { unwritable } from './input.ts'
 
 /**
  * Write lines to a file. It is written beside its place and moved there when it is whole.
@@ -38,7 +38,7 @@ export const writeOut = async (
     await rename(part, place)
   } catch (error) {
     await unlink(part).catch(() => undefined) // it may not have been made
-    throw unreadable(path, error)
+    throw unwritable(path, error)
   }
 }
 

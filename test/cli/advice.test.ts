@@ -14,6 +14,7 @@ it.each([
   ['  indelible show s1 --scope y', "  indelible show s1 --scope y --store 'a b.db'"],
   ['"indelible index" adds them', '"indelible index --store \'a b.db\'" adds them'], // it takes no scope
   ['"indelible key new" makes one', '"indelible key new" makes one'],
+  [`"indelible show 'a b.db'" prints it`, `"indelible show 'a b.db' --scope x" prints it`], // the store is no store
   ['Try: indelible list --help', 'Try: indelible list --help'],
   ['an indelible record', 'an indelible record'],
 ])('%s', (line, whole) => {
@@ -22,10 +23,13 @@ it.each([
 })
 
 it('has no password', () => {
-  const store = 'postgres://ann:secret@host:5432/db?schema=s'
-  expect(withPlace('"indelible list"', { store }, commands)).toBe(
-    `"indelible list --store 'postgres://ann@host:5432/db?schema=s'"`,
-  )
+  for (const store of [
+    'postgres://ann:secret@host:5432/db?schema=s',
+    'postgres://ann@host:5432/db?schema=s&password=secret',
+  ])
+    expect(withPlace('"indelible list"', { store }, commands)).toBe(
+      `"indelible list --store 'postgres://ann@host:5432/db?schema=s'"`,
+    )
 })
 
 it('is whole in errors and in what is told', () => {

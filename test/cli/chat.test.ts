@@ -10,6 +10,7 @@ import { listSessions, openSession, verifySession, type Session } from 'indelibl
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
 import { folderTools } from '../../src/cli/folder-tools.ts'
+import { indelible } from './indelible.ts'
 
 const top = mkdtempSync(join(tmpdir(), 'indelible-chat-'))
 afterAll(() => rmSync(top, { recursive: true, force: true }))
@@ -128,6 +129,19 @@ describe('indelible chat', () => {
     expect(resumed.session.len).toBe(len + 2)
     await resumed.close()
   }, 90_000)
+
+  it('takes the beginning of one id at a terminal, and a whole id from a pipe', async () => {
+    const store = join(top, 'begun.db')
+    const whole = '7f000001-aaaa-4bbb-8ccc-000000000001'
+    indelible(['chat', '--session', whole, '--store', store], { input: 'first\n' })
+    expect(indelible(['chat', '--session', '7f00', '--store', store]).stdout).toContain('new session 7f00 in')
+    const { pty, until, ended, shown } = terminal('--session', '7f0000', '--store', store)
+    await until('you> ')
+    expect(shown()).toContain(`session ${whole} in`)
+    expect(shown()).toContain('after 3 messages')
+    pty.write('\u0004')
+    expect(await ended).toBe(0)
+  }, 60_000)
 
   it('starts no session before something is said', async () => {
     const store = join(top, 'silent.db')

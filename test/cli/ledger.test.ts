@@ -42,7 +42,7 @@ describe('a ledger on the command line', () => {
   it('a file that is missing, or is no trust, is named in words', () => {
     const keyless = inFile('keyless.json', JSON.stringify({ origin }))
     expect(indelible(['ledger', 'verify', '--trust', keyless, ...store]).stderr).toBe(
-      `indelible: ${keyless}: the trust file needs "keys": a list of public keys, each a text or { "vkey": …, "revoked": milliseconds }\n`,
+      `indelible: --trust ${keyless}: the trust file needs "keys": a list of public keys, each a text or { "vkey": …, "revoked": milliseconds }\n`,
     )
     const missing = join(folder, 'missing')
     for (const args of [
@@ -51,14 +51,14 @@ describe('a ledger on the command line', () => {
     ])
       expect(indelible([...args, ...store])).toMatchObject({
         status: 1,
-        stderr: `indelible: ${missing}: does not exist\n`,
+        stderr: `indelible: ${args[2]} ${missing}: does not exist\n`,
       })
   })
   it('without one, each verb says how to make it', () => {
     for (const verb of [['show'], ['verify'], ['sign', '--key', keyFile, '--origin', origin]])
       expect(indelible(['ledger', ...verb, ...store])).toMatchObject({
         status: 1,
-        stderr: expect.stringContaining('has no ledger: "indelible ledger update" makes it') as string,
+        stderr: expect.stringContaining('has no ledger: "indelible ledger update --store') as string,
       })
   })
 
@@ -67,7 +67,7 @@ describe('a ledger on the command line', () => {
     expect(indelible(['ledger', 'show', ...store]).lines[0]).toMatch(/^a {2}19 rows {2}[0-9a-f]{12} {2}20\d\d-/)
     expect(indelible(['prove', 'a', '3', '--ledger', ...store])).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('has no signed checkpoint: "indelible ledger sign" makes one') as string,
+      stderr: expect.stringContaining('has no signed checkpoint: "indelible ledger sign --store') as string,
     })
     const signed = indelible(['ledger', 'sign', '--key', keyFile, '--origin', origin, ...store])
     expect(signed.lines.slice(0, 2)).toEqual([origin, '2'])

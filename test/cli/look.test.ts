@@ -138,7 +138,7 @@ describe('a timeline says at its end', () => {
     expect(stdout).toContain('unfinished run: nobody is at work, and not recorded: 1 step')
     expect(stdout).toContain('a whole answer; 1 call started, no results')
     expect(stdout).toContain('wipe {"all":true} was started, and has no result: it may have had effects')
-    expect(stdout).toContain('"indelible append unfinished TEXT --interrupted"')
+    expect(stdout).toContain('"indelible append unfinished TEXT --interrupted --store ')
     expect(run('append', 'unfinished', 'Stop.', '--interrupted').status).toBe(0)
     expect(run('show', 'unfinished').stdout).not.toContain('unfinished run')
   })
@@ -167,8 +167,8 @@ describe('forks', () => {
     ])
   })
   it('inside a turn say what they leave open', () => {
-    expect(run('fork', 'mine', '--at', '2', '--id', 'open').stderr).toBe(
-      'it ends inside a turn: 1 call without a result (look); --at 3 takes the results along; "indelible append open TEXT --interrupted" first appends error results\n',
+    expect(run('fork', 'mine', '--at', '2', '--id', 'open').stderr).toMatch(
+      /^it ends inside a turn: 1 call without a result \(look\); --at 3 takes the results along; "indelible append open TEXT --interrupted --store \S+" first appends error results\n$/,
     )
     expect(run('fork', 'mine', '--at', '3', '--id', 'whole').stderr).toBe('')
     expect(run('fork', 'mine', '--at', '9').stderr).toContain('mine: has 4 messages, so --at takes 0 to 4')
@@ -283,7 +283,9 @@ describe('a proof of growth', () => {
     expect(run('prove', 'failing', '--consistency', '--head', `99:${'0'.repeat(64)}`).stderr).toContain(
       'and the head is of 99: it was cut',
     )
-    expect(run('verify', 'failing', '--head', `${head.slice(0, 14)}…`).stderr).toContain('"indelible head --full"')
+    expect(run('verify', 'failing', '--head', `${head.slice(0, 14)}…`).stderr).toContain(
+      '"indelible head --full --store ',
+    )
   })
   it('is refused where anything of it is changed', async () => {
     const memory = memoryStore()

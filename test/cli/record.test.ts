@@ -188,4 +188,14 @@ it('the summary says which calls had no figures, and no money where none was cou
   ])
   expect(lines(0, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out')
   expect(lines(0.5, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out, about $0.5000 without models of unknown price')
+  const scoped = {
+    ...summary,
+    sessions: ['a b'],
+    scope: 'ann',
+    usage: usage(0),
+    models: new Map(),
+    dollars: 0,
+    unpriced: 0,
+  }
+  expect(summaryLines([scoped]).at(-1)).toBe("  indelible show 'a b' --scope ann")
 })

@@ -66,11 +66,27 @@ describe('indelible remove', () => {
     expect(indelible(['remove', 'a', 'nobody', '--yes', ...store])).toMatchObject({
       status: 1,
       stdout: '',
-      stderr:
-        'indelible: this store has no session "nobody"; "indelible list" shows its sessions; nothing was removed\n',
+      stderr: `indelible: this store has no session "nobody"; "indelible list --store ${store[1]}" shows its sessions; nothing was changed\n`,
     })
     expect(idsIn(store)).toEqual(['a', 'b', 'c'])
   })
+  it.each([['remove'], ['erase', '0'], ['encryption destroy']])(
+    '%s takes a whole id, and says which',
+    (name, ...rest) => {
+      const store = filled()
+      indelible(['rename', 'a', 'kept', ...store])
+      indelible(['fork', 'a', '--id', 'whole-session', ...store])
+      const keys = join(folder, `${stores}.keys`)
+      indelible(['encryption', 'new', keys])
+      expect(indelible([...name.split(' '), 'whole', ...rest, '--yes', '--key-file', keys, ...store])).toMatchObject({
+        status: 1,
+        stdout: '',
+        stderr:
+          'indelible: "whole" is only the beginning of an id; did you mean whole-session? This can\'t be undone, so give the whole id; nothing was changed\n',
+      })
+      expect(idsIn(store)).toEqual(['a', 'b', 'c', 'whole-session'])
+    },
+  )
   it('asks nothing where nobody can answer', () => {
     const store = filled()
     expect(indelible(['remove', 'a', ...store], { input: 'yes\n' })).toMatchObject({
@@ -84,14 +100,14 @@ describe('indelible remove', () => {
     expect(idsIn(store)).toEqual(['a', 'b', 'c'])
   })
   it.each([
-    ['yes', ['b', 'c'], 'a: removed'],
-    ['y', ['a', 'b', 'c'], 'nothing was removed'],
-    ['', ['a', 'b', 'c'], 'nothing was removed'],
-    ['\u0003', ['a', 'b', 'c'], 'nothing was removed'],
-    ['\u0004', ['a', 'b', 'c'], 'nothing was removed'],
+    ['yes', ['b', 'c'], 'a: removed', 0],
+    ['y', ['a', 'b', 'c'], 'nothing was removed', 1],
+    ['', ['a', 'b', 'c'], 'nothing was removed', 1],
+    ['\u0003', ['a', 'b', 'c'], 'nothing was removed', 130],
+    ['\u0004', ['a', 'b', 'c'], 'nothing was removed', 1],
   ] as const)(
     'in a terminal %j is taken at its word',
-    async (typed, left, said) => {
+    async (typed, left, said, code) => {
       const store = filled()
       const pty = spawn(process.execPath, [main, 'remove', 'a', ...store], {
         cols: 100,
@@ -106,7 +122,7 @@ describe('indelible remove', () => {
         answered = true
         pty.write(typed < ' ' && typed !== '' ? typed : `${typed}\r`)
       })
-      expect(await new Promise((resolve) => pty.onExit(({ exitCode }) => resolve(exitCode)))).toBe(0)
+      expect(await new Promise((resolve) => pty.onExit(({ exitCode }) => resolve(exitCode)))).toBe(code)
       expect(shown).toContain(said)
       expect(idsIn(store)).toEqual(left)
     },

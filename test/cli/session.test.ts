@@ -199,7 +199,7 @@ describe('calls that are left open', () => {
     expect(stderr).toContain(
       '1 call without a result, which providers refuse; later messages follow, so no append can settle it',
     )
-    expect(stderr).toContain('"indelible fork open --at 2"')
+    expect(stderr).toContain('"indelible fork open --at 2')
     expect(stderr).not.toContain('--interrupted appends error results')
     expect(indelible('fork', 'open', '--at', '2', '--id', 'third').status).toBe(0)
     expect(indelible('append', 'third', '--role', 'assistant', 'x').stderr).not.toContain('without a result')

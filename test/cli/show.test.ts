@@ -108,6 +108,27 @@ describe('indelible show', () => {
       if (!('FORCE_COLOR' in env)) expect(stdout).not.toContain('\u001b')
     }
   })
+  it.each([
+    ['1', [1]],
+    ['1-2', [1, 2]],
+    ['2-', [2, 3]],
+    ['-1', [3]],
+    ['-2-', [2, 3]],
+    ['2-99', [2, 3]],
+  ])('prints the messages of %s whole', (given, positions) => {
+    const four = written(
+      'four.json',
+      JSON.stringify([0, 1, 2, 3].map((n) => ({ role: 'user', content: `line ${n}\nmore` }))),
+    )
+    const shown = indelible(['show', four, given])
+    expect(shown.stdout.match(/^line \d$/gm)).toEqual(positions.map((n) => `line ${n}`))
+    expect(shown.stdout.match(/^more$/gm)).toHaveLength(positions.length)
+    const json = indelible(['show', four, given, '--json']).lines.filter((line) => line !== '')
+    expect(json.map((line) => (JSON.parse(line) as { readonly position: number }).position)).toEqual(positions)
+    expect(indelible(['show', four, '4-5']).stderr).toContain(
+      'there is no message 4: there are 4 messages, from 0 to 3',
+    )
+  })
   it('a closed pipe ends it quietly', async () => {
     const long = written(
       'long.json',
@@ -125,8 +146,9 @@ describe('indelible show', () => {
     ['no command', [], /no COMMAND given/],
     ['an unknown command', ['shw'], /there is no command "shw"; did you mean "show"\?/],
     ['an option before the command', ['--json', 'show'], /there is no option --json before the COMMAND/],
-    ['no file', ['show'], /show needs a FILE/],
-    ['two files', ['show', 'a', 'b'], /show: N takes a whole number, not "b"/],
+    ['no file', ['show'], /show needs a FILE or SESSION/],
+    ['two files', ['show', 'a', 'b'], /show: N takes a position such as 3, 3-5, 3- or -1, not "b"/],
+    ['a range that is none', ['show', 'a', '5-3'], /show: N-M takes the first and the last position/],
     ['an unknown option', ['show', 'a', '--frm', '3'], /show: there is no option --frm; did you mean --from\?/],
     ['an option without its value', ['show', 'a', '--pick'], /show: --pick takes a value: --pick N/],
     ['a flag with a value', ['show', 'a', '--json=1'], /show: --json takes no value/],

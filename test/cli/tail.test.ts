@@ -3,12 +3,33 @@ import { spawn } from 'node:child_process'
 import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
+import { spawn as spawnPty } from '@lydell/node-pty'
 import { afterAll, expect, it } from 'vitest'
 import { assistant, createSession, toolCall, user } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { folder, indelible, main } from './indelible.ts'
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+it('says at a terminal that it goes on', async () => {
+  const path = join(folder, 'watched.db')
+  const store = await sqliteStore({ path })
+  await createSession(store, { id: 's', messages: [user('hello')] })
+  // Standard output goes to a file, as people do; standard error is the terminal.
+  const pty = spawnPty(
+    'sh',
+    ['-c', `exec "${process.execPath}" "${main}" tail s --store "${path}" > "${path}.out"`],
+    {},
+  )
+  let shown = ''
+  pty.onData((data) => {
+    shown += data
+    if (shown.includes('Ctrl-C')) pty.write('\u0003')
+  })
+  expect(await new Promise((resolve) => pty.onExit(({ exitCode }) => resolve(exitCode)))).toBe(0)
+  expect(shown).toContain('s: prints new rows until Ctrl-C')
+  await store.close()
+})
 
 it('prints what is there, then what another process stores, until the session is sealed', async () => {
   const path = join(folder, 'tail.db')

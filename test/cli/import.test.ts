@@ -1,0 +1,104 @@
+/** `indelible import` of several files, and what lists say of sessions afterwards. */
+import { existsSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, expect, it } from 'vitest'
+import { folder, indelible, written } from './indelible.ts'
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+
+const chat = (name: string): string =>
+  written(`${name}.json`, JSON.stringify([{ role: 'user', content: `${name} asks` }, { role: 'assistant', content: 'so' }])) // prettier-ignore
+const jsonLines = (args: readonly string[]): readonly unknown[] =>
+  indelible(args)
+    .lines.filter((line) => line !== '')
+    .map((line) => JSON.parse(line) as unknown)
+
+it('goes on behind a file that it can not read, and names each', () => {
+  const store = join(folder, 'several.db')
+  const [bad, none] = [written('bad.json', '{bad'), join(folder, 'none.json')]
+  const given = [bad, chat('a'), none, chat('b')]
+  const first = indelible(['import', ...given, '--store', store])
+  expect(first.status).toBe(1)
+  expect(first.stdout).toMatch(/^a: 2 messages .*\nb: 2 messages .*\n$/)
+  expect(first.stderr.split('\n')).toEqual([
+    expect.stringMatching(/bad\.json: line 1, column 2: not JSON/),
+    `${none}: does not exist`,
+    'indelible: 2 of 4 files were not imported or not wholly',
+    '',
+  ])
+  const [taken] = [written('taken.jsonl', indelible(['export', 'a', '--to', 'indelible', '--store', store]).stdout)]
+  const again = indelible(['import', taken, chat('c'), '--store', store])
+  expect([again.status, again.stdout]).toEqual([1, expect.stringMatching(/^c: 2 messages/)])
+  expect(again.stderr).toContain(`${taken}: this store already has a session "a"`)
+})
+
+it('makes no store of files that it can not read', () => {
+  const store = join(folder, 'never.db')
+  expect(indelible(['import', join(folder, 'x.json'), join(folder, 'y.json'), '--store', store]).status).toBe(1)
+  expect(indelible(['import', chat('a'), chat('b'), '--id', 'one', '--store', store])).toMatchObject({
+    status: 2,
+    stderr: expect.stringContaining('--id names one session, and there are several files') as string,
+  })
+  expect(existsSync(store)).toBe(false)
+})
+
+it('lists, with what is held, encrypted and erased', () => {
+  const [store, keys] = [join(folder, 'marks.db'), join(folder, 'marks.keys')]
+  const run = (...args: readonly string[]) => indelible([...args, '--store', store])
+  indelible(['encryption', 'new', keys])
+  for (const id of ['plain', 'kept', 'cut']) run('import', chat(id), '--id', id)
+  run('import', chat('secret'), '--id', 'secret', '--key-file', keys)
+  run('erase', 'cut', '0-1', '--yes')
+  run('hold', 'kept')
+  run('fork', 'kept', '--id', 'fork')
+  const table = run('list', '--sort', 'id').lines.map((line) => line.slice(28).trimEnd().replace(/ {2,}/, ' | '))
+  expect(table.slice(1, -1)).toEqual([
+    'cut | [2 erased]',
+    'fork | forked from kept at 2',
+    'kept | [held] kept asks',
+    'plain | plain asks',
+    'secret | [encrypted]',
+  ])
+  expect(jsonLines(['list', '--sort', 'id', '--json', '--store', store])).toMatchObject([
+    { id: 'cut', erased: 2 },
+    { id: 'fork' },
+    { id: 'kept', held: true },
+    { id: 'plain' },
+    { id: 'secret', encrypted: true },
+  ])
+  const ids = (where: string) => jsonLines(['list', '--where', where, '--json', '--sort', 'id', '--store', store]).map((each) => (each as { readonly id: string }).id) // prettier-ignore
+  expect(ids('held=true')).toEqual(['kept'])
+  expect(ids('encrypted=false')).toEqual(['cut', 'fork', 'kept', 'plain'])
+  expect(ids('erased>0')).toEqual(['cut'])
+  expect(ids('constructor~a')).toEqual([])
+  expect(run('tree').lines[0]).toMatch(/^kept {2}\[held\] 2 messages/)
+  expect(jsonLines(['tree', '--json', '--store', store])).toMatchObject([{ id: 'kept', held: true }, { id: 'fork' }])
+})
+
+it.each([
+  ['key file', ['list', '--key-file'], '--key-file'],
+  ['trust file', ['ledger', 'verify', '--trust'], '--trust'],
+  ['private key', ['ledger', 'sign', '--origin', 'a', '--key'], '--key'],
+])('names the option and the path of a %s that is not there, or is none', (_name, args, option) => {
+  const store = join(folder, 'files.db')
+  indelible(['import', chat('a'), '--store', store])
+  expect(indelible([...args, 'no/such.file', '--store', store])).toMatchObject({
+    status: 1,
+    stderr: `indelible: ${option} no/such.file: does not exist\n`,
+  })
+  expect(indelible([...args, folder, '--store', store]).stderr).toBe(
+    `indelible: ${option} ${folder}: is a folder; expected a file\n`,
+  )
+  expect(indelible([...args, chat('a'), '--store', store]).stderr).toContain(`indelible: ${option} ${chat('a')}: `)
+})
+
+it('says that the folder of a file to write is not there', () => {
+  const store = join(folder, 'files.db')
+  for (const args of [
+    ['encryption', 'new', 'no/such.keys'],
+    ['key', 'new', 'a', '--out', 'no/such.keys'],
+    ['export', 'a', '--to', 'indelible', '--out', 'no/such.keys', '--store', store],
+    ['backup', 'no/such.keys', '--store', store],
+  ])
+    expect(indelible(args).stderr).toBe('indelible: no/such.keys: its folder does not exist\n')
+})
