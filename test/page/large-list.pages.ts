@@ -26,7 +26,7 @@ const fill = async (store: Store): Promise<void> => {
       len: 3,
       contextDigest: '0'.repeat(64),
       model: 'claude-opus-4-5',
-      usage: { input: 1000 + index, output: 100 },
+      usage: { input: 1000 + count - index, output: 100 },
     })
     await session.close()
   }
@@ -61,7 +61,8 @@ describe('10,000 sessions', () => {
   it('are listed, filtered, searched and ordered', async () => {
     const times: number[] = []
     for (let round = 0; round < 5; round++) {
-      const page = await here.at('#/s/none')
+      const page = await here.at('#/')
+      await page.locator('.session').first().waitFor()
       const base = page.url().replace(/#.*/, '')
       await page.goto('about:blank')
       const from = performance.now()
@@ -94,10 +95,10 @@ describe('10,000 sessions', () => {
     await page.getByRole('searchbox').fill('')
     const tokens = performance.now()
     await page.getByRole('combobox', { name: 'order' }).selectOption('tokens')
-    await page.locator('[href="#/s/session-09999"]').waitFor()
+    await page.locator('[href="#/s/session-00000"]').waitFor()
     await expect
       .poll(() => page.locator('.session').first().getAttribute('href'), { timeout: 60_000 })
-      .toBe('#/s/session-09999')
+      .toBe('#/s/session-00000')
     say(`ordered by tokens: ${((performance.now() - tokens) / 1000).toFixed(1)} s`)
     expect(await page.locator('.session').count()).toBeLessThan(80)
     expect(here.complaints()).toEqual([])

@@ -3,7 +3,7 @@
  * Here it makes the first message of a shape; where its class, called with the same fields, makes an equal one, the class
  * makes the others of that shape.
  */
-import { JsonPlusSerializer, type SerializerProtocol } from '@langchain/langgraph-checkpoint'
+import type { SerializerProtocol } from '@langchain/langgraph-checkpoint'
 import { isArray, isObject, type Json, type JsonObject } from '../../json/index.ts'
 
 type Fields = { [key: string]: unknown }
@@ -13,11 +13,6 @@ type Make = new (fields: Fields) => object
 export class Reviver {
   /** By shape: the class that makes messages of it, or `null`: only the serializer does. */
   readonly #makes = new Map<string, Make | null>()
-
-  /** Whether a serializer is LangGraph's own, and so does to every message what it did to the first. */
-  static serves(serde: SerializerProtocol): boolean {
-    return Object.getPrototypeOf(serde) === JsonPlusSerializer.prototype && !Object.hasOwn(serde, 'loadsTyped')
-  }
 
   /** What LangGraph's own serializer makes of this JSON: at once, or as a promise. */
   revive(value: Json, serde: SerializerProtocol): unknown {

@@ -73,6 +73,8 @@ export class IndelibleSaver extends BaseCheckpointSaver {
   readonly #open: (threadId: string) => KeptSession
   readonly #threads = new WeakMap<Session, Thread>()
   readonly #reviver = new Reviver()
+  /** LangGraph's own serializer, which does to every message what it did to the first; undefined if another was given. */
+  readonly #ownSerde: SerializerProtocol | undefined
   /** The lists that were put last, by namespace and channel. */
   readonly #known = new WeakMap<KeptSession, Map<string, Texts>>()
 
@@ -82,6 +84,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    */
   constructor(store: Store, { serde, channel = 'messages' }: SaverOptions = {}) {
     super(serde)
+    this.#ownSerde = serde === undefined ? this.serde : undefined
     this.#store = store
     this.#channel = channel
     const open = keptSessions(store)
@@ -451,7 +454,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
 
   /** The value of a channel. */
   async #live(value: Value, session: Session): Promise<unknown> {
-    if (value.kind === 'whole' || !Reviver.serves(this.serde)) return this.#load(dumpedOf(value, session))
+    if (value.kind === 'whole' || this.serde !== this.#ownSerde) return this.#load(dumpedOf(value, session))
     const items: unknown[] = []
     for (const item of itemsOf(value)) {
       const made = this.#reviver.revive(jsonOf(item, session), this.serde)
