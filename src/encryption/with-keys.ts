@@ -286,10 +286,19 @@ class Encrypting {
       : encryptRows(known.own, expected.size, append, this.#inner.hash)
   }
 
+  /** Rows that were encrypted for another log than the one that has this id now are not stored. */
+  #forLog(id: string, append: Append): Ready | Either<StoreFaultOf<'Diverged'>, never> {
+    const { expected, rows } = append
+    const known = this.#logs.get(id)
+    return rows.some(({ body }) => isOfAnother(known, body))
+      ? left({ _tag: 'Diverged', id, expected, actual: expected })
+      : this.#encrypted(id, append)
+  }
+
   /** Appends of a log are sent in the order in which they are called, also those that have to wait for something first. */
   async #append(id: string, append: Append): Promise<Either<StoreFault, Appended>> {
     const before = this.#turns.get(id)
-    const ready = before === undefined && this.#isReady(id) ? this.#encrypted(id, append) : undefined
+    const ready = before === undefined && this.#isReady(id, append) ? this.#forLog(id, append) : undefined
     if (ready !== undefined && (isLeft(ready) || (append.attached ?? ready.right.attached).length === 0))
       return isLeft(ready) ? ready : this.#sent(id, append, ready.right)
     const turn = (async (): Promise<Either<StoreFault, { readonly answer: Promise<Either<StoreFault, Appended>> }>> => {
@@ -303,17 +312,31 @@ class Encrypting {
     return isLeft(begun) ? begun : begun.right.answer
   }
 
-  #isReady(id: string): boolean {
+  /**
+   * Whether rows can be sent without a look at the log. Where its own key has encrypted nothing yet, another log of that
+   * id may have the same head, so it is looked at.
+   */
+  #isReady(id: string, { expected }: Append): boolean {
     const known = this.#logs.get(id)
-    return this.#logs.has(id) && (known === undefined || this.#vault.isFresh(known.own.name, freshEnough))
+    return (
+      this.#logs.has(id) &&
+      expected.size > (known === undefined ? 0 : (known.from?.at(-1) ?? Infinity)) &&
+      (known === undefined || this.#vault.isFresh(known.own.name, freshEnough))
+    )
   }
 
   async #prepared(id: string, append: Append): Promise<Ready | Either<StoreFault, never>> {
-    if (!this.#isReady(id)) {
+    if (!this.#isReady(id, append)) {
+      const [isKnown, before] = [this.#logs.has(id), this.#logs.get(id)]
       const opened = await this.#openedNow(id)
       if (isLeft(opened)) return opened
+      const { known, log } = opened.right
+      if (isKnown && before?.own.name !== known?.own.name) {
+        this.#logs.set(id, before) // whoever opens the new log learns of it
+        return left({ _tag: 'Diverged', id, expected: append.expected, actual: log.head })
+      }
     }
-    const ready = this.#encrypted(id, append)
+    const ready = this.#forLog(id, append)
     if (isLeft(ready)) return ready
     const missing = await this.#missing(append.attached ?? ready.right.attached)
     return isLeft(missing) ? missing : ready
@@ -559,6 +582,12 @@ class Encrypting {
     }
     return right(blocks)
   }
+}
+
+/** Whether a row is encrypted, and not by the log's own key. A text that only looks so names no key. */
+const isOfAnother = (known: Known, body: string): boolean => {
+  const key = readEncrypted(body)?.key
+  return key !== undefined && key !== known?.own.name && (known === undefined || /^[0-9a-f]{24}$/.test(key))
 }
 
 const isCount = (position: number): boolean => Number.isSafeInteger(position) && position >= 0

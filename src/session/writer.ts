@@ -290,6 +290,7 @@ export class Writer {
         ? answer.left
         : undefined
     const synced = await this.#sync(conflict)
+    if (isLeft(answer) && answer.left._tag === 'Diverged') this.#broken ??= answer.left
     const news = isLeft(synced) || synced.right.messages.length > 0 || synced.right.notes.length > 0
     this.#waiting.unshift(...all.flatMap(({ step, answer }) => (step !== first && isLeft(answer) ? [step] : [])))
     for (const { step, answer } of all) {

@@ -389,6 +389,51 @@ it('appends keep their order, also where one has to look for an attachment first
   expect([...session.view()]).toEqual(given)
 })
 
+describe('a log that was removed and made again under its id', () => {
+  const makes: readonly (readonly [string, (bare: Store, id: string) => Promise<unknown>])[] = [
+    ['by other keys', async (bare, id) => ok(createSession(withKeys(bare, ring), { id }))],
+    ['without keys', async (bare, id) => ok(createSession(bare, { id }))],
+    ['as a fork', async (bare, id) => ok(forkSession(withKeys(bare, ring), 'p', { id, at: 2 }))],
+  ]
+  it.each([
+    [0, 0],
+    [0, 1],
+    [1, 0],
+    [2, 2],
+  ])('gets nothing that was meant for the one before it: %s, then %s', async (first, second) => {
+    for (const pause of [0, 2000]) {
+      const bare = memoryStore()
+      await ok(createSession(withKeys(bare, ring), { id: 'p', messages: said }))
+      await makes[first]?.[1](bare, 's')
+      const session = await ok(openSession(bare, 's', { key: ring }))
+      await ok(bare.remove('s'))
+      await makes[second]?.[1](bare, 's')
+      const before = await ok(bare.read('s'))
+      vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + pause })
+      for (const answer of await Promise.all([session.append(user('a'))(), session.append(user('b'))()]))
+        expect(answer).toMatchObject({ _tag: 'Left' })
+      await fault('Diverged', session.append(user('c')))
+      vi.useRealTimers()
+      expect(await ok(bare.read('s'))).toEqual(before)
+      const again = await ok(openSession(bare, 's', { key: ring }))
+      await ok(again.append(user('new')))
+      expect((await messagesOf(bare, 's')).at(-1)).toEqual(user('new'))
+    }
+  })
+
+  it('gets no row that was encrypted for another, nor does a log without keys', async () => {
+    const bare = await family()
+    const store = withKeys(bare, ring)
+    const [row] = await ok(bare.read('o'))
+    await ok(createSession(bare, { id: 'plain', messages: said }))
+    for (const id of ['s', 'plain']) {
+      const { head } = await ok(store.info(id))
+      await fault('Diverged', store.append(id, { expected: head, rows: [{ kind: 'entry', body: row?.body ?? '' }] }))
+      expect((await ok(bare.info(id))).head).toEqual(head)
+    }
+  })
+})
+
 it('a text that only looks encrypted is encrypted', async () => {
   const bare = memoryStore()
   const store = withKeys(bare, ring)
