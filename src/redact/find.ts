@@ -74,9 +74,10 @@ export class Finder {
       if (this.#own.length === 0 && !across.some(isFound)) return []
       const said = readString(body)
       const isJson = stringsOf(said) !== undefined
-      const inside = placed(isJson ? this.inText(said) : search(said, this.#own), body, jsonEscapes)
+      const inside = placed(isJson ? this.inText(said) : search(said, this.#own, this.#all), body, jsonEscapes)
       const whole = across.filter((span) => !isJson || (span.start === start && span.end === end))
-      const spans = merged([...inside.map((span) => shifted(span, start)), ...whole])
+      const all = [...inside.map((span) => shifted(span, start)), ...whole]
+      const spans = merged([...all.filter(isFound), ...all.filter((span) => !isFound(span))]) // of equal ones, the found
       return said === body ? spans : spans.map((span) => saidLong(span, text))
     })
     return withDistinctKeys(text, strings, found)
@@ -98,9 +99,9 @@ const withDistinctKeys = (
   strings: readonly WrittenString[],
   found: readonly (readonly Span[])[],
 ): readonly Span[] => {
-  const changed = new Map<object, Set<string>>()
+  const changed = new Map<object, Map<string, number>>()
   for (const [index, { isKey, within }] of strings.entries())
-    if (isKey && (found[index] as readonly Span[]).some(isFound)) changed.set(within, new Set())
+    if (isKey && (found[index] as readonly Span[]).some(isFound)) changed.set(within, new Map())
   if (changed.size === 0) return found.flat()
   return strings.flatMap(({ start, end, isKey, within }, index) => {
     const spans = found[index] as readonly Span[]
@@ -111,8 +112,9 @@ const withDistinctKeys = (
       spans.map((span) => shifted(span, -start)),
     )
     let name = written
-    for (let number = 2; taken.has(name); number++) name = `${written} ${number}`
-    taken.add(name)
+    let number = taken.get(written) ?? 1 // the last that was tried
+    while (taken.has(name)) name = `${written} ${++number}`
+    taken.set(written, number).set(name, taken.get(name) ?? 1)
     return name === written
       ? spans
       : [...spans, { start: end, end, clean: { text: name.slice(written.length), found: [] } }]

@@ -83,8 +83,7 @@ export interface InnerRedactor extends TextRedactor {
 export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactOptions): InnerRedactor => {
   const finder = new Finder(
     rules.map(checkedRule).map((rule) => patternOf(rule, 0)),
-    // What a format begins with may have letters that the token before it may have as well.
-    secrets ? secretRules.map((rule) => patternOf(rule, Math.max(0, ...(rule.words ?? []).map(lengthOf)))) : [],
+    secrets ? secretRules.map((rule) => patternOf(rule, longestBegin)) : [],
   )
   const holdsBack = rules.some(({ spaces = true }) => spaces)
   const counts = new Map<string, number>()
@@ -144,7 +143,8 @@ export const textRedactor = ({ rules = [], secrets = true, onRedacted }: RedactO
 /** Characters before a place that tell whether a secret begins there: `authorization: basic`, say. */
 const mostBefore = 64
 
-const lengthOf = ({ length }: string): number => length
+/** What a format begins with may have letters that the token before it may have as well. */
+const longestBegin = 'secret_access_key'.length
 
 const checkedRule = (rule: RedactRule): RedactRule => {
   if (!(typeof rule.name === 'string' && /^[\w-]{1,64}$/.test(rule.name)))

@@ -104,5 +104,10 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
   ),
   token('bearer-token', ['earer', 'EARER'], /bearer\s{1,4}(?<secret>[\w.~+/-]{20,}=*)/gi),
   token('basic-credentials', ['asic', 'ASIC'], /authorization\W{1,6}basic\s{1,4}(?<secret>[A-Za-z0-9+/]{8,}=*)/gi),
-  token('url-password', ['://'], /:\/\/[^\s/:@"'`]{0,200}:(?<secret>[^\s/@"'`$<{[]{3,})(?=@[\w[])/g),
+  token(
+    'url-password',
+    ['://'],
+    // A template stands for a password: `${…}`, `$(…)`, `$NAME`, `{…}`, `<…>`, `[…]`.
+    /:\/\/[^\s/:@"'`]{0,200}:(?!(?:\$?\{[^\s/@"']{0,200}\}|\$\([^\s/@"']{0,200}\)|\$[A-Z_][A-Z0-9_]{0,200}|<[^\s/@"']{0,200}>|\[[^\s/@"']{0,200}\])@)(?<secret>[^\s/@"']{3,})(?=@[\w[])/g,
+  ),
 ])

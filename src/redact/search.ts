@@ -115,26 +115,30 @@ export const placed = (spans: readonly Span[], text: string, of: RegExp = escape
 /** Escapes within escapes are read so many times: JSON in JSON in JSON, say. */
 const mostLayers = 5
 
-/** What rules find in a text. Spans may overlap; those of earlier rules are first. */
-export const search = (text: string, rules: readonly Pattern[]): readonly Span[] => {
-  const spans = [...spansIn(text, rules)]
+/** What rules find in a text, and those of base64 in the texts that it holds. Spans may overlap; earlier rules are first. */
+export const search = (
+  text: string,
+  rules: readonly Pattern[],
+  ofBase64: readonly Pattern[] = rules,
+): readonly Span[] => {
+  const spans = [...spansIn(text, rules, ofBase64)]
   const layers = [text]
   while (layers.length <= mostLayers) {
     const layer = layers.at(-1) as string
     const next = layer.replaceAll(escapes, meaning)
     if (next === layer) break
-    for (const span of layers.reduceRight((found, outer) => placed(found, outer), spansIn(next, rules)))
+    for (const span of layers.reduceRight((found, outer) => placed(found, outer), spansIn(next, rules, ofBase64)))
       spans.push(span)
     layers.push(next)
   }
   return spans
 }
 
-const spansIn = (text: string, rules: readonly Pattern[]): readonly Span[] => {
+const spansIn = (text: string, rules: readonly Pattern[], ofBase64: readonly Pattern[]): readonly Span[] => {
   const spans = rules.flatMap((rule) => matchesOf(rule, text))
   if (text.includes(';base64,'))
     for (const { 0: data, index } of text.matchAll(/(?<=;base64,)[\w+/=-]+/g)) {
-      const span = spanOfBase64(data, rules)
+      const span = spanOfBase64(data, ofBase64)
       if (span !== undefined) spans.push(shifted(span, index))
     }
   return spans

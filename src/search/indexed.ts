@@ -102,7 +102,7 @@ const best = async (search: Search, hits: SearchHit[], cursor: RankCursor): Prom
     all.length < mostRanked &&
     search.looked < (all.length < limit ? mostCandidates : fewCandidates)
   )
-  const ranked = inRank(all, cursor, ({ found }) => found.score, (row) => row.cursor) // prettier-ignore
+  const ranked = inRank(all, cursor, ({ found }) => found.score, (row) => row.cursor, isBehind) // prettier-ignore
   let done = 0
   while (done < ranked.length && hits.length < limit) {
     const some = ranked.slice(done, done + limit - hits.length)
@@ -114,6 +114,13 @@ const best = async (search: Search, hits: SearchHit[], cursor: RankCursor): Prom
   if (last !== undefined)
     return right({ cursor: rankCursor({ from: cursor.from, score: last.found.score, at: last.cursor }) })
   return right({ cursor: search.isEnd ? undefined : rankCursor({ from: search.after }) })
+}
+
+/** Whether a row is of an older log than a cursor, or stands before it there. */
+const isBehind = ({ cursor }: FoundRow, at: string): boolean => {
+  const [log = 0, position = 0] = cursor.split('.').map(Number)
+  const [lastLog = 0, last = 0] = at.split('.').map(Number)
+  return log < lastLog || (log === lastLog && position < last)
 }
 
 /** Encrypted logs that the search is of. Where naming them lasts, the names are used for twenty times as long. */

@@ -13,18 +13,20 @@ export interface RankCursor {
   readonly at?: string
 }
 
-/** What stands behind a cursor, best first; of the same score, in the order given. */
+/** What stands behind a cursor, best first; of the same score, in the order given: that of time. */
 export const inRank = <T>(
   all: readonly T[],
-  { score, at }: RankCursor,
+  { score, at = '' }: RankCursor,
   scoreOf: (each: T) => number,
   placeOf: (each: T) => string,
+  isBehind: (each: T, at: string) => boolean,
 ): readonly T[] => {
   const ranked = all.toSorted((one, other) => scoreOf(other) - scoreOf(one))
   if (score === undefined) return ranked
   const last = ranked.findIndex((each) => placeOf(each) === at)
   if (last !== -1) return ranked.slice(last + 1)
-  return ranked.filter((each) => scoreOf(each) < score) // it was removed meanwhile
+  // It was removed meanwhile.
+  return ranked.filter((each) => scoreOf(each) < score || (scoreOf(each) === score && isBehind(each, at)))
 }
 
 export const rankCursor = ({ from, score, at }: RankCursor): string =>

@@ -44,7 +44,7 @@ export const scan = async (store: Store, query: Query, wanted: Wanted): Promise<
   const page = await latest(store, query, { ...rest, limit: mostRanked, ...(from !== undefined && { after: from }) })
   if (isLeft(page)) return page
   const { next: behind, hits: all, ...found } = page.right
-  const ranked = inRank(all, cursor, ({ score }) => score, placeOf) // prettier-ignore
+  const ranked = inRank(all, cursor, ({ score }) => score, placeOf, isBehindIn(all)) // prettier-ignore
   const hits = Object.freeze(ranked.slice(0, limit))
   const last = ranked.length > limit ? hits.at(-1) : undefined
   const next = last !== undefined ? { from, score: last.score, at: placeOf(last) } : behind && { from: behind }
@@ -52,6 +52,15 @@ export const scan = async (store: Store, query: Query, wanted: Wanted): Promise<
 }
 
 const placeOf = ({ session, position }: SearchHit): string => `${position} ${session}`
+
+/** Whether a hit stands behind a place. If its session has no hit any more, all do: rather twice than not at all. */
+const isBehindIn = (all: readonly SearchHit[]): ((hit: SearchHit, at: string) => boolean) => {
+  const sessions = [...new Set(all.map(({ session }) => session))]
+  return ({ session, position }, at) => {
+    const last = at.slice(at.indexOf(' ') + 1)
+    return session === last ? position < Number.parseInt(at, 10) : sessions.indexOf(session) > sessions.indexOf(last)
+  }
+}
 
 const latest = async (store: Store, query: Query, wanted: Wanted): Promise<Either<SearchFault, SearchPage>> => {
   const cursor = wanted.after === undefined ? undefined : cursorIn(wanted.after)

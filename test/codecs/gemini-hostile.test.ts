@@ -182,7 +182,7 @@ describe('bytes of a provider', () => {
             if (read._tag === 'Left') expect(typeof read.left._tag).toBe('string')
         },
       ),
-      { numRuns: 300 },
+      { numRuns: process.env['INDELIBLE_SOAK'] === undefined ? 40 : 300 },
     )
   })
 

@@ -120,6 +120,36 @@ describe('a secret is found', () => {
     )
   })
 
+  it('behind a token that takes in its first letters', () => {
+    const [one, other] = ['a'.repeat(25), 'b'.repeat(25)]
+    for (const between of ['', '/', '-', '.'])
+      for (const begin of ['Bearer ', 'bearer ', 'Authorization: Basic ']) {
+        const said = clean(
+          `${begin}${one}${begin.includes(':') ? between.replace(/[-.]/, '/') : between}${begin}${other}`,
+        )
+        expect(said).not.toContain(one)
+        expect(said).not.toContain(other)
+      }
+  })
+
+  it('in base64 of any length in JSON, beside what a rule of a user finds there', () => {
+    const redactor = createRedactor({ rules: [{ name: 'own', pattern: /orange/ }] })
+    for (let spaces = 0; spaces < 40; spaces++) {
+      const address = (given: string): string => `data:text/plain;base64,${base64(`${given}${' '.repeat(spaces)}`)}`
+      for (const wrap of [
+        (given: string): string => JSON.stringify({ url: given }),
+        (given: string): string => JSON.stringify({ said: JSON.stringify([given]) }),
+        (given: string): string => `x ${JSON.stringify({ url: given })}`,
+      ]) {
+        expect(clean(wrap(address(secret)))).toBe(wrap(address(mark)))
+        expect(redactor.text(wrap(address(`orange ${secret}`)))).toBe(
+          wrap(address(`[redacted own, 6 characters] ${mark}`)),
+        )
+      }
+      expect(createRedactor().json({ url: address(secret) })).toEqual({ url: address(mark) })
+    }
+  })
+
   it('law: wherever it stands among escapes, as often as it stands there', () => {
     const hidden = fc.constantFrom<(given: string) => string>(
       (given) => given,
@@ -168,6 +198,15 @@ describe('what stays', () => {
       const nested = `${'{"a":['.repeat(depth)}"${secret}"${']}'.repeat(depth)}`
       expect(clean(nested)).toBe(nested.replace(secret, mark))
     }
+  })
+
+  it('each of many keys that become the same', () => {
+    const keys = Array.from({ length: 20_000 }, (_, at) => `ghp_${String(at).padStart(36, 'x')}`)
+    const json = [...keys.slice(0, 10_000), `${mark} 5`, mark, ...keys.slice(10_000)].map((key) => `"${key}":1`)
+    const written = Object.keys(JSON.parse(clean(`{${json.join(',')}}`)) as object)
+    expect(written).toHaveLength(20_002)
+    expect(written.slice(0, 3)).toEqual([mark, `${mark} 2`, `${mark} 3`])
+    expect(written.slice(10_000, 10_003)).toEqual([`${mark} 5 2`, `${mark} 10001`, `${mark} 10002`])
   })
 
   it('JSON is JSON where a key goes over several strings', () => {

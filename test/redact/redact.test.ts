@@ -108,6 +108,10 @@ describe('the formats of secrets', () => {
       'const task-management = risk-assessment-of-the-following-items-in-the-list',
       'https://example.com:8080/path?x=1@2 and mailto:ada@example.com',
       'postgres://localhost:5432/app',
+      ...['${PASSWORD}', '${PASSWORD:-none}', '$(PASSWORD)', '$PASSWORD', '{{password}}', '{password}'].map(
+        (template) => `postgres://app:${template}@db/app`,
+      ),
+      'postgres://<user>:<password>@db/app and postgres://[user]:[password]@db/app',
       'Authorization: Bearer <token>',
       '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----',
       '{"access_key_id": "the id"}',
@@ -115,6 +119,13 @@ describe('the formats of secrets', () => {
       expect(redactor.text(harmless)).toBe(harmless)
     expect(redactor.counts().size).toBe(0)
   })
+  it.each(['pa$sw0rd1', '$ecretPassw0rd', 'p4ss{word', 'a<b>cdef', 'pa`ss', 'p[ss]word', '{a}b', '$NAMEd', '$NAME!'])(
+    'finds %s in an address',
+    (password) => {
+      const clean = createRedactor().text(`postgres://app:${password}@db.example/x`)
+      expect(clean).toBe(`postgres://app:[redacted url-password, ${password.length} characters]@db.example/x`)
+    },
+  )
   it('takes no longer for texts that almost match', () => {
     const redactor = createRedactor()
     for (const piece of ['-----BEGIN PRIVATE KEY-----', 'eyJ', 'sk-ant-', 'a://b:', 'bearer ', 'secret_access_key='])

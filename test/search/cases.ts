@@ -18,6 +18,7 @@ import {
   type Store,
 } from 'indelible'
 import { destroyKey, keyRing, newHostKey, withKeys } from 'indelible/encryption'
+import { eraseMessages } from 'indelible/session'
 import { searchStore, type SearchHit, type SearchOptions } from 'indelible/search'
 
 export interface Place {
@@ -30,7 +31,7 @@ export interface Place {
 /** All hits of all pages. */
 export const all = async (store: Store, query: string, options: SearchOptions = {}): Promise<readonly SearchHit[]> => {
   const hits: SearchHit[] = []
-  let after: string | undefined
+  let { after } = options
   do {
     const page = await searchStore(store, query, { ...options, ...(after !== undefined && { after }) })
     hits.push(...page.hits)
@@ -200,6 +201,23 @@ export const searchCases = (place: () => Place): void => {
     for (const after of ['x', '5', '[5]', '["x"]', '[null,1]'])
       for (const sort of ['relevance', 'time'] as const)
         expect([after, await searchStore(store, 'delta', { after, sort })()]).toMatchObject([after, { left: { _tag: 'InvalidId' } }]) // prettier-ignore
+  })
+
+  it.each([1, 3, 20])('gives all that are left where the last hit of a page of %i goes', async (limit) => {
+    const gone: Readonly<Record<string, (store: Store, session: Session, position: number) => Promise<unknown>>> = {
+      erased: async (store, session, position) => eraseMessages(store, session.id, [position]),
+      retracted: async (_, session, position) => session.rewind(position),
+    }
+    for (const go of Object.values(gone)) {
+      const store = await open()
+      for (const id of ['a', 'b']) await started(store, id, ...Array.from({ length: 25 }, (_, n) => user(`zeta ${n}`)))
+      const before = places(await all(store, 'zeta'))
+      const { hits, next } = await searchStore(store, 'zeta', { limit })
+      const last = hits.at(-1) as SearchHit
+      await go(store, await openSession(store, last.session), last.position)
+      const rest = places(await all(store, 'zeta', { limit, after: next as string }))
+      expect([...places(hits), ...rest]).toEqual(before)
+    }
   })
 
   it('has the best first, and of the same score the newest', async () => {
