@@ -1,11 +1,20 @@
 /** `indelible erase`: messages whose content is not to be kept, by position, by what they say, or by their age. */
 import { isLeft } from '../json/index.ts'
 import { holdsOn, type AnyEvidenceFault } from '../evidence/index.ts'
-import { eraseMessages, findMessages, type ErasureReceipt, type MessageQuery, type Remains } from '../session/index.ts'
-import type { DamagedEntry, RowPlace, Store } from '../store/index.ts'
+import {
+  describeSession,
+  eraseMessages,
+  findMessages,
+  proveEntry,
+  type ErasureReceipt,
+  type MessageQuery,
+  type Remains,
+} from '../session/index.ts'
+import type { DamagedEntry, Store } from '../store/index.ts'
 import { confirm, Misuse, Unreadable, type Call, type Command, type Terminal } from './command.ts'
 import { becauseOf, heldText } from './hold.ts'
 import { answer, faultText, storeOption, withStore } from './place.ts'
+import { erasedText } from './prove.ts'
 import { counted, ranges } from './screen.ts'
 import { allSessions, wholeId } from './sessions.ts'
 
@@ -68,24 +77,31 @@ In a terminal the command asks first; type yes to continue.`,
     await withStore(call, {}, async (store) => {
       const found =
         given === undefined ? await foundInAll(store, query ?? {}) : await foundIn(store, given, call, query)
+      const { again } = found
       const { plans, held, unread } = query === undefined && !dry ? found : await withoutHeld(store, found)
-      const lines = [...plans].map(([id, at]) => `${id}: ${counted(at.length, 'message')} (${ranges(at)})`)
-      const stay = held.map(({ id, at, why }) => `${id}: ${why}; ${counted(at.length, 'message')} (${ranges(at)})`)
+      const fresh = [...plans].map(([id, at]) => [id, at.filter((one) => !again.at.has(one))] as const)
+      const lines = fresh.flatMap(([id, at]) => (at.length === 0 ? [] : [`${id}: ${messagesText(at)}`]))
+      const stay = held.map(({ id, at, why }) => `${id}: ${why}; ${messagesText(at)}`)
       const lost = unread.map(({ id, reason }) => `${id}: left out: ${reason}`)
       if (dry) {
-        await terminal.print([...lines, ...stay.map((line) => `${line} would stay`)])
+        await terminal.print([
+          ...lines.map((line) => `${line} would be erased`),
+          ...stay.map((line) => `${line} would stay`),
+          ...again.lines,
+        ])
         terminal.tell(lost)
       } else terminal.tell([...stay.map((line) => `${line} left out`), ...lost])
-      if (plans.size === 0 && held.length === 0) terminal.tell(['no message is to be erased'])
+      if (lines.length === 0 && held.length === 0 && (dry || plans.size === 0))
+        terminal.tell(['no message is to be erased'])
       if (plans.size === 0 && held.length > 0 && !dry)
         throw new Unreadable(
           'every message that was found is held: nothing was erased; "indelible release" ends a hold',
         )
       let failed = unread.length
       if (!dry && plans.size > 0) {
-        if (asks) terminal.tell(lines)
+        if (asks) terminal.tell([...lines, ...again.lines])
         if (asks) await confirm(terminal, 'Erase them for good?', 'nothing was erased')
-        failed += await eraseAll(store, plans, call, given === undefined)
+        failed += await eraseAll(store, { plans, again }, call, given === undefined)
       }
       if (failed > 0) throw new Unreadable(`${counted(failed, 'session')} ${failed === 1 ? 'was' : 'were'} left out`)
     })
@@ -94,15 +110,21 @@ In a terminal the command asks first; type yes to continue.`,
 
 /** Messages that were found. */
 interface Found {
-  /** Those to erase, by session. */
+  /** Those to erase, by session; erased ones too, where their positions were given: files are cleaned again. */
   readonly plans: ReadonlyMap<string, readonly number[]>
   /** Those that a hold keeps. */
   readonly held: readonly { readonly id: string; readonly at: readonly number[]; readonly why: string }[]
   /** The sessions that can't be read. */
   readonly unread: readonly DamagedEntry[]
+  /** Those of the given positions that were erased before, and what the ledger says of them. */
+  readonly again: { readonly at: ReadonlySet<number>; readonly lines: readonly string[] }
 }
 
-/** In one session. Throws Unreadable, where it can't be read. */
+const noneAgain: Found['again'] = { at: new Set(), lines: [] }
+
+const messagesText = (at: readonly number[]): string => `${counted(at.length, 'message')} (${ranges(at)})`
+
+/** In one session. Throws Unreadable, where it can't be read, or has no message at a position. */
 const foundIn = async (
   store: Store,
   given: string,
@@ -110,9 +132,36 @@ const foundIn = async (
   query: MessageQuery | undefined,
 ): Promise<Found> => {
   const id = await wholeId(store, given, terminal)
-  const at =
-    query === undefined ? positionals.slice(1).flatMap(positionsIn) : await answer(findMessages(store, id, query))
-  return { plans: new Map(at.length === 0 ? [] : [[id, at]]), held: [], unread: [] }
+  const found = await answer(findMessages(store, id, query ?? {}))
+  if (query !== undefined)
+    return { plans: new Map(found.length === 0 ? [] : [[id, found]]), held: [], unread: [], again: noneAgain }
+  const { len } = await answer(describeSession(store, id))
+  const at = [...new Set(positionals.slice(1).flatMap(positionsIn))].toSorted((one, other) => one - other)
+  const beyond = at.find((one) => one >= len)
+  if (beyond !== undefined) throw new Unreadable(faultText({ _tag: 'BeyondEnd', id, at: beyond, size: len }))
+  const there = new Set(found)
+  return { plans: new Map([[id, at]]), held: [], unread: [], again: await erasedBefore(store, id, at, there) }
+}
+
+/** Those that are not there any more, and when, by whom and why they were erased. */
+const erasedBefore = async (
+  store: Store,
+  id: string,
+  positions: readonly number[],
+  there: ReadonlySet<number>,
+): Promise<Found['again']> => {
+  const at = new Set(positions.filter((one) => !there.has(one)))
+  const said = new Map<string, number[]>()
+  for (const one of at) {
+    const proof = await proveEntry(store, id, one)()
+    const text = isLeft(proof) && proof.left._tag === 'MessageErased' ? erasedText(proof.left) : ''
+    said.set(text, [...(said.get(text) ?? []), one])
+  }
+  const lines = [...said].map(
+    ([text, all]) =>
+      `${id}: ${messagesText(all)} ${all.length === 1 ? 'was' : 'were'} erased before${text === '' ? '' : `,${text}`}`,
+  )
+  return { at, lines }
 }
 
 /** In every session of the scope. */
@@ -126,32 +175,33 @@ const foundInAll = async (store: Store, query: MessageQuery): Promise<Found> => 
     if (isLeft(at)) unread.push({ id, reason: reasonToSkip(at.left) })
     else if (at.right.length > 0) plans.set(id, at.right)
   }
-  return { plans, held: [], unread }
+  return { plans, held: [], unread, again: noneAgain }
 }
 
 /** The same with what is held apart. */
-const withoutHeld = async (store: Store, { plans, unread }: Found): Promise<Found> => {
+const withoutHeld = async (store: Store, { plans, unread, again }: Found): Promise<Found> => {
   const free = new Map<string, readonly number[]>()
   const held: Found['held'][number][] = []
-  for (const [id, at] of plans) {
+  for (const [id, all] of plans) {
+    const at = all.filter((one) => !again.at.has(one))
     const holds = await answer(holdsOn(store, id))
     const kept = holds.reduce((most, { messages }) => Math.max(most, messages), 0)
     const [stay, go] = [at.filter((one) => one < kept), at.filter((one) => one >= kept)]
     if (go.length > 0) free.set(id, go)
     if (stay.length > 0) held.push({ id, at: stay, why: holds.map(({ hold }) => heldText(hold, id)).join(', ') })
   }
-  return { plans: free, held, unread }
+  return { plans: free, held, unread, again }
 }
 
 /** Erase them, and give how many sessions failed. */
 const eraseAll = async (
   store: Store,
-  found: ReadonlyMap<string, readonly number[]>,
+  { plans, again }: Pick<Found, 'plans' | 'again'>,
   { values, terminal }: Call,
   skips: boolean,
 ): Promise<number> => {
   let [residue, failed] = [0, 0]
-  for (const [id, at] of found) {
+  for (const [id, at] of plans) {
     const erased = await eraseMessages(store, id, at, becauseOf(values))()
     if (isLeft(erased)) {
       if (!skips) throw new Unreadable(faultText(erased.left))
@@ -162,7 +212,7 @@ const eraseAll = async (
     const receipt = erased.right
     residue += receipt.residue.filter(({ where }) => where !== 'dead rows').length
     if (values['json'] === true) await terminal.printJson([JSON.stringify(receipt)])
-    else await tell(receipt, terminal)
+    else await tell(receipt, again, terminal)
   }
   if (residue > 0) throw new Unreadable('bytes of erased messages are still in the files of the store')
   return failed
@@ -185,11 +235,16 @@ const reasonToSkip = (fault: AnyEvidenceFault): string => {
   }
 }
 
-const tell = async (receipt: ErasureReceipt, terminal: Terminal): Promise<void> => {
+const tell = async (receipt: ErasureReceipt, again: Found['again'], terminal: Terminal): Promise<void> => {
   const { session, messages, rows, sharing, remains, residue, ledger } = receipt
   const notes = rows.filter(({ kind }) => kind === 'note').length
+  const fresh = messages.filter((one) => !again.at.has(one))
+  const head = `, as ledger ${ledger.size}:${ledger.root} says`
+  const repeats = notes > 0 && again.at.size === 0 ? ` and ${counted(notes, 'note')}` : ''
   await terminal.print([
-    `${session}: erased ${counted(messages.length, 'message')} (${ranges(messages)})${notes === 0 ? '' : ` and ${counted(notes, 'note')}`}, as ledger ${ledger.size}:${ledger.root} says`,
+    ...(fresh.length === 0 ? [] : [`${session}: erased ${messagesText(fresh)}${repeats}${head}`]),
+    ...again.lines.map((line) => `${line}${head}`),
+    ...(notes > 0 && again.at.size > 0 ? [`  ${counted(notes, 'note')} erased with them, now or before`] : []),
     ...(sharing.length === 0 ? [] : [`  also in ${sharing.join(', ')}, which share them`]),
     ...remains.map((one) => `  remains: ${remainsText(one)}`),
     ...residue.map(({ where, reason }) => `  ${where}: ${reason}`),
@@ -213,8 +268,12 @@ const remainsText = (remains: Remains): string => {
   }
 }
 
-const placesText = (rows: readonly RowPlace[]): string => {
-  const shown = rows.slice(0, 5).map(({ id, position }) => `${id} row ${position}`)
+const placesText = (rows: Extract<Remains, { readonly what: 'text' }>['rows']): string => {
+  const shown = rows
+    .slice(0, 5)
+    .map(
+      ({ id, position, message }) => `${id} ${message === undefined ? `note (row ${position})` : `message ${message}`}`,
+    )
   return `${shown.join(', ')}${rows.length > shown.length ? ` and ${rows.length - shown.length} more` : ''}`
 }
 

@@ -11,7 +11,7 @@ import {
   proveErased,
   proveGrowth,
 } from '../session/index.ts'
-import type { Erasure, Head } from '../store/index.ts'
+import type { Erasure, ErasedRow, Head } from '../store/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command } from './command.ts'
 import { oneFile, pathOf, textOf } from './input.ts'
 import { answer, headOfOption, headText, sessionOfCall, storeOption } from './place.ts'
@@ -71,12 +71,17 @@ the record that had the head of --head: nothing that it had was changed.`,
 }
 
 /** When, by whom and why, as the ledger says it. */
-const erasedText = ({
+export const erasedText = ({
   at,
   by,
   reason,
 }: Pick<Erasure, 'by' | 'reason'> & { readonly at?: number | undefined }): string =>
   `${at === undefined ? '' : ` at ${new Date(at).toISOString()}`}${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}`
+
+const erasedRows = (rows: readonly Pick<ErasedRow, 'kind'>[]): string => {
+  const notes = rows.filter(({ kind }) => kind === 'note').length
+  return `${counted(rows.length - notes, 'message')}${notes === 0 ? '' : ` and ${counted(notes, 'note')}`}`
+}
 
 const proveContinued = async (call: Call, given: string, older: Head | undefined): Promise<void> => {
   if (call.positionals.length > 1) throw new Misuse('prove --consistency takes no N: it is about the whole record')
@@ -143,7 +148,7 @@ count. The receipt of "erase --json" is checked with a head of the ledger.`,
       const { row, leaf, ledger, said, head: of } = checked.right
       await terminal.printJson([JSON.stringify({ row, leaf, ...said })])
       return terminal.tell([
-        `row ${row} of the record with the head ${headText(of)} has this leaf, and was erased${erasedText(said)}, as the ledger with the head ${headText(ledger)} says${head === undefined ? '; compare the heads with those that you know: --head' : ''}`,
+        `row ${row} of the record of messages and notes with the head ${headText(of)} has this leaf, and was erased${erasedText(said)}, as the ledger with the head ${headText(ledger)} says${head === undefined ? '; compare the heads with those that you know: --head' : ''}`,
       ])
     }
     if (isObject(value.right) && value.right['indelible'] === 'erasure') {
@@ -152,7 +157,7 @@ count. The receipt of "erase --json" is checked with a head of the ledger.`,
       const { session, rows, said, ledger } = checked.right
       await terminal.printJson(rows.map((row) => JSON.stringify(row)))
       return terminal.tell([
-        `${counted(rows.length, 'row')} erased for ${JSON.stringify(session)}${said.map(({ by, reason }) => `${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}`).join(',')}, in the ledger with the head ${headText(ledger)}${head === undefined ? ', as the receipt itself states; compare it with a head that you know: --head' : ''}`,
+        `${erasedRows(rows)} erased for ${JSON.stringify(session)}${said.map(({ by, reason }) => `${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : ` (${reason})`}`).join(',')}, in the ledger with the head ${headText(ledger)}${head === undefined ? ', as the receipt itself states; compare it with a head that you know: --head' : ''}`,
       ])
     }
     if (trust !== undefined)
@@ -161,7 +166,7 @@ count. The receipt of "erase --json" is checked with a head of the ledger.`,
     if (isLeft(proven)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(proven.left)}`)
     await terminal.printJson([JSON.stringify(proven.right.message)])
     terminal.tell([
-      `row ${proven.right.row} of the record with the head ${headText(proven.right.head)}${head === undefined ? ', as the proof itself states; compare it with a head that you know: --head' : ''}`,
+      `row ${proven.right.row} of the record of messages and notes with the head ${headText(proven.right.head)}${head === undefined ? ', as the proof itself states; compare it with a head that you know: --head' : ''}`,
     ])
   },
 }

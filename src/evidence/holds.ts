@@ -1,12 +1,13 @@
 /** Holds: a session that is held may not be erased or removed until it is released. Each is a row of the ledger. */
 import { emptyRange } from '../proof/index.ts'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, right } from '../json/index.ts'
 import { describeSession } from '../session/index.ts'
 import {
   appendToLedger,
   headOf,
   holdsOnRows,
   ledgerContent,
+  sameHead,
   type Because,
   type Head,
   type Hold,
@@ -17,10 +18,12 @@ import { evidenceTask, type EvidenceTask } from './fault.ts'
 
 /**
  * Hold a session: from here on, erasing its messages or removing it is the fault `LogHeld`, also of messages that it shares
- * with others, until `releaseSession`. A session that is held already stays so, and nothing is written.
+ * with others, until `releaseSession`. A session that is held already stays so, and nothing is written. One that the ledger
+ * calls removed although it is there, because it was restored or its removal was not completed, is held too, and the ledger
+ * says that it is there.
  *
  * Cost    one append to the ledger, which is made if there is none
- * Errors  `NoSuchLog`, also if it was removed meanwhile or its removal was begun; `NotALedger`
+ * Errors  `NoSuchLog`, also if it was removed meanwhile; `NotALedger`
  *
  * @param store the store with the session
  * @param id the session
@@ -34,12 +37,15 @@ export const holdSession = (store: Store, id: string, because: Because = {}): Ev
     const { head } = info.right
     const said = await appendToLedger(store, async ({ held, sessions }: LedgerContent) => {
       const entry = sessions.get(id)
-      const going = entry?.removed === true && entry.head.root === head.root && entry.head.size === head.size
-      if (going) return left({ _tag: 'NoSuchLog' as const, id })
-      return right({ rows: held.has(id) ? [] : [{ type: 'held', id, head, ...because }], more: {} })
+      const isBack = entry?.removed === true && sameHead(entry.head, head)
+      return right({ rows: held.has(id) ? [] : [{ type: 'held', id, head, ...because }], more: { isBack } })
     })
     if (isLeft(said)) return said
     const there = await store.info(id)() // removed before the row was written: then nothing is held
+    if (!isLeft(there) && said.right.isBack) {
+      const back = await appendToLedger(store, async () => right({ rows: [{ type: 'head', id, head }], more: {} }))
+      return isLeft(back) ? back : right(back.right.head)
+    }
     if (!isLeft(there) || there.left._tag !== 'NoSuchLog') return right(said.right.head)
     const released = await releaseSession(store, id, because)()
     return isLeft(released) ? released : there

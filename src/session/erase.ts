@@ -47,7 +47,7 @@ export const eraseMessages = (
   return sessionTask(() => erase(store, id, wanted, because), 'eraseMessages')
 }
 
-/** How often it is tried where the session grows meanwhile. */
+/** How often it is tried where the session grows meanwhile, or one that shares its messages is removed. */
 const attempts = 50
 
 const erase = async (
@@ -63,7 +63,10 @@ const erase = async (
     const beyond = positions.find((at) => !(Number.isSafeInteger(at) && at >= 0 && at < mirror.history.len))
     if (beyond !== undefined) return left({ _tag: 'BeyondEnd', id, at: beyond, size: mirror.history.len })
     const planned = await planOf(store, opened.right, positions)
-    if (isLeft(planned)) return planned
+    if (isLeft(planned)) {
+      if (isOutdated(planned.left, id) && attempt < attempts) continue
+      return planned
+    }
     const { logs, subject, sharing } = planned.right
     const erased: Either<EraseFault, Erased> = await store.erase({ logs, ...because })()
     if (!isLeft(erased))
@@ -74,9 +77,13 @@ const erase = async (
         sharing,
         erased: erased.right,
       })
-    if (erased.left._tag !== 'Conflict' || attempt === attempts) return erased
+    if (!isOutdated(erased.left, id) || attempt === attempts) return erased
   }
 }
+
+/** Whether another has grown the session, or removed one that shares its messages, since the plan was begun. */
+const isOutdated = (fault: EraseSessionFault, id: string): boolean =>
+  fault._tag === 'Conflict' || (fault._tag === 'NoSuchLog' && fault.id !== id)
 
 /** What is to be erased, in every log that has it. */
 interface Plan {

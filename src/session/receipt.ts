@@ -29,9 +29,9 @@ import { longEnough, namesIn, spellings, textsOf } from './repeats.ts'
 /** Something that still has what was erased, or lets it be guessed. */
 export type Remains =
   /** A block with the same content or text: rows reference it, or it was stored on its own (`kept`). */
-  | { readonly what: 'block'; readonly block: BlockId; readonly rows: readonly RowPlace[]; readonly kept: boolean }
+  | { readonly what: 'block'; readonly block: BlockId; readonly rows: readonly RemainingRow[]; readonly kept: boolean }
   /** Other rows, or the blocks that they reference, have the same text. */
-  | { readonly what: 'text'; readonly rows: readonly RowPlace[] }
+  | { readonly what: 'text'; readonly rows: readonly RemainingRow[] }
   /** The metadata or the id of a session or log has the same text. */
   | { readonly what: 'metadata'; readonly session: string }
   /** The session is encrypted and its key is not there: nobody can tell whether its rows have the same text. */
@@ -40,6 +40,9 @@ export type Remains =
   | { readonly what: 'leaf'; readonly rows: readonly number[] }
   /** Receipts of model calls have a digest of all that was sent, without a salt: short texts can be found by guessing. */
   | { readonly what: 'contextDigest'; readonly rows: readonly number[] }
+
+/** A row of a log, and the position among its messages, if it is one. */
+type RemainingRow = RowPlace & { readonly message?: number }
 
 /** A row of the ledger that says what was erased, and that it is in the ledger. */
 export interface ErasureProof {
@@ -167,9 +170,9 @@ const remainsOf = async (
   for (const [block, kept] of blocks) {
     const rows = naming.right.get(block) ?? []
     for (const row of rows) same.delete(`${row.id} ${row.position}`) // named with the block
-    remains.push({ what: 'block', block, rows, kept })
+    remains.push({ what: 'block', block, rows: await withMessages(store, rows), kept })
   }
-  if (same.size > 0) remains.push({ what: 'text', rows: [...same.values()] })
+  if (same.size > 0) remains.push({ what: 'text', rows: await withMessages(store, [...same.values()]) })
   const beside = await besideRows(store, long)
   if (isLeft(beside)) return beside
   remains.push(...beside.right)
@@ -181,6 +184,18 @@ const remainsOf = async (
   })
   if (receipts.length > 0) remains.push({ what: 'contextDigest', rows: receipts })
   return right(remains)
+}
+
+/** The rows with the positions of those that are messages. */
+const withMessages = async (store: Store, places: readonly RowPlace[]): Promise<readonly RemainingRow[]> => {
+  const bare = store.encryption?.bare ?? store // whether it is a message needs no key
+  const rows: RemainingRow[] = []
+  for (const place of places) {
+    const read = await bare.read(place.id, { from: place.position, to: place.position + 1 })()
+    const [row] = isLeft(read) ? [] : read.right // one that was removed meanwhile is named by its row
+    rows.push(row?.kind === 'entry' ? { ...place, message: row.index } : place)
+  }
+  return rows
 }
 
 /** The rows that name blocks. */

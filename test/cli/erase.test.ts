@@ -27,7 +27,7 @@ describe('indelible erase', () => {
     const erased = indelible(['erase', 'a', '0-1', '--yes', ...why, ...store])
     expect(erased.stderr).toBe('')
     expect(erased.stdout).toMatch(/^a: erased 2 messages \(0-1\), as ledger 1:[0-9a-f]{64} says\n/)
-    expect(erased.stdout).toContain('  remains: the same text in b row 0')
+    expect(erased.stdout).toContain('  remains: the same text in b message 0')
     expect(erased.stdout).toContain('  remains: the digests of 2 rows have no salt')
     expect(indelible(['verify', 'a', ...store]).stdout).toMatch(
       /^a: good, 2 of 3 messages erased \(positions 0-1\), head 3:/,
@@ -42,12 +42,12 @@ describe('indelible erase', () => {
       JSON.parse(receipt) as { readonly ledger: { readonly size: number; readonly root: string } }
     ).ledger
     const checked = indelible(['check-proof', file, '--head', `${size}:${root}`])
-    expect(checked.stderr).toMatch(/^2 rows erased for "a" by ann \(request 812\), in the ledger with the head 1:/)
+    expect(checked.stderr).toMatch(/^2 messages erased for "a" by ann \(request 812\), in the ledger with the head 1:/)
   })
   it('finds by pattern and by age in every session, and leaves those alone that are held', async () => {
     const store = await filled()
     expect(indelible(['erase', '--matching', 'GRACE', '--dry-run', ...store]).stdout).toBe(
-      'b: 2 messages (0-1)\na: 2 messages (0-1)\n',
+      'b: 2 messages (0-1) would be erased\na: 2 messages (0-1) would be erased\n',
     )
     expect(indelible(['erase', '--older-than', '1d', '--dry-run', ...store]).stderr).toBe(
       'no message is to be erased\n',
@@ -73,7 +73,7 @@ describe('indelible erase', () => {
       0,
       [
         '',
-        'a: 1 message (1)',
+        'a: 1 message (1) would be erased',
         'a: held with fork, which shares them, by ann (case 14); 1 message (0) would stay',
         'b: held; 2 messages (0-1) would stay',
         'fork: held by ann (case 14); 1 message (0) would stay',
@@ -115,10 +115,57 @@ describe('indelible erase', () => {
     ])
     const checked = indelible(['check-proof', written('erased.json', proved.stdout), '--head', head])
     expect(JSON.parse(checked.stdout)).toMatchObject({ row: 1, id: 'a', by: 'ann', reason: 'request 812' })
-    expect(checked.stderr).toMatch(/^row 1 of the record with the head 3:.* has this leaf, and was erased at /)
+    expect(checked.stderr).toMatch(
+      /^row 1 of the record of messages and notes with the head 3:.* has this leaf, and was erased at /,
+    )
     expect(indelible(['check-proof', written('before.json', before), '--head', head])).toMatchObject({ status: 0 })
     const other = `3:${'ab'.repeat(32)}`
     expect(indelible(['check-proof', join(cliFolder, 'erased.json'), '--head', other])).toMatchObject({ status: 1 })
+  })
+  it('says where the same text remains by the position of the message, or as the row of a note', async () => {
+    const path = join(folder, 'remains.db')
+    const store = await sqliteStore({ path })
+    const session = await createSession(store, {
+      id: 'n',
+      messages: [user('0'), user('1'), user('Grace of Arlington')],
+    })
+    await session.pin(0)
+    await session.pin(1)
+    await session.append(user('You said: Grace of Arlington'))
+    await session.note({ type: 'tool_started', callId: 'c', name: 'find', arguments: '{"of":"Grace of Arlington"}' })
+    await session.close()
+    await store.close()
+    const erased = indelible(['erase', 'n', '2', '--yes', '--store', path])
+    expect(erased.stdout).toContain('  remains: the same text in n message 3, n note (row 6)\n')
+    expect(indelible(['show', 'n', '3', '--store', path]).stdout).toContain('You said: Grace of Arlington')
+    const [receipt] = indelible(['erase', 'n', '2', '--yes', '--json', '--store', path]).lines
+    expect(JSON.parse(receipt as string)).toMatchObject({ messages: [2], remains: [{ what: 'leaf', rows: [2] }] })
+  })
+  it('refuses positions that are not there before it asks, and counts no message twice', async () => {
+    const store = await filled()
+    for (const at of ['3', '1-10', '99999'])
+      for (const how of ['--dry-run', '--yes']) {
+        const refused = indelible(['erase', 'a', '0', at, how, ...store])
+        expect([refused.status, refused.stdout, refused.stderr]).toEqual([1, '', expect.stringContaining('3')])
+      }
+    indelible(['erase', 'a', '1', '--yes', ...why, ...store])
+    const before = /^a: 1 message \(1\) was erased before, at \d{4}-\S+Z by ann \(request 812\)/
+    const dry = indelible(['erase', 'a', '0-1', '1', '--dry-run', ...store])
+    expect([dry.status, ...dry.lines.slice(0, 2)]).toEqual([
+      0,
+      'a: 1 message (0) would be erased',
+      expect.stringMatching(before),
+    ])
+    const again = indelible(['erase', 'a', '1', '--yes', ...store])
+    expect([again.status, again.lines[0]]).toEqual([0, expect.stringMatching(before)])
+    expect(again.stdout).not.toContain('erased 1 message')
+    const both = indelible(['erase', 'a', '0-1', '--yes', ...store])
+    expect(both.lines.slice(0, 2)).toEqual([
+      expect.stringMatching(/^a: erased 1 message \(0\), as ledger 2:/),
+      expect.stringMatching(before),
+    ])
+    const none = indelible(['erase', 'a', '0-1', '--dry-run', ...store])
+    expect([none.status, none.stderr]).toEqual([0, 'no message is to be erased\n'])
   })
   it('leaves out the sessions that it can not read, and names them', () => {
     const at = (name: string): string => join(folder, `unread-${name}`)
@@ -132,7 +179,7 @@ describe('indelible erase', () => {
     const dry = indelible(['erase', '--matching', 'grace', '--dry-run', ...store, ...keys])
     expect([dry.status, dry.lines.toSorted().slice(1)]).toEqual([
       1,
-      ['one: 1 message (0)', 'plain: 1 message (0)', 'three: 1 message (0)'],
+      ['one', 'plain', 'three'].map((id) => `${id}: 1 message (0) would be erased`),
     ])
     expect(dry.stderr).toMatch(
       /^two: left out: "two" is encrypted.*was destroyed.*\nindelible: 1 session was left out\n$/,

@@ -142,7 +142,7 @@ describe('what stands for an erased row', () => {
     await ok(createSession(store, { id: 's', messages: [attached, user('more'), attached] }))
     const { remains } = await ok(eraseMessages(store, 's', [0]))
     expect(remains).toContainEqual(
-      expect.objectContaining({ what: 'block', block: kept, rows: [{ id: 's', position: 2 }], kept: true }),
+      expect.objectContaining({ what: 'block', block: kept, rows: [{ id: 's', position: 2, message: 2 }], kept: true }),
     )
     // A text that is still in another row is named once, whether it is a block there or not.
     await ok(createSession(store, { id: 'a', messages: [user(long)] }))

@@ -294,7 +294,7 @@ describe('keys', () => {
     await ok(createSession(store, { id: 'other', messages: [user(`also ${word}: first ${word}`)] }))
     const receipt = await ok(eraseMessages(store, 's', [0], { reason: 'asked' }))
     expect(receipt.remains).toContainEqual(
-      expect.objectContaining({ what: 'text', rows: [{ id: 'other', position: 0 }] }),
+      expect.objectContaining({ what: 'text', rows: [{ id: 'other', position: 0, message: 0 }] }),
     )
     const again = await ok(openSession(store, 's'))
     expect(again.view().at(0)).toMatchObject({ role: 'user', content: [{ type: 'erased' }] })

@@ -5,7 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { createSession, forkSession, memoryStore, orThrow, user } from 'indelible'
-import { holdSession, holdsOn, readLedger, releaseSession } from 'indelible/evidence'
+import { holdSession, holdsOn, readLedger, releaseSession, removeRecorded, verifyLedger } from 'indelible/evidence'
+import { copySession } from 'indelible/session'
 import { memoryDriver, storeOf } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, expect, it } from 'vitest'
@@ -67,6 +68,22 @@ it('a hold keeps the messages of a session, and those that others share with it'
     ['s', 2],
   ])
   expect(await holdsOn(store, 'none')()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
+})
+
+it('a session that was removed and is there again, as it was, is held, and the ledger says that it is there', async () => {
+  const [store, backup] = [memoryStore(), memoryStore()]
+  await createSession(store, { id: 's', messages: [user('hello')] })
+  await createSession(store, { id: 'empty' })
+  await copySession(store, backup, 's')
+  for (const id of ['s', 'empty']) await removeRecorded(store, id)
+  expect(await holdSession(store, 's')()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
+  await copySession(backup, store, 's')
+  await createSession(store, { id: 'empty' })
+  for (const id of ['s', 'empty']) {
+    await holdSession(store, id, { reason: 'case 14' })
+    expect(await removeRecorded(store, id)()).toMatchObject({ left: { _tag: 'LogHeld', reason: 'case 14' } })
+  }
+  expect(await verifyLedger(store)).toMatchObject({ good: 2, removed: 0, held: ['s', 'empty'] })
 })
 
 it('a session that is not there can be released where an earlier version has left it held', async () => {

@@ -175,8 +175,8 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       })
       const receipt = await eraseMessages(store, 's', [0, 1], because)
       expect(receipt.remains).toMatchObject([
-        { what: 'block', rows: [{ id: 'other', position: 0 }], kept: false },
-        { what: 'text', rows: [{ id: 'other', position: 1 }] },
+        { what: 'block', rows: [{ id: 'other', position: 0, message: 0 }], kept: false },
+        { what: 'text', rows: [{ id: 'other', position: 1, message: 1 }] },
         { what: 'metadata', session: 's' },
         { what: 'leaf', rows: [0, 1] },
       ])
@@ -204,7 +204,10 @@ export const eraseCases = (name: string, open: () => Promise<Store>): void => {
       const receipt = await eraseMessages(store, 's', [0], because)
       const [block, text, ...metadata] = receipt.remains
       expect(block).toMatchObject({ what: 'block', rows: [], kept: true })
-      expect(text).toEqual({ what: 'text', rows: [0, 1, 2, 3].map((position) => ({ id: 'other', position })) })
+      expect(text).toEqual({
+        what: 'text',
+        rows: [0, 1, 2, 3].map((position) => ({ id: 'other', position, message: position })),
+      })
       expect(metadata).toEqual(['json', 'fork'].map((session) => ({ what: 'metadata', session })))
       // The other way round: a text inside the arguments of an erased call.
       const again = await eraseMessages(store, 'other', [0, 1], because)

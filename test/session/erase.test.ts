@@ -2,11 +2,20 @@
 import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { assistant, createSession, forkSession, memoryStore, openSession, user, verifySession } from 'indelible'
+import {
+  assistant,
+  createSession,
+  forkSession,
+  memoryStore,
+  openSession,
+  orThrow,
+  user,
+  verifySession,
+} from 'indelible'
 import { destroyKey, keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import { holdSession, readLedger, releaseSession } from 'indelible/evidence'
 import { checkErasure, copySession, eraseMessages } from 'indelible/session'
-import type { Store } from 'indelible/store'
+import { memoryDriver, storeOf, type Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterEach, expect, it } from 'vitest'
 import { asked, because, eraseCases } from './erase-cases.ts'
@@ -31,6 +40,24 @@ const stores: readonly (readonly [string, () => Promise<Store>])[] = [
 ]
 
 for (const [name, open] of stores) eraseCases(name, open)
+
+it('a fork that is removed while its messages are erased does not stop the erasure', async () => {
+  const driver = memoryDriver()
+  const erasing = driver.erasing as NonNullable<typeof driver.erasing>
+  let races = 0
+  const sharing: typeof erasing.sharing = async (scope, id) => {
+    const found = await erasing.sharing(scope, id)
+    if (races++ === 0) await driver.remove(scope, 'fork', undefined)
+    return found
+  }
+  const store = orThrow(storeOf({ ...driver, erasing: { ...erasing, sharing } }))
+  await createSession(store, { id: 's', messages: asked })
+  await forkSession(store, 's', { id: 'fork', at: 2 })
+  races = 0
+  const receipt = await eraseMessages(store, 's', [0])
+  expect([receipt.sharing, receipt.messages, races > 1]).toEqual([[], [0], true])
+  expect(await eraseMessages(store, 'fork', [0])()).toMatchObject({ left: { _tag: 'NoSuchLog', id: 'fork' } })
+})
 
 it('the receipt of an erasure is refused when anything of it is changed', async () => {
   const store = memoryStore()
@@ -135,13 +162,18 @@ it('of an encrypted session, each place is named once, no salt is missed, and wh
   await destroyKey(store, 'fork', ring)
   const receipt = await eraseMessages(withKeys(store, ring), 's', [0, 1], because)
   expect(receipt.remains).toEqual([
-    { what: 'block', block: expect.any(String) as string, rows: [{ id: 'other', position: 0 }], kept: false },
+    {
+      what: 'block',
+      block: expect.any(String) as string,
+      rows: [{ id: 'other', position: 0, message: 0 }],
+      kept: false,
+    },
     {
       what: 'text',
       rows: [
-        { id: 'plain', position: 0 },
-        { id: 'other', position: 1 },
-        { id: 'other', position: 2 },
+        { id: 'plain', position: 0, message: 0 },
+        { id: 'other', position: 1, message: 1 },
+        { id: 'other', position: 2, message: 2 },
       ],
     },
     { what: 'unread', session: 'fork' },
