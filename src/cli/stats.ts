@@ -1,7 +1,7 @@
 /** `indelible stats`: the tokens and the money of model calls, by model and day. */
 import { usageDollars } from '../context/index.ts'
 import { isLeft } from '../json/index.ts'
-import { describeSession, readUsage, usesOf, type CallUse } from '../session/index.ts'
+import { describeSession, readRange, readUsage, usesOf, type CallUse } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { Misuse, type Call, type Command, type Terminal } from './command.ts'
 import { isFile, sessionIn } from './conversation.ts'
@@ -96,9 +96,10 @@ const usesIn = async (
   unread: Set<string>,
   own = false,
 ): Promise<readonly CallUse[]> => {
-  const { encrypted } = await answer(describeSession(store, id))
+  const { encrypted, len } = await answer(describeSession(store, id))
   const uses = await readUsage(store, id, { own })()
-  const lacks = encrypted && keyFileOf(values, terminal) === undefined
+  const last = encrypted && len > 0 ? await readRange(store, id, len - 1)() : uses // a fork may have messages of its own
+  const lacks = (encrypted && keyFileOf(values, terminal) === undefined) || (isLeft(last) && last.left._tag === 'NoKey')
   if (!lacks && !(isLeft(uses) && uses.left._tag === 'NoKey')) return answer(async () => uses)
   unread.add(id)
   return []

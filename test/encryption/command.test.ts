@@ -138,7 +138,10 @@ it('says what was not read for lack of a key, and what a destroyed key takes alo
   const page = ['export', 'sec', '--to', 'html', '--out']
   expect(indelible([...page, at('sec.html'), ...bare]).stderr).toMatch(/can't be read as it is stored: .*--key-file/)
   const redacted = indelible([...page, at('red.html'), '--redact', ...keyed])
-  expect(redacted.stderr).toMatch(/redacted: \d+ secrets?/)
+  expect(redacted.stderr).toContain('redacted: no secrets')
+  indelible(['append', 'plain', `ghp_${'aB3dE6gH9k'.repeat(4).slice(0, 36)}`, ...bare])
+  const taken = indelible(['export', 'plain', '--to', 'html', '--out', at('taken.html'), '--redact', ...bare])
+  expect(taken.stderr).toMatch(/redacted: [1-9]\d* secrets? \(/)
   expect(redacted.stderr).not.toContain('as it is stored')
   for (const range of [
     ['--from', '9999'],
