@@ -64,6 +64,7 @@ const placeOptions = ['store', 'scope', 'key-file']
  */
 export const withPlace = (line: string, values: Call['values'], commands: readonly Command[]): string =>
   line.replaceAll(/(^ *|")indelible ([a-z-]+)([^"]*)/g, (advice, before: string, name: string, rest: string) => {
+    if (name === 'encryption' && rest.startsWith(' new')) return advice // it makes the file that --key-file names
     const command = commands.find((known) => known.name === name)
     const given = placeOptions.flatMap((option) => {
       const value = values[option]

@@ -1,12 +1,15 @@
 /** `indelible encryption`: the keys of encrypted sessions. */
-import { closeSync, openSync, writeSync } from 'node:fs'
+import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
 import { destroyKey, newHostKey, rotateKeys } from '../encryption/index.ts'
+import { describeSession } from '../session/index.ts'
+import type { Store } from '../store/index.ts'
 import { confirm, Misuse, Unreadable, type Call, type Command } from './command.ts'
 import { unwritable } from './input.ts'
 import { keyFileOf, keyFileText, openRing, readKeyFile, writeKeyFile, type KeyFile } from './key-file.ts'
 import { allScopesOption, answer, storeOption, withBareScopes, withBareStore } from './place.ts'
-import { counted } from './screen.ts'
-import { wholeId } from './sessions.ts'
+import { counted, oneLine } from './screen.ts'
+import { allSessions, wholeId } from './sessions.ts'
+import { isAddress } from './store.ts'
 
 export const encryption: Command = {
   name: 'encryption',
@@ -23,6 +26,7 @@ FILE. Without FILE nobody can read them, you neither: keep a copy of it.
 
 The wrapped keys are kept in a store of their own beside FILE (FILE.db), or where
 --keys-in says. Keep it as long as the sessions. It is needed to read them, too.
+Keep backups of it only for a short time: they have the keys that destroy removes.
 
 rotate puts a new key into FILE and wraps every session key by it. The sessions
 are not touched. The older keys stay in FILE, for backups.
@@ -74,22 +78,33 @@ const makeFile = async ({ values, terminal }: Call, given: string): Promise<void
       ? new Unreadable(`${given} exists already; nothing was written: keys are never overwritten`)
       : unwritable(given, cause)
   }
-  const { keysIn: place = '' } = readKeyFile(given, terminal)
+  const made = readKeyFile(given, terminal)
+  const { keysIn: place = '' } = made
+  try {
+    if (!isAddress(place)) await (await openRing(made, terminal, true)).close()
+  } catch (error) {
+    rmSync(path) // a key file without the store of its wrapped keys is of no use
+    throw error
+  }
   await terminal.print([given])
-  terminal.tell([`keep a copy of ${given} and of ${place}: without both, nobody can read what they encrypt`])
+  terminal.tell([
+    `keep a copy of ${given}, and keep ${place}: without both, nobody can read what they encrypt`,
+    `backups of ${place} have the keys that "destroy" removes: keep them only for a short time`,
+  ])
 }
 
 const rotate = async (call: Call, file: KeyFile): Promise<void> => {
   const next = { ...file, keys: [newHostKey(), ...file.keys] }
-  writeKeyFile(next)
   const { ring, close } = await openRing(next, call.terminal)
   try {
+    writeKeyFile(next)
     const count = await withBareScopes(call, async (scopes) => {
       let sum = 0
       for (const scope of scopes) sum += await answer(rotateKeys(scope, ring))
       return sum
     })
     await call.terminal.print([`${counted(count, 'key')} wrapped by ${next.keys[0]?.id ?? ''}`])
+    call.terminal.tell([`copies of ${file.path} that were made before lack this key: copy it again`])
   } finally {
     await close()
   }
@@ -103,12 +118,31 @@ const destroy = async (call: Call, file: KeyFile, id: string): Promise<void> => 
   try {
     await withBareStore(call, async (store) => {
       await wholeId(store, id, terminal)
+      const { encrypted } = await answer(describeSession(store, id))
+      if (!encrypted) throw new Unreadable(`${id}: is not encrypted, so it has no key to destroy; nothing was changed`)
+      const forks = await forksOf(store, id)
+      if (forks.length > 0)
+        terminal.tell([`forks that lose the messages they share with ${id}: ${forks.map(oneLine).join(', ')}`])
       const question = `Nobody will be able to read session ${id} any more. Destroy its key?`
       if (asks) await confirm(terminal, question, 'nothing was destroyed')
       const destroyed = await answer(destroyKey(store, id, ring))
       await terminal.print([destroyed ? `${id}: its key is destroyed` : `${id}: its key was destroyed before`])
+      terminal.tell([`a backup of ${file.keysIn ?? 'the store'} that was made before still has the key: remove it`])
     })
   } finally {
     await close()
   }
+}
+
+/** The sessions that share messages with one, as forks of it or of its forks. */
+const forksOf = async (store: Store, id: string): Promise<readonly string[]> => {
+  const parents = new Map<string, string>()
+  for await (const { id: fork, forkedFrom } of allSessions(store))
+    if (forkedFrom !== undefined && forkedFrom.at > 0) parents.set(fork, forkedFrom.id)
+  return [...parents.keys()].filter((fork) => {
+    let at: string | undefined = fork
+    do at = parents.get(at)
+    while (at !== undefined && at !== id)
+    return at === id
+  })
 }

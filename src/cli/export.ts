@@ -1,12 +1,14 @@
 /** `indelible export SESSION --to FORMAT`: a session as a request of a provider, or whole, to be imported elsewhere. */
-import { describeSession, exportSession, readSession } from '../session/index.ts'
+import { isLeft } from '../json/index.ts'
+import { describeSession, exportSession, readRange, readSession } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { exportLines } from '../transcript/index.ts'
 import { htmlOf } from '../view/index.ts'
 import { Misuse, Unreadable, wholeNumber, type Call, type Command } from './command.ts'
 import { encoded, formats, withoutFeeds, type Converted } from './convert.ts'
 import { writeOut } from './write-out.ts'
-import { answer, sessionOfCall, storeOption } from './place.ts'
+import { answer, faultText, sessionOfCall, storeOption } from './place.ts'
+import { redactorIn, tellRedacted } from './redacted.ts'
 import { lossLines, repairLines } from './report.ts'
 import { withSession } from './sessions.ts'
 import { counted } from './screen.ts'
@@ -49,7 +51,7 @@ hash.`,
     await withSession(call, given, async (store, id) => {
       const { lines, repairs, losses }: Pick<Converted, 'lines' | 'repairs' | 'losses'> =
         to === 'html'
-          ? { lines: await htmlLines(store, id, values), repairs: [], losses: [] }
+          ? { lines: await htmlLines(store, id, call), repairs: [], losses: [] }
           : to === 'indelible'
             ? { lines: withoutFeeds(exportLines(await answer(exportSession(store, id)))), repairs: [], losses: [] }
             : encoded((await answer(readSession(store, id))).conversation(), to)
@@ -64,15 +66,25 @@ hash.`,
   },
 }
 
-const htmlLines = async (store: Store, id: string, values: Call['values']): Promise<readonly string[]> => {
-  const { len } = await answer(describeSession(store, id))
+const htmlLines = async (store: Store, id: string, { values, terminal }: Call): Promise<readonly string[]> => {
+  const { len, encrypted } = await answer(describeSession(store, id))
   const at = (name: string, otherwise: number): number => {
     const given = wholeNumber(`--${name}`, values[name], otherwise)
     return given < 0 ? Math.max(0, len + given) : given
   }
   const [from, to] = [at('from', 0), at('until', len)]
+  if ((values['from'] ?? values['until']) !== undefined && from >= Math.min(to, len))
+    throw new Unreadable(
+      `${id}: has ${counted(len, 'message')}, and none from ${from} to before ${to}; nothing was written`,
+    )
+  const readable = encrypted && len > 0 ? await readRange(store, id, 0, 1)() : undefined
+  const redactor = redactorIn(values)
   try {
-    return await htmlOf(store, id, { from, to, redact: values['redact'] === true, version: version() })
+    const lines = await htmlOf(store, id, { from, to, ...(redactor && { redact: redactor }), version: version() })
+    if (readable !== undefined && isLeft(readable))
+      terminal.tell([`${id}: the page has what can't be read as it is stored: ${faultText(readable.left)}`])
+    tellRedacted(redactor, terminal)
+    return lines
   } catch (error) {
     throw new Unreadable(error instanceof Error ? error.message : String(error))
   }

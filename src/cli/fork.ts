@@ -35,28 +35,31 @@ share these messages; nothing is copied, so a fork costs the same at any length.
         throw new Unreadable(
           `${id}: has ${counted(len, 'message')}, so --at takes 0 to ${len}, or -1 to -${len}; nothing was forked`,
         )
+      const open = await leftOpen(store, id, shared) // first: what can't be read makes no fork
       const info = await answer(createFork(store, id, { at: shared, ...(typeof name === 'string' && { id: name }) }))
       await terminal.print([
         `${info.id}: ${counted(info.len, 'message')} of ${id}, head ${shownHead(info.head, terminal)}`,
       ])
-      terminal.tell(await leftOpen(store, id, info.id, shared))
+      terminal.tell(open(info.id))
     })
   },
 }
 
 /** What to say of a fork that ends inside a turn: the calls whose results it does not have, and where they are. */
-const leftOpen = async (store: Store, id: string, fork: string, at: number): Promise<readonly string[]> => {
+const leftOpen = async (store: Store, id: string, at: number): Promise<(fork: string) => readonly string[]> => {
   const { view } = await answer(readRange(store, id, Math.max(0, at - longestTurn), at + longestTurn))
   const first = Math.max(0, at - longestTurn)
   const open = openCalls(view.slice(0, at - first))
-  if (open.length === 0) return []
+  if (open.length === 0) return () => []
   const answered = new Map(pairCalls(view).map((call) => [`${call.position} ${call.part}`, call.answer?.position]))
   const ends = open.map(({ position, part }) => answered.get(`${position} ${part}`))
   const names = [...new Set(open.map(({ name }) => oneLine(name)))].slice(0, 3).join(', ')
   const missing = `it ends inside a turn: ${counted(open.length, 'call')} without a result (${names})`
   const after = Math.max(...ends.map((end) => (end === undefined ? -1 : first + end + 1)))
   const whole = ends.every((end) => end !== undefined) ? `--at ${after} takes the results along; ` : ''
-  return [`${missing}; ${whole}"indelible append ${shellWord(fork)} TEXT --interrupted" first appends error results`]
+  return (fork) => [
+    `${missing}; ${whole}"indelible append ${shellWord(fork)} TEXT --interrupted" first appends error results`,
+  ]
 }
 
 /** How far on both sides of the fork its turn is looked for. */

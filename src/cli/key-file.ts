@@ -1,5 +1,5 @@
 /** `--key-file`: the host's keys, for stores with encrypted sessions. */
-import { chmodSync, closeSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { hostKeyOf, hostKeyText, keyRing, withKeys, type HostKey, type KeyRing } from '../encryption/index.ts'
 import type { Store } from '../store/index.ts'
@@ -46,7 +46,7 @@ export const readKeyFile = (given: string, terminal: Pick<Terminal, 'path'>): Ke
     return { path, keys, keysIn: place === undefined ? undefined : placed(path, place) }
   } catch (cause) {
     throw new Unreadable(
-      `--key-file ${given}: is not a key file, as "indelible encryption new" makes one: ${(cause as Error).message}`,
+      `--key-file ${given}: is not a key file, as "indelible encryption new FILE" makes one: ${(cause as Error).message}`,
     )
   }
 }
@@ -74,13 +74,23 @@ export const keyFileOf = (values: Call['values'], { env }: Pick<Terminal, 'env'>
   return typeof given === 'string' ? given : env['INDELIBLE_KEY_FILE'] || undefined
 }
 
-/** A ring of the keys in a file, and what closes the store of the session keys. */
+/**
+ * A ring of the keys in a file, and what closes the store of the session keys. A file of such a store is made only where
+ * `make` says so: an empty one in its place would hide that it is missing.
+ */
 export const openRing = async (
   file: KeyFile,
   terminal: Terminal,
+  make = false,
 ): Promise<{ readonly ring: KeyRing; readonly close: () => Promise<unknown> }> => {
   if (file.keysIn === undefined) return { ring: keyRing(file.keys), close: async () => undefined }
-  if (!isAddress(file.keysIn)) ownFile(file.keysIn)
+  if (!isAddress(file.keysIn)) {
+    if (!make && !existsSync(file.keysIn))
+      throw new Unreadable(
+        `${file.keysIn}: does not exist; it keeps the wrapped keys of ${file.path}, and without it nobody can read what they encrypt: put it back, or take another key file`,
+      )
+    ownFile(file.keysIn)
+  }
   const { store } = await openStore(file.keysIn, true, terminal)
   return { ring: keyRing(file.keys, { keysIn: store }), close: async () => store.close()() }
 }

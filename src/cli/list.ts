@@ -64,7 +64,8 @@ for the whole, but for those that can't be undone.`,
       await printTable(listed, found, terminal, all)
       await terminal.print(damaged.map(({ entry }) => `damaged: ${oneLine(entry.id)}: ${entry.reason}`))
       if (listed.length > 0 || damaged.length > 0) return
-      if (found.length > 0) return terminal.tell(['no session passes --where'])
+      if (found.length > 0)
+        return terminal.tell([limit === 0 ? '--limit 0 prints no session' : 'no session passes --where'])
       const [store] = scopes
       const others = all || store === undefined ? [] : await scopesBeside(store)
       terminal.tell([

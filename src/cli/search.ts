@@ -9,7 +9,7 @@ import {
   type SearchPage,
 } from '../search/index.ts'
 import type { Store } from '../store/index.ts'
-import { Misuse, wholeNumber, type Call, type Command, type Terminal } from './command.ts'
+import { Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from './command.ts'
 import { keyFileOf } from './key-file.ts'
 import { allScopesOption, answer, scopeOf, storeOption, wholeStoreOption, withBareStore, withScopes } from './place.ts'
 import { counted, grouped, oneLine, widthOf } from './screen.ts'
@@ -80,6 +80,8 @@ search lasts milliseconds; without one, the messages are read one by one.`,
         for (const reason of ['damaged', 'encrypted'] as const)
           await terminal.printJson([...told[reason]].map((id) => JSON.stringify({ session: id, notSearched: reason })))
       await tell(told, limit, scopes.length, began, call)
+      if (typeof values['session'] === 'string' && told.damaged.size + told.encrypted.size > 0)
+        throw new Unreadable(`${values['session']}: was not searched`)
     })
   },
 }
@@ -128,7 +130,7 @@ const tell = async (told: Told, limit: number, scopes: number, began: number, ca
 }
 
 /** What to do about sessions that were not searched. */
-const keyAdvice = ({ values, terminal }: Call, sessions: number): string => {
+export const keyAdvice = ({ values, terminal }: Pick<Call, 'values' | 'terminal'>, sessions: number): string => {
   const file = keyFileOf(values, terminal)
   return file === undefined
     ? 'give --key-file FILE'
@@ -136,7 +138,7 @@ const keyAdvice = ({ values, terminal }: Call, sessions: number): string => {
 }
 
 /** The ids of some sessions, as many as a line takes. */
-const named = (ids: ReadonlySet<string>): string =>
+export const named = (ids: ReadonlySet<string>): string =>
   `${[...ids].slice(0, 5).map(oneLine).join(', ')}${ids.size > 5 ? ' …' : ''}`
 
 const searched = async (

@@ -1,12 +1,15 @@
 /** `indelible stats`: the tokens and the money of model calls, by model and day. */
 import { usageDollars } from '../context/index.ts'
-import { readUsage, usesOf, type CallUse } from '../session/index.ts'
+import { isLeft } from '../json/index.ts'
+import { describeSession, readRange, readUsage, usesOf, type CallUse } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { Misuse, type Call, type Command, type Terminal } from './command.ts'
 import { isFile, sessionIn } from './conversation.ts'
+import { keyFileOf } from './key-file.ts'
 import { pickOf, readTranscriptFile } from './input.ts'
 import { allScopesOption, answer, storeOption, withScopes, withStore } from './place.ts'
 import { counted, fit, grouped, oneLine, padEnd, padStart, widthOf } from './screen.ts'
+import { keyAdvice, named } from './search.ts'
 import { allSessions } from './sessions.ts'
 
 export const stats: Command = {
@@ -35,15 +38,18 @@ their own calls.`,
     const [name, ...others] = positionals
     if (others.length > 0) throw new Misuse(`stats takes one SESSION or FILE, but got ${positionals.length}`)
     pickOf(values)
-    const spent = await spendingOf(name, call)
+    const unread = new Set<string>()
+    const spent = await spendingOf(name, call, unread)
+    const left = unread.size === 0 ? [] : [`${counted(unread.size, 'encrypted session')} ${unread.size === 1 ? 'was' : 'were'} not read: ${named(unread)}; ${keyAdvice(call, unread.size)}`] // prettier-ignore
     const rows = tableOf(spent, by)
     if (values['json'] === true)
-      return terminal.printJson(rows.map(({ keys, sum }) => JSON.stringify({ ...keyed(by, keys), ...sum })))
-    if (spent.length === 0)
-      return terminal.tell([
-        name === undefined ? 'no session has figures of its calls' : `${name}: has no figures of its calls`,
-      ])
-    await terminal.print(printed(rows, by, terminal))
+      await terminal.printJson(rows.map(({ keys, sum }) => JSON.stringify({ ...keyed(by, keys), ...sum })))
+    else if (spent.length > 0) await terminal.print(printed(rows, by, terminal))
+    else if (name === undefined)
+      terminal.tell([`no session${left.length === 0 ? '' : ' that was read'} has figures of its calls`]) // prettier-ignore
+    else if (left.length === 0) terminal.tell([`${name}: has no figures of its calls`])
+    terminal.tell(left)
+    if (values['json'] === true) return
     tellWhatIsMissing(spent, terminal)
   },
 }
@@ -64,7 +70,7 @@ interface Spent {
   readonly use: CallUse
 }
 
-const spendingOf = async (name: string | undefined, call: Call): Promise<readonly Spent[]> => {
+const spendingOf = async (name: string | undefined, call: Call, unread: Set<string>): Promise<readonly Spent[]> => {
   const { values, terminal } = call
   if (name !== undefined && isFile(name, call)) {
     const { origin } = await readTranscriptFile(name, { pick: pickOf(values) }, terminal)
@@ -73,22 +79,39 @@ const spendingOf = async (name: string | undefined, call: Call): Promise<readonl
   if (name !== undefined)
     return withStore(call, {}, async (store) => {
       const id = await sessionIn(store, name, call)
-      return (await answer(readUsage(store, id))).map((use) => ({ session: id, use }))
+      return (await usesIn(store, id, call, unread)).map((use) => ({ session: id, use }))
     })
   return withScopes(call, async (scopes, all) => {
     const spent: Spent[] = []
-    for (const store of scopes) spent.push(...(await spentIn(store, all ? `${store.scope}/` : '', terminal)))
+    for (const store of scopes) spent.push(...(await spentIn(store, all ? `${store.scope}/` : '', call, unread)))
     return spent
   })
 }
 
-const spentIn = async (store: Store, before: string, terminal: Terminal): Promise<readonly Spent[]> => {
+/** The calls of a session; the id of one that can't be read without a key goes into `unread`. */
+const usesIn = async (
+  store: Store,
+  id: string,
+  { values, terminal }: Call,
+  unread: Set<string>,
+  own = false,
+): Promise<readonly CallUse[]> => {
+  const { encrypted, len } = await answer(describeSession(store, id))
+  const uses = await readUsage(store, id, { own })()
+  const last = encrypted && len > 0 ? await readRange(store, id, len - 1)() : uses // a fork may have messages of its own
+  const lacks = (encrypted && keyFileOf(values, terminal) === undefined) || (isLeft(last) && last.left._tag === 'NoKey')
+  if (!lacks && !(isLeft(uses) && uses.left._tag === 'NoKey')) return answer(async () => uses)
+  unread.add(id)
+  return []
+}
+
+const spentIn = async (store: Store, before: string, call: Call, unread: Set<string>): Promise<readonly Spent[]> => {
   const ids: string[] = []
   for await (const { id } of allSessions(store)) ids.push(id)
-  const bar = terminal.progress('adding up', ids.length, 'sessions')
+  const bar = call.terminal.progress('adding up', ids.length, 'sessions')
   const spent: Spent[] = []
   for (const [index, id] of ids.entries()) {
-    for (const use of await answer(readUsage(store, id, { own: true }))) spent.push({ session: before + id, use })
+    for (const use of await usesIn(store, id, call, unread, true)) spent.push({ session: before + id, use })
     bar.at(index + 1)
   }
   bar.end()

@@ -1,6 +1,6 @@
 /** The store that the commands keep sessions in: a file of the user's, unless another is named. */
 import { faultMessage } from '../index.ts'
-import { createReadStream, mkdirSync } from 'node:fs'
+import { createReadStream, existsSync, mkdirSync } from 'node:fs'
 import { stat } from 'node:fs/promises'
 import { homedir, platform as platformHere } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
@@ -67,6 +67,7 @@ export const openStore = async (
   if (given !== undefined && isAddress(given)) return openPostgres(given, make)
   const path = given === undefined ? defaultStorePath(terminal.env) : terminal.path(given)
   if (make && given === undefined) mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  if (given !== undefined && !existsSync(dirname(path))) throw new Unreadable(`${given}: its folder does not exist`)
   const { sqliteStore } = await import('../store/sqlite/index.ts')
   const opened = await sqliteStore({ path, create: make, onNotice })()
   if (isLeft(opened)) throw (await notAStore(opened.left, path, given ?? path)) ?? unopened(opened.left, path)

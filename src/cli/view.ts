@@ -49,7 +49,8 @@ without it, it takes keys in the window of the proof.`,
       if (id !== undefined) await answer(describeSession(store, id))
       const served = await startView({ store, name, version: version(), host, port, ...(trust && { trust }) }).catch(
         (cause: Error) => {
-          throw new Unreadable(cause.message)
+          const { code } = cause as NodeJS.ErrnoException
+          throw new Unreadable(code === 'EADDRINUSE' ? `--port ${port} is in use; give another` : cause.message)
         },
       )
       try {

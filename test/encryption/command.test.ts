@@ -1,5 +1,5 @@
 /** Encrypted sessions at the command line. */
-import { chmodSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { chmodSync, existsSync, readFileSync, renameSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
@@ -90,4 +90,85 @@ it('says what is missing, and shows what a fork has of its own', () => {
     expect(run(...words).stderr).toMatch(
       /it shares its first 3 messages with "p", and of those the key \w+ was destroyed/,
     )
+})
+
+it('does not hide that the wrapped keys are missing', () => {
+  const own = ['--key-file', at('gone.keys'), '--store', at('gone.db')]
+  indelible(['encryption', 'new', at('gone.keys')])
+  expect(statSync(at('gone.keys.db')).mode & 0o777).toBe(0o600)
+  indelible(['import', example, '--id', 's', ...own])
+  renameSync(at('gone.keys.db'), at('elsewhere.db'))
+  const before = readFileSync(at('gone.keys'), 'utf8')
+  for (const words of [
+    ['show', 's'],
+    ['import', example, '--id', 't'],
+    ['encryption', 'rotate'],
+  ]) {
+    const { status, stderr } = indelible([...words, ...own])
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(/gone\.keys\.db: does not exist; it keeps the wrapped keys/),
+    ])
+  }
+  expect([existsSync(at('gone.keys.db')), readFileSync(at('gone.keys'), 'utf8')]).toEqual([false, before])
+  renameSync(at('elsewhere.db'), at('gone.keys.db'))
+  expect(indelible(['show', 's', ...own]).status).toBe(0)
+
+  const nowhere = indelible(['encryption', 'new', at('nowhere.keys'), '--keys-in', at('no/such.db')])
+  expect([nowhere.status, existsSync(at('nowhere.keys'))]).toEqual([1, false])
+  expect(nowhere.stderr).toMatch(/no\/such\.db: its folder does not exist/)
+})
+
+it('says what was not read for lack of a key, and what a destroyed key takes along', () => {
+  const [keyed, bare] = [
+    ['--key-file', at('said.keys'), '--store', at('said.db')],
+    ['--store', at('said.db')],
+  ]
+  indelible(['encryption', 'new', at('said.keys')])
+  indelible(['import', example, '--id', 'sec', ...keyed])
+  indelible(['import', example, '--id', 'plain', ...bare])
+  indelible(['fork', 'sec', '--at', '3', '--id', 'f', ...keyed])
+
+  expect(indelible(['stats', 'sec', ...bare]).stderr).toMatch(/^1 encrypted session was not read: sec; .*--key-file/m)
+  expect(indelible(['stats', ...bare]).stderr).toMatch(/2 encrypted sessions were not read: f, sec; .*--key-file/)
+  expect(indelible(['search', 'test', '--session', 'sec', ...bare])).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining('sec: was not searched') as string,
+  })
+  const page = ['export', 'sec', '--to', 'html', '--out']
+  expect(indelible([...page, at('sec.html'), ...bare]).stderr).toMatch(/can't be read as it is stored: .*--key-file/)
+  const redacted = indelible([...page, at('red.html'), '--redact', ...keyed])
+  expect(redacted.stderr).toContain('redacted: no secrets')
+  indelible(['append', 'plain', `ghp_${'aB3dE6gH9k'.repeat(4).slice(0, 36)}`, ...bare])
+  const taken = indelible(['export', 'plain', '--to', 'html', '--out', at('taken.html'), '--redact', ...bare])
+  expect(taken.stderr).toMatch(/redacted: [1-9]\d* secrets? \(/)
+  expect(redacted.stderr).not.toContain('as it is stored')
+  for (const range of [
+    ['--from', '9999'],
+    ['--from', '5', '--until', '3'],
+  ]) {
+    const { status, stderr } = indelible([...page, at('none.html'), ...range, ...keyed])
+    expect([status, stderr, existsSync(at('none.html'))]).toEqual([1, expect.stringContaining('and none from'), false])
+  }
+
+  const plain = indelible(['encryption', 'destroy', 'plain', '--yes', ...keyed])
+  expect([plain.status, plain.stderr]).toEqual([
+    1,
+    expect.stringContaining('plain: is not encrypted, so it has no key'),
+  ])
+  const ended = indelible(['encryption', 'destroy', 'sec', '--yes', ...keyed])
+  expect(ended.status).toBe(0)
+  expect(ended.stderr).toMatch(/forks that lose the messages they share with sec: f$/m)
+  expect(ended.stderr).toMatch(/a backup of .*said\.keys\.db that was made before still has the key/)
+  expect(indelible(['fork', 'f', '--id', 'ff', ...keyed]).status).toBe(1)
+  expect(indelible(['list', ...bare]).stdout).not.toMatch(/\bff\b/)
+  expect(indelible(['stats', ...keyed])).toMatchObject({
+    status: 0,
+    stderr: expect.stringMatching(/were not read: f, sec; .*destroyed/) as string,
+  })
+
+  writeFileSync(at('r.sh'), 'echo')
+  const notKeys = indelible(['list', ...bare, '--key-file', at('r.sh')])
+  expect(notKeys.stderr).toContain('"indelible encryption new FILE"')
+  expect(indelible(['list', '--limit', '0', ...bare]).stderr).toContain('--limit 0 prints no session')
 })
