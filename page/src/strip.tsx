@@ -21,16 +21,7 @@ export const Strip = ({
   chosen,
   choose,
   label,
-}: {
-  /** The messages of the record now, and before the call. */
-  readonly total: number
-  readonly len: number
-  readonly levelOf: (position: number) => ResidencyLevel
-  /** The first position that the cached prefix does not hold. */
-  readonly cachedTo: number
-  readonly activeFrom: number | undefined
-  readonly epochFrom: number | undefined
-  readonly chosen: number | undefined
+}: Drawn & {
   readonly choose: (position: number) => void
   readonly label: string
 }): VNode => {
@@ -75,9 +66,11 @@ const useScheme = (): string => {
 }
 
 interface Drawn {
+  /** The messages of the record now, and before the call. */
   readonly total: number
   readonly len: number
   readonly levelOf: (position: number) => ResidencyLevel
+  /** The first position that the cached prefix does not hold. */
   readonly cachedTo: number
   readonly activeFrom: number | undefined
   readonly epochFrom: number | undefined
