@@ -6,7 +6,7 @@ import type { Store } from '../store/index.ts'
 import { Misuse, type Call, type Command, type Terminal } from './command.ts'
 import { isFile, sessionIn } from './conversation.ts'
 import { keyFileOf } from './key-file.ts'
-import { pickOf, readTranscriptFile } from './input.ts'
+import { nameOf, pickOf, readTranscriptFile } from './input.ts'
 import { allScopesOption, answer, storeOption, withScopes, withStore } from './place.ts'
 import { counted, fit, grouped, oneLine, padEnd, padStart, widthOf } from './screen.ts'
 import { keyAdvice, named } from './search.ts'
@@ -73,7 +73,8 @@ interface Spent {
 const spendingOf = async (name: string | undefined, call: Call, unread: Set<string>): Promise<readonly Spent[]> => {
   const { values, terminal } = call
   if (name !== undefined && isFile(name, call)) {
-    const { origin } = await readTranscriptFile(name, { pick: pickOf(values) }, terminal)
+    const { origin, damage } = await readTranscriptFile(name, { pick: pickOf(values) }, terminal)
+    terminal.tellDamage(nameOf(name), damage)
     return usesOf(origin).map((use) => ({ session: name, use }))
   }
   if (name !== undefined)
