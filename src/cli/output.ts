@@ -67,8 +67,10 @@ export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Sur
     if (pending !== '') await written(pending)
   }
 
+  // A dumb terminal can't go back in a line.
+  const drawing: Drawing = env['TERM'] === 'dumb' ? { write: () => undefined } : stderr
   const progress = (label: string, total: number | undefined, unit?: string): Progress =>
-    createProgress(oneLine(label), total, stderr, Date.now, unit)
+    createProgress(oneLine(label), total, drawing, Date.now, unit)
 
   const tell = (texts: Iterable<string>): void => {
     for (const text of texts) stderr.write(`${rendered(text, printable)}\n`)
