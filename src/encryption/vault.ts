@@ -3,7 +3,7 @@
  * shared by forks, changed in one place and removed in one.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, right, type JsonObject } from '../json/index.ts'
 import {
   destroyedKeyLogOf,
   keyLogOf,
@@ -71,9 +71,10 @@ export class Vault {
   /** A new key under this name; `LogExists`, if there is one. */
   async make(name: string): Promise<Either<KeyFault, Uint8Array>> {
     const secret = randomBytes(32)
-    const { id, key } = checkedKey(this.#ring.current)
-    const meta = { [markKey]: 1, by: id, wrapped: wrapped(key, name, secret) }
-    const created = await this.#store.create({ id: keyLogOf(name), meta })()
+    const created = await this.#store.create({
+      id: keyLogOf(name),
+      meta: this.#wrapped(name, this.#store.scope, secret),
+    })()
     if (isLeft(created)) return left(keyFault(created.left, 'store a key'))
     this.#keep(name, secret)
     return right(secret)
@@ -107,8 +108,13 @@ export class Vault {
       if (fault._tag === 'NoKey') this.#known.delete(name)
       return left(fault)
     }
-    const { by, wrapped: text } = found.right.meta
-    if (typeof by !== 'string' || typeof text !== 'string') return no(`the key ${name} is damaged`)
+    const { by, wrapped: text, scope } = found.right.meta
+    if (typeof by !== 'string' || typeof text !== 'string' || !(scope === undefined || typeof scope === 'string'))
+      return no(`the key ${name} is damaged`)
+    if (scope !== undefined && scope !== this.#store.scope)
+      return no(
+        `the key ${name} is wrapped for the scope ${JSON.stringify(scope)}, and this is ${JSON.stringify(this.#store.scope)}: copy the session again from a store with keys`,
+      )
     if (known !== undefined) {
       this.#keep(name, known.secret)
       return right(known.secret)
@@ -123,7 +129,7 @@ export class Vault {
       return no(
         `the key ${name} is wrapped by the host key ${JSON.stringify(by)}, which the key ring lacks: this may be the wrong key file`,
       )
-    const secret = unwrapped(host, name, text)
+    const secret = unwrapped(host, name, scope, text)
     if (secret === undefined)
       return no(
         `the host key ${JSON.stringify(by)} of the key ring does not open the key ${name}: it is another key of that name, or the wrapped key was altered`,
@@ -177,6 +183,19 @@ export class Vault {
     return { fault: { _tag: 'NoKey', id: of, key: name, reason }, destroyed: !isLeft(ended) }
   }
 
+  /** The metadata of the log that keeps a key, in a scope. */
+  #wrapped(name: string, scope: string, secret: Uint8Array): JsonObject {
+    const { id, key } = checkedKey(this.#ring.current)
+    const wrapped = sealText(derived(key, 'wrap'), toBase64(secret), aboutKey(name, scope))
+    return { [markKey]: 1, by: id, scope, wrapped }
+  }
+
+  /** The same of a key of the log `of`, for another scope. */
+  async wrappedFor(name: string, of: string, scope: string): Promise<Either<KeyFault, JsonObject>> {
+    const secret = await this.get(name, of)
+    return isLeft(secret) ? secret : right(this.#wrapped(name, scope, secret.right))
+  }
+
   /** Wrap every key of the scope by the current host key. How many were wrapped anew. */
   async rotate(): Promise<Either<KeyFault, number>> {
     const { current } = this.#ring
@@ -186,11 +205,11 @@ export class Vault {
       const page = await this.#store.list({ where: { [markKey]: 1 }, ...(after !== undefined && { after }) })()
       if (isLeft(page)) return left(keyFault(page.left, 'list keys'))
       for (const { id, meta, version } of page.right.logs) {
-        if (meta['by'] === current.id) continue
+        if (meta['by'] === current.id && meta['scope'] !== undefined) continue
         const name = id.slice(keyLogs.length)
         const secret = await this.get(name, id)
         if (isLeft(secret)) return secret
-        const changed = { ...meta, by: current.id, wrapped: wrapped(current.key, name, secret.right) }
+        const changed = this.#wrapped(name, this.#store.scope, secret.right)
         const updated = await this.#store.update(id, { expected: version, meta: changed })()
         if (!isLeft(updated)) count += 1
         else if (updated.left._tag !== 'NoSuchLog' && updated.left._tag !== 'MetaConflict')
@@ -218,11 +237,12 @@ export class Vault {
   }
 }
 
-const wrapped = (key: Uint8Array, name: string, secret: Uint8Array): string =>
-  sealText(derived(key, 'wrap'), toBase64(secret), `key ${name}`)
+/** Earlier versions did not bind a key to its scope. */
+const aboutKey = (name: string, scope: string | undefined): string =>
+  `key ${name}${scope === undefined ? '' : ` of ${scope}`}`
 
-const unwrapped = (key: Uint8Array, name: string, text: string): Uint8Array | undefined => {
+const unwrapped = (key: Uint8Array, name: string, scope: string | undefined, text: string): Uint8Array | undefined => {
   if (!(key instanceof Uint8Array && key.length === 32)) return undefined
-  const secret = openText(derived(key, 'wrap'), text, `key ${name}`)
+  const secret = openText(derived(key, 'wrap'), text, aboutKey(name, scope))
   return secret === undefined ? undefined : fromBase64(secret)
 }

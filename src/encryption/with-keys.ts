@@ -87,8 +87,13 @@ interface Opened {
   readonly log: LogInfo
 }
 
-/** Rows to append, as they are stored. */
-type Ready = ReturnType<StoreEncryption['rows']>
+/** By which key a log is the one that is meant. */
+const keyOf = (known: Known): string | null => known?.own.name ?? null
+
+/** Rows to append, as they are stored in the log of that key. */
+type Stored = ReturnType<StoreEncryption['rows']>
+type ReadyRows = Extract<Stored, { readonly _tag: 'Right' }>['right'] & { readonly ownKey: string | null }
+type Ready = Either<StoreFault, ReadyRows>
 
 class Encrypting {
   readonly #inner: Store
@@ -106,7 +111,12 @@ class Encrypting {
     const { index: _, ...rest } = inner // what is encrypted is in no index
     this.store = Object.freeze<Store>({
       ...rest,
-      encryption: { bare: inner, rows: (id, append) => this.#encrypted(id, append), block: decryptBlock },
+      encryption: {
+        bare: inner,
+        rows: (id, append) => this.#encrypted(id, append),
+        block: decryptBlock,
+        keyFor: (key, of, scope) => taskOf(() => vault.wrappedFor(key, of, scope)),
+      },
       create: (log) => taskOf(async () => this.#create(log), 'store.create'),
       info: (id) => taskOf(async () => this.#info(id)),
       list: (query) =>
@@ -130,14 +140,15 @@ class Encrypting {
             }),
           )
         }),
-      update: (id, { expected, meta }) =>
+      update: (id, { expected, meta, ownKey: meant }) =>
         taskOf(async () => {
           const opened = await this.#openedNow(id)
           if (isLeft(opened)) return opened
           const { known } = opened.right
+          const ownKey = meant === undefined ? keyOf(known) : meant
           const stored = known === undefined ? right(meta) : sealMeta(id, known.own.key, known, meta)
           if (isLeft(stored)) return stored
-          const updated = await inner.update(id, { expected, meta: stored.right })()
+          const updated = await inner.update(id, { expected, meta: stored.right, ownKey })()
           if (!isLeft(updated)) return this.#readable(updated.right)
           if (updated.left._tag !== 'MetaConflict') return updated
           const theirs = await this.#readable({ ...opened.right.log, meta: updated.left.meta })
@@ -276,7 +287,7 @@ class Encrypting {
   }
 
   /** Without waiting: for a log that is known here. */
-  #encrypted(id: string, { expected, ...append }: Parameters<StoreEncryption['rows']>[1]): Ready {
+  #encrypted(id: string, { expected, ...append }: Parameters<StoreEncryption['rows']>[1]): Stored {
     if (!this.#logs.has(id))
       return left({ ...withoutKeys(id, undefined), reason: 'it was not opened through this store' })
     const known = this.#logs.get(id)
@@ -287,18 +298,20 @@ class Encrypting {
   }
 
   /** Rows that were encrypted for another log than the one that has this id now are not stored. */
-  #forLog(id: string, append: Append): Ready | Either<StoreFaultOf<'Diverged'>, never> {
+  #forLog(id: string, append: Append): Ready {
     const { expected, rows } = append
     const known = this.#logs.get(id)
-    return rows.some(({ body }) => isOfAnother(known, body))
-      ? left({ _tag: 'Diverged', id, expected, actual: expected })
-      : this.#encrypted(id, append)
+    const ownKey = keyOf(known)
+    if ((append.ownKey !== undefined && append.ownKey !== ownKey) || rows.some(({ body }) => isOfAnother(known, body)))
+      return left({ _tag: 'Diverged', id, expected, actual: expected })
+    const stored = this.#encrypted(id, append)
+    return isLeft(stored) ? stored : right({ ...stored.right, ownKey })
   }
 
   /** Appends of a log are sent in the order in which they are called, also those that have to wait for something first. */
   async #append(id: string, append: Append): Promise<Either<StoreFault, Appended>> {
     const before = this.#turns.get(id)
-    const ready = before === undefined && this.#isReady(id, append) ? this.#forLog(id, append) : undefined
+    const ready = before === undefined && this.#isReady(id) ? this.#forLog(id, append) : undefined
     if (ready !== undefined && (isLeft(ready) || (append.attached ?? ready.right.attached).length === 0))
       return isLeft(ready) ? ready : this.#sent(id, append, ready.right)
     const turn = (async (): Promise<Either<StoreFault, { readonly answer: Promise<Either<StoreFault, Appended>> }>> => {
@@ -312,29 +325,17 @@ class Encrypting {
     return isLeft(begun) ? begun : begun.right.answer
   }
 
-  /**
-   * Whether rows can be sent without a look at the log. Where its own key has encrypted nothing yet, another log of that
-   * id may have the same head, so it is looked at.
-   */
-  #isReady(id: string, { expected }: Append): boolean {
+  /** Whether rows can be sent without a look. Whether the log is still the one that is known, the store compares. */
+  #isReady(id: string): boolean {
     const known = this.#logs.get(id)
-    return (
-      this.#logs.has(id) &&
-      expected.size > (known === undefined ? 0 : (known.from?.at(-1) ?? Infinity)) &&
-      (known === undefined || this.#vault.isFresh(known.own.name, freshEnough))
-    )
+    return this.#logs.has(id) && (known === undefined || this.#vault.isFresh(known.own.name, freshEnough))
   }
 
-  async #prepared(id: string, append: Append): Promise<Ready | Either<StoreFault, never>> {
-    if (!this.#isReady(id, append)) {
-      const [isKnown, before] = [this.#logs.has(id), this.#logs.get(id)]
-      const opened = await this.#openedNow(id)
-      if (isLeft(opened)) return opened
-      const { known, log } = opened.right
-      if (isKnown && before?.own.name !== known?.own.name) {
-        this.#logs.set(id, before) // whoever opens the new log learns of it
-        return left({ _tag: 'Diverged', id, expected: append.expected, actual: log.head })
-      }
+  async #prepared(id: string, append: Append): Promise<Ready> {
+    if (!this.#isReady(id)) {
+      const known = this.#logs.get(id)
+      const seen = known === undefined ? await this.#openedNow(id) : await this.#keyOf(known.own.name, id)
+      if (isLeft(seen)) return seen
     }
     const ready = this.#forLog(id, append)
     if (isLeft(ready)) return ready
@@ -342,12 +343,8 @@ class Encrypting {
     return isLeft(missing) ? missing : ready
   }
 
-  async #sent(
-    id: string,
-    append: Append,
-    { rows, blocks }: Pick<Required<Append>, 'rows' | 'blocks'>,
-  ): Promise<Either<StoreFault, Appended>> {
-    const ready = rows === append.rows ? append : { ...append, rows, blocks } // what was planned counts for the same array
+  async #sent(id: string, append: Append, { rows, blocks, ownKey }: ReadyRows): Promise<Either<StoreFault, Appended>> {
+    const ready = { ...append, rows, blocks, ownKey } // what was planned counts for the same array
     const appended = await this.#inner.append(id, ready)()
     if (!isLeft(appended)) return appended
     if (appended.left._tag === 'OperationMismatch') return this.#repeated(id, ready, appended.left)

@@ -27,19 +27,22 @@ type CopyFault = AppendFault | BlockFault | NewLogFault | CallbackThrew
 /**
  * Append the rows of an encrypted log behind those that are there, with the blocks that they reference. The wrapped keys
  * come too, where they are kept in the store that is read.
+ *
+ * @param encryption that of the store that is read, if it has keys: it wraps keys for another scope
  */
 export const storeEncrypted = async (
   from: Store,
   to: Store,
   log: LogInfo,
   start: Head,
+  encryption: Store['encryption'],
   progress?: (rows: number) => void,
 ): Promise<Head | CopyFault> => {
   const { id, head: end } = log
   const copied = new Set<string>()
   const copyKeys = async (names: readonly string[]): Promise<CopyFault | undefined> => {
     for (const name of names) {
-      const fault = copied.has(name) ? undefined : await copyKey(from, to, name)
+      const fault = copied.has(name) ? undefined : await copyKey(from, to, name, id, encryption)
       if (fault !== undefined) return fault
       copied.add(name)
     }
@@ -90,14 +93,32 @@ export const encryptedRowsErased = async (
   return right(found)
 }
 
-/** A key that was destroyed there does not come back. */
-const copyKey = async (from: Store, to: Store, name: string): Promise<CopyFault | undefined> => {
+/** A key that was destroyed there does not come back. In another scope it is wrapped again. */
+const copyKey = async (
+  from: Store,
+  to: Store,
+  name: string,
+  of: string,
+  encryption: Store['encryption'],
+): Promise<CopyFault | undefined> => {
   const id = keyLogOf(name)
   const found = await from.info(id)()
   if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? undefined : found.left
   const destroyed = await to.info(destroyedKeyLogOf(name))()
   if (!isLeft(destroyed)) return undefined
   if (destroyed.left._tag !== 'NoSuchLog') return destroyed.left
-  const created = await to.create({ id, meta: found.right.meta })()
+  const { meta } = found.right
+  const fits = from.scope === to.scope || meta['scope'] === undefined || meta['scope'] === to.scope
+  if (!fits && encryption === undefined)
+    return {
+      _tag: 'NoKey',
+      id: of,
+      key: name,
+      reason: `its key is wrapped for the scope ${JSON.stringify(from.scope)}: to copy it into ${JSON.stringify(to.scope)}, give the store that is read its key ring (withKeys)`,
+    }
+  const wrapped =
+    from.scope === to.scope || encryption === undefined ? right(meta) : await encryption.keyFor(name, of, to.scope)()
+  if (isLeft(wrapped)) return wrapped.left
+  const created = await to.create({ id, meta: wrapped.right })()
   return isLeft(created) && created.left._tag !== 'LogExists' ? created.left : undefined
 }

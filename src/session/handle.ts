@@ -7,7 +7,7 @@ import type { Message } from '../message/index.ts'
 import { foldPages, type Note } from '../notes/index.ts'
 import type { PageKind } from '../pages/index.ts'
 import { sliceBounds } from '../sequence/index.ts'
-import type { LogInfo, Store, StoreFault } from '../store/index.ts'
+import { ownKeyOf, type LogInfo, type Store, type StoreFault } from '../store/index.ts'
 import type { CallbackThrew, TaskFor } from '../task/index.ts'
 import { Appending } from './appending.ts'
 import { interruptedIn, lookAtLease, openIn, unfinishedIn } from './cut-off.ts'
@@ -28,7 +28,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
   const holding = createHolding(store, id, (number) => {
     mirror.endedLeases = Math.max(mirror.endedLeases, number)
   })
-  const writer = new Writer(holding.store, mirror)
+  const writer = new Writer(holding.store, mirror, ownKeyOf(log) ?? null)
   const appending = new Appending(store, mirror, writer)
   mirror.erasable = about.erasable === true
   const described = new Described(store, log, about, mirror.redactor)

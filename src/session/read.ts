@@ -1,7 +1,7 @@
 /** Reading a session whole, as it is stored. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { ownKeyOf, withoutKeys, type LogFault, type LogInfo, type Store } from '../store/index.ts'
+import { encryptionOf, ownKeyOf, withoutKeys, type LogFault, type LogInfo, type Store } from '../store/index.ts'
 import type { Redactor } from '../redact/index.ts'
 import type { ReadSessionFault } from './fault.ts'
 import { sessionInfo, type SessionInfo } from './metadata.ts'
@@ -25,6 +25,10 @@ export const readMirror = async (
   const info = sessionInfo(log.right)
   if (isLeft(info)) return info
   if (info.right.encrypted && store.encryption === undefined) return left(withoutKeys(id, ownKeyOf(log.right)))
+  // Its metadata could not be read. Of an empty log nothing else would tell.
+  const hidden = encryptionOf(log.right)?.keys.at(-1)
+  const key = hidden && (await store.encryption?.keyFor(hidden, id, store.scope)())
+  if (key && isLeft(key)) return key
   const mirror = emptyMirror(store, id, redactor)
   const read = await readUpTo(store, mirror, log.right)
   return isLeft(read)

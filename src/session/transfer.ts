@@ -347,7 +347,7 @@ const sourceOf = async (
     const { head, meta } = found.right
     const info = sessionInfo(found.right)
     const store = (start: Head): ReturnType<Source['store']> =>
-      storeEncrypted(bare.from, bare.to, found.right, start, progress)
+      storeEncrypted(bare.from, bare.to, found.right, start, from.encryption, progress)
     if (isLeft(info)) return info
     const erased = await encryptedRowsErased(bare.from, found.right)
     return isLeft(erased) ? erased : right({ ...bare, head, meta, erased: erased.right, store })

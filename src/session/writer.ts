@@ -75,6 +75,8 @@ interface Pause {
 export class Writer {
   readonly #store: Store
   readonly #mirror: Mirror
+  /** The key of the session that was opened; null: it is not encrypted. Another log of its id has another one. */
+  readonly #ownKey: string | null
   readonly #waiting: (Waiting | Pause)[] = []
   readonly #sent: Sent[] = []
   /** The range that the next append continues. */
@@ -92,8 +94,9 @@ export class Writer {
   #closed: Promise<void> | undefined
   #called = 0
 
-  constructor(store: Store, mirror: Mirror) {
+  constructor(store: Store, mirror: Mirror, ownKey: string | null) {
     this.#store = store
+    this.#ownKey = ownKey
     this.#mirror = mirror
     this.#ahead = mirror.range
   }
@@ -251,6 +254,7 @@ export class Writer {
       return await this.#store.append(this.#mirror.id, {
         ...append,
         terms: termsOf,
+        ownKey: this.#ownKey,
         respectLease,
         ...(operation !== undefined && { operation }),
       })()

@@ -65,7 +65,7 @@ export const checkAppend = (append: Append, hash: Hash): Either<StoreFault, Chec
   const blocks = given.length === 0 ? noBlocks : once(ownBlocks(given, hash, named))
   const unused = blocks.filter(({ id }) => !named.has(id)).map(({ id }) => id)
   if (unused.length > 0) return left({ _tag: 'UnusedBlock', ids: unused })
-  const { lease, respectLease, terms } = append
+  const { lease, respectLease, terms, ownKey } = append
   return right({
     expected: { size: expected.size, root: expected.root },
     rows: rows.right,
@@ -75,6 +75,7 @@ export const checkAppend = (append: Append, hash: Hash): Either<StoreFault, Chec
     terms,
     ...(lease !== undefined && { lease: { number: lease.number } }),
     ...(respectLease === true && { respectLease }),
+    ...(ownKey !== undefined && { ownKey }),
   })
 }
 

@@ -33,6 +33,8 @@ export interface CheckedAppend extends AppendClaim {
   readonly plan: Plan | undefined
   /** Gives the terms of a row, for a driver with an index. */
   readonly terms: TermsOf | undefined
+  /** The key that the log must have: `Diverged` if it has another. The rules have `hasKey`. */
+  readonly ownKey?: string | null
 }
 
 /** A log that was looked at. */
@@ -126,9 +128,16 @@ export interface StoreDriver {
    * @param id the id of the log
    * @param expected the version to replace
    * @param meta the new metadata
+   * @param ownKey the key that the log must have: `NoSuchLog` if it has another; undefined: nothing is compared
    * @returns the description of the log; or `MetaConflict`
    */
-  readonly update: (scope: string, id: string, expected: number, meta: JsonObject) => Answer<LogInfo>
+  readonly update: (
+    scope: string,
+    id: string,
+    expected: number,
+    meta: JsonObject,
+    ownKey?: string | null,
+  ) => Answer<LogInfo>
   /**
    * Store rows, blocks and the new head in one step, if the head is the expected one.
    *

@@ -234,13 +234,13 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
       })
     },
     update: (id, given) => {
-      const { expected, meta } = optionsOf('store.update', given)
+      const { expected, meta, ownKey } = optionsOf('store.update', given)
       return calls.onLog(
         'update metadata',
         id,
         async () => {
           const checked = checkMeta(meta)
-          return isLeft(checked) ? checked : driver.update(scope, id, expected, checked.right)
+          return isLeft(checked) ? checked : driver.update(scope, id, expected, checked.right, ownKey)
         },
         'store.update',
       )

@@ -109,7 +109,7 @@ export {
 export { matches, positionsOf, type Positions } from './lookup.ts'
 export { planned, type Plan } from './plan.ts'
 export { consistencyPath, inclusionPath } from './prove.ts'
-export { maxMissed, sameHead, type Placed } from './rules.ts'
+export { hasKey, maxMissed, sameHead, type Placed } from './rules.ts'
 export { memoryDriver, memoryStore, type MemoryOptions } from './memory.ts'
 export type {
   Append,

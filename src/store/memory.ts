@@ -35,6 +35,7 @@ import {
   diverged,
   entriesBefore,
   growth,
+  hasKey,
   isLate,
   logInfo,
   missedRange,
@@ -141,7 +142,8 @@ export const memoryDriver = ({
     create: async (scope, id, meta, first) => create(memory, scope, id, meta, first),
     info: (scope, id) => onLog(memory, scope, id, (log) => right(log.info)),
     list: async (scope, query) => right(page(scopeOf(memory, scope).logs.values(), query)),
-    update: (scope, id, expected, meta) => onLog(memory, scope, id, (log) => update(log, expected, meta)),
+    update: (scope, id, expected, meta, ownKey) =>
+      onLog(memory, scope, id, (log) => update(log, expected, meta, ownKey)),
     append: (scope, id, append) =>
       onLog(memory, scope, id, (log) => appendTo(log, append, scopeOf(memory, scope).blocks, hash, now)),
     read: (scope, id, range) => onLog(memory, scope, id, (log) => right(rowsOf(log, range))),
@@ -248,8 +250,14 @@ const fork = (
   return right(start(memory, scope, to, rangeAt(segment, at), entries, meta, segmentOn(segment, at)).info)
 }
 
-const update = (log: Log, expected: number, meta: JsonObject): Either<StoreFault, LogInfo> => {
+const update = (
+  log: Log,
+  expected: number,
+  meta: JsonObject,
+  ownKey: string | null | undefined,
+): Either<StoreFault, LogInfo> => {
   const { id, version } = log.info
+  if (!hasKey(log.info.meta, ownKey)) return left({ _tag: 'NoSuchLog', id })
   if (version !== expected) return left({ _tag: 'MetaConflict', id, expected, actual: version, meta: log.info.meta })
   log.info = Object.freeze({ ...log.info, meta, version: version + 1 })
   return right(log.info)
@@ -342,6 +350,7 @@ const appendTo = (
 ): Either<StoreFault, Appended> => {
   const { expected, rows, operation } = append
   const { id, head: actual } = log.info
+  if (!hasKey(log.info.meta, append.ownKey)) return left(diverged(id, expected, actual))
   const before = operation === undefined ? undefined : log.operations.get(operation)
   if (operation !== undefined && before !== undefined) {
     const { from, head } = before

@@ -98,6 +98,11 @@ export interface Append extends AppendClaim {
    * none.
    */
   readonly attached?: readonly BlockId[]
+  /**
+   * The id of the key that the log's own rows are encrypted by; null: the log is not encrypted. `Diverged` if another log has
+   * the id by now. Default: not compared.
+   */
+  readonly ownKey?: string | null
 }
 
 /** The result of an append. */
@@ -136,6 +141,8 @@ export interface MetaUpdate {
   readonly expected: number
   /** The whole new metadata. */
   readonly meta: JsonObject
+  /** The key of the log, as in an append: `NoSuchLog` if another log has the id by now. Default: not compared. */
+  readonly ownKey?: string | null
 }
 
 /** A filter on metadata: the values that it must have under these keys. An object filters the object under its key. */
@@ -277,6 +284,15 @@ export interface StoreEncryption {
    * @returns the content; undefined if it is not that key's
    */
   readonly block: (key: string, bytes: Uint8Array) => Uint8Array | undefined
+  /**
+   * Wrap a key for another scope, where it is copied to: a wrapped key opens only in the scope that it was wrapped for.
+   *
+   * @param key the id of the key
+   * @param of the id of the log that it is a key of
+   * @param scope the other scope
+   * @returns the metadata of the log that keeps the key there; or `NoKey`
+   */
+  readonly keyFor: (key: string, of: string, scope: string) => Task<LogFault, JsonObject>
 }
 
 /**

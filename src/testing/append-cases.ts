@@ -1,7 +1,7 @@
 /** Creating and appending: what is stored, what is refused, and what a retry does. */
 import { isRight } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { grow, headOf, rangeAt, rowLeaf, verifyLog, type Row } from '../store/index.ts'
+import { encryptionKey, grow, headOf, rangeAt, rowLeaf, verifyLog, type Row } from '../store/index.ts'
 import { done, faulty, holds, same } from './check.ts'
 import { add, asStored, entry, headFor, logWith, note, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
@@ -175,6 +175,34 @@ export const appendCases: StoreCases = {
     for (const expected of heads)
       same((await faulty('Diverged', store.append('a', { expected, rows: [entry('x')] }))).actual, head)
     same((await done(store.info('a'))).head, head)
+  },
+  'an append that names the key of its log is not stored in another of its id': async (store) => {
+    const encrypted = (key: string): JsonObject => ({
+      [encryptionKey]: { keys: ['other', key], from: [0, 0], meta: '' },
+    })
+    const metas = [{}, { clear: encrypted('one') }, encrypted('one'), encrypted('two')]
+    const keys = [null, null, 'one', 'two']
+    for (const [made, meta] of metas.entries())
+      for (const key of ['one', 'two', null, 'other']) {
+        const { head } = await done(store.create({ id: 'a', meta }))
+        const append = { expected: head, rows: [entry('x')], operation: 'once', ownKey: key }
+        if (key === keys[made]) {
+          const { head: after } = await done(store.append('a', append))
+          same((await done(store.append('a', append))).head, after)
+          await done(store.update('a', { expected: 1, meta, ownKey: key }))
+        } else {
+          same((await faulty('Diverged', store.append('a', append))).actual, head)
+          await faulty('NoSuchLog', store.update('a', { expected: 1, meta: {}, ownKey: key }))
+          same(await done(store.info('a')).then(({ head, meta }) => [head, meta]), [head, meta])
+        }
+        await done(store.remove('a'))
+      }
+    // Also where the store remembers the log as it was.
+    const { head } = await done(store.create({ id: 'a' }))
+    await done(store.append('a', { expected: head, rows: [], ownKey: null }))
+    await done(store.remove('a'))
+    await done(store.create({ id: 'a', meta: encrypted('one') }))
+    await faulty('Diverged', store.append('a', { expected: head, rows: [entry('x')], ownKey: null }))
   },
   'of many appends at one head exactly one is stored': async (store) => {
     const { head } = await logWith(store, 'a', [entry('start')])

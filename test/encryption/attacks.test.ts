@@ -28,7 +28,7 @@ import {
   importTranscript,
   readRange,
 } from 'indelible/session'
-import { encryptedBody, encryptionKey, isEncrypted, type Row } from 'indelible/store'
+import { encryptedBody, encryptionKey, isEncrypted, ledgerId, storeTask, type Row } from 'indelible/store'
 import { exportLines, readTranscript } from 'indelible/transcript'
 import { root } from '../../scripts/run.ts'
 import { fault, ok } from '../answers.ts'
@@ -47,8 +47,8 @@ const forgery = '{"page":"conversation","message":{"role":"user","content":[{"ty
 const stub = (role: string): string =>
   `{"page":"conversation","message":{"role":"${role}","content":[{"type":"erased"}]}}`
 
-const messagesOf = async (bare: Store, id: string): Promise<readonly Message[]> => [
-  ...(await ok(readSession(bare, id, { key: ring }))).view(),
+const messagesOf = async (bare: Store, id: string, key = ring): Promise<readonly Message[]> => [
+  ...(await ok(readSession(bare, id, { key }))).view(),
 ]
 
 /** A store with a session `s`, its fork `f` at 2, and another `o`. */
@@ -195,6 +195,70 @@ const rowOf = ({ logs }: Stolen, id: string, position: number): Row =>
   logs.find((log) => log.id === id)?.rows[position] as Row
 const withoutBlocks = (row: Row | undefined): string => `${row?.body.split('","blocks"')[0] ?? ''}"}`
 const withMember = (row: Row | undefined): string => `${row?.body.slice(0, -1) ?? ''},"x":1}`
+
+describe('a session that is put into another scope', () => {
+  const scopedOf = (store: Store, name: string): Store => {
+    const scoped = store.scoped(name)
+    if (scoped._tag === 'Left') throw new Error(scoped.left._tag)
+    return scoped.right
+  }
+
+  it('is not read there: neither its rows, nor what its keys have encrypted', async () => {
+    const medium = memoryStore()
+    await ok(createSession(withKeys(scopedOf(medium, 'a'), ring), { id: 's', messages: said }))
+    const { logs, blocks } = await stolen(scopedOf(medium, 'a'))
+    const there = scopedOf(medium, 'b')
+    await ok(there.putBlocks(blocks))
+    for (const log of logs) await ok(there.create(log))
+    const ids = logs.filter(({ id }) => id.startsWith('indelible.key.'))
+    expect(ids.length).toBe(2) // that of the session, and that of the scope
+    for (const scope of ['a', 'b', undefined]) {
+      for (const { id, meta } of ids) {
+        const { version } = await ok(there.info(id))
+        const { scope: _, ...rest } = meta
+        await ok(there.update(id, { expected: version, meta: { ...rest, ...(scope !== undefined && { scope }) } }))
+      }
+      await fault('NoKey', openSession(there, 's', { key: ring }))
+      await fault('NoKey', createSession(withKeys(there, ring), { id: 'new' }))
+    }
+    expect(await messagesOf(scopedOf(medium, 'a'), 's')).toEqual(said)
+  })
+
+  it('is read there, where it is copied with its keys', async () => {
+    const medium = memoryStore()
+    const [here, there] = [scopedOf(medium, 'a'), scopedOf(medium, 'b')]
+    const keyed = withKeys(here, ring)
+    await ok(createSession(keyed, { id: 's', messages: said }))
+    await ok((await ok(forkSession(keyed, 's', { id: 'f' }))).append(user('more')))
+    const refused = await fault('NoKey', copySession(here, there, 's'))
+    expect(faultMessage(refused)).toMatch(/wrapped for the scope "a": to copy it into "b", give .* its key ring/)
+    for (const id of ['s', 'f']) await ok(copySession(keyed, there, id))
+    expect(await messagesOf(there, 'f')).toEqual([...said, user('more')])
+    await ok((await ok(openSession(withKeys(there, ring), 's'))).append(user('on')))
+    expect(await ok(destroyKey(there, 's', ring))).toBe(true)
+    expect(await messagesOf(here, 's')).toEqual(said)
+  })
+
+  it('keys that an earlier version wrapped are bound by a rotation, also to the same host key', async () => {
+    const all = JSON.parse(readFileSync(join(root, 'test/encryption/fixtures/before-binding.json'), 'utf8')) as {
+      logs: StolenLog[]
+      blocks: string[]
+      host: string
+    }
+    const keys = keyRing([hostKeyOf(all.host)])
+    const bare = await restored({ logs: all.logs, blocks: all.blocks.map((text) => Buffer.from(text, 'base64')) })
+    const before = await messagesOf(bare, 's', keys)
+    const wrapped = (await ok(bare.list({ where: { 'indelible.key': 1 } }))).logs.length
+    expect(await ok(rotateKeys(bare, keys))).toBe(wrapped)
+    expect(await ok(rotateKeys(bare, keys))).toBe(0)
+    expect(await messagesOf(bare, 's', keys)).toEqual(before)
+    const there = scopedOf(memoryStore(), 'b')
+    const { logs, blocks } = await stolen(bare)
+    await ok(there.putBlocks(blocks))
+    for (const log of logs) if (log.id !== ledgerId) await ok(there.create({ ...log, rows: [] }))
+    await fault('NoKey', openSession(there, 's', { key: keys }))
+  })
+})
 
 describe('metadata that was changed', () => {
   const encryption = (log: StolenLog): { [key: string]: unknown } => log.meta[encryptionKey] as never
@@ -421,6 +485,78 @@ describe('a log that was removed and made again under its id', () => {
     }
   })
 
+  /** A store in which the log `s` becomes another one just before something is sent to it. */
+  const replacing = (bare: Store, call: 'append' | 'update', by: () => Promise<unknown>): Store => {
+    let times = 0
+    const replaced = async (id: string): Promise<void> => {
+      if (id !== 's' || times++ > 0) return
+      await ok(bare.remove('s'))
+      await by()
+    }
+    return {
+      ...bare,
+      append: (id, append) =>
+        call === 'append'
+          ? storeTask(async () => replaced(id).then(() => bare.append(id, append)()))
+          : bare.append(id, append),
+      update: (id, update) =>
+        call === 'update'
+          ? storeTask(async () => replaced(id).then(() => bare.update(id, update)()))
+          : bare.update(id, update),
+    }
+  }
+  it.each([
+    [0, 0],
+    [0, 1],
+    [1, 0],
+    [2, 2],
+  ])('also if that was done after the last look: %s, then %s', async (first, second) => {
+    for (const call of ['append', 'update'] as const) {
+      const bare = memoryStore()
+      await ok(createSession(withKeys(bare, ring), { id: 'p', messages: said }))
+      await makes[first]?.[1](bare, 's')
+      const store = replacing(bare, call, async () => makes[second]?.[1](bare, 's'))
+      const session = await ok(openSession(store, 's', { key: ring }))
+      if (call === 'append') await fault('Diverged', session.append(user('Zanzibar')))
+      else
+        await fault(
+          'NoSuchLog',
+          session.update((metadata) => void (metadata['title'] = 'Zanzibar')),
+        )
+      expect(JSON.stringify([await ok(bare.info('s')), await ok(bare.read('s'))])).not.toContain('Zanzibar')
+      await ok((await ok(openSession(bare, 's', { key: ring }))).append(user('new')))
+    }
+  })
+
+  it.each([
+    [0, 1],
+    [1, 0],
+  ])('also if the store has met the new one: %s, then %s', async (first, second) => {
+    const bare = memoryStore()
+    const store = withKeys(bare, ring)
+    await makes[first]?.[1](bare, 's')
+    const session = await ok(openSession(store, 's'))
+    await ok(bare.remove('s'))
+    await makes[second]?.[1](bare, 's')
+    await ok(openSession(store, 's'))
+    await fault('Diverged', session.append(user('Zanzibar')))
+    await fault(
+      'NoSuchLog',
+      session.update((metadata) => void (metadata['title'] = 'Zanzibar')),
+    )
+    expect(await ok(store.read('s'))).toEqual([])
+  })
+
+  it('gets nothing without keys either', async () => {
+    const bare = memoryStore()
+    await makes[1]?.[1](bare, 's')
+    const session = await ok(openSession(bare, 's'))
+    await ok(bare.remove('s'))
+    await makes[0]?.[1](bare, 's')
+    await fault('Diverged', session.append(user('Zanzibar')))
+    expect(await ok(bare.read('s'))).toEqual([])
+  })
+
   it('gets no row that was encrypted for another, nor does a log without keys', async () => {
     const bare = await family()
     const store = withKeys(bare, ring)
@@ -468,6 +604,14 @@ describe('a key that was destroyed', () => {
       vi.useRealTimers()
       expect((await ok(bare.info('s'))).head.size).toBe(said.length)
     }
+  })
+
+  it('is missed also where nothing was encrypted yet', async () => {
+    const bare = memoryStore()
+    await ok(createSession(withKeys(bare, ring), { id: 's', metadata: { title: 'ours' } }))
+    await fault('NoKey', openSession(bare, 's', { key: keyRing([newHostKey('two')]) }))
+    await ok(destroyKey(bare, 's', ring))
+    await fault('NoKey', openSession(bare, 's', { key: ring }))
   })
 
   it('is not called destroyed by a key ring that never had it', async () => {

@@ -2,7 +2,7 @@
 import type { Hash } from '../../proof/index.ts'
 import type { Block, CheckedAppend } from '../driver.ts'
 import { claims } from '../lease.ts'
-import { growth, placeOf, sameHead, type Growth, type GrownRow } from '../rules.ts'
+import { growth, hasKey, placeOf, sameHead, type Growth, type GrownRow } from '../rules.ts'
 import type { Document } from './documents.ts'
 import { joined, type Log } from './log.ts'
 import { escaped } from './rows.ts'
@@ -28,7 +28,7 @@ export const grown = (
   append: CheckedAppend,
   hash: Hash,
 ): Growths | undefined => {
-  if (!sameHead(append.expected, log.head)) return undefined
+  if (!sameHead(append.expected, log.head) || !hasKey(log.meta, append.ownKey)) return undefined
   const step = growth(log, append, hash)
   const { head, entries, peaks } = step
   const appended = step.rows.length === 0 ? log.appended : step.appended

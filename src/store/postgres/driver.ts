@@ -55,7 +55,8 @@ export const postgresDriver = (
         return right(infoOf(log))
       }),
     list: (scope, given) => calls.run('list logs', async () => right(await listed(query, schema, hash, scope, given))),
-    update: (scope, id, expected, meta) => calls.run('update metadata', () => logs.update(scope, id, expected, meta)),
+    update: (scope, id, expected, meta, ownKey) =>
+      calls.run('update metadata', () => logs.update(scope, id, expected, meta, ownKey)),
     append: (scope, id, append) =>
       db.track(async () => {
         const appended = await writer.append(scope, id, append)

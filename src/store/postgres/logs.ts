@@ -4,7 +4,7 @@ import { emptyRange, peakEnds, type CompactRange, type Hash } from '../../proof/
 import { momentOf } from '../clock.ts'
 import type { Answer, CheckedAppend, Unchanged } from '../driver.ts'
 import type { StoreFault } from '../fault.ts'
-import { againstChange, againstFork, entriesBefore } from '../rules.ts'
+import { againstChange, againstFork, entriesBefore, hasKey } from '../rules.ts'
 import type { LogInfo } from '../store.ts'
 import { headOf } from '../tree.ts'
 import { appendStatement, bytesOf, grown } from './append.ts'
@@ -55,11 +55,27 @@ export class Logs {
     return log === undefined ? left({ _tag: 'LogExists', id }) : right(infoOf(log))
   }
 
-  async update(scope: string, id: string, expected: number, meta: JsonObject): Answer<LogInfo> {
+  async update(
+    scope: string,
+    id: string,
+    expected: number,
+    meta: JsonObject,
+    ownKey: string | null | undefined,
+  ): Answer<LogInfo> {
+    const its = ownKey === undefined ? undefined : await findLog(this.#read, this.#schema, scope, id)
+    if (its !== undefined && !hasKey(its.meta, ownKey)) return left({ _tag: 'NoSuchLog', id })
     const [version, text] = [versionIn(expected), JSON.stringify(meta)]
     const done = await this.#db.write(
-      `update ${this.#schema}.log set meta = $4::text, terms = $5::bigint[], changes = changes + 1, meta_sum = $6::bigint where scope = $1::text and id = $2::text and changes = $3::bigint returning ${logColumns}`,
-      [scope, id, version, text, termsOf(scope, meta, this.#hash), metaSum(this.#hash, scope, id, text, version + 1)],
+      `update ${this.#schema}.log set meta = $4::text, terms = $5::bigint[], changes = changes + 1, meta_sum = $6::bigint where scope = $1::text and id = $2::text and changes = $3::bigint and ($7::bigint is null or key = $7::bigint) returning ${logColumns}`,
+      [
+        scope,
+        id,
+        version,
+        text,
+        termsOf(scope, meta, this.#hash),
+        metaSum(this.#hash, scope, id, text, version + 1),
+        its?.key ?? null,
+      ],
     )
     const [updated] = logsOf(done)
     if (updated !== undefined) return right(Object.freeze({ ...infoOf(updated), meta }))

@@ -11,7 +11,7 @@ import type { CheckedAppend } from '../driver.ts'
 import type { StoreFault } from '../fault.ts'
 import { Damaged } from '../damaged.ts'
 import { againstClaim, claims } from '../lease.ts'
-import { conflict, diverged, isLate, missedRange, namedElsewhere, olderSize, repeated } from '../rules.ts'
+import { conflict, diverged, hasKey, isLate, missedRange, namedElsewhere, olderSize, repeated } from '../rules.ts'
 import type { Appended } from '../store.ts'
 import type { Head } from '../row.ts'
 import { rangeOf } from '../tree.ts'
@@ -189,6 +189,7 @@ export class Writer {
         for (;;) {
           const log = await findLog((text, values) => this.#db.read(text, values), this.#place.schema, scope, id)
           if (log === undefined) return left({ _tag: 'NoSuchLog', id })
+          if (!hasKey(log.meta, append.ownKey)) return left(diverged(id, append.expected, log.head))
           const rows = new LogRows((text, values) => this.#db.read(text, values), this.#place.schema, scope, log)
           const before =
             append.operation === undefined

@@ -46,7 +46,7 @@ export const sqliteDriver = (
         return right(infoIn(raw))
       }),
     list: async (scope, query) => right(logs.list(scope, query)),
-    update: (scope, id, expected, meta) => writer.write(() => logs.update(scope, id, expected, meta)),
+    update: (scope, id, expected, meta, ownKey) => writer.write(() => logs.update(scope, id, expected, meta, ownKey)),
     append: (scope, id, given) => writer.write(() => appender.append(scope, id, given), sizeOf(given)),
     read: (scope, id, range) => reader.read(scope, id, range),
     nodes: (scope, id, positions) => reader.nodes(scope, id, positions),

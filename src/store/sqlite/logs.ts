@@ -8,7 +8,7 @@ import { Damaged } from '../damaged.ts'
 import type { CheckedQuery, Unchanged } from '../driver.ts'
 import type { Sharing } from '../erasing.ts'
 import type { StoreFault } from '../fault.ts'
-import { againstChange, againstFork, entriesBefore, logInfo, sharedRows, type Growth } from '../rules.ts'
+import { againstChange, againstFork, entriesBefore, hasKey, logInfo, sharedRows, type Growth } from '../rules.ts'
 import type { LogInfo, LogPage } from '../store.ts'
 import { headOf } from '../tree.ts'
 import { listed } from './list.ts'
@@ -118,9 +118,16 @@ export class Logs {
     return key
   }
 
-  update(scope: string, id: string, expected: number, meta: JsonObject): Either<StoreFault, LogInfo> {
+  update(
+    scope: string,
+    id: string,
+    expected: number,
+    meta: JsonObject,
+    ownKey: string | null | undefined,
+  ): Either<StoreFault, LogInfo> {
     return this.on(scope, id, (log, raw) => {
       const info = infoIn(raw)
+      if (!hasKey(info.meta, ownKey)) return left({ _tag: 'NoSuchLog', id })
       if (info.version !== expected)
         return left({ _tag: 'MetaConflict', id, expected, actual: info.version, meta: info.meta })
       if (!metaIsSound(raw, info)) throw new Damaged(log.size, 'its metadata is not as it was written')
