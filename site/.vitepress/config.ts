@@ -24,7 +24,9 @@ const referenceSidebars: DefaultTheme.SidebarMulti = Object.fromEntries([
   ['/api/', reference.map(entryAlone)],
   ...reference.map(({ text = '' }) => [
     `/api/${text}/`,
-    reference.map((entry) => (entry.text === text ? { ...entry, collapsed: false } : entryAlone(entry))),
+    reference.map((entry) =>
+      entry.text === text ? Object.assign({}, entry, { collapsed: false }) : entryAlone(entry),
+    ),
   ]),
 ])
 
