@@ -38,18 +38,14 @@ export const servedSource = (): Source => ({
   exported: false,
   store: () => json<ViewedStore>('store', {}),
   sessions: (after) => json<SessionList>('sessions', after === undefined ? {} : { after }),
-  overviews: (ids) => json<readonly Overview[]>('overviews', { id: ids }),
+  overviews: async (ids) => (await whole(await post('overviews', ids), (one) => one.json())) as readonly Overview[],
   session: (id) => json<ViewedSession>('session', { id }),
   rows: (id, from, to) => json<readonly ViewedRow[]>('rows', { id, from, to }),
   nodes: (id, from, to) => json<readonly string[]>('nodes', { id, from, to }),
   blocks: async (ids) => {
     const found: (Uint8Array | undefined)[] = []
     for (let at = 0; at < ids.length; at += mostBlocks) {
-      const response = await call(
-        'blocks',
-        {},
-        { method: 'POST', body: JSON.stringify(ids.slice(at, at + mostBlocks)) },
-      )
+      const response = await post('blocks', ids.slice(at, at + mostBlocks))
       found.push(...blocksInFrames(new Uint8Array(await whole(response, (one) => one.arrayBuffer()))))
     }
     return found
@@ -59,14 +55,7 @@ export const servedSource = (): Source => ({
       one.json(),
     )) as FoundMessages,
   html: async (selection) =>
-    new Blob(
-      [
-        await whole(await call('html', {}, { method: 'POST', body: JSON.stringify(selection) }), (one) =>
-          one.arrayBuffer(),
-        ),
-      ],
-      { type: 'text/html' },
-    ),
+    new Blob([await whole(await post('html', selection), (one) => one.arrayBuffer())], { type: 'text/html' }),
   evidence: (id) => json<ViewedEvidence>('evidence', { id }),
   follow: (id, from, followed) => {
     const ended = new AbortController()
@@ -96,12 +85,10 @@ export const servedSource = (): Source => ({
   },
 })
 
-type Query = { readonly [name: string]: string | number | readonly string[] }
+type Query = { readonly [name: string]: string | number }
 
 const call = async (name: string, query: Query, init: RequestInit = {}): Promise<Response> => {
-  const search = new URLSearchParams()
-  for (const [key, value] of Object.entries(query))
-    for (const one of Array.isArray(value) ? (value as readonly string[]) : [value]) search.append(key, String(one))
+  const search = new URLSearchParams(Object.entries(query).map(([key, value]) => [key, String(value)]))
   const response = await fetch(`api/${name}?${search}`, {
     ...init,
     headers: { authorization: `Bearer ${localStorage.getItem(keyName) ?? ''}` },
@@ -112,6 +99,9 @@ const call = async (name: string, query: Query, init: RequestInit = {}): Promise
   if (!response.ok) throw await failure(response)
   return response
 }
+
+const post = (name: string, value: unknown): Promise<Response> =>
+  call(name, {}, { method: 'POST', body: JSON.stringify(value) })
 
 const unanswered = 'the server does not answer; it may have ended: run "indelible view" again'
 

@@ -30,15 +30,24 @@ const fetchOverviews = async (source: Source, list: object, ids: readonly string
   const { ids: known } = asked
   const missing = ids.filter((id) => !known.has(id))
   for (const id of missing) known.add(id)
+  let [came, drawn]: [Overview[], number] = [[], 0]
   for (let at = 0; at < missing.length; at += mostOverviews) {
     const wanted = missing.slice(at, at + mostOverviews)
     const found = await source.overviews(wanted).catch(() => {
       for (const id of wanted) known.delete(id)
       return []
     })
-    overviews.value = new Map([...overviews.value, ...found.map((one) => [one.id, one] as const)])
+    came.push(...found)
+    // To order the list anew takes as long as to read some.
+    if (at + mostOverviews < missing.length && performance.now() - drawn < betweenDraws) continue
+    overviews.value = new Map([...overviews.value, ...came.map((one) => [one.id, one] as const)])
+    came = []
+    drawn = performance.now()
   }
 }
+
+/** Milliseconds. */
+const betweenDraws = 500
 
 export const Sessions = ({
   source,

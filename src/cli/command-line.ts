@@ -20,11 +20,11 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
     const command = first === undefined || isGeneral.has(first) ? undefined : find(first)
     if (command === undefined) return (await general(args, terminal)) ?? 0
     const { values, positionals } = parse(command, rest)
-    if (values['help'] === true) return (await terminal.print(commandHelp(command))) ?? 0
+    if (values['help'] === true) return (await terminal.print(commandHelp(command, terminal.columns))) ?? 0
     const { tell } = terminal
     const advice = (line: string): string => withPlace(line, values, commands)
     terminal = { ...terminal, tell: (texts) => tell(Array.from(texts, advice)) }
-    return (await command.run({ values, positionals, terminal })) ?? 0
+    return (await command.run({ values, positionals, terminal })) ?? (terminal.hasDamage() ? 1 : 0)
   } catch (error) {
     if (error instanceof Interrupted) return 130
     if (error instanceof Misuse) {
@@ -44,7 +44,8 @@ const general = async ([first, named]: readonly string[], terminal: Terminal): P
   if (first === undefined) throw new Misuse('no COMMAND given')
   if (first === '-V' || first === '--version') return terminal.print([version()])
   const command = first === 'help' && named !== undefined ? find(named) : undefined
-  return terminal.print(command === undefined ? programHelp(groups) : commandHelp(command))
+  const { columns } = terminal
+  return terminal.print(command === undefined ? programHelp(groups, columns) : commandHelp(command, columns))
 }
 
 const known = (name = ''): string => (commands.some((command) => command.name === name) ? `${name} ` : '')

@@ -1,5 +1,6 @@
 /** What a command is, and the ways in which one can end that are the user's to mend. */
 import type { Interface } from 'node:readline'
+import type { Damage } from '../transcript/index.ts'
 import type { Progress } from './progress.ts'
 
 /** One command as data: the arguments are parsed by it, and help, advice and docs/command-line.md are made of it. */
@@ -60,6 +61,10 @@ export interface Terminal {
   readonly say: (text: string) => void
   /** Write lines for people to standard error. */
   readonly tell: (lines: Iterable<string>) => void
+  /** Tell what was left out of a file because it is damaged, once for each file. The command then ends with 1. */
+  readonly tellDamage: (name: string, damage: readonly Damage[]) => void
+  /** Whether damage was told. */
+  readonly hasDamage: () => boolean
   readonly tellJson: (lines: Iterable<string>) => void
   /** A bar on standard error for work of so many bytes, or of what `unit` says. Without a total: a count. */
   readonly progress: (label: string, total: number | undefined, unit?: string) => Progress

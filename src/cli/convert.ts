@@ -25,7 +25,8 @@ ${formats.join(', ')}.
 The output is a request that a provider accepts: a call without a result gets
 an error result, and so on. "indelible" is the record as it was found, one JSON
 line a row. The repairs, the content that the format can't hold and the damaged
-lines of FILE are listed on standard error. FILE - reads standard input.`,
+lines of FILE are listed on standard error; damage makes the exit code 1.
+FILE - reads standard input.`,
   options: {
     to: { value: 'FORMAT', help: 'the format to write' },
     pick: { value: 'N', help: 'which conversation, if the file has several (default 0)' },
@@ -54,7 +55,7 @@ lines of FILE are listed on standard error. FILE - reads standard input.`,
 
     const { format, damage } = transcript
     if (values['json'] === true)
-      return terminal.tellJson([
+      terminal.tellJson([
         JSON.stringify({
           format,
           to,
@@ -66,13 +67,15 @@ lines of FILE are listed on standard error. FILE - reads standard input.`,
           losses,
         }),
       ])
-    return terminal.tell([
-      ...damageLines(damage, terminal.columns),
-      ...readLossLines(transcript.losses, terminal.columns),
-      ...repairLines(repairs, terminal.columns),
-      ...lossLines(losses, terminal.columns),
-      `${nameOf(path)}: ${counted(transcript.messages.length, 'message')} of ${format}, ${counted(written, 'entry', 'entries')} of ${to} written${typeof out === 'string' ? ` to ${out}` : ''}; ${counted(damage.length, 'damaged line')}, ${counted(repairs.length, 'repair')}, ${counted(losses.length, 'loss', 'losses')}`,
-    ])
+    else
+      terminal.tell([
+        ...damageLines(damage, terminal.columns),
+        ...readLossLines(transcript.losses, terminal.columns),
+        ...repairLines(repairs, terminal.columns),
+        ...lossLines(losses, terminal.columns),
+        `${nameOf(path)}: ${counted(transcript.messages.length, 'message')} of ${format}, ${counted(written, 'entry', 'entries')} of ${to} written${typeof out === 'string' ? ` to ${out}` : ''}; ${counted(damage.length, 'damaged line')}, ${counted(repairs.length, 'repair')}, ${counted(losses.length, 'loss', 'losses')}`,
+      ])
+    return damage.length > 0 ? 1 : 0
   },
 }
 

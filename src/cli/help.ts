@@ -3,25 +3,37 @@ import type { Command } from './command.ts'
 import type { Group } from './commands.ts'
 import { wrapped } from './screen.ts'
 
-/** The columns of help: it is read in any terminal. */
-const width = 80
+/** The most columns of help: it is read in any terminal. */
+const widest = 80
 
 /** The help of the program: its commands and what holds for all of them. */
-export const programHelp = (groups: readonly Group[]): readonly string[] => [
+export const programHelp = (groups: readonly Group[], columns: number = widest): readonly string[] => [
   'Usage: indelible COMMAND [options]',
   '',
   'The append-only record of agent conversations.',
   ...groups.flatMap(({ title, commands }) => [
     '',
     `${title}:`,
-    ...commands.map(({ synopsis, purpose }) => `  ${synopsis.padEnd(20)}  ${purpose}`),
+    ...commands.flatMap(({ synopsis, purpose }) => rowOf(synopsis, purpose, 24, columns)),
   ]),
   '',
   'Options:',
-  '  -h, --help     print this help, or the help of a command',
-  '  -V, --version  print the version',
-  ...general.flatMap((text) => [''].concat(wrapped(text, width))),
+  ...rowOf('-h, --help', 'print this help, or the help of a command', 17, columns),
+  ...rowOf('-V, --version', 'print the version', 17, columns),
+  ...general.flatMap((text) => [''].concat(wrapped(text, Math.min(widest, columns)))),
 ]
+
+/** A name and what it means, side by side, or below each other where there is no room. */
+const rowOf = (name: string, text: string, column: number, columns: number): readonly string[] => {
+  const width = Math.min(widest, columns)
+  const isNarrow = width < column + leastBeside
+  const lines = wrapped(text, isNarrow ? width - 4 : width - column)
+  if (isNarrow) return [`  ${name}`, ...lines.map((line) => `    ${line}`)]
+  return lines.map((line, index) => (index === 0 ? `  ${name}` : '').padEnd(column) + line)
+}
+
+/** Columns. */
+const leastBeside = 30
 
 /** What holds for all commands. */
 export const general: readonly string[] = [
@@ -31,7 +43,7 @@ export const general: readonly string[] = [
 ]
 
 /** The help of a command. */
-export const commandHelp = (command: Command): readonly string[] => {
+export const commandHelp = (command: Command, columns: number = widest): readonly string[] => {
   const { usage, about, examples = [] } = command
   const options = optionsOf(command)
   const column = Math.max(17, ...options.map(({ flag }) => 2 + flag.length + 2))
@@ -39,13 +51,11 @@ export const commandHelp = (command: Command): readonly string[] => {
     ...usage.map((line, index) => `${index === 0 ? 'Usage:' : '      '} indelible ${line}`),
     '',
     ...paragraphsOf(about).flatMap(({ text, lines, apart }, index) =>
-      (index > 0 && apart ? [''] : []).concat(lines ?? wrapped(text, width)),
+      (index > 0 && apart ? [''] : []).concat(lines ?? wrapped(text, Math.min(widest, columns))),
     ),
     '',
     'Options:',
-    ...options.flatMap(({ flag, help }) =>
-      wrapped(help, width - column).map((line, index) => (index === 0 ? `  ${flag}` : '').padEnd(column) + line),
-    ),
+    ...options.flatMap(({ flag, help }) => rowOf(flag, help, column, columns)),
     ...(examples.length === 0 ? [] : ['', 'Example:', ...examples.map((line) => `  ${line}`)]),
   ]
 }

@@ -13,7 +13,7 @@ import { redactorIn, tellRedacted } from './redacted.ts'
 import { counted } from './screen.ts'
 
 /** Import what is new of a program's sessions; with `--watch`, until the user ends it. Throws Unreadable. */
-export const importFrom = async (call: Call, store: Store): Promise<void> => {
+export const importFrom = async (call: Call, store: Store): Promise<number | void> => {
   const { values, terminal } = call
   const program = String(values['from'])
   if (!programs.includes(program)) throw new Misuse(`--from takes one of ${programs.join(', ')}, not "${program}"`)
@@ -32,6 +32,7 @@ export const importFrom = async (call: Call, store: Store): Promise<void> => {
       await importOnce(call, store, program, read, true)
       await pause(between, watching.signal)
     }
+    return 0
   } finally {
     ended()
   }
@@ -119,9 +120,7 @@ const importSource = async (
     if (isLeft(read)) throw new Unreadable(`${source.path}: ${faultMessage(read.left)}`)
     // A database has a source for each of its conversations.
     if (program !== 'opencode') count = read.right.count
-    const { damage } = read.right
-    if (isWhole && damage.length > 0)
-      terminal.tell([`${source.path}: ${counted(damage.length, 'damaged line')} left out`])
+    if (isWhole) terminal.tellDamage(source.path, read.right.damage)
     const whole = isWhole ? read.right : withoutLastAnswer(read.right)
     const transcript = redactor === undefined ? whole : redactTranscript(whole, redactor)
     if (transcript.messages.length === 0) continue

@@ -23,6 +23,7 @@ exist is created. FILE may have any format that "show" reads; - reads standard
 input. Importing an export of Indelible gives the same record and the same head.
 
 A FILE that can't be imported is named; the others are imported, and the exit code is 1.
+Damaged lines of a FILE are left out and named; the rest is imported, and the exit code is 1.
 The id of the session is the id that the file gives. If the store already has a
 session with that id, it is not changed and the exit code is 1: choose another
 id with --id. If the file gives no id, or has several conversations, the file
@@ -162,14 +163,11 @@ const importOne = async (
   }
   const info = await importAs(given ?? (await freeId(store, transcript, path, several)))
   await before
+  terminal.tellDamage(nameOf(path), transcript.damage)
   if (values['json'] === true) return terminal.printJson([JSON.stringify(described(info))])
   await terminal.print([
     `${info.id}: ${counted(info.len, 'message')} of ${nameOf(path)} (${transcript.format}), head ${shownHead(info.head, terminal)}`,
   ])
-  if (transcript.damage.length > 0)
-    terminal.tell([
-      `${nameOf(path)}: ${counted(transcript.damage.length, 'damaged line')}; "indelible check" lists them`,
-    ])
 }
 
 /** What is known of a session, for programs. */

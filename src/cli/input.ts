@@ -153,7 +153,7 @@ export interface Conversation {
 export const retractedIn = ({ notes }: Transcript): readonly Range[] =>
   notes.flatMap(({ note, position }) => retractedBy(note, position) ?? [])
 
-/** The conversation in a file, as a history's view. Tells if lines of it are damaged. */
+/** The conversation in a file, as a history's view. Tells of damaged lines. */
 export const readConversation = async (
   path: string,
   values: Call['values'],
@@ -161,8 +161,7 @@ export const readConversation = async (
 ): Promise<Conversation> => {
   const transcript = await readTranscriptFile(path, { pick: pickOf(values) }, terminal)
   const { messages, pages, moments, damage } = transcript
-  if (damage.length > 0)
-    terminal.tell([`${nameOf(path)}: ${counted(damage.length, 'damaged line')} left out; "indelible check" lists them`])
+  terminal.tellDamage(nameOf(path), damage)
   const history = createHistory<Message>()
   messages.forEach((message, position) => history.append(message, pages?.[position]))
   const left = retractedIn(transcript)

@@ -34,9 +34,10 @@ export const keyFileText = ({ keys, keysIn }: Omit<KeyFile, 'path'>): string =>
   ].join('\n')
 
 /** Read a key file. Throws Unreadable. */
-export const readKeyFile = (given: string, terminal: Pick<Terminal, 'path'>): KeyFile => {
+export const readKeyFile = (given: string, terminal: Pick<Terminal, 'path' | 'env'>): KeyFile => {
+  const option = terminal.env['INDELIBLE_KEY_FILE'] === given ? 'INDELIBLE_KEY_FILE' : '--key-file'
   const path = terminal.path(given)
-  const lines = optionFile('--key-file', given, terminal)
+  const lines = optionFile(option, given, terminal)
     .split('\n')
     .filter((line) => line.trim() !== '' && !line.startsWith('#'))
   const place = lines.find((line) => line.startsWith(placeKey))?.slice(placeKey.length)
@@ -46,7 +47,7 @@ export const readKeyFile = (given: string, terminal: Pick<Terminal, 'path'>): Ke
     return { path, keys, keysIn: place === undefined ? undefined : placed(path, place) }
   } catch (cause) {
     throw new Unreadable(
-      `--key-file ${given}: is not a key file, as "indelible encryption new FILE" makes one: ${(cause as Error).message}`,
+      `${option} ${given}: is not a key file, as "indelible encryption new FILE" makes one: ${(cause as Error).message}`,
     )
   }
 }

@@ -105,10 +105,11 @@ const printTable = async (
   const scopeWidth = all
     ? Math.max(5, Math.min(16, ...[Math.max(...listed.map(({ store }) => widthOf(store.scope)))]))
     : 0
+  const timeWidth = columns < 60 ? 10 : 16 // the day alone
   const line = (time: string, messages: string, scope: string, id: string, about: string): string =>
     fit(
       [
-        padEnd(time, 16),
+        padEnd(fit(time, timeWidth), timeWidth),
         padStart(messages, 8),
         ...(all ? [padEnd(fit(scope, scopeWidth), scopeWidth)] : []),
         padEnd(id, idWidth),
@@ -118,12 +119,14 @@ const printTable = async (
         .trimEnd(),
       columns,
     )
-  await terminal.print([paint('dim', line('last activity', 'messages', 'scope', 'session', 'about'))])
+  await terminal.print([
+    paint('dim', line(timeWidth === 10 ? 'last day' : 'last activity', 'messages', 'scope', 'session', 'about')),
+  ])
   const bar = terminal.progress('reading first words', listed.length, 'sessions')
   for (let start = 0; start < listed.length; start += together) {
     const lines = await Promise.all(
       listed.slice(start, start + together).map(async ({ store, info, marks }, index) => {
-        const time = new Date(activityOf(info)).toISOString().slice(0, 16).replace('T', ' ')
+        const time = new Date(activityOf(info)).toISOString().slice(0, timeWidth).replace('T', ' ')
         const about = `${marksText(marks)}${await aboutOf(store, info)}`
         return line(time, grouped(info.len), oneLine(store.scope), ids[start + index] as string, about)
       }),

@@ -13,6 +13,7 @@ import { inspect } from 'node:util'
 import { Interrupted, type Style, type Terminal } from './command.ts'
 import { createProgress, type Drawing, type Progress } from './progress.ts'
 import { pagerShowed } from './program.ts'
+import { leftOutLine } from './report.ts'
 import { escaped, oneLine, printable } from './screen.ts'
 
 /** A stream that text is written to. */
@@ -66,8 +67,15 @@ export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Sur
     if (pending !== '') await written(pending)
   }
 
+  // A dumb terminal can't go back in a line.
+  const drawing: Drawing = env['TERM'] === 'dumb' ? { write: () => undefined } : stderr
   const progress = (label: string, total: number | undefined, unit?: string): Progress =>
-    createProgress(oneLine(label), total, stderr, Date.now, unit)
+    createProgress(oneLine(label), total, drawing, Date.now, unit)
+
+  const tell = (texts: Iterable<string>): void => {
+    for (const text of texts) stderr.write(`${rendered(text, printable)}\n`)
+  }
+  const damaged = new Set<string>()
 
   return {
     columns: atLeast(30, stdout.columns || Number(env['COLUMNS'])) ?? 100,
@@ -90,9 +98,14 @@ export const terminalOf = ({ stdin, stdout, stderr, env, cwd, onInterrupt }: Sur
     },
     printJson: (texts) => lines(texts, escaped),
     say: (text) => void stdout.write(rendered(text, printableLines)),
-    tell: (texts) => {
-      for (const text of texts) stderr.write(`${rendered(text, printable)}\n`)
+    tell,
+    tellDamage: (name, damage) => {
+      if (damage.length === 0) return
+      const line = leftOutLine(name, damage)
+      if (!damaged.has(line)) tell([line])
+      damaged.add(line)
     },
+    hasDamage: () => damaged.size > 0,
     tellJson: (texts) => {
       for (const text of texts) stderr.write(`${escaped(text)}\n`)
     },

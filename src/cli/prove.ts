@@ -163,7 +163,15 @@ count. The receipt of "erase --json" is checked with a head of the ledger.`,
     if (trust !== undefined)
       throw new Misuse('check-proof: --trust is for a bundle of "prove --ledger", and this is a plain proof')
     const proven = checkProof(value.right, head)
-    if (isLeft(proven)) throw new Unreadable(`${pathOf(path)}: ${faultMessage(proven.left)}`)
+    if (isLeft(proven)) {
+      const own = head && checkProof(value.right)
+      const other = own && !isLeft(own) && own.right.head.size !== head.size ? own.right.head : undefined
+      const advice =
+        other && head
+          ? `; if the session grew in between, "indelible prove SESSION --consistency --head ${headText(other.size < head.size ? other : head)}" proves that its record continues this one`
+          : ''
+      throw new Unreadable(`${pathOf(path)}: ${faultMessage(proven.left)}${advice}`)
+    }
     await terminal.printJson([JSON.stringify(proven.right.message)])
     terminal.tell([
       `row ${proven.right.row} of the record of messages and notes with the head ${headText(proven.right.head)}${head === undefined ? ', as the proof itself states; compare it with a head that you know: --head' : ''}`,

@@ -17,6 +17,13 @@ export function* damageLines(damage: readonly Damage[], columns: number): Genera
   if (damage.length > mostShown) yield `  … and ${grouped(damage.length - mostShown)} more`
 }
 
+/** The same in one line, where a command goes on with the rest. */
+export const leftOutLine = (name: string, damage: readonly Damage[]): string => {
+  const lines = damage.slice(0, mostPlaces).map(({ line }) => grouped(line))
+  const more = damage.length > mostPlaces ? ', …' : ''
+  return `${name}: ${counted(damage.length, 'damaged line')} left out (${lines.length === 1 ? 'line' : 'lines'} ${lines.join(', ')}${more}); "indelible check" says why`
+}
+
 export function* readLossLines(losses: readonly TranscriptLoss[], columns: number): Generator<string> {
   if (losses.length === 0) return
   yield `changed while reading: ${counted(losses.length, 'value')}`

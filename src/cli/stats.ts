@@ -6,7 +6,7 @@ import type { Store } from '../store/index.ts'
 import { Misuse, type Call, type Command, type Terminal } from './command.ts'
 import { isFile, sessionIn } from './conversation.ts'
 import { keyFileOf } from './key-file.ts'
-import { pickOf, readTranscriptFile } from './input.ts'
+import { nameOf, pickOf, readTranscriptFile } from './input.ts'
 import { allScopesOption, answer, storeOption, withScopes, withStore } from './place.ts'
 import { counted, fit, grouped, oneLine, padEnd, padStart, widthOf } from './screen.ts'
 import { keyAdvice, named } from './search.ts'
@@ -73,7 +73,8 @@ interface Spent {
 const spendingOf = async (name: string | undefined, call: Call, unread: Set<string>): Promise<readonly Spent[]> => {
   const { values, terminal } = call
   if (name !== undefined && isFile(name, call)) {
-    const { origin } = await readTranscriptFile(name, { pick: pickOf(values) }, terminal)
+    const { origin, damage } = await readTranscriptFile(name, { pick: pickOf(values) }, terminal)
+    terminal.tellDamage(nameOf(name), damage)
     return usesOf(origin).map((use) => ({ session: name, use }))
   }
   if (name !== undefined)
@@ -182,7 +183,14 @@ const printed = (rows: readonly Row[], by: readonly Field[], { columns, paint }:
     ...(rows.length > 1 ? [[...by.map((_, index) => (index === 0 ? 'all' : '')), ...figures(total)]] : []),
   ]
   const widths = cells[0]?.map((_, column) => Math.max(...cells.map((row) => widthOf(row[column] ?? '')))) ?? []
-  const room = columns - widths.slice(by.length).reduce((sum, width) => sum + width + 2, 0)
+  const roomBeside = (): number => columns - widths.slice(by.length).reduce((sum, width) => sum + width + 2, 0)
+  // On a narrow terminal, the money first, then the tokens.
+  for (const name of ['cached', 'calls', 'output', 'input'])
+    if (roomBeside() < by.length * 10) {
+      const column = (cells[0] ?? []).indexOf(name, by.length)
+      for (const row of [widths, ...cells]) row.splice(column, 1)
+    }
+  const room = roomBeside()
   const shown = widths.map((width, column) =>
     column < by.length ? Math.max(8, Math.min(width, Math.floor(room / by.length) - 2)) : width,
   )

@@ -49,8 +49,8 @@ without it, it takes keys in the window of the proof.`,
       if (id !== undefined) await answer(describeSession(store, id))
       const served = await startView({ store, name, version: version(), host, port, ...(trust && { trust }) }).catch(
         (cause: Error) => {
-          const { code } = cause as NodeJS.ErrnoException
-          throw new Unreadable(code === 'EADDRINUSE' ? `--port ${port} is in use; give another` : cause.message)
+          const reason = whyNot[(cause as NodeJS.ErrnoException).code ?? '']?.(host, port)
+          throw new Unreadable(reason ?? cause.message)
         },
       )
       try {
@@ -64,6 +64,15 @@ without it, it takes keys in the window of the proof.`,
       }
     })
   },
+}
+
+/** Why a server can't listen, and what to do. */
+const whyNot: { readonly [code: string]: ((host: string, port: number) => string) | undefined } = {
+  EADDRINUSE: (host, port) =>
+    `port ${port} of ${host} is in use, perhaps by another view; give another with --port, or leave it out for any that is free`,
+  EACCES: (_, port) => `port ${port} is not for every program on this machine; give one from 1024 with --port`,
+  EADDRNOTAVAIL: (host) => `--host ${host} is no address of this machine`,
+  ENOTFOUND: (host) => `--host ${host} is no address of this machine`,
 }
 
 /** Until Ctrl-C. Enter on a terminal prints another address: each works once. */

@@ -32,87 +32,130 @@ export interface ContextFaults {
   readonly refetch: number
 }
 
-/** How much of each message of a view a context shows: the rank of its level, or `absent`. */
-export type Shown = readonly number[]
+/** How much of each message a context shows: the rank of its level, or `absent`. */
+export type Shown = Readonly<Uint8Array>
 
 export const absent = 4
 
-/** What is shown of a view, found in the messages themselves. Cost: O(record + context). */
-export const shownIn = (
-  { messages, sources }: Pick<DerivedContext, 'messages' | 'sources'>,
+/** What was found of one context. `refetch` is for who knows what comes next. */
+export interface Judged {
+  /** Valid until the next context is judged. */
+  readonly shown: Shown
+  readonly faults: Omit<ContextFaults, 'refetch'>
+}
+
+/**
+ * Judge contexts derived from a view, or from its first messages, one after the other.
+ *
+ * Cost    of the first: O(record). Of each: its messages, one byte for each message that was recorded before, and what a
+ *         marker says that the contexts before it did not have
+ */
+export const judgeOf = (
   view: View<Message>,
-): Shown => {
-  const shown = Array.from({ length: view.length }, () => absent)
-  const count = (from: number, to: number, level: ResidencyLevel): void => {
-    for (let index = view.before(from); index < view.before(to); index++)
-      shown[index] = Math.min(shown[index] ?? absent, rankOf(level))
+  kindOf: (index: number) => PageKind,
+  estimate: Estimator,
+): ((context: Judgeable, length?: number) => Judged) => {
+  const kinds = Array.from({ length: view.length }, (_, index) => kindOf(index))
+  const least = Uint8Array.from(kinds, (kind) => rankOf(minFidelity(kind)))
+  const questions = questionsIn(view)
+  const told = new WeakMap<Message, { readonly source: Marker; readonly shares: readonly Share[] }>()
+  /** Read once for each message: a marker is judged at many calls. */
+  const toldBy = (message: Message, source: Marker): readonly Share[] => {
+    let known = told.get(message)
+    if (known?.source !== source) told.set(message, (known = { source, shares: toldIn(message, source, view) }))
+    return known.shares
   }
+  const all = new Uint8Array(view.length)
+  return ({ messages, sources, budget }, length = view.length) => {
+    const shown = all.subarray(0, length).fill(absent)
+    const show = ({ from, to, rank }: Share): void => {
+      for (let index = from; index < to && index < length; index++)
+        if (rank < (shown[index] as number)) shown[index] = rank
+    }
+    const from = sources.toArray()
+    let tokens = 0
+    for (const [index, message] of messages.toArray().entries()) {
+      tokens += estimate(message)
+      const source = from[index] as ContextSource
+      if (source.type === 'representation' || source.type === 'summary')
+        for (const share of toldBy(message, source)) show(share)
+      else if (source.type === 'clone') {
+        const at = indexIn(view, source.position)
+        if (at !== -1 && isOf(message, view.at(at) as Message, source.mended === true))
+          show({ from: at, to: at + 1, rank: whole })
+      }
+    }
+    let [bootstrapMissing, pinnedMissing, silentLoss] = [0, 0, 0]
+    for (let index = 0; index < length; index++) {
+      if ((shown[index] as number) <= (least[index] as number)) continue
+      if (kinds[index] === 'bootstrap') bootstrapMissing += 1
+      else if (kinds[index] === 'constraint') pinnedMissing += 1
+      silentLoss += 1
+    }
+    const faults = {
+      bootstrapMissing,
+      pinnedMissing,
+      questionHidden: (shown[questions[length] as number] ?? 0) > rankOf('compressed') ? 1 : 0,
+      pairingViolated: isLeft(settle(messages)) ? 1 : 0,
+      overBudget: tokens > budget ? 1 : 0,
+      silentLoss,
+    }
+    return { shown, faults }
+  }
+}
+
+/** What is judged of a context. */
+type Judgeable = Pick<DerivedContext, 'messages' | 'sources' | 'budget'>
+
+/** How much is shown of the messages between two indices of a view. */
+interface Share {
+  readonly from: number
+  readonly to: number
+  readonly rank: number
+}
+
+type Marker = Extract<ContextSource, { readonly type: 'representation' | 'summary' }>
+
+const whole = rankOf('full')
+
+/** What a message shows that stands for others. */
+const toldIn = (message: Message, source: Marker, view: View<Message>): readonly Share[] => {
+  const shares: Share[] = []
+  const show = (from: number, to: number, level: ResidencyLevel): void =>
+    void shares.push({ from: view.before(from), to: view.before(to), rank: rankOf(level) })
   const at = (position: number): Message | undefined => {
     const index = indexIn(view, position)
     return index === -1 ? undefined : view.at(index)
   }
-  const from = sources.toArray()
-  for (const [index, message] of messages.toArray().entries()) {
-    const source = from[index] as ContextSource
-    if (source.type === 'synthetic') continue
-    if (source.type === 'clone') {
-      if (isOf(message, at(source.position), source.mended === true))
-        count(source.position, source.position + 1, 'full')
-    } else if (source.type === 'representation' && source.level !== 'pointer') {
-      if (isSpokenAs(message, at(source.from))) count(source.from, source.to, source.level)
-    } else if (names(message, source.from, source.to)) {
-      count(source.from, source.to, 'pointer')
-      // An answer is in the line of its call.
-      let isSaid = false
-      for (const position of (source.type === 'representation' && source.briefs) || []) {
-        const isAnswer = at(position)?.content.some(({ type }) => type === 'tool_result') === true
-        isSaid = saidIn(message).numbers.has(`${position}`) || (isSaid && isAnswer)
-        if (isSaid) count(position, position + 1, 'structured')
-      }
+  if (source.type === 'representation' && source.level !== 'pointer') {
+    if (isSpokenAs(message, at(source.from))) show(source.from, source.to, source.level)
+    return shares
+  }
+  const said = saidIn(message)
+  if (names(said, source.from, source.to)) {
+    show(source.from, source.to, 'pointer')
+    // An answer is in the line of its call.
+    let isSaid = false
+    for (const position of (source.type === 'representation' && source.briefs) || []) {
+      const isAnswer = at(position)?.content.some(({ type }) => type === 'tool_result') === true
+      isSaid = said.numbers.has(`${position}`) || (isSaid && isAnswer)
+      if (isSaid) show(position, position + 1, 'structured')
     }
   }
-  return shown
+  return shares
 }
 
-/** The faults of one context. `refetch` is for who knows what comes next. */
-export const faultsOf = (
-  context: DerivedContext,
-  shown: Shown,
-  view: View<Message>,
-  kindOf: (index: number) => PageKind,
-  estimate: Estimator,
-): Omit<ContextFaults, 'refetch'> => {
-  let [bootstrapMissing, pinnedMissing, silentLoss] = [0, 0, 0]
-  for (const [index, rank] of shown.entries()) {
-    const kind = kindOf(index)
-    if (rank <= rankOf(minFidelity(kind))) continue
-    if (kind === 'bootstrap') bootstrapMissing += 1
-    else if (kind === 'constraint') pinnedMissing += 1
-    silentLoss += 1
-  }
-  let tokens = 0
-  for (const message of context.messages) tokens += estimate(message)
-  return {
-    bootstrapMissing,
-    pinnedMissing,
-    questionHidden: (shown[questionIn(view)] ?? 0) > rankOf('compressed') ? 1 : 0,
-    pairingViolated: isLeft(settle(context.messages)) ? 1 : 0,
-    overBudget: tokens > context.budget ? 1 : 0,
-    silentLoss,
-  }
-}
-
-/** Where the latest words of the user stand in a view; -1 if there are none. */
-const questionIn = (view: View<Message>): number => {
-  let index = view.length - 1
-  while (index >= 0 && !isSpoken(view.at(index) as Message)) index -= 1
-  return index
+/** For each number of first messages of a view, where the latest words of the user stand; -1 if there are none. */
+const questionsIn = (view: View<Message>): Int32Array => {
+  const questions = new Int32Array(view.length + 1).fill(-1)
+  for (const [index, message] of view.toArray().entries())
+    questions[index + 1] = isSpoken(message) ? index : (questions[index] as number)
+  return questions
 }
 
 /** Whether a message is the recorded one; `mended`: but for the ids of calls and the results that were left out. */
-const isOf = (message: Message, recorded: Message | undefined, mended: boolean): boolean => {
+const isOf = (message: Message, recorded: Message, mended: boolean): boolean => {
   if (message === recorded) return true
-  if (recorded === undefined) return false
   if (!mended) return jsonEqual(message as unknown as Json, recorded as unknown as Json)
   return message.content.every((part) => recorded.content.some((other) => jsonEqual(withoutId(part), withoutId(other))))
 }
@@ -135,28 +178,19 @@ interface Said {
   readonly numbers: ReadonlySet<string>
 }
 
-/** Read once for each message: a marker is judged at many calls. */
-const saidIn = (message: Message): Said => {
-  const known = read.get(message)
-  if (known !== undefined) return known
-  const text = message.content
+const saidIn = ({ content }: Message): Said => {
+  const text = content
     .filter(isText)
     .map((part) => part.text)
     .join('\n')
   const [first = ''] = text.split('\n', 1)
-  const said = {
+  return {
     range: /^\[(?:summary of )?(\d+(?:–\d+)?)\b/.exec(first)?.[1],
     back: /\{"position": (\d+)\}/.exec(first)?.[1],
     numbers: new Set(text.match(/^\d+(?= )/gm)),
   }
-  read.set(message, said)
-  return said
 }
-
-const read = new WeakMap<Message, Said>()
 
 /** Whether a message names exactly these positions, and no other way back than theirs. */
-const names = (message: Message, from: number, to: number): boolean => {
-  const { range, back } = saidIn(message)
-  return range === (to - from === 1 ? `${from}` : `${from}–${to - 1}`) && (back ?? `${from}`) === `${from}`
-}
+const names = ({ range, back }: Said, from: number, to: number): boolean =>
+  range === (to - from === 1 ? `${from}` : `${from}–${to - 1}`) && (back ?? `${from}`) === `${from}`

@@ -8,7 +8,7 @@ import type { Sequence } from '../sequence/index.ts'
 import { usableTokens, type Budget } from './budget.ts'
 import { defaultPrices, deriveContext, type DerivedContext, type Prices } from './derive.ts'
 import { inputDollars, outputDollars, unitsOf, type ModelPrices } from './model-prices.ts'
-import { absent, faultsOf, shownIn, type ContextFaults } from './judge.ts'
+import { absent, judgeOf, type ContextFaults } from './judge.ts'
 import { standard } from './oracle.ts'
 import { paged } from './paged.ts'
 import type { EvaluationPolicy, Policy } from './policy.ts'
@@ -142,7 +142,7 @@ export interface Replay {
 /**
  * Derive a context before each answer of a recorded conversation, as if calling the model, and measure them all.
  *
- * Cost    O(calls × record): every context is checked against everything recorded before it
+ * Cost    O(calls × record): every context is checked against everything recorded before it, at a byte a message
  *
  * @param view the recorded conversation
  * @param options budget, policy and prices
@@ -199,6 +199,7 @@ const run = (
   const kindOf = (index: number): PageKind =>
     retagged.get(view.positionAt(index) as number) ?? (view.pages.at(index) as PageKind)
   const answers = answersIn(recording)
+  const judge = judgeOf(view, kindOf, count)
 
   const faults = {
     bootstrapMissing: 0,
@@ -249,8 +250,7 @@ const run = (
     if (theirs !== undefined && theirs.input > 0)
       counts.push({ theirs, tokens: context.tokens, stable: context.stableTokens })
 
-    const shown = shownIn(context, seen)
-    const found = faultsOf(context, shown, seen, kindOf, count)
+    const { shown, faults: found } = judge(context, position)
     for (const name of Object.keys(found) as (keyof typeof found)[]) faults[name] += found[name]
     for (const call of toolCallsOf(message)) {
       const earlier = answers.get(callKey(call))?.findLast((at) => at < position)

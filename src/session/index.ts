@@ -62,7 +62,7 @@ export {
 } from './transfer.ts'
 export { redactTranscript } from './redact-transcript.ts'
 export { redactorOf } from './store-of.ts'
-export { hasFailed, readUsage, usesOf, type CallUse, type UsageOptions } from './usage.ts'
+export { hasFailed, readUsage, usesIn, usesOf, type CallUse, type UsageOptions } from './usage.ts'
 export { verifySession, type VerifiedSession, type VerifyOptions } from './verify.ts'
 export type { Recorded } from './step.ts'
 export { checkStore } from './store-of.ts'

@@ -50,10 +50,27 @@ export const readUsage = (
     if (isLeft(info)) return info
     const rows = await store.read(id, { only: 'note' })()
     if (isLeft(rows)) return rows
-    const isOwn = isOwnOf(info.right, own)
-    const receipts = rows.right.flatMap((row) => (isOwn(row.at) ? (useIn(row, rows.right) ?? []) : []))
-    return right(Object.freeze([...(isOwn(undefined) ? usesOf(info.right.metadata['from']) : []), ...receipts]))
+    return right(usesIn(info.right, rows.right, { own }))
   })
+}
+
+/**
+ * The same as `readUsage`, of notes that were read already.
+ *
+ * @param info the description of the session
+ * @param notes all rows of its notes, in order
+ * @param options which calls count
+ * @returns a use for each receipt, in order, after those that an imported file tells of
+ */
+export const usesIn = (
+  info: SessionInfo,
+  notes: readonly StoredRow[],
+  options: UsageOptions = {},
+): readonly CallUse[] => {
+  const { own = false } = optionsOf('usesIn', options, known)
+  const isOwn = isOwnOf(info, own)
+  const receipts = notes.flatMap((row) => (isOwn(row.at) ? (useIn(row, notes) ?? []) : []))
+  return Object.freeze([...(isOwn(undefined) ? usesOf(info.metadata['from']) : []), ...receipts])
 }
 
 /** Rows that a fork shares were written before it was made; what its file says belongs to the session with the file. */

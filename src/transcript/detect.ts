@@ -90,8 +90,10 @@ export class Beginning {
     return undefined
   }
 
+  /** Most of the entries. Lines that are none are damaged; of those there may be as many. */
   #areMost(isOne: (entry: JsonObject) => boolean): boolean {
-    return this.#entries.filter(isOne).length * 2 > this.#looked
+    const count = this.#entries.filter(isOne).length
+    return count * 2 > this.#entries.length && count * 2 >= this.#looked
   }
 }
 

@@ -1,9 +1,9 @@
 /** What a list shows of a session beside its description: its first words, its models, tokens, money, and what became of it. */
 import { usageDollars } from '../context/index.ts'
-import { isLeft, isObject, parseJson, type Json } from '../json/index.ts'
+import { isLeft, isObject, parseJson } from '../json/index.ts'
 import { decodeNote, type Note } from '../notes/index.ts'
-import { describeSession, readRange, readUsage, type SessionInfo } from '../session/index.ts'
-import { ledgerContent, type LedgerContent, type Store } from '../store/index.ts'
+import { describeSession, readRange, usesIn, type SessionInfo } from '../session/index.ts'
+import { ledgerContent, type LedgerContent, type Store, type StoredRow } from '../store/index.ts'
 import { reasonOf } from '../task/index.ts'
 import { textOf, type Message } from '../message/index.ts'
 import type { Overview } from './protocol.ts'
@@ -24,8 +24,10 @@ export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<
     }
     let kept = known.get(id)
     if (kept?.state !== state) {
-      const own = { id, words: await wordsOf(store, id), ...(await spendingOf(store, id, info.metadata['from'])) }
-      const sealed = await isSealed(store, id)
+      const words = await wordsOf(store, id)
+      const notes = info.head.size === info.len ? [] : await store.read(id, { only: 'note' })
+      const own = { id, words, ...spendingOf(info, notes) }
+      const sealed = isSealed(info, notes)
       kept = { state, overview: { ...own, ...(erased > 0 && { erased }), ...(sealed && { sealed: true as const }) } }
     }
     known.delete(id)
@@ -35,17 +37,24 @@ export const overviewsOf = (store: Store): ((ids: readonly string[]) => Promise<
   }
   return async (ids) => {
     const found = await ledgerContent(store)
+    const ledger = isLeft(found) ? noLedger : found.right
     const overviews: Overview[] = []
-    for (const id of ids)
-      try {
-        overviews.push(await looked(id, isLeft(found) ? noLedger : found.right))
-      } catch (cause) {
-        known.delete(id)
-        overviews.push({ ...empty, id, unreadable: reasonOf(cause) })
-      }
+    for (let from = 0; from < ids.length; from += together) {
+      const some = ids.slice(from, from + together).map((id) =>
+        looked(id, ledger).catch((cause: unknown): Overview => {
+          known.delete(id)
+          return { ...empty, id, unreadable: reasonOf(cause) }
+        }),
+      )
+      overviews.push(...(await Promise.all(some)))
+      await new Promise(setImmediate) // other calls wait
+    }
     return overviews
   }
 }
+
+/** How many sessions are looked into at once: a store in a network answers each after a while. */
+const together = 16
 
 const noLedger: Pick<LedgerContent, 'held' | 'erasures'> = { held: new Map(), erasures: [] }
 const empty: Omit<Overview, 'id'> = { words: '', models: [], calls: 0, input: 0, cached: 0, output: 0 }
@@ -85,11 +94,9 @@ const rootOf = async (store: Store, id: string): Promise<string> => {
 }
 
 /** Whether its last row ends it. */
-const isSealed = async (store: Store, id: string): Promise<boolean> => {
-  const [last] = await store.read(id, { from: -1 })
-  if (last?.kind !== 'note') return false
-  const note = noteIn(last.body)
-  return note?.type === 'seal'
+const isSealed = ({ head }: SessionInfo, notes: readonly StoredRow[]): boolean => {
+  const last = notes.at(-1)
+  return last?.position === head.size - 1 && noteIn(last.body)?.type === 'seal'
 }
 
 const noteIn = (body: string): Note | undefined => {
@@ -115,10 +122,10 @@ const wordsOf = async (store: Store, id: string): Promise<string> => {
 type Spending = Omit<Overview, 'id' | 'words'>
 
 /** By the receipts of its calls, and by what the file says that it was imported from. */
-const spendingOf = async (store: Store, id: string, from: Json | undefined): Promise<Spending> => {
+const spendingOf = (info: SessionInfo, notes: readonly StoredRow[]): Spending => {
   const sum = { calls: 0, input: 0, cached: 0, output: 0 }
   const models = new Set<string>()
-  const uses = await readUsage(store, id)
+  const uses = usesIn(info, notes)
   let dollars: number | undefined = uses.some(({ usage }) => usage !== undefined) ? 0 : undefined
   for (const { model, calls, usage } of uses) {
     if (model !== undefined) models.add(model)
@@ -130,6 +137,7 @@ const spendingOf = async (store: Store, id: string, from: Json | undefined): Pro
     const cost = usageDollars(model, usage, calls)
     dollars = cost === undefined || dollars === undefined ? undefined : dollars + cost
   }
+  const { from } = info.metadata
   const named = isObject(from) && Array.isArray(from['models']) ? (from['models'] as readonly unknown[]) : []
   return {
     models: models.size > 0 ? [...models] : named.filter((model) => typeof model === 'string'),

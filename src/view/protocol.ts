@@ -5,7 +5,7 @@
  *     POST api/enter                {@link Entering}, gives {@link Entered}; the only call without a key
  *     GET  api/store                gives {@link ViewedStore}
  *     GET  api/sessions             gives {@link SessionList}; with `after`, the page behind it
- *     GET  api/overviews?id=…&id=…  gives {@link Overview}[], in the order of the ids
+ *     POST api/overviews            takes the ids of sessions; gives {@link Overview}[], in the order of the ids
  *     GET  api/session?id=…         gives {@link ViewedSession}
  *     GET  api/rows?id=…&from=&to=  gives {@link ViewedRow}[]
  *     GET  api/nodes?id=…&from=&to= gives the tree nodes of rows: 64 hexadecimal digits each
@@ -208,7 +208,7 @@ export const exportedId = 'indelible-session'
 export const mostRows = 1000
 
 /** The most sessions that one call for overviews takes. */
-export const mostOverviews = 100
+export const mostOverviews = 500
 
 /** The most blocks that one call takes. */
 export const mostBlocks = 1000

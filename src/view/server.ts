@@ -189,7 +189,7 @@ const call = async (
   query: URLSearchParams,
   { store, about, keys, trust, overviews, followers }: Calls,
 ): Promise<void> => {
-  const posted = name === 'enter' || name === 'blocks' || name === 'html'
+  const posted = isPosted.has(name)
   if (request.method !== (posted ? 'POST' : 'GET'))
     throw new Wrong(405, `api/${name} takes ${posted ? 'POST' : 'GET'} only`)
   if (name === 'enter') {
@@ -206,7 +206,7 @@ const call = async (
     case 'sessions':
       return sendJson(response, await sessionsOf(store, query.get('after')))
     case 'overviews':
-      return sendJson(response, await overviews(query.getAll('id').slice(0, mostOverviews)))
+      return sendJson(response, await overviews(idsIn(await jsonOf(request))))
     case 'session':
       return sendJson(response, await sessionOf(store, id))
     case 'rows': {
@@ -247,6 +247,15 @@ const call = async (
     default:
       throw new Wrong(404, `there is no api/${name}`)
   }
+}
+
+/** What takes more than fits into an address. */
+const isPosted: ReadonlySet<string> = new Set(['enter', 'overviews', 'blocks', 'html'])
+
+const idsIn = (given: unknown): readonly string[] => {
+  if (!Array.isArray(given) || given.length > mostOverviews || !given.every((id) => typeof id === 'string'))
+    throw new Wrong(400, `expected at most ${mostOverviews} ids of sessions`)
+  return given
 }
 
 const mostFound = 50

@@ -32,7 +32,7 @@ const damaged = (): string =>
 describe('indelible convert', () => {
   it('prints what a request of the format carries, one entry a line, and tells the rest on standard error', () => {
     const { status, stdout, stderr } = indelible(['convert', damaged(), '--to', 'openai-chat'])
-    expect(status).toBe(0)
+    expect(status).toBe(1)
     expect(stdout.split('\n')[1]).toBe('{"role":"user","content":"hi"},')
     expect(JSON.parse(stdout)).toMatchObject([
       { content: 'hi' },
@@ -123,7 +123,7 @@ describe('indelible convert', () => {
       stderr: expect.stringMatching(/out\.json: already exists; --force overwrites it\n$/),
     })
     expect(readFileSync(out, 'utf8')).toBe(content)
-    expect(indelible(['convert', damaged(), '--to', 'openai-chat', '--out', out, '--force']).status).toBe(0)
+    expect(indelible(['convert', damaged(), '--to', 'openai-chat', '--out', out, '--force']).status).toBe(1)
     expect(readFileSync(out, 'utf8')).not.toBe(content)
     const input = written('input.json', content)
     symlinkSync(input, join(folder, 'link.json'))
@@ -237,10 +237,10 @@ describe('indelible check', () => {
     expect(indelible(['check', open]).status).toBe(0)
     expect(indelible(['check', written('none.json', '{}')])).toMatchObject({ status: 1, stdout: '' })
   })
-  it('show tells that lines were left out', () => {
+  it('show tells which lines were left out, and exits with 1', () => {
     expect(indelible(['show', damaged()])).toMatchObject({
-      status: 0,
-      stderr: 'damaged.jsonl: 2 damaged lines left out; "indelible check" lists them\n',
+      status: 1,
+      stderr: 'damaged.jsonl: 2 damaged lines left out (lines 6, 7); "indelible check" says why\n',
     })
   })
 })

@@ -32,6 +32,26 @@ it('goes on behind a file that it can not read, and names each', () => {
   expect(again.stderr).toContain(`${taken}: this store already has a session "a"`)
 })
 
+it.each([
+  ['the last', (good: string) => `${good}\n${good.slice(0, 40)}`, 2],
+  ['the first', (good: string) => `${good.slice(0, 40)}\n${good}\n`, 1],
+  ['one between conversations', (good: string) => `${good}\n${good.slice(0, 40)}\n${good}\n`, 2],
+] as const)('reads the good lines of a file, names the cut one (%s), and exits with 1', (which, of, line) => {
+  const good = JSON.stringify({ messages: [{ role: 'user', content: 'Hello?' }, { role: 'assistant', content: 'Yes.' }] }) // prettier-ignore
+  const file = written(`cut ${which}.jsonl`, of(good))
+  const imported = indelible(['import', file, '--store', join(folder, `${which}.db`)])
+  expect(imported.stdout.match(/^cut .*: 2 messages of/gm)).toHaveLength(which.includes('between') ? 2 : 1)
+  const told = `cut ${which}.jsonl: 1 damaged line left out (line ${line}); "indelible check" says why\n`
+  expect(imported).toMatchObject({ status: 1, stderr: told })
+  for (const args of [['show'], ['stats'], ['context'], ['replay', '--budget', '8k', '--policy', 'window']])
+    expect([args, indelible([...args, file])]).toMatchObject([args, { status: 1, stderr: expect.stringContaining(told) as string }]) // prettier-ignore
+  expect(indelible(['convert', file, '--to', 'anthropic'])).toMatchObject({
+    status: 1,
+    stdout: expect.stringContaining('Hello?') as string,
+    stderr: expect.stringContaining(`  line     ${line}  is`) as string,
+  })
+})
+
 it('makes no store of files that it can not read', () => {
   const store = join(folder, 'never.db')
   expect(indelible(['import', join(folder, 'x.json'), join(folder, 'y.json'), '--store', store]).status).toBe(1)

@@ -226,6 +226,18 @@ describe('stats', () => {
     ])
     expect(stderr).toBe('no list price is known for of-my-own\n')
   })
+  it('keep the money on 40 columns, and list the ids', () => {
+    const narrow = (...args: readonly string[]) => indelible([...args, ...store], { columns: 40 }).lines
+    expect(
+      narrow('stats', 'mine')
+        .slice(0, 2)
+        .map((line) => line.split(/ {2,}/)),
+    ).toEqual([
+      ['day', 'model', 'dollars'],
+      ['2026-01-02', 'claude-opus…', '$2.75'],
+    ])
+    expect(narrow('list').find((line) => line.includes('unfinished'))).toMatch(/^\d{4}-\d\d-\d\d +1 {2}unfinished/)
+  })
   it('of a store count each call once, also where sessions were forked', () => {
     const [all] = run('stats', '--by', 'model', '--json').lines.map((line) => JSON.parse(line || '{}') as object)
     expect(all).toMatchObject({ model: 'claude-opus-4-5', calls: 4, failed: 2, input: 3_000_000 })
@@ -280,6 +292,12 @@ describe('a proof of growth', () => {
     })
     const other = `${head.slice(0, -1)}${head.endsWith('0') ? '1' : '0'}`
     expect(indelible(['check-proof', proof, '--head', other]).status).toBe(1)
+    const [message] = [written('message.json', run('prove', 'failing', '0').stdout)]
+    run('note', 'failing', 'later')
+    const later = run('head', 'failing', '--full').stdout.trim()
+    expect(indelible(['check-proof', message, '--head', later]).stderr).toMatch(
+      /if the session grew in between, "indelible prove SESSION --consistency --head \d+:\w{64}" proves/,
+    )
     expect(run('prove', 'failing', '--consistency', '--head', `99:${'0'.repeat(64)}`).stderr).toContain(
       'and the head is of 99: it was cut',
     )

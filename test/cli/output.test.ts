@@ -355,6 +355,18 @@ describe('the one way out', () => {
     await terminal.print([terminal.paint('bold', `b${evil}`), `c\u001b[1m`])
     expect(said.out).toBe('a\n[5m5m\n\u001b[1mb[5m5m\u001b[22m\nc[1m\n')
   })
+  it('draws no bar on a terminal that can not go back in a line', async () => {
+    let drawn = ''
+    const stderr = { isTTY: true, columns: 80, write: (text: string) => void (drawn += text) }
+    const stdout = { write: (_: string, done?: () => void) => done?.() }
+    const around = { stdin: Readable.from([]), stdout, stderr, cwd: '.', onInterrupt: () => () => undefined }
+    for (const TERM of ['dumb', 'xterm']) {
+      const bar = terminalOf({ ...around, env: { TERM } }).progress('reading', 100)
+      await new Promise((resolve) => setTimeout(resolve, 450))
+      bar.at(50)
+      expect([TERM, drawn === '']).toEqual([TERM, TERM === 'dumb'])
+    }
+  })
   it('is the only one: no other file of the command has a stream, and none writes an escape sequence', () => {
     const own = new Set(['main.ts', 'output.ts', 'program.ts', 'replay-pool.ts', 'replay-thread.ts']) // the last runs what has the terminal for itself
     const found = readdirSync(join(root, 'src/cli')).flatMap((name) => {

@@ -123,6 +123,11 @@ it('names the encrypted sessions that it did not search, and those that an index
     stderr: 'left out: 2 encrypted sessions: gone, kept; a search with --key-file reads them\n',
   })
   expect(indelible(['index', '--store', mixed], { env: { INDELIBLE_KEY_FILE: keys } }).status).toBe(0)
+  const gone = `${keys}.gone`
+  expect(indelible(['list', '--store', mixed], { env: { INDELIBLE_KEY_FILE: gone } })).toMatchObject({
+    status: 1,
+    stderr: expect.stringContaining(`INDELIBLE_KEY_FILE ${gone}: does not exist`) as string,
+  })
   run('import', written('clear.json', said('a clear needle')), '--id', 'clear')
   for (const indexed of [true, false]) {
     if (!indexed) run('index', '--drop')

@@ -14,7 +14,7 @@ import {
   type ContextSource,
   type DerivedContext,
 } from 'indelible/context'
-import { faultsOf, shownIn } from '../../src/context/judge.ts'
+import { judgeOf } from '../../src/context/judge.ts'
 import { spanOf, type Span } from '../../src/context/span.ts'
 import { conversation } from '../messages.ts'
 import { recordOf } from './conversations.ts'
@@ -38,7 +38,7 @@ describe('the judge finds', () => {
       sources: spanOf(items.length, (index) => items[index]?.[1] as ContextSource),
       budget,
     } as DerivedContext
-    return faultsOf(context, shownIn(context, view), view, kindOf, estimateTokens)
+    return judgeOf(view, kindOf, estimateTokens)(context).faults
   }
   const clone = (position: number): readonly [Message, ContextSource] => [
     view.at(position) as Message,

@@ -3,7 +3,7 @@ import { connect } from 'node:net'
 import { networkInterfaces } from 'node:os'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { assistant, createSession, memoryStore, toolCall, toolResult, user, type Session, type Store } from 'indelible'
-import { startView, type View, type ViewedRow, type ViewedSession } from 'indelible/view'
+import { startView, type Overview, type View, type ViewedRow, type ViewedSession } from 'indelible/view'
 import { blocksInFrames, framedBlocks } from '../../src/view/protocol.ts'
 
 let store: Store
@@ -203,9 +203,18 @@ describe('what the page reads', () => {
     const rows = await read<readonly ViewedRow[]>('api/rows?id=viewed&from=0&to=99')
     expect(rows).toEqual(await store.read('viewed'))
     expect(await read<readonly string[]>('api/nodes?id=viewed&from=0&to=3')).toHaveLength(3)
-    expect(await read('api/overviews?id=viewed')).toEqual([
-      { id: 'viewed', words: 'hello', models: [], calls: 0, input: 0, cached: 0, output: 0 },
-    ])
+  })
+  it('is overviews of as many sessions as it asks for at once, however long their ids are', async () => {
+    const headers = { authorization: `Bearer ${key}` }
+    const overviews = (body: unknown) => ask('api/overviews', { method: 'POST', headers, body: JSON.stringify(body) })
+    const others = Array.from({ length: 499 }, (_, index) => `${'語'.repeat(80)}${index}`)
+    const found = await overviews(['viewed', ...others])
+    expect(found.status).toBe(200)
+    const [first, second, ...more] = JSON.parse(found.body.toString()) as readonly Overview[]
+    expect(first).toEqual({ id: 'viewed', words: 'hello', models: [], calls: 0, input: 0, cached: 0, output: 0 })
+    expect(second).toMatchObject({ id: others[0], unreadable: expect.stringContaining('no session or log') as string })
+    expect(more).toHaveLength(498)
+    for (const wrong of [{}, [7], ['x', ...others, 'viewed']]) expect((await overviews(wrong)).status).toBe(400)
   })
   it('is blocks in frames; a missing one does not hide the others', async () => {
     const rows = await read<readonly ViewedRow[]>('api/rows?id=viewed&from=2&to=3')
