@@ -4,6 +4,13 @@ import { defineConfig } from 'vitest/config'
 
 const src = (path: string): string => fileURLToPath(new URL(`src/${path}`, import.meta.url))
 
+/** Tests of commands and servers, which share a folder, a thread or a database with a file, and the one that patches built-ins. */
+const apart = [
+  'test/cli/*.test.ts',
+  'test/**/{command,copy,check,redact,patched}.test.ts',
+  'test/**/{*postgres*,together,soak}.test.ts',
+]
+
 export default defineConfig({
   resolve: {
     alias: [
@@ -12,8 +19,20 @@ export default defineConfig({
     ],
   },
   test: {
-    include: ['test/**/*.test.ts'],
-    typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
+    projects: [
+      // Loading the library and fast-check anew for each file would take a third of the processor's time.
+      {
+        extends: true,
+        test: {
+          name: 'together',
+          isolate: false,
+          include: ['test/**/*.test.ts'],
+          exclude: apart,
+          typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
+        },
+      },
+      { extends: true, test: { name: 'apart', include: apart } },
+    ],
     setupFiles: ['test/setup.ts'],
     testTimeout: 60_000,
     // Processes, servers and file systems of a loaded machine. A property draws the same seed again, so this hides none of

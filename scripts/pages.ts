@@ -1,7 +1,6 @@
 /** The page in a real browser. Where there is none, one line says that this was left out. */
 import { existsSync } from 'node:fs'
-import { join } from 'node:path'
-import { root, run } from './run.ts'
+import { isBuilt, run } from './run.ts'
 
 const places = [
   process.env['CHROMIUM'],
@@ -16,6 +15,5 @@ if (browser === undefined) {
   process.exit(0)
 }
 process.env['CHROMIUM'] = browser
-if (!existsSync(join(root, 'dist/cli/main.js')) && !run(process.execPath, ['scripts/build.ts'])) process.exit(1)
-if (!run('vite', ['build', 'page'])) process.exit(1)
+if (!isBuilt() && !run(process.execPath, ['scripts/build.ts'])) process.exit(1)
 process.exit(run('vitest', ['run', '--config', 'page/vitest.config.ts', ...process.argv.slice(2)]) ? 0 : 1)

@@ -1,5 +1,6 @@
 /** Running other programs from the scripts. */
 import { spawn, spawnSync } from 'node:child_process'
+import { existsSync, readdirSync, statSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
@@ -9,15 +10,16 @@ export const root: string = fileURLToPath(new URL('..', import.meta.url))
 export const run = (command: string, args: readonly string[], cwd: string = root): boolean =>
   spawnSync(executable(command), args, { cwd, stdio: 'inherit' }).status === 0
 
-/** Run a program beside others. Its output comes at its end. */
+/** Run a program beside others. Its output comes at its end, or as it goes. */
 export const runAside = (
   command: string,
   args: readonly string[],
+  output: 'pipe' | 'inherit' = 'pipe',
 ): Promise<{ readonly good: boolean; readonly said: string }> =>
   new Promise((resolve, reject) => {
-    const child = spawn(executable(command), args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'] })
+    const child = spawn(executable(command), args, { cwd: root, stdio: ['ignore', output, output] })
     let said = ''
-    for (const stream of [child.stdout, child.stderr]) stream.on('data', (text: Buffer) => (said += text.toString()))
+    for (const stream of [child.stdout, child.stderr]) stream?.on('data', (text: Buffer) => (said += text.toString()))
     child.on('error', reject)
     child.on('close', (status) => resolve({ good: status === 0, said }))
   })
@@ -28,6 +30,21 @@ export const output = (command: string, args: readonly string[], cwd: string = r
   if (status !== 0)
     throw new Error(`${command} ${args.join(' ')} failed (${status})\n${stdout}${stderr}`, { cause: error })
   return stdout
+}
+
+/** Whether `dist` holds what is written now: nothing that the build reads is newer than the page, which it makes last. */
+export const isBuilt = (): boolean => {
+  const page = join(root, 'dist/view/page/index.html')
+  if (!existsSync(page)) return false
+  const { mtimeMs } = statSync(page)
+  const folders = ['src', 'page'].flatMap((folder) =>
+    ['', ...readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' })].map((name) =>
+      join(root, folder, name),
+    ),
+  )
+  return [...folders, join(root, 'package.json'), join(root, 'tsconfig.build.json')].every(
+    (path) => statSync(path).mtimeMs <= mtimeMs,
+  )
 }
 
 /** The project's own copy of a tool, whatever else the machine has. npm itself is the machine's. */

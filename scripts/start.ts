@@ -7,7 +7,7 @@ import { copyFileSync, mkdtempSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { root, run } from './run.ts'
+import { isBuilt, root, run } from './run.ts'
 
 const [file = `${root}examples/coding-agent.json`, ...others] = process.argv.slice(2)
 if (others.length > 0 || file.startsWith('-')) {
@@ -22,7 +22,7 @@ const say = (text: string): void => void process.stdout.write(`${text}\n`)
 /** Run a command as a person would type it, and show it. Gives what it printed. Ends everything if it does not exit as it should. */
 const indelible = (args: readonly string[], expected = 0): string => {
   say(`\n$ indelible ${args.map((arg) => (/^[\w./:=-]+$/.test(arg) ? arg : JSON.stringify(arg))).join(' ')}`)
-  const { status, stdout, stderr } = spawnSync(process.execPath, [`${root}src/cli/main.ts`, ...args], {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [join(root, 'dist/cli/main.js'), ...args], {
     cwd: folder,
     encoding: 'utf8',
     env: { ...process.env, COLUMNS: String(process.stdout.columns || 100) },
@@ -33,8 +33,11 @@ const indelible = (args: readonly string[], expected = 0): string => {
   process.exit(1)
 }
 
-say('The package is built, so that npx finds the command (npm run build):')
-if (!run(process.execPath, [`${root}scripts/build.ts`])) process.exit(1)
+if (isBuilt()) say('The package is built already; npx finds the command.')
+else {
+  say('The package is built, so that npx finds the command (npm run build):')
+  if (!run(process.execPath, [`${root}scripts/build.ts`])) process.exit(1)
+}
 
 say('\nA recorded conversation becomes a session, in a database file of its own:')
 const [first = ''] = indelible([

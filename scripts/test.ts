@@ -1,7 +1,7 @@
 /** `npm test`: every check there is, in one run, closed by one line that counts them. */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { root, run, runAside } from './run.ts'
+import { root, runAside } from './run.ts'
 
 const report = join(root, '.cache/vitest.json')
 mkdirSync(join(root, '.cache'), { recursive: true })
@@ -9,12 +9,9 @@ rmSync(report, { force: true })
 
 type Step = readonly [name: string, command: string, args: readonly string[]]
 
-/** What is packed. The build comes before the tests: some serve the built page. */
-const packing: readonly Step[] = [
-  ['build', process.execPath, ['scripts/build.ts']],
-  ['smoke', process.execPath, ['scripts/smoke.ts']],
-]
-/** What is written, checked meanwhile. */
+const build: Step = ['build', process.execPath, ['scripts/build.ts']]
+const smoke: Step = ['smoke', process.execPath, ['scripts/smoke.ts']]
+/** What is written. */
 const checks: readonly Step[] = [
   ['format', 'prettier', ['--check', '--log-level=warn', '.']],
   ['lint', 'oxlint', ['--deny-warnings']],
@@ -39,24 +36,28 @@ const counted = (good: boolean): void => {
   else failed += 1
 }
 
-const timed = (name: string, command: string, args: readonly string[]): boolean => {
+const step = async ([name, command, args]: Step, output: 'pipe' | 'inherit' = 'pipe'): Promise<boolean> => {
   const from = Date.now()
-  return told(name, run(command, args), from)
+  const { good, said } = await runAside(command, args, output)
+  process.stdout.write(said)
+  return told(name, good, from)
 }
 
-counted(timed('examples in docs', process.execPath, ['scripts/extract-docs.ts', '--examples'])) // their types are checked too
-const inOrder = async (steps: readonly Step[]): Promise<void> => {
-  for (const [name, command, args] of steps) {
-    const from = Date.now()
-    const { good, said } = await runAside(command, args)
-    process.stdout.write(said)
-    counted(told(name, good, from))
-  }
-}
-await Promise.all([inOrder(packing), inOrder(checks)])
+counted(await step(['examples in docs', process.execPath, ['scripts/extract-docs.ts', '--examples']])) // their types are checked too
 
-const reports = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-const testsGood = timed('tests', 'vitest', ['run', ...reports]) // counted one by one, below
+const built = step(build)
+const packed = async (): Promise<void> => {
+  counted(await built)
+  counted(await step(smoke))
+}
+let testsGood = false
+const written = async (): Promise<void> => {
+  for (const check of checks) counted(await step(check))
+  await built // some tests serve the built page
+  const reports = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
+  testsGood = await step(['tests', 'vitest', ['run', ...reports]], 'inherit') // counted one by one, below
+}
+await Promise.all([packed(), written()])
 
 try {
   const counts = JSON.parse(readFileSync(report, 'utf8')) as {

@@ -1,10 +1,14 @@
 /**
- * Before every test file: properties draw from one seed.
+ * Before every test file: properties draw from one seed, and the processes that tests start find what earlier ones compiled.
  *
  * A check of a change must not fail by another change's luck. `INDELIBLE_SEED=random` draws a new seed for each property;
  * a number is that seed. fast-check prints the seed of what failed.
  */
+import { join } from 'node:path'
 import { configureGlobal, readConfigureGlobal } from 'fast-check'
+import { root } from '../scripts/run.ts'
 
 const asked = process.env['INDELIBLE_SEED']
 if (asked !== 'random') configureGlobal({ ...readConfigureGlobal(), seed: Number(asked ?? 20_261_122) })
+
+process.env['NODE_COMPILE_CACHE'] ??= join(root, '.cache/compiled')

@@ -14,6 +14,22 @@ const reference = JSON.parse(
   readFileSync(new URL('../.cache/pages/api/typedoc-sidebar.json', import.meta.url), 'utf8'),
 ) as DefaultTheme.SidebarItem[]
 
+const entryAlone = ({ text = '', link, items = [] }: DefaultTheme.SidebarItem): DefaultTheme.SidebarItem => ({
+  text,
+  link: link ?? items[0]?.link ?? '/api/',
+})
+
+/** Of each entry the names, and of the others the entry alone: a page that listed every name of all would be mostly that list. */
+const referenceSidebars: DefaultTheme.SidebarMulti = Object.fromEntries([
+  ['/api/', reference.map(entryAlone)],
+  ...reference.map(({ text = '' }) => [
+    `/api/${text}/`,
+    reference.map((entry) =>
+      entry.text === text ? Object.assign({}, entry, { collapsed: false }) : entryAlone(entry),
+    ),
+  ]),
+])
+
 const docs = new URL('../.cache/pages/docs', import.meta.url)
 const adapters = readdirSync(new URL('./docs/adapters', new URL('../.cache/pages/', import.meta.url)))
   .map((name) => `adapters/${name.replace(/\.md$/, '')}`)
@@ -66,7 +82,7 @@ export default defineConfig({
       { text: 'Guide', link: '/' },
       { text: 'Reference', link: '/api/' },
     ],
-    sidebar: { '/api/': reference, '/': guide },
+    sidebar: { ...referenceSidebars, '/': guide },
     search: { provider: 'local' },
     outline: [2, 3],
   },

@@ -260,7 +260,9 @@ describe('a bundle', () => {
     const whole = JSON.stringify(orThrow(checkBundle(JSON.parse(text), trust)))
     let refused = 0
     const decoder = new TextDecoder()
-    for (let bit = 0; bit < bytes.length * 8; bit++) {
+    // Each third, and with INDELIBLE_SOAK each of them.
+    const every = process.env['INDELIBLE_SOAK'] === undefined ? 3 : 1
+    for (let bit = 0; bit < bytes.length * 8; bit += every) {
       bytes[bit >> 3] = (bytes[bit >> 3] as number) ^ (1 << (bit & 7))
       const changed = decoder.decode(bytes)
       bytes[bit >> 3] = (bytes[bit >> 3] as number) ^ (1 << (bit & 7))
@@ -276,7 +278,7 @@ describe('a bundle', () => {
       if (checked._tag === 'Left') refused++
       else expect([bit, JSON.stringify(checked.right)]).toEqual([bit, whole])
     }
-    expect(refused).toBeGreaterThan(bytes.length * 7)
+    expect(refused).toBeGreaterThan((bytes.length * 7) / every)
   })
 
   it('is refused with another session, another row of the ledger, or an old checkpoint of another log', async () => {

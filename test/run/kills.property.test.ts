@@ -36,7 +36,7 @@ import { memoryStore, type Store } from 'indelible/store'
 import { refusal } from '../codecs/judges/anthropic.ts'
 import { judgeChat, judgeResponses } from '../codecs/judges/openai.ts'
 
-const runs = Number(process.env['INDELIBLE_SOAK'] ?? 900)
+const runs = Number(process.env['INDELIBLE_SOAK'] ?? 500)
 
 const never = (): Promise<never> => new Promise(() => undefined)
 

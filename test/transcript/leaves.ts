@@ -19,15 +19,18 @@ export interface Planted {
   readonly how: string
 }
 
+/** With INDELIBLE_SOAK every object gets a field of each name; otherwise of two, in turn, and each third a deep one. */
+const isWhole = process.env['INDELIBLE_SOAK'] !== undefined
+
 /** The input with a marked leaf: in place of every leaf there is, and as a new field of every object. */
 export function* plantings(input: Json): Generator<Planted> {
-  for (const path of places(input)) {
+  for (const [turn, path] of places(input).entries()) {
     const value = valueAt(input, path)
     if (typeof value !== 'object' || value === null)
       yield { input: replaced(input, path, mark), path, how: 'in place of a leaf' }
     else if (!Array.isArray(value))
       for (const [index, name] of names.entries())
-        if (!Object.hasOwn(value, name)) {
+        if (!Object.hasOwn(value, name) && (isWhole || (index - turn) % 5 === 0)) {
           const leaf = index % 2 === 0 ? mark : deep(3)
           yield { input: added(input, path, name, leaf), path: [...path, name], how: `in the field ${name}` }
         }
@@ -36,9 +39,9 @@ export function* plantings(input: Json): Generator<Planted> {
 
 /** The input with a leaf that is nested deeper than a record holds, in a new field of every object. */
 export function* deepPlantings(input: Json): Generator<Planted> {
-  for (const path of places(input)) {
+  for (const [turn, path] of places(input).entries()) {
     const value = valueAt(input, path)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value))
+    if (typeof value === 'object' && value !== null && !Array.isArray(value) && (isWhole || turn % 3 === 0))
       yield { input: added(input, path, 'planted', deep(1200)), path: [...path, 'planted'], how: 'deeper than 1,000' }
   }
 }
@@ -131,10 +134,12 @@ type Owner = { [key: string | number]: Json }
 const valueAt = (input: Json, path: Path): Json =>
   path.reduce<Json>((value, each) => (value as unknown as Owner)[each] as Json, input)
 
+/** A copy with another value at a path; it shares what is beside the path. */
 const replaced = (input: Json, path: Path, value: Json): Json => {
-  if (path.length === 0) return value
-  const copy = structuredClone(input)
-  set(valueAt(copy, path.slice(0, -1)), path.at(-1) as string, value)
+  const [step, ...rest] = path
+  if (step === undefined) return value
+  const copy = (Array.isArray(input) ? [...input] : { ...(input as object) }) as Json
+  set(copy, step, replaced(Object.hasOwn(input as object, step) ? valueAt(input, [step]) : null, rest, value))
   return copy
 }
 
@@ -144,7 +149,6 @@ const set = (owner: Json, key: string | number, value: Json): void =>
   void Object.defineProperty(owner, key, { value, writable: true, enumerable: true, configurable: true })
 
 const removed = (input: Json, path: Path): Json => {
-  const copy = structuredClone(input)
-  ;(valueAt(copy, path.slice(0, -1)) as Json[]).splice(Number(path.at(-1)), 1)
-  return copy
+  const owner = path.slice(0, -1)
+  return replaced(input, owner, (valueAt(input, owner) as readonly Json[]).toSpliced(Number(path.at(-1)), 1))
 }

@@ -18,7 +18,10 @@ export const openaiServer = async (): Promise<{ readonly baseURL: string; readon
     request.on('data', (chunk: Buffer) => chunks.push(chunk))
     request.on('end', () => {
       const send = (status: number, body: unknown): void =>
-        void response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(body))
+        // A connection each: an idle one would end while a long transcript is encoded, and the next request with it.
+        void response
+          .writeHead(status, { 'content-type': 'application/json', connection: 'close' })
+          .end(JSON.stringify(body))
       const endpoint = endpoints.get(`${request.method} ${request.url}`)
       if (endpoint === undefined)
         return send(404, {
