@@ -55,7 +55,7 @@ export const MessageItem = ({
             }
           >
             {isUntold ? 'appended ' : ''}
-            {clockText(at)}
+            {isUntold && entry.state === 'erased' ? timeText(at) : clockText(at)}
           </time>
         )}
       </header>
