@@ -13,6 +13,12 @@ import { base64Of, bytesOfBase64, textOfUtf8, utf8Of } from '../json/index.ts'
 export const nonceBytes = 12
 const tagBytes = 16
 
+/** A nonce, and its base64. */
+export interface Nonce {
+  readonly bytes: Uint8Array
+  readonly text: string
+}
+
 /** What is needed of a platform. */
 export interface Primitives {
   /** Ciphertext and tag. */
@@ -20,10 +26,12 @@ export interface Primitives {
   /** The plaintext; undefined if the tag does not fit. */
   readonly decrypt: (key: Uint8Array, nonce: Uint8Array, aad: Uint8Array, sealed: Uint8Array) => Uint8Array | undefined
   /** Nonce, tag and the ciphertext of a text, each in base64, one behind the other: 16 and 24 characters, and the rest. */
-  readonly encryptText: (key: Uint8Array, nonce: Uint8Array, aad: Uint8Array, plain: string) => string
+  readonly encryptText: (key: Uint8Array, nonce: Nonce, aad: Uint8Array, plain: string) => string
   /** The text; undefined if the tag does not fit, or the base64 is not as `encryptText` writes it. */
   readonly decryptText: (key: Uint8Array, aad: Uint8Array, sealed: string) => string | undefined
   readonly hmac: (key: Uint8Array, message: Uint8Array) => Uint8Array
+  /** A text as UTF-8. */
+  readonly utf8: (text: string) => Uint8Array
   readonly toBase64: (bytes: Uint8Array) => string
   /** Undefined if it is not base64. */
   readonly fromBase64: (text: string) => Uint8Array | undefined
@@ -44,9 +52,9 @@ export const portable: Primitives = {
     }
   },
   encryptText: (key, nonce, aad, plain) => {
-    const sealed = portable.encrypt(key, nonce, aad, utf8Of(plain))
+    const sealed = portable.encrypt(key, nonce.bytes, aad, utf8Of(plain))
     const end = sealed.length - tagBytes
-    return `${base64Of(nonce)}${base64Of(sealed.subarray(end))}${base64Of(sealed.subarray(0, end))}`
+    return `${nonce.text}${base64Of(sealed.subarray(end))}${base64Of(sealed.subarray(0, end))}`
   },
   decryptText: (key, aad, sealed) => {
     const [nonce, tag, cipher] = [
@@ -62,6 +70,7 @@ export const portable: Primitives = {
     return plain === undefined ? undefined : textOfUtf8(plain)
   },
   hmac: (key, message) => hmac(sha256, key, message),
+  utf8: utf8Of,
   toBase64: base64Of,
   fromBase64: bytesOfBase64,
 }
@@ -69,10 +78,11 @@ export const portable: Primitives = {
 interface Cipher {
   readonly setAAD: (aad: Uint8Array) => unknown
   readonly setAuthTag: (tag: Uint8Array) => unknown
-  readonly getAuthTag: () => Uint8Array
+  readonly getAuthTag: () => Bytes
   readonly update: ((bytes: Uint8Array) => Uint8Array) &
-    ((text: string, from: 'utf8' | 'base64', to: 'utf8' | 'base64') => string)
-  readonly final: (() => Uint8Array) & ((to: 'utf8' | 'base64') => string)
+    ((text: string, from: 'utf8') => Bytes) &
+    ((text: string, from: 'base64', to: 'utf8') => string)
+  readonly final: (() => Uint8Array) & ((to: 'utf8') => string)
 }
 
 interface NodeCrypto {
@@ -92,7 +102,7 @@ interface NodeCrypto {
 interface NodeBuffer {
   readonly Buffer: {
     readonly from: ((bytes: ArrayBufferLike, offset: number, length: number) => Bytes) &
-      ((text: string, encoding: 'base64') => Bytes)
+      ((text: string, encoding: 'base64' | 'utf8') => Bytes)
   }
 }
 type Bytes = Uint8Array & { readonly toString: (encoding: 'base64') => string }
@@ -145,12 +155,13 @@ export const native: Primitives | undefined = ((): Primitives | undefined => {
         return undefined
       }
     },
-    // No bytes of ours in between: they would cost more than the cipher.
+    // No bytes of ours in between: they would cost more than the cipher. To have it give base64 takes a decoder for each text.
     encryptText: (key, nonce, aad, plain) => {
-      const cipher = crypto.createCipheriv('aes-256-gcm', key, nonce)
+      const cipher = crypto.createCipheriv('aes-256-gcm', key, nonce.bytes)
       cipher.setAAD(aad)
-      const text = cipher.update(plain, 'utf8', 'base64') + cipher.final('base64')
-      return base64(nonce) + base64(cipher.getAuthTag()) + text
+      const sealed = cipher.update(plain, 'utf8')
+      cipher.final()
+      return nonce.text + cipher.getAuthTag().toString('base64') + sealed.toString('base64')
     },
     decryptText: (key, aad, sealed) => {
       const text = sealed.slice(cipherFrom)
@@ -166,6 +177,7 @@ export const native: Primitives | undefined = ((): Primitives | undefined => {
       }
     },
     hmac: (key, message) => crypto.createHmac('sha256', key).update(message).digest(),
+    utf8: (text) => Buffer.from(text, 'utf8'),
     toBase64: base64,
     fromBase64,
   }
@@ -181,6 +193,7 @@ export const encryptText: Primitives['encryptText'] = here.encryptText
 export const decryptText: Primitives['decryptText'] = here.decryptText
 /** HMAC-SHA-256. */
 export const mac: Primitives['hmac'] = here.hmac
+export const utf8: Primitives['utf8'] = here.utf8
 export const toBase64: Primitives['toBase64'] = here.toBase64
 export const fromBase64: Primitives['fromBase64'] = here.fromBase64
 
@@ -193,14 +206,20 @@ declare const crypto: { readonly getRandomValues: (bytes: Uint8Array) => Uint8Ar
 /** Random bytes. */
 export const randomBytes = (length: number): Uint8Array => crypto.getRandomValues(new Uint8Array(length))
 
-let pool: Uint8Array = new Uint8Array(0)
-let taken = 0
+const drawn = 256
+let pool: Nonce = { bytes: new Uint8Array(0), text: '' }
+let taken = drawn
 
 /** A random nonce. Many are drawn at once: to ask for each costs as much as to encrypt a row. None is given twice. */
-export const randomNonce = (): Uint8Array => {
-  if (taken + nonceBytes > pool.length) {
-    pool = randomBytes(nonceBytes * 256)
+export const randomNonce = (): Nonce => {
+  if (taken === drawn) {
+    const bytes = randomBytes(nonceBytes * drawn)
+    pool = { bytes, text: toBase64(bytes) }
     taken = 0
   }
-  return pool.subarray(taken, (taken += nonceBytes))
+  const which = taken++
+  return {
+    bytes: pool.bytes.subarray(which * nonceBytes, (which + 1) * nonceBytes),
+    text: pool.text.slice(which * tagFrom, (which + 1) * tagFrom), // twelve bytes are sixteen characters
+  }
 }

@@ -37,7 +37,8 @@ export const encryptRows = (
   { rows, blocks = [] }: Pick<Append, 'rows' | 'blocks'>,
   hash: Hash,
 ): Either<StoreFaultOf<'InvalidRow'>, Rows> => {
-  const isOurs = ({ body }: Row): boolean => body.startsWith(beginningOf(own.name))
+  const beginning = beginningOf(own.name)
+  const isOurs = ({ body }: Row): boolean => body.startsWith(beginning)
   if (rows.every(isOurs)) return right({ rows, blocks, attached: [] })
   const given = new Map(blocks.map((bytes) => [hashedBlock(bytes, hash), bytes]))
   const stored = new Map<BlockId, Uint8Array>()
@@ -56,17 +57,24 @@ export const encryptRows = (
     for (const [id, bytes] of inside?.blocks ?? []) stored.set(id, bytes)
     const ids = [...(inside?.blocks.keys() ?? [])]
     for (const id of row.blocks ?? []) if (!given.has(id)) attached.add(id)
-    const { blocks: _, ...rest } = row
+    const { kind, at, salt, erased } = row
+    const place = {
+      kind,
+      ...(at !== undefined && { at }),
+      ...(salt !== undefined && { salt }),
+      ...(erased !== undefined && { erased }),
+    }
     encrypted.push({
-      ...rest,
-      body: encryptedRowBody(own, { ...row, position: from + index }, inside?.body ?? row.body, ids),
+      ...place,
+      body: encryptedRowBody(own, { ...place, position: from + index }, inside?.body ?? row.body, ids),
       ...(ids.length > 0 && { blocks: ids }),
     })
   }
   return right({ rows: encrypted, blocks: [...stored.values()], attached: [...attached] })
 }
 
-const beginningOf = (key: string): string => encryptedBody({ key, cipher: '', blocks: [] }).slice(0, -2)
+/** How the rows of a key begin. */
+export const beginningOf = (key: string): string => encryptedBody({ key, cipher: '', blocks: [] }).slice(0, -2)
 
 /** What a row is beside its text. */
 export type RowPlace = Pick<StoredRow, 'kind' | 'position' | 'at' | 'salt' | 'erased'>

@@ -37,7 +37,15 @@ import { hex, randomBytes } from './aes.ts'
 import { clearMeta, forkedKeys, keyAt, olderKeys, openMeta, sealMeta, type LogKeys } from './log-keys.ts'
 import { getNamed, hasNamed, putNamed } from './named-blocks.ts'
 import { checkedKey, type KeyRing } from './ring.ts'
-import { decryptBlock, decryptOlderRow, decryptRow, encryptedRowBody, encryptRows, type OwnKey } from './row-cipher.ts'
+import {
+  beginningOf,
+  decryptBlock,
+  decryptOlderRow,
+  decryptRow,
+  encryptedRowBody,
+  encryptRows,
+  type OwnKey,
+} from './row-cipher.ts'
 import { derived } from './sealed.ts'
 import { Vault } from './vault.ts'
 
@@ -583,6 +591,7 @@ class Encrypting {
 
 /** Whether a row is encrypted, and not by the log's own key. A text that only looks so names no key. */
 const isOfAnother = (known: Known, body: string): boolean => {
+  if (known !== undefined && body.startsWith(beginningOf(known.own.name))) return false
   const key = readEncrypted(body)?.key
   return key !== undefined && key !== known?.own.name && (known === undefined || /^[0-9a-f]{24}$/.test(key))
 }

@@ -8,7 +8,7 @@ import type { JsonObject } from '../json/index.ts'
 import type { StoreFinding, StoreRepair } from './check.ts'
 import type { StoreFault } from './fault.ts'
 import type { CheckedRow } from './checked-row.ts'
-import type { Erased, Sharing, TextPlaces } from './erasing.ts'
+import type { Erased, RowPlace, Sharing, TextPlaces } from './erasing.ts'
 import type { AppendClaim, Lease, LeaseChange } from './lease.ts'
 import type { Wake } from './signals.ts'
 import type { RowQuery, RowsFound, RowsIndexed, TermsOf } from './row-terms.ts'
@@ -346,6 +346,13 @@ export interface ErasingDriver {
    * @returns the rows, of each log that appended them, and the blocks
    */
   readonly containing: (scope: string, texts: readonly string[]) => Answer<TextPlaces>
+  /**
+   * The rows of a scope that were erased, for a check of the whole store. Leave it out if `check` reads the rows of each log.
+   *
+   * @param scope the scope
+   * @returns the rows, of each log that appended them
+   */
+  readonly erased?: (scope: string) => Answer<readonly RowPlace[]>
 }
 
 /** The interface of an adapter that keeps blocks and no logs. */

@@ -115,12 +115,8 @@ export const encryptionMark: string = `"${encryptionKey}":`
 
 /** Whether metadata as it is stored is that of an encrypted log. */
 export const isEncryptedMeta = (text: string): boolean => {
-  try {
-    const meta: unknown = JSON.parse(text)
-    return isObject(meta) && isEncryptedLog({ meta: meta as JsonObject })
-  } catch {
-    return false
-  }
+  const meta = parsed(text)
+  return isObject(meta) && isEncryptedLog({ meta: meta as JsonObject })
 }
 
 /** The id of the key that an encrypted log's own rows and metadata are of, whether it was read with keys or without. */
@@ -129,6 +125,29 @@ export const ownKeyOf = ({ meta }: { readonly meta: JsonObject }): string | unde
   const keys = isObject(found) ? found['keys'] : undefined
   const own: unknown = isArray(keys) ? keys.at(-1) : undefined
   return typeof own === 'string' ? own : undefined
+}
+
+/** By the texts of metadata: that of a log is the same at each of its appends. */
+const keysOfTexts = new Map<string, string | undefined>()
+
+/** The same of metadata as it is stored; undefined also of what can't be read. */
+export const ownKeyIn = (text: string): string | undefined => {
+  if (!text.includes(encryptionMark)) return undefined
+  const known = keysOfTexts.get(text)
+  if (known !== undefined) return known
+  const meta: unknown = parsed(text)
+  const key = isObject(meta) ? ownKeyOf({ meta: meta as JsonObject }) : undefined
+  if (keysOfTexts.size >= 1000) keysOfTexts.clear()
+  keysOfTexts.set(text, key)
+  return key
+}
+
+const parsed = (text: string): unknown => {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
 }
 
 /** Why a log can't be read or written by a store without keys. */

@@ -491,17 +491,21 @@ const checked = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => 
   if (isLeft(scopes)) return scopes
   const findings = [...found.right]
   for (const scope of scopes.right) {
-    const undone = await undoneErasures(innerOf(driver, scope))
-    if (isLeft(undone)) continue // of a ledger that can't be read the driver tells
-    for (const one of undone.right)
-      findings.push(
-        Object.freeze({
-          table: 'row',
-          where: `${JSON.stringify(one.erasure.id)} of scope ${JSON.stringify(scope)} at ${one.position}`,
-          what: undoneText(one),
-          repairable: false,
-        }),
-      )
+    const inner = innerOf(driver, scope)
+    const tell = (id: string, position: number, what: string): void => {
+      const where = `${JSON.stringify(id)} of scope ${JSON.stringify(scope)} at ${position}`
+      findings.push(Object.freeze({ table: 'row', where, what, repairable: false }))
+    }
+    const undone = await undoneErasures(inner)
+    if (!isLeft(undone)) for (const one of undone.right) tell(one.erasure.id, one.position, undoneText(one)) // of a ledger that can't be read the driver tells
+    const erased = await driver.erasing?.erased?.(scope)
+    if (erased !== undefined && isLeft(erased)) return erased
+    for (const { id, position } of erased?.right ?? []) {
+      if (id === '') continue // no log has it
+      const read = await driver.read(scope, id, { from: position, to: position + 1 })
+      const judged = isLeft(read) ? read : await judgedRows(inner, id, read.right)
+      if (!isLeft(read) && isLeft(judged) && judged.left._tag === 'DamagedLog') tell(id, position, judged.left.reason)
+    }
   }
   return right(Object.freeze(findings))
 }

@@ -171,6 +171,7 @@ export const memoryDriver = ({
         erasure === undefined ? right({ head: undefined, blocks: [], residue: [] }) : erase(memory, scope, erasure),
       sharing: (scope, id) => onLog(memory, scope, id, (log) => right(sharing(scopeOf(memory, scope), log))),
       containing: async (scope, texts) => right(containing(scopeOf(memory, scope), texts)),
+      erased: async (scope) => right(placesOf(scopeOf(memory, scope), ({ erased }) => erased !== undefined)),
     },
     close: async () => memory.scopes.clear(),
   }
@@ -463,21 +464,30 @@ const sharing = ({ logs }: Scope, log: Log): readonly Sharing[] => {
   })
 }
 
-const containing = ({ logs, blocks }: Scope, texts: readonly string[]): TextPlaces => {
+const containing = (scope: Scope, texts: readonly string[]): TextPlaces => {
+  const { blocks } = scope
   const [isIn, isInBytes] = [finderOf(texts), byteFinderOf(texts)]
   const hits = new Set([...blocks].flatMap(([id, { bytes }]) => (isInBytes(bytes) ? [id] : [])))
+  const rows = placesOf(scope, ({ body }, named) => isIn(body) || named.some((block) => hits.has(block)))
+  return { rows, blocks: [...hits].filter((id) => blocks.get(id)?.kept === true) }
+}
+
+/** The rows of a scope that are looked for, by what they are and the blocks that they name. */
+const placesOf = (
+  { logs }: Scope,
+  isWanted: (row: StoredRow, named: readonly BlockId[]) => boolean,
+): readonly RowPlace[] => {
   const seen = new Set<StoredRow>() // a row that several logs share is named once
   const rows: RowPlace[] = []
   for (const { info, segment } of logs.values())
     for (let position = 0; position < info.head.size; position++) {
       const row = rowAt(segment, position)
       const owner = ownerOf(segment, position)
-      const named = owner.blocks[position - owner.base] ?? []
-      if (seen.has(row) || !(isIn(row.body) || named.some((block) => hits.has(block)))) continue
+      if (seen.has(row) || !isWanted(row, owner.blocks[position - owner.base] ?? [])) continue
       seen.add(row)
       rows.push({ id: info.id, position })
     }
-  return { rows, blocks: [...hits].filter((id) => blocks.get(id)?.kept === true) }
+  return rows
 }
 
 /** Make sure that blocks are held, and give them. */

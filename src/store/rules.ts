@@ -8,7 +8,7 @@ import { left, right, type JsonObject } from '../json/index.ts'
 import { emptyRange, equalBytes, type BlockId, type CompactRange, type Hash } from '../proof/index.ts'
 import type { CheckedRow } from './checked-row.ts'
 import type { CheckedAppend, Unchanged } from './driver.ts'
-import { ownKeyOf } from './encrypted.ts'
+import { ownKeyIn, ownKeyOf } from './encrypted.ts'
 import type { StoreFault } from './fault.ts'
 import type { Plan } from './plan.ts'
 import type { Appended, LogInfo } from './store.ts'
@@ -168,12 +168,12 @@ export const againstChange = (
 /**
  * Whether a log is the one that is meant: no two logs that were made have one key.
  *
- * @param meta the metadata of the log
+ * @param meta the metadata of the log, as an object or as it is stored
  * @param ownKey the id of its key; null: it is not encrypted; undefined: any log is meant
  * @returns true if it has that key
  */
-export const hasKey = (meta: JsonObject, ownKey: string | null | undefined): boolean =>
-  ownKey === undefined || ownKey === (ownKeyOf({ meta }) ?? null)
+export const hasKey = (meta: JsonObject | string, ownKey: string | null | undefined): boolean =>
+  ownKey === undefined || ownKey === ((typeof meta === 'string' ? ownKeyIn(meta) : ownKeyOf({ meta })) ?? null)
 
 /** It is another record. */
 export const diverged = (id: string, expected: Head, actual: Head): StoreFault => ({

@@ -469,20 +469,21 @@ describe('keys', () => {
       '522dc1f099567d07f47f37a32a84427d643a8cdcbfe5c0c97598a2bd2555d1aa8cb08e48590dbb3da7b08b1056828838c5f61e6393ba7a0abcc9f662' +
       '76fc6ece0f4e1768cddf8853bb2d551b'
     expect(native).toBeDefined()
+    const given = { bytes: nonce, text: Buffer.from(nonce).toString('base64') }
     const texts = ['', 'a', 'ab', 'abc', `${word} \u{1f600}`, long]
     for (const text of texts)
       for (const [one, other] of [
         [portable, native ?? portable],
         [native ?? portable, portable],
       ] as const) {
-        const sealedText = one.encryptText(key, nonce, aad, text)
-        expect(other.encryptText(key, nonce, aad, text)).toBe(sealedText)
+        const sealedText = one.encryptText(key, given, aad, text)
+        expect(other.encryptText(key, given, aad, text)).toBe(sealedText)
         expect(other.decryptText(key, aad, sealedText)).toBe(text)
         expect(other.decryptText(key, plain, sealedText)).toBeUndefined()
         for (const wrong of [sealedText.slice(0, -4), `${sealedText}\n`, `${sealedText}AAAA`, sealedText.slice(1), ''])
           expect(other.decryptText(key, aad, wrong)).toBeUndefined()
       }
-    for (const { encrypt, decrypt, hmac, toBase64, fromBase64 } of [portable, native ?? portable]) {
+    for (const { encrypt, decrypt, hmac, utf8, toBase64, fromBase64 } of [portable, native ?? portable]) {
       const found = encrypt(key, nonce, aad, plain)
       expect(Buffer.from(found).toString('hex')).toBe(sealed)
       expect(decrypt(key, nonce, aad, found)).toEqual(plain)
@@ -492,6 +493,7 @@ describe('keys', () => {
       expect(Buffer.from(hmac(key, plain)).toString('hex')).toBe(Buffer.from(portable.hmac(key, plain)).toString('hex'))
       expect(fromBase64(toBase64(plain))).toEqual(plain)
       expect(fromBase64('not base64')).toBeUndefined()
+      for (const text of texts) expect(Buffer.from(utf8(text)).toString()).toBe(text)
     }
   })
 })

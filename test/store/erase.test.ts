@@ -4,9 +4,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import * as fc from 'fast-check'
-import { createSession, orThrow, user, verifySession } from 'indelible'
+import { createSession, forkSession, memoryStore, orThrow, user, verifySession } from 'indelible'
 import { eraseMessages } from 'indelible/session'
-import { verifyLog, type Store } from 'indelible/store'
+import { ledgerId, rowLeaf, verifyLog, type Store, type StoredRow } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterEach, describe, expect, it } from 'vitest'
 
@@ -51,6 +51,39 @@ describe('a file', () => {
     const third = await sqliteStore({ path })
     expect(await third.read('log')()).toMatchObject({ left: { _tag: 'DamagedLog', position: 0 } })
     await third.close()
+  })
+
+  it('a check names a row without its text of which no ledger says that it was erased, of forks too', async () => {
+    const path = join(folder(), 'store.db')
+    const store = await sqliteStore({ path })
+    const session = await createSession(store, { id: 's', messages: [user('a'), user('b')] })
+    await (await forkSession(store, 's', { id: 'f' })).append(user('c'))
+    await eraseMessages(store, 'f', [2])
+    await session.erase([1])
+    expect(await store.check()).toEqual([])
+    const db = new DatabaseSync(path)
+    const [{ id, body }] = db.prepare('select id, body from row where erased is null order by id limit 1').all() as [
+      { readonly id: number; readonly body: string },
+    ]
+    const { kind, at } = (await store.read('s'))[0] as StoredRow
+    const leaf = rowLeaf({ kind, body, ...(at !== undefined && { at }) }, store.hash)
+    db.prepare('update row set erased = ? where id = ?').run(leaf, id)
+    db.close()
+    const what = 'its text is missing, and the ledger does not say that it was erased'
+    expect(await store.check()).toEqual([
+      { table: 'row', where: '"s" of scope "default" at 0', what, repairable: false },
+    ])
+    expect(await verifySession(store, 'f')()).toMatchObject({ left: { position: 0, reason: what } })
+    await store.close()
+  })
+
+  it('a check in memory names it, too, as where the ledger is gone', async () => {
+    const store = memoryStore()
+    const session = await createSession(store, { id: 's', messages: [user('a'), user('b')] })
+    await session.erase([1])
+    expect(await store.check()).toEqual([])
+    await store.remove(ledgerId)
+    expect(await store.check()).toMatchObject([{ table: 'row', where: '"s" of scope "default" at 1' }])
   })
 
   it('names a row that the ledger says was erased, and that has its text again, until it is erased again', async () => {

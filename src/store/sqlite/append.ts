@@ -25,7 +25,7 @@ import type { Appended, LogInfo } from '../store.ts'
 import { rangeOf } from '../tree.ts'
 import type { Blocks } from './blocks.ts'
 import type { Leases } from './leases.ts'
-import { headIn, headIsSound, headSum, joined, metaIn, split, type LogRow } from './log.ts'
+import { headIn, headIsSound, headSum, joined, split, type LogRow } from './log.ts'
 import type { Logs } from './logs.ts'
 import { prepared, type Prepared } from './prepared.ts'
 import type { Rows } from './rows.ts'
@@ -81,9 +81,9 @@ export class Appender {
     return this.#parts.logs.on(scope, id, (log, raw) => {
       // What is appended to a log whose head is not as it was written might not be found again.
       if (!headIsSound(raw, log)) throw new Damaged(log.size, 'its head is not as it was written')
-      // Only what may be encrypted is read.
-      const hasIts = given.ownKey === undefined || hasKey(metaIn(raw['meta']), given.ownKey)
-      return hasIts ? this.#appendTo(scope, log, given) : left(diverged(id, given.expected, headIn(log)))
+      return hasKey(String(raw['meta']), given.ownKey)
+        ? this.#appendTo(scope, log, given)
+        : left(diverged(id, given.expected, headIn(log)))
     })
   }
 

@@ -61,6 +61,7 @@ export const sqliteDriver = (
       erase: (scope, erasure) => eraser.erase(scope, erasure),
       sharing: async (scope, id) => logs.on(scope, id, (log) => right(logs.sharing(log))),
       containing: async (scope, texts) => right(eraser.containing(scope, texts)),
+      ...(format >= 4 && { erased: async (scope: string) => right(eraser.erased(scope)) }),
     },
     // Its versions are of the whole file: a watcher of one log hears of all.
     watch: async (_scope, _id, wake) => elsewhere.watch(wake),

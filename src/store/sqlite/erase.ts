@@ -69,6 +69,7 @@ export class Eraser {
   readonly #bytes: Prepared
   readonly #with: Prepared
   readonly #all: Prepared
+  readonly #erased: Prepared
   readonly #contents: Prepared
   readonly #naming: Prepared
   readonly #sharer: Prepared
@@ -96,6 +97,12 @@ export class Eraser {
       `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position, row.body as body
         from row join segment on segment.key = row.id >> 32 left join log on log.segment = segment.key
         where segment.scope = ? order by row.id`,
+    )
+    this.#erased = prepared(
+      db,
+      `select log.id as log, row.id >> 32 as segment, row.id & 4294967295 as position
+        from row join segment on segment.key = row.id >> 32 left join log on log.segment = segment.key
+        where segment.scope = ? and row.erased is not null order by row.id`,
     )
     this.#contents = prepared(
       db,
@@ -148,6 +155,12 @@ export class Eraser {
       for (const row of this.#naming().all(block) as unknown as readonly Found[]) add(row)
     }
     return { rows: [...rows.values()], blocks }
+  }
+
+  /** The rows that were erased. */
+  erased(scope: string): readonly RowPlace[] {
+    const found = this.#erased().all(this.#parts.scopes.keyOf(scope)) as unknown as readonly Found[]
+    return found.map(({ log, segment, position }) => ({ id: log ?? this.#sharerOf(segment, position), position }))
   }
 
   /** A log that has a row whose own log is removed. Empty: none has, and it is going to be deleted. */

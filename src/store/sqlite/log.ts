@@ -102,8 +102,7 @@ export const joined = (peaks: readonly Uint8Array[]): Uint8Array => Buffer.conca
 export const split = (bytes: Uint8Array): readonly Uint8Array[] =>
   Array.from({ length: bytes.length / 32 }, (_, index) => bytes.slice(index * 32, index * 32 + 32))
 
-/** Throws Damaged. */
-export const metaIn = (text: unknown): JsonObject => {
+const metaIn = (text: unknown): JsonObject => {
   try {
     const meta: unknown = JSON.parse(text as string) // of what is no text, parsing fails as well
     if (isObject(meta)) return meta
