@@ -19,7 +19,7 @@ import { providerServer, type Reply } from './provider-server.ts'
 import { done, modelOf, providers, ready, turn, type Provider } from './soak-agent.ts'
 import { anthropicEvents, chatEvents, responsesEvents, type Answer } from './wire.ts'
 
-const runs = Number(process.env['INDELIBLE_SOAK'] ?? 48)
+const runs = Number(process.env['INDELIBLE_SOAK'] ?? 80)
 const folder = mkdtempSync(join(tmpdir(), 'indelible-soak-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
