@@ -11,6 +11,8 @@ export interface PlacedResult {
 export class Join {
   readonly #open = new Map<string, ToolCallPart>()
   readonly #results = new Map<ToolCallPart, PlacedResult>()
+  /** The calls whose result was erased. */
+  readonly #erased = new Set<ToolCallPart>()
   readonly #joined = new Set<ToolResultPart>()
   /** The messages that show nothing of their own, with the message that shows them. */
   readonly #shownIn = new Map<number, number>()
@@ -24,7 +26,9 @@ export class Join {
         this.#open.set(part.id, part)
         this.#callers.set(part, entry.position)
       }
-      const call = part.type === 'tool_result' ? this.#open.get(part.callId) : undefined
+      const answered = part.type === 'tool_result' || part.type === 'erased' ? part.callId : undefined
+      const call = answered === undefined ? undefined : this.#open.get(answered)
+      if (part.type === 'erased' && call !== undefined) this.#erased.add(call)
       if (part.type !== 'tool_result' || call === undefined) {
         all = false
         continue
@@ -40,6 +44,11 @@ export class Join {
   /** The result of a call. */
   resultOf(call: ToolCallPart): PlacedResult | undefined {
     return this.#results.get(call)
+  }
+
+  /** The result of a call; `erased` if there was one. */
+  answerTo(call: ToolCallPart): PlacedResult | 'erased' | undefined {
+    return this.#erased.has(call) ? 'erased' : this.#results.get(call)
   }
 
   /** Whether a result is shown with its call. */

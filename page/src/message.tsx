@@ -25,7 +25,7 @@ export const MessageItem = ({
   /** Whether the same one spoke before: its name is not said again. */
   readonly continued?: boolean
 }): VNode => {
-  const { message, position, at, appended } = entry
+  const { message, position, at, appended, isUntold } = entry
   if (isGap(entry.state)) return <Gap record={record} entry={entry} />
   const retracted = record.retractedAt(position)
   return (
@@ -47,12 +47,15 @@ export const MessageItem = ({
           <time
             dateTime={new Date(at).toISOString()}
             title={
-              appended === undefined || appended === at
-                ? timeText(at)
-                : `${timeText(at)}, appended ${timeText(appended)}`
+              isUntold
+                ? `appended ${timeText(at)}; when it was said is not known`
+                : appended === undefined || appended === at
+                  ? timeText(at)
+                  : `${timeText(at)}, appended ${timeText(appended)}`
             }
           >
-            {clockText(at)}
+            {isUntold ? 'appended ' : ''}
+            {isUntold && entry.state === 'erased' ? timeText(at) : clockText(at)}
           </time>
         )}
       </header>
@@ -143,7 +146,7 @@ const PartOf = ({
         </div>
       )
     case 'tool_call':
-      return <Call id={record.id} part={part} name={name} result={joined ? record.join.resultOf(part) : 'elsewhere'} />
+      return <Call id={record.id} part={part} name={name} result={joined ? record.join.answerTo(part) : 'elsewhere'} />
     case 'tool_result':
       return joined && record.join.isJoined(part) ? null : <LoneResult part={part} name={name} />
     case 'image':

@@ -1,7 +1,7 @@
 /** A session as the page has it: its rows as they come, read by the library's own functions. */
 import { computed, signal, type ReadonlySignal, type Signal } from '@preact/signals'
 import { decryptBlock } from 'indelible/encryption'
-import { isLeft } from 'indelible/json'
+import { isLeft, isObject } from 'indelible/json'
 import { decodeRow, takeMessage, type DecodedRow } from 'indelible/entry'
 import { createHistory, type History, type View } from 'indelible/history'
 import type { Message } from 'indelible/message'
@@ -19,8 +19,10 @@ export interface Entry {
   readonly position: number
   /** Its row. */
   readonly row: number
-  /** When it was said: of an imported message, what its file says. */
+  /** When it was said: of an imported message, what its file says; if that is not known, when it was appended. */
   readonly at: number | undefined
+  /** Whether it is imported and when it was said is not known. */
+  readonly isUntold: boolean
   /** When it was appended. */
   readonly appended: number | undefined
   /** The kind that it was appended with. */
@@ -274,10 +276,12 @@ export class SessionRecord {
     const position = this.entries.length
     if (this.#history.len === position) this.#history.append({ role: 'developer', content: [] }) // keeps the positions
     const message = this.#history.view().at(position) as Message
+    const said = sourceTimeOf(message)
     const entry: Entry = {
       position,
       row: row.position,
-      at: sourceTimeOf(message) ?? row.at,
+      at: said ?? row.at,
+      isUntold: said === undefined && isObject(this.info.value.metadata['from']),
       appended: row.at,
       page: decoded?.page ?? 'conversation',
       tagged: decoded?.tagged ?? false,

@@ -103,6 +103,8 @@ export const Timeline = ({
         {list.items.map(({ index, key, start }) => {
           const entry = entryAt(index)
           const before = index === 0 ? undefined : entryAt(index - 1)
+          let dated = index - 1
+          while (dated >= 0 && dayOf(entryAt(dated)) === undefined) dated -= 1
           return (
             <article
               key={key}
@@ -116,7 +118,7 @@ export const Timeline = ({
               tabIndex={-1}
               style={{ transform: `translateY(${start}px)` }}
             >
-              <Day at={entry.at} before={before?.at} />
+              <Day at={dayOf(entry)} before={dated < 0 ? undefined : dayOf(entryAt(dated))} />
               <MessageItem record={record} entry={entry} continued={continues(before, entry)} />
             </article>
           )
@@ -135,6 +137,9 @@ const continues = (before: Entry | undefined, { message, at }: Entry): boolean =
   (at ?? 0) - (before.at ?? 0) < longestPause
 
 const longestPause = 30 * 60_000
+
+/** A time of its day; undefined of an erased message that was said on another than it was imported. */
+const dayOf = ({ at, isUntold, state }: Entry): number | undefined => (isUntold && state === 'erased' ? undefined : at)
 
 /** The day, where a new one begins. */
 const Day = ({ at, before }: { readonly at: number | undefined; readonly before: number | undefined }): VNode | null =>

@@ -21,9 +21,9 @@ export const Call = ({
   /** The key under which it is open. */
   readonly name: string
   /** Its result; `elsewhere` where results stand in messages of their own. */
-  readonly result: PlacedResult | 'elsewhere' | undefined
+  readonly result: PlacedResult | 'erased' | 'elsewhere' | undefined
 }): VNode => {
-  const result = found === 'elsewhere' ? undefined : found
+  const result = typeof found === 'object' ? found : undefined
   const given = argumentsOf(part)
   const failed = result?.part.isError === true
   const open = isOpen(name)
@@ -33,7 +33,15 @@ export const Call = ({
         <span class="tool-name">{oneLine(part.name, 60)}</span>
         <span class="tool-gist">{gistOf(part, given)}</span>
         <span class="tool-answer">
-          {found === 'elsewhere' ? '' : result === undefined ? 'no result' : failed ? 'failed' : sizeOf(result.part)}
+          {found === 'elsewhere'
+            ? ''
+            : found === 'erased'
+              ? 'erased'
+              : result === undefined
+                ? 'no result'
+                : failed
+                  ? 'failed'
+                  : sizeOf(result.part)}
         </span>
       </button>
       {open ? (

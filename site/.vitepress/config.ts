@@ -75,6 +75,7 @@ export default defineConfig({
   description: 'The append-only record of an agent conversation',
   srcDir: '.cache/pages',
   outDir: 'dist',
+  metaChunk: true, // once for the site instead of in each page
   cacheDir: '.cache/vitepress',
   markdown: { attrs: { disable: true } }, // `{...}` behind a heading is text
   themeConfig: {

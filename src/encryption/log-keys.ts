@@ -4,11 +4,11 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isArray, isLeft, isObject, parseJson, right, type Json, type JsonObject } from '../json/index.ts'
-import { checkMeta, encryptionKey, type EncryptionMeta, type StoreFaultOf } from '../store/index.ts'
+import { checkMeta, encryptionKey, type EncryptionMeta, type Head, type StoreFaultOf } from '../store/index.ts'
 import { openText, sealText } from './sealed.ts'
 
 /** The keys of the rows of a log. */
-export type LogKeys = Pick<EncryptionMeta, 'keys' | 'from'>
+export type LogKeys = Pick<EncryptionMeta, 'keys' | 'from' | 'older'>
 
 /** What stays readable of metadata: what the library says of a log, and what its owner wants to be readable. */
 const isClear = (key: string): boolean => (key === 'clear' || key.startsWith('indelible.')) && key !== encryptionKey
@@ -20,7 +20,7 @@ const clearOf = (meta: JsonObject): JsonObject =>
 export const sealMeta = (
   id: string,
   key: Uint8Array,
-  { keys, from = [] }: LogKeys,
+  { keys, from = [], older }: LogKeys,
   given: JsonObject,
 ): Either<StoreFaultOf<'InvalidMeta'>, JsonObject> => {
   const checked = checkMeta(given)
@@ -30,13 +30,15 @@ export const sealMeta = (
   const rest = Object.fromEntries(
     Object.entries(meta).filter(([name]) => !(Object.hasOwn(clear, name) || name === encryptionKey)),
   )
-  const sealed = sealText(key, JSON.stringify(rest), aboutMeta(id, { keys, from }, clear))
-  return right({ ...clear, [encryptionKey]: { keys, from, meta: sealed } })
+  const sealed = sealText(key, JSON.stringify(rest), aboutMeta(id, { keys, from, ...(older && { older }) }, clear))
+  return right({ ...clear, [encryptionKey]: { keys, from, ...(older && { older: { ...older } }), meta: sealed } })
 }
 
 /** Earlier versions did not say where a key begins, and bound nothing else of the metadata. */
-const aboutMeta = (id: string, { keys, from }: LogKeys, clear: JsonObject): string =>
-  from === undefined ? `metadata ${keys.join(' ')}` : `metadata ${JSON.stringify([id, keys, from, sorted(clear)])}`
+const aboutMeta = (id: string, { keys, from, older }: LogKeys, clear: JsonObject): string =>
+  from === undefined
+    ? `metadata ${keys.join(' ')}`
+    : `metadata ${JSON.stringify([id, keys, from, sorted(clear), ...(older ? [older.size, older.root] : [])])}`
 
 /** The same text, in whatever order a store gives the members back. */
 const sorted = (value: Json): Json =>
@@ -82,6 +84,18 @@ export const forkedKeys = ({ keys, from = [] }: LogKeys, at: number, own: string
 export const keyAt = ({ keys, from = [] }: LogKeys, position: number): string | undefined => {
   const which = from.findLastIndex((start) => start <= position)
   return which === -1 ? undefined : keys[keys.length - from.length + which]
+}
+
+/** Whether rows of an earlier version can still be exchanged: nothing says of them what they were. */
+export const isUnbound = (keys: LogKeys): boolean => keys.older === undefined && olderKeys(keys).length > 0
+
+/** The keys of a log whose first rows are bound by their root from now on: what follows is bound to its place. */
+export const boundKeys = (known: LogKeys, older: Head): LogKeys => {
+  const { keys, from = [] } = known
+  const own = keys.at(-1) as string // a log has one
+  return keyAt(known, older.size) === own
+    ? { keys, from, older }
+    : { keys: [...keys, own], from: [...from, older.size], older }
 }
 
 /** The keys of logs of earlier versions, which did not bind a row to its place. */

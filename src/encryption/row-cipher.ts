@@ -23,6 +23,8 @@ export interface OwnKey {
   readonly key: Uint8Array
   /** The secret of the scope: with the digest of a block it makes the block's key. */
   readonly scope: Uint8Array
+  /** The root of the rows of an earlier version that stand before: new rows say it. */
+  readonly after?: string | undefined
 }
 
 /** The key of a block: the same for the same bytes of one scope. */
@@ -81,18 +83,20 @@ export type RowPlace = Pick<StoredRow, 'kind' | 'position' | 'at' | 'salt' | 'er
 
 /** The text of a row as it is stored: it opens only as this row, at this place, with these blocks. */
 export const encryptedRowBody = (
-  { name, key }: Pick<OwnKey, 'name' | 'key'>,
+  { name, key, after }: Pick<OwnKey, 'name' | 'key' | 'after'>,
   place: RowPlace,
   text: string,
   blocks: readonly BlockId[] = [],
-): string => encryptedBody({ key: name, cipher: sealText(key, text, aboutRow(place, { key: name, blocks })), blocks })
+): string =>
+  encryptedBody({ key: name, cipher: sealText(key, text, aboutRow(place, { key: name, blocks }, after)), blocks })
 
 /** What stands for an erased row can't be read as a row, nor a note as a message. */
 const aboutRow = (
   { kind, position, at, salt, erased }: RowPlace,
   { key, blocks }: Omit<EncryptedText, 'cipher'>,
+  after?: string,
 ): string =>
-  `${erased === undefined ? 'row' : 'stub'} ${kind} ${key} ${position} ${at ?? ''} ${salt ?? ''} ${erased ?? ''} ${blocks.join(' ')}`
+  `${erased === undefined ? 'row' : 'stub'} ${kind} ${key} ${position} ${at ?? ''} ${salt ?? ''} ${erased ?? ''} ${blocks.join(' ')}${after === undefined ? '' : ` after ${after}`}`
 
 const messageKey = '"message":'
 
@@ -132,10 +136,15 @@ interface JsonEnvelope {
   readonly message?: unknown
 }
 
-/** A row as it was appended; undefined if it is not what the key encrypted for this place. */
-export const decryptRow = (row: StoredRow, key: Uint8Array): StoredRow | undefined => {
+/**
+ * A row as it was appended; undefined if it is not what the key encrypted for this place. Who had not seen yet that the rows
+ * before are bound by their root has appended without it.
+ */
+export const decryptRow = (row: StoredRow, key: Uint8Array, after?: string): StoredRow | undefined => {
   const parts = readEncrypted(row.body)
-  return parts === undefined ? undefined : opened(row, openText(key, parts.cipher, aboutRow(row, parts)))
+  if (parts === undefined) return undefined
+  const text = after === undefined ? undefined : openText(key, parts.cipher, aboutRow(row, parts, after))
+  return opened(row, text ?? openText(key, parts.cipher, aboutRow(row, parts)))
 }
 
 /** The same of a row of an earlier version, which bound it to its key and kind only. */

@@ -8,7 +8,7 @@
 import { isArray, isObject, type JsonObject } from '../json/index.ts'
 import { isBlockId, type BlockId } from '../proof/index.ts'
 import type { StoreFaultOf } from './fault.ts'
-import type { Row } from './row.ts'
+import type { Head, Row } from './row.ts'
 import type { LogInfo } from './store.ts'
 
 /** The parts of an encrypted text. */
@@ -79,6 +79,11 @@ export interface EncryptionMeta {
    * was made by an earlier version, which bound no row to its place.
    */
   readonly from?: readonly number[]
+  /**
+   * The rows that an earlier version wrote, which are bound by their root only: how many, and the root of the tree of them.
+   * Undefined: there are none, or this version has appended nothing yet.
+   */
+  readonly older?: Head
   /** The rest of its metadata, encrypted by the last of them. */
   readonly meta: string
 }
@@ -90,13 +95,15 @@ export interface EncryptionMeta {
 export const encryptionOf = ({ meta }: { readonly meta: JsonObject }): EncryptionMeta | undefined => {
   const found = Object.hasOwn(meta, encryptionKey) ? meta[encryptionKey] : undefined
   if (!isObject(found)) return undefined
-  const { keys, from = [], meta: sealed } = found
+  const { keys, from = [], older, meta: sealed } = found
   return isArray(keys) &&
     keys.length > 0 &&
     keys.every((key) => typeof key === 'string') &&
     isArray(from) &&
     from.length <= keys.length &&
     from.every((start) => Number.isSafeInteger(start)) &&
+    (older === undefined ||
+      (isObject(older) && Number.isSafeInteger(older['size']) && typeof older['root'] === 'string')) &&
     typeof sealed === 'string'
     ? (found as unknown as EncryptionMeta)
     : undefined

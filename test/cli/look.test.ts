@@ -236,7 +236,7 @@ describe('stats', () => {
       ['day', 'model', 'dollars'],
       ['2026-01-02', 'claude-opus…', '$2.75'],
     ])
-    expect(narrow('list').find((line) => line.includes('unfinished'))).toMatch(/^\d{4}-\d\d-\d\d +1 {2}unfinished/)
+    expect(narrow('list').find((line) => line.includes('unfinished'))).toMatch(/^\d{4}-\d\d-\d\d +\d {2}unfinished/)
   })
   it('of a store count each call once, also where sessions were forked', () => {
     const [all] = run('stats', '--by', 'model', '--json').lines.map((line) => JSON.parse(line || '{}') as object)

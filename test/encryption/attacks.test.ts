@@ -416,6 +416,62 @@ describe('logs of a version that bound no row to its place', () => {
     }
   })
 
+  it('are bound by the first append: nothing of before can be exchanged any more', async () => {
+    const bare = await old()
+    const { meta } = await ok(bare.info('s'))
+    const session = await ok(openSession(bare, 's', { key: keys }))
+    for (const text of ['a', 'b', 'c']) await ok(session.append(user(text)))
+    await ok(session.update((draft) => void (draft['later'] = true)))
+    const before = await messagesOf(bare, 's', keys)
+    expect(before.length).toBe((fixture.views['s']?.messages.length ?? 0) + 3)
+    const { size } = await ok(bare.info('s')).then(({ head }) => head)
+    const attacks: readonly ((log: StolenLog) => void)[] = [
+      ({ rows }) => rows.splice(size - 1, 1, rows[0] as Row), // an old row in the place of a new one
+      ({ rows }) => rows.splice(3, 1, rows[0] as Row), // in the place of another one of before
+      (log) => {
+        log.rows.splice(size - 1, 1, log.rows[0] as Row)
+        log.meta = meta // with the metadata of before
+      },
+      (log) => void (log.meta = { ...log.meta, clear: { user: 'eve' } }),
+      (log) => void (log.rows.length = 3), // cut back to before
+    ]
+    for (const attack of attacks) {
+      const forged = await changed(bare, 's', attack)
+      await fault('DamagedLog', openSession(forged, 's', { key: keys }))
+    }
+    await ok(openSession(await changed(bare, 's', () => {}), 's', { key: keys }))
+  })
+
+  it('are read by all who share them, also by who has not seen yet that they are bound', async () => {
+    const bare = await old()
+    const [one, other] = [withKeys(bare, keys), withKeys(bare, keys)]
+    await ok((await ok(forkSession(one, 's', { id: 'early', at: 2 }))).append(user('early')))
+    const [mine, theirs] = [await ok(openSession(one, 's')), await ok(openSession(other, 's'))]
+    await Promise.all([ok(mine.append(user('a'))), ok(mine.append(user('b')))])
+    await ok(theirs.refresh())
+    await ok(theirs.append(user('c')))
+    await ok(mine.refresh())
+    await ok(mine.append(user('d')))
+    const messages = await messagesOf(bare, 's', keys)
+    expect(messages.slice(-4)).toEqual(['a', 'b', 'c', 'd'].map((text) => user(text)))
+    const end = messages.length
+    for (const at of [1, end - 4, end - 1]) {
+      const fork = await ok(forkSession(other, 's', { id: `at ${at}`, at }))
+      await ok(fork.append(user('on')))
+      expect(await messagesOf(bare, `at ${at}`, keys)).toEqual([...messages.slice(0, at), user('on')])
+    }
+    await ok(eraseMessages(one, `at ${end - 1}`, [0, end - 2]))
+    for (const id of ['s', `at ${end - 1}`, 'at 1']) {
+      const [first, , ...rest] = await messagesOf(bare, id, keys)
+      expect(first?.content.every(({ type }) => type === 'erased')).toBe(true)
+      expect(rest.length).toBe(id === 's' ? end - 2 : id === 'at 1' ? 0 : end - 2)
+    }
+    expect((await messagesOf(bare, 'early', keys)).at(-1)).toEqual(user('early'))
+    const there = memoryStore()
+    await ok(copySession(bare, there, 's'))
+    expect(await messagesOf(there, 's', keys)).toEqual(await messagesOf(bare, 's', keys))
+  })
+
   it('an operation that was appended then is repeated now', async () => {
     const { rows, meta } = log(await stolen(await old()), 's')
     const bare = await old((all) => void (log(all, 's').rows = rows.slice(0, 3)))

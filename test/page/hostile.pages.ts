@@ -1,9 +1,10 @@
 /** Records that want to do harm: what they say is shown, and nothing happens. */
 import { DatabaseSync } from 'node:sqlite'
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest'
-import { assistant, createSession, text, toolCall, toolResult, user, type Store } from 'indelible'
+import { assistant, createSession, orThrow, text, toolCall, toolResult, user, type Store } from 'indelible'
 import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
-import { eraseMessages } from 'indelible/session'
+import { eraseMessages, importTranscript } from 'indelible/session'
+import { readTranscript } from 'indelible/transcript'
 import { htmlOf, startView } from 'indelible/view'
 import { looking, type Looking } from './browser.ts'
 
@@ -169,6 +170,31 @@ describe('what is not there to be read', () => {
     await page.locator('.verified.good').click()
     await page.getByText('of these 1 by their leaf alone').waitFor()
     expect(await page.content()).not.toContain('4711')
+    await page.close()
+  })
+  it('does not take the time of the import for that of an erased message, nor its call for one without a result', async () => {
+    const line = (minute: number, message: object): string =>
+      JSON.stringify({ type: 'message', timestamp: `2025-01-02T10:0${minute}:00.000Z`, message })
+    const file = [
+      JSON.stringify({ type: 'session', id: 'erased-import', timestamp: '2025-01-02T10:00:00.000Z', cwd: '/' }),
+      line(1, { role: 'user', content: [{ type: 'text', text: 'look' }] }),
+      line(2, { role: 'assistant', content: [{ type: 'toolCall', id: 'c1', name: 'read', arguments: {} }] }),
+      line(3, {
+        role: 'toolResult',
+        toolCallId: 'c1',
+        toolName: 'read',
+        content: [{ type: 'text', text: '4711' }],
+      }),
+      line(4, { role: 'assistant', content: [{ type: 'text', text: 'seen' }] }),
+    ].join('\n')
+    await importTranscript(here.store, orThrow(readTranscript(file)), { id: 'erased-import' })
+    await eraseMessages(here.store, 'erased-import', [2], { reason: 'a request' })
+    const page = await here.at('#/s/erased-import')
+    await page.locator('#m3').getByText('seen').waitFor()
+    expect(await page.locator('.day').allTextContents()).toEqual(['Jan 2, 2025'])
+    expect(await page.locator('#m1 .tool-answer').textContent()).toBe('erased')
+    expect(await page.locator('#m2 time').textContent()).toMatch(/^appended .*20\d\d.*\d\d:\d\d/)
+    expect(await page.locator('#m3 time').textContent()).toMatch(/^\d\d:04$/)
     await page.close()
   })
 })
