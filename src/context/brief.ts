@@ -81,19 +81,35 @@ export const tokensAfter = (brief: Brief, before: Brief, count: Tokenizer): numb
 }
 
 /**
- * As many briefs as fit so many tokens, in their order: those first that say the most that none before them said, for what
+ * The briefs that fit so many tokens, in their order: those first that say the most that none before them said, for what
  * they take. What the user says, and what failed, counts half as much more; a call that is made again and again ten times as
- * much, and one that was made again since, whose answer is out of date, a tenth.
+ * much, and one that was made again since, whose answer is out of date, a tenth. They are weighed once, when they are first
+ * asked for.
  */
 export const fittingBriefs = (
   briefs: readonly Brief[],
-  tokens: number,
   standing: (brief: Brief) => Standing = () => neverRepeated,
-): readonly Brief[] => {
-  if (briefs.reduce((sum, brief) => sum + brief.tokens, 0) <= tokens) return briefs
+): ((tokens: number) => readonly Brief[]) => {
+  const all = briefs.reduce((sum, brief) => sum + brief.tokens, 0)
+  let weighed: readonly number[] | undefined
+  return (tokens) => {
+    if (all <= tokens) return briefs
+    let room = tokens
+    const kept = new Set<number>()
+    for (const index of (weighed ??= byWorth(briefs, standing))) {
+      const brief = briefs[index] as Brief
+      if (brief.tokens > room) continue
+      room -= brief.tokens
+      kept.add(index)
+    }
+    return briefs.filter((_, index) => kept.has(index))
+  }
+}
+
+/** The indexes of briefs, those first that are worth the most for their tokens, and of equal ones the latest. */
+const byWorth = (briefs: readonly Brief[], standing: (brief: Brief) => Standing): readonly number[] => {
   const seen = new Set<string>()
-  const worth = new Map<Brief, number>()
-  for (const brief of briefs) {
+  const worth = briefs.map((brief) => {
     const { outdated, repeated } = standing(brief)
     let fresh = 1
     for (const word of wordsOf(brief)) {
@@ -102,18 +118,11 @@ export const fittingBriefs = (
       seen.add(word)
     }
     const again = outdated ? worthOutdated : repeated ? worthRepeated : 1
-    worth.set(brief, (again * fresh * (worthOfRank[brief.rank] as number)) / (brief.tokens + 1))
-  }
-  let room = tokens
-  const kept = new Set<Brief>()
-  for (const brief of briefs.toSorted(
-    (a, b) => (worth.get(b) as number) - (worth.get(a) as number) || b.from - a.from,
-  )) {
-    if (brief.tokens > room) continue
-    room -= brief.tokens
-    kept.add(brief)
-  }
-  return briefs.filter((brief) => kept.has(brief))
+    return (again * fresh * (worthOfRank[brief.rank] as number)) / (brief.tokens + 1)
+  })
+  return [...briefs.keys()].toSorted(
+    (a, b) => (worth[b] as number) - (worth[a] as number) || (briefs[b] as Brief).from - (briefs[a] as Brief).from,
+  )
 }
 
 /** The words of a brief, found once: it is weighed at many compactions. */

@@ -15,6 +15,7 @@ import {
   shown,
   tokensIn,
   tokensOf,
+  type Gap,
   type Line,
   type Segment,
   type ShownUnit,
@@ -40,7 +41,9 @@ export interface Compaction {
   readonly renderer: Renderer
   readonly repeats: Repeats
   /** What fits of the lines of ranges, as it is found. */
-  readonly fitted: Map<readonly Brief[], Map<number, readonly Brief[]>>
+  readonly fitting: Map<readonly Brief[], (tokens: number) => readonly Brief[]>
+  /** The ranges that were given a marker, by where they begin: another try seldom gives another. */
+  readonly gaps: Map<number, Gap>
   readonly epoch: number
 }
 
@@ -149,14 +152,16 @@ const briefsAs = (segment: Segment, choice: Choice, compaction: Compaction): rea
   return briefsOf(segment, compaction.renderer)
 }
 
-/** The briefs that fit: found once for a range, and asked for by what it takes, and then for its lines. */
-const fitting = (briefs: readonly Brief[], tokens: number, { repeats, fitted }: Compaction): readonly Brief[] => {
-  let known = fitted.get(briefs)
-  if (known === undefined) fitted.set(briefs, (known = new Map()))
-  let found = known.get(tokens)
-  if (found === undefined)
-    known.set(tokens, (found = fittingBriefs(briefs, tokens, ({ calls, to }) => repeats.standing(calls, to))))
-  return found
+/** The briefs that fit: weighed once for a range, and asked for by what it takes, and then for its lines. */
+const fitting = (
+  briefs: readonly Brief[],
+  tokens: number,
+  { repeats, fitting: known }: Compaction,
+): readonly Brief[] => {
+  let fit = known.get(briefs)
+  if (fit === undefined)
+    known.set(briefs, (fit = fittingBriefs(briefs, ({ calls, to }) => repeats.standing(calls, to))))
+  return fit(tokens)
 }
 
 /** All that can be said in lines of a segment. */
@@ -386,7 +391,6 @@ const lineOf = (placed: readonly Placed[], compaction: Compaction, extracts: boo
       extend(line, only.segment)
       continue
     }
-    const hidden = joined(hide.map(({ segment }) => hiddenOf(segment, renderer)))
     const briefs =
       room > 0
         ? fitting(
@@ -395,9 +399,24 @@ const lineOf = (placed: readonly Placed[], compaction: Compaction, extracts: boo
             compaction,
           )
         : hide.flatMap(({ briefs }) => briefs)
-    extend(line, gap(hidden, briefs))
+    extend(line, gapOf(hide, briefs, compaction))
   }
   return line
+}
+
+/** A range with lines; the one of another try, where that is the same, so that its marker is made and counted once. */
+const gapOf = (hide: readonly Placed[], briefs: readonly Brief[], { gaps, renderer }: Compaction): Gap => {
+  const [from, to] = [hide[0]?.segment.from ?? 0, hide.at(-1)?.segment.to ?? 0]
+  const known = gaps.get(from)
+  if (
+    known?.to === to &&
+    known.briefs.length === briefs.length &&
+    briefs.every((brief, at) => brief === known.briefs[at])
+  )
+    return known
+  const made = gap(joined(hide.map(({ segment }) => hiddenOf(segment, renderer))), briefs)
+  gaps.set(from, made)
+  return made
 }
 
 /** One segment that is shown, or neighbours that are not and share a marker. */

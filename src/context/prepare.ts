@@ -71,7 +71,7 @@ export const extractive: Summarizer = Object.freeze<Summarizer>({
       while (isAnswer(messages.at(++index)))
       briefs.push(briefOf(said, { from: first, to: from + index }))
     }
-    return folded(fittingBriefs(briefs, maxTokens))
+    return folded(fittingBriefs(briefs)(maxTokens))
   },
 })
 

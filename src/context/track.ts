@@ -125,7 +125,8 @@ export const compactNow = (track: Track, view: View<Message>, policy: Policy, bu
     record: view,
     renderer: line.renderer,
     repeats: track.repeats,
-    fitted: new Map(),
+    fitting: new Map(),
+    gaps: new Map(),
     epoch: line.epoch + 1,
   })
 }

@@ -130,7 +130,9 @@ export const expectLawful = (
   expect(context.sources.length).toBe(context.messages.length)
   expect(context.tokens).toBeLessThanOrEqual(context.budget)
 
-  // Each position is somewhere, and where its residency says it is.
+  // Each position is somewhere, and where its residency says it is. One look at what was found wrong: there are many positions.
+  const wrong: string[] = []
+  const expectTrue = (holds: boolean, said: string): void => void (holds || wrong.push(said))
   const found = new Map<number, Set<string>>()
   const note = (from: number, to: number, level: string): void => {
     for (let position = from; position < to; position++)
@@ -140,14 +142,14 @@ export const expectLawful = (
     const message = context.messages.at(index) as Message
     if (source.type === 'clone') {
       note(source.position, source.position + 1, 'full')
-      expect(positions).toContain(source.position)
+      expectTrue(positions.has(source.position as Position), `${source.position} is not in the view`)
       const recorded = view.at(view.before(source.position)) as Message
-      if (source.mended === undefined) expect(message).toBe(recorded)
+      expectTrue(source.mended !== undefined || message === recorded, `${source.position} is not as it was recorded`)
     } else if (source.type === 'representation') {
       note(source.from, source.to, source.level)
       for (const position of source.briefs ?? []) note(position, position + 1, 'structured')
-      if (source.level !== 'pointer') expect(source.to).toBe(source.from + 1)
-      expect(positions).toContain(source.from)
+      expectTrue(source.level === 'pointer' || source.to === source.from + 1, `${source.from} stands for several`)
+      expectTrue(positions.has(source.from as Position), `${source.from} is not in the view`)
       if (source.level === 'pointer') {
         expect(message.role).toBe('user')
         expect(message.content).toMatchObject([
@@ -159,19 +161,17 @@ export const expectLawful = (
   const least = (position: number): number => residencyLevels.indexOf(minFidelity(kindOf(position)))
   for (let position = 0; position < end; position++) {
     if (!positions.has(position as Position)) {
-      expect(context.residency.at(position)).toBe('pointer')
+      expectTrue(context.residency.at(position) === 'pointer', `position ${position} is not in the view, and shown`)
       continue
     }
     const levels = found.get(position)
     const level = context.residency.at(position) as string
-    expect(levels, `position ${position} is nowhere`).toBeDefined()
-    expect([position, [...(levels ?? [])]]).toEqual([position, expect.arrayContaining([level])])
+    expectTrue(levels?.has(level) === true, `position ${position} is ${level}, found at ${[...(levels ?? [])].join()}`)
     // What can't stand where it was recorded, an answer to nothing, is at a pointer whatever its kind.
     const stray =
       view.at(view.before(position))?.content.some(({ type }) => type === 'tool_result') === true && level === 'pointer'
-    if (!stray)
-      expect(residencyLevels.indexOf(level as 'full'), `position ${position}, ${kindOf(position)}`).toBeLessThanOrEqual(
-        least(position),
-      )
+    const isEnough = residencyLevels.indexOf(level as 'full') <= least(position)
+    expectTrue(stray || isEnough, `position ${position}, ${kindOf(position)}, is ${level}`)
   }
+  expect(wrong).toEqual([])
 }

@@ -107,15 +107,19 @@ describe('a correction by receipts', () => {
         fc.array(fc.double({ min: 0.3, max: 3, noNaN: true }), { minLength: 60, maxLength: 60 }),
         fc.constantFrom(paged, window),
         fc.constantFrom(3000, 8000),
-        (ratios, policy, budget) => {
+        fc.nat(5),
+        (ratios, policy, budget, first) => {
           const notes: Note[] = []
           let previous: DerivedContext | undefined
           for (const [call, len] of calls.entries()) {
             const options = { budget, policy, model: 'm', notes: [...notes] }
             const derived = deriveContext(view.slice(0, len), { ...options, previous })
-            const anew = deriveContext(view.slice(0, len), options)
-            if (isLeft(derived) || isLeft(anew)) return expect(derived._tag).toBe(anew._tag)
-            expect(derived.right.digest).toBe(anew.right.digest)
+            const isLast = call === calls.length - 1
+            if (call % 6 === first || isLast || isLeft(derived)) {
+              const anew = deriveContext(view.slice(0, len), options)
+              if (isLeft(derived) || isLeft(anew)) return expect(derived._tag).toBe(anew._tag)
+              expect(derived.right.digest).toBe(anew.right.digest)
+            }
             expect(derived.right.tokens).toBeLessThanOrEqual(derived.right.budget)
             previous = derived.right
             notes.push(
@@ -124,7 +128,7 @@ describe('a correction by receipts', () => {
           }
         },
       ),
-      { numRuns: 15 },
+      { numRuns: process.env['INDELIBLE_SOAK'] === undefined ? 10 : 30 },
     )
   })
 

@@ -53,7 +53,12 @@ describe('counts and estimates of recorded sessions', () => {
       const transcript = readTranscript(readShared(`transcripts/${file}`))
       if (isLeft(transcript)) throw new Error(file)
       const record = createHistory<Message>({ from: transcript.right.messages }).view()
-      const { provider } = replay(record, { budget: 1e9, estimate: claudeTokens, counted: countedIn })
+      const { provider } = replay(record, {
+        budget: 1e9,
+        estimate: claudeTokens,
+        counted: countedIn,
+        oracleRereads: 0,
+      })
       expect(Math.abs((provider?.cacheable ?? 0) - (provider?.servedElse ?? 1))).toBeLessThan(0.02)
       expect(Math.abs((provider?.growth ?? 0) - 1)).toBeLessThan(0.1)
     },

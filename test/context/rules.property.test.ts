@@ -18,7 +18,7 @@ import {
 const recorded = readTranscript(readFileSync('examples/coding-agent.json', 'utf8'))
 const conversation: readonly Message[] = isLeft(recorded) ? [] : recorded.right.messages
 /** The conversation again and again, so that it is compacted many times. */
-const long = Array.from({ length: 6 }, (_, round) =>
+const long = Array.from({ length: 4 }, (_, round) =>
   conversation.filter(({ role }) => round === 0 || role !== 'system'),
 ).flat()
 
@@ -74,10 +74,11 @@ describe('a rule', () => {
           compactions = Math.max(compactions, previous.epoch)
           const said = new Set([...previous.messages].map(textOf))
           for (const [position, message] of [...seen].entries())
-            if (seen.pages.at(position) === 'constraint') expect(said).toContain(textOf(message))
+            if (seen.pages.at(position) === 'constraint' && !said.has(textOf(message)))
+              expect.fail(`the rule at ${position} is not readable`)
         }
       }),
-      { numRuns: 30 },
+      { numRuns: process.env['INDELIBLE_SOAK'] === undefined ? 20 : 100 },
     )
     expect(compactions).toBeGreaterThan(3)
     expect(refused).toBeGreaterThan(0)

@@ -49,6 +49,7 @@ describe('the estimate', () => {
       known.set(message, found)
       return found
     }
+    const soak = process.env['INDELIBLE_SOAK'] !== undefined
     const over: number[] = []
     let contexts = 0
     const follow = (view: View<Message>, every: number): void => {
@@ -65,12 +66,13 @@ describe('the estimate', () => {
           }
         }
     }
-    for (const name of ['coding-agent.pi-session.jsonl', 'claude-code-opus-4-5.jsonl', 'codex-gpt-5-2.jsonl']) {
+    const sessions = ['coding-agent.pi-session.jsonl', 'codex-gpt-5-2.jsonl', 'claude-code-opus-4-5.jsonl']
+    for (const name of soak ? sessions : sessions.slice(0, 2)) {
       const transcript = readTranscript(readShared(`transcripts/${name}`))
       if (isLeft(transcript)) throw new Error(name)
-      follow(createHistory<Message>({ from: transcript.right.messages }).view(), 9)
+      follow(createHistory<Message>({ from: transcript.right.messages }).view(), soak ? 9 : 12)
     }
-    for (let pick = 0; pick < 10; pick++) {
+    for (let pick = 0; pick < 10; pick += soak ? 1 : 2) {
       const transcript = readTranscript(readShared('transcripts/tau-airline-gpt-4o.openai-chat.json'), { pick })
       if (isLeft(transcript)) throw new Error(`tau ${pick}`)
       follow(createHistory<Message>({ from: transcript.right.messages }).view(), 5)
