@@ -82,7 +82,7 @@ import {
   type OnceStore,
   type RowIndex,
 } from 'indelible/store'
-import { destroyKey, keyRing, newHostKey, rotateKeys } from 'indelible/encryption'
+import { destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from 'indelible/encryption'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
@@ -223,6 +223,13 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     const store = memoryStore()
     await createSession(store, { id: 's', key: keyRing([newHostKey('a')]) })
     return [rotateKeys(store, { current: newHostKey('b'), byId: bad as never })]
+  },
+  'encryption.keyFor': async (bad) => {
+    const store = memoryStore()
+    await createSession(store, { id: 's', key: keyRing([newHostKey('a')]) })
+    const { keys } = orThrow(await store.info('s')()).meta['indelible.encryption'] as unknown as { keys: [string] }
+    const { encryption } = withKeys(store, { current: newHostKey('b'), byId: bad as never })
+    return encryption === undefined ? [] : [encryption.keyFor(keys[0], 's', 'other')]
   },
   destroyKey: async () => [destroyKey(memoryStore(), '\n', keyRing([newHostKey()]))],
   verifyLedger: async () => [verifyLedger(memoryStore(), { size: NaN, root: '' })],
