@@ -224,15 +224,16 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     await createSession(store, { id: 's', key: keyRing([newHostKey('a')]) })
     return [rotateKeys(store, { current: newHostKey('b'), byId: bad as never })]
   },
-  'encryption.keyFor': async (bad) => {
-    const store = memoryStore()
-    await createSession(store, { id: 's', key: keyRing([newHostKey('a')]) })
-    const { keys } = orThrow(await store.info('s')()).meta['indelible.encryption'] as unknown as { keys: [string] }
-    const { encryption } = withKeys(store, { current: newHostKey('b'), byId: bad as never })
-    return encryption === undefined ? [] : [encryption.keyFor(keys[0], 's', 'other')]
+  'encryption.keyFor': async () => {
+    const { encryption } = withKeys(memoryStore(), keyRing([newHostKey()]))
+    return encryption === undefined ? [] : [encryption.keyFor('none', '\n', 'other'), encryption.keyFor('', 's', '')]
   },
   destroyKey: async () => [destroyKey(memoryStore(), '\n', keyRing([newHostKey()]))],
-  verifyLedger: async () => [verifyLedger(memoryStore(), { size: NaN, root: '' })],
+  verifyLedger: async (bad) => {
+    const { store } = await started()
+    await updateLedger(store)
+    return [verifyLedger(store, { size: NaN, root: '' }), verifyLedger(store, undefined, { progress: bad })]
+  },
   removeRecorded: async (bad) => [removeRecorded(withLedger(memoryStore(), { onFault: bad }), 'none')],
   signLedger: async (bad) => {
     const { store } = await started()
