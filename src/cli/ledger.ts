@@ -42,8 +42,10 @@ to it, too.
            if a session is not what the ledger says; nothing new is recorded of
            that session
   show     print what the ledger says, a line for each session
-  verify   compare every session with the ledger, and the ledger with a head or
-           with its last signed checkpoint. Exit code 1 on any difference
+  verify   compare every row and attachment of every session with the ledger,
+           and the ledger with a head or with its last signed checkpoint. Exit
+           code 1 on any difference. With --heads-only it reads no rows, and
+           finds sessions that were cut, replaced or deleted, no altered rows
   sign     sign the ledger's head with a key of "indelible key new", and print
            the checkpoint
   witness  ask witnesses to sign the last checkpoint, too, and print it. A
@@ -57,6 +59,7 @@ to it, too.
     },
     next: { value: 'VKEY', help: 'name the next public key of this ledger in the checkpoint' },
     head: { value: 'HEAD', help: 'a head of the ledger that you know, for verify' },
+    'heads-only': { help: 'for verify: compare the heads of sessions only, and read no rows' },
     ...trustOptions,
     json: { help: 'print JSON' },
     ...storeOption,
@@ -135,16 +138,24 @@ const verify: Verb = ({ terminal, values }) => {
   const trust = trustOf(values, terminal)
   const given = headOfOption(values['head'])
   if (trust !== undefined && given !== undefined) throw new Misuse('ledger verify takes --head or --trust, not both')
+  const headsOnly = values['heads-only'] === true
   return async (store) => {
     const older = trust === undefined ? given : await signedHead(store, trust)
-    const { head, good, removed, held, erased, unrecorded } = await terminal.waiting('comparing sessions', () =>
-      answer(verifyLedger(store, older)),
+    const verified = await terminal.waiting(headsOnly ? 'comparing heads' : 'verifying sessions', () =>
+      verifyLedger(store, older, { headsOnly })(),
     )
+    if (isLeft(verified) && verified.left._tag === 'LedgerMismatch') {
+      const { mismatches } = verified.left
+      terminal.tell(mismatches.map(mismatchText))
+      throw new Unreadable(`${counted(mismatches.length, 'session')} not as the ledger says`)
+    }
+    const { head, good, removed, held, erased, unrecorded } = await answer(async () => verified)
     if (values['json'] === true)
-      return terminal.printJson([JSON.stringify({ head, good, removed, held, erased, unrecorded })])
+      return terminal.printJson([JSON.stringify({ head, headsOnly, good, removed, held, erased, unrecorded })])
     await terminal.print([
       `${headText(head)}  ${counted(good, 'session')} as recorded, ${removed} removed, ${unrecorded.length} not recorded yet${held.length === 0 ? '' : `, ${held.length} held`}${erased === 0 ? '' : `, ${counted(erased, 'row')} erased`}`,
     ])
+    if (headsOnly) terminal.tell(['only heads were compared: rows that were altered below them are not found'])
     if (older === undefined)
       terminal.tell(['the ledger was compared with itself alone: give a head that you know, or --trust'])
   }

@@ -37,13 +37,17 @@ export interface LedgerMismatch {
   readonly id: string
   /**
    * `missing`: it is not there, and no removal is recorded. `cut`: it has fewer rows. `replaced`: it has enough rows, and
-   * they are others. `present`: the ledger says that it was removed.
+   * they are others. `altered`: it is damaged, at `position`. `present`: the ledger says that it was removed.
    */
-  readonly what: 'missing' | 'cut' | 'replaced' | 'present'
+  readonly what: 'missing' | 'cut' | 'replaced' | 'altered' | 'present'
   /** The last head that the ledger says. */
   readonly expected: Head
-  /** The head that the session has now; absent if it is not there. */
+  /** The head that the session has now; absent if it is not there, or altered. */
   readonly found?: Head
+  /** The first wrong position of the log; only if it is altered. */
+  readonly position?: number
+  /** What is wrong there, as a clause; only if it is altered. */
+  readonly reason?: string
 }
 
 /** What can go wrong with evidence, a session, or the store below. */
@@ -53,7 +57,7 @@ export type AnyEvidenceFault = EvidenceFault | SessionFault | StoreFault | Callb
 export type EvidenceTask<T> = Task<AnyEvidenceFault, T>
 
 /** A mismatch as a sentence for people. */
-export const mismatchText = ({ id, what, expected, found }: LedgerMismatch): string => {
+export const mismatchText = ({ id, what, expected, found, position, reason }: LedgerMismatch): string => {
   const name = JSON.stringify(id)
   const was = `the ledger says ${expected.size} rows with root ${expected.root.slice(0, 12)}…`
   switch (what) {
@@ -63,6 +67,8 @@ export const mismatchText = ({ id, what, expected, found }: LedgerMismatch): str
       return `session ${name} has only ${found?.size} rows: ${was}`
     case 'replaced':
       return `session ${name} has other rows than those recorded: ${was}`
+    case 'altered':
+      return `session ${name} is damaged at position ${position} of its log: ${reason}`
     case 'present':
       return `session ${name} is in the store, and the ledger says that it was removed`
   }

@@ -31,6 +31,7 @@ export {
   type Ledger,
   type LedgerReport,
   type LedgerUpdate,
+  type VerifyLedgerOptions,
 } from './ledger.ts'
 export {
   noteText,

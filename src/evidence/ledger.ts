@@ -3,8 +3,8 @@
  * all of them: a session that was cut, replaced or deleted no longer matches.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
-import { describeSession, listSessions, type SessionInfo } from '../session/index.ts'
+import { isLeft, left, optionsOf, right } from '../json/index.ts'
+import { describeSession, listSessions, verifySession, type SessionInfo } from '../session/index.ts'
 import {
   appendToLedger,
   headOf,
@@ -126,10 +126,27 @@ export const recordRemoval = async (
   return isLeft(appended) ? appended : right(appended.right.head)
 }
 
+/** How to verify a ledger. */
+export interface VerifyLedgerOptions {
+  /**
+   * True: compare the heads that sessions say of themselves, and read no rows. This finds a session that was cut, replaced or
+   * deleted, and no row that was altered below its head. Default: false.
+   */
+  readonly headsOnly?: boolean
+  /**
+   * Called while rows are read.
+   *
+   * @param rows the number of rows read so far, of all sessions
+   */
+  readonly progress?: (rows: number) => void
+}
+
 /** What holds of a ledger. */
 export interface LedgerReport {
   /** The ledger's head. */
   readonly head: Head
+  /** True if only heads were compared, and the rows of sessions were not read. */
+  readonly headsOnly: boolean
   /** How many sessions are as the ledger says, or have grown since. */
   readonly good: number
   /** How many removals it says. */
@@ -143,19 +160,27 @@ export interface LedgerReport {
 }
 
 /**
- * Hold the ledger against its own tree, and every session of the scope against what the ledger says.
+ * Hold the ledger against its own tree, and every session of the scope against what the ledger says: its rows and blocks, as
+ * `verifySession` does, and that they continue the head in the ledger. Encrypted sessions are verified as they are stored,
+ * without keys. Sessions that the ledger does not name are not read.
  *
- * It reads no session's rows: `verifySession` and `indelible verify` do that.
- *
- * Cost    O(rows of the ledger + sessions × log rows)
+ * Cost    O(rows of the ledger + rows of sessions + bytes of blocks), in pieces; with `headsOnly`,
+ *         O(rows of the ledger + sessions × log rows)
  * Errors  `NoLedger`, `NotALedger`, `DamagedLog` of the ledger; `Diverged` if it does not continue `older`;
- *         `LedgerMismatch` with every session that was cut, replaced or deleted
+ *         `LedgerMismatch` with every session that was altered, cut, replaced or deleted; `CallbackThrew`
  * @param store the store with the ledger
- * @param older a head of the ledger that is known from elsewhere, such as a signed checkpoint's
- * @returns the report; or `LedgerMismatch` with every session that was cut, replaced or deleted
+ * @param older a head of the ledger that is known from elsewhere, such as a signed checkpoint's. Default: none
+ * @param options whether to compare heads only, and a callback for progress
+ * @returns the report; or `LedgerMismatch` with every session that was altered, cut, replaced or deleted
+ * @throws TypeError if an option is unknown
  */
-export const verifyLedger = (store: Store, older?: Head): EvidenceTask<LedgerReport> =>
-  evidenceTask(async () => {
+export const verifyLedger = (
+  store: Store,
+  older?: Head,
+  options: VerifyLedgerOptions = {},
+): EvidenceTask<LedgerReport> => {
+  const { headsOnly = false, progress } = optionsOf('verifyLedger', options, known)
+  return evidenceTask(async () => {
     const there = await ledgerContent(store)
     if (isLeft(there)) return there
     if (there.right.head === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
@@ -166,12 +191,27 @@ export const verifyLedger = (store: Store, older?: Head): EvidenceTask<LedgerRep
     const { sessions, held, erasures } = content.right
     const compared = await compare(store, sessions)
     if (isLeft(compared)) return compared
-    const { mismatches, news } = compared.right
-    if (mismatches.length > 0) return left({ _tag: 'LedgerMismatch', mismatches })
+    const { news } = compared.right
+    const mismatches = [...compared.right.mismatches]
+    const different = new Set(mismatches.map(({ id }) => id))
+    let before = 0
+    for (const entry of headsOnly ? [] : sessions.values()) {
+      if (entry.removed || different.has(entry.id)) continue
+      let read = 0
+      const found = await altered(store, entry, (rows) => {
+        read = rows
+        progress?.(before + rows)
+      })
+      if (isLeft(found)) return found
+      before += read
+      if (found.right !== undefined) mismatches.push(found.right)
+    }
+    if (mismatches.length > 0) return left({ _tag: 'LedgerMismatch', mismatches: Object.freeze(mismatches) })
     const removed = [...sessions.values()].filter((entry) => entry.removed).length
     return right(
       Object.freeze({
         head: verified.right.head,
+        headsOnly,
         good: sessions.size - removed,
         removed,
         held: Object.freeze([...held.keys()]),
@@ -180,6 +220,36 @@ export const verifyLedger = (store: Store, older?: Head): EvidenceTask<LedgerRep
       }),
     )
   })
+}
+
+/** How the rows of a session differ from its head in the ledger; undefined: they don't, or it was removed meanwhile. */
+const altered = async (
+  store: Store,
+  { id, head }: LedgerEntry,
+  progress: (rows: number) => void,
+): Promise<Either<AnyEvidenceFault, LedgerMismatch | undefined>> => {
+  const verified = await verifySession(store.encryption?.bare ?? store, id, { head, progress })()
+  if (!isLeft(verified)) return right(undefined)
+  const fault = verified.left
+  if (fault._tag === 'Diverged') return right({ id, what: 'replaced', expected: head, found: fault.actual })
+  if (fault._tag === 'NoSuchLog') {
+    const now = await ledgerContent(store)
+    if (isLeft(now)) return now
+    return right(now.right.sessions.get(id)?.removed === true ? undefined : { id, what: 'missing', expected: head })
+  }
+  return isDamageOf(id, fault) ? right(alteration(fault, head)) : verified
+}
+
+const isDamageOf = (id: string, fault: AnyEvidenceFault): fault is StoreFaultOf<'DamagedLog'> =>
+  fault._tag === 'DamagedLog' && fault.id === id
+
+const alteration = ({ id, position, reason }: StoreFaultOf<'DamagedLog'>, expected: Head): LedgerMismatch => ({
+  id,
+  what: 'altered',
+  expected,
+  position,
+  reason,
+})
 
 const isKnown = (entry: LedgerEntry | undefined): boolean => entry !== undefined && !entry.removed
 
@@ -215,14 +285,21 @@ const compare = async (
   for (const { id, head } of sessions.right.values()) {
     const entry = ledger.get(id)
     const what = entry === undefined ? undefined : await difference(store, entry, head)
+    if (what !== undefined && isLeft(what) && isDamageOf(id, what.left)) {
+      mismatches.push(alteration(what.left, (entry as LedgerEntry).head))
+      continue
+    }
     if (what !== undefined && isLeft(what)) return what
     if (what?.right !== undefined) mismatches.push({ id, what: what.right, expected: entry?.head as Head, found: head })
     else if (entry === undefined || entry.removed || entry.head.size !== head.size)
       news.push({ type: 'head', id, head })
   }
   for (const { id, head, removed } of ledger.values())
-    if (!removed && !sessions.right.has(id) && (ids === undefined || ids.includes(id)))
-      mismatches.push({ id, what: 'missing', expected: head })
+    if (!removed && !sessions.right.has(id) && (ids === undefined || ids.includes(id))) {
+      const info = await describeSession(store, id)() // a list passes over a session whose description can't be read
+      const damage = isLeft(info) && isDamageOf(id, info.left) ? info.left : undefined
+      mismatches.push(damage === undefined ? { id, what: 'missing', expected: head } : alteration(damage, head))
+    }
   return right({ news: news.toReversed(), mismatches: Object.freeze(mismatches) })
 }
 
@@ -260,3 +337,5 @@ const theseSessions = async (store: Store, ids: readonly string[]): Promise<Eith
   }
   return right(sessions)
 }
+
+const known = { headsOnly: true, progress: true } as const

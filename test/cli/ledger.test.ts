@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
 import { indelible } from './indelible.ts'
@@ -109,6 +110,28 @@ describe('a ledger on the command line', () => {
     indelible(['append', 'b', 'grown', ...store])
     expect(indelible(['ledger', 'verify', ...store])).toMatchObject({ status: 0 })
     expect(indelible(['list', ...store]).stdout).not.toContain('indelible.ledger')
+  })
+
+  it('rows that were altered in the database are named; --heads-only says that it reads none', () => {
+    const db = new DatabaseSync(join(folder, 'sessions.db'))
+    const { id, body } = db
+      .prepare(
+        `select row.id, body from row, log, segment where log.id = 'b' and segment.key = log.segment and row.id = coalesce(parent, segment.key) << 32 | 4`,
+      )
+      .get() as { id: number; body: string }
+    const put = db.prepare('update row set body = ? where id = ?')
+    put.run(body.replace('"', "'"), id)
+    expect(indelible(['ledger', 'verify', '--trust', trustFile, ...store])).toMatchObject({
+      status: 1,
+      stdout: '',
+      stderr: expect.stringContaining('session "b" is damaged at position 4 of its log') as string,
+    })
+    expect(indelible(['ledger', 'verify', '--heads-only', ...store])).toMatchObject({
+      status: 0,
+      stderr: expect.stringContaining('only heads were compared') as string,
+    })
+    put.run(body, id)
+    db.close()
   })
 
   it.each([

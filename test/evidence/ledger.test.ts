@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { createSession, forkSession, memoryStore, openSession, orThrow, user, type Store } from 'indelible'
 import {
@@ -27,6 +28,7 @@ import {
   witnessLedger,
   type Trust,
 } from 'indelible/evidence'
+import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import { describeSession } from 'indelible/session'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { startWitness, type LoopbackWitness } from './loopback-witness.ts'
@@ -183,6 +185,65 @@ describe.each(places)('in %s', (_, open) => {
     expect(await proveInLedger(store, 'more 0', 0)()).toMatchObject({ left: { _tag: 'NotInLedger', rows: 0 } })
     await signLedger(store, { origin, signers })
     expect(orThrow(checkBundle(await proveInLedger(store, 'b', 2), trust)).message).toEqual(user('later'))
+    await store.close()
+  })
+})
+
+describe('of sessions whose rows were altered in the database', () => {
+  const words = 'a long answer '.repeat(400) // stands in a block
+  const alter = async (sql: string, keys = false): Promise<Store> => {
+    const path = join(folder, `${files++}.db`)
+    const bare = await sqliteStore({ path })
+    const store = keys ? withKeys(bare, keyRing([newHostKey()])) : bare
+    for (const id of ['a', 'b'])
+      await createSession(store, { id, messages: [user(id), user(`more ${id}`), user(words + id)] })
+    await updateLedger(store)
+    await (await openSession(store, 'b')).append(user('grown'))
+    await bare.close()
+    const db = new DatabaseSync(path)
+    db.exec(sql)
+    db.close()
+    return sqliteStore({ path })
+  }
+
+  it.each([
+    ['a text', `update row set body = replace(body, 'more b', 'less b')`, 1],
+    [
+      'a block',
+      `update content set bytes = cast(x'00' || substr(bytes, 2) as blob) where block = (select max(key) from block)`,
+      2,
+    ],
+    ['a missing row', `delete from row where body like '%more b%'`, 1],
+    ['the metadata', `update log set meta = 'x' where id = 'b'`, undefined],
+  ])('%s: names the session and the position', async (_, sql, position) => {
+    const store = await alter(sql)
+    expect(await verifyLedger(store)()).toMatchObject({
+      left: {
+        _tag: 'LedgerMismatch',
+        mismatches: [{ id: 'b', what: 'altered', ...(position !== undefined && { position }) }],
+      },
+    })
+    await store.close()
+  })
+
+  it('a comparison of heads says that it is one, and finds no altered row', async () => {
+    const store = await alter(`update row set body = replace(body, 'more', 'less')`)
+    expect(await verifyLedger(store, undefined, { headsOnly: true })).toMatchObject({ headsOnly: true, good: 2 })
+    expect(await verifyLedger(store)()).toMatchObject({ left: { mismatches: [{ id: 'a' }, { id: 'b' }] } })
+    await store.close()
+  })
+
+  it('encrypted ones are verified without keys', async () => {
+    const good = await alter('select 1', true)
+    expect(await verifyLedger(good)).toMatchObject({ headsOnly: false, good: 2 })
+    await good.close()
+    const store = await alter(
+      `update row set body = replace(body, 'a', 'b') where id & 4294967295 = 1 and id >> 32 < (select max(segment) from log)`,
+      true,
+    )
+    expect(await verifyLedger(store)()).toMatchObject({
+      left: { mismatches: [{ id: 'a', what: 'altered', position: 1 }, { id: 'b' }] },
+    })
     await store.close()
   })
 })

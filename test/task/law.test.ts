@@ -82,7 +82,7 @@ import {
   type OnceStore,
   type RowIndex,
 } from 'indelible/store'
-import { destroyKey, keyRing, newHostKey, rotateKeys } from 'indelible/encryption'
+import { destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from 'indelible/encryption'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
@@ -224,8 +224,16 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     await createSession(store, { id: 's', key: keyRing([newHostKey('a')]) })
     return [rotateKeys(store, { current: newHostKey('b'), byId: bad as never })]
   },
+  'encryption.keyFor': async () => {
+    const { encryption } = withKeys(memoryStore(), keyRing([newHostKey()]))
+    return encryption === undefined ? [] : [encryption.keyFor('none', '\n', 'other'), encryption.keyFor('', 's', '')]
+  },
   destroyKey: async () => [destroyKey(memoryStore(), '\n', keyRing([newHostKey()]))],
-  verifyLedger: async () => [verifyLedger(memoryStore(), { size: NaN, root: '' })],
+  verifyLedger: async (bad) => {
+    const { store } = await started()
+    await updateLedger(store)
+    return [verifyLedger(store, { size: NaN, root: '' }), verifyLedger(store, undefined, { progress: bad })]
+  },
   removeRecorded: async (bad) => [removeRecorded(withLedger(memoryStore(), { onFault: bad }), 'none')],
   signLedger: async (bad) => {
     const { store } = await started()
