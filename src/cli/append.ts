@@ -44,6 +44,8 @@ Its content may also be a string.`,
       throw new Misuse('--at takes a number of messages')
     const operation = values['operation']
     const [, said] = positionals
+    if (said === '')
+      throw new Misuse('append: TEXT is empty, so nothing was appended; standard input takes an empty message')
     const given = said === undefined ? messagesIn(await textOf('-', terminal)) : [{ role, content: [text(said)] }]
     if (given.length === 0) throw new Misuse('append needs TEXT, or messages on standard input')
     await withSession(call, named, async (store, id) => {

@@ -33,7 +33,7 @@ export const runCommandLine = async (args: readonly string[], around: Surroundin
     }
     if (!(error instanceof Unreadable)) throw error
     terminal.tell([`indelible: ${error.message}`])
-    return 1
+    return error.exitCode
   }
 }
 
@@ -92,19 +92,23 @@ const parse = (
 }
 
 /** What the parser objects to, in our words. */
-const whatIsWrong = (error: unknown, { options }: Command): string => {
+const whatIsWrong = (error: unknown, { name: command, options }: Command): string => {
   const said = error instanceof Error ? error.message : String(error)
   const [, name = ''] = /'(?:-\w, )?(-{1,2}[^' ]*)/.exec(said) ?? []
   const value = options[name.slice(2)]?.value
   switch ((error as { readonly code?: unknown }).code) {
     case 'ERR_PARSE_ARGS_UNKNOWN_OPTION':
+      if (name === '--store' && 'to' in options)
+        return `there is no option --store; ${command} takes --from STORE and --to STORE`
       return `there is no option ${name}${didYouMean(
         name,
         [...Object.keys(options), 'help'].map((known) => `--${known}`),
         String,
       )}${name.startsWith('--') ? '' : '; words that begin with a dash stand behind --'}`
     case 'ERR_PARSE_ARGS_INVALID_OPTION_VALUE':
-      return value === undefined ? `${name} takes no value` : `${name} takes a value: ${name} ${value}`
+      return value === undefined
+        ? `${name} takes no value`
+        : `${name} takes a value: ${name} ${value}${said.includes('ambiguous') ? `; one that begins with a dash is given as ${name}=-x` : ''}`
     default:
       return said
   }

@@ -81,8 +81,15 @@ export interface Terminal {
 /** The command was called wrongly: exit 2. */
 export class Misuse extends Error {}
 
-/** What the command was given can't be read: exit 1. */
-export class Unreadable extends Error {}
+/** What the command was given can't be read: exit 1, if no other code is given. */
+export class Unreadable extends Error {
+  readonly exitCode: number
+
+  constructor(message: string, exitCode = 1) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
 
 /** Ctrl-C at a question: exit 130. */
 export class Interrupted extends Error {}

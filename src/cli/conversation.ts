@@ -78,13 +78,13 @@ const ownOfFork = async (
   }
 }
 
-/** Whether a file is meant: it is there, or nothing could be a session of that name. */
+/** Whether a file is meant: it is there, or there is no store that could have a session of that name. */
 export const isFile = (path: string, { values, terminal }: Call): boolean => {
   if (values['store'] !== undefined || values['scope'] !== undefined) return false
   if (path === '-' || isThere(path, terminal)) return true
   const store = givenStore(values, terminal)
   const hasStore = store !== undefined && isAddress(store) ? true : existsSync(store ?? defaultStorePath(terminal.env))
-  return !hasStore || /[/\\]/.test(path)
+  return !hasStore
 }
 
 /** Whether a file or a pipe is there. A folder of that name is none. */
@@ -107,7 +107,7 @@ export const sessionIn = async (store: Store, name: string, { values, terminal }
     if (!(error instanceof Unreadable) || values['store'] !== undefined) throw error
     throw isFolder(name, terminal) === true
       ? new Unreadable(`${name}: is a folder; expected a file; ${error.message}`)
-      : /\.\w+$/.test(name)
+      : /\.\w+$|[/\\]/.test(name)
         ? new Unreadable(`${name}: does not exist as a file, and ${error.message}`)
         : error
   }

@@ -103,7 +103,9 @@ const rotate = async (call: Call, file: KeyFile): Promise<void> => {
       for (const scope of scopes) sum += await answer(rotateKeys(scope, ring))
       return sum
     })
-    await call.terminal.print([`${counted(count, 'key')} wrapped by ${next.keys[0]?.id ?? ''}`])
+    await call.terminal.print([
+      `${counted(count, 'key')} wrapped by ${next.keys[0]?.id ?? ''}${count === 0 ? '' : ': those of the encrypted sessions, and one of each scope'}`,
+    ])
     call.terminal.tell([`copies of ${file.path} that were made before lack this key: copy it again`])
   } finally {
     await close()

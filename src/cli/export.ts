@@ -82,7 +82,7 @@ const htmlLines = async (store: Store, id: string, { values, terminal }: Call): 
   try {
     const lines = await htmlOf(store, id, { from, to, ...(redactor && { redact: redactor }), version: version() })
     if (readable !== undefined && isLeft(readable))
-      terminal.tell([`${id}: the page has what can't be read as it is stored: ${faultText(readable.left)}`])
+      terminal.tell([`${id}: the page has the messages encrypted, as they are stored: ${faultText(readable.left)}`])
     tellRedacted(redactor, terminal)
     return lines
   } catch (error) {

@@ -6,7 +6,7 @@ import type { AnyEvidenceFault } from '../evidence/index.ts'
 import type { SearchOnlyFault } from '../search/index.ts'
 import { storeNoticeText, type Head, type Store } from '../store/index.ts'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from './command.ts'
-import { counted } from './screen.ts'
+import { counted, shellWord } from './screen.ts'
 import { keyedStore, keyFileOption } from './key-file.ts'
 import { givenStore, openStore } from './store.ts'
 
@@ -124,9 +124,11 @@ export const faultText = (fault: AnyEvidenceFault | SearchOnlyFault): string =>
       ? `this store already has a session ${JSON.stringify(fault.id)}; nothing was changed: choose another id`
       : fault._tag === 'BeyondEnd'
         ? `${fault.id}: there is no message ${fault.at}: it has ${counted(fault.size, 'message')}${fault.size === 0 ? '' : `, from 0 to ${fault.size - 1}`}`
-        : fault._tag === 'NoKey'
-          ? `${faultMessage(fault)}${fault.reason.includes('without keys') ? ': --key-file FILE' : ''}`
-          : faultMessage(fault)
+        : fault._tag === 'SessionConflict' && fault.len > fault.expectedLen
+          ? `session ${JSON.stringify(fault.id)} has grown from ${fault.expectedLen} to ${counted(fault.len, 'message')}; nothing was appended: "indelible show ${shellWord(fault.id)} --from ${fault.expectedLen}" shows what is new`
+          : fault._tag === 'NoKey'
+            ? `${faultMessage(fault)}${fault.reason.includes('without keys') ? ': --key-file FILE' : ''}`
+            : faultMessage(fault)
 
 /** The one SESSION of a command's arguments, and `more` others. Throws Misuse. */
 export const sessionOfCall = (command: string, { positionals }: Call, more = 0): string => {

@@ -1,6 +1,7 @@
 /** Another program that has the terminal for itself, and what tells this one to end. */
 import { spawn } from 'node:child_process'
 import { constants, platform } from 'node:os'
+import { getSystemErrorMessage } from 'node:util'
 import { Unreadable, type Terminal } from './command.ts'
 
 /** Tell of SIGTERM and SIGHUP, until what this gives is called. */
@@ -17,7 +18,7 @@ export const onTerminate = (listener: (signal: 'SIGTERM' | 'SIGHUP') => void): (
  * Run a program with our standard streams, and give its exit code. A terminal sends Ctrl-C to both; the program decides
  * what it means. Other signals are handed on.
  *
- * @throws Unreadable if it can't be run
+ * @throws Unreadable with exit code 127 if there is no such program, and 126 if it can't be run
  */
 export const programEnded = (
   command: string,
@@ -31,9 +32,15 @@ export const programEnded = (
     const over = (): void => {
       for (const end of ends) end()
     }
-    child.on('error', ({ message }) => {
+    child.on('error', ({ code, errno, message }: NodeJS.ErrnoException) => {
       over()
-      reject(new Unreadable(`${command} can't be run: ${message}`))
+      const isMissing = code === 'ENOENT'
+      const reason = isMissing
+        ? 'there is no such program'
+        : errno === undefined
+          ? message
+          : getSystemErrorMessage(errno)
+      reject(new Unreadable(`${command} can't be run: ${reason}`, isMissing ? 127 : 126))
     })
     child.on('exit', (code, signal) => {
       over()

@@ -174,7 +174,7 @@ count. The receipt of "erase --json" is checked with a head of the ledger.`,
     }
     await terminal.printJson([JSON.stringify(proven.right.message)])
     terminal.tell([
-      `row ${proven.right.row} of the record of messages and notes with the head ${headText(proven.right.head)}${head === undefined ? ', as the proof itself states; compare it with a head that you know: --head' : ''}`,
+      `the message is row ${proven.right.row} of the session with the head ${headText(proven.right.head)}${head === undefined ? '; this head is only what the proof says: give the head that you know with --head' : ''}`,
     ])
   },
 }

@@ -52,7 +52,8 @@ Recorded: calls of OpenAI Chat Completions and Responses, of Anthropic Messages
 and of Gemini. Other calls pass and are counted. Authorization headers, cookies
 and keys are never stored. HTTPS_PROXY and NO_PROXY are honoured.
 
-The exit code is that of COMMAND. At the end a summary goes to standard error.
+The exit code is that of COMMAND; 127 if there is no such program, 126 if it
+can't be run. At the end a summary goes to standard error.
 
 With --listen the proxy runs until you stop it, for programs that you start
 yourself. They use http://HOST:PORT/openai, http://HOST:PORT/anthropic and
@@ -81,7 +82,7 @@ http://HOST:PORT/gemini as the address of their provider.`,
     const { values, positionals, terminal } = call
     const listen = listenOf(values['listen'])
     const [command, ...args] = positionals
-    if ((command === undefined) === (listen === undefined))
+    if (command === '' || (command === undefined) === (listen === undefined))
       throw new Misuse('record needs a COMMAND behind --, or --listen HOST:PORT')
     const token = values['token']
     if (token !== undefined && !/^[\w-]{8,}$/.test(String(token)))

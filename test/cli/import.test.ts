@@ -132,3 +132,23 @@ it('says which values were changed while reading, in the words of check', () => 
     stderr: `half: ${changed.join('\n')}\n`,
   })
 })
+
+it.each([
+  [['append', 'a', ''], 'append: TEXT is empty'],
+  [['copy', '--store', 'x.db'], 'there is no option --store; copy takes --from STORE and --to STORE'],
+  [
+    ['import', 'x.json', '--id', '-x'],
+    '--id takes a value: --id NAME; one that begins with a dash is given as --id=-x',
+  ],
+])('refuses %j with what to give', (args, text) => {
+  expect(indelible(args)).toMatchObject({ status: 2, stdout: '', stderr: expect.stringContaining(text) as string })
+})
+
+it('looks for a session also of an id that looks like a path', () => {
+  const env = { INDELIBLE_STORE: join(folder, 'path.db') }
+  expect(indelible(['import', chat('p'), '--id', 'a/b?c#d%20'], { env }).status).toBe(0)
+  expect(indelible(['show', 'a/b?c#d%20'], { env })).toMatchObject({ status: 0, stdout: expect.stringContaining('p asks') as string }) // prettier-ignore
+  expect(indelible(['show', 'a/c'], { env }).stderr).toMatch(
+    /a\/c: does not exist as a file, and this store has no session "a\/c"/,
+  )
+})

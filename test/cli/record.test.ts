@@ -168,11 +168,15 @@ describe('indelible record', () => {
     })
   })
 
-  it('a program that is not there is named', () => {
-    expect(indelible(['record', '--store', store, '--', join(folder, 'none')])).toMatchObject({
-      status: 1,
-      stderr: expect.stringContaining("can't be run") as string,
+  it('a program that can not be run is named, and the exit code is that of shells', () => {
+    const none = join(folder, 'none')
+    const run = (command: string) => indelible(['record', '--store', store, '--', command])
+    expect(run(none)).toMatchObject({
+      status: 127,
+      stderr: `indelible: ${none} can't be run: there is no such program\n`,
     })
+    expect(run(folder)).toMatchObject({ status: 126, stderr: `indelible: ${folder} can't be run: permission denied\n` })
+    expect(run('').status).toBe(2)
   })
 })
 

@@ -68,7 +68,9 @@ describe('a conversation in a store', () => {
     expect(piped(home, '{"role":"user",', 'append', 'coding-agent').stderr).toContain('line 1 is not JSON')
     expect(indelible('append', 'coding-agent', 'late', '--at', '19')).toMatchObject({
       status: 1,
-      stderr: expect.stringContaining('has grown from 19 to 22 messages') as string,
+      stderr: expect.stringMatching(
+        /grown from 19 to 22 messages; .*"indelible show coding-agent --from 19"/,
+      ) as string,
     })
     const once = ['append', 'coding-agent', 'once', '--operation', 'o1'] as const
     expect(indelible(...once).stdout).toBe(indelible(...once).stdout)

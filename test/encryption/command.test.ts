@@ -31,7 +31,9 @@ it('makes keys, encrypts what is imported, rotates and destroys', () => {
   expect(indelible(['list', ...store]).status).toBe(0)
 
   const before = readFileSync(at('agents.keys'), 'utf8')
-  expect(indelible(['encryption', 'rotate', ...store, ...keys]).stdout).toMatch(/^2 keys wrapped by \w+$/m)
+  expect(indelible(['encryption', 'rotate', ...store, ...keys]).stdout).toMatch(
+    /^2 keys wrapped by \w+: those of the encrypted sessions, and one of each scope$/m,
+  )
   expect(readFileSync(at('agents.keys'), 'utf8').split('\n').length).toBe(before.split('\n').length + 1)
   expect(sameOf(indelible(['show', 'secret', ...store, ...keys]).stdout)).toBe(plain)
 
@@ -136,7 +138,7 @@ it('says what was not read for lack of a key, and what a destroyed key takes alo
     stderr: expect.stringContaining('sec: was not searched') as string,
   })
   const page = ['export', 'sec', '--to', 'html', '--out']
-  expect(indelible([...page, at('sec.html'), ...bare]).stderr).toMatch(/can't be read as it is stored: .*--key-file/)
+  expect(indelible([...page, at('sec.html'), ...bare]).stderr).toMatch(/has the messages encrypted, as they are stored: .*--key-file/)
   const redacted = indelible([...page, at('red.html'), '--redact', ...keyed])
   expect(redacted.stderr).toContain('redacted: no secrets')
   indelible(['append', 'plain', `ghp_${'aB3dE6gH9k'.repeat(4).slice(0, 36)}`, ...bare])
