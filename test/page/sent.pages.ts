@@ -133,7 +133,7 @@ it('a call without an answer has none, also where one would be', async () => {
   await refused('http://127.0.0.1/chat/completions', { method: 'POST', body }).catch(() => {})
   await refused.settled()
   const page = await here.at(`#/saw/${encodeURIComponent(refused.summary().sessions[0] ?? '')}`)
-  await page.getByText('1 of 1').waitFor()
+  await page.locator('.strip').waitFor()
   expect(await page.locator('.answered').textContent()).toBe('no answer of m was recorded')
   await page.close()
 })
