@@ -63,7 +63,8 @@ try {
   if (unwanted.length > 0) fail(`the package holds files that no user needs: ${unwanted.join(', ')}`)
 
   output('publint', [tarball, '--strict'])
-  output('attw', [tarball, '--profile', 'esm-only'])
+  // All entries are of one form, below; the three stand for them. Each is imported and type-checked further down, too.
+  output('attw', [tarball, '--profile', 'esm-only', '--entrypoints', '.', 'store/sqlite', 'adapters/langgraph'])
 
   // The optional peers too, at the versions that the tests use: their entries are imported like all others.
   const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
@@ -82,9 +83,14 @@ try {
   writeFileSync(join(folder, 'package.json'), JSON.stringify(project))
   output('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund'], folder)
 
-  const entries = Object.keys(manifest.exports)
-    .filter((entry) => entry !== './package.json')
-    .map((entry) => entry.replace(/^\./, 'indelible'))
+  const entries = Object.entries(manifest.exports)
+    .filter(([entry]) => entry !== './package.json')
+    .map(([entry, to]) => {
+      const file = `./dist${entry.slice(1)}/index`
+      if (JSON.stringify(to) !== JSON.stringify({ types: `${file}.d.ts`, default: `${file}.js` }))
+        fail(`${entry} leads to ${JSON.stringify(to)}`)
+      return entry.replace(/^\./, 'indelible')
+    })
   writeFileSync(
     join(folder, 'consumer.ts'),
     [
@@ -156,7 +162,7 @@ try {
     }
     for (const [file, skipLibCheck] of [
       ['consumer.ts', true],
-      ['own.ts', false],
+      ...(module === 'nodenext' ? ([['own.ts', false]] as const) : []), // a declaration is the same in both
     ] as const) {
       const config = `tsconfig.oldest.json`
       writeFileSync(

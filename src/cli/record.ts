@@ -244,7 +244,10 @@ class Recorders {
       ...(this.#redactor !== undefined && { redact: this.#redactor }),
       sample: this.#sample,
       decompress,
-      onNotice: ({ url, reason }) => this.#tell(`a call of ${url} is not recorded: ${reason}`),
+      onNotice: (notice) =>
+        this.#tell(
+          notice._tag === 'NotRecorded' ? `a call of ${notice.url} is not recorded: ${notice.reason}` : notice.reason,
+        ),
     })
     const scope = { store, recorder, run: beginRun(store) }
     void this.#tellMarked(scope.run)
@@ -340,7 +343,9 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
   const passed = sum((one) => one.passed)
   if (passed > 0) lines.push(`${counted(passed, 'other request')} passed`)
   const lost = sum((one) => one.lost)
-  if (lost > 0) lines.push(`${counted(lost, 'call')} not recorded whole`)
+  const unanswered = sum((one) => one.unanswered)
+  if (lost > unanswered) lines.push(`${counted(lost - unanswered, 'call')} not recorded`)
+  if (unanswered > 0) lines.push(`${counted(unanswered, 'call')} recorded without the answer`)
   lines.push(...sessions.slice(0, 10).map((id) => `  indelible show ${id}`))
   if (sessions.length > 10) lines.push('  …')
   return lines

@@ -9,8 +9,8 @@ import type { Answered } from './answer.ts'
 import { cacheBreak } from './cache-break.ts'
 import type { Compaction } from './compaction.ts'
 import { formsOf, type Forms, type Kept } from './content.ts'
-import { problem, type Conversation, type RecordFault, type SentBefore } from './conversation.ts'
-import { Conversations, keptAs } from './conversations.ts'
+import { problem, type Conversation, type SentBefore } from './conversation.ts'
+import { Conversations, isOver, keptAs, type Unread } from './conversations.ts'
 import {
   asSent,
   blockIdOf,
@@ -49,11 +49,11 @@ export class Calls {
   readonly #conversations: Conversations
   readonly #blocks = new Set<string>()
 
-  constructor(store: Store, kept: Kept, tally: Tally) {
+  constructor(store: Store, kept: Kept, tally: Tally, tell: (unread: Unread) => void) {
     this.#store = store
     this.#forms = formsOf(kept)
     this.#tally = tally
-    this.#conversations = new Conversations(store)
+    this.#conversations = new Conversations(store, tell)
   }
 
   /** Record what a request says, and find where its answer goes. */
@@ -71,8 +71,9 @@ export class Calls {
             ? right(undefined)
             : await conversation.replaceFrom(from, news)
       if (isLeft(appended)) {
-        if (isOver(appended.left)) this.#conversations.forget(conversation.session.id)
-        if (attempt < 5 && (appended.left._tag === 'SessionConflict' || isOver(appended.left))) continue
+        const isLost = isOver(appended.left) || this.#conversations.isUnread(appended.left)
+        if (isLost) this.#conversations.forget(conversation.session.id)
+        if (attempt < 5 && (appended.left._tag === 'SessionConflict' || isLost)) continue
         throw problem('append to', conversation.session.id, appended.left)
       }
       asked.messages.slice(taken).forEach(forms.count)
@@ -212,8 +213,5 @@ export class Calls {
     })
   }
 }
-
-/** Whether a session takes nothing more. */
-const isOver = ({ _tag }: RecordFault): boolean => _tag === 'NoSuchLog' || _tag === 'SessionSealed'
 
 declare const TextEncoder: new () => { encode: (text: string) => Uint8Array }

@@ -3,6 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right, type Immutable } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import { rangeDigest, type ReceiptNote, type SummaryNote } from '../notes/index.ts'
+import { sessionFaultText } from '../session/fault.ts'
 import type { Session } from '../session/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import { baseOf, noteOfBase, type Base, type Compaction } from './compaction.ts'
@@ -10,11 +11,11 @@ import { chainOf, emptyChain, identityOf, linked, linkedTo } from './identity.ts
 import type { SentEntries } from './receipt.ts'
 
 /** What can go wrong with what is recorded. Told, never thrown at the caller of an API. */
-export type RecordFault = { readonly _tag: string }
+export type RecordFault = Parameters<typeof sessionFaultText>[0]
 
 /** A fault, as it is told. */
 export const problem = (what: string, where: string, fault: RecordFault): Error =>
-  new Error(`could not ${what} ${JSON.stringify(where)}: ${fault._tag}`, { cause: fault })
+  new Error(`could not ${what} ${JSON.stringify(where)}: ${sessionFaultText(fault)}`, { cause: fault })
 
 /**
  * A session and what is known of it. Its messages are those that its client has: the conversation, or what the client's

@@ -2,6 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
+import { sessionFaultText } from '../session/fault.ts'
 import { createSession, forkSession, openSession } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { compactionOf, type Compaction } from './compaction.ts'
@@ -25,20 +26,43 @@ export interface Found {
   readonly compaction?: Compaction
 }
 
+/** A log that can't be read, and why, in words. */
+export interface Unread {
+  readonly session: string
+  readonly reason: string
+}
+
 /** Finds, makes and forks conversations, and keeps those open that were used last. */
 export class Conversations {
   readonly #store: Store
   readonly #places: Places
+  readonly #tell: (unread: Unread) => void
   /** By session id, the one that was used last at the end. */
   readonly #open = new Map<string, Conversation>()
+  /** The logs that can't be read, each with the reason until that was told. */
+  readonly #unread = new Map<string, string | undefined>()
 
-  constructor(store: Store) {
+  /** @param tell told of each log that can't be read, once */
+  constructor(store: Store, tell: (unread: Unread) => void) {
     this.#store = store
     this.#places = new Places(store)
+    this.#tell = tell
   }
 
-  /** Where a request goes. */
+  /** Where a request goes. Sessions that can't be read are passed over, and told of. */
   async find(asked: Asked, given: readonly Message[], named: string | undefined): Promise<Found> {
+    const found = await this.#find(asked, given, named)
+    const { session, len } = found.conversation
+    for (const [id, reason] of this.#unread) {
+      if (reason === undefined) continue
+      this.#unread.set(id, undefined)
+      const goesTo = `${len === 0 ? 'the new session' : 'session'} ${JSON.stringify(session.id)}`
+      this.#tell({ session: id, reason: `${reason}; it is passed over, and the call is recorded in ${goesTo}` })
+    }
+    return found
+  }
+
+  async #find(asked: Asked, given: readonly Message[], named: string | undefined): Promise<Found> {
     if (asked.previous !== undefined) {
       for (const { session, len } of await this.#placesOf(`r:${asked.previous}`)) {
         const conversation = await this.#opened(session)
@@ -145,8 +169,9 @@ export class Conversations {
 
   async #placesOf(key: PlaceKey): Promise<readonly { readonly session: string; readonly len: number }[]> {
     const found = await this.#places.find(key)
-    if (isLeft(found)) throw problem('look up', key, found.left)
-    return found.right
+    if (!isLeft(found)) return found.right
+    if (!this.isUnread(found.left)) throw problem('look up', key, found.left)
+    return []
   }
 
   /** Let the messages of a conversation be found, from one length to another. */
@@ -157,7 +182,7 @@ export class Conversations {
       .map((len) => [`m:${conversation.chainAt(len) as string}`, { session, len }] as const)
     if (keys.length === 0) return
     const added = await this.#places.add(keys)
-    if (isLeft(added)) throw problem('index', session, added.left)
+    if (isLeft(added) && !this.isUnread(added.left)) throw problem('index', session, added.left)
   }
 
   #keep(conversation: Conversation): Conversation {
@@ -178,7 +203,7 @@ export class Conversations {
     if (open !== undefined) return this.#keep(open)
     const session = await openSession(this.#store, id)()
     if (isLeft(session)) {
-      if (session.left._tag === 'NoSuchLog' || session.left._tag === 'SessionSealed') return undefined
+      if (isOver(session.left) || this.isUnread(session.left)) return undefined
       throw problem('open', id, session.left)
     }
     const client = session.right.metadata()['client']
@@ -209,10 +234,10 @@ export class Conversations {
   async #indexClient(session: string, client: string | undefined): Promise<void> {
     if (client === undefined) return
     const added = await this.#places.add([[`c:${client}`, { session, len: 0 }]])
-    if (isLeft(added)) throw problem('index', session, added.left)
+    if (isLeft(added) && !this.isUnread(added.left)) throw problem('index', session, added.left)
   }
 
-  /** Undefined: it has ended. */
+  /** Undefined: it has ended, or can't be read. */
   async #named(id: string, asked: Asked, given: readonly Message[]): Promise<Conversation | undefined> {
     const known = await this.#opened(id)
     if (known !== undefined) return known
@@ -233,7 +258,10 @@ export class Conversations {
       at,
       metadata: { ...metadata, ...(client !== undefined && { client }) },
     })()
-    if (isLeft(forked)) throw problem('fork', id, forked.left)
+    if (isLeft(forked)) {
+      this.forget(id) // the next call passes it over, where it can't be read any more
+      throw problem('fork', id, forked.left)
+    }
     const session = await openSession(this.#store, to)()
     if (isLeft(session)) throw problem('open', to, session.left)
     await this.#indexClient(to, client)
@@ -246,7 +274,7 @@ export class Conversations {
   /** Let a conversation be found by the answer that ends at a length of it. */
   async indexResponse(id: string, session: string, len: number): Promise<void> {
     const added = await this.#places.add([[`r:${id}`, { session, len }]])
-    if (isLeft(added)) throw problem('index', session, added.left)
+    if (isLeft(added) && !this.isUnread(added.left)) throw problem('index', session, added.left)
   }
 
   /** Whether a conversation can be found by that answer. */
@@ -254,11 +282,29 @@ export class Conversations {
     return (await this.#placesOf(`r:${id}`)).length > 0
   }
 
+  /** Whether a log can't be read, whatever is tried again: without its key, damaged, or written by something else. */
+  isUnread(fault: RecordFault): boolean {
+    if (!unread.has(fault._tag) || !('id' in fault)) return false
+    if (!this.#unread.has(fault.id)) this.#unread.set(fault.id, sessionFaultText(fault))
+    return true
+  }
+
   /** A session that has ended is looked up anew. */
   forget(id: string): void {
     this.#open.delete(id)
   }
 }
+
+const unread: ReadonlySet<string> = new Set<RecordFault['_tag']>([
+  'NoKey',
+  'DamagedLog',
+  'NotASession',
+  'UnfinishedSession',
+  'NewerSession',
+])
+
+/** Whether a session takes nothing more. */
+export const isOver = ({ _tag }: RecordFault): boolean => _tag === 'NoSuchLog' || _tag === 'SessionSealed'
 
 /** The key of a conversation that its provider keeps, beside those of responses. */
 export const keptAs = (conversation: string): string => `conversation:${conversation}`

@@ -25,7 +25,7 @@ export interface ObservedCall {
 export interface Recording {
   readonly now: () => number
   /** Do it behind everything that was told before. Undefined: it failed, and was told. */
-  readonly later: <T>(url: string, work: () => Promise<T>) => Promise<T | undefined>
+  readonly later: <T>(url: string, of: 'request' | 'answer', work: () => Promise<T>) => Promise<T | undefined>
   readonly plain: Decompress
   /** Record a request; undefined: it is not to be recorded. */
   readonly begin: (asked: Asked, request: ObservedRequest) => Promise<Begun | undefined>
@@ -55,7 +55,7 @@ export const observeCall = (api: Api, request: ObservedRequest, recording: Recor
     const duration = Math.max(0, recording.now() - at)
     // Behind the request, in whatever order they are told: a provider may refuse one before it has read it.
     finishing = () =>
-      void recording.later(request.url, async () => {
+      void recording.later(request.url, 'answer', async () => {
         const call = await begun
         if (call === undefined) return
         if (encoded !== undefined) reader?.take(await recording.plain(encoded.encoding, joined(encoded.chunks)))
@@ -88,7 +88,7 @@ export const observeCall = (api: Api, request: ObservedRequest, recording: Recor
       begin = () => {
         begin = () => {}
         clearTimeout(timer)
-        begun = recording.later(request.url, work)
+        begun = recording.later(request.url, 'request', work)
       }
       seen = true
       if (finishing === undefined) return

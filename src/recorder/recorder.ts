@@ -24,21 +24,21 @@ export interface RecorderOptions extends Kept {
   readonly sessionOf?: (request: ObservedRequest) => string | undefined
   /** The share of conversations that are recorded, from 0 to 1; which ones is told by their beginning. Default: 1. */
   readonly sample?: number
-  /** Told what could not be recorded. Default: nobody. */
+  /** Told what could not be recorded, or read. Default: nobody. */
   readonly onNotice?: (notice: RecorderNotice) => void
   /** Bytes of a request or an answer in another encoding than text. Default: `gzip` and `deflate`, by the platform. */
   readonly decompress?: Decompress
 }
 
-/** What a recorder tells. */
-export interface RecorderNotice {
-  /** Names the notice. */
-  readonly _tag: 'NotRecorded'
-  /** The address that was called, without its query: Gemini's may hold a key. */
-  readonly url: string
-  /** Why, in words. */
-  readonly reason: string
-}
+/** What a recorder tells. `reason` says it in words. */
+export type RecorderNotice =
+  /** A call is not recorded, or not whole. `url` is the address that was called, without its query: Gemini's may hold a key. */
+  | { readonly _tag: 'NotRecorded'; readonly url: string; readonly reason: string }
+  /**
+   * A session can't be read, for want of its key or because it is damaged, so it can't be told whether a call continues it.
+   * The call is recorded in another, which `reason` names. Told once of each session.
+   */
+  | { readonly _tag: 'SessionUnread'; readonly session: string; readonly reason: string }
 
 /** A recorder. */
 export interface Recorder {
@@ -71,10 +71,12 @@ class Keeper {
 
   constructor(options: RecorderOptions) {
     this.#options = options
-    const calls = new Calls(options.store, options, this.#tally)
+    const calls = new Calls(options.store, options, this.#tally, (unread) =>
+      this.#tell({ _tag: 'SessionUnread', ...unread }),
+    )
     this.#recording = {
       now: () => options.store.now(),
-      later: (url, work) => this.#later(url, work),
+      later: (url, of, work) => this.#later(url, of, work),
       plain: options.decompress ?? decompressed,
       begin: (asked, request) => this.#begin(calls, asked, request),
       finish: (begun, answered, told) => calls.finish(begun, answered, told),
@@ -102,16 +104,20 @@ class Keeper {
     return undefined
   }
 
+  #tell(notice: RecorderNotice): void {
+    try {
+      this.#options.onNotice?.(notice)
+    } catch {
+      // The traffic goes on, whatever whoever is told does.
+    }
+  }
+
   /** Do it behind everything that was told before. What goes wrong is told. */
-  #later<T>(url: string, work: () => Promise<T>): Promise<T | undefined> {
+  #later<T>(url: string, of: 'request' | 'answer', work: () => Promise<T>): Promise<T | undefined> {
     this.#waiting++
     const done = this.#work.then(work).catch((cause: unknown) => {
-      this.#tally.lost()
-      try {
-        this.#options.onNotice?.({ _tag: 'NotRecorded', url: url.replace(/\?.*$/s, ''), reason: reasonOf(cause) })
-      } catch {
-        // The traffic goes on, whatever whoever is told does.
-      }
+      this.#tally.lost(of)
+      this.#tell({ _tag: 'NotRecorded', url: url.replace(/\?.*$/s, ''), reason: reasonOf(cause) })
       return undefined
     })
     this.#work = done.then(() => void this.#waiting--)

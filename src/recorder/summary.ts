@@ -15,8 +15,10 @@ export interface RecorderSummary {
   readonly silent: number
   /** How many requests went by that carry no conversation. */
   readonly passed: number
-  /** How many calls could not be recorded. */
+  /** How many calls could not be recorded, or not whole. */
   readonly lost: number
+  /** How many of them stand without their answer: only their request could be recorded. */
+  readonly unanswered: number
   /** The tokens of all calls, as the providers counted them. */
   readonly usage: Required<Usage>
   /** Where cached prefixes ended. */
@@ -51,6 +53,7 @@ export class Tally {
   #silent = 0
   #passed = 0
   #lost = 0
+  #unanswered = 0
   #dollars = 0
   #unpriced = 0
 
@@ -74,9 +77,10 @@ export class Tally {
     this.#passed++
   }
 
-  /** A call could not be recorded. */
-  lost(): void {
+  /** The request of a call, or its answer alone, could not be recorded. */
+  lost(of: 'request' | 'answer'): void {
     this.#lost++
+    if (of === 'answer') this.#unanswered++
   }
 
   summary(): RecorderSummary {
@@ -89,6 +93,7 @@ export class Tally {
       failed: this.#failed,
       passed: this.#passed,
       lost: this.#lost,
+      unanswered: this.#unanswered,
       usage,
       breaks: Object.freeze([...this.#breaks]),
       models: new Map(this.#models),

@@ -185,7 +185,11 @@ class Reader implements LineReader {
     const decoded = decodeRecorded([entry['message'] ?? null])
     if (isLeft(decoded)) throw unexpected(decoded.left, 1)
     return decoded.right.messages.map((message, index) =>
-      index === 0 ? withBeside(message, format, this.#envelope(entry)) : message,
+      index === 0
+        ? withBeside(message, format, this.#envelope(entry))
+        : typeof entry['timestamp'] === 'string'
+          ? withBeside(message, format, { timestamp: entry['timestamp'] })
+          : message,
     )
   }
 

@@ -184,7 +184,7 @@ const modelMessages = (entry: JsonObject, origin: Sink['origin']): readonly Mess
       ...idOf(entry),
       ...metaOf(fieldsBeside(entry, known)),
     },
-    ...calls.flatMap(({ call }, index) => readResult(call, index, calls, origin)),
+    ...calls.flatMap(({ call }, index) => readResult(call, index, calls, origin, entry)),
   ]
 }
 
@@ -256,9 +256,11 @@ const readResult = (
   index: number,
   calls: readonly ReadCall[],
   origin: Sink['origin'],
+  entry: JsonObject,
 ): readonly Message[] => {
   const { result, id, name, status } = call
   if (result === undefined || result === null) return []
+  const timestamp = call['timestamp'] ?? entry['timestamp']
   const isError = status === 'error' || status === 'cancelled'
   const others = new Set(
     calls.flatMap((one) => (one.part.id === id || (one.call['result'] ?? null) === null ? [] : [one.part.id])),
@@ -281,6 +283,8 @@ const readResult = (
           ...(isError && { isError }),
         },
       ],
+      // The message that holds a call is written when it is said, the call when it is done.
+      ...metaOf(typeof timestamp === 'string' ? { timestamp } : undefined),
     },
   ]
 }

@@ -211,9 +211,9 @@ class Reader {
       })
     const info = fieldsBeside(value, ['id', 'role', ...(value['sessionID'] === session ? ['sessionID'] : [])]) ?? {}
     if (value['summary'] === true) return this.#writeSummary(turn, parts, steps)
-    steps.forEach(({ content, results, aside }, index) => {
+    steps.forEach(({ content, results, aside, at }, index) => {
       const own = {
-        ...(index === 0 && { info, ...(beside && { beside }) }),
+        ...(index === 0 ? { info, ...(beside && { beside }) } : timed(at, value)),
         ...(aside.length > 0 && { parts: aside }),
       }
       const said: Message = {
@@ -259,6 +259,8 @@ interface Step {
   readonly content: Part[]
   readonly results: Message[]
   readonly aside: JsonObject[]
+  /** When its first part began, if that says so. */
+  at?: Json | undefined
 }
 
 const emptyStep = (): Step => ({ content: [], results: [], aside: [] })
@@ -277,11 +279,13 @@ const stepsOf = (parts: readonly JsonObject[], session: string, info: JsonObject
   const steps = [emptyStep()]
   for (const part of parts) {
     if (part['type'] === 'step-start' && (steps.at(-1)?.content.length ?? 0) > 0) steps.push(emptyStep())
-    const { content, results, aside } = steps.at(-1) as Step
+    const step = steps.at(-1) as Step
+    const { content, results, aside } = step
+    step.at ??= timesOf(part)['start']
     if (part['type'] === 'tool') {
       const state = objectAt(part['state'], ['state'])
       content.push(readCall(part, state, session, info))
-      results.push(...readResult(part, state))
+      results.push(...readResult(part, state, info))
       continue
     }
     const read = readSaid(part, session, info)
@@ -348,7 +352,7 @@ const readCall = (part: JsonObject, state: JsonObject, session: string, info: Js
 }
 
 /** The result of a call that is done or has failed; none of one that was still running. */
-const readResult = (part: JsonObject, state: JsonObject): readonly Message[] => {
+const readResult = (part: JsonObject, state: JsonObject, info: JsonObject): readonly Message[] => {
   const { output, error, attachments } = state
   const isDone = typeof output === 'string'
   if (!isDone && typeof error !== 'string') return []
@@ -365,7 +369,26 @@ const readResult = (part: JsonObject, state: JsonObject): readonly Message[] => 
     ),
   ]
   const answer = { callId: part['callID'] as string, name: part['tool'] as string, content }
-  return [{ role: 'tool', content: [{ type: 'tool_result', ...answer, ...(!isDone && { isError: true }) }] }]
+  const time = timed(timesOf(part)['end'], info)
+  return [
+    {
+      role: 'tool',
+      content: [{ type: 'tool_result', ...answer, ...(!isDone && { isError: true }) }],
+      ...(time !== undefined && { meta: { [format]: time } }),
+    },
+  ]
+}
+
+/** When a part began and ended: a text and a thought say it beside their words, a call in its state. */
+const timesOf = (part: JsonObject): JsonObject => ({
+  ...objectIn(part, 'time'),
+  ...objectIn(objectIn(part, 'state'), 'time'),
+})
+
+/** The time of what has no `info` of its own: its own one, or else that of the message that holds it. */
+const timed = (time: Json | undefined, info: JsonObject): { readonly time: number } | undefined => {
+  const found = typeof time === 'number' ? time : objectIn(info, 'time')['created']
+  return typeof found === 'number' ? { time: found } : undefined
 }
 
 /** The ids that a part repeats. */

@@ -9,7 +9,7 @@ const places: { readonly [format: string]: readonly (readonly string[])[] } = {
   'claude-code': [['timestamp']],
   codex: [['timestamp']],
   'gemini-cli': [['timestamp']],
-  opencode: [['info', 'time', 'created']],
+  opencode: [['info', 'time', 'created'], ['time']],
 }
 
 /**

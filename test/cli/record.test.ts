@@ -178,7 +178,7 @@ describe('indelible record', () => {
 
 it('the summary says which calls had no figures, and no money where none was counted', () => {
   const usage = (input: number) => ({ input, output: 1, cacheRead: 0, cacheWrite: 0 })
-  const summary = { sessions: ['a'], calls: 3, failed: 1, silent: 2, passed: 0, lost: 0, breaks: [] }
+  const summary = { sessions: ['a'], calls: 3, failed: 1, silent: 2, passed: 0, lost: 0, unanswered: 0, breaks: [] }
   const lines = (dollars: number, unpriced: number) =>
     summaryLines([{ ...summary, usage: usage(5), models: new Map(), dollars, unpriced }])
   expect(lines(0.00001, 0).slice(0, 3)).toEqual([
@@ -187,6 +187,10 @@ it('the summary says which calls had no figures, and no money where none was cou
     '2 calls without figures of tokens: the provider told none',
   ])
   expect(lines(0, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out')
+  const lost = summaryLines([
+    { ...summary, lost: 3, unanswered: 1, usage: usage(5), models: new Map(), dollars: 0, unpriced: 0 },
+  ])
+  expect(lost.slice(3, 5)).toEqual(['2 calls not recorded', '1 call recorded without the answer'])
   expect(lines(0.5, 1)[1]).toBe('tokens: 5 in (0 % from cache), 1 out, about $0.5000 without models of unknown price')
   const scoped = {
     ...summary,

@@ -30,7 +30,10 @@ const setting = async (reply: (request: Request) => Reply): Promise<Setting> => 
   server = await providerServer(reply)
   const store = memoryStore()
   const told: string[] = []
-  const recorder = createRecorder({ store, onNotice: ({ url, reason }) => told.push(`${url} ${reason}`) })
+  const recorder = createRecorder({
+    store,
+    onNotice: (notice) => told.push(`${'url' in notice ? notice.url : ''} ${notice.reason}`),
+  })
   proxy = await startProxy({
     host: '127.0.0.1',
     port: 0,
@@ -307,7 +310,7 @@ describe('a client of Gemini', () => {
     const recording = recordingFetch({
       store: memoryStore(),
       fetch: async () => Response.json({}),
-      onNotice: ({ url }) => told.push(url),
+      onNotice: (notice) => told.push('url' in notice ? notice.url : ''),
     })
     await recording('https://example.com/v1beta/models/m:generateContent?key=secret', {
       method: 'POST',

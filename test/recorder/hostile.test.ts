@@ -5,6 +5,7 @@ import { decompressed } from '../../src/recorder/body.ts'
 import { createServer, connect, type AddressInfo, type Server, type Socket } from 'node:net'
 import { afterEach, describe, expect, it } from 'vitest'
 import { memoryStore, openSession, type Store } from 'indelible'
+import { destroyKey, keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import { createRecorder, recordingFetch, type Recorder, type RecorderOptions } from 'indelible/recorder'
 import { startProxy } from '../../src/recorder/proxy/index.ts'
 import { ok } from '../answers.ts'
@@ -180,6 +181,63 @@ describe('a session that ends while it is recorded', () => {
     await Promise.all(two.map((made) => call(made, asked(question('1')), answerA)))
     expect(two.map(({ notices }) => notices)).toEqual([[], []])
     expect(two.map(({ recorder }) => recorder.summary().calls)).toEqual([1, 1])
+  })
+})
+
+describe('a session that can not be read', () => {
+  const system = { role: 'system', content: 'be brief' }
+  const ring = keyRing([newHostKey()])
+  const cases: readonly (readonly [string, (bare: Store, id: string) => Promise<unknown>, RegExp])[] = [
+    ['for want of its key', async () => {}, /is encrypted, and can't be used: it was opened without keys/],
+    ['as its key was destroyed', (bare, id) => ok(destroyKey(bare, id, ring)), /is encrypted, and can't be used/],
+    [
+      'as it is damaged',
+      async (bare, id) => {
+        const { head: expected } = await ok(bare.info(id))
+        return ok(bare.erase({ logs: [{ id, expected, rows: [{ position: 1, stub: 'none' }] }] }))
+      },
+      /is damaged at position 1: /,
+    ],
+  ]
+
+  it.each(cases)('%s, is passed over by all that begin like it, and told once', async (_, harm, words) => {
+    const bare = memoryStore()
+    const before = recording({ store: words.source.includes('damaged') ? bare : withKeys(bare, ring) })
+    await call(before, asked(system, question('0')), answerA)
+    const [lost = ''] = before.recorder.summary().sessions
+    await harm(bare, lost)
+    const after = recording({ store: bare })
+    await call(after, asked(system, question('1')), answerA)
+    await call(after, asked(system, question('1'), { role: 'assistant', content: 'a' }, question('2')), answerA)
+    await call(after, asked(system, question('0')), answerA)
+    const { calls, sessions } = after.recorder.summary()
+    expect(calls).toBe(3)
+    expect(sessions).not.toContain(lost)
+    expect((await ok(openSession(bare, sessions[0] as string))).conversation().length).toBe(5)
+    expect(after.notices).toEqual([expect.stringMatching(words)])
+    expect(after.notices[0]).toContain(`${JSON.stringify(lost)} is `)
+    expect(after.notices[0]).toContain(`is recorded in the new session ${JSON.stringify(sessions[0])}`)
+  })
+
+  it('is not what a host names: the conversation goes on in another', async () => {
+    const bare = memoryStore()
+    await call(recording({ store: withKeys(bare, ring), sessionOf: () => 'mine' }), asked(question('0')), answerA)
+    const after = recording({ store: bare, sessionOf: () => 'mine' })
+    for (const n of [1, 2]) await call(after, asked(question('1'), ...Array(n - 1).fill(question('2'))), answerA)
+    expect(after.notices).toEqual([expect.stringContaining('"mine" is encrypted')])
+    expect(after.recorder.summary()).toMatchObject({ calls: 2, lost: 0 })
+  })
+
+  it('any more while its recorder runs: the conversation goes on in another', async () => {
+    const bare = memoryStore()
+    const made = recording({ store: withKeys(bare, ring) })
+    await call(made, asked(question('1')), answerA)
+    const [lost = ''] = made.recorder.summary().sessions
+    await ok(destroyKey(bare, lost, ring))
+    await call(made, asked(question('1'), { role: 'assistant', content: 'a' }, question('2')), answerA)
+    const { calls, sessions } = made.recorder.summary()
+    expect([calls, made.notices.length]).toEqual([2, 1])
+    expect((await ok(openSession(made.store, sessions[1] as string))).len).toBe(4)
   })
 })
 

@@ -3,6 +3,7 @@ import { describe, expect, it } from 'vitest'
 import { mend, settle } from 'indelible'
 import { anthropic } from 'indelible/codecs/anthropic'
 import { refusal } from '../codecs/judges/anthropic.ts'
+import { sourceTimeOf } from 'indelible/transcript'
 import { lines, outline, read, said } from './reading.ts'
 
 const envelope = (uuid: string, parentUuid: string | null, more: object = {}) => ({
@@ -40,6 +41,13 @@ const text = (value: string) => ({ type: 'text', text: value })
 const use = (id: string) => ({ type: 'tool_use', id, name: 'Read', input: { file: 'a.ts' } })
 const result = (uuid: string, parent: string, id: string) =>
   asks(uuid, parent, [{ type: 'tool_result', tool_use_id: id, content: `of ${id}` }], { toolUseResult: { stdout: id } })
+
+it('each message of a line of Claude Code has its time, also a text behind a result', () => {
+  const both = asks('r1', 'a1', [{ type: 'tool_result', tool_use_id: 't1', content: 'x' }, text('Go on.')])
+  const { messages } = read(lines([asks('u1', null, 'Look.'), answers('a1', 'u1', 'msg_1', use('t1')), both]))
+  expect(messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'user'])
+  expect(messages.map(sourceTimeOf)).toEqual(Array(4).fill(Date.parse('2026-01-01T00:00:02Z')))
+})
 
 const session = [
   { type: 'summary', summary: 'Looking around', leafUuid: 'x' },

@@ -1,6 +1,7 @@
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { settle } from 'indelible'
+import { sourceTimeOf } from 'indelible/transcript'
 import { lines, outline, read, said } from './reading.ts'
 
 const header = {
@@ -33,6 +34,20 @@ const looks = answers('m2', 'I look.', {
 })
 
 describe('a Gemini CLI session', () => {
+  it('has the time of each result: of its call, or else of the message that holds it', () => {
+    const toolCalls = [
+      { ...call('c1', answered('c1', { output: 'x' })), timestamp: '2026-02-10T17:03:00.000Z' },
+      call('c2', answered('c2', { output: 'y' })),
+    ]
+    const { messages } = read(lines([header, asks('m1', 'Look.'), answers('m2', 'I look.', { toolCalls })]))
+    expect(messages.map((message) => new Date(sourceTimeOf(message) ?? NaN).toISOString().slice(11, 16))).toEqual([
+      '17:01',
+      '17:02',
+      '17:03',
+      '17:02',
+    ])
+  })
+
   const messages = [asks('m1', 'Look.'), looks, answers('m3', 'A cat.')]
   const outlined = [
     'user: Look.',

@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { settle } from 'indelible'
+import { sourceTimeOf } from 'indelible/transcript'
 import { valuesOfText } from '../../src/transcript/values.ts'
 import { lines, outline, read } from './reading.ts'
 
@@ -75,6 +76,26 @@ const stored = [
 ]
 
 describe('opencode', () => {
+  it('has the time of each message: of a result when it was there, of a later step when it began', () => {
+    const during = (start: number, end: number) => ({ ...done('x'), time: { start, end } })
+    const parts = [
+      tool('p2', 'm2', 'c1', during(20, 30)),
+      tool('p3', 'm2', 'c2', done('y')),
+      part('p4', 'm2', 'step-start', {}),
+      tool('p5', 'm2', 'c3', during(40, 50)),
+    ]
+    const messages = [turns[0], { info: turn('m2', 'assistant', 10), parts }]
+    const { messages: got } = read(JSON.stringify({ info: session('s1', 10), messages }))
+    expect(got.map((message) => [message.role, sourceTimeOf(message)])).toEqual([
+      ['user', 1],
+      ['assistant', 10],
+      ['tool', 30],
+      ['tool', 10],
+      ['assistant', 40],
+      ['tool', 50],
+    ])
+  })
+
   it('an export: a message a step, its results after it', () => {
     const exported = { info: session('s1', 10), messages: turns }
     for (const file of [JSON.stringify(exported), JSON.stringify(exported, undefined, 2)]) {

@@ -3,6 +3,7 @@ import { isRight } from 'fp-ts/lib/Either.js'
 import { expect } from 'vitest'
 import { mend, settle, type Transcript } from 'indelible'
 import { itShared, readShared } from '../shared.ts'
+import { sourceTimeOf } from 'indelible/transcript'
 import { read } from './reading.ts'
 
 const all = (name: string): readonly Transcript[] => {
@@ -17,6 +18,8 @@ const count = ({ messages }: Transcript, type: string): number =>
 const sound = (transcript: Transcript): void => {
   expect([transcript.damage, transcript.losses]).toEqual([[], []])
   expect(isRight(settle(mend(transcript.messages).messages))).toBe(true)
+  const times = transcript.messages.map(sourceTimeOf)
+  expect(times.filter((time) => time === undefined).length).toBe(times[0] === undefined ? times.length : 0)
 }
 
 itShared('Claude Code 2.1.34: 133 calls, and the tokens that the provider counted', () => {
