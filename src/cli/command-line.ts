@@ -11,7 +11,7 @@ import { terminalOf, type Surroundings } from './output.ts'
  * Run a command line.
  *
  * @param args what stands after the program's name
- * @returns the exit code. Rejects only for a defect of the command itself, and with EPIPE where nobody reads any more
+ * @returns the exit code. Rejects only for a defect of the command itself, and with the error of a standard output that can't be written
  */
 export const runCommandLine = async (args: readonly string[], around: Surroundings): Promise<number> => {
   let terminal = terminalOf(around)

@@ -10,6 +10,7 @@ import { Misuse, Unreadable, type Call } from './command.ts'
 import { continueSession, type Continued } from './continue.ts'
 import { answer } from './place.ts'
 import { redactorIn, tellRedacted } from './redacted.ts'
+import { tellReadLosses } from './report.ts'
 import { counted } from './screen.ts'
 
 /** Import what is new of a program's sessions; with `--watch`, until the user ends it. Throws Unreadable. */
@@ -125,9 +126,10 @@ const importSource = async (
     const transcript = redactor === undefined ? whole : redactTranscript(whole, redactor)
     if (transcript.messages.length === 0) continue
     const origin = { program, path: source.path, ...(isWhole && pick === 0 && { stamp: source.stamp }) }
-    continued.push(
-      await continueSession(store, idOf(transcript, source, program === 'opencode' ? 0 : pick), transcript, origin),
-    )
+    const id = idOf(transcript, source, program === 'opencode' ? 0 : pick)
+    const done = await continueSession(store, id, transcript, origin)
+    if (isWhole && done.done !== 'unchanged') tellReadLosses(done.id, transcript.losses, terminal)
+    continued.push(done)
   }
   return continued
 }

@@ -10,6 +10,7 @@ import { importFrom } from './import-from.ts'
 import { conversationsOf, nameOf, pathOf, pickOf, type Conversations } from './input.ts'
 import { faultText, headText, shownHead, storeOption, withStore } from './place.ts'
 import { redactorIn, tellRedacted } from './redacted.ts'
+import { tellReadLosses } from './report.ts'
 import { counted } from './screen.ts'
 
 export const importFiles: Command = {
@@ -164,6 +165,7 @@ const importOne = async (
   const info = await importAs(given ?? (await freeId(store, transcript, path, several)))
   await before
   terminal.tellDamage(nameOf(path), transcript.damage)
+  tellReadLosses(info.id, transcript.losses, terminal)
   if (values['json'] === true) return terminal.printJson([JSON.stringify(described(info))])
   await terminal.print([
     `${info.id}: ${counted(info.len, 'message')} of ${nameOf(path)} (${transcript.format}), head ${shownHead(info.head, terminal)}`,

@@ -1,6 +1,8 @@
 #!/usr/bin/env node
 /** The program `indelible`: a command line in a process of its own. */
 
+import { getSystemErrorMessage } from 'node:util'
+
 // Before anything is loaded: an older Node fails while it loads the rest, with an error that doesn't name the cause.
 const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
 if (major < 22 || (major === 22 && minor < 16)) {
@@ -9,15 +11,15 @@ if (major < 22 || (major === 22 && minor < 16)) {
 }
 const { runCommandLine } = await import('./command-line.ts')
 
-// Whoever reads our output may stop reading (`| head`). That ends the command, and is no failure.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') process.exit(0)
-  throw error
+// Whoever reads our output may stop reading (`| head`). That ends the command, and is no failure; any other error is one.
+process.stdout.on('error', ({ code, errno, message }: NodeJS.ErrnoException) => {
+  if (code === 'EPIPE') process.exit(0)
+  const reason = errno === undefined ? message : getSystemErrorMessage(errno)
+  process.stderr.write(`indelible: can't write the output: ${reason}\n`)
+  process.exit(1)
 })
-// Nor is it one where nobody reads what is told beside it: the command goes on.
-process.stderr.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code !== 'EPIPE') throw error
-})
+// Where what is told beside it can't be written, there is nobody to tell: the command goes on.
+process.stderr.on('error', () => {})
 
 try {
   process.exitCode = await runCommandLine(process.argv.slice(2), {
@@ -32,5 +34,5 @@ try {
     },
   })
 } catch (error) {
-  if ((error as NodeJS.ErrnoException).code !== 'EPIPE') throw error
+  if (error !== process.stdout.errored) throw error // that one ends the process, above
 }

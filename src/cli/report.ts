@@ -3,6 +3,7 @@ import { formatPath } from '../json/index.ts'
 import type { Loss } from '../codecs/index.ts'
 import type { Repair } from '../message/index.ts'
 import type { Damage, Transcript, TranscriptLoss } from '../transcript/index.ts'
+import type { Terminal } from './command.ts'
 import { counted, fit, grouped, oneLine, padStart } from './screen.ts'
 
 /** The lines that were left out, or read with something missing. */
@@ -33,6 +34,12 @@ export function* readLossLines(losses: readonly TranscriptLoss[], columns: numbe
     ({ line }) => `line ${line}`,
     columns,
   )
+}
+
+/** The same on standard error, where a command stores what it read. */
+export const tellReadLosses = (id: string, losses: readonly TranscriptLoss[], { tell, columns }: Terminal): void => {
+  const [first, ...others] = readLossLines(losses, columns)
+  if (first !== undefined) tell([`${id}: ${first}`, ...others])
 }
 
 export function* lossLines(losses: readonly Loss[], columns: number): Generator<string> {

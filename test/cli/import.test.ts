@@ -122,3 +122,13 @@ it('says that the folder of a file to write is not there', () => {
   ])
     expect(indelible(args).stderr).toBe('indelible: no/such.keys: its folder does not exist\n')
 })
+
+it('says which values were changed while reading, in the words of check', () => {
+  const file = written('half.json', '[{"role":"user","content":"a\\ud800b"},{"role":"assistant","content":"ok"}]')
+  const changed = indelible(['check', file]).lines.slice(2, 5)
+  expect(changed[0]).toBe('changed while reading: 1 value')
+  expect(indelible(['import', file, '--store', join(folder, 'half.db')])).toMatchObject({
+    status: 0,
+    stderr: `half: ${changed.join('\n')}\n`,
+  })
+})

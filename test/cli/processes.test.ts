@@ -1,6 +1,6 @@
 /** What only processes of their own show: streams that close, signals, terminals that can't do much. */
 import { spawn, type ChildProcess, type StdioOptions } from 'node:child_process'
-import { closeSync, openSync, readFileSync, rmSync } from 'node:fs'
+import { closeSync, existsSync, openSync, readFileSync, rmSync } from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, it } from 'vitest'
@@ -36,6 +36,21 @@ describe('a process', () => {
     child.stderr?.on('data', (piece: Buffer) => (told += piece.toString()))
     child.stdout?.once('data', () => child.stdout?.destroy())
     expect([await ended(child), told]).toEqual([0, ''])
+  })
+  it
+    .skipIf(!existsSync('/dev/full'))
+    .each([
+      ['list', '--store', store],
+      ['show', 'long', '--store', store],
+      ['export', 'long', '--to', 'indelible', '--store', store],
+      ['--version'],
+    ])('says in one line that its output can not be written: %s', async (...args) => {
+    const full = openSync('/dev/full', 'w')
+    const child = started(args, ['ignore', full, 'pipe'])
+    closeSync(full)
+    let told = ''
+    child.stderr?.on('data', (piece: Buffer) => (told += piece.toString()))
+    expect([await ended(child), told]).toEqual([1, "indelible: can't write the output: no space left on device\n"])
   })
   it('does its work where nobody reads what it tells', async () => {
     const out = join(folder, 'told.txt')

@@ -57,38 +57,55 @@ export class Reader {
 
   async nodes(scope: string, id: string, positions: readonly number[]): Answer<readonly Uint8Array[]> {
     return this.#together(() =>
-      this.#logs.on(scope, id, (log) => right(Object.freeze(this.#rows.nodes(log.segment, positions)))),
+      this.#logs.on(scope, id, ({ segment }) =>
+        right(
+          Object.freeze(
+            orOneByOne(
+              () => this.#rows.nodes(segment, positions),
+              positions,
+              (position) => this.#rows.nodes(segment, [position]),
+            ),
+          ),
+        ),
+      ),
     )
   }
 
-  /** Where the file itself is damaged, the first row that can't be read is found one by one. */
   #piece(segment: number, { start, end }: Positions): readonly StoredRow[] {
-    try {
-      return this.#rows.read(segment, start, end)
-    } catch (error) {
-      if (!isDamage(error)) throw error
-      const sound: StoredRow[] = []
-      for (let position = start; position < end; position++) {
-        try {
-          sound.push(...this.#rows.read(segment, position, position + 1))
-        } catch (inner) {
-          throw inner instanceof Damaged ? inner : new Damaged(position, "it can't be read: the file is damaged there")
-        }
-      }
-      return sound
-    }
+    return orOneByOne(
+      () => this.#rows.read(segment, start, end),
+      Array.from({ length: end - start }, (_, index) => start + index),
+      (position) => this.#rows.read(segment, position, position + 1),
+    )
   }
 
   /** Several reads that see the same moment. */
   #together<T>(work: () => T): T {
     try {
       this.#db.exec('begin')
-      const found = work()
-      this.#db.exec('commit')
-      return found
-    } catch (error) {
-      rollBack(this.#db)
-      throw error
+      return work()
+    } finally {
+      rollBack(this.#db) // of a damaged file it can't be committed, and nothing was written
     }
+  }
+}
+
+/** Where the file itself is damaged, the first row that can't be read is found one by one. Throws Damaged. */
+const orOneByOne = <T>(
+  all: () => readonly T[],
+  positions: readonly number[],
+  one: (position: number) => readonly T[],
+): readonly T[] => {
+  try {
+    return all()
+  } catch (error) {
+    if (!isDamage(error)) throw error
+    return positions.flatMap((position) => {
+      try {
+        return one(position)
+      } catch (inner) {
+        throw inner instanceof Damaged ? inner : new Damaged(position, "it can't be read: the file is damaged there")
+      }
+    })
   }
 }

@@ -138,12 +138,14 @@ export class Rows {
     const last = positions.reduce((most, position) => Math.max(most, position))
     if (last - first >= 2 * positions.length) return positions.map((position) => this.#node(segment, position))
     const found = new Map<number, Uint8Array>()
+    // SQLite may give the row 0 again for each row of a damaged page: what does not come in order is not there.
+    let before = -1
     for (const { segment: owner, from, to } of this.#stretches(segment, first, last + 1))
       for (const { position, node } of this.#nodes.all(owner, from, owner, to) as unknown as readonly {
         readonly position: number
         readonly node: Uint8Array
       }[])
-        found.set(position, node)
+        if (position > before) found.set((before = position), node)
     return positions.map((position) => {
       const node = found.get(position)
       if (node === undefined) throw new Damaged(position, 'its row is missing')
