@@ -1,6 +1,7 @@
 /**
  * Markdown as elements. `marked` reads it, and each token becomes an element here: no HTML text is ever made, so none can
- * be smuggled in, and what a record says in HTML is shown as the text that it is.
+ * be smuggled in, and what a record says in HTML is shown as the text that it is. So is a backslash, which may be the
+ * author's own and not an escape, and the definition of a link: nothing that a record says is left out.
  */
 import { lexer, type Token, type Tokens } from 'marked'
 import type { ComponentChildren, VNode } from 'preact'
@@ -25,8 +26,9 @@ const blocks = (tokens: readonly Token[]): ComponentChildren => tokens.map((toke
 const block = (token: Token): ComponentChildren => {
   switch (token.type) {
     case 'space':
-    case 'def':
       return null
+    case 'def':
+      return <p class="markup">{token.raw.trim()}</p>
     case 'code':
       return <Code text={(token as Tokens.Code).text} language={(token as Tokens.Code).lang} />
     case 'heading': {
@@ -111,7 +113,12 @@ const inline = (token: Token): ComponentChildren => {
     case 'codespan':
       return <code>{(token as Tokens.Codespan).text}</code>
     case 'br':
-      return <br />
+      return (
+        <>
+          {token.raw.startsWith('\\') ? '\\' : null}
+          <br />
+        </>
+      )
     case 'link': {
       const { href, tokens } = token as Tokens.Link
       return <Link href={href}>{inlines(tokens)}</Link>
@@ -124,6 +131,7 @@ const inline = (token: Token): ComponentChildren => {
     case 'checkbox':
       return null
     case 'escape':
+      return token.raw
     case 'text': {
       const { tokens, text } = token as Tokens.Text
       return tokens === undefined ? text : inlines(tokens)

@@ -15,7 +15,7 @@ import type { ResidencyLevel } from 'indelible/pages'
 import { isBlockId } from 'indelible/proof'
 import { detailsOf, sentEntries } from 'indelible/recorder'
 import { faultMessage } from 'indelible'
-import { momentOf, type ModelCall } from './calls.ts'
+import { momentOf, notesOf, type ModelCall } from './calls.ts'
 import type { SessionRecord } from './record.ts'
 import type { Source } from './source.ts'
 
@@ -48,9 +48,7 @@ export const recordedContext = async (
   call: ModelCall,
   before: ModelCall | undefined,
 ): Promise<SawContext | undefined> => {
-  const session = { notes: () => ({ at: (index: number) => record.notes[index]?.note }) } as unknown as Parameters<
-    typeof sentEntries
-  >[0]
+  const session = notesOf(record)
   const entries = call.receipt && sentEntries(session, call.receipt.note)
   const details = call.receipt && detailsOf(call.receipt.note, session)
   if (entries === undefined || details === undefined) return undefined

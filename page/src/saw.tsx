@@ -134,6 +134,7 @@ const OneCall = ({
     G: () => show(calls.length - 1),
   })
   const usage = call.receipt?.note.usage
+  const model = call.receipt === undefined ? '' : ` of ${call.receipt.note.model}`
   return (
     <div class="saw">
       <section class="controls" aria-label="which call, and how its context is derived">
@@ -201,8 +202,15 @@ const OneCall = ({
           </label>
         )}
         <p class="answered">
-          answered by <a href={hrefOf({ view: 'session', id: record.id, at: call.answer })}>message {call.answer}</a>
-          {call.receipt === undefined ? '' : ` of ${call.receipt.note.model}`}
+          {call.isAnswered ? (
+            <>
+              answered by{' '}
+              <a href={hrefOf({ view: 'session', id: record.id, at: call.answer })}>message {call.answer}</a>
+              {model}
+            </>
+          ) : (
+            `no answer${model} was recorded`
+          )}
           {usage === undefined
             ? ''
             : `: ${grouped(usage.input)} tokens in by its count${usage.cacheRead === undefined ? '' : `, ${grouped(usage.cacheRead)} from its cache`}, ${grouped(usage.output)} out`}
@@ -263,7 +271,7 @@ const Shown = ({
   const cached = derived?.stableTokens ?? sum(counts.slice(0, prefix))
   const cost = derived?.cost ?? cached * defaultPrices.cached + (tokens - cached) * defaultPrices.fresh
   const cachedTo = prefixEnd(messages.slice(0, prefix))
-  const digest = call.receipt?.note.contextDigest
+  const { contextDigest: digest, usage } = call.receipt?.note ?? {}
   const scroller = useRef<HTMLDivElement>(null)
   const list = useVirtual({
     count: messages.length,
@@ -290,11 +298,10 @@ const Shown = ({
             of={derived === undefined ? undefined : `of ${compact(derived.budget)}`}
           />
           <Figure name="messages" value={grouped(messages.length)} of={`of ${grouped(call.len)}`} />
-          <Figure
-            name="cached prefix"
-            value={tokens === 0 ? '0 %' : `${Math.round((cached / tokens) * 100)} %`}
-            of={counted(prefix, 'message')}
-          />
+          <Figure name="cacheable prefix" value={percent(cached, tokens)} of={counted(prefix, 'message')} />
+          {derived !== undefined || usage?.cacheRead === undefined ? null : (
+            <Figure name="from the cache" value={percent(usage.cacheRead, usage.input)} of="by the provider’s count" />
+          )}
           <Figure name="cost" value={compact(cost)} of="plain tokens" />
           {derived === undefined ? null : (
             <Figure name="epoch" value={grouped(derived.epoch)} of={derived.epoch === 0 ? 'whole' : 'compacted'} />
@@ -321,7 +328,7 @@ const Shown = ({
             </span>
           ))}
           <span>
-            <i class="level cached" /> cached prefix
+            <i class="level cached" /> cacheable prefix
           </span>
           {epochFrom === undefined ? null : (
             <span>
@@ -400,6 +407,8 @@ const besideWords = (value: unknown): string =>
     : Array.isArray(value)
       ? grouped(value.length)
       : oneLine(JSON.stringify(value), 80)
+
+const percent = (part: number, whole: number): string => `${whole === 0 ? 0 : Math.round((part / whole) * 100)} %`
 
 const sum = (numbers: readonly number[]): number => numbers.reduce((all, one) => all + one, 0)
 

@@ -14,6 +14,7 @@ import { keyFileOf } from './key-file.ts'
 import { allScopesOption, answer, scopeOf, storeOption, wholeStoreOption, withBareStore, withScopes } from './place.ts'
 import { counted, grouped, oneLine, widthOf } from './screen.ts'
 import { sessionOrAdvice } from './sessions.ts'
+import { damagedIn } from '../search/indexed.ts'
 
 export const search: Command = {
   name: 'search',
@@ -118,8 +119,7 @@ const tell = async (told: Told, limit: number, scopes: number, began: number, ca
     lines.push(
       `${counted(told.behind, 'row')} of the store ${told.behind === 1 ? 'is' : 'are'} not in its index yet, and were not searched: "indelible index" adds them`,
     )
-  if (told.damaged.size > 0)
-    lines.push(`not searched, because damaged: ${named(told.damaged)}; "indelible verify" says more`)
+  if (told.damaged.size > 0) lines.push(damagedText(told.damaged))
   if (told.encrypted.size > 0)
     lines.push(
       `${counted(told.encrypted.size, 'encrypted session')} ${told.encrypted.size === 1 ? 'was' : 'were'} not searched: ${named(told.encrypted)}; ${keyAdvice(call, told.encrypted.size)}`,
@@ -128,6 +128,9 @@ const tell = async (told: Told, limit: number, scopes: number, began: number, ca
     lines.push(`the messages were read one by one; "indelible index" makes searches fast`)
   terminal.tell(lines)
 }
+
+const damagedText = (sessions: ReadonlySet<string>): string =>
+  `not searched, because damaged: ${named(sessions)}; "indelible verify" says more`
 
 /** What to do about sessions that were not searched. */
 export const keyAdvice = ({ values, terminal }: Pick<Call, 'values' | 'terminal'>, sessions: number): string => {
@@ -290,11 +293,16 @@ in it: a search with their keys reads their messages one by one. An erased messa
       }
       const rows = await indexed(store, terminal, values['rebuild'] === true)
       const encrypted = new Set<string>()
+      const damaged = new Set<string>()
       for (const name of (await answer(store.scopes())) ?? [store.scope]) {
-        const { index } = scopeOf(store, name)
-        for (const id of index === undefined ? [] : await answer(index.encrypted())) encrypted.add(id)
+        const scope = scopeOf(store, name)
+        const { index } = scope
+        if (index === undefined) continue
+        for (const id of await answer(index.encrypted())) encrypted.add(id)
+        for (const id of await answer(() => damagedIn(scope, index))) damaged.add(id)
       }
       const all = `the index has all rows${encrypted.size === 0 ? '' : ' that are not encrypted'}`
+      if (damaged.size > 0) terminal.tell([damagedText(damaged)])
       await terminal.print([rows === 0 ? all : `${grouped(rows)} ${rows === 1 ? 'row' : 'rows'} indexed`])
       if (encrypted.size > 0)
         terminal.tell([`left out: ${counted(encrypted.size, 'encrypted session')}: ${named(encrypted)}; a search with --key-file reads them`]) // prettier-ignore

@@ -10,5 +10,14 @@ export {
   type TakenOut,
 } from './row.ts'
 export { againstStub } from './stub.ts'
-export { kindTerm, messageIn, retractionTerm, roleTerm, termsOf, textsOf, type SearchText } from './terms.ts'
+export {
+  kindTerm,
+  messageIn,
+  retractionTerm,
+  roleTerm,
+  termsOf,
+  textsOf,
+  unreadTerm,
+  type SearchText,
+} from './terms.ts'
 export { addTerms, termOf, unitsIn, type Unit } from './units.ts'

@@ -35,6 +35,9 @@ export const kindTerm = (of: SearchText['of']): string => `\ue001${of}`
 /** The term of all notes that retract messages. */
 export const retractionTerm = '\ue002'
 
+/** The term of all messages that lacked a block when they were indexed: it was missing or damaged. They have no other. */
+export const unreadTerm = '\ue003'
+
 /**
  * The texts of a message that a search looks at: text, reasoning and refusals; names of tools and files; arguments and
  * results of calls. Of the data of a provider, strings. Not metadata, ids, addresses and images.
@@ -148,15 +151,20 @@ const isReadable = (value: unknown): value is Immutable<Message> =>
   isObject(value) && isRole(value['role']) && Array.isArray(value['content'])
 
 /**
- * The terms of a row: of a message, those of its texts; of a note that retracts, one that says so. None of other rows, and
- * none of rows that can't be read, such as encrypted ones.
+ * The terms of a row: of a message, those of its texts, or one that says that a block of it is not there; of a note that
+ * retracts, one that says so. None of other rows, and none of rows that can't be read, such as encrypted ones.
  *
  * Cost    O(row)
  */
 export const termsOf: TermsOf = ({ kind, body }, block) => {
   if (kind === 'note') return isRetraction(body) ? [retractionTerm] : []
-  const message = messageIn(body, block)
-  if (message === undefined) return []
+  let lacks = false
+  const message = messageIn(body, (id) => {
+    const bytes = block(id)
+    lacks ||= bytes === undefined
+    return bytes
+  })
+  if (message === undefined) return lacks ? [unreadTerm] : []
   const terms = new Set<string>([roleTerm(message.role)])
   for (const { of, text } of textsOf(message)) {
     terms.add(kindTerm(of))

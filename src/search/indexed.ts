@@ -1,7 +1,7 @@
 /** Searching a store by its index. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { kindTerm, retractionTerm, roleTerm, termsOf } from '../entry/index.ts'
+import { kindTerm, retractionTerm, roleTerm, termsOf, unreadTerm } from '../entry/index.ts'
 import type { Range } from '../history/index.ts'
 import { describeSession } from '../session/index.ts'
 import type { FoundRow, RowIndex, RowQuery, RowsFound, Store, WantedTerm } from '../store/index.ts'
@@ -27,6 +27,8 @@ interface Search {
   readonly asked: RowQuery
   readonly sessions: Map<string, boolean>
   readonly retractions: Map<string, readonly Range[]>
+  /** Logs with rows that can't be read. */
+  readonly unread: Set<string>
   /** Before which row the next is looked for. */
   after: string | undefined
   /** How many rows were looked at. */
@@ -52,6 +54,7 @@ export const searchIndex = async (
     asked: rowQuery(query, wanted),
     sessions: new Map(),
     retractions: new Map(),
+    unread: new Set(),
     after: cursor.from,
     looked: 0,
     behind: 0,
@@ -63,15 +66,45 @@ export const searchIndex = async (
   if (next.right === undefined) return right(undefined)
   const encrypted = wanted.after === undefined ? await encryptedIn(search) : right([])
   if (isLeft(encrypted)) return encrypted
+  const damaged = await damagedIn(store, index, search)
+  if (isLeft(damaged)) return damaged
   return right(
     Object.freeze({
       hits: Object.freeze(hits),
       indexed: true,
       ...(next.right.cursor !== undefined && { next: next.right.cursor }),
       ...(search.behind > 0 && { behind: search.behind }),
+      ...(damaged.right.length > 0 && { damaged: Object.freeze(damaged.right) }),
       ...(encrypted.right.length > 0 && { encrypted: Object.freeze(encrypted.right) }),
     }),
   )
+}
+
+/**
+ * The sessions with messages that can't be read because of damage: that were found so now, and on the first page, that were
+ * found so when they were indexed.
+ */
+export const damagedIn = async (
+  store: Store,
+  index: RowIndex,
+  { unread, wanted }: { readonly unread?: ReadonlySet<string>; readonly wanted?: Wanted } = {},
+): Promise<Either<SearchFault, readonly string[]>> => {
+  const logs = new Set(unread)
+  const query = { all: [{ term: unreadTerm }], limit: 1000, count: false }
+  let after: string | undefined
+  for (let more = wanted?.after === undefined; more; more = after !== undefined) {
+    const found = await index.find({ ...query, ...(wanted?.session !== undefined && { log: wanted.session }), ...(after !== undefined && { after }) })() // prettier-ignore
+    if (isLeft(found)) return found
+    for (const { logs: have } of found.right?.rows ?? []) for (const id of have) logs.add(id)
+    after = found.right?.next
+  }
+  const damaged: string[] = []
+  for (const id of logs) {
+    const info = await describeSession(store, id)()
+    if (isLeft(info) && !isNone.has(info.left._tag)) return info
+    if (!isLeft(info) || info.left._tag === 'DamagedLog') damaged.push(id)
+  }
+  return right(damaged)
 }
 
 /** Where a page goes on; undefined if the store has no index. */
@@ -198,7 +231,8 @@ const someMatches = async (
       if (matched.length === most) break
       seen += 1
       const judgement = judged(row.row, blocks, query, wanted)
-      if (judgement !== undefined) matched.push({ ...row, found: judgement })
+      if (judgement === 'unread') for (const id of row.logs) search.unread.add(id)
+      else if (judgement !== undefined) matched.push({ ...row, found: judgement })
     }
   }
   search.looked += Math.max(1, seen)

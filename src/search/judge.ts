@@ -42,12 +42,18 @@ export const blocksFor = async (store: Store, rows: readonly StoredRow[]): Promi
 /** A hit without its session. */
 export type Judged = Omit<SearchHit, 'session' | 'retracted'>
 
-/** The hit that a row is; undefined if it is none. */
-export const judged = (row: StoredRow, blocks: BlocksOf, query: Query, wanted: Wanted): Judged | undefined => {
+/** The hit that a row is; undefined if it is none, `'unread'` if its message can't be read: it or a block is damaged. */
+export const judged = (
+  row: StoredRow,
+  blocks: BlocksOf,
+  query: Query,
+  wanted: Wanted,
+): Judged | 'unread' | undefined => {
   const { kind, body, index, at } = row
   if (kind !== 'entry' || !isInTime(at, wanted)) return undefined
   const message: Immutable<Message> | undefined = messageIn(body, blocks)
-  if (message === undefined || (wanted.role !== undefined && message.role !== wanted.role)) return undefined
+  if (message === undefined) return 'unread'
+  if (wanted.role !== undefined && message.role !== wanted.role) return undefined
   const texts = textsOf(message).filter(({ of }) => wanted.in === 'all' || wanted.in.startsWith(of))
   const match = matchIn(texts, query)
   return match && { position: index, role: message.role, at, in: match.of, excerpt: match.excerpt, score: match.score }

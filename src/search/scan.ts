@@ -142,6 +142,10 @@ const scanned = async (
       const found = judged(row, blocks, query, wanted)
       if (found === undefined) continue
       if (row.index < own.right.from && !isIn(own.right.retracted, row.index)) continue // the session it is of has it
+      if (found === 'unread') {
+        if (!state.damaged.includes(info.id)) state.damaged.push(info.id)
+        continue
+      }
       const cuts = await retractionsOf(state, info.id)
       if (isLeft(cuts)) return isElsewhere(state, info, cuts.left)
       const retracted = isIn(cuts.right, row.index)
@@ -155,8 +159,9 @@ const scanned = async (
 
 /** A session that is damaged, or whose key is gone, is named; one that was removed meanwhile is none. */
 const isElsewhere = (state: Scan, { id }: SessionInfo, fault: SearchFault): Either<SearchFault, undefined> => {
-  if (fault._tag === 'DamagedLog') state.damaged.push(id)
-  else if (fault._tag === 'NoKey') state.encrypted.push(id)
+  if (fault._tag === 'DamagedLog') {
+    if (!state.damaged.includes(id)) state.damaged.push(id)
+  } else if (fault._tag === 'NoKey') state.encrypted.push(id)
   else if (fault._tag !== 'NoSuchLog') return left(fault)
   return right(undefined)
 }

@@ -254,13 +254,22 @@ export const storeFaultText = (fault: StoreFault | CallbackThrew): string => {
     case 'NoFullText':
       return `the store can have no search index: ${fault.reason}; without an index, searches read the messages one by one`
     case 'Io':
-      return `the store failed to ${fault.operation}: ${reasonOf(fault.cause)}${fault.outcome === 'unknown' ? '; the change may have been made: try again (an append with the same operation id)' : ''}`
+      return `the store failed to ${fault.operation}: ${reasonOf(fault.cause)}${fault.outcome === 'unknown' ? '; the change may have been made: try again (an append with the same operation id)' : ''}${isMalformed(fault.cause) ? malformed(fault.operation) : ''}`
     case 'CallbackThrew':
       return callbackFaultText(fault)
     default:
       return absurd(fault)
   }
 }
+
+/** Whether SQLite says that the file is damaged, or shorter than it was. Source: https://sqlite.org/rescode.html#corrupt */
+const isMalformed = (cause: unknown): boolean =>
+  ((Number((cause as { readonly errcode?: unknown } | null)?.errcode) || 0) & 0xff) === 11
+
+const malformed = (operation: string): string =>
+  operation.startsWith('open')
+    ? '; the file is damaged or cut off, so that no command can open it, nor repair it: restore it from a backup, and keep this file'
+    : '; the file is damaged: restore it from a backup, or see what "indelible repair" can rebuild'
 
 const name = (id: string): string => JSON.stringify(id)
 

@@ -5,7 +5,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../task/index.ts'
 import { isLeft, left, optionsOf, right } from '../json/index.ts'
-import { emptyRange } from '../proof/index.ts'
+import { blockIdOf, emptyRange, type Hash } from '../proof/index.ts'
 import { behind, blockHandle, defaultScope, guarded, type Run } from './block-handle.ts'
 import type { StoreFinding } from './check.ts'
 import { checkAppend, checkQuery } from './checked.ts'
@@ -19,7 +19,7 @@ import { invalidLease, invalidTtl, type Lease } from './lease.ts'
 import { checkMeta } from './meta.ts'
 import { quietly, type OnNotice } from './notice.ts'
 import type { StoredRow } from './row.ts'
-import type { RowIndex } from './row-terms.ts'
+import type { RowIndex, TermsOf } from './row-terms.ts'
 import { signalKey, Signals } from './signals.ts'
 import type { Store } from './store.ts'
 import { headOf } from './tree.ts'
@@ -390,6 +390,15 @@ const leaseCalls = (calls: Calls): Pick<Store, LeaseCalls> => {
   }
 }
 
+/** The same terms, of blocks that are what their ids say: an index has no words of others. */
+const intact =
+  (terms: TermsOf, hash: Hash): TermsOf =>
+  (row, block) =>
+    terms(row, (id) => {
+      const bytes = block(id)
+      return bytes === undefined || blockIdOf(bytes, hash) !== id ? undefined : bytes
+    })
+
 const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
   const { index } = driver
   if (index === undefined) return {}
@@ -403,7 +412,8 @@ const indexCalls = ({ driver, scope, run }: Calls): Pick<Store, 'index'> => {
       findIn: (logs, term) => run('search the index', () => index.findIn(scope, [...new Set(logs)], term)),
       encrypted: () => run('list encrypted logs', async () => index.encrypted?.(scope) ?? right([])),
       make: () => run('make the index', () => index.make(), 'store.index.make'),
-      add: (terms, most) => run('add to the index', () => index.add(terms, most), 'store.index.add'),
+      add: (terms, most) =>
+        run('add to the index', () => index.add(intact(terms, driver.hash), most), 'store.index.add'),
       drop: () => run('drop the index', () => index.drop(), 'store.index.drop'),
     }),
   }

@@ -20,6 +20,7 @@ const scripts = [
   '```js\n</code></pre><script>window.harmed = 10</script>\n```',
   '| <b onclick=alert(1)>x</b> |\n|---|\n| <script>window.harmed = 11</script> |',
 ]
+const escapes = '"\\"<context> \\(x\\) and\\\nmore\n\n[a]: https://example.com/a "a title"'
 const terminal = '\u001b[2J\u001b[31mred\u001b[0m \u001b]0;title\u0007 bell\u0007 back\b\b \u009b31m nul\0 \r line'
 const turned = 'user\u202etxt.exe\u202c \u2066hidden\u2069 zero\u200bwidth'
 const line = 'x'.repeat(5_000_000)
@@ -70,6 +71,9 @@ const fill = async (store: Store): Promise<void> => {
   ])
   await session.note({ type: 'application', namespace: '<b>x</b>', content: scripts as string[] })
   await session.close()
+  const escaped = await createSession(store, { id: 'escaped' })
+  await escaped.append([user(escapes), assistant(escapes)])
+  await escaped.close()
   const sound = await createSession(store, { id: 'sound' })
   for (let turn = 0; turn < 40; turn++) await sound.append([user(`question ${turn}`), assistant(`answer ${turn}`)])
   await sound.append(user(`a long one: ${'word '.repeat(1500)}`))
@@ -115,6 +119,15 @@ describe('a hostile record', () => {
     expect(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069]/.test(shown)).toBe(false) // oxlint-disable-line no-control-regex
     expect(shown).toContain('⟨U+202E⟩')
     expect(await page.title()).not.toMatch(/\u202e/)
+    await page.close()
+  })
+  it('has its backslashes and link definitions on the page', async () => {
+    const page = await here.at('#/s/escaped')
+    for (const message of ['#m0', '#m1']) {
+      await page.locator(message).waitFor()
+      const said = (await page.locator(`${message} .content`).textContent()) ?? ''
+      for (const text of escapes.split('\n').filter((part) => part !== '')) expect(said).toContain(text)
+    }
     await page.close()
   })
   it('of a line of 5 MB is cut, and the page still answers', async () => {

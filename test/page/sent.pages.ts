@@ -95,12 +95,12 @@ describe('as sent', () => {
     await show(page, 2)
     // All that the call before was sent is a prefix of what this one was sent.
     await page.locator('.prefix-end').waitFor()
-    expect(await figures(page)).toMatch(/cached prefix\d+ % 2 messages/)
+    expect(await figures(page)).toMatch(/cacheable prefix\d+ % 2 messagesfrom the cache40 % by the provider’s count/)
     expect(await page.locator('.item').nth(2).getAttribute('class')).toContain('prefix-end')
     expect(await page.getByText('The cached prefix ended').count()).toBe(0)
     await show(page, 3)
     await page.getByText('The cached prefix ended: the client compacted the conversation.').waitFor()
-    expect(await figures(page)).toMatch(/cached prefix\d+ % 1 message/)
+    expect(await figures(page)).toMatch(/cacheable prefix\d+ % 1 message/)
     const changed = page.locator('.item').nth(1)
     await changed.getByText('first question, shortened').waitFor()
     expect(await changed.getAttribute('class')).toContain('prefix-end')
@@ -109,7 +109,7 @@ describe('as sent', () => {
     await page.locator('.beside').first().getByText('read').first().waitFor()
     await show(page, 4)
     await page.getByText('The cached prefix ended: the tool list changed: +search.').waitFor()
-    expect(await figures(page)).toMatch(/cached prefix0 % 0 messages/)
+    expect(await figures(page)).toMatch(/cacheable prefix0 % 0 messages/)
     expect(await page.locator('.prefix-end').count()).toBe(0)
   }
   it('shows what each recorded call was sent beside the record, and where the cached prefix ended', async () => {
@@ -125,6 +125,17 @@ describe('as sent', () => {
     await look(page)
     await page.context().close()
   })
+})
+
+it('a call without an answer has none, also where one would be', async () => {
+  const refused = recordingFetch({ store: here.store, fetch: () => Promise.reject(new Error('cut')) })
+  const body = JSON.stringify({ model: 'm', messages: [{ role: 'user', content: 'Is anybody there?' }] })
+  await refused('http://127.0.0.1/chat/completions', { method: 'POST', body }).catch(() => {})
+  await refused.settled()
+  const page = await here.at(`#/saw/${encodeURIComponent(refused.summary().sessions[0] ?? '')}`)
+  await page.locator('.strip').waitFor()
+  expect(await page.locator('.answered').textContent()).toBe('no answer of m was recorded')
+  await page.close()
 })
 
 describe('money', () => {

@@ -1,5 +1,5 @@
 /** Searching a store file, with its index and without. */
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, truncateSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -9,6 +9,7 @@ import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import type { Append } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
+import { indelible } from '../cli/indelible.ts'
 import { all, places, searchCases } from './cases.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-search-'))
@@ -44,6 +45,65 @@ const documents = (file: string): number => {
 /** Whether any file of a store has these bytes. */
 const isOnDisk = (file: string, text: string): boolean =>
   ['', '-wal'].some((end) => existsSync(file + end) && readFileSync(file + end).includes(text))
+
+describe('a message whose block is damaged', () => {
+  const filler = 'needle and more words '.repeat(300)
+  const damagedFile = async (index: boolean): Promise<string> => {
+    const file = path()
+    const store = await sqliteStore({ path: file })
+    const session = await createSession(store, { id: 'b', messages: [user('needle short'), user(filler)] })
+    await createSession(store, { id: 'a', messages: [user('other')] })
+    await session.append(user(`${filler}end`))
+    if (index) await indexStore(store)
+    await store.close()
+    const db = new DatabaseSync(file)
+    db.exec("update content set bytes = cast('N' || substr(bytes, 2) as blob)")
+    db.close()
+    return file
+  }
+
+  it.each([
+    ['without an index', false, false],
+    ['that was indexed before', true, false],
+    ['that was indexed after', false, true],
+  ])('%s: its session is named, and its other messages are found', async (_, before, after) => {
+    const store = await sqliteStore({ path: await damagedFile(before) })
+    if (after) await indexStore(store)
+    for (const sort of ['time', 'relevance'] as const)
+      expect(await searchStore(store, 'needle', { sort })).toMatchObject({
+        indexed: before || after,
+        hits: [{ session: 'b', position: 0 }],
+        damaged: ['b'],
+      })
+    if (!before) expect(await searchStore(store, 'end', { session: 'b' })).toMatchObject({ hits: [], damaged: ['b'] })
+    expect(await searchStore(store, 'other', { session: 'a' })).not.toHaveProperty('damaged')
+    await store.close()
+  })
+
+  it('is named by the commands', async () => {
+    const store = ['--store', await damagedFile(false)]
+    const line = 'not searched, because damaged: b; "indelible verify'
+    expect(indelible(['search', 'end', ...store]).stderr).toContain(line)
+    expect(indelible(['search', 'end', '--session', 'b', ...store])).toMatchObject({ status: 1 })
+    expect(indelible(['index', ...store]).stderr).toContain(line)
+    expect(indelible(['search', 'end', ...store]).stderr).toContain(line)
+  })
+})
+
+it('a store file that was cut off says what to do, also to a repair', async () => {
+  const file = path()
+  const store = await sqliteStore({ path: file })
+  await createSession(store, { id: 'a', messages: [user('a')] })
+  await store.close()
+  truncateSync(file, 4096)
+  for (const args of [['list'], ['repair']])
+    expect(indelible([...args, '--store', file])).toMatchObject({
+      status: 1,
+      stderr: expect.stringContaining(
+        'malformed; the file is damaged or cut off, so that no command can open it',
+      ) as string,
+    })
+})
 
 describe('the index of a store file', () => {
   it('has no word of an erased message, and none of a removed session', async () => {
