@@ -138,7 +138,9 @@ it('says what was not read for lack of a key, and what a destroyed key takes alo
     stderr: expect.stringContaining('sec: was not searched') as string,
   })
   const page = ['export', 'sec', '--to', 'html', '--out']
-  expect(indelible([...page, at('sec.html'), ...bare]).stderr).toMatch(/has the messages encrypted, as they are stored: .*--key-file/)
+  expect(indelible([...page, at('sec.html'), ...bare]).stderr).toMatch(
+    /has the messages encrypted, as they are stored: .*--key-file/,
+  )
   const redacted = indelible([...page, at('red.html'), '--redact', ...keyed])
   expect(redacted.stderr).toContain('redacted: no secrets')
   indelible(['append', 'plain', `ghp_${'aB3dE6gH9k'.repeat(4).slice(0, 36)}`, ...bare])
