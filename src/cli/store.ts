@@ -68,6 +68,11 @@ export const openStore = async (
   const path = given === undefined ? defaultStorePath(terminal.env) : terminal.path(given)
   if (make && given === undefined) mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   if (given !== undefined && !existsSync(dirname(path))) throw new Unreadable(`${given}: its folder does not exist`)
+  // What would read it made a store of it, and found nothing wrong.
+  if (!make && (await stat(path).catch(() => undefined))?.size === 0)
+    throw new Unreadable(
+      `${given ?? path} is empty, and a store never is; if it was one, restore it from a backup; "indelible import FILE" makes a new one of it`,
+    )
   const { sqliteStore } = await import('../store/sqlite/index.ts')
   const opened = await sqliteStore({ path, create: make, onNotice })()
   if (isLeft(opened)) throw (await notAStore(opened.left, path, given ?? path)) ?? unopened(opened.left, path)

@@ -37,7 +37,8 @@ export interface UsageOptions {
  * @param store the store that keeps the session
  * @param id the id of the session
  * @param options which calls count
- * @returns a use for each receipt, in order, after those that an imported file tells of; or `NoSuchLog`
+ * @returns a use for each receipt, in order, after those that an imported file tells of; or `NoSuchLog`. A fork has none of
+ *          the file: its figures are of the whole
  */
 export const readUsage = (
   store: Store,
@@ -70,10 +71,12 @@ export const usesIn = (
   const { own = false } = optionsOf('usesIn', options, known)
   const isOwn = isOwnOf(info, own)
   const receipts = notes.flatMap((row) => (isOwn(row.at) ? (useIn(row, notes) ?? []) : []))
-  return Object.freeze([...(isOwn(undefined) ? usesOf(info.metadata['from']) : []), ...receipts])
+  // A file's figures are of all of it. They stay with the session that has all of it: a fork has a part.
+  const filed = info.forkedFrom === undefined ? usesOf(info.metadata['from']) : []
+  return Object.freeze([...filed, ...receipts])
 }
 
-/** Rows that a fork shares were written before it was made; what its file says belongs to the session with the file. */
+/** Rows that a fork shares were written before it was made. */
 const isOwnOf =
   ({ forkedFrom, created }: SessionInfo, own: boolean) =>
   (at: number | undefined): boolean =>

@@ -264,6 +264,8 @@ describe('stats', () => {
     expect(figures([file])).toMatchObject(expected)
     run('import', file)
     expect(figures(['used', ...store])).toMatchObject(expected)
+    run('fork', 'used', '--at', '1', '--id', 'part') // the file's figures are of the whole
+    expect(figures(['part', ...store])).toEqual([])
     expect(indelible(['stats', written('none.json', '[{"role":"user","content":"x"}]')])).toMatchObject({
       status: 0,
       stdout: '',

@@ -1,5 +1,5 @@
 /** Which store, scope and session a command line means, and what it says where that is not clear. */
-import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
@@ -112,6 +112,14 @@ describe('the store', () => {
     const other = join(folder, 'other')
     writeFileSync(other, 'neither')
     expect(run('list', '--store', other).stderr).toContain('is not a store of Indelible')
+    const wiped = join(folder, 'wiped.db')
+    writeFileSync(wiped, '')
+    for (const args of [['list'], ['verify', '--all', '--deep']])
+      expect(run(...args, '--store', wiped)).toMatchObject({
+        status: 1,
+        stderr: expect.stringContaining('wiped.db is empty, and a store never is') as string,
+      })
+    expect(statSync(wiped).size).toBe(0)
   })
 })
 
