@@ -14,7 +14,6 @@ import { keyFileOf } from './key-file.ts'
 import { allScopesOption, answer, scopeOf, storeOption, wholeStoreOption, withBareStore, withScopes } from './place.ts'
 import { counted, grouped, oneLine, widthOf } from './screen.ts'
 import { sessionOrAdvice } from './sessions.ts'
-import { damagedIn } from '../search/indexed.ts'
 
 export const search: Command = {
   name: 'search',
@@ -299,7 +298,8 @@ in it: a search with their keys reads their messages one by one. An erased messa
         const { index } = scope
         if (index === undefined) continue
         for (const id of await answer(index.encrypted())) encrypted.add(id)
-        for (const id of await answer(() => damagedIn(scope, index))) damaged.add(id)
+        // The first page of any search names them.
+        for (const id of (await answer(searchStore(scope, 'index', { limit: 1 }))).damaged ?? []) damaged.add(id)
       }
       const all = `the index has all rows${encrypted.size === 0 ? '' : ' that are not encrypted'}`
       if (damaged.size > 0) terminal.tell([damagedText(damaged)])

@@ -84,16 +84,16 @@ export const searchIndex = async (
  * The sessions with messages that can't be read because of damage: that were found so now, and on the first page, that were
  * found so when they were indexed.
  */
-export const damagedIn = async (
+const damagedIn = async (
   store: Store,
   index: RowIndex,
-  { unread, wanted }: { readonly unread?: ReadonlySet<string>; readonly wanted?: Wanted } = {},
+  { unread, wanted }: { readonly unread: ReadonlySet<string>; readonly wanted: Wanted },
 ): Promise<Either<SearchFault, readonly string[]>> => {
   const logs = new Set(unread)
   const query = { all: [{ term: unreadTerm }], limit: 1000, count: false }
   let after: string | undefined
-  for (let more = wanted?.after === undefined; more; more = after !== undefined) {
-    const found = await index.find({ ...query, ...(wanted?.session !== undefined && { log: wanted.session }), ...(after !== undefined && { after }) })() // prettier-ignore
+  for (let more = wanted.after === undefined; more; more = after !== undefined) {
+    const found = await index.find({ ...query, ...(wanted.session !== undefined && { log: wanted.session }), ...(after !== undefined && { after }) })() // prettier-ignore
     if (isLeft(found)) return found
     for (const { logs: have } of found.right?.rows ?? []) for (const id of have) logs.add(id)
     after = found.right?.next
