@@ -4,7 +4,7 @@
  */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { format, resolveConfig } from 'prettier'
+import { format } from 'oxfmt'
 import type { Command } from '../src/cli/command.ts'
 import { groups } from '../src/cli/commands.ts'
 import { general, optionsOf, paragraphsOf } from '../src/cli/help.ts'
@@ -15,8 +15,11 @@ import { root } from './run.ts'
 export const commandPagePath: string = join(root, 'docs/command-line.md')
 
 /** The page as it should be. */
-export const commandPage = async (): Promise<string> =>
-  format(pageText(), { ...(await resolveConfig(commandPagePath)), parser: 'markdown' })
+export const commandPage = async (): Promise<string> => {
+  const { code, errors } = await format(commandPagePath, pageText(), { embeddedLanguageFormatting: 'off' })
+  if (errors.length > 0) throw new Error(errors.map(({ message }) => message).join('\n'))
+  return code
+}
 
 const pageText = (): string =>
   [

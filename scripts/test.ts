@@ -13,7 +13,7 @@ const build: Step = ['build', process.execPath, ['scripts/build.ts']]
 const smoke: Step = ['smoke', process.execPath, ['scripts/smoke.ts']]
 /** What is written. */
 const checks: readonly Step[] = [
-  ['format', 'prettier', ['--check', '--log-level=warn', '.']],
+  ['format', 'oxfmt', ['--check']],
   ['lint', 'oxlint', ['--deny-warnings']],
   ['types', 'tsc', ['-p', 'tsconfig.json']],
   ['types without Node', 'tsc', ['-p', 'tsconfig.portable.json']],

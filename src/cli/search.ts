@@ -305,7 +305,7 @@ in it: a search with their keys reads their messages one by one. An erased messa
       if (damaged.size > 0) terminal.tell([damagedText(damaged)])
       await terminal.print([rows === 0 ? all : `${grouped(rows)} ${rows === 1 ? 'row' : 'rows'} indexed`])
       if (encrypted.size > 0)
-        terminal.tell([`left out: ${counted(encrypted.size, 'encrypted session')}: ${named(encrypted)}; a search with --key-file reads them`]) // prettier-ignore
+        terminal.tell([`left out: ${counted(encrypted.size, 'encrypted session')}: ${named(encrypted)}; a search with --key-file reads them`]) // oxfmt-ignore
     })
   },
 }

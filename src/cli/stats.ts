@@ -40,13 +40,13 @@ their own calls.`,
     pickOf(values)
     const unread = new Set<string>()
     const spent = await spendingOf(name, call, unread)
-    const left = unread.size === 0 ? [] : [`${counted(unread.size, 'encrypted session')} ${unread.size === 1 ? 'was' : 'were'} not read: ${named(unread)}; ${keyAdvice(call, unread.size)}`] // prettier-ignore
+    const left = unread.size === 0 ? [] : [`${counted(unread.size, 'encrypted session')} ${unread.size === 1 ? 'was' : 'were'} not read: ${named(unread)}; ${keyAdvice(call, unread.size)}`] // oxfmt-ignore
     const rows = tableOf(spent, by)
     if (values['json'] === true)
       await terminal.printJson(rows.map(({ keys, sum }) => JSON.stringify({ ...keyed(by, keys), ...sum })))
     else if (spent.length > 0) await terminal.print(printed(rows, by, terminal))
     else if (name === undefined)
-      terminal.tell([`no session${left.length === 0 ? '' : ' that was read'} has figures of its calls`]) // prettier-ignore
+      terminal.tell([`no session${left.length === 0 ? '' : ' that was read'} has figures of its calls`]) // oxfmt-ignore
     else if (left.length === 0) terminal.tell([`${name}: has no figures of its calls`])
     terminal.tell(left)
     if (values['json'] === true) return

@@ -12,7 +12,8 @@ declare const atob: (base64: string) => string
 declare const btoa: (binary: string) => string
 declare const TextEncoder: (new () => Encoder) | undefined
 declare const TextDecoder:
-  (new (label: string, options: { readonly fatal: boolean; readonly ignoreBOM: boolean }) => Decoder) | undefined
+  | (new (label: string, options: { readonly fatal: boolean; readonly ignoreBOM: boolean }) => Decoder)
+  | undefined
 
 // Taken when this module loads. Sandboxes that lack them read no content.
 const fromBase64 = typeof atob === 'undefined' ? undefined : atob

@@ -27,7 +27,10 @@ export interface Repair {
   readonly problem: PairingProblem
   /** The repair in the derived conversation. */
   readonly done:
-    'inserted an error result' | 'left out the result' | 'moved the result to its call' | 'renamed the call'
+    | 'inserted an error result'
+    | 'left out the result'
+    | 'moved the result to its call'
+    | 'renamed the call'
 }
 
 /** A settled conversation derived from a damaged one. The damaged one stays as it was found. */

@@ -93,7 +93,7 @@ const damagedIn = async (
   const query = { all: [{ term: unreadTerm }], limit: 1000, count: false }
   let after: string | undefined
   for (let more = wanted.after === undefined; more; more = after !== undefined) {
-    const found = await index.find({ ...query, ...(wanted.session !== undefined && { log: wanted.session }), ...(after !== undefined && { after }) })() // prettier-ignore
+    const found = await index.find({ ...query, ...(wanted.session !== undefined && { log: wanted.session }), ...(after !== undefined && { after }) })() // oxfmt-ignore
     if (isLeft(found)) return found
     for (const { logs: have } of found.right?.rows ?? []) for (const id of have) logs.add(id)
     after = found.right?.next
@@ -135,7 +135,7 @@ const best = async (search: Search, hits: SearchHit[], cursor: RankCursor): Prom
     all.length < mostRanked &&
     search.looked < (all.length < limit ? mostCandidates : fewCandidates)
   )
-  const ranked = inRank(all, cursor, ({ found }) => found.score, (row) => row.cursor, isBehind) // prettier-ignore
+  const ranked = inRank(all, cursor, ({ found }) => found.score, (row) => row.cursor, isBehind) // oxfmt-ignore
   let done = 0
   while (done < ranked.length && hits.length < limit) {
     const some = ranked.slice(done, done + limit - hits.length)

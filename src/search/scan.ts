@@ -44,7 +44,7 @@ export const scan = async (store: Store, query: Query, wanted: Wanted): Promise<
   const page = await latest(store, query, { ...rest, limit: mostRanked, ...(from !== undefined && { after: from }) })
   if (isLeft(page)) return page
   const { next: behind, hits: all, ...found } = page.right
-  const ranked = inRank(all, cursor, ({ score }) => score, placeOf, isBehindIn(all)) // prettier-ignore
+  const ranked = inRank(all, cursor, ({ score }) => score, placeOf, isBehindIn(all)) // oxfmt-ignore
   const hits = Object.freeze(ranked.slice(0, limit))
   const last = ranked.length > limit ? hits.at(-1) : undefined
   const next = last !== undefined ? { from, score: last.score, at: placeOf(last) } : behind && { from: behind }

@@ -137,7 +137,8 @@ const handle = <S extends SessionReader>(store: Store, { redactor }: Mirror, rea
 
 const readerOf = (mirror: Mirror, described: Described): Reading => {
   let folded:
-    { readonly view: View<Message>; readonly notes: View<Note>; readonly pages: readonly PageKind[] } | undefined
+    | { readonly view: View<Message>; readonly notes: View<Note>; readonly pages: readonly PageKind[] }
+    | undefined
   return {
     id: mirror.id,
     get len() {

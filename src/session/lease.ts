@@ -198,8 +198,7 @@ const keep = (store: Store, id: string, lease: Lease, ttl: number): Kept => {
       lasts(asked)
       if (answer.right.stopRequested && !signal.aborted) stop({ _tag: 'StopRequested', id })
       renewIn(ttl / 3)
-    } else if (answer.left._tag === 'Io' || answer.left._tag === 'Busy')
-      renewIn(ttl / 10) // until it expires
+    } else if (answer.left._tag === 'Io' || answer.left._tag === 'Busy') renewIn(ttl / 10) // until it expires
     else lose(answer.left)
   }
 

@@ -479,7 +479,11 @@ const finished = async (
 }
 
 type BeginFault =
-  NewLogFault | UpdateFault | VerifyFault | StoreFaultOf<'Conflict'> | SessionFaultOf<'UnfinishedSession'>
+  | NewLogFault
+  | UpdateFault
+  | VerifyFault
+  | StoreFaultOf<'Conflict'>
+  | SessionFaultOf<'UnfinishedSession'>
 
 /** How far the copy is, which is the beginning of the record. */
 const beginCopy = async (from: Store, to: Store, id: string, head: Head): Promise<Either<BeginFault, Head>> => {

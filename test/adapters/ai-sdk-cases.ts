@@ -57,12 +57,10 @@ const deed = fc.oneof(
       return last === undefined ? chat : [...chat.slice(0, -1), { ...last, parts: [...last.parts, added as never] }]
     }),
   },
-  fc
-    .tuple(fc.nat(3), message)
-    .map(([count, added]) => (chat: UIMessage[]) => [
-      ...chat.slice(0, Math.max(0, chat.length - count)),
-      added as UIMessage,
-    ]),
+  fc.tuple(fc.nat(3), message).map(([count, added]) => (chat: UIMessage[]) => [
+    ...chat.slice(0, Math.max(0, chat.length - count)),
+    added as UIMessage,
+  ]),
   fc.constant((chat: UIMessage[]) => [...chat]),
 )
 

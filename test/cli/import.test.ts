@@ -7,7 +7,7 @@ import { folder, indelible, written } from './indelible.ts'
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
 const chat = (name: string): string =>
-  written(`${name}.json`, JSON.stringify([{ role: 'user', content: `${name} asks` }, { role: 'assistant', content: 'so' }])) // prettier-ignore
+  written(`${name}.json`, JSON.stringify([{ role: 'user', content: `${name} asks` }, { role: 'assistant', content: 'so' }])) // oxfmt-ignore
 const jsonLines = (args: readonly string[]): readonly unknown[] =>
   indelible(args)
     .lines.filter((line) => line !== '')
@@ -37,14 +37,14 @@ it.each([
   ['the first', (good: string) => `${good.slice(0, 40)}\n${good}\n`, 1],
   ['one between conversations', (good: string) => `${good}\n${good.slice(0, 40)}\n${good}\n`, 2],
 ] as const)('reads the good lines of a file, names the cut one (%s), and exits with 1', (which, of, line) => {
-  const good = JSON.stringify({ messages: [{ role: 'user', content: 'Hello?' }, { role: 'assistant', content: 'Yes.' }] }) // prettier-ignore
+  const good = JSON.stringify({ messages: [{ role: 'user', content: 'Hello?' }, { role: 'assistant', content: 'Yes.' }] }) // oxfmt-ignore
   const file = written(`cut ${which}.jsonl`, of(good))
   const imported = indelible(['import', file, '--store', join(folder, `${which}.db`)])
   expect(imported.stdout.match(/^cut .*: 2 messages of/gm)).toHaveLength(which.includes('between') ? 2 : 1)
   const told = `cut ${which}.jsonl: 1 damaged line left out (line ${line}); "indelible check" says why\n`
   expect(imported).toMatchObject({ status: 1, stderr: told })
   for (const args of [['show'], ['stats'], ['context'], ['replay', '--budget', '8k', '--policy', 'window']])
-    expect([args, indelible([...args, file])]).toMatchObject([args, { status: 1, stderr: expect.stringContaining(told) as string }]) // prettier-ignore
+    expect([args, indelible([...args, file])]).toMatchObject([args, { status: 1, stderr: expect.stringContaining(told) as string }]) // oxfmt-ignore
   expect(indelible(['convert', file, '--to', 'anthropic'])).toMatchObject({
     status: 1,
     stdout: expect.stringContaining('Hello?') as string,
@@ -86,7 +86,7 @@ it('lists, with what is held, encrypted and erased', () => {
     { id: 'plain' },
     { id: 'secret', encrypted: true },
   ])
-  const ids = (where: string) => jsonLines(['list', '--where', where, '--json', '--sort', 'id', '--store', store]).map((each) => (each as { readonly id: string }).id) // prettier-ignore
+  const ids = (where: string) => jsonLines(['list', '--where', where, '--json', '--sort', 'id', '--store', store]).map((each) => (each as { readonly id: string }).id) // oxfmt-ignore
   expect(ids('held=true')).toEqual(['kept'])
   expect(ids('encrypted=false')).toEqual(['cut', 'fork', 'kept', 'plain'])
   expect(ids('erased>0')).toEqual(['cut'])
@@ -147,7 +147,7 @@ it.each([
 it('looks for a session also of an id that looks like a path', () => {
   const env = { INDELIBLE_STORE: join(folder, 'path.db') }
   expect(indelible(['import', chat('p'), '--id', 'a/b?c#d%20'], { env }).status).toBe(0)
-  expect(indelible(['show', 'a/b?c#d%20'], { env })).toMatchObject({ status: 0, stdout: expect.stringContaining('p asks') as string }) // prettier-ignore
+  expect(indelible(['show', 'a/b?c#d%20'], { env })).toMatchObject({ status: 0, stdout: expect.stringContaining('p asks') as string }) // oxfmt-ignore
   expect(indelible(['show', 'a/c'], { env }).stderr).toMatch(
     /a\/c: does not exist as a file, and this store has no session "a\/c"/,
   )

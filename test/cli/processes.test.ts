@@ -55,7 +55,7 @@ describe('a process', () => {
   it('does its work where nobody reads what it tells', async () => {
     const out = join(folder, 'told.txt')
     const file = openSync(out, 'w')
-    const child = started(['convert', written('cut.jsonl', `${readFileSync(long, 'utf8')}\n{"cut`), '--to', 'anthropic'], ['ignore', file, 'pipe']) // prettier-ignore
+    const child = started(['convert', written('cut.jsonl', `${readFileSync(long, 'utf8')}\n{"cut`), '--to', 'anthropic'], ['ignore', file, 'pipe']) // oxfmt-ignore
     child.stderr?.destroy()
     expect(await ended(child)).toBe(1) // because of the damage
     closeSync(file)
@@ -66,7 +66,7 @@ describe('a process', () => {
     ['import', ['import', long, long, long, long, '--store', join(folder, 'broken.db')], 'long'],
   ])('ends at once with Ctrl-C, and leaves whole what it stored: %s', async (_, args, first) => {
     const child = started(args, ['ignore', 'pipe', 'ignore'])
-    const said = await new Promise<string>((heard) => child.stdout?.once('data', (piece: Buffer) => heard(String(piece)))) // prettier-ignore
+    const said = await new Promise<string>((heard) => child.stdout?.once('data', (piece: Buffer) => heard(String(piece)))) // oxfmt-ignore
     expect(said).toContain(first)
     child.kill('SIGINT')
     expect(await ended(child)).toBe('SIGINT') // a shell says 130
@@ -95,7 +95,7 @@ describe('every command', () => {
     '%s has help that fits 40 columns but for what is typed as it stands',
     (name) => {
       const { usage, about, examples = [] } = commands.find((command) => command.name === name) as (typeof commands)[0]
-      const kept = [...usage, ...examples, ...about.split('\n').filter((line) => line.startsWith(' '))].map((line) => line.trim()) // prettier-ignore
+      const kept = [...usage, ...examples, ...about.split('\n').filter((line) => line.startsWith(' '))].map((line) => line.trim()) // oxfmt-ignore
       for (const line of indelible([name, '--help'], { columns: 40 }).lines)
         if (line.includes(' ') && !kept.some((one) => line.endsWith(one)))
           expect([line, line.length <= 40 || !line.trim().includes(' ')]).toEqual([line, true])

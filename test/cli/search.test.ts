@@ -49,7 +49,7 @@ it('finds messages in all sessions, with an index and without', () => {
     expect(places('needle', '--until', '2020-01-01')).toEqual([])
     expect(places('needle', '--scope', 'other')).toEqual(['c:0'])
     expect(search('needle', '--all-scopes').stdout).toMatch(/^default {2}a:0.*\nother {2}c:0.*\ndefault {2}b:0/)
-    expect(search('needle', '--all-scopes', '--sort', 'time').stdout).toMatch(/^other {2}c:0.*\ndefault {2}b:0.*\ndefault {2}a:0/) // prettier-ignore
+    expect(search('needle', '--all-scopes', '--sort', 'time').stdout).toMatch(/^other {2}c:0.*\ndefault {2}b:0.*\ndefault {2}a:0/) // oxfmt-ignore
     expect(search('needle', '--all-scopes', '--limit', '2').lines).toHaveLength(3)
     const limited = search('needle', '--limit', '1')
     expect([limited.lines.length, limited.stderr]).toEqual([2, expect.stringContaining('--limit 10')])

@@ -2,8 +2,8 @@
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
-import { assistant, createHistory, createSession, faultMessage, memoryStore, orThrow, settle, system, toolCall, toolResult, user, type Message, type View } from 'indelible' // prettier-ignore
-import { deriveContext, estimateTokens, paged, pagedWith, window, type DerivedContext, type DeriveOptions } from 'indelible/context' // prettier-ignore
+import { assistant, createHistory, createSession, faultMessage, memoryStore, orThrow, settle, system, toolCall, toolResult, user, type Message, type View } from 'indelible' // oxfmt-ignore
+import { deriveContext, estimateTokens, paged, pagedWith, window, type DerivedContext, type DeriveOptions } from 'indelible/context' // oxfmt-ignore
 import { decodeNote, type Note } from 'indelible/notes'
 import { run, sessionHandler, tool, type Model } from 'indelible/run'
 
@@ -178,7 +178,7 @@ it('a run on a session corrects itself by its own receipts', async () => {
   }
   const session = await createSession(memoryStore(), { id: 's' })
   await session.append([system('You add up numbers.'), user('Add up all the files.')])
-  const read = tool({ name: 'read', parameters: { type: 'object' }, run: (input) => rows((input as { file: number }).file) }) // prettier-ignore
+  const read = tool({ name: 'read', parameters: { type: 'object' }, run: (input) => rows((input as { file: number }).file) }) // oxfmt-ignore
   const ended = await run({
     model,
     view: orThrow(settle(session.conversation() as View<Message>)),

@@ -645,8 +645,7 @@ describe('a key that was destroyed', () => {
       const session = await ok(createSession(here, { id: 's', messages: said, metadata: { title: 'ours' } }))
       const other = await ok(openSession(there, 's'))
       const key = (await ok(keysIn.list())).logs.find(({ id }) => /key\.[0-9a-f]{24}$/.test(id))
-      if (elsewhere)
-        await ok(keysIn.remove(key?.id ?? '')) // as another process does it
+      if (elsewhere) await ok(keysIn.remove(key?.id ?? '')) // as another process does it
       else await ok(destroyKey(bare, 's', apart))
       for (const store of [here, there]) {
         await fault('NoKey', openSession(store, 's'))

@@ -122,8 +122,7 @@ describe('a session that changes while it is open', () => {
       messages: Array.from({ length: count }, (_, index) => user(`another ${count}.${index}`)),
     })
     await page.locator('.fault').waitFor()
-    if ((await page.getByText('no longer in the store').count()) > 0)
-      await page.reload() // it was looked at in between
+    if ((await page.getByText('no longer in the store').count()) > 0) await page.reload() // it was looked at in between
     else {
       await page.getByText('Another session is in the store under this id').waitFor()
       await page.getByRole('button', { name: 'Show what is there now' }).click()

@@ -100,7 +100,7 @@ it('what can not be watched is recorded at once', async () => {
   const log = createCallLog()
   const value = Object.freeze(iterable())
   expect(await recordCall(log, { methodName: 'f' }, () => value)).toBe(value)
-  const trap = new Proxy({}, { has: () => { throw new Error('no') }, getPrototypeOf: () => { throw new Error('no') } }) // prettier-ignore
+  const trap = new Proxy({}, { has: () => { throw new Error('no') }, getPrototypeOf: () => { throw new Error('no') } }) // oxfmt-ignore
   expect(await recordCall(log, { methodName: 'g' }, () => [trap])).toHaveLength(1)
   expect(log.len).toBe(2)
 })

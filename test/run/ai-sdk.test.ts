@@ -55,7 +55,7 @@ const hello = [...text('Hello, ', 'world.'), finish('stop')]
 const calls = [...text('Reading.'), ...call('c1', '{"path":', '"a"}'), ...call('c2', '{}'), finish('tool-calls')]
 
 const scenes = async (scene: ModelScene): Promise<{ readonly model: Model }> => {
-  if (scene === 'fails') return { model: aiSdkModel(new MockLanguageModelV4({ doStream: async () => { throw new Error('down') } })) } // prettier-ignore
+  if (scene === 'fails') return { model: aiSdkModel(new MockLanguageModelV4({ doStream: async () => { throw new Error('down') } })) } // oxfmt-ignore
   if (scene === 'hangs')
     return {
       model: aiSdkModel(

@@ -148,7 +148,7 @@ describe('anthropic', () => {
       'block_start 2', 'arguments_delta 2', 'arguments_delta 2 {"path"', 'arguments_delta 2 :"a"}', 'block_end 2',
       'block_start 3', 'block_end 3', 'finish',
       'block_start 0', 'text_delta 0 Done.', 'block_end 0', 'finish',
-    ]) // prettier-ignore
+    ]) // oxfmt-ignore
     const cache_control = { type: 'ephemeral' }
     expect(server?.requests[0]?.body).toMatchObject({
       max_tokens: 100,

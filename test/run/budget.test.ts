@@ -24,7 +24,7 @@ const long: readonly Message[] = [
   ]).flat(),
   assistant('Done.'),
   user('And what is the largest of them?'),
-] // prettier-ignore
+] // oxfmt-ignore
 const view = orThrow(settle(createHistory<Message>({ from: long }).view()))
 
 const many = Array.from({ length: 12 }, (_, index) =>
@@ -71,7 +71,7 @@ const sent = async (
 
 const tokensOf = (messages: readonly Message[]): number => messages.reduce((sum, said) => sum + estimateTokens(said), 0)
 const toolsOf = (tools: readonly Tool[]): number =>
-  tools.reduce((sum, { name, description, parameters }) => sum + estimateTokens(user(JSON.stringify({ name, description, parameters }))), 0) // prettier-ignore
+  tools.reduce((sum, { name, description, parameters }) => sum + estimateTokens(user(JSON.stringify({ name, description, parameters }))), 0) // oxfmt-ignore
 const said = (messages: readonly Message[]): string => JSON.stringify(messages).replaceAll('\\"', '"')
 
 describe('a run’s tools', () => {

@@ -99,7 +99,7 @@ describe('every event', () => {
     expect([...seen].toSorted()).toEqual([
       'arguments_delta', 'block_end', 'block_start', 'finish', 'history_delta', 'interrupted', 'run_complete',
       'step_complete', 'step_start', 'text_delta', 'tool_call_start', 'tool_result',
-    ]) // prettier-ignore
+    ]) // oxfmt-ignore
     // What the model gave out and what the caller passed in stays theirs.
     expect(given).toEqual(answers())
     for (const event of given.flat()) expect(Object.isFrozen(event)).toBe(false)
@@ -166,7 +166,7 @@ describe('every event', () => {
         },
       ),
     ])
-      // prettier-ignore
+      // oxfmt-ignore
       expect(await say(event)).toMatchObject({ _tag: 'InvalidAnswer', model: 'mine', step: 0 })
     expect(await say({ ...finish, usage: { input: 1, output: 1 }, client: new Map() })).toMatchObject({
       stopReason: 'end_turn',

@@ -62,7 +62,7 @@ const delta = (id: string, expectedLen: number, ...append: readonly Message[]): 
 const targets: readonly (readonly [string, (from: readonly Message[]) => [History<Message> | Message[], () => readonly Message[]]])[] = [
   ['a history', (from) => { const history = createHistory<Message>({ from }); return [history, () => history.view().toArray()] }],
   ['an array', (from) => { const array = [...from]; return [array, () => [...array]] }],
-] // prettier-ignore
+] // oxfmt-ignore
 
 describe.each(targets)('historyHandler on %s', (_name, make) => {
   it('appends the deltas: what it began with and they are the run’s final messages', async () => {

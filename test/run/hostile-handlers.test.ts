@@ -22,7 +22,7 @@ const model = () => scriptedModel([assistant('Adding.', toolCall('c1', 'add', '{
 
 const ran = async (handlers: readonly RunHandler[], options: Partial<RunOptions> = {}) => {
   const history = createHistory<Message>({ from: start })
-  const stream = run({ model: model(), view: start, tools: [add], handlers: [...handlers, historyHandler(history)], ...options }) // prettier-ignore
+  const stream = run({ model: model(), view: start, tools: [add], handlers: [...handlers, historyHandler(history)], ...options }) // oxfmt-ignore
   const events: RunEvent[] = []
   for await (const event of stream) events.push(event)
   const ended = await stream.result()()
@@ -44,8 +44,8 @@ describe('a handler', () => {
   })
 
   it('that answers with something that can not be read ends the run as a refusal of that event', async () => {
-    const proxy = new Proxy({}, { get: (_, key) => { if (key !== 'then') throw new Error('a trap') } }) // prettier-ignore
-    const getter = { get _tag() { throw new Error('a getter') } } // prettier-ignore
+    const proxy = new Proxy({}, { get: (_, key) => { if (key !== 'then') throw new Error('a trap') } }) // oxfmt-ignore
+    const getter = { get _tag() { throw new Error('a getter') } } // oxfmt-ignore
     const throws = (): never => {
       throw new Error('a then')
     }
@@ -61,7 +61,7 @@ describe('a handler', () => {
     await ran([(event) => void seen.add(event.type)])
     for (const type of seen)
       for (const thrown of [new Error('no'), undefined, null, 'text', left('x'), { _tag: 'Right' }]) {
-        const { ended } = await ran([(event) => { if (event.type === type) throw thrown }]) // prettier-ignore
+        const { ended } = await ran([(event) => { if (event.type === type) throw thrown }]) // oxfmt-ignore
         expect(ended).toMatchObject({ left: { _tag: 'HandlerFailed', event: type } })
       }
   })
@@ -103,9 +103,9 @@ describe('a handler', () => {
       },
       () => withThen(7),
     ])
-      // prettier-ignore
+      // oxfmt-ignore
       expect((await ran([end(work)])).result.stopReason).toBe('end_turn')
-    const begin: RunHandler = Object.assign(() => undefined, { begin: () => { throw new Error('not today') } }) // prettier-ignore
+    const begin: RunHandler = Object.assign(() => undefined, { begin: () => { throw new Error('not today') } }) // oxfmt-ignore
     expect((await ran([begin])).ended).toMatchObject({ left: { _tag: 'HandlerFailed', event: 'begin', step: 0 } })
   })
 

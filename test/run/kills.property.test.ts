@@ -160,7 +160,7 @@ const toolsOf = (hang: () => unknown): readonly Tool[] => [
   tool({ name: 'fails', parameters: {}, alone: true, run: () => { throw new Error('no') } }),
   tool({ name: 'hang', parameters: {}, run: hang }),
   tool({ name: 'pay', parameters: {}, needsApproval: true, run: () => 'paid' }),
-] // prettier-ignore
+] // oxfmt-ignore
 
 /** A part as it is looked for: an id may have been changed, and a mark added to the last text. */
 const shapeOf = (found: Part): string | undefined => {

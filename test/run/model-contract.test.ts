@@ -171,7 +171,7 @@ const scripted = async (scene: ModelScene): Promise<ModelPlace> => {
   }
   if (scene === 'text') return { model: scriptedModel([hello]) }
   if (scene === 'fails') return { model: scriptedModel([]) }
-  return { model: scriptedModel([() => { throw new Error('cut') }], { pause: scene === 'hangs' ? 20_000 : 0 }) } // prettier-ignore
+  return { model: scriptedModel([() => { throw new Error('cut') }], { pause: scene === 'hangs' ? 20_000 : 0 }) } // oxfmt-ignore
 }
 
 describe('the model contract', () => {

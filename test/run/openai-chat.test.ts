@@ -119,7 +119,7 @@ describe('openai chat', () => {
       'block_start 2', 'arguments_delta 2 {"path":', 'arguments_delta 2 "a"}', 'block_end 2',
       'block_start 3', 'arguments_delta 3 {}', 'block_end 3', 'finish',
       'block_start 0',
-    ]) // prettier-ignore
+    ]) // oxfmt-ignore
     expect(server?.requests[1]?.body).toMatchObject({
       model: 'gpt-x',
       temperature: 0,

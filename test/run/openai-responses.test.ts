@@ -145,7 +145,7 @@ describe('openai responses', () => {
       'block_start 2', 'text_delta 2 Let me', 'text_delta 2 see. 🙂', 'block_end 2',
       'block_start 3', 'arguments_delta 3 {"path":', 'arguments_delta 3 "a"}', 'block_end 3',
       'finish', 'finish',
-    ]) // prettier-ignore
+    ]) // oxfmt-ignore
     expect(server?.requests[1]?.body).toMatchObject({
       store: false,
       include: ['reasoning.encrypted_content'],

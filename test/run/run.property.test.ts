@@ -21,7 +21,7 @@ const tools = [
   tool({ name: 'late', parameters: {}, run: () => new Promise((resolve) => setTimeout(() => resolve('late'), 1)) }),
   tool({ name: 'never', parameters: {}, timeout: 3, run: () => new Promise(() => undefined) }),
   tool({ name: 'throws', parameters: {}, alone: true, run: () => { throw undefined } }),
-] // prettier-ignore
+] // oxfmt-ignore
 
 const part = fc.oneof(
   fc.constantFrom('a', 'some words here', '').map((said): Part => text(said)),

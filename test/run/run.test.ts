@@ -101,7 +101,7 @@ describe('run', () => {
     expect(types(events)).toEqual([
       'step_start', 'tool_call_start', 'tool_result', 'tool_call_start', 'tool_result', 'step_complete', 'history_delta',
       'step_start', 'step_complete', 'history_delta', 'run_complete',
-    ]) // prettier-ignore
+    ]) // oxfmt-ignore
     expect(
       events.flatMap((event) =>
         event.type === 'history_delta' ? [[event.id, event.expectedLen, event.append.length]] : [],
@@ -620,14 +620,14 @@ describe('what goes wrong', () => {
     const ended = await run({ view: start, ...options }).result()()
     return isLeft(ended) ? `${ended.left.partial.stopReason}: ${faultMessage(ended.left)}` : ended.right.stopReason
   }
-  const stream = (...events: readonly ModelEvent[]): Model => ({ name: 'm', async *stream() { yield* events } }) // prettier-ignore
+  const stream = (...events: readonly ModelEvent[]): Model => ({ name: 'm', async *stream() { yield* events } }) // oxfmt-ignore
   const usage = { input: 0, output: 0 }
 
   it('is a fault with a sentence, the run so far, and a terminal event', async () => {
     expect(await said({ model: scriptedModel([]) })).toBe(
       'error: step 0: scripted failed: scripted: the script has no more lines',
     )
-    expect(await said({ model: { name: 'm', stream: () => { throw Object.assign(new Error('overloaded'), { status: 529 }) } } })).toBe('error: step 0: m failed with HTTP 529: overloaded') // prettier-ignore
+    expect(await said({ model: { name: 'm', stream: () => { throw Object.assign(new Error('overloaded'), { status: 529 }) } } })).toBe('error: step 0: m failed with HTTP 529: overloaded') // oxfmt-ignore
     expect(await said({ model: stream({ type: 'text_delta', index: 0, block: 'text', text: 'half' }) })).toBe(
       'error: step 0: the answer of m ended before it was complete (after 4 characters, which are recorded as interrupted): run again',
     )
@@ -640,14 +640,14 @@ describe('what goes wrong', () => {
     expect(
       await said({ model: scriptedModel([assistant('a')]), context: () => left({ _tag: 'MinimumDoesNotFit' }) }),
     ).toBe('error: step 0: no context could be derived: MinimumDoesNotFit')
-    expect(await said({ model: scriptedModel([assistant('a')]), context: () => { throw new Error('bug') } })).toBe('error: step 0: no context could be derived: bug') // prettier-ignore
+    expect(await said({ model: scriptedModel([assistant('a')]), context: () => { throw new Error('bug') } })).toBe('error: step 0: no context could be derived: bug') // oxfmt-ignore
     expect(
       await said({
         model: scriptedModel([assistant('a')]),
         handlers: [(event) => (event.type === 'history_delta' ? left('full') : undefined)],
       }),
     ).toBe('error: step 0: a handler refused the event history_delta: full')
-    expect(await said({ model: scriptedModel([assistant('a')]), handlers: [async () => { throw new Error('gone') }] })).toBe('error: step 0: a handler refused the event step_start: gone') // prettier-ignore
+    expect(await said({ model: scriptedModel([assistant('a')]), handlers: [async () => { throw new Error('gone') }] })).toBe('error: step 0: a handler refused the event step_start: gone') // oxfmt-ignore
     const { events, result } = await all({
       model: scriptedModel([assistant('a', toolCall('c', 'add', '{}'))]),
       tools: [add],

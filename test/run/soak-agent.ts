@@ -44,7 +44,7 @@ export const tools: readonly Tool[] = [
   tool({ name: 'slow', parameters: { type: 'object' }, run: () => later(3, { slow: true }) }),
   tool({ name: 'fails', parameters: { type: 'object' }, run: () => { throw new Error('no') } }),
   tool({ name: 'hangs', parameters: { type: 'object' }, timeout: 5, run: () => new Promise(() => undefined) }),
-] // prettier-ignore
+] // oxfmt-ignore
 
 export const settledView = (session: Session): Settled<View<Message>> => {
   const found = settle(session.view())

@@ -133,7 +133,7 @@ describe('turn', () => {
     const store = memoryStore()
     const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
     const { opened, open } = gate()
-    const slow: Model = { name: 'slow', async *stream(request, signal) { await opened; yield* echo.stream(request, signal) } } // prettier-ignore
+    const slow: Model = { name: 'slow', async *stream(request, signal) { await opened; yield* echo.stream(request, signal) } } // oxfmt-ignore
     const first = turn(one, '0', { model: slow })
     await upTo(first, ({ type }) => type === 'step_start')
     const left = await turn(other, '1', { model: echo, whenBusy: 'queue', wait: 0 }).result()

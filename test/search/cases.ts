@@ -200,7 +200,7 @@ export const searchCases = (place: () => Place): void => {
     }
     for (const after of ['x', '5', '[5]', '["x"]', '[null,1]'])
       for (const sort of ['relevance', 'time'] as const)
-        expect([after, await searchStore(store, 'delta', { after, sort })()]).toMatchObject([after, { left: { _tag: 'InvalidId' } }]) // prettier-ignore
+        expect([after, await searchStore(store, 'delta', { after, sort })()]).toMatchObject([after, { left: { _tag: 'InvalidId' } }]) // oxfmt-ignore
   })
 
   it.each([1, 3, 20])('gives all that are left where the last hit of a page of %i goes', async (limit) => {
@@ -252,7 +252,7 @@ export const searchCases = (place: () => Place): void => {
     await started(store, 'clear', user('theta is said'))
     await started(keyed, 'kept', user('theta is secret'))
     await started(keyed, 'gone', user('theta is lost'))
-    expect(await searchStore(store, 'theta')).toMatchObject({ hits: [{ session: 'clear' }], encrypted: ['gone', 'kept'] }) // prettier-ignore
+    expect(await searchStore(store, 'theta')).toMatchObject({ hits: [{ session: 'clear' }], encrypted: ['gone', 'kept'] }) // oxfmt-ignore
     expect(await searchStore(store, 'theta', { session: 'kept' })).toMatchObject({ hits: [], encrypted: ['kept'] })
     expect(await searchStore(store, 'theta', { session: 'clear' })).not.toHaveProperty('encrypted')
     await forkSession(keyed, 'gone', { id: 'fork', at: 1 })
@@ -266,7 +266,7 @@ export const searchCases = (place: () => Place): void => {
     const store = await open()
     const hostile = `"a' OR 1=1; drop table row; -- NEAR(x, y) {col}: ^z \u0000nul \ud83d\ude80 * (`
     await started(store, 'a', user(hostile), user('é'.repeat(20_000)), user(`${'x'.repeat(100_000)} end`))
-    const queries = [hostile, '"', '""', '*', '-', '-*', '"-"', 'a AND OR NOT b', 'NEAR(a b)', 'col:a', '^a', '\0', '\ud83d', 'a*b', "'", '%', '_', '\\', '{}', '\u202e', ';', `${'w '.repeat(5000)}`] // prettier-ignore
+    const queries = [hostile, '"', '""', '*', '-', '-*', '"-"', 'a AND OR NOT b', 'NEAR(a b)', 'col:a', '^a', '\0', '\ud83d', 'a*b', "'", '%', '_', '\\', '{}', '\u202e', ';', `${'w '.repeat(5000)}`] // oxfmt-ignore
     for (const query of queries) {
       const found = await searchStore(store, query)()
       if (found._tag === 'Left') expect([query, found.left._tag]).toEqual([query, 'EmptyQuery'])
@@ -284,9 +284,9 @@ export const searchCases = (place: () => Place): void => {
 
   it('finds nothing of what is no session, or is being imported', async () => {
     const store = await open()
-    await store.create({ id: 'log', rows: [{ kind: 'entry', body: '{"page":"conversation","message":{"role":"user","content":[{"type":"text","text":"epsilon"}]}}' }] }) // prettier-ignore
-    await store.create({ id: 'other', rows: [{ kind: 'entry', body: 'epsilon' }, { kind: 'note', body: 'retraction' }] }) // prettier-ignore
-    await store.create({ id: 'half', meta: { 'indelible.partial': 'import' }, rows: [{ kind: 'entry', body: '{"page":"conversation","message":{"role":"user","content":[{"type":"text","text":"epsilon"}]}}' }] }) // prettier-ignore
+    await store.create({ id: 'log', rows: [{ kind: 'entry', body: '{"page":"conversation","message":{"role":"user","content":[{"type":"text","text":"epsilon"}]}}' }] }) // oxfmt-ignore
+    await store.create({ id: 'other', rows: [{ kind: 'entry', body: 'epsilon' }, { kind: 'note', body: 'retraction' }] }) // oxfmt-ignore
+    await store.create({ id: 'half', meta: { 'indelible.partial': 'import' }, rows: [{ kind: 'entry', body: '{"page":"conversation","message":{"role":"user","content":[{"type":"text","text":"epsilon"}]}}' }] }) // oxfmt-ignore
     await started(store, 'a', user('epsilon'))
     expect(await find(store, 'epsilon')).toEqual(['a:0'])
   })
@@ -305,7 +305,7 @@ export const searchCases = (place: () => Place): void => {
     const word = fc.constantFrom('ab', 'abc', 'b', 'cd', 'CD', 'é', 'e')
     const said = fc.array(word, { minLength: 1, maxLength: 6 })
     const term = fc.record({ words: fc.array(word, { minLength: 1, maxLength: 2 }), prefix: fc.boolean() })
-    const query = fc.record({ wanted: fc.array(term, { minLength: 1, maxLength: 2 }), unwanted: fc.array(term, { maxLength: 1 }) }) // prettier-ignore
+    const query = fc.record({ wanted: fc.array(term, { minLength: 1, maxLength: 2 }), unwanted: fc.array(term, { maxLength: 1 }) }) // oxfmt-ignore
     type Term = { readonly words: readonly string[]; readonly prefix: boolean }
     const plain = (text: string): string => text.toLowerCase().replace('é', 'e')
     const has = (words: readonly string[], wanted: Term): boolean =>

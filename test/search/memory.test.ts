@@ -29,7 +29,7 @@ describe('a search of a store in memory', () => {
 
   it('refuses options of an index that are none', () => {
     expect(() => indexStore(memoryStore(), { rebuild: 1 as unknown as boolean })).toThrow('`rebuild` as true or false')
-    expect(() => indexStore(memoryStore(), { progress: 1 as unknown as () => void })).toThrow('`progress` as a function') // prettier-ignore
+    expect(() => indexStore(memoryStore(), { progress: 1 as unknown as () => void })).toThrow('`progress` as a function') // oxfmt-ignore
   })
 
   it('has no index', async () => {

@@ -55,7 +55,7 @@ it('is right after its maker was killed', { timeout: 120_000 }, async () => {
   const path = join(folder, 'killed.db')
   const store = await sqliteStore({ path, durability: 'os', wait: 60_000 })
   const count = 800
-  await createSession(store, { id: 'a', messages: Array.from({ length: count }, (_, n) => user(`the word x${n} ${'and '.repeat(n % 50)}`)) }) // prettier-ignore
+  await createSession(store, { id: 'a', messages: Array.from({ length: count }, (_, n) => user(`the word x${n} ${'and '.repeat(n % 50)}`)) }) // oxfmt-ignore
   for (let kill = 0; kill < kills; kill++) {
     const maker = started('rebuild', path)
     // At any moment after it began: nothing waits for it.

@@ -166,7 +166,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   importTranscript: async (bad) => [importTranscript(memoryStore(), transcript(), { progress: bad })],
   'session.append': async () => {
     const { session } = await started()
-    const odd = { get role() { throw new Error('mine') } } // prettier-ignore
+    const odd = { get role() { throw new Error('mine') } } // oxfmt-ignore
     return [
       session.append(odd as never),
       session.append(user('x'), { page: 'gossip' as never }),

@@ -6,7 +6,7 @@ import { orThrow, readTranscript } from 'indelible'
 import { readTranscripts } from 'indelible/transcript'
 import { root } from '../../scripts/run.ts'
 
-const body = (n: number): object => ({ model: `m${n}`, messages: [{ role: 'user', content: `q${n}` }, { role: 'assistant', content: `a${n}` }] }) // prettier-ignore
+const body = (n: number): object => ({ model: `m${n}`, messages: [{ role: 'user', content: `q${n}` }, { role: 'assistant', content: `a${n}` }] }) // oxfmt-ignore
 const answer = (n: number): object => ({
   id: `r${n}`,
   object: 'chat.completion',

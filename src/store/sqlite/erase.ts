@@ -214,7 +214,8 @@ export class Eraser {
     this.#mark().run()
     const blocks = [...touched].flatMap((key): readonly RemainingBlock[] => {
       const left = this.#block().get(key) as
-        { readonly id: Uint8Array; readonly uses: number; readonly kept: number } | undefined
+        | { readonly id: Uint8Array; readonly uses: number; readonly kept: number }
+        | undefined
       if (left === undefined) return []
       const block = Buffer.from(left.id).toString('hex') as RemainingBlock['block'] // it was stored as one
       return [{ block, rows: left.uses, kept: left.kept === 1 }]

@@ -166,7 +166,7 @@ export class Search implements IndexDriver {
   async encrypted(scope: string): Answer<readonly string[]> {
     const found = this.#statements
       .encrypted()
-      .all(this.#parts.scopes.keyOf(scope), encryptionMark) as unknown as readonly { readonly id: string; readonly meta: string }[] // prettier-ignore
+      .all(this.#parts.scopes.keyOf(scope), encryptionMark) as unknown as readonly { readonly id: string; readonly meta: string }[] // oxfmt-ignore
     return right(found.filter(({ meta }) => isEncryptedMeta(meta)).map(({ id }) => id))
   }
 
