@@ -164,8 +164,6 @@ class Recording {
   #step: Step | undefined
   #entry = emptyEntry()
   #writing: Promise<Answer> | undefined
-  /** The session is somebody else's by now: nothing is written any more. */
-  #lost: Answer | undefined
   /** What went wrong while nobody waited for it. */
   #failed: Answer | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -443,13 +441,9 @@ class Recording {
     return this.#under(() => this.#session.note({ ...this.#journal(step), closed: true })())
   }
 
-  /** Under the lease: where it was lost and nobody else has had one since, under a new one. */
+  /** Nothing is written any more once somebody else has the lease. */
   async #under(work: () => Promise<Answer>): Promise<Answer> {
-    if (this.#lease?.lost === true) return (this.#lost ??= this.#lease.fault())
-    const number = this.#lease?.number ?? 0
-    const answer = await work()
-    if (!isLeft(answer) || answer.left._tag !== 'LeaseLost' || this.#lease === undefined) return answer
-    return (await this.#lease.regain(number)) ? work() : answer
+    return this.#lease?.lost === true ? this.#lease.fault() : work()
   }
 }
 
