@@ -46,7 +46,7 @@ const ofRuns = new WeakSet<SessionLease>()
 export const heldBy = async (
   session: Partial<Pick<Session, 'id' | 'lease' | 'held'>>,
   { holder = 'run', ttl = defaultTtl, whenBusy = 'fail', wait = Infinity, clock }: RunLeaseOptions,
-  stop: (reason: string) => void,
+  stop: (reason: string, isLost: boolean) => void,
 ): Promise<Either<LeaseSessionFault, RunLease | undefined>> => {
   const { lease, held } = session
   if (lease === undefined) return right(undefined)
@@ -62,7 +62,8 @@ export const heldBy = async (
   const ended = (): void => {
     if (over) return
     const { reason } = signal
-    stop(isStop(reason) ? 'Somebody asked the run to stop.' : `The session is held by another run. ${reasonOf(reason)}`)
+    if (isStop(reason)) stop('Somebody asked the run to stop.', false)
+    else stop(`The session is held by another run. ${reasonOf(reason)}`, true)
   }
   if (signal.aborted) ended()
   else signal.addEventListener('abort', ended)

@@ -46,6 +46,8 @@ export class TurnTaking {
   #going: Pick<RunStream, 'cancel'> | undefined
   /** The id of the input that the run of the turn answers. */
   #input: string | undefined
+  /** Whether the run of the turn has begun. */
+  #isRunning = false
   #stopped = false
   #lost: Either<LostFault, never> | undefined
   #finished: Promise<void> | undefined
@@ -79,12 +81,13 @@ export class TurnTaking {
           whenBusy: 'wait',
           wait: Math.max(0, Math.min(glance, until - this.#clock.now())),
         },
-        (reason) => {
+        (reason, isLost) => {
           if (this.#lease === undefined) return
           this.#stopped = true
-          if (this.#going === undefined)
+          // One that is lost before the run of the turn has begun is asked for again: nobody has cancelled anything.
+          if (this.#going !== undefined) this.#going.cancel()
+          else if (this.#isRunning || !isLost)
             control.interrupt({ behavior: 'saveMarked', message: undefined, reason, stop: 'cancelled' })
-          else this.#going.cancel()
         },
       )
       if (!isLeft(held)) {
@@ -162,6 +165,7 @@ export class TurnTaking {
   /** The start of the run of the turn, with what records it. */
   recorded(start: Start, input: string | undefined): Start {
     this.#input = input
+    this.#isRunning = true
     const lease = this.#lease as RunLease // it is held
     const finishing: RunHandler = Object.assign(() => undefined, {
       end: (result: RunResult) => this.#finish(result.stopReason),

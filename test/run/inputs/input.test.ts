@@ -206,3 +206,29 @@ it('a run that lost its session ends as LeaseLost, writes nothing, and the next 
   expect(said(other)).toEqual(['user: a', 'assistant: re: a', 'user: b', 'assistant: re: b'])
   expect(states(other)).toEqual(['a taken', 'b queued', 'a taken', 'a answered', 'b taken', 'b answered'])
 })
+
+it('a turn that loses the session before its run begins asks for it again: nobody has cancelled it', async () => {
+  let now = 1_000_000
+  const inner = memoryStore({ now: () => now })
+  await createSession(inner, { id: 's' })
+  const other = await openSession(inner, 's')
+  let isFirst = true
+  const store: Store = {
+    ...inner,
+    append: (id, given) =>
+      storeTask(async () => {
+        if (isFirst) {
+          isFirst = false
+          now += 60_000
+          await ended(other, 'b', { id: 'b', ttl: 60_000 })
+        }
+        return inner.append(id, given)()
+      }),
+  }
+  for (const whenBusy of ['wait', 'queue'] as const) {
+    isFirst = true
+    const session = await openSession(store, 's')
+    const name = `a by ${whenBusy}`
+    expect(await ended(session, name, { id: name, whenBusy, ttl: 60_000 })).toEqual(['end_turn', `re: ${name}`])
+  }
+})
