@@ -34,8 +34,8 @@ export interface SessionRunOptions extends Omit<RunSettings, 'id'>, Pick<Session
 /** How a turn is taken. */
 export interface TurnOptions extends SessionRunOptions {
   /**
-   * The id of the input. With one the turn can be tried again, also by another process: the input is recorded and answered
-   * once. Default: none; for `queue` a random one.
+   * The id of the input. With one the turn can be tried again, also by another process and after a failure: the input is
+   * recorded and answered once. With another message it is `InputMismatch`. Default: none; for `queue` a random one.
    */
   readonly id?: string
   /**
@@ -53,7 +53,9 @@ export interface TurnOptions extends SessionRunOptions {
  * model and its tools, and record everything when it is finished. One run at a time: the session is held meanwhile.
  *
  * The turn begins at once and is read like any run. Where another run answered the input (`queue`, or an `id` that is
- * known), there is one event, `run_complete`: `stopReason` is `queued`, and `response` is the answer.
+ * known), there is one event, `run_complete`: `stopReason` is `queued`, and `response` is the answer. It is `approval` where
+ * the input waits for one, and `cancelled` where somebody has withdrawn it. A run that lost the session to another process ends
+ * with `LeaseLost`.
  *
  * Inputs that others queued meanwhile are answered after this one, with the same model and tools, in the background.
  *

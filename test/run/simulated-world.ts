@@ -189,7 +189,7 @@ export class World {
     for (const process of this.#processes) if (process.next !== undefined) events.push(() => process.fire())
     events.push(() => (this.#storeNow += ttl / 2))
     for (const [index, process] of this.#processes.entries())
-      if (!process.isDone)
+      for (let weight = process.isDone ? 0 : 3; weight > 0; weight--)
         events.push(() => {
           process.isAlive = false
           process.timers = []
