@@ -1,6 +1,6 @@
 /** Searching a store in PostgreSQL by its index: cases for a file of tests that has a server. */
 import { Client } from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createSession, openSession, orThrow, user, type Store } from 'indelible'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import type { Append } from 'indelible/store'
@@ -17,6 +17,11 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
     schemas.push(schema)
     return schema
   }
+  /** A count that took long is used for a while, and so is what is known of the index: here no time passes. */
+  const whileNoTimePasses = (): void => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+    afterEach(() => void vi.useRealTimers())
+  }
   const quoted = (schema: string): string => `"${schema.replaceAll('"', '""')}"`
   const sql = async (text: string): Promise<readonly Readonly<Record<string, unknown>>[]> => {
     const client = new Client({ connectionString: url })
@@ -31,6 +36,7 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
     Promise.resolve(postgresStore({ connectionString: url, schema, connections: 3 }))
 
   describe.skipIf(server === undefined)('a search in PostgreSQL by its index', () => {
+    whileNoTimePasses()
     let store: Store
     let scopes = 0
     beforeAll(async () => {
@@ -41,11 +47,12 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
     searchCases(() => ({ open: async () => orThrow(store.scoped(`scope ' \\ ${++scopes}`)), indexed: true }))
     it('leaves a schema that a check finds good', async () => {
       expect(await store.check()).toEqual([])
-      expect(await indexStore(store)).toBe(0)
+      expect(await indexStore(store)).toBe(0) // nothing is left to index
     })
   })
 
   describe.skipIf(server === undefined)('the index of a schema', () => {
+    whileNoTimePasses()
     it('loses what is removed, and gets what was appended without it', async () => {
       const schema = fresh()
       const [store, other] = [await open(schema), await open(schema)]
