@@ -37,12 +37,8 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
   const open = (schema: string): Promise<Store> =>
     Promise.resolve(postgresStore({ connectionString: url, schema, connections: 3 }))
 
-<<<<<<< HEAD
-  describe.skipIf(server === undefined)('a search in PostgreSQL by its index', () => {
-    whileNoTimePasses()
-=======
   describe('a search in PostgreSQL by its index', leftOutIf(server === undefined, noPostgres), () => {
->>>>>>> main
+    whileNoTimePasses()
     let store: Store
     let scopes = 0
     beforeAll(async () => {
@@ -57,12 +53,8 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
     })
   })
 
-<<<<<<< HEAD
-  describe.skipIf(server === undefined)('the index of a schema', () => {
-    whileNoTimePasses()
-=======
   describe('the index of a schema', leftOutIf(server === undefined, noPostgres), () => {
->>>>>>> main
+    whileNoTimePasses()
     it('loses what is removed, and gets what was appended without it', async () => {
       const schema = fresh()
       const [store, other] = [await open(schema), await open(schema)]

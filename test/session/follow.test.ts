@@ -212,16 +212,11 @@ describe('what a follower costs while nothing happens', () => {
     await session.append(user('hello'))
     expect((await next).done).toBe(false)
   })
-<<<<<<< HEAD
-  describe.skipIf(server === undefined)('PostgreSQL', () => {
+  describe('PostgreSQL', leftOutIf(server === undefined, noPostgres), () => {
     /** @returns a pool, and a promise of so many more notifications on its connections */
     const countingPool = (
       max: number,
     ): { readonly pool: Pool; readonly notified: (count: number) => Promise<void> } => {
-=======
-  describe('PostgreSQL', leftOutIf(server === undefined, noPostgres), () => {
-    const counting = (max: number): { readonly pool: Pool; readonly count: () => number } => {
->>>>>>> main
       const pool = new Pool({ connectionString: server?.url, max })
       const hearers = new Set<() => void>()
       pool.on('connect', (client) => {

@@ -11,12 +11,8 @@ import { root } from '../../scripts/run.ts'
 import { ok } from '../answers.ts'
 import { holdCases } from '../evidence/hold-cases.ts'
 import { searchInPostgres } from '../search/postgres-cases.ts'
-<<<<<<< HEAD
 import { rounds } from '../rounds.ts'
-import { startPostgres } from '../store/postgres-server.ts'
-=======
 import { startPostgres, noPostgres, notOurServer } from '../store/postgres-server.ts'
->>>>>>> main
 import { batchOf } from './batches.ts'
 import { eraseCases } from './erase-cases.ts'
 import { leftOutIf } from '../left-out.ts'
