@@ -13,8 +13,9 @@ import { postgresStore, type PostgresOptions } from 'indelible/store/postgres'
 import { storeContract, type StorePlace } from 'indelible/testing'
 import { root } from '../../scripts/run.ts'
 import { faultyPool } from './faulty-postgres.ts'
-import { isRunning, startPostgres } from './postgres-server.ts'
+import { isRunning, startPostgres, noPostgres, notOurServer } from './postgres-server.ts'
 import { isFull, oneIn } from '../rounds.ts'
+import { leftOutIf } from '../left-out.ts'
 
 const server = await startPostgres()
 afterAll(async () => {
@@ -92,9 +93,9 @@ const place = async (): Promise<StorePlace> => {
   }
 }
 
-if (server !== undefined) for (const { name, run } of storeContract('postgres', place)) it(name, run)
+for (const { name, run } of storeContract('postgres', place)) it(name, leftOutIf(server === undefined, noPostgres), run)
 
-describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
+describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), () => {
   const row = (body: string): Row => ({ kind: 'entry', body })
   /** Ends the connections of a store, as a server does that is told to stop. */
   const cut = (application: string): Promise<unknown> =>
@@ -314,8 +315,9 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     await sql(`drop database ${name} with (force)`)
   })
 
-  it.skipIf(server?.own === undefined)(
+  it(
     'a server that answers nothing is given up after the timeout, not much later',
+    leftOutIf(server?.own === undefined, notOurServer),
     async () => {
       const store = await open({ schema: fresh(), timeout: 500 })
       server?.own?.freeze(true)
@@ -524,18 +526,22 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     },
   )
 
-  it.skipIf(server?.own === undefined)('a server that is killed here is dead, with each of its processes', async () => {
-    const client = new Client({ connectionString: url })
-    client.on('error', () => {})
-    await client.connect()
-    const found = (await client.query('select pid from pg_stat_activity')).rows as readonly { readonly pid: number }[]
-    expect(found.length).toBeGreaterThan(3) // the one that serves us, and those that write
-    await server?.own?.kill()
-    const alive = found.filter(({ pid }) => isRunning(pid))
-    await server?.own?.start()
-    expect(alive).toEqual([])
-    expect(await sql('select 1 as one')).toEqual([{ one: 1 }])
-  })
+  it(
+    'a server that is killed here is dead, with each of its processes',
+    leftOutIf(server?.own === undefined, notOurServer),
+    async () => {
+      const client = new Client({ connectionString: url })
+      client.on('error', () => {})
+      await client.connect()
+      const found = (await client.query('select pid from pg_stat_activity')).rows as readonly { readonly pid: number }[]
+      expect(found.length).toBeGreaterThan(3) // the one that serves us, and those that write
+      await server?.own?.kill()
+      const alive = found.filter(({ pid }) => isRunning(pid))
+      await server?.own?.start()
+      expect(alive).toEqual([])
+      expect(await sql('select 1 as one')).toEqual([{ one: 1 }])
+    },
+  )
 
   it('a removed log goes in pieces, also where a crash has left some, and with it the blocks that only it spoke of', async () => {
     const schema = fresh()
