@@ -1,6 +1,6 @@
 /** How often the history is used, and how: over a log of calls, or of what `historyTelemetry` said of them. */
 import type { Json, JsonObject } from '../json/index.ts'
-import { detectHistoryUse, historyPatterns, type HistoryPattern, type HistoryUseOptions } from './history-use/index.ts'
+import { detectHistoryUse, historyPatterns, type HistoryPattern, type HistoryUseOptions } from './history-use.ts'
 import { normalizeRecords, type NormalizeReport } from './normalize.ts'
 import type { CallRecord } from './record.ts'
 
