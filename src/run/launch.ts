@@ -14,7 +14,7 @@ import { limitsOf, type Limits } from './limits.ts'
 import { derivingOf, type ContextOptions } from './context-for.ts'
 import { Loop } from './loop.ts'
 import type { Model } from './model.ts'
-import type { Decisions, OpenAnswer } from './open-answer.ts'
+import { decisionsOf, type Decisions, type OpenAnswer } from './open-answer.ts'
 import { dollarsBy } from './prices.ts'
 import type { RunResult } from './result.ts'
 import { checkTimeout, type Tool } from './tool.ts'
@@ -165,7 +165,7 @@ export const launched = <F extends { readonly _tag: string }>(
   const handlers = [...(options.handlers ?? [])]
   const loopOf = ({ view, callIds = [], open, decisions = {}, handlers: first = [] }: Start): Loop =>
     new Loop(
-      { ...settings, view, callIds, open, decisions: copyOf(decisions), handlers: [...first, ...handlers] },
+      { ...settings, view, callIds, open, decisions: decisionsOf(decisions), handlers: [...first, ...handlers] },
       control,
       channel,
     )
@@ -198,9 +198,6 @@ export const launched = <F extends { readonly _tag: string }>(
     [Symbol.asyncIterator]: () => channel[Symbol.asyncIterator](),
   })
 }
-
-/** What was decided when the run began. */
-const copyOf = ({ approve = [], deny = [] }: Decisions): Decisions => ({ approve: [...approve], deny: [...deny] })
 
 /** What a user says instead, as it is recorded. Throws TypeError, on what would not be that. */
 const injected = (message: string | Message | undefined): Message | undefined => {

@@ -5,7 +5,7 @@ import type { Session } from '../session/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText, type TurnFault } from './fault.ts'
 import { launched, type Over, type RunStream, type Start } from './launch.ts'
-import type { Decisions } from './open-answer.ts'
+import { decisionsOf, type Decisions } from './open-answer.ts'
 import { defaultTtl } from './run-lease.ts'
 import { runSettings, type SessionRunOptions } from './turn.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
@@ -30,14 +30,14 @@ export interface ResumeOptions extends SessionRunOptions, Decisions {
  * @param session the session
  * @param options the model, the tools, the decisions
  * @returns the run
- * @throws TypeError if an option is invalid
+ * @throws TypeError if an option is invalid, or a decision is no token of a call
  * @example
- * await resume(session, { model, tools: [deploy], approve: ['call_1'] }).result()
+ * await resume(session, { model, tools: [deploy], approve: [asked.open.calls[0].approval] }).result()
  */
 export const resume = (session: Session, options: ResumeOptions): RunStream<TurnFault> => {
-  const { whenBusy = 'takeOver', approve = [], deny = [] } = options
+  const { whenBusy = 'takeOver' } = options
   const { settings, continuation } = runSettings(session, options)
-  const decided: Decisions = { approve: [...approve], deny: [...deny] }
+  const decided = decisionsOf(options)
   const turns = new TurnTaking(session, settings, continuation, options)
   const begin = async (control: Control): Promise<Either<StartFault, Start | Over>> => {
     let held = await turns.hold(control, whenBusy === 'wait' ? Infinity : 0)
