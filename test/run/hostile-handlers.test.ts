@@ -166,7 +166,7 @@ describe('a callback that never answers', () => {
 
   it.each(tools)('%s ends with the time limit of the run, and with a cancel', async (_, hangs) => {
     const late = await ran([], { tools: [hangs], limits: { timeout: 30 } })
-    expect([late.result.stopReason, late.result.messages.length]).toEqual(['timeout', 3])
+    expect(late.result.stopReason).toBe('timeout')
     const stop: RunHandler = (event) => {
       if (event.type === 'model_event' && event.event.type === 'finish') setTimeout(() => stream.cancel(), 0)
     }
