@@ -1,5 +1,5 @@
 /** A run as its caller has it: its options, its stream of events, its result; started when it is known what it starts from. */
-import { formatPath, isLeft, NotJson, right, snapshot, type JsonObject } from '../json/index.ts'
+import { describe, formatPath, isLeft, NotJson, right, snapshot, type JsonObject } from '../json/index.ts'
 import { decodeMessage, user, type Message, type Sequence, type Settled } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { Channel } from './channel.ts'
@@ -138,6 +138,8 @@ export const launched = <F extends { readonly _tag: string }>(
   after: (ended: Either<F | RunFailure, RunResult>) => Promise<void> = async () => undefined,
 ): RunStream<F | RunFailure> => {
   const { model } = options
+  if (typeof (model as Partial<Model> | undefined)?.stream !== 'function')
+    throw new TypeError(`a run needs a \`model\` with a method \`stream\`, found ${describe(model)}`)
   const task: TaskOf<F | RunFailure> = taskOf(faultText)
   const toolConcurrency = amount('toolConcurrency', options.toolConcurrency ?? 8, {
     unit: 'tools',

@@ -448,6 +448,18 @@ describe('approvals', () => {
     expect(ran).toEqual(['pay'])
   })
 
+  it('options that there are not, and a model that is none, are named at once', async () => {
+    const session = await createSession(memoryStore(), { id: 's' })
+    const loose = (options: unknown) => options as { readonly model: Model }
+    expect(() => turn(session, 'hi', loose({ model: echo, tool: tools }))).toThrow(
+      'turn has no option "tool". Did you mean `tools`?',
+    )
+    expect(() => turn(session, 'hi', loose({}))).toThrow('a run needs a `model`')
+    expect(() => turn(session, 'hi', loose(undefined))).toThrow('a run needs a `model`')
+    expect(() => resume(session, loose({ model: echo, aprove: [] }))).toThrow('Did you mean `approve`?')
+    expect(session.len).toBe(0)
+  })
+
   it('a decision is a token; the id of a call is refused', async () => {
     const session = await createSession(memoryStore(), { id: 's' })
     const options = { model: echo, tools }
