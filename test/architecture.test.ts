@@ -9,6 +9,7 @@ const src = join(root, 'src')
 /** What each folder may import from: its own files, and these. */
 const mayImport: { readonly [folder: string]: readonly string[] } = {
   json: [],
+  guard: [],
   sequence: [],
   task: ['json'],
   proof: [],
@@ -88,9 +89,10 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   ],
   records: ['json', 'sequence', 'task', 'history', 'store'],
   evidence: ['json', 'task', 'proof', 'store', 'session'],
-  recorder: ['json', 'task', 'proof', 'message', 'codecs', 'notes', 'redact', 'context', 'store', 'session'],
+  recorder: ['json', 'guard', 'task', 'proof', 'message', 'codecs', 'notes', 'redact', 'context', 'store', 'session'],
   view: [
     'json',
+    'guard',
     'task',
     'proof',
     'message',
@@ -106,6 +108,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   ],
   cli: [
     'encryption',
+    'guard',
     'redact',
     'json',
     'sequence',

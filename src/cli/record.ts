@@ -26,7 +26,7 @@ const providers: readonly (Upstream & { readonly variables: readonly string[] })
   { name: 'openai', url: 'https://api.openai.com/v1', variables: ['OPENAI_BASE_URL', 'OPENAI_API_BASE'] },
   { name: 'anthropic', url: 'https://api.anthropic.com', variables: ['ANTHROPIC_BASE_URL', 'ANTHROPIC_API_URL'] },
   { name: 'gemini', url: 'https://generativelanguage.googleapis.com', variables: ['GOOGLE_GEMINI_BASE_URL'] },
-  { name: 'vertex', url: vertexUrl(''), urlOf: vertexUrl, variables: ['GOOGLE_VERTEX_BASE_URL'] },
+  { name: 'vertex', url: 'https://aiplatform.googleapis.com', urlOf: vertexUrl, variables: ['GOOGLE_VERTEX_BASE_URL'] },
   // What Gemini CLI calls for people who log in with Google.
   { name: 'codeassist', url: 'https://cloudcode-pa.googleapis.com', variables: ['CODE_ASSIST_ENDPOINT'] },
 ]
