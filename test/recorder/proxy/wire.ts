@@ -18,7 +18,8 @@ export interface Provider {
   readonly url: string
   /** What it parsed, in the order of the requests' ends. */
   readonly parsed: readonly Parsed[]
-  readonly forget: () => void
+  /** Resolves to all that was parsed, and forgets it, once these requests are among it. */
+  readonly take: (ids: readonly string[]) => Promise<readonly Parsed[]>
   readonly close: () => Promise<void>
 }
 
@@ -29,6 +30,11 @@ export interface Provider {
  */
 export const startProvider = async (): Promise<Provider> => {
   const parsed: Parsed[] = []
+  let wake = (): void => {}
+  const saw = (one: Parsed): void => {
+    parsed.push(one)
+    wake()
+  }
   const idOf = ({ headers }: IncomingMessage): string => String(headers['x-id'])
   const server = createServer((incoming, outgoing) => {
     const { method = '', url: path = '', headers } = incoming
@@ -41,14 +47,14 @@ export const startProvider = async (): Promise<Provider> => {
     incoming.on('data', (chunk: Buffer) => (body += chunk.toString('latin1')))
     incoming.on('error', () => undefined)
     incoming.on('close', () => {
-      parsed.push({ id: idOf(incoming), method, path, body, whole: incoming.complete, headers })
+      saw({ id: idOf(incoming), method, path, body, whole: incoming.complete, headers })
     })
     if (kind === 'early') answer()
     else incoming.on('end', () => (kind === 'late' ? setImmediate(answer) : answer()))
   })
   server.on('upgrade', (incoming, socket, head) => {
     const { method = '', url: path = '', headers } = incoming
-    parsed.push({ id: idOf(incoming), method, path, body: head.toString('latin1'), whole: true, headers })
+    saw({ id: idOf(incoming), method, path, body: head.toString('latin1'), whole: true, headers })
     socket.on('error', () => socket.destroy())
     if (path.endsWith('socket')) {
       const accepted = ['HTTP/1.1 101 Switching Protocols', 'upgrade: websocket', 'connection: upgrade']
@@ -67,7 +73,11 @@ export const startProvider = async (): Promise<Provider> => {
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     parsed,
-    forget: () => void (parsed.length = 0),
+    take: async (ids) => {
+      while (!ids.every((id) => parsed.some((one) => one.id === id)))
+        await new Promise<void>((resolve) => (wake = resolve))
+      return parsed.splice(0)
+    },
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())
