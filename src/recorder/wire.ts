@@ -15,11 +15,19 @@ export interface ObservedRequest {
 }
 
 /** The API that a request calls; undefined: one that is not recorded. Any path before the API's own will do. */
-export const apiOf = ({ method, url }: Pick<ObservedRequest, 'method' | 'url'>): Api | undefined =>
-  method.toUpperCase() === 'POST' ? apis.find(({ path }) => path.test(pathOf(url))) : undefined
+export const apiOf = ({ method, url }: Pick<ObservedRequest, 'method' | 'url'>): Api | undefined => {
+  if (method.toUpperCase() !== 'POST') return undefined
+  const path = pathOf(url)
+  return apis.find((api) => api.path.test(path))
+}
 
-const pathOf = (url: string): string =>
-  (/^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? url.replace(/[?#].*$/s, '')).replace(/\/+$/, '')
+/** The path of an address, without slashes at its end. Cost: O(url), whatever it is. */
+const pathOf = (url: string): string => {
+  const path = /^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? url.replace(/[?#].*$/s, '')
+  let end = path.length
+  while (path[end - 1] === '/') end--
+  return path.slice(0, end)
+}
 
 /** What a request says: its conversation, and what stands beside it. */
 export interface Asked {

@@ -54,7 +54,7 @@ export const oddRequests: { readonly [name: string]: OddRequest } = {
     status: 501,
   },
   'two framings': {
-    written: [head('POST /u/a', 'content-length: 3', 'transfer-encoding: chunked'), chunked('abc')],
+    written: [head('POST /u/a', 'content-length: 3', 'transfer-encoding: chunked') + chunked('abc')],
     status: 400,
   },
   'an answer that comes before the body': {
