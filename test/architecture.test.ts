@@ -157,7 +157,7 @@ const drivers: { readonly [folder: string]: readonly string[] } = {
   'adapters/ai-sdk': ['ai'],
   'adapters/langgraph': ['@langchain/langgraph-checkpoint', '@langchain/core/runnables'],
   view: ['node:http', 'node:net', 'node:os', 'node:crypto', 'node:fs/promises', '@noble/hashes/utils.js'],
-  'recorder/proxy': ['node:http', 'node:https', 'node:net', 'node:os', 'node:util', 'node:zlib'],
+  'recorder/proxy': ['node:http', 'node:https', 'node:net', 'node:os', 'node:stream', 'node:util', 'node:zlib'],
   'adapters/openai-agents': ['@openai/agents-core'],
   'run/ai-sdk': ['ai'],
   'context/gpt-tokenizer': ['gpt-tokenizer/encoding/cl100k_base', 'gpt-tokenizer/encoding/o200k_base'],

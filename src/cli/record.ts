@@ -1,6 +1,7 @@
 /** `indelible record`: any agent, recorded between it and its provider. */
 import { randomBytes } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { isLoopback } from '../guard/index.ts'
 import { isLeft } from '../json/index.ts'
 import type { Redactor } from '../redact/index.ts'
 import { createRecorder, type Recorder, type RecorderSummary } from '../recorder/index.ts'
@@ -47,20 +48,30 @@ go through unchanged; if recording fails, they go on and you are told. In the
 arguments of COMMAND, {OPENAI_BASE_URL} and the like stand for the address, for
 programs that read no variable:
   indelible record -- codex -c openai_base_url={OPENAI_BASE_URL}
+The address has the secret of the proxy. Other users of the machine see the
+arguments of programs, and can then call the proxy while COMMAND runs: prefer
+the variables, which they don't see.
 
 Recorded: calls of OpenAI Chat Completions and Responses, of Anthropic Messages
-and of Gemini. Other calls pass and are counted. Authorization headers, cookies
-and keys are never stored. HTTPS_PROXY and NO_PROXY are honoured.
+and of Gemini. Other calls pass and are counted. Headers are never stored, nor
+are fields of a request that are named for a key (api_key, authorization). What
+messages say is stored: --redact takes keys out of it. HTTPS_PROXY and NO_PROXY
+are honoured.
 
 The exit code is that of COMMAND; 127 if there is no such program, 126 if it
 can't be run. At the end a summary goes to standard error.
 
 With --listen the proxy runs until you stop it, for programs that you start
 yourself. They use http://HOST:PORT/openai, http://HOST:PORT/anthropic and
-http://HOST:PORT/gemini as the address of their provider.`,
+http://HOST:PORT/gemini as the address of their provider. Without a token it
+refuses requests of web pages, and those by another name than this machine's,
+such as a container's name for it: give a token for these.`,
   options: {
     listen: { value: 'HOST:PORT', help: 'run as a proxy. HOST other than loopback needs --token' },
-    token: { value: 'TOKEN', help: 'what the path of each call must begin with' },
+    token: {
+      value: 'TOKEN',
+      help: 'what the path of each call must begin with (default: INDELIBLE_TOKEN, which other users do not see)',
+    },
     upstream: {
       value: 'NAME=URL',
       many: true,
@@ -84,7 +95,7 @@ http://HOST:PORT/gemini as the address of their provider.`,
     const [command, ...args] = positionals
     if (command === '' || (command === undefined) === (listen === undefined))
       throw new Misuse('record needs a COMMAND behind --, or --listen HOST:PORT')
-    const token = values['token']
+    const token = values['token'] ?? (terminal.env['INDELIBLE_TOKEN'] || undefined)
     if (token !== undefined && !/^[\w-]{8,}$/.test(String(token)))
       throw new Misuse('--token takes at least 8 letters, digits, _ and -')
     if (listen !== undefined && !isLoopback(listen.host) && token === undefined)
@@ -134,9 +145,6 @@ const listenOf = (given: unknown): Place | undefined => {
   if (host === undefined || Number(port) > 65_535) throw new Misuse(`--listen takes HOST:PORT, not "${String(given)}"`)
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
 }
-
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
 
 const upstreamsOf = (given: unknown, { env }: Terminal): readonly Upstream[] => {
   const named = new Map<string, string>()
@@ -304,8 +312,15 @@ class Recorders {
   }
 }
 
+/** An address as it is shown. */
+const withoutPassword = (url: string): string => {
+  const shown = new URL(url)
+  shown.username = shown.password = ''
+  return shown.href.replace(/\/$/, '')
+}
+
 const untilStopped = async (proxy: Proxy, upstreams: readonly Upstream[], terminal: Terminal): Promise<number> => {
-  await terminal.print(upstreams.map(({ name, url }) => `${proxy.urlOf(name)}  goes to ${url}`))
+  await terminal.print(upstreams.map(({ name, url }) => `${proxy.urlOf(name)}  goes to ${withoutPassword(url)}`))
   await new Promise<void>((resolve) => {
     const ends = [terminal.onInterrupt(() => done()), onTerminate(() => done())]
     const done = (): void => {

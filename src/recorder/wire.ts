@@ -2,7 +2,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, left, parseJson, right, type Json, type JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
+import { digestOf } from '../proof/index.ts'
 import { apis, type Api, type RecordedApi } from './apis/index.ts'
+import { withoutKeys } from './keys.ts'
 
 /** A request, as far as it is looked at. */
 export interface ObservedRequest {
@@ -45,6 +47,8 @@ export interface Asked {
   readonly conversation: string | undefined
   /** What the client calls the conversation, if it says so. */
   readonly client: string | undefined
+  /** Who calls: the same for the same credentials. */
+  readonly caller: string
 }
 
 /** Read the body of a request. Errors: why it can't be read. */
@@ -62,13 +66,19 @@ export const readAsked = (api: Api, body: string, request: ObservedRequest): Eit
     model: typeof model === 'string' ? model.toWellFormed() : 'unknown',
     messages: messages.right.messages.map(withoutMarks),
     system,
-    tools,
-    parameters: wellFormed(parameters),
+    tools: tools === undefined ? undefined : withoutKeys(tools),
+    parameters: withoutKeys(wellFormed(parameters)),
     previous: typeof previous === 'string' ? previous : undefined,
     conversation: typeof conversation === 'string' ? conversation : undefined,
     client: (clientOf(parsed.right, request) ?? (typeof client === 'string' ? client : undefined))?.toWellFormed(),
+    caller: callerOf(request),
   })
 }
+
+/** Who calls, by a digest of the credentials that go with the request. It is compared, and never stored. */
+const callerOf = ({ header }: ObservedRequest): string => digestOf(JSON.stringify(credentials.map(header)))
+
+const credentials = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie'] as const
 
 /** What a note can hold: no half of a character in its texts. */
 const wellFormed = (parameters: JsonObject): JsonObject =>

@@ -125,7 +125,7 @@ const answer = async (
   calls: Calls,
 ): Promise<void> => {
   for (const [header, value] of Object.entries(headers)) response.setHeader(header, value)
-  const reason = refused(request.headers, host, hostname())
+  const reason = refused(leadsHere(request) ? { host: request.headers.host } : request.headers, host, hostname())
   if (reason !== undefined) throw new Wrong(403, `refused: ${reason}`)
   const address = URL.parse(request.url ?? '/', 'http://view')
   if (address === null) throw new Wrong(400, `expected a path, found ${JSON.stringify(request.url)}`)
@@ -136,6 +136,16 @@ const answer = async (
   if (asset === undefined) throw new Wrong(404, `there is no ${pathname}`)
   send(response, asset)
 }
+
+/**
+ * Whether a browser opens the page in a window: a file that leads to it may ask for that, and so may any link. What it loads
+ * has nothing of the store.
+ */
+const leadsHere = ({ method, url, headers }: IncomingMessage): boolean =>
+  method === 'GET' &&
+  url === '/' &&
+  headers['sec-fetch-mode'] === 'navigate' &&
+  headers['sec-fetch-dest'] === 'document'
 
 /** No other site may show the page, no script may run but its own, and nothing is loaded from anywhere else. */
 const headers = {
