@@ -1,25 +1,12 @@
 /** `indelible record`: any agent, recorded between it and its provider. */
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
 import { isLoopback } from '../guard/index.ts'
-import { isLeft } from '../json/index.ts'
-import type { Redactor } from '../redact/index.ts'
-import { createRecorder, type Recorder, type RecorderSummary } from '../recorder/index.ts'
-import {
-  beginRun,
-  decompress,
-  startProxy,
-  vertexUrl,
-  type Proxy,
-  type Run,
-  type Upstream,
-} from '../recorder/proxy/index.ts'
-import type { Store } from '../store/index.ts'
-import { Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from './command.ts'
+import type { RecorderSummary } from '../recorder/index.ts'
+import { startProxy, vertexUrl, type Proxy, type Upstream } from '../recorder/proxy/index.ts'
+import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from './command.ts'
 import { storeOption, withStore } from './place.ts'
-import { redactorIn, tellRedacted } from './redacted.ts'
 import { onTerminate, programEnded } from './program.ts'
-import { removeOld } from './retention.ts'
+import { Recorders, type ScopeSummary } from './recorders.ts'
 import { counted, shellWord } from './screen.ts'
 
 /** For each provider: the address of its API, and the variables by which programs are told another. */
@@ -192,126 +179,6 @@ const told = (args: readonly string[], proxy: Proxy): readonly string[] =>
     args,
   )
 
-/** What was recorded into one scope; without a name, into that of the call. */
-interface ScopeSummary extends RecorderSummary {
-  readonly scope?: string
-}
-
-/** What is recorded into one scope. */
-interface Scope {
-  readonly store: Store
-  readonly recorder: Recorder
-  readonly run: Run
-}
-
-/** A recorder for each scope. */
-class Recorders {
-  readonly #store: Store
-  readonly #terminal: Terminal
-  readonly #header: string | undefined
-  readonly #content: boolean
-  readonly #redactor: Redactor | undefined
-  readonly #sample: number
-  readonly #days: number | undefined
-  readonly #all = new Map<string, Scope>()
-  /** What is done beside recording: removing what is old. */
-  #beside: Promise<void> = Promise.resolve()
-  #told = 0
-
-  constructor(store: Store, { values, terminal }: Call, sample: number, days: number | undefined) {
-    this.#store = store
-    this.#terminal = terminal
-    this.#header = typeof values['scope-header'] === 'string' ? values['scope-header'].toLowerCase() : undefined
-    this.#content = values['no-content'] !== true
-    this.#redactor = redactorIn(values)
-    this.#sample = sample / 100
-    this.#days = days
-  }
-
-  /** Begin with the scope of requests that name none. */
-  begin(): void {
-    this.#scope('', this.#store)
-  }
-
-  of({ headers }: IncomingMessage): Recorder | undefined {
-    const found = this.#header === undefined ? undefined : headers[this.#header]
-    const scope = Array.isArray(found) ? found[0] : found
-    const known = this.#all.get(scope ?? '')
-    if (known !== undefined) return known.recorder
-    const store = scope === undefined || scope === '' ? undefined : this.#store.scoped(scope)
-    if (store !== undefined && isLeft(store)) {
-      this.#tell(`a call is not recorded: ${JSON.stringify(scope)} can't be a scope`)
-      return undefined
-    }
-    return this.#scope(scope ?? '', store?.right ?? this.#store).recorder
-  }
-
-  #scope(name: string, store: Store): Scope {
-    const recorder = createRecorder({
-      store,
-      content: this.#content,
-      ...(this.#redactor !== undefined && { redact: this.#redactor }),
-      sample: this.#sample,
-      decompress,
-      onNotice: (notice) =>
-        this.#tell(
-          notice._tag === 'NotRecorded' ? `a call of ${notice.url} is not recorded: ${notice.reason}` : notice.reason,
-        ),
-    })
-    const scope = { store, recorder, run: beginRun(store) }
-    void this.#tellMarked(scope.run)
-    this.#all.set(name, scope)
-    this.#removeOld(scope)
-    return scope
-  }
-
-  /** Remove what is old, in each scope that was used. */
-  removeOld(): void {
-    for (const scope of this.#all.values()) this.#removeOld(scope)
-  }
-
-  #removeOld({ store }: Scope): void {
-    const before = this.#beside
-    this.#beside = (async () => {
-      await before
-      try {
-        const removed = this.#days === undefined ? 0 : await removeOld(store, this.#days)
-        if (removed > 0) this.#terminal.tell([`${counted(removed, 'session')} older than ${this.#days} days removed`])
-      } catch (cause) {
-        this.#tell(`old sessions could not be removed: ${(cause as Error).message}`)
-      }
-    })()
-  }
-
-  async #tellMarked({ marked }: Run): Promise<void> {
-    const count = await marked
-    if (count > 0) this.#tell(`${counted(count, 'call')} of a recorder that was killed: marked as without an answer`)
-  }
-
-  /** Everything is recorded, and nothing more comes. */
-  async settled(): Promise<void> {
-    await Promise.all([...this.#all.values()].map(({ recorder }) => recorder.settled()))
-    await this.#beside
-    await Promise.all([...this.#all.values()].map(({ run }) => run.end()))
-  }
-
-  summaries(): readonly ScopeSummary[] {
-    return [...this.#all].map(([scope, { recorder }]) =>
-      Object.assign({}, recorder.summary(), scope === '' ? {} : { scope }),
-    )
-  }
-
-  /** Say what was taken out. */
-  tellRedacted(): void {
-    tellRedacted(this.#redactor, this.#terminal)
-  }
-
-  #tell(line: string): void {
-    this.#told++
-    if (this.#told <= 20) this.#terminal.tell([`indelible: ${line}`])
-  }
-}
-
 /** An address as it is shown. */
 const withoutPassword = (url: string): string => {
   const shown = new URL(url)
@@ -338,11 +205,12 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
     sessions.map((id) => `${shellWord(id)}${scope === undefined ? '' : ` --scope ${shellWord(scope)}`}`),
   )
   const calls = sum((one) => one.calls)
+  const count = sessions.length + sum((one) => one.moreSessions)
   const [input, output, cached] = (['input', 'output', 'cacheRead'] as const).map((kind) =>
     sum(({ usage }) => usage[kind]),
   ) as [number, number, number]
   const lines = [
-    `recorded: ${counted(calls, 'call')} in ${counted(sessions.length, 'session')}${sum((one) => one.failed) > 0 ? `, ${sum((one) => one.failed)} failed` : ''}`,
+    `recorded: ${counted(calls, 'call')} in ${counted(count, 'session')}${sum((one) => one.failed) > 0 ? `, ${sum((one) => one.failed)} failed` : ''}`,
   ]
   if (input + output > 0) {
     const money = sum((one) => one.dollars)
@@ -355,7 +223,8 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
   if (silent > 0) lines.push(`${counted(silent, 'call')} without figures of tokens: the provider told none`)
   const breaks = summaries.flatMap((one) => one.breaks)
   lines.push(...breaks.slice(0, 5).map(({ session, because }) => `cache break in ${session}: ${because}`))
-  if (breaks.length > 5) lines.push(`and ${breaks.length - 5} more cache breaks`)
+  const moreBreaks = Math.max(0, breaks.length - 5) + sum((one) => one.moreBreaks)
+  if (moreBreaks > 0) lines.push(`and ${moreBreaks} more cache breaks`)
   const passed = sum((one) => one.passed)
   if (passed > 0) lines.push(`${counted(passed, 'other request')} passed`)
   const lost = sum((one) => one.lost)
@@ -363,6 +232,6 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
   if (lost > unanswered) lines.push(`${counted(lost - unanswered, 'call')} not recorded`)
   if (unanswered > 0) lines.push(`${counted(unanswered, 'call')} recorded without the answer`)
   lines.push(...sessions.slice(0, 10).map((id) => `  indelible show ${id}`))
-  if (sessions.length > 10) lines.push('  …')
+  if (count > Math.min(10, sessions.length)) lines.push('  …')
   return lines
 }

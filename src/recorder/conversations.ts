@@ -292,6 +292,7 @@ export class Conversations {
   /** Whether a log can't be read, whatever is tried again: without its key, damaged, or written by something else. */
   isUnread(fault: RecordFault): boolean {
     if (!unread.has(fault._tag) || !('id' in fault)) return false
+    if (this.#unread.size > 10_000) this.#unread.clear()
     if (!this.#unread.has(fault.id)) this.#unread.set(fault.id, sessionFaultText(fault))
     return true
   }

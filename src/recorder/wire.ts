@@ -23,6 +23,10 @@ export const apiOf = ({ method, url }: Pick<ObservedRequest, 'method' | 'url'>):
   return apis.find((api) => api.path.test(path))
 }
 
+/** Whether a request carries a conversation that a recorder records. Others pass, and are counted. */
+export const carriesConversation = (request: Pick<ObservedRequest, 'method' | 'url'>): boolean =>
+  apiOf(request) !== undefined
+
 /** The path of an address, without slashes at its end. Cost: O(url), whatever it is. */
 const pathOf = (url: string): string => {
   const path = /^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? url.replace(/[?#].*$/s, '')
