@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
 
 const src = (path: string): string => fileURLToPath(new URL(`src/${path}`, import.meta.url))
+const test = (path: string): string => fileURLToPath(new URL(`test/${path}`, import.meta.url))
 
 /** Tests of commands and servers, which share a folder, a thread or a database with a file, and the one that patches built-ins. */
 const apart = [
@@ -32,6 +33,12 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'apart', include: apart } },
+      // With fewer than 128 messages no chunk of a record is ever full: here two fill one, and two of them a group.
+      {
+        extends: true,
+        resolve: { alias: [{ find: './chunk-size.ts', replacement: test('history/small-chunks.ts') }] },
+        test: { name: 'small chunks', include: ['test/history/*.test.ts'], env: { INDELIBLE_SMALL_CHUNKS: 'yes' } },
+      },
     ],
     setupFiles: ['test/setup.ts'],
     testTimeout: 60_000,
