@@ -308,7 +308,7 @@ describe('the house', () => {
     expect(imports).toContainEqual({
       from: join('history', 'create.ts'),
       to: '../pages/index.ts',
-      names: ['classify', 'classifyMessage', 'PageKind'],
+      names: ['classify', 'classifyMessage'],
       types: false,
     })
   })
