@@ -103,6 +103,17 @@ describe('who may read a view', () => {
     for (const site of ['cross-site', 'same-site'])
       expect(await status({ host: own, 'sec-fetch-site': site })).toBe(403)
     expect((await ask('', { headers: { host: 'evil.example' } })).status).toBe(403)
+    // A file or a link may lead to the page in a window, to nothing else, and not in a frame.
+    const opens = {
+      host: own,
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-dest': 'document',
+    }
+    expect((await ask('', { headers: opens })).status).toBe(200)
+    expect((await ask('', { headers: { ...opens, 'sec-fetch-dest': 'iframe' } })).status).toBe(403)
+    expect((await ask('', { headers: { ...opens, host: 'evil.example' } })).status).toBe(403)
+    expect(await status(opens)).toBe(403)
   })
 })
 
