@@ -39,6 +39,7 @@ export default defineConfig({
     // Only to end what hangs: no test's result depends on how long it takes.
     testTimeout: isFull ? 6 * 3_600_000 : 600_000,
     hookTimeout: 600_000,
+    slowTestThreshold: 60_000,
     maxWorkers: availableParallelism() + 1, // many tests wait for processes of their own
   },
 })

@@ -8,8 +8,9 @@ import { postgresStore } from 'indelible/store/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
 import { ok } from '../answers.ts'
-import { startPostgres } from '../store/postgres-server.ts'
+import { startPostgres, noPostgres } from '../store/postgres-server.ts'
 import { folder, indelible, main, written } from './indelible.ts'
+import { leftOutIf } from '../left-out.ts'
 
 const server = await startPostgres()
 const url = server?.url ?? 'postgres://none'
@@ -35,7 +36,7 @@ const at = (schema: string, login?: { readonly user: string; readonly password: 
 }
 const example = join(root, 'examples/coding-agent.json')
 
-describe.skipIf(server === undefined)('--store postgres://', () => {
+describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () => {
   beforeAll(() => sql(`create role ${role} login password 'hush hush'`))
   afterAll(async () => {
     // A server of somebody else's is left as it was.

@@ -7,6 +7,8 @@ import type { Append } from 'indelible/store'
 import { postgresStore } from 'indelible/store/postgres'
 import type { PostgresServer } from '../store/postgres-server.ts'
 import { all, places, searchCases } from './cases.ts'
+import { noPostgres } from '../store/postgres-server.ts'
+import { leftOutIf } from '../left-out.ts'
 
 /** Describe them. Schemas are of this run's own, and dropped at the end: a server of somebody else's is left as it was. */
 export const searchInPostgres = (server: PostgresServer | undefined): void => {
@@ -30,7 +32,7 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
   const open = (schema: string): Promise<Store> =>
     Promise.resolve(postgresStore({ connectionString: url, schema, connections: 3 }))
 
-  describe.skipIf(server === undefined)('a search in PostgreSQL by its index', () => {
+  describe('a search in PostgreSQL by its index', leftOutIf(server === undefined, noPostgres), () => {
     let store: Store
     let scopes = 0
     beforeAll(async () => {
@@ -45,7 +47,7 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
     })
   })
 
-  describe.skipIf(server === undefined)('the index of a schema', () => {
+  describe('the index of a schema', leftOutIf(server === undefined, noPostgres), () => {
     it('loses what is removed, and gets what was appended without it', async () => {
       const schema = fresh()
       const [store, other] = [await open(schema), await open(schema)]

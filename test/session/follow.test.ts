@@ -14,9 +14,10 @@ import { follow } from 'indelible/session'
 import { postgresStore } from 'indelible/store/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
-import { startPostgres } from '../store/postgres-server.ts'
+import { startPostgres, noPostgres } from '../store/postgres-server.ts'
 import { openAt } from './open-at.ts'
 import { rounds } from '../rounds.ts'
+import { leftOutIf } from '../left-out.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-follow-'))
 const server = await startPostgres()
@@ -128,7 +129,7 @@ it(`SQLite: ${parties} followers have all of ${parties} × ${perWriter} rows onc
   await crowd(join(folder, 'crowd.db'), perWriter, kills)
 })
 
-it.skipIf(server === undefined)(`PostgreSQL: the same with ${perWriter} rows each`, async () => {
+it(`PostgreSQL: the same with ${perWriter} rows each`, leftOutIf(server === undefined, noPostgres), async () => {
   const address = new URL(server?.url ?? '')
   address.searchParams.set('schema', `follow ${process.pid}`)
   await crowd(address.href, perWriter, kills)
@@ -183,7 +184,7 @@ describe('what a follower costs while nothing happens', () => {
     await session.append(user('hello'))
     expect((await next).done).toBe(false)
   })
-  describe.skipIf(server === undefined)('PostgreSQL', () => {
+  describe('PostgreSQL', leftOutIf(server === undefined, noPostgres), () => {
     const counting = (max: number): { readonly pool: Pool; readonly count: () => number } => {
       const pool = new Pool({ connectionString: server?.url, max })
       let statements = 0

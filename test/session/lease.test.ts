@@ -17,9 +17,10 @@ import {
 } from 'indelible'
 import { root } from '../../scripts/run.ts'
 import { fault } from '../answers.ts'
-import { startPostgres } from '../store/postgres-server.ts'
+import { startPostgres, noPostgres } from '../store/postgres-server.ts'
 import { openAt } from './open-at.ts'
 import { isFull, rounds } from '../rounds.ts'
+import { leftOutIf } from '../left-out.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-lease-'))
 const server = await startPostgres()
@@ -180,7 +181,7 @@ it(`SQLite: ${processes} processes hold one session ${times} times each, one at 
   await contest(join(folder, 'contest.db'), times, rounds(2, 40))
 })
 
-it.skipIf(server === undefined)(`PostgreSQL: the same, by the server's clock`, async () => {
+it(`PostgreSQL: the same, by the server's clock`, leftOutIf(server === undefined, noPostgres), async () => {
   const address = new URL(server?.url ?? '')
   address.searchParams.set('schema', `lease ${process.pid}`)
   await contest(address.href, times, rounds(2, 40))

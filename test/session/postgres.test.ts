@@ -11,9 +11,10 @@ import { root } from '../../scripts/run.ts'
 import { ok } from '../answers.ts'
 import { holdCases } from '../evidence/hold-cases.ts'
 import { searchInPostgres } from '../search/postgres-cases.ts'
-import { startPostgres } from '../store/postgres-server.ts'
+import { startPostgres, noPostgres, notOurServer } from '../store/postgres-server.ts'
 import { batchOf } from './batches.ts'
 import { eraseCases } from './erase-cases.ts'
+import { leftOutIf } from '../left-out.ts'
 
 const server = await startPostgres()
 afterAll(() => server?.stop())
@@ -47,7 +48,7 @@ const writer = (args: readonly string[], onLine: (line: string) => void = () => 
   return { lines, kill: () => void child.kill('SIGKILL'), ended }
 }
 
-describe.skipIf(server === undefined)('erasing', () => {
+describe('erasing', leftOutIf(server === undefined, noPostgres), () => {
   let stores = 0
   const names: string[] = []
   afterAll(async () => {
@@ -71,7 +72,7 @@ describe.skipIf(server === undefined)('erasing', () => {
   })
 })
 
-describe.skipIf(server === undefined)('a session on PostgreSQL', () => {
+describe('a session on PostgreSQL', leftOutIf(server === undefined, noPostgres), () => {
   let store: Store
   beforeAll(async () => {
     store = await ok(postgresStore({ connectionString: server?.url ?? '', schema }))
@@ -195,8 +196,9 @@ describe.skipIf(server === undefined)('a session on PostgreSQL', () => {
   }
   const open = (id: string) => ok(openSession(store, id))
 
-  it.skipIf(server?.own === undefined)(
+  it(
     'the server is killed and started again, twice, while sessions write: what was acknowledged is there, once',
+    leftOutIf(server?.own === undefined, notOurServer),
     async () => {
       const own = server?.own
       if (own === undefined) return
