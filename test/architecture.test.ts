@@ -182,9 +182,6 @@ const drivers: { readonly [folder: string]: readonly string[] } = {
 const driverOf = (file: string): string | undefined =>
   Object.keys(drivers).find((folder) => dirname(file).replaceAll('\\', '/') === folder)
 
-/** Packages that only `records` may import: nothing that the root reaches imports `records`. */
-const parser: ReadonlySet<string> = new Set(['acorn', '@sveltejs/acorn-typescript'])
-
 /** Names that `context` may import from `history`: what reads, never what appends. */
 const readingNames: ReadonlySet<string> = new Set(['View', 'Position'])
 
@@ -268,13 +265,12 @@ describe('the house', () => {
       expect([file, rest.trim()]).toEqual([file, ''])
     }
   })
-  it('nothing but the command line and drivers imports Node or a package beside immer, fp-ts and noble hashes; records a parser, recall a search, evidence signatures, recorder streams', () => {
+  it('nothing but the command line and drivers imports Node or a package beside immer, fp-ts and noble hashes; recall a search, evidence signatures, recorder streams', () => {
     const outside = imports.filter(
       ({ from, to }) =>
         !isLocal(to) &&
         folderOf(from) !== 'cli' &&
         driverOf(from) === undefined &&
-        !(folderOf(from) === 'records' && parser.has(to)) &&
         !(from === join('context', 'search.ts') && to === 'minisearch/SearchableMap') &&
         !(from === join('context', 'words.ts') && to === 'stemmer') &&
         !(from === join('recorder', 'answer.ts') && to === 'eventsource-parser') &&
@@ -312,7 +308,7 @@ describe('the house', () => {
     expect(imports).toContainEqual({
       from: join('history', 'create.ts'),
       to: '../pages/index.ts',
-      names: ['classify', 'classifyMessage', 'PageKind'],
+      names: ['classify', 'classifyMessage'],
       types: false,
     })
   })

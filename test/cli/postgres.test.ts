@@ -215,11 +215,21 @@ describe('--store postgres://', leftOutIf(server === undefined, noPostgres), () 
       const there = await target.info('long')()
       return there._tag === 'Right' ? there.right.head.size : 0
     }
+    // It waits for a lock in the middle of the long session, however fast or slow the machine is.
+    const holder = new Client({ connectionString: server?.url ?? '' })
+    await holder.connect()
+    await holder.query(`select pg_advisory_lock(7);
+      create function "${copies}".wait() returns trigger language plpgsql as 'begin perform pg_advisory_xact_lock(7); return new; end';
+      create trigger wait before insert on "${copies}".row for each row when (new.position = 8000) execute function "${copies}".wait()`)
     const child = spawn(process.execPath, [main, ...args], { stdio: 'ignore' })
     const ended = new Promise((resolve) => child.once('close', (_, signal) => resolve(signal)))
-    while (child.exitCode === null && (await rowsThere()) === 0) await new Promise((resolve) => setTimeout(resolve, 2))
+    const waits = `from pg_locks where locktype = 'advisory' and not granted`
+    while (child.exitCode === null && (await holder.query(`select 1 ${waits}`)).rows.length === 0) continue
     child.kill('SIGKILL')
     expect(await ended).toBe('SIGKILL')
+    await holder.query(`select pg_terminate_backend(pid, 300000) ${waits}`)
+    await holder.query(`drop trigger wait on "${copies}".row; drop function "${copies}".wait()`)
+    await holder.end()
     const begun = await rowsThere()
     expect(begun).toBeGreaterThan(0)
     expect(begun).toBeLessThan(heads.get('long')?.size ?? 0)

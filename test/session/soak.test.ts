@@ -71,7 +71,7 @@ const check = async (store: Store, acknowledged: Acknowledged, still: ReadonlySe
 
 interface Child {
   readonly writer: string
-  /** It has acknowledged something since it was started. */
+  /** It has acknowledged a new deed since it was started. */
   readonly acknowledging: Promise<unknown>
   readonly kill: () => Promise<void>
   /** Let it stand still, or go on. */
@@ -89,7 +89,9 @@ const start = (path: string, writer: string, acknowledged: Acknowledged): Child 
   let began: (value?: unknown) => void
   const acknowledging = new Promise((resolve) => (began = resolve))
   createInterface(child.stdout).on('line', (line) => {
-    acknowledged.set(writer, Math.max(acknowledged.get(writer) ?? -1, Number(line.split(' ')[0])))
+    const [last, number] = [acknowledged.get(writer) ?? -1, Number(line.split(' ')[0])]
+    if (number <= last) return
+    acknowledged.set(writer, number)
     began()
   })
   child.stderr.on('data', (text: Buffer) => (said += text.toString()))
@@ -107,6 +109,7 @@ const pause = (most: number): Promise<unknown> => new Promise((resolve) => setTi
 it(`SQLite: ${kills} kills among imports, forks, removals and retries`, async () => {
   let done = 0
   let total = 0
+  let early = 0
   const lane = async (number: number): Promise<void> => {
     for (let file = 0; done < kills; file++) {
       const path = join(folder, `${number}-${file}.db`)
@@ -119,7 +122,8 @@ it(`SQLite: ${kills} kills among imports, forks, removals and retries`, async ()
         const index = Math.random() < 0.5 ? 0 : 1
         const child = children[index] as Child // there are two
         // Most die while they write, however slow the machine is; some before they have opened the store.
-        if (Math.random() < 0.85) await child.acknowledging
+        if (kill % 7 < 6) await child.acknowledging
+        else early += 1
         await pause(80)
         await child.kill()
         const other = children[1 - index] as Child
@@ -137,7 +141,7 @@ it(`SQLite: ${kills} kills among imports, forks, removals and retries`, async ()
   }
   await Promise.all([0, 1].map(lane))
   process.stdout.write(`${done} kills on SQLite, ${total} deeds acknowledged\n`)
-  expect(total).toBeGreaterThan(kills / 2)
+  expect(total).toBeGreaterThanOrEqual(done - early)
 })
 
 const server = await startPostgres()
@@ -182,7 +186,7 @@ it(
       total += sum()
     }
     process.stdout.write(`${outages} kills of PostgreSQL, ${total} deeds acknowledged\n`)
-    expect(total).toBeGreaterThan(outages * 8)
+    expect(total).toBeGreaterThanOrEqual(outages * 8)
     await ok(store.close())
   },
 )
