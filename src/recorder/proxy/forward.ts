@@ -75,7 +75,11 @@ export const forward = (
     const { statusCode = 0 } = answer
     if (statusCode < 100) return broken(`it answers with the status ${statusCode}`)
     call?.answered(statusCode, (name) => headerOf(answer, name))
-    outgoing.writeHead(statusCode, reasonIn(answer), answerHeaders(answer))
+    try {
+      outgoing.writeHead(statusCode, reasonIn(answer), answerHeaders(answer))
+    } catch (cause) {
+      return broken(cause) // what Node's client reads and its server does not write
+    }
     outgoing.flushHeaders()
     answer.on('data', (chunk: Buffer) => {
       call?.chunk(chunk)
