@@ -1,6 +1,6 @@
 /** Turns: one input on a session, answered and recorded; busy sessions, queues, runs that died, approvals. */
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { assistant, settle, textOf, toolCall, user, type Message } from 'indelible'
 import {
   resume,
@@ -170,6 +170,8 @@ describe('turn', () => {
   })
 
   it('another process can ask a run to stop', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
+    onTestFinished(() => void vi.useRealTimers())
     const store = memoryStore()
     const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
     const going = turn(one, 'for ever', {
@@ -177,8 +179,9 @@ describe('turn', () => {
       tools: [tool({ name: 'hang', parameters: {}, run: never })],
       ttl: 3000,
     })
-    await upTo(going, ({ type }) => type === 'tool_call_start')
+    await Promise.all([upTo(going, ({ type }) => type === 'tool_call_start'), vi.advanceTimersByTimeAsync(500)])
     expect((await other.requestStop())?.holder).toBe('run')
+    await vi.advanceTimersByTimeAsync(500) // the run renews its lease, and sees it
     expect((await going.result()).stopReason).toBe('cancelled')
     expect(said(one)).toEqual(['user: for ever', 'assistant: At once. hang()', 'tool: Somebody asked the run to stop.'])
   })
