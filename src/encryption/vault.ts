@@ -110,9 +110,9 @@ export class Vault {
       return left(fault)
     }
     const { by, wrapped: text, scope } = found.right.meta
-    if (typeof by !== 'string' || typeof text !== 'string' || !(scope === undefined || typeof scope === 'string'))
+    if (typeof by !== 'string' || typeof text !== 'string' || typeof scope !== 'string')
       return no(`the key ${name} is damaged`)
-    if (scope !== undefined && scope !== this.#store.scope)
+    if (scope !== this.#store.scope)
       return no(
         `the key ${name} is wrapped for the scope ${JSON.stringify(scope)}, and this is ${JSON.stringify(this.#store.scope)}: copy the session again from a store with keys`,
       )
@@ -210,7 +210,7 @@ export class Vault {
     const { current } = this.#ring
     return this.#each(async (log) => {
       const { id, meta, version } = log
-      if (meta['by'] === current.id && meta['scope'] !== undefined) return right(false)
+      if (meta['by'] === current.id) return right(false)
       const secret = await this.get(nameOf(log), id)
       if (isLeft(secret)) return secret
       const changed = this.#wrapped(nameOf(log), this.#store.scope, secret.right)
@@ -258,11 +258,10 @@ export class Vault {
 
 const nameOf = ({ id }: LogInfo): string => id.slice(keyLogs.length)
 
-/** Earlier versions did not bind a key to its scope. */
-const aboutKey = (name: string, scope: string | undefined): string =>
-  `key ${name}${scope === undefined ? '' : ` of ${scope}`}`
+/** What a wrapped key is bound to. */
+const aboutKey = (name: string, scope: string): string => `key ${name} of ${scope}`
 
-const unwrapped = (key: Uint8Array, name: string, scope: string | undefined, text: string): Uint8Array | undefined => {
+const unwrapped = (key: Uint8Array, name: string, scope: string, text: string): Uint8Array | undefined => {
   if (!(key instanceof Uint8Array && key.length === 32)) return undefined
   const secret = openText(derived(key, 'wrap'), text, aboutKey(name, scope))
   return secret === undefined ? undefined : fromBase64(secret)

@@ -1,15 +1,16 @@
 /**
  * The real code of turns and leases under schedules of a simulated world. A schedule is an array of naturals, each of which
- * chooses the next event. `INDELIBLE_SCHEDULES` says how many (default 60).
+ * chooses the next event.
  */
-import fc from 'fast-check'
+import { array, assert, asyncProperty, nat } from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { afterAll, beforeAll, expect, it } from 'vitest'
 import { settle, textOf, verifySession, type Message } from 'indelible'
 import { inputsIn, stepInput, type Input } from '../../src/run/inputs/input.ts'
+import { rounds } from '../rounds.ts'
 import { World } from './simulated-world.ts'
 
-const schedules = Number(process.env['INDELIBLE_SCHEDULES'] ?? 60)
+const schedules = rounds(60, 1000)
 
 // The waits of a lease are drawn at random: the same schedule is the same run.
 const { random } = Math
@@ -58,8 +59,8 @@ const follows = async (ways: readonly ('wait' | 'queue')[], schedule: readonly n
 it.each([[['wait', 'wait']], [['queue', 'queue']], [['wait', 'queue']], [['queue', 'wait', 'queue']]] as const)(
   `whatever the store, the clocks and the processes do, each input is answered once, and every waiter gets on (%s)`,
   async (ways) => {
-    await fc.assert(
-      fc.asyncProperty(fc.array(fc.nat(), { minLength: 20, maxLength: 120, size: 'max' }), (schedule) =>
+    await assert(
+      asyncProperty(array(nat(), { minLength: 20, maxLength: 120, size: 'max' }), (schedule) =>
         follows(ways, schedule),
       ),
       { numRuns: Math.ceil(schedules / 4) },
