@@ -130,9 +130,8 @@ it('an input that waits for an approval is answered by the run that continues it
   expect(await ended(session, 'pay', options)).toEqual(['approval'])
   const again = await turn(await openSession(store, 's'), 'pay', options).result()
   expect([again.stopReason, again.open?.calls.map(({ id }) => id)]).toEqual(['approval', ['c']])
-  expect((await resume(session, { model: options.model, tools: [pay], approve: ['c'] }).result()).stopReason).toBe(
-    'end_turn',
-  )
+  const approve = again.open?.calls.map(({ approval }) => approval) ?? []
+  expect((await resume(session, { model: options.model, tools: [pay], approve }).result()).stopReason).toBe('end_turn')
   expect(await ended(session, 'pay', options)).toEqual(['queued', 'receipt 4711'])
   expect(states(session)).toEqual(['a taken', 'a waiting', 'a taken', 'a answered'])
 })
