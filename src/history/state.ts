@@ -6,8 +6,8 @@
  * Immer's `produce` is not called: code that replaces built-ins runs inside it, and could put an accessor or a Proxy in
  * the place of a chunk.
  */
-import { codeAt, emptyList, freeze, fromCodes, type Immutable } from '../json/index.ts'
-import type { Read } from '../sequence/index.ts'
+import { codeAt, emptyList, freeze, fromCodes, type Immutable, sliceText } from '../json/index.ts'
+import type { Piece } from '../sequence/index.ts'
 import { chunkBits, groupBits } from './chunk-size.ts'
 
 /** Messages and their page kinds, frozen: always `chunkLength` of them. */
@@ -105,34 +105,26 @@ export const codeOfKindAt = (state: State<unknown>, tail: Tail<unknown>, positio
 const chunkAt = <M>({ groups }: State<M>, position: number): Chunk<M> =>
   (groups[position >>> groupShift] as readonly Chunk<M>[])[(position >>> chunkBits) & groupMask] as Chunk<M>
 
-/** Reads messages at rising positions: it looks a chunk up once. */
-export const messagesOf = <M>(state: State<M>, tail: Tail<M>): Read<Immutable<M>> => {
-  let messages: readonly Immutable<M>[] = tail.messages
-  let from = state.len
-  let to = Infinity
-  return (position) => {
-    if (position < from || position >= to) {
-      const inTail = position >= state.len
-      from = inTail ? state.len : position - (position & chunkMask)
-      to = inTail ? Infinity : from + chunkLength
-      messages = inTail ? tail.messages : chunkAt(state, position).messages
-    }
-    return messages[position - from] as Immutable<M>
-  }
+/** The messages from a position on that stand in one list: at most `most`. */
+export const messagesFrom = <M>(
+  state: State<M>,
+  tail: Tail<M>,
+  position: number,
+  most: number,
+): Piece<Immutable<M>> => {
+  const inTail = position >= state.len
+  const values = inTail ? tail.messages : chunkAt(state, position).messages
+  const index = inTail ? position - state.len : position & chunkMask
+  return { values, index, count: lesser(most, values.length - index) }
 }
 
-/** Reads codes of page kinds at rising positions: it looks a chunk up once. */
-export const codesOf = (state: State<unknown>, tail: Tail<unknown>): Read<number> => {
-  let kinds = ''
-  let from = 0
-  let to = 0
-  return (position) => {
-    if (position >= state.len) return tail.codes[position - state.len] as number
-    if (position < from || position >= to) {
-      from = position - (position & chunkMask)
-      to = from + chunkLength
-      kinds = chunkAt(state, position).kinds
-    }
-    return codeAt(kinds, position - from)
-  }
+/** The codes of the page kinds from a position on, as characters: those of the same list, at most `most`. */
+export const codesFrom = (state: State<unknown>, tail: Tail<unknown>, position: number, most: number): string => {
+  const inTail = position >= state.len
+  const kinds = inTail ? fromCodes(tail.codes) : chunkAt(state, position).kinds
+  const index = inTail ? position - state.len : position & chunkMask
+  const count = lesser(most, kinds.length - index)
+  return count === kinds.length ? kinds : sliceText(kinds, index, index + count)
 }
+
+const lesser = (one: number, other: number): number => (one < other ? one : other)

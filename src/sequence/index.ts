@@ -1,4 +1,5 @@
-export { keptAt, rankAt, withGaps, type Gaps, type Range } from './gaps.ts'
+export { inspectKey, shownInConsole } from './console.ts'
+export { keptAt, keptNextTo, rankAt, withGaps, type Gaps, type Range } from './gaps.ts'
 export type { Sequence } from './sequence.ts'
-export { seclude } from './seclude.ts'
-export { collect, indexAt, itemAt, iterate, sliceBounds, type Read } from './span.ts'
+export { defineGetter, getterFrom, seclude } from './seclude.ts'
+export { indexAt, itemAt, sliceBounds, Span, spanPrototype, type Piece, type SpanKind } from './span.ts'

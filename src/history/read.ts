@@ -1,0 +1,155 @@
+/**
+ * Views: what is read of a record. A view is a state, a tail, and a range of positions less the gaps in it; no handle, no
+ * later message and no message that it leaves out is reached from it by any key, symbol, prototype or patched built-in.
+ */
+import { freeze, type Immutable } from '../json/index.ts'
+import { pagesOf, type KindSource, type Pages } from '../pages/index.ts'
+import {
+  defineGetter,
+  getterFrom,
+  indexAt,
+  keptAt,
+  keptNextTo,
+  rankAt,
+  seclude,
+  sliceBounds,
+  Span,
+  spanPrototype,
+  withGaps,
+  type Gaps,
+  type Range,
+  type SpanKind,
+} from '../sequence/index.ts'
+import { codeOfKindAt, codesFrom, messageAt, messagesFrom, type Content, type State, type Tail } from './state.ts'
+import type { Position, View } from './view.ts'
+
+/** Messages of a record: a range of positions, less the gaps in it. */
+export interface Part<M> extends Content<M> {
+  /** What is left out. It may reach beyond the range. */
+  readonly gaps: Gaps | undefined
+  /** The first position. */
+  readonly start: number
+  /** The position after the last one. */
+  readonly end: number
+}
+
+/** The view of a part of a record. */
+export const viewOf = <M>({ state, tail }: Content<M>, gaps: Gaps | undefined, start: number, end: number): View<M> =>
+  new RecordView(state, tail, gaps, start, end) as unknown as View<M> // the one place where a view is made
+
+/** The part of a record that a view stands for; undefined if the value is none of ours. */
+export const partOf = <M>(view: unknown): Part<M> | undefined => RecordView.part(view) as Part<M> | undefined
+
+/**
+ * A view without the messages at some positions of its history. The given view stays as it is. Nothing leads from the
+ * new
+ * view back to the messages that it leaves out.
+ *
+ * Cost    O(n log n) in the ranges, independent of the length
+ *
+ * @param view the view to start from
+ * @param ranges positions of the history to leave out. They may overlap, come in any order, and reach beyond the view
+ * @returns the view without them
+ * @throws TypeError if a range has no valid positions, or the view was not made by this library
+ * @example
+ * without(history.view(), [{ from: 3, to: 5 }]) // all but the messages 3 and 4
+ */
+export const without = <M>(view: View<M>, ranges: readonly Range[]): View<M> => {
+  const part = partOf<M>(view)
+  if (part === undefined) throw new TypeError('without needs a view of a history of this library')
+  return viewOf(part, withGaps(part.gaps, ranges), part.start, part.end)
+}
+
+class RecordView<M> extends Span<Immutable<M>> {
+  readonly #state: State<M>
+  readonly #tail: Tail<M>
+  readonly #gaps: Gaps | undefined
+  readonly #start: number
+  readonly #end: number
+  /** The rank of the first message: how many messages before it are not left out. */
+  readonly #from: number
+  #messages: readonly Immutable<M>[] | undefined
+  #pages: Pages | undefined
+  #slice: View<M>['slice'] | undefined
+  #positionAt: View<M>['positionAt'] | undefined
+  #before: View<M>['before'] | undefined
+
+  static readonly #kind: SpanKind<RecordView<unknown>, unknown> = freeze({
+    name: 'View',
+    read: (view, rank) => messageAt(view.#state, view.#tail, keptAt(view.#gaps, rank)),
+    piece: (view, rank) =>
+      messagesFrom(view.#state, view.#tail, keptAt(view.#gaps, rank), keptNextTo(view.#gaps, rank)),
+  } as SpanKind<RecordView<unknown>, unknown>)
+
+  static readonly #kinds: KindSource<RecordView<unknown>> = freeze({
+    codeAt: (view, rank) => codeOfKindAt(view.#state, view.#tail, keptAt(view.#gaps, rank)),
+    codesFrom: (view, rank) =>
+      codesFrom(view.#state, view.#tail, keptAt(view.#gaps, rank), keptNextTo(view.#gaps, rank)),
+  } as KindSource<RecordView<unknown>>)
+
+  constructor(state: State<M>, tail: Tail<M>, gaps: Gaps | undefined, start: number, end: number) {
+    const from = rankAt(gaps, start)
+    super(RecordView.#kind as SpanKind<never, Immutable<M>>, from, rankAt(gaps, end))
+    this.#state = state
+    this.#tail = tail
+    this.#gaps = gaps
+    this.#start = start
+    this.#end = end
+    this.#from = from
+    defineGetter(this, 'messages', messages)
+    defineGetter(this, 'pages', pages)
+    freeze(this)
+  }
+
+  static part(value: unknown): Part<unknown> | undefined {
+    if (typeof value !== 'object' || value === null || !(#state in value)) return undefined
+    const view = value as RecordView<unknown>
+    return { state: view.#state, tail: view.#tail, gaps: view.#gaps, start: view.#start, end: view.#end }
+  }
+
+  get messages(): readonly Immutable<M>[] {
+    return (this.#messages ??= this.toArray())
+  }
+
+  get pages(): Pages {
+    return (this.#pages ??= pagesOf(RecordView.#kinds, this, this.#from, this.#from + this.length))
+  }
+
+  get slice(): View<M>['slice'] {
+    return (this.#slice ??= (from, to) => {
+      const { start, end } = sliceBounds(this.length, from, to)
+      const content = { state: this.#state, tail: this.#tail }
+      return viewOf(content, this.#gaps, this.#boundAt(start), this.#boundAt(end))
+    })
+  }
+
+  get positionAt(): View<M>['positionAt'] {
+    return (this.#positionAt ??= (index) => {
+      const { length } = this
+      const wanted = +index // once: what is not a number may answer differently each time
+      if (wanted === length) return this.#end as Position
+      const rank = indexAt(wanted, this.#from, this.#from + length)
+      return rank === -1 ? undefined : (keptAt(this.#gaps, rank) as Position)
+    })
+  }
+
+  get before(): View<M>['before'] {
+    return (this.#before ??= (position) => {
+      const wanted = +position
+      if (!(wanted > this.#start)) return 0
+      if (wanted >= this.#end) return this.length
+      const fraction = wanted % 1
+      return rankAt(this.#gaps, fraction === 0 ? wanted : wanted - fraction + 1) - this.#from
+    })
+  }
+
+  /** Where a slice begins or ends: at the message with an index, or where this one does. */
+  #boundAt(index: number): number {
+    if (index === 0) return this.#start
+    return index === this.length ? this.#end : keptAt(this.#gaps, this.#from + index)
+  }
+}
+
+const messages = getterFrom(RecordView.prototype, 'messages')
+const pages = getterFrom(RecordView.prototype, 'pages')
+seclude(RecordView.prototype, spanPrototype)
