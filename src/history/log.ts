@@ -7,26 +7,13 @@ import { codeOf, kindOfCode, type PageKind } from '../pages/index.ts'
 import { inspectKey, keptAt, rankAt, seclude, shownInConsole } from '../sequence/index.ts'
 import type { Classify, History } from './history.ts'
 import { viewOf, type Part } from './read.ts'
-import {
-  chunkLength,
-  codeOfKindAt,
-  emptyState,
-  emptyTail,
-  firstOf,
-  messageAt,
-  sealed,
-  type Content,
-  type State,
-  type Tail,
-} from './state.ts'
+import { chunkLength, codeOfKindAt, emptyContent, firstOf, lenOf, messageAt, sealed, type Content } from './state.ts'
 import type { Position, View } from './view.ts'
 
 /** The storage of one history. */
-export interface Log<M> extends Content<M> {
-  /** The frozen part: replaced when the tail is full. */
-  state: State<M>
-  /** The messages after it: replaced with the state. */
-  tail: Tail<M>
+export interface Log<M> {
+  /** The messages and their page kinds: replaced when the tail is full. */
+  content: Content<M>
   /** Decides a kind that was not given. */
   readonly classify: Classify<M>
   /** The deltas that were applied through this handle, by position. */
@@ -47,15 +34,11 @@ export interface Applied {
 
 /** A log without messages. */
 export const emptyLog = <M>(classify: Classify<M>): Log<M> => ({
-  state: emptyState,
-  tail: emptyTail(),
+  content: emptyContent(),
   classify,
   deltas: emptyList(),
   whole: undefined,
 })
-
-/** How many messages a log has. */
-export const lenOf = ({ state, tail }: Content<unknown>): number => state.len + tail.messages.length
 
 /** The page kind of a message without a tag. */
 export const kindOf = <M>(log: Log<M>, message: Immutable<M>): PageKind => {
@@ -69,13 +52,8 @@ export const kindOf = <M>(log: Log<M>, message: Immutable<M>): PageKind => {
  */
 export const record = <M>(log: Log<M>, message: Immutable<M>, page: PageKind): Position => {
   const code = codeOf(page)
-  if (log.tail.messages.length === chunkLength) {
-    const state = sealed(log.state, log.tail)
-    const tail = emptyTail<M>()
-    log.state = state
-    log.tail = tail
-  }
-  const { state, tail } = log
+  if (log.content.tail.messages.length === chunkLength) log.content = sealed(log.content)
+  const { state, tail } = log.content
   const index = tail.messages.length
   tail.messages[index] = message
   tail.codes[index] = code
@@ -84,17 +62,15 @@ export const record = <M>(log: Log<M>, message: Immutable<M>, page: PageKind): P
 }
 
 /** Record the messages of a view. What begins a record is shared with it; the rest is copied, entry by entry. */
-export const continueFrom = <M>(log: Log<M>, { state, tail, gaps, start, end }: Part<M>): void => {
+export const continueFrom = <M>(log: Log<M>, { content, gaps, start, end }: Part<M>): void => {
   if (start === 0 && rankAt(gaps, end) === end) {
-    const content = firstOf({ state, tail }, end)
-    log.state = content.state
-    log.tail = content.tail
+    log.content = firstOf(content, end)
     return
   }
   const last = rankAt(gaps, end)
   for (let rank = rankAt(gaps, start); rank < last; rank++) {
     const position = keptAt(gaps, rank)
-    record(log, messageAt(state, tail, position), kindOfCode(codeOfKindAt(state, tail, position)))
+    record(log, messageAt(content, position), kindOfCode(codeOfKindAt(content, position)))
   }
 }
 
@@ -105,7 +81,7 @@ export const append = <M>(log: Log<M>, message: M | Immutable<M>, page?: PageKin
 }
 
 /** The view of everything. */
-const wholeOf = <M>(log: Log<M>): View<M> => (log.whole ??= viewOf(log, undefined, 0, lenOf(log)))
+const wholeOf = <M>(log: Log<M>): View<M> => (log.whole ??= viewOf(log.content, undefined, 0, lenOf(log.content)))
 
 /** The handle of a log. */
 export const handleOf = <M>(log: Log<M>): History<M> => {
@@ -114,7 +90,7 @@ export const handleOf = <M>(log: Log<M>): History<M> => {
     append: (message: M | Immutable<M>, page?: PageKind) => append(log, message, page),
     view: () => wholeOf(log),
     get len() {
-      return lenOf(log)
+      return lenOf(log.content)
     },
   }
   // The cast gives the brand; a handle is what has this private name.
@@ -129,13 +105,13 @@ const printing = {
   /** `History(5)` */
   [Symbol.toPrimitive](this: unknown): string {
     const log = Handle.log(this)
-    return log === undefined ? 'History' : `History(${lenOf(log)})`
+    return log === undefined ? 'History' : `History(${lenOf(log.content)})`
   },
   [inspectKey](this: unknown, depth: number, options: object, inspect: unknown): string {
     const log = Handle.log(this)
     return log === undefined
       ? '[History]'
-      : shownInConsole(`History(${lenOf(log)})`, wholeOf(log), depth, options, inspect)
+      : shownInConsole(`History(${lenOf(log.content)})`, wholeOf(log), depth, options, inspect)
   },
 }
 seclude(printing)

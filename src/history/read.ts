@@ -20,11 +20,13 @@ import {
   type Range,
   type SpanKind,
 } from '../sequence/index.ts'
-import { codeOfKindAt, codesFrom, messageAt, messagesFrom, type Content, type State, type Tail } from './state.ts'
+import { codeOfKindAt, codesFrom, messageAt, messagesFrom, type Content } from './state.ts'
 import type { Position, View } from './view.ts'
 
 /** Messages of a record: a range of positions, less the gaps in it. */
-export interface Part<M> extends Content<M> {
+export interface Part<M> {
+  /** Where they are. */
+  readonly content: Content<M>
   /** What is left out. It may reach beyond the range. */
   readonly gaps: Gaps | undefined
   /** The first position. */
@@ -34,8 +36,8 @@ export interface Part<M> extends Content<M> {
 }
 
 /** The view of a part of a record. */
-export const viewOf = <M>({ state, tail }: Content<M>, gaps: Gaps | undefined, start: number, end: number): View<M> =>
-  new RecordView(state, tail, gaps, start, end) as unknown as View<M> // the one place where a view is made
+export const viewOf = <M>(content: Content<M>, gaps: Gaps | undefined, start: number, end: number): View<M> =>
+  new RecordView(content, gaps, start, end) as unknown as View<M> // the one place where a view is made
 
 /** The part of a record that a view stands for; undefined if the value is none of ours. */
 export const partOf = <M>(view: unknown): Part<M> | undefined => RecordView.part(view) as Part<M> | undefined
@@ -57,17 +59,14 @@ export const partOf = <M>(view: unknown): Part<M> | undefined => RecordView.part
 export const without = <M>(view: View<M>, ranges: readonly Range[]): View<M> => {
   const part = partOf<M>(view)
   if (part === undefined) throw new TypeError('without needs a view of a history of this library')
-  return viewOf(part, withGaps(part.gaps, ranges), part.start, part.end)
+  return viewOf(part.content, withGaps(part.gaps, ranges), part.start, part.end)
 }
 
 class RecordView<M> extends Span<Immutable<M>> {
-  readonly #state: State<M>
-  readonly #tail: Tail<M>
+  readonly #content: Content<M>
   readonly #gaps: Gaps | undefined
   readonly #start: number
   readonly #end: number
-  /** The rank of the first message: how many messages before it are not left out. */
-  readonly #from: number
   #messages: readonly Immutable<M>[] | undefined
   #pages: Pages | undefined
   #slice: View<M>['slice'] | undefined
@@ -76,35 +75,30 @@ class RecordView<M> extends Span<Immutable<M>> {
 
   static readonly #kind: SpanKind<RecordView<unknown>, unknown> = freeze({
     name: 'View',
-    read: (view, rank) => messageAt(view.#state, view.#tail, keptAt(view.#gaps, rank)),
-    piece: (view, rank) =>
-      messagesFrom(view.#state, view.#tail, keptAt(view.#gaps, rank), keptNextTo(view.#gaps, rank)),
+    read: (view, rank) => messageAt(view.#content, keptAt(view.#gaps, rank)),
+    piece: (view, rank) => messagesFrom(view.#content, keptAt(view.#gaps, rank), keptNextTo(view.#gaps, rank)),
   } as SpanKind<RecordView<unknown>, unknown>)
 
   static readonly #kinds: KindSource<RecordView<unknown>> = freeze({
-    codeAt: (view, rank) => codeOfKindAt(view.#state, view.#tail, keptAt(view.#gaps, rank)),
-    codesFrom: (view, rank) =>
-      codesFrom(view.#state, view.#tail, keptAt(view.#gaps, rank), keptNextTo(view.#gaps, rank)),
+    codeAt: (view, rank) => codeOfKindAt(view.#content, keptAt(view.#gaps, rank)),
+    codesFrom: (view, rank) => codesFrom(view.#content, keptAt(view.#gaps, rank), keptNextTo(view.#gaps, rank)),
   } as KindSource<RecordView<unknown>>)
 
-  constructor(state: State<M>, tail: Tail<M>, gaps: Gaps | undefined, start: number, end: number) {
-    const from = rankAt(gaps, start)
-    super(RecordView.#kind as SpanKind<never, Immutable<M>>, from, rankAt(gaps, end))
-    this.#state = state
-    this.#tail = tail
+  constructor(content: Content<M>, gaps: Gaps | undefined, start: number, end: number) {
+    super(RecordView.#kind as SpanKind<never, Immutable<M>>, rankAt(gaps, start), rankAt(gaps, end))
+    this.#content = content
     this.#gaps = gaps
     this.#start = start
     this.#end = end
-    this.#from = from
     defineGetter(this, 'messages', messages)
     defineGetter(this, 'pages', pages)
     freeze(this)
   }
 
   static part(value: unknown): Part<unknown> | undefined {
-    if (typeof value !== 'object' || value === null || !(#state in value)) return undefined
+    if (typeof value !== 'object' || value === null || !(#content in value)) return undefined
     const view = value as RecordView<unknown>
-    return { state: view.#state, tail: view.#tail, gaps: view.#gaps, start: view.#start, end: view.#end }
+    return { content: view.#content, gaps: view.#gaps, start: view.#start, end: view.#end }
   }
 
   get messages(): readonly Immutable<M>[] {
@@ -118,8 +112,7 @@ class RecordView<M> extends Span<Immutable<M>> {
   get slice(): View<M>['slice'] {
     return (this.#slice ??= (from, to) => {
       const { start, end } = sliceBounds(this.length, from, to)
-      const content = { state: this.#state, tail: this.#tail }
-      return viewOf(content, this.#gaps, this.#boundAt(start), this.#boundAt(end))
+      return viewOf(this.#content, this.#gaps, this.#boundAt(start), this.#boundAt(end))
     })
   }
 
@@ -141,6 +134,11 @@ class RecordView<M> extends Span<Immutable<M>> {
       const fraction = wanted % 1
       return rankAt(this.#gaps, fraction === 0 ? wanted : wanted - fraction + 1) - this.#from
     })
+  }
+
+  /** The rank of the first message: how many messages before it are not left out. */
+  get #from(): number {
+    return rankAt(this.#gaps, this.#start)
   }
 
   /** Where a slice begins or ends: at the message with an index, or where this one does. */

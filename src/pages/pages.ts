@@ -1,5 +1,5 @@
 /** The page kinds of a view: beside the messages and never inside them. */
-import { codeAt, emptyList, freeze } from '../json/index.ts'
+import { arrayOf, codeAt, emptyList, freeze } from '../json/index.ts'
 import { defineGetter, getterFrom, seclude, Span, spanPrototype, type SpanKind } from '../sequence/index.ts'
 import { codeOf, kindOfCode, type PageKind } from './kind.ts'
 
@@ -59,6 +59,7 @@ class PageSpan extends Span<PageKind> {
   readonly #from: number
   readonly #to: number
   #kinds: readonly PageKind[] | undefined
+  #toArray: (() => readonly PageKind[]) | undefined
   #count: ((kind: PageKind) => number) | undefined
 
   static readonly #kind: SpanKind<PageSpan, PageKind> = {
@@ -67,7 +68,7 @@ class PageSpan extends Span<PageKind> {
     piece: (span, rank) => {
       const codes = span.#source.codesFrom(span.#view, rank)
       const values = emptyList<PageKind>()
-      for (let index = 0; index < codes.length; index++) values[index] = kindOfCode(codeAt(codes, index))
+      decode(codes, codes.length, values)
       return { values, index: 0, count: codes.length }
     },
   }
@@ -86,19 +87,40 @@ class PageSpan extends Span<PageKind> {
     return (this.#kinds ??= this.toArray())
   }
 
+  /** As any span's, without a list for each piece. */
+  override get toArray(): () => readonly PageKind[] {
+    return (this.#toArray ??= () => {
+      const values = emptyList<PageKind>()
+      this.#forCodes((codes, length) => decode(codes, length, values))
+      return arrayOf(values)
+    })
+  }
+
   get count(): (kind: PageKind) => number {
     return (this.#count ??= (kind) => {
       const wanted = codeOf(kind)
       let found = 0
-      for (let rank = this.#from; rank < this.#to;) {
-        const codes = this.#source.codesFrom(this.#view, rank)
-        const length = codes.length < this.#to - rank ? codes.length : this.#to - rank
+      this.#forCodes((codes, length) => {
         for (let index = 0; index < length; index++) if (codeAt(codes, index) === wanted) found += 1
-        rank += length
-      }
+      })
       return found
     })
   }
+
+  /** Go through the codes: the first `length` characters of each text are the next ones. */
+  #forCodes(visit: (codes: string, length: number) => void): void {
+    for (let rank = this.#from; rank < this.#to;) {
+      const codes = this.#source.codesFrom(this.#view, rank)
+      const length = codes.length < this.#to - rank ? codes.length : this.#to - rank
+      visit(codes, length)
+      rank += length
+    }
+  }
+}
+
+const decode = (codes: string, length: number, kinds: PageKind[]): void => {
+  let count = kinds.length
+  for (let index = 0; index < length; index++) kinds[count++] = kindOfCode(codeAt(codes, index))
 }
 
 const kinds = getterFrom(PageSpan.prototype, 'kinds')
