@@ -81,22 +81,22 @@ export class Span<T> implements Sequence<T> {
   [Symbol.iterator](): IterableIterator<T> {
     const to = this.#to
     let rank = this.#from
-    let stored: readonly T[] = nothing
+    let stored!: readonly T[] // where there is a value
     let index = 0
     let last = 0
+    const advance = (): boolean => {
+      if (rank >= to) return false
+      const piece = this.#kind.piece(this as never, rank)
+      const count = lesser(piece.count, to - rank)
+      stored = piece.values
+      index = piece.index
+      last = index + count
+      rank += count
+      return true
+    }
     const iterator: IterableIterator<T> = {
-      next: () => {
-        if (index === last) {
-          if (rank >= to) return { done: true, value: undefined }
-          const piece = this.#kind.piece(this as never, rank)
-          const count = lesser(piece.count, to - rank)
-          stored = piece.values
-          index = piece.index
-          last = index + count
-          rank += count
-        }
-        return { done: false, value: stored[index++] as T }
-      },
+      next: () =>
+        index < last || advance() ? { done: false, value: stored[index++] as T } : { done: true, value: undefined },
       [iteratorKey]: () => iterator,
     }
     return iterator
@@ -138,7 +138,6 @@ const { defineProperty, freeze, setPrototypeOf } = Object
 const arrayPrototype = Array.prototype
 const { isArray } = Array
 const iteratorKey: typeof Symbol.iterator = Symbol.iterator
-const nothing: readonly never[] = freeze([])
 
 const lesser = (one: number, other: number): number => (one < other ? one : other)
 
