@@ -5,7 +5,7 @@
 import { digestOf } from '../proof/index.ts'
 import type { Store } from '../store/index.ts'
 import { amount, reasonOf } from '../task/index.ts'
-import { decompressed, type Decompress } from './body.ts'
+import { decompressed, mostWaiting, type Decompress } from './body.ts'
 import { Calls, type Begun } from './call.ts'
 import type { Kept } from './content.ts'
 import { chainOf } from './identity.ts'
@@ -32,7 +32,7 @@ export interface RecorderOptions extends Kept {
 
 /** What a recorder tells. `reason` says it in words. */
 export type RecorderNotice =
-  /** A call is not recorded, or not whole. `url` is the address that was called, without its query: Gemini's may hold a key. */
+  /** A call is not recorded, or not whole. `url` is the address that was called, without a password and its query: Gemini's may hold a key. */
   | { readonly _tag: 'NotRecorded'; readonly url: string; readonly reason: string }
   /**
    * A session can't be read, for want of its key or because it is damaged, so it can't be told whether a call continues it.
@@ -68,6 +68,8 @@ class Keeper {
   readonly #recording: Recording
   #work: Promise<void> = Promise.resolve()
   #waiting = 0
+  /** Bytes of requests that wait. */
+  #held = 0
 
   constructor(options: RecorderOptions) {
     this.#options = options
@@ -77,6 +79,12 @@ class Keeper {
     this.#recording = {
       now: () => options.store.now(),
       later: (url, of, work) => this.#later(url, of, work),
+      hold: (bytes) => {
+        if (bytes > 0 && this.#held + bytes > mostWaiting) return false
+        this.#held += bytes
+        return true
+      },
+      release: (bytes) => void (this.#held -= bytes),
       plain: options.decompress ?? decompressed,
       begin: (asked, request) => this.#begin(calls, asked, request),
       finish: (begun, answered, told) => calls.finish(begun, answered, told),
@@ -117,7 +125,7 @@ class Keeper {
     this.#waiting++
     const done = this.#work.then(work).catch((cause: unknown) => {
       this.#tally.lost(of)
-      this.#tell({ _tag: 'NotRecorded', url: url.replace(/\?.*$/s, ''), reason: reasonOf(cause) })
+      this.#tell({ _tag: 'NotRecorded', url: shown(url), reason: reasonOf(cause) })
       return undefined
     })
     this.#work = done.then(() => void this.#waiting--)
@@ -136,3 +144,6 @@ class Keeper {
     return Number.parseInt(digest.slice(0, 8), 16) / 2 ** 32 < sample
   }
 }
+
+/** An address as it is told: without what may hold a key or a password. */
+const shown = (url: string): string => url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:\/\/)[^/]*@/i, '$1')

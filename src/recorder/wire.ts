@@ -2,7 +2,10 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, left, parseJson, right, type Json, type JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
+import { digestOf } from '../proof/index.ts'
 import { apis, type Api, type RecordedApi } from './apis/index.ts'
+import { hasTooManyValues, mostMessages, mostValues } from './body.ts'
+import { withoutKeys } from './keys.ts'
 
 /** A request, as far as it is looked at. */
 export interface ObservedRequest {
@@ -15,11 +18,23 @@ export interface ObservedRequest {
 }
 
 /** The API that a request calls; undefined: one that is not recorded. Any path before the API's own will do. */
-export const apiOf = ({ method, url }: Pick<ObservedRequest, 'method' | 'url'>): Api | undefined =>
-  method.toUpperCase() === 'POST' ? apis.find(({ path }) => path.test(pathOf(url))) : undefined
+export const apiOf = ({ method, url }: Pick<ObservedRequest, 'method' | 'url'>): Api | undefined => {
+  if (method.toUpperCase() !== 'POST') return undefined
+  const path = pathOf(url)
+  return apis.find((api) => api.path.test(path))
+}
 
-const pathOf = (url: string): string =>
-  (/^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? url.replace(/[?#].*$/s, '')).replace(/\/+$/, '')
+/** Whether a request carries a conversation that a recorder records. Others pass, and are counted. */
+export const carriesConversation = (request: Pick<ObservedRequest, 'method' | 'url'>): boolean =>
+  apiOf(request) !== undefined
+
+/** The path of an address, without slashes at its end. Cost: O(url), whatever it is. */
+const pathOf = (url: string): string => {
+  const path = /^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? url.replace(/[?#].*$/s, '')
+  let end = path.length
+  while (path[end - 1] === '/') end--
+  return path.slice(0, end)
+}
 
 /** What a request says: its conversation, and what stands beside it. */
 export interface Asked {
@@ -37,13 +52,18 @@ export interface Asked {
   readonly conversation: string | undefined
   /** What the client calls the conversation, if it says so. */
   readonly client: string | undefined
+  /** Who calls: the same for the same credentials. */
+  readonly caller: string
 }
 
 /** Read the body of a request. Errors: why it can't be read. */
 export const readAsked = (api: Api, body: string, request: ObservedRequest): Either<string, Asked> => {
+  if (hasTooManyValues(body)) return left(`the request has more than ${mostValues} values`)
   const parsed = parseJson(body)
   if (isLeft(parsed)) return left(`the request is not JSON at line ${parsed.left.line}, column ${parsed.left.column}`)
   if (!isObject(parsed.right)) return left('the request is not a JSON object')
+  const longest = longestListIn(parsed.right)
+  if (longest > mostMessages) return left(`the request has ${longest} messages; at most ${mostMessages} are recorded`)
   const { model, messages, system, tools, parameters, previous, conversation, client } = api.request(
     parsed.right,
     pathOf(request.url),
@@ -54,13 +74,26 @@ export const readAsked = (api: Api, body: string, request: ObservedRequest): Eit
     model: typeof model === 'string' ? model.toWellFormed() : 'unknown',
     messages: messages.right.messages.map(withoutMarks),
     system,
-    tools,
-    parameters: wellFormed(parameters),
+    tools: tools === undefined ? undefined : withoutKeys(tools),
+    parameters: withoutKeys(wellFormed(parameters)),
     previous: typeof previous === 'string' ? previous : undefined,
     conversation: typeof conversation === 'string' ? conversation : undefined,
     client: (clientOf(parsed.right, request) ?? (typeof client === 'string' ? client : undefined))?.toWellFormed(),
+    caller: callerOf(request),
   })
 }
+
+/** How long the longest list of a request is. Code Assist has it in an envelope. */
+const longestListIn = (body: JsonObject): number =>
+  [...Object.values(body), ...Object.values(isObject(body['request']) ? body['request'] : {})].reduce<number>(
+    (most, one) => (Array.isArray(one) ? Math.max(most, one.length) : most),
+    0,
+  )
+
+/** Who calls, by a digest of the credentials that go with the request. It is compared, and never stored. */
+const callerOf = ({ header }: ObservedRequest): string => digestOf(JSON.stringify(credentials.map(header)))
+
+const credentials = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie'] as const
 
 /** What a note can hold: no half of a character in its texts. */
 const wellFormed = (parameters: JsonObject): JsonObject =>

@@ -5,6 +5,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../task/index.ts'
 import { isLeft, left, optionsOf, right } from '../json/index.ts'
+import { Lately } from '../sequence/index.ts'
 import { blockIdOf, emptyRange, type Hash } from '../proof/index.ts'
 import { behind, blockHandle, defaultScope, guarded, type Run } from './block-handle.ts'
 import type { StoreFinding } from './check.ts'
@@ -212,7 +213,7 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
           const checked = checkMeta(meta)
           if (isLeft(checked)) return checked
           const empty = headOf(emptyRange, hash)
-          const first = checkAppend({ expected: empty, rows, blocks, ...(terms !== undefined && { terms }) }, hash)
+          const first = checkAppend({ expected: empty, rows, blocks, ...(terms !== undefined && { terms }) }, inner)
           if (isLeft(first)) return first
           const problem = hasErased(first.right) ? await againstErased(driver, inner, first.right) : undefined
           return problem === undefined ? driver.create(scope, id, checked.right, first.right) : left(problem)
@@ -251,7 +252,7 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
         'append',
         id,
         async () => {
-          const checked = checkAppend(append, hash)
+          const checked = checkAppend(append, inner)
           if (isLeft(checked)) return checked
           const problem = hasErased(checked.right) ? await againstErased(driver, inner, checked.right) : undefined
           if (problem !== undefined) return left(problem)
@@ -424,11 +425,11 @@ const leased = (answered: Either<StoreFault, Lease | undefined>): Either<StoreFa
   isLeft(answered) ? answered : right(answered.right as Lease) // `take` and `renew` leave one
 
 /** By driver and scope: what is known of a ledger is kept with it. */
-const inners = new WeakMap<StoreDriver, Map<string, InnerStore>>()
+const inners = new WeakMap<StoreDriver, Lately<string, InnerStore>>()
 
 /** A driver, asked as a part of another question: also while a handle is closing. */
 const innerOf = (driver: StoreDriver, scope: string): InnerStore => {
-  const known = inners.get(driver) ?? new Map<string, InnerStore>()
+  const known = inners.get(driver) ?? new Lately<string, InnerStore>(1000)
   inners.set(driver, known)
   const { hash, now = Date.now } = driver
   const inner = known.get(scope) ?? {

@@ -100,7 +100,7 @@ export interface LedgerEntry {
   /** Where in the ledger it stands. */
   readonly row: number
   /** When it was written: milliseconds since 1970, by the writer's clock. */
-  readonly at: number | undefined
+  readonly at: number
   /** The head of the session then. */
   readonly head: Head
   /** Whether it says that the session was removed. */
@@ -118,7 +118,7 @@ export interface Hold extends Because {
   /** Where in the ledger it stands. */
   readonly row: number
   /** When it was written: milliseconds since 1970, by the writer's clock. */
-  readonly at: number | undefined
+  readonly at: number
 }
 
 /** An erasure, as the ledger has it. */
@@ -128,7 +128,7 @@ export interface Erasure extends Because {
   /** Where in the ledger it stands. */
   readonly row: number
   /** When it was written: milliseconds since 1970, by the writer's clock. */
-  readonly at: number | undefined
+  readonly at: number
   /** The head of the session then. Erasing does not change it. */
   readonly head: Head
   /** The rows that were erased. */

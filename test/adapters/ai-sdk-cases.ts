@@ -2,9 +2,9 @@
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { assistant, orThrow, settle, textOf, toolCall, user } from 'indelible'
+import { aiUiMessages, assistant, orThrow, settle, textOf, toolCall, user, type Message, type Part } from 'indelible'
 import { chatStore, chatStreams, toUIMessageStream } from 'indelible/adapters/ai-sdk'
-import { run, scriptedModel, sessionHandler, tool } from 'indelible/run'
+import { run, scriptedModel, sessionHandler, tool, turn } from 'indelible/run'
 import { verified, type Place } from './places.ts'
 
 const approval = { id: 'a', reason: 'because' }
@@ -175,6 +175,37 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     ).toBe(false)
   })
 
+  it('a client has the ids and the reasoning that are stored, also where a model repeats the ids of its calls', async () => {
+    const { createChat, loadChat, openChat, saveChat } = chatStore(await fresh())
+    const chatId = await createChat()
+    const session = await openChat(chatId)
+    const look = tool({ name: 'look', parameters: { type: 'object' }, run: () => 'rain' })
+    const thought = (text: string, ...more: readonly Part[]): Message => ({
+      role: 'assistant',
+      content: [{ type: 'reasoning', text, signature: `of ${text}` }, ...more],
+    })
+    const model = scriptedModel([
+      thought('hm', toolCall('call_0', 'look', '{}')),
+      assistant('It rains.'),
+      thought('hm again', toolCall('call_0', 'look', '{}')),
+      thought('so', { type: 'text', text: 'It rains again.' }),
+    ])
+    const client: UIMessage[] = []
+    for (const id of ['u1', 'u2']) {
+      const question = said(id, 'user', 'Does it rain?')
+      const [input] = orThrow(aiUiMessages.decode([question])).messages
+      const answer = turn(session, input ?? '', { model, tools: [look] })
+      let assembled: UIMessage | undefined
+      for await (const message of readUIMessageStream({ stream: toUIMessageStream(answer) })) assembled = message
+      client.push(question, assembled as UIMessage)
+      expect(asJson(await loadChat(chatId))).toEqual(asJson(client))
+    }
+    expect(JSON.stringify(client)).not.toContain('input-available')
+    const { size } = session.head()
+    await saveChat({ chatId, messages: client })
+    expect((await openChat(chatId)).head().size).toBe(size)
+  })
+
   it('a stream that was left goes on where its reader was, and ends for all', async () => {
     const streams = chatStreams(await fresh())
     const chunks: UIMessageChunk[] = [
@@ -211,13 +242,14 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     // A publisher that stores one chunk and is gone: its lease is renewed no more.
     const dead = await store.create({ id: 'indelible.stream.c', meta: { 'indelible.stream': { ttl: 40 } } })
     await store.append(dead.id, { expected: dead.head, rows: [{ kind: 'entry', body: '{"type":"start"}' }] })
-    await store.lease(dead.id, { holder: 'stream', ttl: 40 })
+    const { number } = await store.lease(dead.id, { holder: 'stream', ttl: 600_000 })
     const streams = chatStreams(store)
-    const resumed = await streams.resume('c')
-    if (resumed !== undefined) {
-      expect((await chunksOf(resumed)).map(({ type }) => type)).toEqual(['start', 'error'])
-      expect(await streams.resume('c')).toBeUndefined()
-    }
+    const chunks = ((await streams.resume('c')) as ReadableStream<UIMessageChunk>).getReader()
+    expect((await chunks.read()).value).toEqual({ type: 'start' })
+    await store.renew(dead.id, { number, ttl: 1 })
+    expect((await chunks.read()).value).toMatchObject({ type: 'error' })
+    expect((await chunks.read()).done).toBe(true)
+    expect(await streams.resume('c')).toBeUndefined()
   })
 
   it('brings chats along, and gives them back', async () => {

@@ -4,17 +4,7 @@ import { join } from 'node:path'
 import { left } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { copySession, describeSession } from 'indelible/session'
-import {
-  createSession,
-  importTranscript,
-  listSessions,
-  memoryStore,
-  openSession,
-  readTranscript,
-  user,
-  verifySession,
-  type Store,
-} from 'indelible'
+import { createSession, listSessions, memoryStore, openSession, user, verifySession, type Store } from 'indelible'
 import { root } from '../../scripts/run.ts'
 import { fault, ok } from '../answers.ts'
 import { folder, indelible } from '../cli/indelible.ts'
@@ -129,17 +119,6 @@ it('two that copy the same session at once both end with the whole of it', async
   await ok(verifySession(to, 's', { head: long.head() }))
 })
 
-it('what a crash has left of an import is made an end of by the next one', async () => {
-  const store = memoryStore()
-  await ok(store.create({ id: 's', meta: { 'indelible.partial': true } }))
-  const log = await ok(store.info('s'))
-  await ok(store.append('s', { expected: log.head, rows: [{ kind: 'entry', body: 'half' }] }))
-  const transcript = readTranscript('[{"role":"user","content":"hello"}]')
-  if (transcript._tag === 'Left') throw new Error('this is one')
-  expect(await ok(importTranscript(store, transcript.right, { id: 's' }))).toMatchObject({ id: 's', len: 1 })
-  await fault('LogExists', importTranscript(store, transcript.right, { id: 's' }))
-})
-
 it('the command copies every session of a store, the oldest first', () => {
   const [from, to] = [join(folder, 'from.db'), join(folder, 'to.db')]
   for (const id of ['one', 'two'])
@@ -166,4 +145,23 @@ it('the command copies every session of a store, the oldest first', () => {
   expect(indelible(['copy', '--from', from]).status).toBe(2)
   expect(indelible(['copy', '--from', from, '--to', from]).status).toBe(2)
   expect(indelible(['copy', '--from', `${from}x`, '--to', to]).status).toBe(1)
+})
+
+it('has the blocks that the details of receipts name', async () => {
+  const from = memoryStore()
+  const to = memoryStore()
+  const session = await createSession(from, { id: 's' })
+  await session.append(user('hello'))
+  const blocks = await from.putBlocks(['tools', 'instructions'].map((said) => new TextEncoder().encode(said)))
+  const [tools = '', system = ''] = blocks
+  await session.note({
+    type: 'receipt',
+    len: 1,
+    contextDigest: 'a'.repeat(64),
+    model: 'acme-1',
+    usage: { input: 1, output: 1 },
+    details: { tools, sent: [[0, 1], system] },
+  })
+  await copySession(from, to, 's')
+  expect(await to.hasBlocks(blocks)).toEqual([true, true])
 })

@@ -16,6 +16,7 @@ import {
 import type { Store } from '../../store/index.ts'
 import { FaultError } from '../../task/index.ts'
 import { keptSessions } from '../kept.ts'
+import { reasoningId } from './stream.ts'
 
 /** How a chat begins. */
 export interface NewChat {
@@ -98,7 +99,7 @@ export interface ChatStore {
 export const chatStore = (store: Store): ChatStore => {
   const open = keptSessions(store)
   const saveChat: ChatStore['saveChat'] = async ({ chatId, messages }) => {
-    const target = decoded(messages)
+    const target = decoded(messages, 'saveChat')
     await open(chatId, chatMark({})).change((session) => became(session, messages, target))
   }
   const openChat: ChatStore['openChat'] = async (id) => openSession(store, id)
@@ -113,7 +114,7 @@ export const chatStore = (store: Store): ChatStore => {
     importChats: async (chats) => {
       let count = 0
       for await (const { id, messages } of chats) {
-        const target = decoded(messages)
+        const target = decoded(messages, 'importChats')
         const created = await createSession(store, { id, metadata: chatMark({}), messages: target })()
         if (!isLeft(created)) count += 1
         else if (created.left._tag !== 'LogExists') await createSession(store, { id }) // throws
@@ -136,7 +137,20 @@ const codec = codecs['ai-sdk-ui']
 /** The metadata that chats are found by. */
 const chatMark = (metadata: JsonObject): JsonObject => ({ 'ai-sdk': 'chat', ...metadata })
 
-const decoded = (messages: readonly UIMessage[]): readonly Message[] => {
+/** @param call the function whose messages have an id each: a client and `loadChat` tell them apart by it */
+const decoded = (messages: readonly UIMessage[], call?: string): readonly Message[] => {
+  if (call !== undefined) {
+    const known = new Map<string, number>()
+    for (const [index, message] of messages.entries()) {
+      const { id } = (message ?? {}) as Partial<UIMessage>
+      const first = id === undefined ? undefined : known.get(id)
+      if (first !== undefined)
+        throw new TypeError(
+          `${call}: messages[${index}] has the id ${JSON.stringify(id)} of messages[${first}]; give each message an id of its own (\`generateMessageId\` of the AI SDK). Nothing was stored.`,
+        )
+      if (id !== undefined) known.set(id, index)
+    }
+  }
   const read = codec.decode(messages)
   if (isLeft(read)) throw faultOf(read.left)
   return read.right.messages
@@ -145,8 +159,25 @@ const decoded = (messages: readonly UIMessage[]): readonly Message[] => {
 const encoded = (messages: Sequence<Message>): UIMessage[] => {
   const written = codec.encode(messages, { allow: 'unsettled' })
   if (isLeft(written)) throw faultOf(written.left as CodecFault) // `unsettled` allows any pairing
-  return written.right.wire as UIMessage[]
+  return withReasoningIds(messages, written.right.wire as UIMessage[])
 }
+
+/** Reasoning of messages that a run made has the ids that its stream gave a client. */
+const withReasoningIds = (messages: Sequence<Message>, wire: UIMessage[]): UIMessage[] =>
+  wire.map((message) => {
+    const [, position] = /^msg-(\d+)$/.exec(message.id) ?? []
+    const first = position === undefined ? undefined : messages.at(Number(position))
+    const isOfRun = first !== undefined && first.id === undefined && first.meta?.['ai-sdk-ui'] === undefined
+    if (message.role !== 'assistant' || !isOfRun) return message
+    let [step, next] = [-1, 0]
+    const parts = message.parts.map((part) => {
+      if (part.type === 'step-start') [step, next] = [step + 1, 0]
+      else if (part.type === 'reasoning' && !('id' in part)) return { ...part, id: reasoningId(step, next++) }
+      else next += 1
+      return part
+    })
+    return { ...message, parts }
+  })
 
 const faultOf = (fault: CodecFault): FaultError => new FaultError(fault, codecFaultText(fault))
 
