@@ -5,7 +5,7 @@
 import { FaultError, type SignalLike } from '../task/index.ts'
 import { isLeft, parseJson } from '../json/index.ts'
 import { digestOf } from '../proof/index.ts'
-import { followLog, type Head, type Store, type StoredRow, type StoreFault } from '../store/index.ts'
+import { followLog, ownStore, type Head, type Store, type StoredRow, type StoreFault } from '../store/index.ts'
 import { storeFaultText } from '../store/fault.ts'
 import type { EventSink, StreamEvent } from './event.ts'
 
@@ -111,11 +111,12 @@ export const eventsInMemory = ({ topicOf = byAction }: EventLogOptions = {}): Ev
  *         row's
  *         position, and what counts depends on what was told before. Remove a topic once nobody reads it any more
  *
- * @param store the store that keeps the events
+ * @param given the store that keeps the events
  * @param options how to name topics
  * @returns the log
  */
-export const eventsInStore = (store: Store, { topicOf = byAction }: EventLogOptions = {}): EventLog => {
+export const eventsInStore = (given: Store, { topicOf = byAction }: EventLogOptions = {}): EventLog => {
+  const store = ownStore(given)
   const heads = new Map<string, Head>()
   const append = async (topic: string, event: StreamEvent): Promise<void> => {
     const id = idOf(topic)

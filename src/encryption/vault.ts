@@ -8,6 +8,7 @@ import {
   destroyedKeyLogOf,
   keyLogOf,
   keyLogs,
+  ownStore,
   type MediumFault,
   type Store,
   type StoreFault,
@@ -65,7 +66,7 @@ export class Vault {
 
   constructor(ring: KeyRing, store: Store) {
     this.#ring = ring
-    this.#store = store
+    this.#store = ownStore(store)
   }
 
   /** A new key under this name; `LogExists`, if there is one. */
@@ -152,14 +153,19 @@ export class Vault {
     await this.#store.remove(keyLogOf(name))()
   }
 
-  /** The key, of the log `of`, is no more, and a log of its own says so. False: it said so before. */
-  async destroy(name: string, of: string): Promise<Either<KeyFault, boolean>> {
+  /** Whether the key of the log `of` is where keys are kept. False: it was destroyed. */
+  async isThere(name: string, of: string): Promise<Either<KeyFault, boolean>> {
     destroyed += 1
     const found = await this.#store.info(keyLogOf(name))()
-    if (isLeft(found)) {
-      const missing = await this.#missing(name, of, found.left)
-      return missing.destroyed === true ? right(false) : left(missing.fault)
-    }
+    if (!isLeft(found)) return right(true)
+    const missing = await this.#missing(name, of, found.left)
+    return missing.destroyed === true ? right(false) : left(missing.fault)
+  }
+
+  /** The key, of the log `of`, is no more, and a log of its own says so. False: it said so before. */
+  async destroy(name: string, of: string): Promise<Either<KeyFault, boolean>> {
+    const there = await this.isThere(name, of)
+    if (isLeft(there) || !there.right) return there
     const said = await this.#store.create({ id: destroyedKeyLogOf(name), meta: { [markKey]: 0 } })()
     if (isLeft(said) && said.left._tag !== 'LogExists') return left(keyFault(said.left, 'say that a key is destroyed'))
     const removed = await this.#store.remove(keyLogOf(name))()

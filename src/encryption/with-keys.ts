@@ -6,11 +6,17 @@ import type { Message } from '../message/index.ts'
 import { emptyRange, equalBytes, type BlockId, type Hash } from '../proof/index.ts'
 import { againstStub, attachedTo, decodeRow } from '../entry/index.ts'
 import {
+  againstOwnId,
+  changedOwnMember,
+  encryptionKey,
   encryptionOf,
   grow,
   headOf,
   isEncrypted,
   isEncryptedLog,
+  isOwnCall,
+  ownMember,
+  ownStore,
   readEncrypted,
   rowLeaf,
   storeTask,
@@ -165,19 +171,24 @@ class Encrypting {
             }),
           )
         }),
-      update: (id, { expected, meta, ownKey: meant }) =>
+      update: (id, update) =>
         taskOf(async () => {
-          const opened = await this.#openedNow(id)
+          const { expected, meta, ownKey: meant } = update
+          const problem = againstOwnId(id, update)
+          const opened = problem === undefined ? await this.#openedNow(id) : left(problem)
           if (isLeft(opened)) return opened
-          const { known } = opened.right
+          const { known, log } = opened.right
           const ownKey = meant === undefined ? keyOf(known) : meant
           const stored = known === undefined ? right(meta) : sealMeta(id, known.own.key, known, meta)
           if (isLeft(stored)) return stored
           const now = expected === this.#bound.get(id) ? expected + 1 : expected
-          const updated = await inner.update(id, { expected: now, meta: stored.right, ownKey })()
+          const changed = known === undefined || log.version !== now ? undefined : changedClear(log.meta, stored.right)
+          if (changed !== undefined && !isOwnCall(update)) return left(ownMember(changed))
+          const place = known === undefined ? inner : ownStore(inner) // what is encrypted anew is a member of the library's
+          const updated = await place.update(id, { ...update, expected: now, meta: stored.right, ownKey })()
           if (!isLeft(updated)) return this.#readable(updated.right)
           if (updated.left._tag !== 'MetaConflict') return updated
-          const theirs = await this.#readable({ ...opened.right.log, meta: updated.left.meta })
+          const theirs = await this.#readable({ ...log, meta: updated.left.meta })
           return isLeft(theirs) ? theirs : left({ ...updated.left, meta: theirs.right.meta })
         }, 'store.update'),
       append: (id, append) => taskOf(async () => this.#append(id, append), 'store.append'),
@@ -187,9 +198,9 @@ class Encrypting {
           return isLeft(rows) ? rows : this.#decrypted(id, rows.right)
         }),
       fork: (id, fork) => taskOf(async () => this.#fork(id, fork), 'store.fork'),
-      remove: (id) =>
+      remove: (id, call) =>
         taskOf(async () => {
-          const removed = await inner.remove(id)()
+          const removed = await inner.remove(id, call)()
           if (!isLeft(removed)) this.#logs.delete(id)
           return removed
         }, 'store.remove'),
@@ -224,6 +235,8 @@ class Encrypting {
 
   async #create(log: NewLog): Promise<Either<StoreFault, LogInfo>> {
     const { id, meta = {}, encrypt = false } = log
+    const problem = againstOwnId(id, log)
+    if (problem !== undefined) return left(problem)
     const own = encrypt ? await this.#newKey() : right(undefined)
     if (isLeft(own)) return own
     this.#logs.delete(id)
@@ -337,6 +350,8 @@ class Encrypting {
 
   /** Appends of a log are sent in the order in which they are called, also those that have to wait for something first. */
   async #append(id: string, append: Append): Promise<Either<StoreFault, Appended>> {
+    const problem = againstOwnId(id, append)
+    if (problem !== undefined) return left(problem)
     const before = this.#turns.get(id)
     const ready = before === undefined && this.#isReady(id) ? this.#forLog(id, append) : undefined
     if (ready !== undefined && (isLeft(ready) || (append.attached ?? ready.right.attached).length === 0))
@@ -379,7 +394,7 @@ class Encrypting {
       const { name: ownKey, key } = known.own
       const meta = sealMeta(id, key, bound, log.meta)
       if (isLeft(meta)) return meta
-      const updated = await this.#inner.update(id, { expected: log.version, meta: meta.right, ownKey })()
+      const updated = await ownStore(this.#inner).update(id, { expected: log.version, meta: meta.right, ownKey })()
       if (!isLeft(updated)) {
         this.#bound.set(id, log.version)
         const answer = await this.#opened(updated.right)
@@ -539,6 +554,8 @@ class Encrypting {
   }
 
   async #fork(id: string, { sameKey = false, ...fork }: Fork): Promise<Either<StoreFault, LogInfo>> {
+    const problem = againstOwnId(id, fork) ?? againstOwnId(fork.id, fork)
+    if (problem !== undefined) return left(problem)
     const parent = await this.#openedNow(id)
     if (isLeft(parent)) return parent
     const { known } = parent.right
@@ -625,6 +642,8 @@ class Encrypting {
     const logs: RowsToErase[] = []
     const attached = new Set<BlockId>()
     for (const log of request.logs) {
+      const problem = againstOwnId(log.id)
+      if (problem !== undefined) return left(problem)
       // A log of which nothing is erased needs no key: it is only looked at.
       const opened = log.rows.length === 0 ? right({ known: undefined }) : await this.#openedNow(log.id)
       if (isLeft(opened)) return opened
@@ -701,6 +720,12 @@ const isOfAnother = (known: Known, body: string): boolean => {
 
 const rootOf = (leaves: readonly Uint8Array[], hash: Hash): string =>
   headOf(grow(emptyRange, leaves, hash).range, hash).root
+
+/** The first member of the library's own that an update would change, beside what says of the encryption. */
+const changedClear = (
+  { [encryptionKey]: _, ...before }: JsonObject,
+  { [encryptionKey]: __, ...after }: JsonObject,
+): string | undefined => changedOwnMember(before, after)
 
 const isCount = (position: number): boolean => Number.isSafeInteger(position) && position >= 0
 

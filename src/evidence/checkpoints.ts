@@ -3,7 +3,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import { amount } from '../task/index.ts'
 import { describeSession } from '../session/index.ts'
-import { headOf, consistencyPath, ledgerId, type Head, type Store } from '../store/index.ts'
+import { headOf, consistencyPath, ledgerId, ownStore, type Head, type Store } from '../store/index.ts'
 import { emptyRange } from '../proof/index.ts'
 import { checkpointText } from './checkpoint.ts'
 import { evidenceTask, type AnyEvidenceFault, type EvidenceFault, type EvidenceTask } from './fault.ts'
@@ -131,12 +131,13 @@ const keptOf = (note: string): Either<EvidenceFault, KeptCheckpoint> => {
 /** Appends a checkpoint to those that are kept, wherever they end by now. */
 const keep = async (store: Store, note: string, head: Head): Promise<Either<AnyEvidenceFault, KeptCheckpoint>> => {
   const rows = [{ kind: 'note' as const, body: note, at: store.now() }]
+  const own = ownStore(store)
   for (let expected = headOf(emptyRange, store.hash); ;) {
-    const appended = await store.append(checkpointsId, { expected, rows })()
+    const appended = await own.append(checkpointsId, { expected, rows })()
     if (!isLeft(appended)) return right(Object.freeze({ note, head }))
     if (appended.left._tag === 'Conflict') expected = appended.left.actual
     else if (appended.left._tag === 'NoSuchLog') {
-      const created = await store.create({ id: checkpointsId, meta: { [checkpointsId]: 1 }, rows })()
+      const created = await own.create({ id: checkpointsId, meta: { [checkpointsId]: 1 }, rows })()
       if (!isLeft(created)) return right(Object.freeze({ note, head }))
       if (created.left._tag !== 'LogExists') return created
     } else return appended

@@ -6,7 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, parseJson, right } from '../json/index.ts'
 import { digestOf } from '../proof/index.ts'
 import { emptyRange } from '../proof/index.ts'
-import { headOf, type Head, type Store, type StoreFault } from '../store/index.ts'
+import { headOf, ownStore, type Head, type Store, type StoreFault } from '../store/index.ts'
 
 /** A session, and how many messages of its conversation a key stands for. */
 export interface Place {
@@ -28,7 +28,7 @@ export class Places {
   readonly #buckets = new Map<string, Bucket>()
 
   constructor(store: Store) {
-    this.#store = store
+    this.#store = ownStore(store)
   }
 
   /** The places of a key, the last one first. */

@@ -9,6 +9,7 @@ import { exportOf, type Exported, type ExportedHead, type ExportedRow, type Tran
 import { emptyRange } from '../proof/index.ts'
 import { encodeRow, erasedBody, lacking, termsOf, type EncodedRow } from '../entry/index.ts'
 import {
+  againstOwnId,
   appendToLedger,
   erasureOf,
   headOf,
@@ -16,6 +17,7 @@ import {
   ledgerContent,
   stubLeaf,
   maxMissed,
+  ownStore,
   rangeAt,
   type ErasedRow,
   type Erasure,
@@ -92,22 +94,25 @@ export interface ImportOptions {
  *
  * Cost    O(transcript), in pieces
  *
- * @param store the store to write
+ * @param given the store to write
  * @param transcript the conversation, as `readTranscript` gives it
  * @param options the id, and a callback for progress
  * @returns the description of the session; or `LogExists`, `MissingBlock`, `OtherHead`
  */
 export const importTranscript = (
-  store: Store,
+  given: Store,
   transcript: Transcript,
   options: ImportOptions = {},
 ): Task<ImportFault, SessionInfo> => {
-  checkStore('importTranscript', store)
+  checkStore('importTranscript', given)
+  const store = ownStore(given)
   const { id, progress, redact } = optionsOf('importTranscript', options, knownOfImport)
   const clean = redact === undefined ? transcript : redactTranscript(transcript, redact)
   return sessionTask(async () => {
     const exported = exportOf(clean)
     const name = id ?? transcript.origin.id ?? randomId()
+    const problem = againstOwnId(name)
+    if (problem !== undefined) return left(problem)
     const meta = storedMeta(exported.metadata, undefined, exported.erasable)
     if (isLeft(meta)) return meta
     const free = await isFree(store, name)
@@ -211,7 +216,7 @@ export interface Unfinished {
 }
 
 /**
- * List the logs of imports and copies that have not finished. Some may still be running: removing such a log makes its
+ * List the logs of imports and copies that have not finished. Some may still be running: `removeUnfinished` makes such an
  * import or copy fail, and loses nothing else.
  *
  * Cost    O(logs of the scope)
@@ -234,6 +239,20 @@ export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinishe
     }
     return right(found)
   })
+
+/**
+ * Remove the log of an import or a copy that has not finished.
+ *
+ * @param store the store that has it
+ * @param id the id that `listUnfinished` gave
+ * @returns nothing; or `NoSuchLog` if there is no such log, also if it has become a session meanwhile
+ */
+export const removeUnfinished = (store: Store, id: string): Task<RemoveFault, void> =>
+  sessionTask(async () => {
+    const found = await store.info(id)()
+    if (isLeft(found)) return found
+    return isPartial(found.right) ? ownStore(store).remove(id)() : left({ _tag: 'NoSuchLog', id })
+  }, 'removeUnfinished')
 
 /**
  * Read a whole session for an export; `exportLines` writes it. Cost: that of opening the session.
@@ -296,7 +315,9 @@ export const copySession = (
   checkStore('copySession', to)
   const { progress } = optionsOf('copySession', options, knownOfCopy)
   return sessionTask(async () => {
-    const source = await sourceOf(from, to, id, progress)
+    const problem = againstOwnId(id)
+    if (problem !== undefined) return left(problem)
+    const source = await sourceOf(from, ownStore(to), id, progress)
     if (isLeft(source)) return source
     const { head, meta, erased, store } = source.right
     const target = source.right.to
@@ -340,7 +361,7 @@ const sourceOf = async (
   id: string,
   progress: ImportOptions['progress'],
 ): Promise<Either<ReadSessionFault, Source>> => {
-  const bare = { from: from.encryption?.bare ?? from, to: to.encryption?.bare ?? to }
+  const bare = { from: from.encryption?.bare ?? from, to: ownStore(to.encryption?.bare ?? to) }
   const found = await bare.from.info(id)()
   if (isLeft(found)) return found
   if (isEncryptedLog(found.right)) {

@@ -12,6 +12,7 @@ import type { Erased, EraseRequest, RowsToErase, Sharing } from './erasing.ts'
 import type { EraseFault } from './fault.ts'
 import { ledgerContent, stubLeaf, type LedgerContent } from './ledger.ts'
 import { ledgerId, ledgerRow, type Because, type ErasedRow, type Hold, type LedgerRow } from './ledger-row.ts'
+import { againstOwnId } from './own-logs.ts'
 import type { StoredRow } from './row.ts'
 import { sameHead } from './rules.ts'
 import type { Store } from './store.ts'
@@ -38,7 +39,8 @@ export const eraseRows = async (
     const checked: CheckedErasure['logs'][number][] = []
     const said: LedgerRow[] = []
     for (const one of logs) {
-      if (one.id === ledgerId) return left({ _tag: 'LogHeld', id: ledgerId })
+      const problem = againstOwnId(one.id)
+      if (problem !== undefined) return left(problem)
       const found = await rowsOf(store, one)
       if (isLeft(found)) return found
       if (held.size > 0 && found.right.length > 0) {

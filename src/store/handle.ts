@@ -4,7 +4,7 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../task/index.ts'
-import { isLeft, left, optionsOf, right } from '../json/index.ts'
+import { isLeft, left, optionsOf, right, type JsonObject } from '../json/index.ts'
 import { blockIdOf, emptyRange, type Hash } from '../proof/index.ts'
 import { behind, blockHandle, defaultScope, guarded, type Run } from './block-handle.ts'
 import type { StoreFinding } from './check.ts'
@@ -13,6 +13,7 @@ import type { Answer, CheckedAppend, StoreDriver, Unchanged } from './driver.ts'
 import { attempts, eraseRows, type InnerStore } from './erase.ts'
 import type { StoreFault, StoreFaultOf } from './fault.ts'
 import { invalidId } from './id.ts'
+import { againstOwnId, changedOwnMember, isOwnCall, isOwnId, ownMember, type OwnCall } from './own-logs.ts'
 import { ledgerContent, unaccounted } from './ledger.ts'
 import { ledgerId } from './ledger-row.ts'
 import { invalidLease, invalidTtl, type Lease } from './lease.ts'
@@ -144,6 +145,18 @@ class Calls {
       change,
     )
   }
+
+  /** The same for a change of rows or metadata. The library's own logs are changed by its own calls only. */
+  change<F extends StoreFault, T>(
+    operation: string,
+    id: string,
+    call: OwnCall | undefined,
+    work: () => Answer<T>,
+    change: string,
+  ): Task<F, T> {
+    const problem = againstOwnId(id, call)
+    return this.onLog(operation, id, problem === undefined ? work : async () => left(problem), change)
+  }
 }
 
 const handle = (calls: Calls): Store => {
@@ -204,10 +217,12 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
   const { hash } = driver
   return {
     create: (given) => {
-      const { id, meta = {}, rows = [], blocks = [], terms } = optionsOf('store.create', given)
-      return calls.onLog(
+      const options = optionsOf('store.create', given)
+      const { id, meta = {}, rows = [], blocks = [], terms } = options
+      return calls.change(
         'create a log',
         id,
+        options,
         async () => {
           const checked = checkMeta(meta)
           if (isLeft(checked)) return checked
@@ -234,22 +249,27 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
       })
     },
     update: (id, given) => {
-      const { expected, meta, ownKey } = optionsOf('store.update', given)
-      return calls.onLog(
+      const options = optionsOf('store.update', given)
+      const { expected, meta, ownKey } = options
+      return calls.change(
         'update metadata',
         id,
+        options,
         async () => {
           const checked = checkMeta(meta)
-          return isLeft(checked) ? checked : driver.update(scope, id, expected, checked.right, ownKey)
+          if (isLeft(checked)) return checked
+          const problem = isOwnCall(options) ? undefined : await againstOwnMembers(inner, id, expected, checked.right)
+          return problem === undefined ? driver.update(scope, id, expected, checked.right, ownKey) : left(problem)
         },
         'store.update',
       )
     },
     append: (id, given) => {
       const append = optionsOf('store.append', given)
-      return calls.onLog(
+      return calls.change(
         'append',
         id,
+        append,
         async () => {
           const checked = checkAppend(append, hash)
           if (isLeft(checked)) return checked
@@ -272,12 +292,14 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
     },
     nodes: (id, positions) => calls.onLog('read nodes', id, () => driver.nodes(scope, id, [...positions])),
     fork: (id, given) => {
-      const { id: to, at, meta = {} } = optionsOf('store.fork', given)
-      return calls.onLog(
+      const options = optionsOf('store.fork', given)
+      const { id: to, at, meta = {} } = options
+      return calls.change(
         'fork',
         id,
+        options,
         async () => {
-          const problem = invalidId('log', to)
+          const problem = invalidId('log', to) ?? againstOwnId(to, options)
           if (problem !== undefined) return left(problem)
           const checked = checkMeta(meta)
           if (isLeft(checked)) return checked
@@ -288,10 +310,11 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
         'store.fork',
       )
     },
-    remove: (id) =>
-      calls.onLog(
+    remove: (id, call) =>
+      calls.change(
         'remove a log',
         id,
+        call,
         () =>
           calls.longer(async () => {
             for (let attempt = 1; ; attempt++) {
@@ -520,11 +543,26 @@ const checked = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => 
   return right(Object.freeze(findings))
 }
 
+/** Why an update of metadata at this version is none that a public call may make. */
+const againstOwnMembers = async (
+  store: InnerStore,
+  id: string,
+  expected: number,
+  after: JsonObject,
+): Promise<StoreFault | undefined> => {
+  const found = await store.info(id)()
+  if (isLeft(found)) return found.left
+  const { meta, version } = found.right
+  const name = version === expected ? changedOwnMember(meta, after) : undefined // another version is a conflict
+  return name === undefined ? undefined : ownMember(name)
+}
+
 /** The ledger as it was when it held no log of that id: then it may be removed. */
 const notHeld = async (store: InnerStore, id: string): Promise<Either<StoreFault, Unchanged | undefined>> => {
-  if (id === ledgerId) return right(undefined)
+  if (id === ledgerId) return left({ _tag: 'LogHeld', id })
+  if (isOwnId(id)) return right(undefined) // the function that made it asks the ledger, where it has to
   const content = await ledgerContent(store)
-  if (isLeft(content)) return content.left._tag === 'NotALedger' ? right(undefined) : content
+  if (isLeft(content)) return content
   const { head, held } = content.right
   const hold = held.get(id)
   if (hold === undefined) return right({ id: ledgerId, head })

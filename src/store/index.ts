@@ -92,6 +92,7 @@ export {
   type ErasedRow,
   type Erasure,
   type Hold,
+  type KeyDestroyed,
   type LedgerEntry,
   type LedgerRow,
 } from './ledger-row.ts'
@@ -107,6 +108,8 @@ export {
   type KeyValueStore,
 } from './key-value.ts'
 export { matches, positionsOf, type Positions } from './lookup.ts'
+export { againstOwnId, changedOwnMember, isOwnCall, isOwnId, ownMember, type OwnCall } from './own-logs.ts'
+export { ownStore } from './own-store.ts'
 export { planned, type Plan } from './plan.ts'
 export { consistencyPath, inclusionPath } from './prove.ts'
 export { hasKey, maxMissed, sameHead, type Placed } from './rules.ts'

@@ -39,6 +39,8 @@ export type LedgerRow = Because &
       }
     /** `held`: from here on the session may not be erased or removed, until it is `released`. */
     | { readonly type: 'held' | 'released'; readonly id: string; readonly head: Head }
+    /** `destroyed`: the key of the session is destroyed, or is being destroyed. */
+    | { readonly type: 'destroyed'; readonly id: string; readonly head: Head; readonly key: string }
     /** Rows of a session with this head were erased. `copied`: it was done elsewhere, at this time. */
     | {
         readonly type: 'erased'
@@ -52,7 +54,12 @@ export type LedgerRow = Because &
 /** A row of a ledger as it is stored: a note whose body is JSON. */
 export const ledgerRow = (said: LedgerRow, at: number): Row => {
   const { type, id, head, reason, by } = said
-  const more = type === 'erased' ? { rows: said.rows, copied: said.copied } : {} // JSON leaves out what is undefined
+  const more =
+    type === 'erased'
+      ? { rows: said.rows, copied: said.copied } // JSON leaves out what is undefined
+      : type === 'destroyed'
+        ? { key: said.key }
+        : {}
   const because = type === 'head' ? {} : { reason, by }
   return { kind: 'note', body: JSON.stringify({ type, id, size: head.size, root: head.root, ...more, ...because }), at }
 }
@@ -66,13 +73,15 @@ export const readLedgerRow = ({
     left({ _tag: 'NotALedger', id: ledgerId, reason: `its row ${position} ${reason}` })
   const parsed = parseJson(body)
   if (isLeft(parsed) || !isObject(parsed.right)) return bad('is not a JSON object')
-  const { type, id, size, root, reason, by, rows, copied } = parsed.right
+  const { type, id, size, root, reason, by, rows, copied, key } = parsed.right
   if (typeof type !== 'string') return bad('has no type')
   if (!isKnownType(type)) return right(undefined)
   if (typeof id !== 'string' || !isCount(size) || typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root))
     return bad('names no session and head')
   const head = Object.freeze({ size, root })
   const because = { ...(typeof reason === 'string' && { reason }), ...(typeof by === 'string' && { by }) }
+  if (type === 'destroyed')
+    return typeof key === 'string' ? right(Object.freeze({ type, id, head, key, ...because })) : bad('names no key')
   if (type !== 'erased') return right(Object.freeze({ type, id, head, ...(type === 'head' ? {} : because) }))
   if (!isArray(rows) || !rows.every(isErasedRow)) return bad('names no erased rows')
   const erased = Object.freeze((rows as unknown as readonly ErasedRow[]).map((row) => Object.freeze({ ...row })))
@@ -81,8 +90,16 @@ export const readLedgerRow = ({
   )
 }
 
-const isKnownType = (type: string): type is LedgerRow['type'] =>
-  type === 'head' || type === 'removed' || type === 'held' || type === 'released' || type === 'erased'
+const types: ReadonlySet<string> = new Set<LedgerRow['type']>([
+  'head',
+  'removed',
+  'held',
+  'released',
+  'destroyed',
+  'erased',
+])
+
+const isKnownType = (type: string): type is LedgerRow['type'] => types.has(type)
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
@@ -115,6 +132,18 @@ export interface LedgerEntry {
 export interface Hold extends Because {
   /** The id of the session. */
   readonly id: string
+  /** Where in the ledger it stands. */
+  readonly row: number
+  /** When it was written: milliseconds since 1970, by the writer's clock. */
+  readonly at: number | undefined
+}
+
+/** The destruction of a key, as the ledger has it. */
+export interface KeyDestroyed extends Because {
+  /** The id of the session that had the key. */
+  readonly id: string
+  /** The id of the key. */
+  readonly key: string
   /** Where in the ledger it stands. */
   readonly row: number
   /** When it was written: milliseconds since 1970, by the writer's clock. */

@@ -11,9 +11,11 @@ import {
   readLedgerRow,
   type Erasure,
   type Hold,
+  type KeyDestroyed,
   type LedgerEntry,
   type LedgerRow,
 } from './ledger-row.ts'
+import { ownStore } from './own-store.ts'
 import type { Head, RowKind, StoredRow } from './row.ts'
 import type { Store } from './store.ts'
 import { headOf, rowLeaf } from './tree.ts'
@@ -29,6 +31,8 @@ export interface LedgerContent {
   readonly sessions: ReadonlyMap<string, LedgerEntry>
   /** The sessions that are held, by id. */
   readonly held: ReadonlyMap<string, Hold>
+  /** The keys that were destroyed, by their ids. */
+  readonly destroyed: ReadonlyMap<string, KeyDestroyed>
   /** Every erasure, in order. */
   readonly erasures: readonly Erasure[]
   /** The erasures by the rows that they name. */
@@ -45,6 +49,7 @@ const nothing: LedgerContent = Object.freeze({
   head: undefined,
   sessions: new Map(),
   held: new Map(),
+  destroyed: new Map(),
   erasures: [],
   erased: new Map(),
 })
@@ -91,6 +96,7 @@ const readOn = async (
 ): Promise<Either<LedgerFault, LedgerContent & { readonly head: Head }>> => {
   const sessions = new Map(base.sessions)
   const held = new Map(base.held)
+  const destroyed = new Map(base.destroyed)
   const erasures = [...base.erasures]
   const erased = new Map(base.erased)
   for (let from = base.head?.size ?? 0; from < head.size; from += 1000) {
@@ -110,10 +116,12 @@ const readOn = async (
         for (const one of said.rows) erased.set(keyOf(one.row, one.kind, one.leaf, one.stub), by)
       } else if (type === 'held') held.set(said.id, Object.freeze({ ...becauseOf(said), id: said.id, ...place }))
       else if (type === 'released') held.delete(said.id)
+      else if (said.type === 'destroyed')
+        destroyed.set(said.key, Object.freeze({ ...becauseOf(said), id: said.id, key: said.key, ...place }))
       else sessions.set(said.id, Object.freeze({ ...rest, ...place, removed: type === 'removed' }))
     }
   }
-  return right(Object.freeze({ head, sessions, held, erasures: Object.freeze(erasures), erased }))
+  return right(Object.freeze({ head, sessions, held, destroyed, erasures: Object.freeze(erasures), erased }))
 }
 
 const becauseOf = ({
@@ -186,6 +194,7 @@ export const appendToLedger = async <F, M extends object>(
   store: Store,
   news: (ledger: LedgerContent) => Promise<Either<F, { readonly rows: readonly LedgerRow[]; readonly more: M }>>,
 ): Promise<Either<F | StoreFault, LedgerAppended & M>> => {
+  const own = ownStore(store)
   for (let attempt = 1; ; attempt++) {
     const ledger = await ledgerContent(store)
     if (isLeft(ledger)) return ledger
@@ -196,12 +205,12 @@ export const appendToLedger = async <F, M extends object>(
     const recorded = rows.length
     const stored = rows.map((row) => ledgerRow(row, store.now()))
     if (head === undefined) {
-      const created = await store.create({ id: ledgerId, meta: { [ledgerId]: 1 }, rows: stored })()
+      const created = await own.create({ id: ledgerId, meta: { [ledgerId]: 1 }, rows: stored })()
       if (!isLeft(created)) return right({ head: created.right.head, recorded, ...more })
       if (created.left._tag !== 'LogExists' || attempt === attempts) return created
     } else {
       if (recorded === 0) return right({ head, recorded, ...more })
-      const appended = await store.append(ledgerId, { expected: head, rows: stored })()
+      const appended = await own.append(ledgerId, { expected: head, rows: stored })()
       if (!isLeft(appended)) return right({ head: appended.right.head, recorded, ...more })
       if (appended.left._tag !== 'Conflict' || attempt === attempts) return appended
     }

@@ -25,6 +25,7 @@ import type {
   UpdateFault,
 } from './fault.ts'
 import type { AppendClaim, Lease, NewLease, Renewal } from './lease.ts'
+import type { OwnCall } from './own-logs.ts'
 import type { RowIndex, TermsOf } from './row-terms.ts'
 
 /** The description of a log, without its rows. */
@@ -50,8 +51,8 @@ export interface LogInfo {
 }
 
 /** A log to create. */
-export interface NewLog {
-  /** Its id: 1 to 255 bytes without control characters. */
+export interface NewLog extends OwnCall {
+  /** Its id: 1 to 255 bytes without control characters. It does not begin with `indelible.`. */
   readonly id: string
   /** The metadata: a JSON object. Default: `{}`. */
   readonly meta?: JsonObject
@@ -70,7 +71,7 @@ export interface NewLog {
  * lease
  * of the log in the same transaction.
  */
-export interface Append extends AppendClaim {
+export interface Append extends AppendClaim, OwnCall {
   /** The head that the rows continue. */
   readonly expected: Head
   /** The rows, in order. At least one. */
@@ -124,7 +125,7 @@ export interface RowRange {
 }
 
 /** A new log that shares the first rows of another. */
-export interface Fork {
+export interface Fork extends OwnCall {
   /** The id of the new log. */
   readonly id: string
   /** The number of rows to share. */
@@ -136,7 +137,7 @@ export interface Fork {
 }
 
 /** New metadata for a log, and the version that it replaces. */
-export interface MetaUpdate {
+export interface MetaUpdate extends OwnCall {
   /** The version that `meta` replaces. */
   readonly expected: number
   /** The whole new metadata. */
@@ -302,7 +303,8 @@ export interface StoreEncryption {
  *
  * Ids of logs, operations and scopes are 1 to 255 bytes of well-formed UTF-8 without control characters. They are
  * compared
- * byte by byte, and never become part of a path or of a query's text.
+ * byte by byte, and never become part of a path or of a query's text. Ids that begin with `indelible.` are of the library's
+ * own logs: you may read these, and a call that would change one is `InvalidId`.
  */
 export interface Store extends BlockStore {
   /**
@@ -333,7 +335,8 @@ export interface Store extends BlockStore {
    */
   readonly list: (query?: ListQuery) => Task<ListFault, LogPage>
   /**
-   * Replace the metadata of a log.
+   * Replace the metadata of a log. Members whose names begin with `indelible.` are the library's: they stay as they are, or
+   * it is `InvalidMeta`.
    *
    * @param id the id of the log
    * @param update the new metadata, and the version that it replaces
@@ -386,9 +389,11 @@ export interface Store extends BlockStore {
    * Remove a log: its rows, except those that a fork shares, and the blocks that no other row references.
    *
    * @param id the id of the log
-   * @returns nothing; or `NoSuchLog`, `LogHeld` if the ledger of the scope says that it is held
+   * @param call only for the library's own logs
+   * @returns nothing; or `NoSuchLog`, `LogHeld` if the ledger of the scope says that it is held, `NotALedger` if the ledger
+   * can't be read
    */
-  readonly remove: (id: string) => Task<RemoveFault, void>
+  readonly remove: (id: string, call?: OwnCall) => Task<RemoveFault, void>
   /**
    * Erase rows of logs: stubs take their place, the leaves stay, and the ledger of the scope says which, why, by whom and
    * when. Every log that shares a row shows the stub. All of it is stored in one step, or nothing.

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest'
 import { assistant, orThrow, settle, textOf, toolCall, user } from 'indelible'
 import { chatStore, chatStreams, toUIMessageStream } from 'indelible/adapters/ai-sdk'
 import { run, scriptedModel, sessionHandler, tool } from 'indelible/run'
+import { ownStore } from 'indelible/store'
 import { verified, type Place } from './places.ts'
 
 const approval = { id: 'a', reason: 'because' }
@@ -207,7 +208,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
   })
 
   it('a stream whose process died ends with an error', async () => {
-    const store = await fresh()
+    const store = ownStore(await fresh())
     // A publisher that stores one chunk and is gone: its lease is renewed no more.
     const dead = await store.create({ id: 'indelible.stream.c', meta: { 'indelible.stream': { ttl: 40 } } })
     await store.append(dead.id, { expected: dead.head, rows: [{ kind: 'entry', body: '{"type":"start"}' }] })

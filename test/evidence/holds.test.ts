@@ -4,13 +4,23 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { createSession, forkSession, memoryStore, orThrow, user } from 'indelible'
-import { holdSession, holdsOn, readLedger, releaseSession, removeRecorded, verifyLedger } from 'indelible/evidence'
-import { copySession } from 'indelible/session'
-import { memoryDriver, storeOf } from 'indelible/store'
+import { createSession, forkSession, memoryStore, openSession, orThrow, user, type Store } from 'indelible'
+import { destroyKey, keyRing, newHostKey, withKeys } from 'indelible/encryption'
+import {
+  holdSession,
+  holdsOn,
+  readLedger,
+  releaseSession,
+  removeRecorded,
+  verifyLedger,
+  withLedger,
+} from 'indelible/evidence'
+import { copySession, eraseMessages } from 'indelible/session'
+import { ledgerId, memoryDriver, ownStore, storeOf } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
+import { fault } from '../answers.ts'
 import { holdCases } from './hold-cases.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-holds-'))
@@ -95,4 +105,60 @@ it('a session that is not there can be released where an earlier version has lef
   await releaseSession(store, 's')
   expect((await readLedger(store)).held.size).toBe(0)
   expect(await releaseSession(store, 's')()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
+})
+
+describe('keys and holds', () => {
+  const ring = keyRing([newHostKey()])
+  const keyed = async (): Promise<Store> => {
+    const store = withKeys(memoryStore(), ring)
+    await createSession(store, { id: 's', messages: [user('I ordered it')] })
+    return store
+  }
+
+  it('the key of a held session is not destroyed, nor one that a held fork needs', async () => {
+    const store = await keyed()
+    await forkSession(store, 's', { id: 'fork', at: 1 })
+    await holdSession(store, 'fork', { reason: 'court', by: 'ann' })
+    for (const id of ['fork', 's'])
+      expect(await fault('LogHeld', destroyKey(store, id, ring))).toMatchObject({
+        id: 'fork',
+        reason: 'court',
+        by: 'ann',
+      })
+    for (const id of ['fork', 's']) expect((await openSession(store, id)).view().at(0)).toEqual(user('I ordered it'))
+    await releaseSession(store, 'fork')
+    expect(await destroyKey(store, 's', ring)).toBe(true)
+    await fault('NoKey', openSession(store, 'fork'))
+  })
+  it('the ledger says which key was destroyed, why, by whom and when; once', async () => {
+    const store = await keyed()
+    expect(await destroyKey(store, 's', ring, { reason: 'Art. 17', by: 'ann' })).toBe(true)
+    expect(await destroyKey(store, 's', ring)).toBe(false)
+    const { destroyed, head } = await readLedger(store)
+    expect(head.size).toBe(1)
+    expect([...destroyed.values()]).toMatchObject([{ id: 's', reason: 'Art. 17', by: 'ann', row: 0 }])
+    expect(await verifyLedger(store)).toMatchObject({ good: 0, unrecorded: ['s'] })
+  })
+  it('a session whose key the ledger says was destroyed can not be held any more', async () => {
+    const store = await keyed()
+    await destroyKey(store, 's', ring)
+    await fault('NoKey', holdSession(store.encryption?.bare ?? store, 's'))
+  })
+  it('no key is destroyed, nothing removed and nothing erased while the ledger can not be read', async () => {
+    for (const kind of ['memory', 'SQLite']) {
+      const inner =
+        kind === 'memory' ? memoryStore() : await sqliteStore({ path: join(folder, `${files++}.db`), durability: 'os' })
+      const store = withKeys(inner, ring)
+      await createSession(store, { id: 's', messages: [user('I ordered it')] })
+      await holdSession(store, 's')
+      const { head } = await inner.info(ledgerId)
+      await ownStore(inner).append(ledgerId, { expected: head, rows: [{ kind: 'note', body: 'damage' }] })
+      for (const place of [inner, store, withLedger(store)]) expect((await place.remove('s')())._tag).toBe('Left')
+      await fault('NotALedger', store.remove('s'))
+      await fault('NotALedger', destroyKey(store, 's', ring))
+      await fault('NotALedger', eraseMessages(store, 's', [0]))
+      expect((await openSession(store, 's')).view().at(0)).toEqual(user('I ordered it'))
+      await store.close()
+    }
+  })
 })

@@ -5,7 +5,7 @@
 import type { UIMessageChunk } from 'ai'
 import { isLeft, isObject, parseJson } from '../../json/index.ts'
 import { amount, longestTimer } from '../../task/index.ts'
-import { followLog, type Head, type Store } from '../../store/index.ts'
+import { followLog, ownStore, type Head, type Store } from '../../store/index.ts'
 
 /** How a stream is published. */
 export interface StreamOptions {
@@ -54,7 +54,7 @@ export interface ChatStreams {
  *
  * Cost    one append for the chunks that come while the last one is stored
  *
- * @param store the store that keeps the chunks
+ * @param given the store that keeps the chunks
  * @returns the functions
  * @example
  * const streams = chatStreams(store)
@@ -62,8 +62,9 @@ export interface ChatStreams {
  * const stream = await streams.resume(chatId) // GET
  * return stream ? createUIMessageStreamResponse({ stream }) : new Response(null, { status: 204 })
  */
-export const chatStreams = (store: Store): ChatStreams =>
-  Object.freeze<ChatStreams>({
+export const chatStreams = (given: Store): ChatStreams => {
+  const store = ownStore(given)
+  return Object.freeze<ChatStreams>({
     publish: async (chatId, source, { ttl = 15_000 } = {}) => {
       amount('ttl', ttl, { unit: 'milliseconds', least: 1, most: longestTimer })
       const id = logOf(chatId)
@@ -84,6 +85,7 @@ export const chatStreams = (store: Store): ChatStreams =>
       return reader(store, id, from, ttl)
     },
   })
+}
 
 const logOf = (chatId: string): string => `indelible.stream.${chatId}`
 

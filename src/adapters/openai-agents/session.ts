@@ -11,7 +11,7 @@ import { isObject, jsonEqual, type Json, type JsonObject } from '../../json/inde
 import type { ApplicationNote, Note, RetractionNote } from '../../notes/index.ts'
 import type { Session, SessionReader, Together } from '../../session/index.ts'
 import type { Store } from '../../store/index.ts'
-import { keptSession } from '../kept.ts'
+import { keptSession, type Mark } from '../kept.ts'
 import { plainOf } from '../plain.ts'
 import { itemsOf, messagesOf } from './items.ts'
 
@@ -66,7 +66,7 @@ export interface AgentsSession extends SessionHistoryRewriteAwareSession, Sessio
 export const agentsSession = (store: Store, options: AgentsSessionOptions = {}): AgentsSession => {
   const { sessionId = crypto.randomUUID(), initialItems = [], metadata = {} } = options
   const initial = initialItems.length === 0 ? undefined : messagesOf(initialItems)
-  const kept = keptSession(store, sessionId, metadata)
+  const kept = keptSession(store, sessionId, mark, metadata)
   let begun: Promise<unknown> | undefined
   const begin = (): Promise<unknown> =>
     (begun ??=
@@ -155,6 +155,7 @@ export const agentsSession = (store: Store, options: AgentsSessionOptions = {}):
 }
 
 const namespace = 'indelible.openai-agents'
+const mark: Mark = { 'openai-agents': 'session' }
 
 const note = (content: Json): ApplicationNote => ({ type: 'application', namespace, content })
 
