@@ -76,6 +76,8 @@ export const storeEncrypted = async (
 /** A row, and where it stands. */
 export interface PlacedRow {
   readonly position: number
+  /** Its place among the rows of its kind. */
+  readonly index: number
   readonly row: Row
 }
 
@@ -89,7 +91,7 @@ export const encryptedRowsErased = async (
     const read = await from.read(id, { from: start, to: Math.min(start + piece, head.size) })()
     if (isLeft(read)) return read
     for (const row of read.right)
-      if (row.erased !== undefined) found.push({ position: row.position, row: encryptedRow(row) })
+      if (row.erased !== undefined) found.push({ position: row.position, index: row.index, row: encryptedRow(row) })
   }
   return right(found)
 }

@@ -161,10 +161,10 @@ const storeImported = async (
   { id, head, rows, erased, progress }: Imported,
 ): Promise<Head | ImportFault> => {
   const stubs: PlacedRow[] = []
-  for (const { position, row } of erased) {
+  for (const { position, index, row } of erased) {
     const sealed = store.encryption?.rows(own, { expected: { ...start, size: position }, rows: [row] })
     if (sealed !== undefined && isLeft(sealed)) return sealed.left
-    stubs.push({ position, row: sealed?.right.rows[0] ?? row })
+    stubs.push({ position, index, row: sealed?.right.rows[0] ?? row })
   }
   const said = await sayErased(store, id, head, stubs, async () => right(new Map()))
   if (isLeft(said)) return said.left
@@ -386,12 +386,15 @@ const sourceOf = async (
 const rowsErased = (rows: Iterable<ExportedRow>, store: Store): readonly PlacedRow[] => {
   const found: PlacedRow[] = []
   let position = 0
+  let messages = 0
   for (const row of rows) {
     if (row.erased !== undefined) {
       const encoded = encodedOf(row, store)
-      if (!isLeft(encoded)) found.push({ position, row: encoded.right.row })
+      const index = 'message' in row ? messages : position - messages
+      if (!isLeft(encoded)) found.push({ position, index, row: encoded.right.row })
     }
     position += 1
+    if ('message' in row) messages += 1
   }
   return found
 }
@@ -420,14 +423,14 @@ const sayErased = async (
   if (isLeft(why)) return why as Either<ImportFault, never>
   const said = await appendToLedger(store, async (ledger) => {
     const groups = new Map<Erasure | undefined, ErasedRow[]>()
-    for (const { position, row } of rows) {
+    for (const { position, index, row } of rows) {
       const { kind, body, at, erased: leaf = '' } = row
       const stood = { position, kind, body, erased: leaf, ...(at !== undefined && { at }) }
       if (erasureOf(ledger, stood, store.hash) !== undefined) continue
       const by = why.right.get(`${position} ${leaf}`)
       const group = groups.get(by) ?? []
       groups.set(by, group)
-      group.push({ row: position, kind, leaf, stub: stubLeaf(stood, store.hash) })
+      group.push({ row: position, kind, index, leaf, stub: stubLeaf(stood, store.hash) })
     }
     const news = [...groups].map(
       ([by, named]): LedgerRow =>

@@ -64,9 +64,9 @@ export const eraseRows = async (
       })
       if (rows.length === 0) continue
       const named = rows.map(({ position, leaf, stub, row }): ErasedRow => {
-        const { kind, at } = row
+        const { kind, index, at } = row
         const stood = { kind, body: stub, ...(at !== undefined && { at }) }
-        return { row: position, kind, leaf: bytesToHex(leaf), stub: stubLeaf(stood, store.hash) }
+        return { row: position, kind, index, leaf: bytesToHex(leaf), stub: stubLeaf(stood, store.hash) }
       })
       said.push({ type: 'erased', id: one.id, head: one.expected, rows: named, ...becauseOf({ reason, by }) })
     }

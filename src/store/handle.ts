@@ -559,7 +559,6 @@ const againstOwnMembers = async (
 
 /** The ledger as it was when it held no log of that id: then it may be removed. */
 const notHeld = async (store: InnerStore, id: string): Promise<Either<StoreFault, Unchanged | undefined>> => {
-  if (id === ledgerId) return left({ _tag: 'LogHeld', id })
   if (isOwnId(id)) return right(undefined) // the function that made it asks the ledger, where it has to
   const content = await ledgerContent(store)
   if (isLeft(content)) return content

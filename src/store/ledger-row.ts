@@ -22,6 +22,8 @@ export interface ErasedRow {
   readonly row: number
   /** Whether it is a message or a note. */
   readonly kind: RowKind
+  /** Its place among the rows of its kind: of a message, its position in the session. */
+  readonly index: number
   /** The leaf that it had, and keeps: 64 hexadecimal digits. */
   readonly leaf: string
   /** The leaf of the stub that stands for it: what it says of role, page kind and call ids can't be changed either. */
@@ -106,6 +108,7 @@ const isCount = (value: unknown): value is number => Number.isSafeInteger(value)
 const isErasedRow = (value: unknown): value is ErasedRow =>
   isObject(value) &&
   isCount(value['row']) &&
+  isCount(value['index']) &&
   (value['kind'] === 'entry' || value['kind'] === 'note') &&
   isLeaf(value['leaf']) &&
   isLeaf(value['stub'])
