@@ -1,7 +1,7 @@
 /** Creating and appending: what is stored, what is refused, and what a retry does. */
 import { isRight } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { encryptionKey, grow, headOf, rangeAt, rowLeaf, verifyLog, type Row } from '../store/index.ts'
+import { encryptionKey, ownStore, grow, headOf, rangeAt, rowLeaf, verifyLog, type Row } from '../store/index.ts'
 import { done, faulty, holds, same } from './check.ts'
 import { add, asStored, entry, headFor, logWith, note, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
@@ -189,10 +189,10 @@ export const appendCases: StoreCases = {
         if (key === keys[made]) {
           const { head: after } = await done(store.append('a', append))
           same((await done(store.append('a', append))).head, after)
-          await done(store.update('a', { expected: 1, meta, ownKey: key }))
+          await done(ownStore(store).update('a', { expected: 1, meta, ownKey: key }))
         } else {
           same((await faulty('Diverged', store.append('a', append))).actual, head)
-          await faulty('NoSuchLog', store.update('a', { expected: 1, meta: {}, ownKey: key }))
+          await faulty('NoSuchLog', ownStore(store).update('a', { expected: 1, meta: {}, ownKey: key }))
           same(await done(store.info('a')).then(({ head, meta }) => [head, meta]), [head, meta])
         }
         await done(store.remove('a'))

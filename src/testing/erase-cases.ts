@@ -141,7 +141,7 @@ export const eraseCases: StoreCases = erasing({
     const rows = [{ position: 0, stub: '' }]
     await faulty('Conflict', store.erase({ logs: [{ id: 'a', expected: headFor([], store.hash), rows }] }))
     await faulty('BeyondEnd', store.erase({ logs: [{ id: 'a', expected: head, rows: [{ position: 2, stub: '' }] }] }))
-    await faulty('LogHeld', store.erase({ logs: [{ id: ledgerId, expected: head, rows }] }))
+    await faulty('InvalidId', store.erase({ logs: [{ id: ledgerId, expected: head, rows }] }))
     await faulty('NoSuchLog', store.erase({ logs: [{ id: 'b', expected: head, rows }] }))
     same(await done(store.read('a')), asStored(someRows(2)))
     await faulty('NoSuchLog', store.info(ledgerId))
