@@ -1,15 +1,18 @@
 import { availableParallelism } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitest/config'
+import { isFull } from './test/rounds.ts'
 
 const src = (path: string): string => fileURLToPath(new URL(`src/${path}`, import.meta.url))
 
-/** Tests of commands and servers, which share a folder, a thread or a database with a file, and the one that patches built-ins. */
+/** Tests of commands and servers, which share a folder, a thread or a database with a file. */
 const apart = [
   'test/cli/*.test.ts',
-  'test/**/{command,copy,check,redact,patched}.test.ts',
+  'test/**/{command,copy,check,redact}.test.ts',
   'test/**/{*postgres*,together,soak}.test.ts',
 ]
+/** Tests that patch built-ins: V8 does not take its fast paths back, for whatever else the process runs. */
+const patching = ['test/history/{attack,doors,patched}.test.ts']
 
 export default defineConfig({
   resolve: {
@@ -27,17 +30,15 @@ export default defineConfig({
           name: 'together',
           isolate: false,
           include: ['test/**/*.test.ts'],
-          exclude: apart,
-          typecheck: { enabled: true, include: ['test/**/*.test-d.ts'], tsconfig: 'tsconfig.json' },
+          exclude: [...apart, ...patching],
         },
       },
-      { extends: true, test: { name: 'apart', include: apart } },
+      { extends: true, test: { name: 'apart', include: [...apart, ...patching] } },
     ],
     setupFiles: ['test/setup.ts'],
-    testTimeout: 60_000,
-    // Processes, servers and file systems of a loaded machine. A property draws the same seed again, so this hides none of
-    // its counterexamples; `npm test` names each test that passed only at its second try.
-    retry: process.env['INDELIBLE_RETRY'] === 'no' ? 0 : 1,
+    // Only to end what hangs: no test's result depends on how long it takes.
+    testTimeout: isFull ? 6 * 3_600_000 : 600_000,
+    hookTimeout: 600_000,
     maxWorkers: availableParallelism() + 1, // many tests wait for processes of their own
   },
 })

@@ -10,6 +10,7 @@ import { ok } from '../answers.ts'
 import { keyValueMap } from '../store/key-value-map.ts'
 import { ends, registryOf, wanted } from './engine.ts'
 import { SimulatedEngine } from './simulated-engine.ts'
+import { rounds } from '../rounds.ts'
 
 type Act =
   | { readonly do: 'say'; readonly tool: boolean }
@@ -35,7 +36,7 @@ const act: Arbitrary<Act> = oneof(
   { weight: 2, arbitrary: record({ do: constantFrom('crash' as const, 'stop' as const, 'refuse' as const) }) },
 )
 
-const runs = 40 * Number(process.env['INDELIBLE_SOAK'] ?? 1)
+const runs = rounds(15, 2000)
 
 it.each(['a store', 'a key-value store'])(
   'every answer is stored once and ends once, and nothing is lost or reordered, on %s',

@@ -19,13 +19,13 @@ import { chatStore, toUIMessageStream } from 'indelible/adapters/ai-sdk'
 import { run, scriptedModel } from 'indelible/run'
 import { aiSdkCases } from './ai-sdk-cases.ts'
 import { inFiles, inMemory } from './places.ts'
+import { rounds } from '../rounds.ts'
 
 const files = inFiles()
 afterAll(files.leave)
-const soak = Number(process.env['INDELIBLE_SOAK'] ?? 1)
 
-describe('ai-sdk, in memory', () => aiSdkCases(inMemory, 125 * soak))
-describe('ai-sdk, in SQLite', () => aiSdkCases(files, 10 * soak))
+describe('ai-sdk, in memory', () => aiSdkCases(inMemory, rounds(50, 1000)))
+describe('ai-sdk, in SQLite', () => aiSdkCases(files, rounds(5, 200)))
 
 type Streamed =
   Awaited<ReturnType<MockLanguageModelV4['doStream']>>['stream'] extends ReadableStream<infer Part> ? Part : never

@@ -1,10 +1,10 @@
 import { afterAll, describe } from 'vitest'
 import { langgraphCases } from './langgraph-cases.ts'
 import { inFiles, inMemory } from './places.ts'
+import { rounds } from '../rounds.ts'
 
 const files = inFiles()
 afterAll(files.leave)
-const soak = Number(process.env['INDELIBLE_SOAK'] ?? 1)
 
-describe('langgraph, in memory', () => langgraphCases(inMemory, 60 * soak))
-describe('langgraph, in SQLite', () => langgraphCases(files, 8 * soak))
+describe('langgraph, in memory', () => langgraphCases(inMemory, rounds(25, 1000)))
+describe('langgraph, in SQLite', () => langgraphCases(files, rounds(4, 200)))

@@ -14,13 +14,13 @@ import { root } from '../../scripts/run.ts'
 import { approvingAgent, runner } from './openai-agents-agent.ts'
 import { agentsCases } from './openai-agents-cases.ts'
 import { inFiles, inMemory, verified } from './places.ts'
+import { rounds } from '../rounds.ts'
 
 const files = inFiles()
 afterAll(files.leave)
-const soak = Number(process.env['INDELIBLE_SOAK'] ?? 1)
 
-describe('openai-agents, in memory', () => agentsCases(inMemory, 60 * soak))
-describe('openai-agents, in SQLite', () => agentsCases(files, 8 * soak))
+describe('openai-agents, in memory', () => agentsCases(inMemory, rounds(25, 1000)))
+describe('openai-agents, in SQLite', () => agentsCases(files, rounds(4, 200)))
 
 it('is a session with all that the runner knows', () => {
   const session = agentsSession(files as never)

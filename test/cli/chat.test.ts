@@ -88,7 +88,7 @@ describe('indelible chat', () => {
       'assistant: As you like. In short: a record that nothing can rewrite.',
     ])
     await close()
-  }, 60_000)
+  })
 
   it('answers what is typed, Ctrl-C cuts an answer and again quits, --session goes on', async () => {
     const first = terminal('--session', 'mine')
@@ -128,7 +128,7 @@ describe('indelible chat', () => {
     const resumed = await reopened('mine')
     expect(resumed.session.len).toBe(len + 2)
     await resumed.close()
-  }, 90_000)
+  })
 
   it('takes the beginning of one id at a terminal, and a whole id from a pipe', async () => {
     const store = join(top, 'begun.db')
@@ -141,7 +141,7 @@ describe('indelible chat', () => {
     expect(shown()).toContain('after 3 messages')
     pty.write('\u0004')
     expect(await ended).toBe(0)
-  }, 60_000)
+  })
 
   it('starts no session before something is said', async () => {
     const store = join(top, 'silent.db')
@@ -170,7 +170,7 @@ describe('indelible chat', () => {
       expect.stringMatching(/^assistant: You said: hi/) as unknown,
     ])
     await close()
-  }, 60_000)
+  })
 
   it('says what is wrong with how it was called', async () => {
     const wrong = async (...args: readonly string[]): Promise<string> => {
@@ -186,7 +186,7 @@ describe('indelible chat', () => {
       /^2: indelible: the provider of model "qwen" does not follow from its name; give its type/,
     )
     expect(await wrong('--folder', '/no/such')).toBe('1: indelible: /no/such: there is no such folder')
-  }, 60_000)
+  })
 })
 
 describe('the tools of the folder', () => {

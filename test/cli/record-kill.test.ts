@@ -1,6 +1,6 @@
 /**
  * Many streams at once through `indelible record --listen`, which is killed in the middle: what was whole is recorded, the
- * rest is marked by the next one, and everything can be read. `INDELIBLE_SOAK=1000` for a thousand, on PostgreSQL, too.
+ * rest is marked by the next one, and everything can be read. At full size a thousand, on PostgreSQL, too.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,11 +16,12 @@ import { sqliteStore } from 'indelible/store/sqlite'
 import { ok } from '../answers.ts'
 import { startPostgres } from '../store/postgres-server.ts'
 import { main } from './indelible.ts'
+import { rounds } from '../rounds.ts'
 
-const streams = Number(process.env['INDELIBLE_SOAK'] ?? 12)
+const streams = rounds(12, 1000)
 const teams = ['red', 'green', 'blue'] as const
 const folder = mkdtempSync(join(tmpdir(), 'indelible-record-kill-'))
-const server = process.env['INDELIBLE_SOAK'] === undefined ? undefined : await startPostgres()
+const server = streams < 100 ? undefined : await startPostgres()
 afterAll(async () => {
   await server?.stop()
   rmSync(folder, { recursive: true, force: true })
@@ -109,61 +110,57 @@ const sessionsOf = async (store: Store): Promise<readonly Session[]> => {
 
 const receiptsOf = (session: Session) => [...session.notes()].filter((note) => note.type === 'receipt')
 
-it.each(stores)(
-  `${streams} streams, killed in the middle, on %s`,
-  async (_, path, open) => {
-    await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve))
-    const { port } = provider.address() as AddressInfo
-    const [child, url] = await listening(path, port)
-    let begun = 0
-    const calls = Array.from({ length: streams }, (_, index) =>
-      called(url, `${index % 2 === 0 ? 'whole' : 'open'} ${index}`, teams[index % 3] as string, () => begun++),
-    )
-    const whole = calls.filter((_, index) => index % 2 === 0)
-    expect(new Set(await Promise.all(whole))).toEqual(new Set(['whole']))
-    await expect.poll(() => begun, { timeout: 120_000 }).toBe(streams)
-    // An answer is recorded behind its stream: all of them are there before the kill, and all questions.
-    const store = await open()
-    const recorded = async (): Promise<readonly number[]> => {
-      const sessions = await sessionsOf(store)
-      const receipts = sessions.flatMap(receiptsOf)
-      for (const session of sessions) await ok(session.close())
-      return [sessions.length, receipts.length]
-    }
-    await expect.poll(recorded, { timeout: 120_000, interval: 200 }).toEqual([streams, whole.length])
-    await over(child, 'SIGKILL')
-    expect(new Set(await Promise.all(calls.filter((_, index) => index % 2 === 1)))).toEqual(new Set(['cut']))
-
-    // The next one marks what it finds, in each scope that it is asked for.
-    const [next, again] = await listening(path, port)
-    for (const team of teams) expect(await called(again, `whole again ${team}`, team, () => {})).toBe('whole')
-    await over(next, 'SIGTERM')
-
+it.each(stores)(`${streams} streams, killed in the middle, on %s`, async (_, path, open) => {
+  await new Promise<void>((resolve) => provider.listen(0, '127.0.0.1', resolve))
+  const { port } = provider.address() as AddressInfo
+  const [child, url] = await listening(path, port)
+  let begun = 0
+  const calls = Array.from({ length: streams }, (_, index) =>
+    called(url, `${index % 2 === 0 ? 'whole' : 'open'} ${index}`, teams[index % 3] as string, () => begun++),
+  )
+  const whole = calls.filter((_, index) => index % 2 === 0)
+  expect(new Set(await Promise.all(whole))).toEqual(new Set(['whole']))
+  await expect.poll(() => begun, { timeout: 120_000 }).toBe(streams)
+  // An answer is recorded behind its stream: all of them are there before the kill, and all questions.
+  const store = await open()
+  const recorded = async (): Promise<readonly number[]> => {
     const sessions = await sessionsOf(store)
-    expect(sessions).toHaveLength(streams + teams.length)
-    for (const session of sessions) {
-      const [question, ...answers] = [...session.conversation()].map((message) => textOf(message as Message))
-      const receipts = receiptsOf(session)
-      expect(receipts).toHaveLength(1)
-      const [receipt] = receipts
-      if (receipt === undefined) continue
-      expect(answers).toEqual(question?.startsWith('whole') === true ? ['first and last'] : [])
-      expect(detailsOf(receipt, session)?.error).toBe(
-        answers.length > 0 ? undefined : 'the recorder was killed before the answer was recorded',
-      )
-      const sent = await sentMessages(store, session, receipt)
-      expect(sent.map((message) => textOf(message as Message))).toEqual([question])
-    }
-    for (const team of teams) {
-      const scoped = await ok(async () => store.scoped(team))
-      const { sessions: some } = await ok(listSessions(scoped, { limit: 5 }))
-      for (const { id } of some) await ok(verifySession(scoped, id))
-    }
-    await store.close()
-    await new Promise((resolve) => {
-      provider.close(resolve)
-      provider.closeAllConnections()
-    })
-  },
-  600_000,
-)
+    const receipts = sessions.flatMap(receiptsOf)
+    for (const session of sessions) await ok(session.close())
+    return [sessions.length, receipts.length]
+  }
+  await expect.poll(recorded, { timeout: 120_000, interval: 200 }).toEqual([streams, whole.length])
+  await over(child, 'SIGKILL')
+  expect(new Set(await Promise.all(calls.filter((_, index) => index % 2 === 1)))).toEqual(new Set(['cut']))
+
+  // The next one marks what it finds, in each scope that it is asked for.
+  const [next, again] = await listening(path, port)
+  for (const team of teams) expect(await called(again, `whole again ${team}`, team, () => {})).toBe('whole')
+  await over(next, 'SIGTERM')
+
+  const sessions = await sessionsOf(store)
+  expect(sessions).toHaveLength(streams + teams.length)
+  for (const session of sessions) {
+    const [question, ...answers] = [...session.conversation()].map((message) => textOf(message as Message))
+    const receipts = receiptsOf(session)
+    expect(receipts).toHaveLength(1)
+    const [receipt] = receipts
+    if (receipt === undefined) continue
+    expect(answers).toEqual(question?.startsWith('whole') === true ? ['first and last'] : [])
+    expect(detailsOf(receipt, session)?.error).toBe(
+      answers.length > 0 ? undefined : 'the recorder was killed before the answer was recorded',
+    )
+    const sent = await sentMessages(store, session, receipt)
+    expect(sent.map((message) => textOf(message as Message))).toEqual([question])
+  }
+  for (const team of teams) {
+    const scoped = await ok(async () => store.scoped(team))
+    const { sessions: some } = await ok(listSessions(scoped, { limit: 5 }))
+    for (const { id } of some) await ok(verifySession(scoped, id))
+  }
+  await store.close()
+  await new Promise((resolve) => {
+    provider.close(resolve)
+    provider.closeAllConnections()
+  })
+})

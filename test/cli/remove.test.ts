@@ -106,27 +106,23 @@ describe('indelible remove', () => {
     ['', ['a', 'b', 'c'], 'nothing was removed', 1],
     ['\u0003', ['a', 'b', 'c'], 'nothing was removed', 130],
     ['\u0004', ['a', 'b', 'c'], 'nothing was removed', 1],
-  ] as const)(
-    'in a terminal %j is taken at its word',
-    async (typed, left, said, code) => {
-      const store = filled()
-      const pty = spawn(process.execPath, [main, 'remove', 'a', ...store], {
-        cols: 100,
-        rows: 30,
-        env: { ...process.env, NO_COLOR: '1' },
-      })
-      let shown = ''
-      let answered = false
-      pty.onData((data) => {
-        shown += data
-        if (answered || !shown.includes('Remove a (19 messages) for good? Type yes: ')) return
-        answered = true
-        pty.write(typed < ' ' && typed !== '' ? typed : `${typed}\r`)
-      })
-      expect(await new Promise((resolve) => pty.onExit(({ exitCode }) => resolve(exitCode)))).toBe(code)
-      expect(shown).toContain(said)
-      expect(idsIn(store)).toEqual(left)
-    },
-    30_000,
-  )
+  ] as const)('in a terminal %j is taken at its word', async (typed, left, said, code) => {
+    const store = filled()
+    const pty = spawn(process.execPath, [main, 'remove', 'a', ...store], {
+      cols: 100,
+      rows: 30,
+      env: { ...process.env, NO_COLOR: '1' },
+    })
+    let shown = ''
+    let answered = false
+    pty.onData((data) => {
+      shown += data
+      if (answered || !shown.includes('Remove a (19 messages) for good? Type yes: ')) return
+      answered = true
+      pty.write(typed < ' ' && typed !== '' ? typed : `${typed}\r`)
+    })
+    expect(await new Promise((resolve) => pty.onExit(({ exitCode }) => resolve(exitCode)))).toBe(code)
+    expect(shown).toContain(said)
+    expect(idsIn(store)).toEqual(left)
+  })
 })

@@ -5,6 +5,7 @@ import { decodeResponse, gemini, joinResponses } from 'indelible/codecs/gemini'
 import { memoryStore, openSession, textOf } from 'indelible'
 import { createRecorder } from 'indelible/recorder'
 import { ok } from '../answers.ts'
+import { rounds } from '../rounds.ts'
 
 type Piece = { readonly [field: string]: unknown }
 
@@ -182,7 +183,7 @@ describe('bytes of a provider', () => {
             if (read._tag === 'Left') expect(typeof read.left._tag).toBe('string')
         },
       ),
-      { numRuns: process.env['INDELIBLE_SOAK'] === undefined ? 40 : 300 },
+      { numRuns: rounds(10, 300) },
     )
   })
 

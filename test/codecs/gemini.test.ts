@@ -25,6 +25,7 @@ import { provider, refusal, toolResultPart } from 'indelible/message'
 import { decodeResponse, gemini, type GeminiConversation, type GeminiEncodeOptions } from 'indelible/codecs/gemini'
 import { aMessage } from './any-message.ts'
 import { expectLaw, expectLawUnderDamage, read, write } from './law.ts'
+import { rounds } from '../rounds.ts'
 
 const thoughtSignature = 'CiQBVKhc7mVE'
 
@@ -195,8 +196,7 @@ describe('the codec of Gemini', () => {
   })
 
   it('keeps the law under damage', () => {
-    for (const sample of samples)
-      expectLawUnderDamage(conversations, sample, process.env['INDELIBLE_SOAK'] === undefined ? 60 : 4000)
+    for (const sample of samples) expectLawUnderDamage(conversations, sample, rounds(30, 4000))
   })
 
   it('gives back random contents of the types of the client', () => {
@@ -233,7 +233,7 @@ describe('the codec of Gemini', () => {
         ),
         (wire) => expectLaw(gemini, JSON.parse(JSON.stringify(wire))),
       ),
-      { numRuns: process.env['INDELIBLE_SOAK'] === undefined ? 250 : 20_000 },
+      { numRuns: rounds(80, 20_000) },
     )
   })
 
@@ -439,7 +439,7 @@ describe('the codec of Gemini', () => {
           if (role === 'model') expect(answers).toBe(calls)
         }
       }),
-      { numRuns: process.env['INDELIBLE_SOAK'] === undefined ? 100 : 5000 },
+      { numRuns: rounds(50, 5000) },
     )
   })
 

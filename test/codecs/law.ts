@@ -12,6 +12,7 @@ import {
   type Sequence,
 } from 'indelible'
 import { type Loss } from 'indelible/codecs'
+import { rounds } from '../rounds.ts'
 
 /** What the codec makes of a wire value. Fails if it can't be read. */
 export const read = (codec: Codec<unknown>, wire: unknown): readonly Message[] => {
@@ -55,7 +56,7 @@ export const expectFresh = (value: unknown): void => {
 export const expectLawUnderDamage = (
   codec: Codec<unknown>,
   samples: readonly JsonObject[] | JsonObject,
-  numRuns: number = process.env['INDELIBLE_SOAK'] === undefined ? 800 : 4000,
+  numRuns: number = rounds(200, 4000),
 ): void => {
   let stillRead = 0
   const value = fc.oneof(

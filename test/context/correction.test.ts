@@ -6,6 +6,7 @@ import { assistant, createHistory, createSession, faultMessage, memoryStore, orT
 import { deriveContext, estimateTokens, paged, pagedWith, window, type DerivedContext, type DeriveOptions } from 'indelible/context' // oxfmt-ignore
 import { decodeNote, type Note } from 'indelible/notes'
 import { run, sessionHandler, tool, type Model } from 'indelible/run'
+import { rounds } from '../rounds.ts'
 
 const sumOf = (messages: Iterable<Message>): number => {
   let sum = 0
@@ -128,7 +129,7 @@ describe('a correction by receipts', () => {
           }
         },
       ),
-      { numRuns: process.env['INDELIBLE_SOAK'] === undefined ? 10 : 30 },
+      { numRuns: rounds(8, 100) },
     )
   })
 

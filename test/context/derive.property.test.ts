@@ -19,9 +19,8 @@ import {
   type Policy,
 } from 'indelible/context'
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
+import { rounds } from '../rounds.ts'
 
-/** Half of them, all with INDELIBLE_SOAK. */
-const rounds = (all: number): number => (process.env['INDELIBLE_SOAK'] === undefined ? all / 2 : all)
 const budgets = fc.oneof(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 400, max: 6000 }))
 const policies: fc.Arbitrary<Policy> = fc.constantFrom(paged, thrifty, reset, incremental, window)
 
@@ -43,7 +42,7 @@ it('every context keeps every law, whatever the record, the tags, the budget and
       const context = derive(view, { budget, policy })
       if (context !== undefined) expectLawful(context, view)
     }),
-    { numRuns: rounds(400) },
+    { numRuns: rounds(60, 1000) },
   )
 })
 
@@ -85,7 +84,7 @@ it('a context derived step by step is, byte for byte, the one derived at once', 
         }
       },
     ),
-    { numRuns: rounds(200) },
+    { numRuns: rounds(40, 1000) },
   )
 })
 
@@ -108,7 +107,7 @@ it('between epochs each paged context extends the one before', () => {
         }
       },
     ),
-    { numRuns: rounds(200) },
+    { numRuns: rounds(40, 1000) },
   )
 })
 
@@ -153,7 +152,7 @@ it('any context can be continued: of an earlier length, of a fork, of another po
         for (const one of [early, previous]) expect(jsonOf(derive(target, { ...options, previous: one }))).toBe(anew)
       },
     ),
-    { numRuns: rounds(300) },
+    { numRuns: rounds(50, 1000) },
   )
 })
 
@@ -217,7 +216,7 @@ it('what a policy keeps stays whole where it fits beside the least of all else, 
         for (const position of whole) expect([position, context.residency.at(position)]).toEqual([position, 'full'])
       },
     ),
-    { numRuns: rounds(300) },
+    { numRuns: rounds(50, 1000) },
   )
 })
 
@@ -273,6 +272,6 @@ it('the active turn stays full where it fits beside the least of all else', () =
           expect([position, context.residency.at(position)]).toEqual([position, 'full'])
       },
     ),
-    { numRuns: rounds(300) },
+    { numRuns: rounds(50, 1000) },
   )
 })

@@ -18,10 +18,10 @@ import {
 } from 'indelible/context'
 import { itShared, readShared } from '../shared.ts'
 import { conversations, expectLawful, recordOf } from './conversations.ts'
+import { isFull, rounds } from '../rounds.ts'
 
 const policies: readonly Policy[] = [paged, reset, incremental, window]
-/** Of each property; 60 with INDELIBLE_SOAK. */
-const rounds = process.env['INDELIBLE_SOAK'] === undefined ? 30 : 60
+const numRuns = rounds(15, 200)
 const anyPolicy = fc.constantFrom(...policies)
 
 const derive = (view: View<Message>, options: DeriveOptions): DerivedContext | undefined => {
@@ -131,7 +131,7 @@ describe('random conversations with a paste of 1 kB to 1 MB anywhere', () => {
         expectLawful(context, view)
         expectReadable(context, view)
       }),
-      { numRuns: rounds },
+      { numRuns },
     )
   })
 
@@ -150,7 +150,7 @@ describe('random conversations with a paste of 1 kB to 1 MB anywhere', () => {
         const hasImage = JSON.stringify(messages).includes('"type":"image"')
         if (budget >= 8000 && !hasImage) expect(excuse).toBeUndefined()
       }),
-      { numRuns: rounds },
+      { numRuns },
     )
   })
 
@@ -175,7 +175,7 @@ describe('random conversations with a paste of 1 kB to 1 MB anywhere', () => {
           }
         },
       ),
-      { numRuns: rounds },
+      { numRuns },
     )
   })
 })
@@ -198,7 +198,7 @@ describe('real conversations', () => {
       if (isLeft(transcript)) throw new Error(name)
       const { messages } = transcript.right
       for (const [run, characters] of [1_000, 1_000_000].entries())
-        for (const share of process.env['INDELIBLE_SOAK'] === undefined ? [run === 0 ? 0.3 : 1] : [0.3, 1]) {
+        for (const share of isFull ? [0.3, 1] : [run === 0 ? 0.3 : 1]) {
           const callable = messages.findLastIndex(
             ({ role }, index) => index <= share * (messages.length - 1) && role !== 'assistant',
           )

@@ -21,6 +21,7 @@ import {
   type Policy,
 } from 'indelible/context'
 import { conversations, expectLawful, recordOf } from './conversations.ts'
+import { rounds } from '../rounds.ts'
 
 const budgets = fc.oneof(fc.integer({ min: 0, max: 400 }), fc.integer({ min: 400, max: 6000 }))
 const policies: fc.Arbitrary<Policy> = fc.constantFrom(paged, reset, incremental, window)
@@ -77,7 +78,7 @@ it('step by step, each context of a conversation keeps every law, and is the one
             )
       }
     }),
-    { numRuns: process.env['INDELIBLE_SOAK'] === undefined ? 75 : 150 },
+    { numRuns: rounds(40, 400) },
   )
 })
 

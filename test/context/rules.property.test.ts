@@ -14,6 +14,7 @@ import {
   type DerivedContext,
   type Policy,
 } from 'indelible/context'
+import { rounds } from '../rounds.ts'
 
 const recorded = readTranscript(readFileSync('examples/coding-agent.json', 'utf8'))
 const conversation: readonly Message[] = isLeft(recorded) ? [] : recorded.right.messages
@@ -78,7 +79,7 @@ describe('a rule', () => {
               expect.fail(`the rule at ${position} is not readable`)
         }
       }),
-      { numRuns: process.env['INDELIBLE_SOAK'] === undefined ? 20 : 100 },
+      { numRuns: rounds(15, 100) },
     )
     expect(compactions).toBeGreaterThan(3)
     expect(refused).toBeGreaterThan(0)

@@ -33,6 +33,7 @@ import { exportLines, readTranscript } from 'indelible/transcript'
 import { root } from '../../scripts/run.ts'
 import { fault, ok } from '../answers.ts'
 import { changed, restored, stolen, type Stolen, type StolenLog } from './stolen.ts'
+import { rounds } from '../rounds.ts'
 
 const host = newHostKey('one')
 const ring = keyRing([host])
@@ -372,7 +373,7 @@ it('law: what is put together of stored pieces is a beginning of what was writte
         expect(read.right.info().encrypted).toBe(true)
       }
     }),
-    { numRuns: (Number(process.env['INDELIBLE_SOAK']) || 1) * 150 },
+    { numRuns: rounds(60, 5000) },
   )
   expect(Math.min(opened, refused)).toBeGreaterThan(0)
 })

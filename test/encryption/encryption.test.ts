@@ -48,6 +48,7 @@ import { fault, ok } from '../answers.ts'
 import { startPostgres } from '../store/postgres-server.ts'
 import { native, portable } from '../../src/encryption/aes.ts'
 import { changed } from './stolen.ts'
+import { rounds } from '../rounds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-encryption-'))
 const server = await startPostgres()
@@ -205,7 +206,7 @@ describe.each(places)('encrypted sessions on $name', ({ fresh }) => {
         await ok(verifySession(store, id))
         await ok(verifySession(bare, id))
       }),
-      { numRuns: (Number(process.env['INDELIBLE_SOAK']) || 1) * 6 },
+      { numRuns: rounds(4, 300) },
     )
     await bare.close()()
   })
@@ -427,7 +428,7 @@ describe('keys', () => {
 
   it('what was acknowledged is there after kill -9, and goes on', async () => {
     const path = join(folder, 'killed.db')
-    for (let round = 0; round < (Number(process.env['INDELIBLE_SOAK']) || 1) * 2; round++) {
+    for (let round = 0; round < rounds(2, 100); round++) {
       const child = spawn(
         process.execPath,
         [join(root, 'test/encryption/crash-process.ts'), path, hostKeyText(host), round === 0 ? 'create' : 'open'],

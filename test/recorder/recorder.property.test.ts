@@ -8,6 +8,7 @@ import { listSessions, memoryStore, openSession, type Message, type Session, typ
 import { openaiChat } from 'indelible/codecs/openai-chat'
 import { detailsOf, recordingFetch, sentMessages, type RecorderNotice } from 'indelible/recorder'
 import { ok } from '../answers.ts'
+import { rounds } from '../rounds.ts'
 
 type Wire = { readonly role: string; readonly content: unknown; readonly [field: string]: unknown }
 
@@ -89,7 +90,7 @@ const sessionsOf = async (store: Store): Promise<readonly Session[]> => {
   return Promise.all(sessions.map(({ id }) => ok(openSession(store, id))))
 }
 
-const runs = Number(process.env['INDELIBLE_SOAK'] ?? 60)
+const runs = rounds(25, 500)
 
 it(`of ${runs} random clients every call gives what it was sent, and no answer is lost`, async () => {
   await fc.assert(
@@ -224,7 +225,7 @@ it(`of ${runs} random clients every call gives what it was sent, and no answer i
     }),
     { numRuns: runs },
   )
-}, 600_000)
+})
 
 /** Messages by what they say, one after the other. */
 const plain = (messages: readonly Message[]): string =>

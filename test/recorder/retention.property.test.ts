@@ -14,6 +14,7 @@ import {
 import { recordingFetch } from 'indelible/recorder'
 import { removeOld } from '../../src/cli/retention.ts'
 import { ok } from '../answers.ts'
+import { rounds } from '../rounds.ts'
 
 type Wire = { readonly [field: string]: unknown }
 
@@ -104,7 +105,7 @@ it('of a sample each conversation is recorded whole or not at all, and a larger 
         }
       },
     ),
-    { numRuns: Number(process.env['INDELIBLE_SOAK'] ?? 12) },
+    { numRuns: rounds(6, 200) },
   )
 })
 
@@ -171,6 +172,6 @@ it('--keep-days removes just what a recorder made and nobody has appended to sin
         expect(await removeOld(store, days)).toBe(0)
       },
     ),
-    { numRuns: Number(process.env['INDELIBLE_SOAK'] ?? 40) },
+    { numRuns: rounds(15, 400) },
   )
 })

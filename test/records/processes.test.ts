@@ -9,12 +9,12 @@ import { sqliteStore } from 'indelible/store/sqlite'
 import { openCallLog, type CallRecord } from 'indelible/records'
 import { root } from '../../scripts/run.ts'
 import { ok } from '../answers.ts'
+import { rounds } from '../rounds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-calls-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-/** More by flag: INDELIBLE_KILLS=200 npx vitest run test/records/processes.test.ts */
-const kills = Math.min(200, Number(process.env['INDELIBLE_KILLS'] ?? 8))
+const kills = rounds(4, 200)
 
 const started = (...words: readonly string[]): ChildProcess =>
   spawn(process.execPath, [join(root, 'test/records/caller-process.ts'), ...words], {
@@ -39,39 +39,35 @@ const recordsOf = async (path: string): Promise<readonly CallRecord[]> => {
   return records
 }
 
-it(
-  'after kill -9, a call that had ended has its record, and one that had begun is interrupted',
-  async () => {
-    const path = join(folder, 'killed.db')
-    const began: string[] = []
-    const done = new Set<string>()
-    for (let round = 0; round < kills; round++) {
-      const child = started('kill', path, `r${round}`)
-      const signal = await ended(child, (text) => {
-        const [what, callId = ''] = text.split(' ')
-        if (what === 'began') began.push(callId)
-        else done.add(callId)
-        if (what === 'began' && callId.endsWith('-0')) setTimeout(() => child.kill('SIGKILL'), 5 + Math.random() * 60)
-      })
-      expect(signal).toBe('SIGKILL')
-    }
-    const records = await recordsOf(path)
-    const status = new Map(records.map(({ callId, outcomeSummary }) => [callId, outcomeSummary.status]))
-    expect(status.size).toBe(records.length) // each once
-    expect([...done].filter((callId) => status.get(callId) !== 'ok')).toEqual([])
-    expect(began.filter((callId) => !['ok', 'interrupted'].includes(status.get(callId) ?? 'missing'))).toEqual([])
-    expect([...status.values()].filter((each) => each === 'interrupted').length).toBeGreaterThan(0)
-    const interrupted = records.find(({ outcomeSummary }) => outcomeSummary.status === 'interrupted')
-    expect(interrupted).toMatchObject({
-      methodName: 'charge',
-      args: [Number(interrupted?.callId.split('-')[1])],
-      outcomeSummary: { ok: false, errorType: 'Interrupted', retriable: false },
+it('after kill -9, a call that had ended has its record, and one that had begun is interrupted', async () => {
+  const path = join(folder, 'killed.db')
+  const began: string[] = []
+  const done = new Set<string>()
+  for (let round = 0; round < kills; round++) {
+    const child = started('kill', path, `r${round}`)
+    const signal = await ended(child, (text) => {
+      const [what, callId = ''] = text.split(' ')
+      if (what === 'began') began.push(callId)
+      else done.add(callId)
+      if (what === 'began' && callId.endsWith('-0')) setTimeout(() => child.kill('SIGKILL'), 5 + Math.random() * 60)
     })
-    // Opening it once more interrupts nothing twice.
-    expect((await recordsOf(path)).length).toBe(records.length)
-  },
-  60_000 + kills * 5_000,
-)
+    expect(signal).toBe('SIGKILL')
+  }
+  const records = await recordsOf(path)
+  const status = new Map(records.map(({ callId, outcomeSummary }) => [callId, outcomeSummary.status]))
+  expect(status.size).toBe(records.length) // each once
+  expect([...done].filter((callId) => status.get(callId) !== 'ok')).toEqual([])
+  expect(began.filter((callId) => !['ok', 'interrupted'].includes(status.get(callId) ?? 'missing'))).toEqual([])
+  expect([...status.values()].filter((each) => each === 'interrupted').length).toBeGreaterThan(0)
+  const interrupted = records.find(({ outcomeSummary }) => outcomeSummary.status === 'interrupted')
+  expect(interrupted).toMatchObject({
+    methodName: 'charge',
+    args: [Number(interrupted?.callId.split('-')[1])],
+    outcomeSummary: { ok: false, errorType: 'Interrupted', retriable: false },
+  })
+  // Opening it once more interrupts nothing twice.
+  expect((await recordsOf(path)).length).toBe(records.length)
+})
 
 it('two processes on one log lose nothing', async () => {
   const path = join(folder, 'shared.db')

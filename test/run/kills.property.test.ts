@@ -1,7 +1,7 @@
 /**
  * Runs on a session that are killed at any event, or at any step of the store, before or after it is done: what was told is
- * in the record, nothing is there twice, and the next request is one that no provider refuses. `INDELIBLE_SOAK=100000`
- * makes it long.
+ * in the record, nothing is there twice, and the next request is one that no provider refuses. At full size
+ * 20,000 of them.
  */
 import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
@@ -35,8 +35,9 @@ import { createSession, openSession, verifySession, type Session } from 'indelib
 import { memoryStore, type Store } from 'indelible/store'
 import { refusal } from '../codecs/judges/anthropic.ts'
 import { judgeChat, judgeResponses } from '../codecs/judges/openai.ts'
+import { rounds } from '../rounds.ts'
 
-const runs = Number(process.env['INDELIBLE_SOAK'] ?? 500)
+const runs = rounds(150, 20_000)
 
 const never = (): Promise<never> => new Promise(() => undefined)
 

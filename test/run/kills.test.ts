@@ -1,6 +1,6 @@
 /**
- * SIGKILL of a process that runs two real tools against a streaming provider on loopback, at any moment. `INDELIBLE_KILLS`
- * says how often (default 3, one for each provider).
+ * SIGKILL of a process that runs two real tools against a streaming provider on loopback, at any moment. Three times
+ * (one for each provider), 200 at full size.
  */
 import { spawn } from 'node:child_process'
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
@@ -16,8 +16,9 @@ import { judgeChat, judgeResponses } from '../codecs/judges/openai.ts'
 import { providerServer } from './provider-server.ts'
 import { providers } from './soak-agent.ts'
 import { anthropicEvents, chatEvents, responsesEvents } from './wire.ts'
+import { rounds } from '../rounds.ts'
 
-const rounds = Number(process.env['INDELIBLE_KILLS'] ?? providers.length)
+const kills = rounds(providers.length, 200)
 const folder = mkdtempSync(join(tmpdir(), 'indelible-kills-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -33,7 +34,7 @@ const random = (seed: number): ((below: number) => number) => {
   }
 }
 
-it(`${rounds} processes killed among their tools and answers: what they were told is in the record, once`, async () => {
+it(`${kills} processes killed among their tools and answers: what they were told is in the record, once`, async () => {
   const pick = random(11)
   let ids = 0
   for (const [index, provider] of providers.entries()) {
@@ -65,7 +66,7 @@ it(`${rounds} processes killed among their tools and answers: what they were tol
     await createSession(first, { id: 's' })
     await first.close()
     const told: [string, string][] = []
-    for (let round = index; round < rounds; round += providers.length) {
+    for (let round = index; round < kills; round += providers.length) {
       const child = spawn(process.execPath, [join(root, 'test/run/kills-agent.ts'), path, 's', provider, url, ledger], {
         stdio: ['ignore', 'pipe', 'inherit'],
       })
@@ -123,4 +124,4 @@ it(`${rounds} processes killed among their tools and answers: what they were tol
     expect([provider, refused]).toEqual([provider, []])
     await close()
   }
-}, 3_600_000)
+})

@@ -1,5 +1,5 @@
 /**
- * Processes that take turns on one session, some of which are killed and started again. `INDELIBLE_SOAK` set: eight of them,
+ * Processes that take turns on one session, some of which are killed and started again. At full size eight of them,
  * 200 turns.
  */
 import { spawn } from 'node:child_process'
@@ -11,9 +11,9 @@ import { afterAll, expect, it } from 'vitest'
 import { createSession, openSession, settle, textOf, verifySession } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
+import { isFull, rounds } from '../rounds.ts'
 
-const soak = process.env['INDELIBLE_SOAK'] !== undefined
-const [processes, turns, kills] = soak ? [8, 25, 12] : [3, 3, 1]
+const [processes, turns, kills] = [isFull ? 8 : 3, rounds(3, 25), rounds(1, 12)]
 const folder = mkdtempSync(join(tmpdir(), 'indelible-turns-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
@@ -74,5 +74,4 @@ it.each(['wait', 'queue'])(
     await session.close()
     await store.close()
   },
-  600_000,
 )

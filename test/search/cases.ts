@@ -20,6 +20,7 @@ import {
 import { destroyKey, keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import { eraseMessages } from 'indelible/session'
 import { searchStore, type SearchHit, type SearchOptions } from 'indelible/search'
+import { rounds } from '../rounds.ts'
 
 export interface Place {
   /** A new scope of a store, of which each use finds only its own. */
@@ -338,7 +339,7 @@ export const searchCases = (place: () => Place): void => {
           }
         },
       ),
-      { numRuns: Number(process.env['INDELIBLE_SOAK'] ?? 8) },
+      { numRuns: rounds(8, 300) },
     )
   })
 }

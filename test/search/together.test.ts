@@ -9,11 +9,11 @@ import { indexStore, searchStore } from 'indelible/search'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
 import { all, places } from './cases.ts'
+import { rounds } from '../rounds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-search-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
-const soak = Number(process.env['INDELIBLE_SOAK'] ?? 0)
-const kills = Number(process.env['INDELIBLE_KILLS'] ?? 2)
+const kills = rounds(2, 50)
 
 const started = (...args: readonly string[]): ChildProcess =>
   spawn(process.execPath, [join(root, 'test/search/search-process.ts'), ...args], {
@@ -23,11 +23,11 @@ const started = (...args: readonly string[]): ChildProcess =>
 const ended = (child: ChildProcess): Promise<number | null> =>
   new Promise((resolve) => void child.on('close', (code) => resolve(code)))
 
-it('has all that two processes append while it is made anew again and again', { timeout: 120_000 }, async () => {
+it('has all that two processes append while it is made anew again and again', async () => {
   const path = join(folder, 'together.db')
   const store = await sqliteStore({ path, durability: 'os', wait: 60_000 })
   await indexStore(store)
-  const each = 30 + soak
+  const each = rounds(30, 500)
   const state = { appending: true }
   const appended = Promise.all(['a', 'b'].map((id) => ended(started('append', path, id, String(each))))).then(
     (codes) => {
@@ -51,7 +51,7 @@ it('has all that two processes append while it is made anew again and again', { 
   await store.close()
 })
 
-it('is right after its maker was killed', { timeout: 120_000 }, async () => {
+it('is right after its maker was killed', async () => {
   const path = join(folder, 'killed.db')
   const store = await sqliteStore({ path, durability: 'os', wait: 60_000 })
   const count = 800

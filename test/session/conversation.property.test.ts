@@ -23,6 +23,7 @@ import { postgresStore } from 'indelible/store/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { fault, ok } from '../answers.ts'
 import { startPostgres } from '../store/postgres-server.ts'
+import { rounds } from '../rounds.ts'
 
 /** A message of the conversation, with its place in the record. */
 interface Said {
@@ -258,15 +259,13 @@ const server = await startPostgres()
 afterAll(async () => {
   await server?.stop()
 })
-/** `INDELIBLE_SOAK` set: fifty times as many runs. */
-const soak = process.env['INDELIBLE_SOAK'] === undefined ? 1 : 50
 
 it.each([
-  ['memory', 200, async (): Promise<Store> => memoryStore()],
-  ['SQLite', 40, () => ok(sqliteStore({ path: join(folder, `${files++}.db`), durability: 'os' }))],
+  ['memory', rounds(60, 10_000), async (): Promise<Store> => memoryStore()],
+  ['SQLite', rounds(12, 2000), () => ok(sqliteStore({ path: join(folder, `${files++}.db`), durability: 'os' }))],
   [
     'PostgreSQL',
-    server === undefined ? 0 : 6,
+    server === undefined ? 0 : rounds(3, 300),
     () => ok(postgresStore({ connectionString: server?.url ?? '', schema: `law ${process.pid} ${files++}` })),
   ],
 ] as const)(
@@ -313,10 +312,9 @@ it.each([
         for (const kept of world.promises) kept()
         await ok(store.close())
       }),
-      { numRuns: numRuns * soak },
+      { numRuns },
     )
   },
-  3_600_000,
 )
 
 it('two handles that pop at once never pop one message twice', async () => {

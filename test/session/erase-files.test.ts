@@ -21,6 +21,7 @@ import { checkErasure, checkProof, eraseMessages, proveEntry, type EntryProof } 
 import type { Head, Store } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
+import { rounds } from '../rounds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-erase-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -175,12 +176,11 @@ it('whatever is done before and after: nothing of erased texts is in the files, 
       expect(await store.check()).toEqual([])
       await store.close()
     }),
-    { numRuns: Number(process.env['INDELIBLE_SOAK'] ?? 2) },
+    { numRuns: rounds(2, 100) },
   )
 })
 
-/** More by flag: INDELIBLE_KILLS=300 npx vitest run test/session/erase-files.test.ts */
-const kills = Number(process.env['INDELIBLE_KILLS'] ?? 1)
+const kills = rounds(1, 300)
 
 it('a process that is killed at any step has erased all of it, or nothing; and then it can be finished', async () => {
   const path = fresh()

@@ -1,5 +1,5 @@
 /**
- * Following across processes that are killed. `INDELIBLE_SOAK` set: 20,000 rows on SQLite, and as many on PostgreSQL, instead of a few.
+ * Following across processes that are killed. At full size 20,000 rows on SQLite, and as many on PostgreSQL.
  */
 import { spawn, type ChildProcess } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -16,6 +16,7 @@ import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
 import { startPostgres } from '../store/postgres-server.ts'
 import { openAt } from './open-at.ts'
+import { rounds } from '../rounds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-follow-'))
 const server = await startPostgres()
@@ -24,7 +25,6 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true })
 })
 
-const soak = process.env['INDELIBLE_SOAK'] !== undefined
 const parties = 4
 
 /** A process that is started again whenever it is killed, from where its lines have got. */
@@ -121,21 +121,18 @@ const crowd = async (path: string, each: number, kills: number): Promise<void> =
   await store.close()
 }
 
-const perWriter = soak ? 5000 : 60
+const perWriter = rounds(30, 5000)
+const kills = rounds(3, 40)
 
 it(`SQLite: ${parties} followers have all of ${parties} × ${perWriter} rows once and in order, whoever is killed`, async () => {
-  await crowd(join(folder, 'crowd.db'), perWriter, soak ? 40 : 4)
-}, 900_000)
+  await crowd(join(folder, 'crowd.db'), perWriter, kills)
+})
 
-it.skipIf(server === undefined)(
-  `PostgreSQL: the same with ${soak ? perWriter : 30} rows each`,
-  async () => {
-    const address = new URL(server?.url ?? '')
-    address.searchParams.set('schema', `follow ${process.pid}`)
-    await crowd(address.href, soak ? perWriter : 30, soak ? 40 : 3)
-  },
-  900_000,
-)
+it.skipIf(server === undefined)(`PostgreSQL: the same with ${perWriter} rows each`, async () => {
+  const address = new URL(server?.url ?? '')
+  address.searchParams.set('schema', `follow ${process.pid}`)
+  await crowd(address.href, perWriter, kills)
+})
 
 describe('what a follower costs while nothing happens', () => {
   const idle = 1500

@@ -98,7 +98,7 @@ describe.each(Object.entries(places))('imports of one id, on %s', (_name, place)
     await Promise.all(importers.map(({ end }) => end()))
     await expectOnly(store, ids)
     await ok(store.close())
-  }, 120_000)
+  })
 
   it('after one that was killed: the next one is not held up by what is left of it', async () => {
     const { path, store } = await place()

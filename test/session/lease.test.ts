@@ -1,4 +1,4 @@
-/** Leases of sessions: in one process, and in eight that are paused and killed. `INDELIBLE_SOAK` set: 500 times each. */
+/** Leases of sessions: in one process, and in eight that are paused and killed. At full size 500 times each. */
 import { spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
@@ -19,6 +19,7 @@ import { root } from '../../scripts/run.ts'
 import { fault } from '../answers.ts'
 import { startPostgres } from '../store/postgres-server.ts'
 import { openAt } from './open-at.ts'
+import { isFull, rounds } from '../rounds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-lease-'))
 const server = await startPostgres()
@@ -104,7 +105,7 @@ describe('a lease of a session', () => {
 })
 
 const processes = 8
-const times = process.env['INDELIBLE_SOAK'] === undefined ? 3 : 500
+const times = rounds(2, 500)
 
 /** Eight processes that want one session, whose clocks are minutes apart. Some are paused past their ttl, some killed. */
 const contest = async (path: string, each: number, disturbances: number): Promise<void> => {
@@ -170,24 +171,20 @@ const contest = async (path: string, each: number, disturbances: number): Promis
   expect(kills).toBeGreaterThan(0)
   expect(stops).toBeGreaterThan(0)
   // oxlint-disable-next-line no-console -- figures of the soak
-  if (times === 500) console.log({ path, held, kills, stops, lost, messages: texts.length })
+  if (isFull) console.log({ path, held, kills, stops, lost, messages: texts.length })
   await verifySession(store, 's')
   await store.close()
 }
 
 it(`SQLite: ${processes} processes hold one session ${times} times each, one at a time, whoever is paused or killed`, async () => {
-  await contest(join(folder, 'contest.db'), times, times === 500 ? 40 : 3)
-}, 1_800_000)
+  await contest(join(folder, 'contest.db'), times, rounds(2, 40))
+})
 
-it.skipIf(server === undefined)(
-  `PostgreSQL: the same, by the server's clock`,
-  async () => {
-    const address = new URL(server?.url ?? '')
-    address.searchParams.set('schema', `lease ${process.pid}`)
-    await contest(address.href, times === 500 ? 500 : 2, times === 500 ? 40 : 2)
-  },
-  1_800_000,
-)
+it.skipIf(server === undefined)(`PostgreSQL: the same, by the server's clock`, async () => {
+  const address = new URL(server?.url ?? '')
+  address.searchParams.set('schema', `lease ${process.pid}`)
+  await contest(address.href, times, rounds(2, 40))
+})
 
 it('a holder that is paused past its ttl is replaced, and finds that its lease is lost', async () => {
   const path = join(folder, 'paused.db')
@@ -216,4 +213,4 @@ it('a holder that is paused past its ttl is replaced, and finds that its lease i
   expect(session.view().toArray().map(textOf)).toEqual(['1 paused 0a', 'of the next', 'and on'])
   await session.close()
   await store.close()
-}, 60_000)
+})

@@ -75,7 +75,7 @@ describe('one row', () => {
         expect([position, at, await verdict(set)]).toEqual([position, at, position])
       }
     }
-  }, 60_000)
+  })
   it.each([
     ['a body that is empty', (at: number) => `update row set body = '' where ${rowAt(at)}`],
     [

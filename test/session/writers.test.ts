@@ -55,4 +55,4 @@ it(`nothing of 4 × ${each} appends is lost or doubled, and each conflict carrie
   expect(conflicts.length).toBeGreaterThan(0)
   await ok(verifySession(store, 's'))
   await ok(store.close())
-}, 120_000)
+})

@@ -9,6 +9,7 @@ import { eraseMessages } from 'indelible/session'
 import { ledgerId, ownStore, rowLeaf, verifyLog, type Store, type StoredRow } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterEach, describe, expect, it } from 'vitest'
+import { rounds } from '../rounds.ts'
 
 const folders: string[] = []
 afterEach(() => {
@@ -109,7 +110,7 @@ describe('a file', () => {
   })
 
   it('has no bytes of erased rows, however its pages were moved', async () => {
-    const rounds = Number(process.env['INDELIBLE_SOAK'] ?? 2)
+    const numRuns = rounds(1, 50)
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.tuple(fc.nat(4), fc.integer({ min: 1, max: 9000 })), { minLength: 40, maxLength: 80 }),
@@ -147,7 +148,7 @@ describe('a file', () => {
           await store.close()
         },
       ),
-      { numRuns: rounds },
+      { numRuns },
     )
   })
 

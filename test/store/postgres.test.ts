@@ -14,6 +14,7 @@ import { storeContract, type StorePlace } from 'indelible/testing'
 import { root } from '../../scripts/run.ts'
 import { faultyPool } from './faulty-postgres.ts'
 import { isRunning, startPostgres } from './postgres-server.ts'
+import { isFull, oneIn } from '../rounds.ts'
 
 const server = await startPostgres()
 afterAll(async () => {
@@ -71,7 +72,7 @@ const place = async (): Promise<StorePlace> => {
           ),
       }
     },
-    faultEvery: process.env['INDELIBLE_SOAK'] === undefined ? 9 : 1,
+    faultEvery: oneIn(29),
     lasting: true,
     elsewhere: {
       module: new URL('postgres-elsewhere.ts', import.meta.url).href,
@@ -91,7 +92,7 @@ const place = async (): Promise<StorePlace> => {
   }
 }
 
-if (server !== undefined) for (const { name, run } of storeContract('postgres', place)) it(name, run, 60_000)
+if (server !== undefined) for (const { name, run } of storeContract('postgres', place)) it(name, run)
 
 describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
   const row = (body: string): Row => ({ kind: 'entry', body })
@@ -124,7 +125,7 @@ describe.skipIf(server === undefined)('a store in PostgreSQL', () => {
     await done(store.close())
   })
 
-  it.each(process.env['INDELIBLE_SOAK'] === undefined ? ['0A000'] : ['0A000', '42883'])(
+  it.each(isFull ? ['0A000', '42883'] : ['0A000'])(
     'on a server without advisory locks (%s) several processes can start it at once too',
     async (state) => {
       const [schema, shadow] = [fresh(), fresh()]

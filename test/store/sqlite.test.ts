@@ -24,6 +24,7 @@ import { verifyLog, type Store, type StoreFault } from 'indelible/store'
 import { sqliteStore, type SqliteOptions } from 'indelible/store/sqlite'
 import { storeContract, type StorePlace } from 'indelible/testing'
 import { openingWith } from './faulty-sqlite.ts'
+import { oneIn, rounds } from '../rounds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-sqlite-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -46,7 +47,7 @@ const place = (durability: 'disk' | 'os') => async (): Promise<StorePlace> => {
   return {
     open: (scope) => open({ path, durability, wait: 30_000, ...(scope !== undefined && { scope }) }),
     openFaulty: (faults) => openingWith(faults, () => open({ path, durability, wait: 1000 })),
-    faultEvery: process.env['INDELIBLE_SOAK'] !== undefined ? 1 : durability === 'disk' ? 9 : 4,
+    faultEvery: oneIn(durability === 'disk' ? 23 : 11),
     lasting: true,
     elsewhere: { module: new URL('sqlite-elsewhere.ts', import.meta.url).href, argument: path },
     wrecks: [
@@ -76,7 +77,7 @@ const killedWhileMigrating = (path: string): void => {
 }
 
 for (const durability of ['disk', 'os'] as const)
-  for (const { name, run } of storeContract(`sqlite, ${durability}`, place(durability))) it(name, run, 60_000)
+  for (const { name, run } of storeContract(`sqlite, ${durability}`, place(durability))) it(name, run)
 
 const canMount = ((): boolean => {
   try {
@@ -131,10 +132,10 @@ describe('a SQLite store', () => {
   })
 
   it('threads that make one file at the same moment all have a store', async () => {
-    const rounds = process.env['INDELIBLE_SOAK'] === undefined ? 12 : 600
+    const files = rounds(6, 600)
     const threads = 3
     const made = mkdtempSync(join(folder, 'made-'))
-    const workerData = { folder: made, rounds, threads, gate: new Int32Array(new SharedArrayBuffer(8)) }
+    const workerData = { folder: made, rounds: files, threads, gate: new Int32Array(new SharedArrayBuffer(8)) }
     const told: unknown[] = []
     const one = (): Promise<void> =>
       new Promise((resolve, reject) => {
@@ -144,8 +145,8 @@ describe('a SQLite store', () => {
         worker.on('exit', () => resolve())
       })
     await Promise.all(Array.from({ length: threads }, one))
-    expect(told).toEqual(Array.from({ length: rounds * threads }, () => 'opened'))
-  }, 600_000)
+    expect(told).toEqual(Array.from({ length: files * threads }, () => 'opened'))
+  })
 
   it('what can not be written to is opened for reading, and says so', async () => {
     const closed = join(folder, `closed-${count++}`)

@@ -6,6 +6,7 @@ import { type Codec } from 'indelible'
 import { type Path } from 'indelible/message'
 import { conversationsOf, deepPlantings, fileOf, holds, misplacings, plantings, whereabouts } from './leaves.ts'
 import { samples, wires } from './samples.ts'
+import { oneIn } from '../rounds.ts'
 
 describe('each leaf of a file is in messages, notes, aside, losses or damage', () => {
   for (const [name, { layout, input }] of Object.entries(samples))
@@ -24,8 +25,7 @@ describe('each leaf of a file is in messages, notes, aside, losses or damage', (
     })
 })
 
-/** Each one with INDELIBLE_SOAK. */
-const every = process.env['INDELIBLE_SOAK'] === undefined ? 4 : 1
+const every = oneIn(12)
 
 describe('no value in the place of another makes a reader throw', () => {
   for (const [name, { layout, input }] of Object.entries(samples))

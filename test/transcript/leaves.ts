@@ -5,6 +5,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { readTranscript, type Json, type Transcript } from 'indelible'
 import { type Path } from 'indelible/message'
+import { isFull } from '../rounds.ts'
 
 export const mark = 'MARKED-LEAF'
 
@@ -19,8 +20,7 @@ export interface Planted {
   readonly how: string
 }
 
-/** With INDELIBLE_SOAK every object gets a field of each name; otherwise of two, in turn, and each third a deep one. */
-const isWhole = process.env['INDELIBLE_SOAK'] !== undefined
+/** At full size every object gets a field of each name; otherwise of two, in turn, and each ninth a deep one. */
 
 /** The input with a marked leaf: in place of every leaf there is, and as a new field of every object. */
 export function* plantings(input: Json): Generator<Planted> {
@@ -30,7 +30,7 @@ export function* plantings(input: Json): Generator<Planted> {
       yield { input: replaced(input, path, mark), path, how: 'in place of a leaf' }
     else if (!Array.isArray(value))
       for (const [index, name] of names.entries())
-        if (!Object.hasOwn(value, name) && (isWhole || (index - turn) % 5 === 0)) {
+        if (!Object.hasOwn(value, name) && (isFull || (index - turn) % 5 === 0)) {
           const leaf = index % 2 === 0 ? mark : deep(3)
           yield { input: added(input, path, name, leaf), path: [...path, name], how: `in the field ${name}` }
         }
@@ -41,7 +41,7 @@ export function* plantings(input: Json): Generator<Planted> {
 export function* deepPlantings(input: Json): Generator<Planted> {
   for (const [turn, path] of places(input).entries()) {
     const value = valueAt(input, path)
-    if (typeof value === 'object' && value !== null && !Array.isArray(value) && (isWhole || turn % 3 === 0))
+    if (typeof value === 'object' && value !== null && !Array.isArray(value) && (isFull || turn % 9 === 0))
       yield { input: added(input, path, 'planted', deep(1200)), path: [...path, 'planted'], how: 'deeper than 1,000' }
   }
 }

@@ -9,6 +9,7 @@ import { afterAll, describe, expect, it } from 'vitest'
 import { faultMessage, settle, type Transcript } from 'indelible'
 import { openTranscriptDatabase, readTranscriptDatabase } from 'indelible/transcript/sqlite'
 import { outline } from './reading.ts'
+import { oneIn } from '../rounds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-databases-'))
 afterAll(() => rmSync(folder, { recursive: true }))
@@ -303,7 +304,7 @@ describe("checkpoints of LangGraph's SqliteSaver for Python", () => {
     const whole = db.prepare('select checkpoint from checkpoints').get()?.['checkpoint'] as Uint8Array
     const update = db.prepare('update checkpoints set checkpoint = ?')
     let refused = 0
-    for (let at = 0; at < whole.length; at += process.env['INDELIBLE_SOAK'] === undefined ? 9 : 1)
+    for (let at = 0; at < whole.length; at += oneIn(9))
       for (const byte of [0xc1, 0xff, (whole[at] as number) ^ 1]) {
         const damaged = Uint8Array.from(whole)
         damaged[at] = byte
