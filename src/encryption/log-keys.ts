@@ -4,11 +4,11 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isArray, isLeft, isObject, parseJson, right, type Json, type JsonObject } from '../json/index.ts'
-import { checkMeta, encryptionKey, type EncryptionMeta, type Head, type StoreFaultOf } from '../store/index.ts'
+import { checkMeta, encryptionKey, type EncryptionMeta, type StoreFaultOf } from '../store/index.ts'
 import { openText, sealText } from './sealed.ts'
 
 /** The keys of the rows of a log. */
-export type LogKeys = Pick<EncryptionMeta, 'keys' | 'from' | 'older'>
+export type LogKeys = Pick<EncryptionMeta, 'keys' | 'from'>
 
 /** What stays readable of metadata: what the library says of a log, and what its owner wants to be readable. */
 const isClear = (key: string): boolean => (key === 'clear' || key.startsWith('indelible.')) && key !== encryptionKey
@@ -20,7 +20,7 @@ const clearOf = (meta: JsonObject): JsonObject =>
 export const sealMeta = (
   id: string,
   key: Uint8Array,
-  { keys, from = [], older }: LogKeys,
+  { keys, from }: LogKeys,
   given: JsonObject,
 ): Either<StoreFaultOf<'InvalidMeta'>, JsonObject> => {
   const checked = checkMeta(given)
@@ -30,15 +30,13 @@ export const sealMeta = (
   const rest = Object.fromEntries(
     Object.entries(meta).filter(([name]) => !(Object.hasOwn(clear, name) || name === encryptionKey)),
   )
-  const sealed = sealText(key, JSON.stringify(rest), aboutMeta(id, { keys, from, ...(older && { older }) }, clear))
-  return right({ ...clear, [encryptionKey]: { keys, from, ...(older && { older: { ...older } }), meta: sealed } })
+  const sealed = sealText(key, JSON.stringify(rest), aboutMeta(id, { keys, from }, clear))
+  return right({ ...clear, [encryptionKey]: { keys, from, meta: sealed } })
 }
 
-/** Earlier versions did not say where a key begins, and bound nothing else of the metadata. */
-const aboutMeta = (id: string, { keys, from, older }: LogKeys, clear: JsonObject): string =>
-  from === undefined
-    ? `metadata ${keys.join(' ')}`
-    : `metadata ${JSON.stringify([id, keys, from, sorted(clear), ...(older ? [older.size, older.root] : [])])}`
+/** What the sealed part is bound to. */
+const aboutMeta = (id: string, { keys, from }: LogKeys, clear: JsonObject): string =>
+  `metadata ${JSON.stringify([id, keys, from, sorted(clear)])}`
 
 /** The same text, in whatever order a store gives the members back. */
 const sorted = (value: Json): Json =>
@@ -64,7 +62,7 @@ export const openMeta = (
   const text = openText(key, sealed, aboutMeta(id, encryption, clear))
   const rest = text === undefined ? undefined : parseJson(text)
   if (rest === undefined || isLeft(rest) || !isObject(rest.right)) return undefined
-  return { ...clear, [encryptionKey]: { keys, ...(from !== undefined && { from }) }, ...rest.right }
+  return { ...clear, [encryptionKey]: { keys, from }, ...rest.right }
 }
 
 /** What can be read of metadata without the key. */
@@ -74,29 +72,11 @@ export const clearMeta = (encryption: EncryptionMeta, meta: JsonObject): JsonObj
 })
 
 /** The keys of a fork: those of the rows that it shares, and its own. */
-export const forkedKeys = ({ keys, from = [] }: LogKeys, at: number, own: string): LogKeys => {
-  const older = keys.length - from.length
+export const forkedKeys = ({ keys, from }: LogKeys, at: number, own: string): LogKeys => {
   const shared = from.filter((start) => start < at)
-  return { keys: [...keys.slice(0, older + shared.length), own], from: [...shared, at] }
+  return { keys: [...keys.slice(0, shared.length), own], from: [...shared, at] }
 }
 
-/** The key of the row at a position. Undefined: it is a row of one of the `olderKeys`. */
-export const keyAt = ({ keys, from = [] }: LogKeys, position: number): string | undefined => {
-  const which = from.findLastIndex((start) => start <= position)
-  return which === -1 ? undefined : keys[keys.length - from.length + which]
-}
-
-/** Whether rows of an earlier version can still be exchanged: nothing says of them what they were. */
-export const isUnbound = (keys: LogKeys): boolean => keys.older === undefined && olderKeys(keys).length > 0
-
-/** The keys of a log whose first rows are bound by their root from now on: what follows is bound to its place. */
-export const boundKeys = (known: LogKeys, older: Head): LogKeys => {
-  const { keys, from = [] } = known
-  const own = keys.at(-1) as string // a log has one
-  return keyAt(known, older.size) === own
-    ? { keys, from, older }
-    : { keys: [...keys, own], from: [...from, older.size], older }
-}
-
-/** The keys of logs of earlier versions, which did not bind a row to its place. */
-export const olderKeys = ({ keys, from = [] }: LogKeys): readonly string[] => keys.slice(0, keys.length - from.length)
+/** The key of the row at a position. Undefined: the first key begins after it. */
+export const keyAt = ({ keys, from }: LogKeys, position: number): string | undefined =>
+  keys[from.findLastIndex((start) => start <= position)]

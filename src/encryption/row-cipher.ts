@@ -10,6 +10,7 @@ import {
   type Append,
   type EncryptedText,
   type Row,
+  type Store,
   type StoredRow,
   type StoreFaultOf,
 } from '../store/index.ts'
@@ -23,8 +24,6 @@ export interface OwnKey {
   readonly key: Uint8Array
   /** The secret of the scope: with the digest of a block it makes the block's key. */
   readonly scope: Uint8Array
-  /** The root of the rows of an earlier version that stand before: new rows say it. */
-  readonly after?: string | undefined
 }
 
 /** The key of a block: the same for the same bytes of one scope. */
@@ -37,7 +36,7 @@ export const encryptRows = (
   own: OwnKey,
   from: number,
   { rows, blocks = [] }: Pick<Append, 'rows' | 'blocks'>,
-  hash: Hash,
+  { hash, now }: Pick<Store, 'hash' | 'now'>,
 ): Either<StoreFaultOf<'InvalidRow'>, Rows> => {
   const beginning = beginningOf(own.name)
   const isOurs = ({ body }: Row): boolean => body.startsWith(beginning)
@@ -59,10 +58,10 @@ export const encryptRows = (
     for (const [id, bytes] of inside?.blocks ?? []) stored.set(id, bytes)
     const ids = [...(inside?.blocks.keys() ?? [])]
     for (const id of row.blocks ?? []) if (!given.has(id)) attached.add(id)
-    const { kind, at, salt, erased } = row
+    const { kind, at = now(), salt, erased } = row
     const place = {
       kind,
-      ...(at !== undefined && { at }),
+      at,
       ...(salt !== undefined && { salt }),
       ...(erased !== undefined && { erased }),
     }
@@ -83,20 +82,18 @@ export type RowPlace = Pick<StoredRow, 'kind' | 'position' | 'at' | 'salt' | 'er
 
 /** The text of a row as it is stored: it opens only as this row, at this place, with these blocks. */
 export const encryptedRowBody = (
-  { name, key, after }: Pick<OwnKey, 'name' | 'key' | 'after'>,
+  { name, key }: Pick<OwnKey, 'name' | 'key'>,
   place: RowPlace,
   text: string,
   blocks: readonly BlockId[] = [],
-): string =>
-  encryptedBody({ key: name, cipher: sealText(key, text, aboutRow(place, { key: name, blocks }, after)), blocks })
+): string => encryptedBody({ key: name, cipher: sealText(key, text, aboutRow(place, { key: name, blocks })), blocks })
 
 /** What stands for an erased row can't be read as a row, nor a note as a message. */
 const aboutRow = (
   { kind, position, at, salt, erased }: RowPlace,
   { key, blocks }: Omit<EncryptedText, 'cipher'>,
-  after?: string,
 ): string =>
-  `${erased === undefined ? 'row' : 'stub'} ${kind} ${key} ${position} ${at ?? ''} ${salt ?? ''} ${erased ?? ''} ${blocks.join(' ')}${after === undefined ? '' : ` after ${after}`}`
+  `${erased === undefined ? 'row' : 'stub'} ${kind} ${key} ${position} ${at} ${salt ?? ''} ${erased ?? ''} ${blocks.join(' ')}`
 
 const messageKey = '"message":'
 
@@ -136,25 +133,12 @@ interface JsonEnvelope {
   readonly message?: unknown
 }
 
-/**
- * A row as it was appended; undefined if it is not what the key encrypted for this place. Who had not seen yet that the rows
- * before are bound by their root has appended without it.
- */
-export const decryptRow = (row: StoredRow, key: Uint8Array, after?: string): StoredRow | undefined => {
+/** A row as it was appended; undefined if it is not what the key encrypted for this place. */
+export const decryptRow = (row: StoredRow, key: Uint8Array): StoredRow | undefined => {
   const parts = readEncrypted(row.body)
-  if (parts === undefined) return undefined
-  const text = after === undefined ? undefined : openText(key, parts.cipher, aboutRow(row, parts, after))
-  return opened(row, text ?? openText(key, parts.cipher, aboutRow(row, parts)))
+  const body = parts && openText(key, parts.cipher, aboutRow(row, parts))
+  return body === undefined ? undefined : Object.freeze({ ...row, body, stored: row.body })
 }
-
-/** The same of a row of an earlier version, which bound it to its key and kind only. */
-export const decryptOlderRow = (row: StoredRow, key: Uint8Array): StoredRow | undefined => {
-  const parts = readEncrypted(row.body)
-  return parts === undefined ? undefined : opened(row, openText(key, parts.cipher, `${row.kind} ${parts.key}`))
-}
-
-const opened = (row: StoredRow, body: string | undefined): StoredRow | undefined =>
-  body === undefined ? undefined : Object.freeze({ ...row, body, stored: row.body })
 
 /**
  * The content of a block of an encrypted row.

@@ -110,9 +110,9 @@ export class Vault {
       return left(fault)
     }
     const { by, wrapped: text, scope } = found.right.meta
-    if (typeof by !== 'string' || typeof text !== 'string' || !(scope === undefined || typeof scope === 'string'))
+    if (typeof by !== 'string' || typeof text !== 'string' || typeof scope !== 'string')
       return no(`the key ${name} is damaged`)
-    if (scope !== undefined && scope !== this.#store.scope)
+    if (scope !== this.#store.scope)
       return no(
         `the key ${name} is wrapped for the scope ${JSON.stringify(scope)}, and this is ${JSON.stringify(this.#store.scope)}: copy the session again from a store with keys`,
       )
@@ -211,7 +211,7 @@ export class Vault {
       const page = await this.#store.list({ where: { [markKey]: 1 }, ...(after !== undefined && { after }) })()
       if (isLeft(page)) return left(keyFault(page.left, 'list keys'))
       for (const { id, meta, version } of page.right.logs) {
-        if (meta['by'] === current.id && meta['scope'] !== undefined) continue
+        if (meta['by'] === current.id) continue
         const name = id.slice(keyLogs.length)
         const secret = await this.get(name, id)
         if (isLeft(secret)) return secret
@@ -243,11 +243,10 @@ export class Vault {
   }
 }
 
-/** Earlier versions did not bind a key to its scope. */
-const aboutKey = (name: string, scope: string | undefined): string =>
-  `key ${name}${scope === undefined ? '' : ` of ${scope}`}`
+/** What a wrapped key is bound to. */
+const aboutKey = (name: string, scope: string): string => `key ${name} of ${scope}`
 
-const unwrapped = (key: Uint8Array, name: string, scope: string | undefined, text: string): Uint8Array | undefined => {
+const unwrapped = (key: Uint8Array, name: string, scope: string, text: string): Uint8Array | undefined => {
   if (!(key instanceof Uint8Array && key.length === 32)) return undefined
   const secret = openText(derived(key, 'wrap'), text, aboutKey(name, scope))
   return secret === undefined ? undefined : fromBase64(secret)

@@ -3,16 +3,13 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../task/index.ts'
 import { isLeft, left, parseJson, right, type JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
-import { emptyRange, equalBytes, type BlockId, type Hash } from '../proof/index.ts'
+import type { BlockId } from '../proof/index.ts'
 import { againstStub, attachedTo, decodeRow } from '../entry/index.ts'
 import {
   againstOwnId,
   changedOwnMember,
   encryptionKey,
   encryptionOf,
-  grow,
-  headOf,
-  isEncrypted,
   isEncryptedLog,
   isOwnCall,
   ownMember,
@@ -27,7 +24,6 @@ import {
   type Erased,
   type EraseRequest,
   type Fork,
-  type Head,
   type LogInfo,
   type NewLog,
   type RemainingBlock,
@@ -41,30 +37,13 @@ import {
   type StoreEncryption,
   type StoreFault,
   type StoreFaultOf,
+  type TimedRow,
 } from '../store/index.ts'
 import { hex, randomBytes } from './aes.ts'
-import {
-  boundKeys,
-  clearMeta,
-  forkedKeys,
-  isUnbound,
-  keyAt,
-  olderKeys,
-  openMeta,
-  sealMeta,
-  type LogKeys,
-} from './log-keys.ts'
+import { clearMeta, forkedKeys, keyAt, openMeta, sealMeta, type LogKeys } from './log-keys.ts'
 import { getNamed, hasNamed, putNamed } from './named-blocks.ts'
 import { checkedKey, type KeyRing } from './ring.ts'
-import {
-  beginningOf,
-  decryptBlock,
-  decryptOlderRow,
-  decryptRow,
-  encryptedRowBody,
-  encryptRows,
-  type OwnKey,
-} from './row-cipher.ts'
+import { beginningOf, decryptBlock, decryptRow, encryptedRowBody, encryptRows, type OwnKey } from './row-cipher.ts'
 import { derived } from './sealed.ts'
 import { Vault } from './vault.ts'
 
@@ -128,10 +107,6 @@ class Encrypting {
   readonly #logs = new Map<string, Known>()
   /** The keys of rows, by the secret that they are made of. */
   readonly #derived = new WeakMap<Uint8Array, Uint8Array>()
-  /** The leaves of the rows that earlier versions wrote, as they were looked at, by the log. */
-  readonly #leaves = new Map<string, { readonly root: string; readonly leaves: readonly Uint8Array[] }>()
-  /** Versions of metadata that were replaced here to bind such rows: whoever goes by one goes by the next. */
-  readonly #bound = new Map<string, number>()
   /** The last append of each log that had to wait before it could be sent: those behind it keep their order. */
   readonly #turns = new Map<string, Promise<unknown>>()
   readonly store: Store
@@ -181,11 +156,11 @@ class Encrypting {
           const ownKey = meant === undefined ? keyOf(known) : meant
           const stored = known === undefined ? right(meta) : sealMeta(id, known.own.key, known, meta)
           if (isLeft(stored)) return stored
-          const now = expected === this.#bound.get(id) ? expected + 1 : expected
-          const changed = known === undefined || log.version !== now ? undefined : changedClear(log.meta, stored.right)
+          const changed =
+            known === undefined || log.version !== expected ? undefined : changedClear(log.meta, stored.right)
           if (changed !== undefined && !isOwnCall(update)) return left(ownMember(changed))
           const place = known === undefined ? inner : ownStore(inner) // what is encrypted anew is a member of the library's
-          const updated = await place.update(id, { ...update, expected: now, meta: stored.right, ownKey })()
+          const updated = await place.update(id, { ...update, meta: stored.right, ownKey })()
           if (!isLeft(updated)) return this.#readable(updated.right)
           if (updated.left._tag !== 'MetaConflict') return updated
           const theirs = await this.#readable({ ...log, meta: updated.left.meta })
@@ -247,7 +222,7 @@ class Encrypting {
   }
 
   async #createWith(own: OwnKey, log: NewLog, meta: JsonObject): Promise<Either<StoreFault, LogInfo>> {
-    const ready = encryptRows(own, 0, { rows: log.rows ?? [], blocks: log.blocks ?? [] }, this.#inner.hash)
+    const ready = encryptRows(own, 0, { rows: log.rows ?? [], blocks: log.blocks ?? [] }, this.#inner)
     if (isLeft(ready)) return ready
     const sealed = sealMeta(log.id, own.key, { keys: [own.name], from: [0] }, meta)
     if (isLeft(sealed)) return sealed
@@ -301,9 +276,8 @@ class Encrypting {
     const given = openMeta(id, key.right, encryption, meta)
     if (given === undefined)
       return left(damagedMeta(log, 'is not what its key encrypted: somebody without the key changed it'))
-    const { keys, from, older } = encryption
-    const own = { name, key: key.right, scope: scope.right, after: older?.root }
-    const known = { keys, ...(from !== undefined && { from }), ...(older !== undefined && { older }), own }
+    const { keys, from } = encryption
+    const known = { keys, from, own: { name, key: key.right, scope: scope.right } }
     return right({ known, log: Object.freeze({ ...log, meta: given }) })
   }
 
@@ -334,7 +308,7 @@ class Encrypting {
     const { rows, blocks = [] } = append
     return known === undefined
       ? right({ rows, blocks, attached: [] })
-      : encryptRows(known.own, expected.size, append, this.#inner.hash)
+      : encryptRows(known.own, expected.size, append, this.#inner)
   }
 
   /** Rows that were encrypted for another log than the one that has this id now are not stored. */
@@ -370,68 +344,12 @@ class Encrypting {
   /** Whether rows can be sent without a look. Whether the log is still the one that is known, the store compares. */
   #isReady(id: string): boolean {
     const known = this.#logs.get(id)
-    return (
-      this.#logs.has(id) &&
-      (known === undefined || (!isUnbound(known) && this.#vault.isFresh(known.own.name, freshEnough)))
-    )
-  }
-
-  /**
-   * The rows that earlier versions wrote are bound by their root, in the metadata and in every row that follows. Who can't
-   * write that appends as before.
-   */
-  async #bind(id: string): Promise<Either<StoreFault, void>> {
-    for (let attempt = 1; ; attempt++) {
-      const opened = await this.#openedNow(id)
-      if (isLeft(opened)) return opened
-      const { known, log } = opened.right
-      if (known === undefined || !isUnbound(known)) return right(undefined)
-      const leaves = await this.#leavesOf(id, log.head.size)
-      if (isLeft(leaves)) return leaves
-      if (rootOf(leaves.right, this.#inner.hash) !== log.head.root)
-        return left({ _tag: 'DamagedLog', id, position: log.head.size, reason: 'the head does not match the rows' })
-      const bound = boundKeys(known, log.head)
-      const { name: ownKey, key } = known.own
-      const meta = sealMeta(id, key, bound, log.meta)
-      if (isLeft(meta)) return meta
-      const updated = await ownStore(this.#inner).update(id, { expected: log.version, meta: meta.right, ownKey })()
-      if (!isLeft(updated)) {
-        this.#bound.set(id, log.version)
-        const answer = await this.#opened(updated.right)
-        return isLeft(answer) ? answer : right(undefined)
-      }
-      if (updated.left._tag !== 'MetaConflict' || attempt === 5) return right(undefined)
-    }
-  }
-
-  /** The leaves of the first rows of a log, as they are stored. */
-  async #leavesOf(id: string, size: number): Promise<Either<StoreFault, readonly Uint8Array[]>> {
-    const leaves: Uint8Array[] = []
-    while (leaves.length < size) {
-      const read = await this.#inner.read(id, { from: leaves.length, to: Math.min(leaves.length + 500, size) })()
-      if (isLeft(read)) return read
-      if (read.right.length === 0) break
-      for (const row of read.right) leaves.push(rowLeaf(row, this.#inner.hash))
-    }
-    return right(leaves)
-  }
-
-  /** The leaves of the rows that are bound by their root; empty, if they are not those rows any more. Looked at once. */
-  async #olderLeaves(id: string, { size, root }: Head): Promise<Either<StoreFault, readonly Uint8Array[]>> {
-    const there = this.#leaves.get(id)
-    if (there?.root === root) return right(there.leaves)
-    const leaves = await this.#leavesOf(id, size)
-    if (isLeft(leaves)) return leaves
-    if (leaves.right.length !== size || rootOf(leaves.right, this.#inner.hash) !== root) return right([])
-    this.#leaves.set(id, { root, leaves: leaves.right })
-    return leaves
+    return this.#logs.has(id) && (known === undefined || this.#vault.isFresh(known.own.name, freshEnough))
   }
 
   async #prepared(id: string, append: Append): Promise<Ready> {
     if (!this.#isReady(id)) {
       const known = this.#logs.get(id)
-      const bound = known !== undefined && isUnbound(known) ? await this.#bind(id) : right(undefined)
-      if (isLeft(bound)) return bound
       const seen = known === undefined ? await this.#openedNow(id) : await this.#keyOf(known.own.name, id)
       if (isLeft(seen)) return seen
     }
@@ -464,8 +382,8 @@ class Encrypting {
     const stored = isLeft(read) ? read : await this.#decrypted(id, read.right)
     if (isLeft(stored)) return stored
     const isSame = stored.right.every(({ kind, body, erased }, index) => {
-      const { blocks: _, ...row } = rows[index] as Append['rows'][number]
-      const given = decryptRow({ ...row, index, position: expected.size + index }, known.own.key, known.own.after)
+      const row = rows[index] as TimedRow // `encryptRows` gave it
+      const given = decryptRow({ ...row, index, position: expected.size + index }, known.own.key)
       return row.kind === kind && (erased !== undefined || given?.body === body)
     })
     return isSame ? right(Object.freeze({ from, head })) : left(fault)
@@ -490,8 +408,7 @@ class Encrypting {
     if (!isLeft(decrypted) || decrypted.left._tag !== 'DamagedLog') return decrypted
     // It may be another log of that id by now.
     const again = await this.#openedNow(id)
-    return isLeft(again) ||
-      (keyOf(again.right.known) === keyOf(known) && again.right.known?.own.after === known?.own.after)
+    return isLeft(again) || keyOf(again.right.known) === keyOf(known)
       ? decrypted
       : this.#decryptedBy(id, again.right.known, rows)
   }
@@ -504,10 +421,6 @@ class Encrypting {
   ): Promise<Either<StoreFault, readonly StoredRow[]>> {
     const decrypted: StoredRow[] = []
     const keys = new Map<string, Uint8Array>()
-    const older = known?.older
-    const isThere = older !== undefined && rows.some(({ position }) => position < older.size)
-    const leaves = isThere ? await this.#olderLeaves(id, older) : right([])
-    if (isLeft(leaves)) return leaves
     for (const row of rows) {
       const damage = (reason: string): Either<StoreFault, never> =>
         left({ _tag: 'DamagedLog', id, position: row.position, reason })
@@ -517,36 +430,17 @@ class Encrypting {
         decrypted.push(row)
         continue
       }
-      const leaf = leaves.right[row.position]
-      if (
-        older !== undefined &&
-        row.position < older.size &&
-        (leaf === undefined || !equalBytes(leaf, rowLeaf(row, this.#inner.hash)))
-      )
-        return damage(
-          `the first ${older.size} rows are not those that this log had when an earlier version wrote to it last`,
-        )
-      const name = keyAt(known, row.position)
-      const isOlder = name === undefined
-      const isErased = row.erased !== undefined
-      if (parts === undefined) {
-        // Earlier versions did not encrypt what stands for the erased rows of an import.
-        if (!isOlder || !isErased || isEncrypted(row.body) || againstStub(row.kind, row.body) !== undefined)
-          return damage('the row is not encrypted, and the log is: somebody without its keys wrote it')
-        decrypted.push(row)
-        continue
-      }
-      // Earlier versions encrypted what stands for an erased row by the key of the fork that it was erased through.
-      if (isOlder ? !(isErased || olderKeys(known).includes(parts.key)) : parts.key !== name)
+      if (parts === undefined)
+        return damage('the row is not encrypted, and the log is: somebody without its keys wrote it')
+      if (parts.key !== keyAt(known, row.position))
         return damage('the row is of another key than the log has at its place: it was moved there')
       const key = keys.has(parts.key) ? right(keys.get(parts.key) as Uint8Array) : await this.#keyOf(parts.key, id)
       if (isLeft(key)) return key
       keys.set(parts.key, key.right)
-      const after = older !== undefined && row.position >= older.size ? older.root : undefined
-      const plain = decryptRow(row, key.right, after) ?? (isOlder ? decryptOlderRow(row, key.right) : undefined)
+      const plain = decryptRow(row, key.right)
       if (plain === undefined)
         return damage('the row is not what its key encrypted for its place: it was altered or moved')
-      const problem = isErased ? againstStub(row.kind, plain.body) : undefined
+      const problem = row.erased === undefined ? undefined : againstStub(row.kind, plain.body)
       if (problem !== undefined) return damage(`the row ${problem}`)
       decrypted.push(plain)
     }
@@ -564,24 +458,12 @@ class Encrypting {
     const own = sameKey ? right(known.own) : await this.#newKey()
     if (isLeft(own)) return own
     const { name, key } = own.right
-    const older = await this.#olderOfFork(id, known, fork.at)
-    if (isLeft(older)) return older
-    const keys = sameKey ? known : { ...forkedKeys(known, fork.at, name), ...(older.right && { older: older.right }) }
+    const keys = sameKey ? known : forkedKeys(known, fork.at, name)
     const sealed = sealMeta(fork.id, key, keys, fork.meta ?? {})
     const forked = isLeft(sealed) ? sealed : await this.#inner.fork(id, { ...fork, meta: sealed.right })()
     if (!isLeft(forked)) return this.#readable(forked.right)
     if (!sameKey && !('outcome' in forked.left)) await this.#vault.discard(name)
     return forked
-  }
-
-  /** What binds the rows of earlier versions that a fork shares. */
-  async #olderOfFork(id: string, known: LogKeys, at: number): Promise<Either<StoreFault, Head | undefined>> {
-    const { older } = known
-    if (olderKeys(known).length === 0 || !isCount(at) || (older !== undefined && at >= older.size)) return right(older)
-    const leaves = await (older === undefined ? this.#leavesOf(id, at) : this.#olderLeaves(id, older))
-    if (isLeft(leaves)) return leaves
-    if (leaves.right.length < at) return right(older) // the store says that it is beyond the end
-    return right({ size: at, root: rootOf(leaves.right.slice(0, at), this.#inner.hash) })
   }
 
   /** Nothing is found in what is encrypted, so it is read. Logs without their key are passed over. */
@@ -690,10 +572,7 @@ class Encrypting {
     if (isLeft(key)) return key
     const erased = hex(rowLeaf(row, this.#inner.hash))
     const { kind, at } = row
-    const { older } = known
-    const after = older !== undefined && position >= older.size ? older.root : undefined
-    const place = { kind, position, erased, ...(at !== undefined && { at }) }
-    return right(encryptedRowBody({ name, key: key.right, after }, place, stub))
+    return right(encryptedRowBody({ name, key: key.right }, { kind, position, at, erased }, stub))
   }
 
   /** Attachments that are still there: they were stored on their own. */
@@ -717,9 +596,6 @@ const isOfAnother = (known: Known, body: string): boolean => {
   const key = readEncrypted(body)?.key
   return key !== undefined && key !== known?.own.name && (known === undefined || /^[0-9a-f]{24}$/.test(key))
 }
-
-const rootOf = (leaves: readonly Uint8Array[], hash: Hash): string =>
-  headOf(grow(emptyRange, leaves, hash).range, hash).root
 
 /** The first member of the library's own that an update would change, beside what says of the encryption. */
 const changedClear = (

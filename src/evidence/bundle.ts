@@ -40,7 +40,7 @@ export interface LedgerProof {
   /** The text of the row. */
   readonly body: string
   /** Its time, in milliseconds since 1970. */
-  readonly at?: number
+  readonly at: number
   /** That the row is in the ledger whose checkpoint is signed, as `c2sp.org/tlog-proof@v1`. */
   readonly proof: string
 }
@@ -125,7 +125,7 @@ export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =
     return right(
       Object.freeze({
         body,
-        ...(at !== undefined && { at }),
+        at,
         proof: tlogProofText({ index: said.row, path: path.right, checkpoint: note }),
       }),
     )
@@ -189,7 +189,7 @@ const headOf = <C extends Checkpoint>(
   if (isLeft(checkpoint)) return checkpoint
   const { size, root } = checkpoint.right.head
   const { index, path } = proof.right
-  const leaf = rowLeaf({ kind: 'note', body, ...(at !== undefined && { at }) }, portableSha256)
+  const leaf = rowLeaf({ kind: 'note', body, at }, portableSha256)
   if (!verifyInclusion({ position: index, size, leaf, proof: path, root: hexToBytes(root) }))
     return bad(`the ledger's row does not stand at row ${index} of the ledger with that checkpoint`)
   const said = readLedgerRow({ position: index, body })
@@ -219,10 +219,6 @@ const isLedgerProof = (value: unknown): value is LedgerProof => {
   if (!isObject(value)) return false
   const { body, at, proof } = value
   return (
-    typeof body === 'string' &&
-    body.isWellFormed() &&
-    typeof proof === 'string' &&
-    proof.isWellFormed() &&
-    (at === undefined || isMoment(at))
+    typeof body === 'string' && body.isWellFormed() && typeof proof === 'string' && proof.isWellFormed() && isMoment(at)
   )
 }

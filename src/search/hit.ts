@@ -16,7 +16,7 @@ export interface SearchOptions {
   readonly session?: string
   /** Only messages of this role. Default: all. */
   readonly role?: Role
-  /** Only messages appended at this time or later: milliseconds since 1970. Default: all, also those without a time. */
+  /** Only messages appended at this time or later: milliseconds since 1970. Default: all. */
   readonly since?: number
   /** Only messages appended before this time. Default: all. */
   readonly until?: number

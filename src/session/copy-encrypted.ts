@@ -8,14 +8,13 @@ import {
   encryptionOf,
   keyLogOf,
   ownStore,
-  readEncrypted,
   type AppendFault,
   type BlockFault,
   type Head,
   type LogFault,
   type LogInfo,
   type NewLogFault,
-  type Row,
+  type TimedRow,
   type Store,
 } from '../store/index.ts'
 import { called, type CallbackThrew } from '../task/index.ts'
@@ -40,27 +39,14 @@ export const storeEncrypted = async (
   progress?: (rows: number) => void,
 ): Promise<Head | CopyFault> => {
   const { id, head: end } = log
-  const copied = new Set<string>()
-  const copyKeys = async (names: readonly string[]): Promise<CopyFault | undefined> => {
-    for (const name of names) {
-      const fault = copied.has(name) ? undefined : await copyKey(from, to, name, id, encryption)
-      if (fault !== undefined) return fault
-      copied.add(name)
-    }
-    return undefined
+  for (const key of new Set(encryptionOf(log)?.keys)) {
+    const fault = await copyKey(from, to, key, id, encryption)
+    if (fault !== undefined) return fault
   }
-  const ownKeys = await copyKeys(encryptionOf(log)?.keys ?? [])
-  if (ownKeys !== undefined) return ownKeys
   let head = start
   while (head.size < end.size) {
     const read = await from.read(id, { from: head.size, to: Math.min(head.size + piece, end.size) })()
     if (isLeft(read)) return read.left
-    // Earlier versions encrypted what stands for erased rows by the key of a fork.
-    const others = read.right.flatMap(({ body, erased }) =>
-      erased === undefined ? [] : (readEncrypted(body)?.key ?? []),
-    )
-    const otherKeys = await copyKeys(others)
-    if (otherKeys !== undefined) return otherKeys
     const rows = read.right.map(encryptedRow)
     const brought = await lacking(to, [...new Set(rows.flatMap(({ blocks = [] }) => blocks))], from)
     if (isLeft(brought)) return brought.left
@@ -78,7 +64,7 @@ export interface PlacedRow {
   readonly position: number
   /** Its place among the rows of its kind. */
   readonly index: number
-  readonly row: Row
+  readonly row: TimedRow
 }
 
 /** The rows of an encrypted log that were erased, as they are stored. */

@@ -2,8 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { View } from '../history/index.ts'
 import { isLeft, right } from '../json/index.ts'
-import { developer, interruptedResults, openCalls, toolCallsOf, type Message, type OpenCall } from '../message/index.ts'
-import { retractedBy, type Note } from '../notes/index.ts'
+import { interruptedResults, openCalls, type Message, type OpenCall } from '../message/index.ts'
 import {
   callIdsIn,
   callsOf,
@@ -46,7 +45,6 @@ export const interruptedIn = (mirror: Mirror, reason: string | undefined): reado
     (started.has(call.id)
       ? 'The run was interrupted while this tool was running; it may have had effects.'
       : 'The run was interrupted before this tool gave a result.')
-  const noted = notedIn(mirror)
   const ended = endedStepsIn(mirror)
   const callIds = ended.length === 0 ? new Set<string>() : callIdsIn(mirror.history.view())
   const messages = [
@@ -54,7 +52,6 @@ export const interruptedIn = (mirror: Mirror, reason: string | undefined): reado
     ...ended.flatMap((step) =>
       named(step, messagesOf(step, callIds, reason === undefined ? whyUnanswered : () => reason)),
     ),
-    ...(noted.length === 0 ? [] : [noticeOf(noted, reason)]),
   ]
   const last = messages.at(-1)
   return Object.freeze(last?.role === 'assistant' && isCut(last) ? [...messages, goOnAfter(reason)] : messages)
@@ -67,40 +64,8 @@ export const unfinishedIn = (mirror: Mirror): readonly StartedCall[] => {
       .filter(({ id }) => started.has(id) && !results.has(id))
       .map(({ id, name, arguments: given }) => Object.freeze({ callId: id, name, arguments: given })),
   )
-  return Object.freeze([...notedIn(mirror), ...inSteps])
+  return Object.freeze(inSteps)
 }
-
-/**
- * The calls that notes of before 0.3, or of the application, say were started since the last message or the last
- * retraction of it, but for those that it has.
- */
-const notedIn = (mirror: Mirror): readonly StartedCall[] => {
-  const { history, notes, noteRows } = mirror
-  const { len } = history
-  const started: StartedCall[] = []
-  for (let index = notes.len - 1; index >= 0 && (noteRows[index] as number) - index === len; index--) {
-    const note = notes.view().at(index) as Note
-    if (retractedBy(note, len)?.to === len) break // a retraction takes the calls of its turn back
-    if (note.type !== 'tool_started') continue
-    const { type: _, ...call } = note
-    started.unshift(Object.freeze(call))
-  }
-  if (started.length === 0) return started
-  const conversation = conversationOf(mirror)
-  const recorded = new Set(
-    [...conversation.slice(lastTurnOf(conversation))].flatMap((message) => toolCallsOf(message).map(({ id }) => id)),
-  )
-  return started.filter(({ callId }) => !recorded.has(callId))
-}
-
-/** Calls that are in no message can have no results: what is known of them is said by the library, not by the user. */
-const noticeOf = (
-  calls: readonly StartedCall[],
-  reason = 'The run was interrupted while tools were running. Their results are unknown, and they may have had effects',
-): Message => ({
-  ...developer(`[${reason}: ${calls.map(({ name, arguments: given = '' }) => `${name}(${given})`).join(', ')}]`),
-  meta: { indelible: { interrupted: true, started: calls.map((call) => ({ ...call })) } },
-})
 
 const isCut = ({ meta }: Message): boolean => {
   const ours = meta?.['indelible']

@@ -14,7 +14,7 @@ import { checkStore } from './store-of.ts'
 export interface MessageQuery {
   /** A text of the message matches it. Default: any message. */
   readonly matching?: RegExp
-  /** The message was appended before this: milliseconds since 1970. Messages without a time are not found. Default: any. */
+  /** The message was appended before this: milliseconds since 1970. Default: any. */
   readonly before?: number
 }
 
@@ -48,7 +48,7 @@ export const findMessages = (
     for (const row of rowsIn(mirror, 0, mirror.head.size)) {
       if (row.kind !== 'entry') continue
       const message = row.message as Message
-      const isOld = before === undefined || (row.at !== undefined && row.at < before)
+      const isOld = before === undefined || row.at < before
       if (isOld && !isErased(message) && matches(message)) found.push(row.position)
     }
     return right(Object.freeze(found))

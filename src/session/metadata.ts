@@ -51,7 +51,7 @@ const partialKey = 'indelible.partial'
 export type PartialOf = 'import' | 'copy'
 
 /** What is stored for a session while it is imported or copied. */
-export const partialMeta = <By extends PartialOf | true>(by: By): { readonly [partialKey]: By } => ({
+export const partialMeta = <By extends PartialOf>(by: By): { readonly [partialKey]: By } => ({
   [partialKey]: by,
 })
 
@@ -59,10 +59,6 @@ export const isPartial = ({ meta }: Pick<LogInfo, 'meta'>): boolean => Object.ha
 
 export const isPartialOf = ({ meta }: Pick<LogInfo, 'meta'>, by: PartialOf): boolean =>
   isPartial({ meta }) && meta[partialKey] === by
-
-/** Whether it was begun by a version before 0.3, which did not say who stores the rest. */
-export const isOldPartial = ({ meta }: Pick<LogInfo, 'meta'>): boolean =>
-  isPartial({ meta }) && meta[partialKey] === true
 
 /** Metadata without secrets. What is no JSON stays, and is refused as such. */
 export const redactedMeta = (redactor: Redactor | undefined, given: JsonObject): JsonObject => {

@@ -27,7 +27,6 @@ import {
   withoutKeys,
   type Head,
   type LogInfo,
-  type Row,
   type Store,
   type StoredRow,
   type LogFault,
@@ -47,8 +46,8 @@ export interface Mirror {
   readonly retracted: { readonly range: Range; readonly notes: number }[]
   /** The conversation of a view, kept until there is more. */
   conversation: { readonly view: View<Message>; readonly retractions: number; readonly of: View<Message> } | undefined
-  /** When each row was written, and its salt, in the order of the log. Rows of before 0.3 have no time. */
-  readonly times: (number | undefined)[]
+  /** When each row was written, and its salt, in the order of the log. */
+  readonly times: number[]
   readonly salts: Map<number, string>
   /** The leaves of rows that were erased before they were read, by their place in the log. */
   readonly erased: Map<number, string>
@@ -321,7 +320,7 @@ export const noteOf = (body: string): Either<string, Note> => {
 /** Keep what rows say beside their text: those behind the ones that are known. */
 export const addTimes = (
   { times, salts, erased }: Mirror,
-  rows: readonly Pick<Row, 'at' | 'salt' | 'erased'>[],
+  rows: readonly Pick<StoredRow, 'at' | 'salt' | 'erased'>[],
 ): void => {
   for (const { at, salt, erased: leaf } of rows) {
     if (leaf !== undefined) erased.set(times.length, leaf)
@@ -389,8 +388,8 @@ export const momentAt = (mirror: Mirror, rows: number): Moment => {
 export type SessionRow = {
   /** Its place in the log of messages and notes, from 0. */
   readonly row: number
-  /** When it was appended, by the clock of its writer: milliseconds since 1970. Rows of a version before 0.3 have no time. */
-  readonly at: number | undefined
+  /** When it was appended, by the clock of its writer: milliseconds since 1970. */
+  readonly at: number
 } & (
   | {
       readonly kind: 'entry'
@@ -416,7 +415,7 @@ export function* rowsIn(mirror: Mirror, from: number, to: number): Generator<Ses
   let position = messagesBefore(mirror, from)
   for (let row = from; row < to; row++) {
     const index = row - position // of the next note
-    const place = { row, at: mirror.times[row] }
+    const place = { row, at: mirror.times[row] as number }
     if (mirror.noteRows[index] === row)
       yield Object.freeze({ ...place, kind: 'note', after: position - 1, note: notes.at(index) as Note })
     else {
@@ -427,11 +426,13 @@ export function* rowsIn(mirror: Mirror, from: number, to: number): Generator<Ses
   }
 }
 
-/** When a message was appended. */
-export const timeOf = (mirror: Mirror, position: number): number | undefined =>
-  Number.isSafeInteger(position) && position >= 0 && position < mirror.history.len
-    ? mirror.times[rowOf(mirror, position)]
-    : undefined
+/** When a message was appended. Throws RangeError beyond the end. */
+export const timeOf = (mirror: Mirror, position: number): number => {
+  const { len } = mirror.history
+  if (!(Number.isSafeInteger(position) && position >= 0 && position < len))
+    throw new RangeError(`timeOf(${String(position)}): the record has ${len} messages`)
+  return mirror.times[rowOf(mirror, position)] as number // each row has one
+}
 
 /** The rows that another writer appended. */
 export interface Missed {

@@ -88,7 +88,7 @@ export const createSession = (plain: Store, options: SessionOptions = {}): Task<
     if (isLeft(step)) return step
     const stamped = stamp(step.right.rows, store, erasable)
     if (isLeft(stamped)) return stamped
-    const plan = planned(mirror.range, mirror.head, stamped.right, store.hash)
+    const plan = planned(mirror.range, mirror.head, stamped.right, store)
     if (isLeft(plan)) return plan
     const { rows } = plan.right
     const log = await store.create({

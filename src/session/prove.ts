@@ -30,8 +30,8 @@ import { blocksOf, decodeRows } from './mirror.ts'
 /** The proof of one message, as JSON. */
 export interface EntryProof {
   readonly indelible: 'proof'
-  /** 2 if the row has a time. Versions before 0.3 check only proofs of version 1. */
-  readonly version: 1 | 2
+  /** The version of this format. */
+  readonly version: 1
   /** The id of the session. The proof does not cover it. */
   readonly session: string
   /** The position of the message in the log of messages and notes. */
@@ -39,7 +39,7 @@ export interface EntryProof {
   /** The stored text of the row. */
   readonly body: string
   /** The time of the row, in milliseconds since 1970. */
-  readonly at?: number
+  readonly at: number
   /** The salt of the row. */
   readonly salt?: string
   /** The blocks that the row references, in base64, by id. */
@@ -63,7 +63,7 @@ export interface Proven {
   /** Its page kind. */
   readonly page: PageKind
   /** The time of the append by the writer's clock, in milliseconds since 1970. The head covers it. */
-  readonly at?: number
+  readonly at: number
 }
 
 /** The head to prove against. */
@@ -125,11 +125,12 @@ export const proveEntry = (
     if (isLeft(path)) return path
     const proof: EntryProof = {
       indelible: 'proof',
-      version: row.at === undefined && row.salt === undefined ? 1 : 2,
+      version: 1,
       session: id,
       row: row.position,
       body: row.body,
-      ...momentOfRow(row),
+      at: row.at,
+      ...saltOf(row),
       blocks: Object.fromEntries([...blocks.right].map(([block, bytes]) => [block, base64Of(bytes)])),
       head,
       path: path.right.map(bytesToHex),
@@ -178,7 +179,7 @@ export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'
   const inclusion = {
     position: proof.row,
     size: proof.head.size,
-    leaf: rowLeaf({ kind: 'entry', body: proof.body, ...momentOfRow(proof) }, portableSha256),
+    leaf: rowLeaf({ kind: 'entry', body: proof.body, at: proof.at, ...saltOf(proof) }, portableSha256),
     proof: proof.path.map(hexToBytes),
     root: hexToBytes(proof.head.root),
   }
@@ -204,21 +205,18 @@ export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'
       head: proof.head,
       message,
       page: entry.right.page,
-      ...(proof.at !== undefined && { at: proof.at }),
+      at: proof.at,
     }),
   )
 }
 
-const momentOfRow = ({ at, salt }: Pick<EntryProof, 'at' | 'salt'>): Pick<EntryProof, 'at' | 'salt'> => ({
-  ...(at !== undefined && { at }),
-  ...(salt !== undefined && { salt }),
-})
+const saltOf = ({ salt }: Pick<EntryProof, 'salt'>): Pick<EntryProof, 'salt'> => (salt === undefined ? {} : { salt })
 
 const isProof = (value: unknown): value is EntryProof => {
   if (
     !isRecord(value) ||
     value['indelible'] !== 'proof' ||
-    value['version'] !== (value['at'] === undefined && value['salt'] === undefined ? 1 : 2) ||
+    value['version'] !== 1 ||
     !isRecord(value['head']) ||
     !isRecord(value['blocks'])
   )
@@ -229,7 +227,7 @@ const isProof = (value: unknown): value is EntryProof => {
   return (
     texts.every((text) => typeof text === 'string' && text.isWellFormed()) &&
     hashes.every((hash) => typeof hash === 'string' && /^[0-9a-f]{64}$/.test(hash)) &&
-    (at === undefined || isMoment(at)) &&
+    isMoment(at) &&
     (salt === undefined || isSalt(salt)) &&
     typeof row === 'number' &&
     typeof (head as { readonly size?: unknown }).size === 'number'

@@ -14,8 +14,8 @@ export interface MessageRange {
   readonly from: number
   /** The messages of the range. */
   readonly view: View<Message>
-  /** When each of them was appended, in milliseconds since 1970; `undefined` of one that a version before 0.3 stored. */
-  readonly times: readonly (number | undefined)[]
+  /** When each of them was appended, in milliseconds since 1970. */
+  readonly times: readonly number[]
 }
 
 /**

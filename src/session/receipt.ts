@@ -21,6 +21,7 @@ import {
   type Residue,
   type RowPlace,
   type Store,
+  type StoredRow,
 } from '../store/index.ts'
 import type { EraseSessionFault, SessionFaultOf } from './fault.ts'
 import type { Opened } from './read.ts'
@@ -49,7 +50,7 @@ export interface ErasureProof {
   /** Where it stands in the ledger. */
   readonly row: number
   /** Its time, in milliseconds since 1970. */
-  readonly at?: number
+  readonly at: number
   /** Its text. */
   readonly body: string
   /** The hashes on the way from the row to the root of `ledger`, bottom up, in hexadecimal. */
@@ -138,11 +139,11 @@ export const proofOf = async (store: Store, row: number, size: number): Promise<
   if (isLeft(read)) return read
   const path = await inclusionPath(store, ledgerId, row, size)()
   if (isLeft(path)) return path
-  const [found] = read.right
+  const { at, body } = read.right[0] as StoredRow // its place is of the ledger's content
   return right({
     row,
-    ...(found?.at !== undefined && { at: found.at }),
-    body: found?.body ?? '',
+    at,
+    body,
     path: path.right.map(bytesToHex),
   })
 }
@@ -297,7 +298,7 @@ export const saidBy = (
   const isIn = verifyInclusion({
     position: row,
     size: ledger.size,
-    leaf: rowLeaf({ kind: 'note', body, ...(at !== undefined && { at }) }, portableSha256),
+    leaf: rowLeaf({ kind: 'note', body, at }, portableSha256),
     proof: path.map(hexToBytes),
     root: hexToBytes(ledger.root),
   })
@@ -336,7 +337,7 @@ const isReceipt = (value: unknown): value is ErasureReceipt => {
 export const isErasureProof = (proof: unknown): proof is ErasureProof =>
   isObject(proof) &&
   isCount(proof['row']) &&
-  (proof['at'] === undefined || isMoment(proof['at'])) &&
+  isMoment(proof['at']) &&
   typeof proof['body'] === 'string' &&
   proof['body'].isWellFormed() &&
   isArray(proof['path']) &&

@@ -70,9 +70,10 @@ export interface SessionReader extends SessionBrand {
    * The time at which a message was appended, by the clock of its writer. Cost: O(log notes · log messages).
    *
    * @param position the position of the message in the record
-   * @returns milliseconds since 1970; undefined beyond the end, and for a message that a version before 0.3 stored
+   * @returns milliseconds since 1970
+   * @throws RangeError if the record has no message there
    */
-  readonly timeOf: (position: number) => number | undefined
+  readonly timeOf: (position: number) => number
   /**
    * The current page kind of every message: the kinds of `view()`, overridden by notes. Cost: O(len) after a page note.
    *

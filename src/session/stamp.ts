@@ -1,7 +1,7 @@
 /** What a session writes on each row that it appends: when, and in an erasable session a salt. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import type { Row, Store, StoreFaultOf } from '../store/index.ts'
+import type { Row, Store, StoreFaultOf, TimedRow } from '../store/index.ts'
 
 declare const crypto: { readonly getRandomValues: (bytes: Uint8Array) => Uint8Array }
 
@@ -19,8 +19,8 @@ export const stamp = (
   rows: readonly Row[],
   store: Pick<Store, 'now'>,
   erasable: boolean,
-): Either<StoreFaultOf<'Io'>, readonly Row[]> => {
-  if (rows.length === 0) return right(rows)
+): Either<StoreFaultOf<'Io'>, readonly TimedRow[]> => {
+  if (rows.length === 0) return right([])
   const at = momentOf(store)
   return isLeft(at) ? at : right(rows.map((row) => ({ ...row, at: at.right, ...(erasable && { salt: newSalt() }) })))
 }

@@ -31,7 +31,9 @@ import {
   type ListFault,
   type NewLogFault,
   type RemoveFault,
+  type LogFault,
   type StoreFaultOf,
+  type TimedRow,
   type UpdateFault,
   type VerifyFault,
 } from '../store/index.ts'
@@ -45,7 +47,6 @@ import {
   type SessionFaultOf,
 } from './fault.ts'
 import {
-  isOldPartial,
   isPartial,
   isPartialOf,
   partialMeta,
@@ -117,24 +118,24 @@ export const importTranscript = (
     if (isLeft(meta)) return meta
     const free = await isFree(store, name)
     if (isLeft(free)) return free
-    // An export of ours says when each row was written, or that its version did not know. Others are written now.
-    const at = momentOf(store)
-    if (isLeft(at)) return at
-    const rows = transcript.format === 'indelible' ? exported.rows : withTime(exported.rows, at.right)
+    const now = momentOf(store)
+    if (isLeft(now)) return now
+    const timed = (rows: Iterable<ExportedRow>): Iterable<TimedExport> => withTime(rows, now.right)
     const own = `${importPrefix}${randomId()}`
     const created = await store.create({ id: own, meta: partialMeta('import'), encrypt: true })()
     if (isLeft(created)) return created
     const stored = await storeImported(store, own, created.right.head, {
       id: name,
       head: exported.head,
-      rows,
-      erased: rowsErased(exportOf(transcript).rows, store), // rows are read once
+      rows: timed(exported.rows),
+      erased: rowsErased(timed(exportOf(transcript).rows), store), // rows are read once
       progress,
     })
     const published = await publish(store, own, stored, {
       id: name,
       meta: meta.right,
-      root: store.encryption === undefined ? exported.head.root : undefined, // encrypted rows have another one
+      // Encrypted rows have another root, and so have rows that got their time here.
+      root: store.encryption === undefined && isTimed(exportOf(clean).rows) ? exported.head.root : undefined,
     })
     await store.remove(own)() // not what the session shares with it; if it fails, the answer is the same
     return isLeft(published) ? published : sessionInfo(published.right)
@@ -147,7 +148,7 @@ const importPrefix = 'indelible.import.'
 interface Imported {
   readonly id: string
   readonly head: ExportedHead
-  readonly rows: Iterable<ExportedRow>
+  readonly rows: Iterable<TimedExport>
   /** The rows that were erased. */
   readonly erased: readonly PlacedRow[]
   readonly progress: ImportOptions['progress']
@@ -164,7 +165,7 @@ const storeImported = async (
   for (const { position, index, row } of erased) {
     const sealed = store.encryption?.rows(own, { expected: { ...start, size: position }, rows: [row] })
     if (sealed !== undefined && isLeft(sealed)) return sealed.left
-    stubs.push({ position, index, row: sealed?.right.rows[0] ?? row })
+    stubs.push({ position, index, row: { ...(sealed?.right.rows[0] ?? row), at: row.at } })
   }
   const said = await sayErased(store, id, head, stubs, async () => right(new Map()))
   if (isLeft(said)) return said.left
@@ -183,24 +184,16 @@ const publish = async (
   return store.fork(own, { id, at: head.size, meta, sameKey: true })()
 }
 
-/**
- * Whether there is no log of that id. A partial one of a version before 0.3 is removed, by the first import that claims
- * it: that version removed it, too.
- */
+/** Whether there is no log of that id. */
 const isFree = async (
   store: Store,
   id: string,
-): Promise<
-  Either<UpdateFault | RemoveFault | StoreFaultOf<'LogExists'> | SessionFaultOf<'UnfinishedSession'>, void>
-> => {
+): Promise<Either<LogFault | StoreFaultOf<'LogExists'> | SessionFaultOf<'UnfinishedSession'>, void>> => {
   const found = await store.info(id)()
   if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? right(undefined) : found
-  const { version, head } = found.right
-  if (!isPartial(found.right)) return left({ _tag: 'LogExists', id })
-  if (!isOldPartial(found.right)) return left({ _tag: 'UnfinishedSession', id, rows: head.size })
-  const claimed = await store.update(id, { expected: version, meta: partialMeta('import') })()
-  if (isLeft(claimed)) return claimed.left._tag === 'MetaConflict' ? isFree(store, id) : claimed
-  return store.remove(id)()
+  return isPartial(found.right)
+    ? left({ _tag: 'UnfinishedSession', id, rows: found.right.head.size })
+    : left({ _tag: 'LogExists', id })
 }
 
 /** The log of an import or a copy that has not finished. */
@@ -227,13 +220,12 @@ export interface Unfinished {
 export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinished[]> =>
   sessionTask(async () => {
     const found: Unfinished[] = []
-    for (const by of ['import', 'copy', true] as const) {
+    for (const by of ['import', 'copy'] as const) {
       let after: string | undefined
       do {
         const page = await store.list({ where: partialMeta(by), ...(after !== undefined && { after }) })()
         if (isLeft(page)) return page
-        for (const { id, head, created } of page.right.logs)
-          found.push({ id, by: by === true ? 'copy' : by, rows: head.size, created })
+        for (const { id, head, created } of page.right.logs) found.push({ id, by, rows: head.size, created })
         after = page.right.next
       } while (after !== undefined)
     }
@@ -273,16 +265,12 @@ export const exportSession = (store: Store, id: string): Task<ReadSessionFault, 
     return right({ id, metadata, rows, head, ...(erasable && { erasable }) })
   })
 
-function* rowsOf(mirror: Mirror): Generator<ExportedRow> {
+function* rowsOf(mirror: Mirror): Generator<TimedExport> {
   for (const found of rowsIn(mirror, 0, mirror.head.size)) {
     const { row, at } = found
     const salt = mirror.salts.get(row)
     const erased = mirror.erased.get(row)
-    const moment = {
-      ...(at !== undefined && { at }),
-      ...(salt !== undefined && { salt }),
-      ...(erased !== undefined && { erased }),
-    }
+    const moment = { at, ...(salt !== undefined && { salt }), ...(erased !== undefined && { erased }) }
     if (found.kind === 'note') yield { note: found.note, ...moment }
     else yield { message: found.message as Message, page: found.page, ...moment }
   }
@@ -383,7 +371,7 @@ const sourceOf = async (
 }
 
 /** The rows of a record that were erased, as they are stored, each with its place. */
-const rowsErased = (rows: Iterable<ExportedRow>, store: Store): readonly PlacedRow[] => {
+const rowsErased = (rows: Iterable<TimedExport>, store: Store): readonly PlacedRow[] => {
   const found: PlacedRow[] = []
   let position = 0
   let messages = 0
@@ -425,7 +413,7 @@ const sayErased = async (
     const groups = new Map<Erasure | undefined, ErasedRow[]>()
     for (const { position, index, row } of rows) {
       const { kind, body, at, erased: leaf = '' } = row
-      const stood = { position, kind, body, erased: leaf, ...(at !== undefined && { at }) }
+      const stood = { position, kind, body, erased: leaf, at }
       if (erasureOf(ledger, stood, store.hash) !== undefined) continue
       const by = why.right.get(`${position} ${leaf}`)
       const group = groups.get(by) ?? []
@@ -515,13 +503,8 @@ const beginCopy = async (from: Store, to: Store, id: string, head: Head): Promis
   if (isLeft(found) && found.left._tag !== 'NoSuchLog') return found
   if (!isLeft(found) && isPartialOf(found.right, 'import'))
     return left({ _tag: 'UnfinishedSession', id, rows: found.right.head.size })
-  const begun = isLeft(found)
-    ? await to.create({ id, meta: partialMeta('copy') })()
-    : isOldPartial(found.right)
-      ? await to.update(id, { expected: found.right.version, meta: partialMeta('copy') })() // no import removes it now
-      : found
-  if (isLeft(begun))
-    return begun.left._tag === 'LogExists' || begun.left._tag === 'MetaConflict' ? beginCopy(from, to, id, head) : begun
+  const begun = isLeft(found) ? await to.create({ id, meta: partialMeta('copy') })() : found
+  if (isLeft(begun)) return begun.left._tag === 'LogExists' ? beginCopy(from, to, id, head) : begun
   const start = begun.right.head
   const common = Math.min(start.size, head.size)
   const [here, there] = [await rangeAt(from, id, common)(), await rangeAt(to, id, common)()]
@@ -534,8 +517,17 @@ const beginCopy = async (from: Store, to: Store, id: string, head: Head): Promis
   return isLeft(missed) ? missed : left({ _tag: 'Conflict', id, expected: head, actual: start, missed: missed.right })
 }
 
-const withTime = function* (rows: Iterable<ExportedRow>, at: number): Generator<ExportedRow> {
-  for (const row of rows) yield { ...row, at }
+/** A row that says when it was written. */
+type TimedExport = ExportedRow & { readonly at: number }
+
+/** Rows that do not say when they were written are written now. */
+const withTime = function* (rows: Iterable<ExportedRow>, now: number): Generator<TimedExport> {
+  for (const row of rows) yield { at: now, ...row }
+}
+
+const isTimed = (rows: Iterable<ExportedRow>): boolean => {
+  for (const { at } of rows) if (at === undefined) return false
+  return true
 }
 
 const after = function* <T>(values: Iterable<T>, count: number): Generator<T> {
@@ -553,7 +545,7 @@ const storeRows = async (
   store: Store,
   id: string,
   start: Head,
-  rows: Iterable<ExportedRow>,
+  rows: Iterable<TimedExport>,
   progress: ImportOptions['progress'],
   from?: Store,
   stubs: readonly PlacedRow[] = [],
@@ -561,7 +553,7 @@ const storeRows = async (
   const stubAt = new Map(stubs.map(({ position, row }) => [position, row]))
   let position = start.size
   let head = start
-  let waiting: EncodedRow[] = []
+  let waiting: TimedEncoded[] = []
   let text = 0
   const flush = async (): Promise<StoringFault | undefined> => {
     const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without, the store looks for them itself
@@ -594,13 +586,12 @@ const storeRows = async (
   return (waiting.length === 0 ? undefined : await flush()) ?? head
 }
 
-const encodedOf = (row: ExportedRow, { hash }: Store): Either<MessageFault, EncodedRow> => {
+/** A row to store, which says when it was written. */
+type TimedEncoded = EncodedRow & { readonly row: TimedRow }
+
+const encodedOf = (row: TimedExport, { hash }: Store): Either<MessageFault, TimedEncoded> => {
   const { at, salt, erased } = row
-  const moment = {
-    ...(at !== undefined && { at }),
-    ...(salt !== undefined && { salt }),
-    ...(erased !== undefined && { erased }),
-  }
+  const moment = { at, ...(salt !== undefined && { salt }), ...(erased !== undefined && { erased }) }
   if ('message' in row && erased === undefined && isErased(row.message)) return left(erasedCause(row.message))
   const tagged = 'message' in row && row.page !== classify(row.message)
   const encoded =

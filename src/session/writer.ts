@@ -239,7 +239,7 @@ export class Writer {
   /** Hashed once. */
   #plan(expected: Head, rows: readonly Row[]): Either<StoreFaultOf<'InvalidRow' | 'InvalidId' | 'Io'>, Plan> {
     try {
-      return planned(this.#ahead, expected, rows, this.#store.hash)
+      return planned(this.#ahead, expected, rows, this.#store)
     } catch (cause) {
       return left({ _tag: 'Io', operation: 'hash the rows', cause })
     }

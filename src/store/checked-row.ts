@@ -2,14 +2,14 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { left, right } from '../json/index.ts'
 import type { BlockId, Hash } from '../proof/index.ts'
-import { latest } from './clock.ts'
+import { latest, momentOf } from './clock.ts'
 import type { StoreFaultOf } from './fault.ts'
 import { invalidBlockId } from './id.ts'
-import type { Row, RowKind } from './row.ts'
+import type { Row, RowKind, TimedRow } from './row.ts'
 import { rowLeaf } from './tree.ts'
 
 /** A row to store, with its leaf. */
-export interface CheckedRow extends Row {
+export interface CheckedRow extends TimedRow {
   /** Whether it is an entry or a note. */
   readonly kind: RowKind
   /** Its text. */
@@ -20,13 +20,27 @@ export interface CheckedRow extends Row {
   readonly leaf: Uint8Array
 }
 
+/** How a store hashes, and what time it is there. */
+export interface RowContext {
+  /** SHA-256. */
+  readonly hash: Hash
+  /**
+   * The clock.
+   *
+   * @returns milliseconds since 1970
+   */
+  readonly now: () => number
+}
+
 /** Frozen copies with their leaves, or what is wrong with the first that is none. */
 export const checkRows = (
   given: readonly Row[],
-  hash: Hash,
+  { hash, now }: RowContext,
 ): Either<StoreFaultOf<'InvalidRow' | 'InvalidId'>, readonly CheckedRow[]> => {
   const rows: CheckedRow[] = []
-  for (const { kind, body, blocks = [], at, salt, erased } of given) {
+  let moment: number | undefined
+  for (const { kind, body, blocks = [], at: givenAt, salt, erased } of given) {
+    const at = givenAt ?? (moment ??= momentOf(now))
     const reason = againstRow(kind, body, at, salt) ?? againstErased(erased, salt, blocks)
     if (reason !== undefined) return left({ _tag: 'InvalidRow', index: rows.length, reason })
     const ids = Object.freeze([...blocks])
@@ -35,7 +49,7 @@ export const checkRows = (
     const content = {
       kind,
       body,
-      ...(at !== undefined && { at }),
+      at,
       ...(salt !== undefined && { salt }),
       ...(erased !== undefined && { erased }),
     }
@@ -48,7 +62,7 @@ const againstRow = (kind: unknown, body: unknown, at: unknown, salt: unknown): s
   if (kind !== 'entry' && kind !== 'note') return 'is neither an entry nor a note'
   if (typeof body !== 'string') return 'has a body that is not a string'
   if (!body.isWellFormed()) return 'has a lone surrogate'
-  if (at !== undefined && !isMoment(at)) return 'has an `at` that is no moment in whole milliseconds since 1970'
+  if (!isMoment(at)) return 'has an `at` that is no moment in whole milliseconds since 1970'
   if (salt !== undefined && !isSalt(salt)) return 'has a `salt` that is not 32 lowercase hexadecimal digits'
   return undefined
 }

@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, left, right, type Path } from '../json/index.ts'
 import { blockIdOf, type BlockId, type Hash } from '../proof/index.ts'
-import { checkRows } from './checked-row.ts'
+import { checkRows, type RowContext } from './checked-row.ts'
 import type { Block, CheckedAppend, CheckedQuery, Cursor } from './driver.ts'
 import type { StoreFault } from './fault.ts'
 import { takeHashed } from './hashed-block.ts'
@@ -53,12 +53,13 @@ const checkWhere = (given: Where, path: Path = []): Either<StoreFault, Where> =>
 const none: ReadonlySet<BlockId> = new Set()
 const noBlocks: readonly Block[] = Object.freeze([])
 
-export const checkAppend = (append: Append, hash: Hash): Either<StoreFault, CheckedAppend> => {
+export const checkAppend = (append: Append, context: RowContext): Either<StoreFault, CheckedAppend> => {
   const { expected, operation } = append
+  const { hash } = context
   const problem = operation === undefined ? undefined : invalidId('operation', operation)
   if (problem !== undefined) return left(problem)
   const plan = planOf(append.rows, hash)
-  const rows = plan === undefined ? checkRows(append.rows, hash) : right(plan.rows)
+  const rows = plan === undefined ? checkRows(append.rows, context) : right(plan.rows)
   if (isLeft(rows)) return rows
   const { blocks: given = [] } = append
   const named = new Set(given.length === 0 ? [] : rows.right.flatMap((row) => row.blocks))

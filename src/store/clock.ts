@@ -1,4 +1,4 @@
-/** The time that a log was created at, as a store's clock gives it. */
+/** Times, as a store's clock gives them. */
 
 /** The latest moment that a `Date` can be, in milliseconds since 1970; the earliest is as far on the other side. */
 export const latest = 8.64e15

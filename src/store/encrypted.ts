@@ -8,7 +8,7 @@
 import { isArray, isObject, type JsonObject } from '../json/index.ts'
 import { isBlockId, type BlockId } from '../proof/index.ts'
 import type { StoreFaultOf } from './fault.ts'
-import type { Head, Row } from './row.ts'
+import type { StoredRow, TimedRow } from './row.ts'
 import type { LogInfo } from './store.ts'
 
 /** The parts of an encrypted text. */
@@ -74,16 +74,8 @@ export const encryptionKey = 'indelible.encryption'
 export interface EncryptionMeta {
   /** The ids of the keys of its rows: those that it shares with the log that it was forked from, and its own last. */
   readonly keys: readonly string[]
-  /**
-   * The first row of each of the last keys: from there on, rows are of that key, and bound to their place. Undefined: the log
-   * was made by an earlier version, which bound no row to its place.
-   */
-  readonly from?: readonly number[]
-  /**
-   * The rows that an earlier version wrote, which are bound by their root only: how many, and the root of the tree of them.
-   * Undefined: there are none, or this version has appended nothing yet.
-   */
-  readonly older?: Head
+  /** The first row of each key: from there on, rows are of that key, up to the first row of the next. */
+  readonly from: readonly number[]
   /** The rest of its metadata, encrypted by the last of them. */
   readonly meta: string
 }
@@ -95,15 +87,13 @@ export interface EncryptionMeta {
 export const encryptionOf = ({ meta }: { readonly meta: JsonObject }): EncryptionMeta | undefined => {
   const found = Object.hasOwn(meta, encryptionKey) ? meta[encryptionKey] : undefined
   if (!isObject(found)) return undefined
-  const { keys, from = [], older, meta: sealed } = found
+  const { keys, from, meta: sealed } = found
   return isArray(keys) &&
     keys.length > 0 &&
     keys.every((key) => typeof key === 'string') &&
     isArray(from) &&
-    from.length <= keys.length &&
+    from.length === keys.length &&
     from.every((start) => Number.isSafeInteger(start)) &&
-    (older === undefined ||
-      (isObject(older) && Number.isSafeInteger(older['size']) && typeof older['root'] === 'string')) &&
     typeof sealed === 'string'
     ? (found as unknown as EncryptionMeta)
     : undefined
@@ -172,10 +162,10 @@ export const encryptedRow = ({
   at,
   salt,
   erased,
-}: Pick<Row, 'kind' | 'body' | 'at' | 'salt' | 'erased'>): Row => ({
+}: Pick<StoredRow, 'kind' | 'body' | 'at' | 'salt' | 'erased'>): TimedRow => ({
   kind,
   body,
-  ...(at !== undefined && { at }),
+  at,
   ...(salt !== undefined && { salt }),
   ...(erased === undefined ? { blocks: readEncrypted(body)?.blocks ?? [] } : { erased }),
 })

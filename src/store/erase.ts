@@ -65,8 +65,13 @@ export const eraseRows = async (
       if (rows.length === 0) continue
       const named = rows.map(({ position, leaf, stub, row }): ErasedRow => {
         const { kind, index, at } = row
-        const stood = { kind, body: stub, ...(at !== undefined && { at }) }
-        return { row: position, kind, index, leaf: bytesToHex(leaf), stub: stubLeaf(stood, store.hash) }
+        return {
+          row: position,
+          kind,
+          index,
+          leaf: bytesToHex(leaf),
+          stub: stubLeaf({ kind, body: stub, at }, store.hash),
+        }
       })
       said.push({ type: 'erased', id: one.id, head: one.expected, rows: named, ...becauseOf({ reason, by }) })
     }
@@ -78,7 +83,7 @@ export const eraseRows = async (
     }
     const at = store.now() // of all: receipts know by it what was erased together
     const rows = said.map((row) => ledgerRow(row, at))
-    const append = checkAppend({ expected: head, rows }, store.hash)
+    const append = checkAppend({ expected: head, rows }, store)
     if (isLeft(append)) return append as Either<EraseFault, never>
     const ledger = { id: ledgerId, meta: { [ledgerId]: 1 } as const, append: append.right }
     const done = await erasing.erase(store.scope, { logs: checked, ledger })

@@ -102,6 +102,11 @@ export type StoreFault =
   | { readonly _tag: 'NotAStore'; readonly path: string; readonly found: string }
   /** A newer version of the library wrote the store, in the format `found`. */
   | { readonly _tag: 'NewerStore'; readonly path: string; readonly found: number; readonly supported: number }
+  /**
+   * An earlier development version wrote the store, in the format `found` with this fingerprint, and this version can't read
+   * it. Undefined: it says no fingerprint.
+   */
+  | { readonly _tag: 'OlderStore'; readonly path: string; readonly found: number; readonly fingerprint?: string }
   /** The search index can't be read. The record is not concerned. */
   | { readonly _tag: 'DamagedIndex'; readonly reason: string }
   /** The store can have no search index, for this reason. It can be searched without one. */
@@ -118,8 +123,10 @@ export type StoreFaultOf<Tag extends StoreFault['_tag']> = Extract<StoreFault, {
 /** What every call of a store can meet: the handle or the medium. Each of the faults below has these too. */
 export type MediumFault = StoreFaultOf<'Closed' | 'Busy' | 'ReadOnly' | 'Full' | 'FileReplaced' | 'NotAStore' | 'Io'>
 
-/** Opening a store: what stands at the place may be no store, or a newer one. */
-export type OpenStoreFault = MediumFault | StoreFaultOf<'InvalidId' | 'NoStore' | 'NewerStore' | 'DamagedLog'>
+/** Opening a store: what stands at the place may be no store, or one of another format. */
+export type OpenStoreFault =
+  | MediumFault
+  | StoreFaultOf<'InvalidId' | 'NoStore' | 'NewerStore' | 'OlderStore' | 'DamagedLog'>
 
 /** Reading a log. */
 export type LogFault = MediumFault | StoreFaultOf<'InvalidId' | 'NoSuchLog' | 'DamagedLog' | 'NoKey'>
@@ -253,6 +260,8 @@ export const storeFaultText = (fault: StoreFault | CallbackThrew): string => {
       return `${fault.path} is not a store of Indelible but ${fault.found}; nothing was changed: choose another path`
     case 'NewerStore':
       return `${fault.path} was written by a newer version of this library (format ${fault.found}; this one knows ${fault.supported}); nothing was changed: update the library`
+    case 'OlderStore':
+      return `${fault.path} was written by an earlier development version of this library (format ${fault.found}${fault.fingerprint === undefined ? '' : `, fingerprint ${JSON.stringify(fault.fingerprint.slice(0, 12))}`}), and this version can't read it; nothing was changed: with the commit that wrote it, run "indelible export" for each session, and import the exports into a new store with this version; an export has messages, notes and metadata, but no call logs, references, event logs, ledgers or keys`
     case 'DamagedIndex':
       return `the search index is damaged: ${fault.reason}; the record is not concerned: make the index anew ("indelible index --rebuild", or indexStore with rebuild: true)`
     case 'NoFullText':

@@ -227,7 +227,7 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
           const checked = checkMeta(meta)
           if (isLeft(checked)) return checked
           const empty = headOf(emptyRange, hash)
-          const first = checkAppend({ expected: empty, rows, blocks, ...(terms !== undefined && { terms }) }, hash)
+          const first = checkAppend({ expected: empty, rows, blocks, ...(terms !== undefined && { terms }) }, inner)
           if (isLeft(first)) return first
           const problem = hasErased(first.right) ? await againstErased(driver, inner, first.right) : undefined
           return problem === undefined ? driver.create(scope, id, checked.right, first.right) : left(problem)
@@ -271,7 +271,7 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
         id,
         append,
         async () => {
-          const checked = checkAppend(append, hash)
+          const checked = checkAppend(append, inner)
           if (isLeft(checked)) return checked
           const problem = hasErased(checked.right) ? await againstErased(driver, inner, checked.right) : undefined
           if (problem !== undefined) return left(problem)

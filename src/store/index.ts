@@ -131,7 +131,7 @@ export type {
   StoreEncryption,
   Where,
 } from './store.ts'
-export type { Head, Row, RowKind, StoredRow } from './row.ts'
+export type { Head, Row, RowKind, StoredRow, TimedRow } from './row.ts'
 export type { FoundRow, RowIndex, RowQuery, RowsFound, RowsIndexed, TermsOf, WantedTerm } from './row-terms.ts'
 export { storeNoticeText, type OnNotice, type StoreNotice } from './notice.ts'
 export { grow, headOf, rowLeaf, type Grown } from './tree.ts'

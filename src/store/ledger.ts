@@ -162,7 +162,7 @@ export const erasureOf = (
 export const stubLeaf = (
   { kind, body, stored = body, at }: Pick<StoredRow, 'kind' | 'body' | 'stored' | 'at'>,
   hash: Hash,
-): string => bytesToHex(rowLeaf({ kind, body: stored, ...(at !== undefined && { at }) }, hash))
+): string => bytesToHex(rowLeaf({ kind, body: stored, at }, hash))
 
 /** The first row without a text that the ledger does not say was erased; undefined: there is none. */
 export const unaccounted = (

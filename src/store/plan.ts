@@ -5,7 +5,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, right } from '../json/index.ts'
 import type { CompactRange, Hash } from '../proof/index.ts'
-import { checkRows, type CheckedRow } from './checked-row.ts'
+import { checkRows, type CheckedRow, type RowContext } from './checked-row.ts'
 import type { StoreFaultOf } from './fault.ts'
 import type { Head, Row } from './row.ts'
 import { grow, headOf } from './tree.ts'
@@ -37,16 +37,17 @@ const plans = new WeakMap<readonly Row[], { readonly plan: Plan; readonly hash: 
  * @param before the tree before the rows
  * @param expected its head
  * @param given the rows
- * @param hash the hash function: SHA-256
+ * @param context the hash function (SHA-256) and the clock: those of the store
  * @returns the plan; or `InvalidRow`, `InvalidId`
  */
 export const planned = (
   before: CompactRange,
   expected: Head,
   given: readonly Row[],
-  hash: Hash,
+  context: RowContext,
 ): Either<StoreFaultOf<'InvalidRow' | 'InvalidId'>, Plan> => {
-  const rows = checkRows(given, hash)
+  const { hash } = context
+  const rows = checkRows(given, context)
   if (isLeft(rows)) return rows
   const { range: after, nodes } = grow(
     before,

@@ -12,7 +12,7 @@ export interface Row {
   readonly body: string
   /** The blocks that the text references. They live at least as long as the row. Default: none. */
   readonly blocks?: readonly BlockId[]
-  /** The time by the writer's clock, in whole milliseconds since 1970. Part of the leaf. Default: none. */
+  /** The time by the writer's clock, in whole milliseconds since 1970. Part of the leaf. Default: now, by the store's clock. */
   readonly at?: number
   /**
    * 32 lowercase hexadecimal digits: 16 random bytes that are hashed before the text, so that nobody can find an erased text
@@ -26,6 +26,9 @@ export interface Row {
   readonly erased?: string
 }
 
+/** A row that says when it was written. */
+export type TimedRow = Row & Required<Pick<Row, 'at'>>
+
 /** A row as a store returns it. */
 export interface StoredRow {
   /** The position among all rows of the log, from 0. */
@@ -36,8 +39,8 @@ export interface StoredRow {
   readonly index: number
   /** Its text, unchanged. */
   readonly body: string
-  /** The time of the append, in milliseconds since 1970. Rows of versions before 0.3 have none. */
-  readonly at?: number
+  /** The time by the writer's clock, in milliseconds since 1970. */
+  readonly at: number
   /** The salt, if the row was appended with one. */
   readonly salt?: string
   /** The leaf of a row that was erased: its body is a stub, and the ledger of the scope says why. */

@@ -35,26 +35,24 @@ export const placed = (place: number): Placed => ({
   index: Math.floor(place / 2),
 })
 
-/** A row as it is given back; `at`, `salt` and `erased` are left out where it has none. */
+/** A row as it is given back; `salt` and `erased` are left out where it has none. */
 export const storedRow = (
   position: number,
   { kind, index }: Placed,
   body: string,
-  at: number | undefined,
+  at: number,
   salt: string | undefined,
   erased?: string,
 ): StoredRow =>
   Object.freeze(
     salt === undefined && erased === undefined
-      ? at === undefined
-        ? { position, kind, index, body }
-        : { position, kind, index, body, at }
+      ? { position, kind, index, body, at }
       : {
           position,
           kind,
           index,
           body,
-          ...(at !== undefined && { at }),
+          at,
           ...(salt !== undefined && { salt }),
           ...(erased !== undefined && { erased }),
         },
@@ -82,7 +80,7 @@ export interface Growth extends Grounds {
   readonly range: CompactRange
   readonly rows: readonly GrownRow[]
   readonly answer: Appended
-  /** The `at` of the last row. */
+  /** The `at` of the last row; undefined if there is none. */
   readonly appended: number | undefined
 }
 

@@ -2,24 +2,22 @@
 import { bytesToHex, hexToBytes } from '@noble/hashes/utils.js'
 import { appendLeaf, leafMark, peakEnds, rootOf, type Hash, type CompactRange } from '../proof/index.ts'
 import { Damaged } from './damaged.ts'
-import type { Head, Row, StoredRow } from './row.ts'
+import type { Head, StoredRow } from './row.ts'
 
 /** What a leaf stands for: a row without the list of its blocks, which its body names. */
-export type RowContent = Pick<Row, 'kind' | 'body' | 'at' | 'salt' | 'erased'> & Pick<StoredRow, 'stored'>
+export type RowContent = Pick<StoredRow, 'kind' | 'body' | 'at' | 'salt' | 'erased' | 'stored'>
 
 /**
  * The leaf of a row: the SHA-256 of
  *
  *     00                the mark of a leaf (RFC 6962)
- *     1 byte            the sum of: 1 for a note, 2 if the row has `at`, 4 if it has `salt`
- *     8 bytes           `at` in milliseconds since 1970, signed, big-endian; only if the row has it
+ *     1 byte            2, and 1 more for a note, and 4 more if the row has `salt`
+ *     8 bytes           `at` in milliseconds since 1970, signed, big-endian
  *     16 bytes          `salt`; only if the row has it
  *     the rest          the body in UTF-8, as it is stored: of a row that was decrypted, `stored`
  *
- * The first byte gives the length of each part before the body, so no two different rows have the same content. A row
- * with
- * neither `at` nor `salt` has the leaf that every version of this library gave it. A row that was erased keeps the leaf
- * that it had.
+ * The second byte gives the length of each part before the body, so no two different rows have the same content. A row
+ * that was erased keeps the leaf that it had.
  *
  * @param row the row
  * @param hash the hash function: SHA-256
@@ -28,17 +26,14 @@ export type RowContent = Pick<Row, 'kind' | 'body' | 'at' | 'salt' | 'erased'> &
 export const rowLeaf = ({ kind, body: text, at, salt, erased, stored }: RowContent, hash: Hash): Uint8Array => {
   const body = stored ?? text
   if (erased !== undefined) return hexToBytes(erased)
-  const start = 2 + (at === undefined ? 0 : 8) + (salt === undefined ? 0 : 16)
+  const start = 10 + (salt === undefined ? 0 : 16)
   const bytes = roomFor(start + body.length * 3) // a character of a string is at most three bytes of UTF-8
   bytes[0] = leafMark
-  bytes[1] = (kind === 'note' ? 1 : 0) + (at === undefined ? 0 : 2) + (salt === undefined ? 0 : 4)
-  let next = 2
-  if (at !== undefined) {
-    const high = Math.floor(at / 2 ** 32)
-    putWord(bytes, next, high)
-    putWord(bytes, next + 4, at - high * 2 ** 32)
-    next += 8
-  }
+  bytes[1] = 2 + (kind === 'note' ? 1 : 0) + (salt === undefined ? 0 : 4)
+  const high = Math.floor(at / 2 ** 32)
+  putWord(bytes, 2, high)
+  putWord(bytes, 6, at - high * 2 ** 32)
+  let next = 10
   if (salt !== undefined)
     for (let index = 0; index < 32; index += 2) bytes[next++] = Number.parseInt(salt.slice(index, index + 2), 16)
   encoder ??= new TextEncoder()

@@ -34,7 +34,7 @@ export const eraseCases: StoreCases = erasing({
     same(await done(store.read('a')), [
       first,
       { position: 1, kind: 'note', index: second?.index, body: '"gone"', at: 5, erased: leaves[1] },
-      { position: 2, kind: 'entry', index: third?.index, body: '"gone"', erased: leaves[2] },
+      { position: 2, kind: 'entry', index: third?.index, body: '"gone"', at: third?.at, erased: leaves[2] },
     ])
     same((await done(store.info('a'))).head, headFor(rows, store.hash), 'the head')
     same(await done(store.nodes('a', [0, 1, 2])), nodes, 'the nodes')
@@ -48,8 +48,14 @@ export const eraseCases: StoreCases = erasing({
       size: 3,
       root: headFor(rows, store.hash).root,
       rows: [
-        { row: 1, kind: 'note', leaf: leaves[1], stub: stubLeaf({ kind: 'note', body: '"gone"', at: 5 }, store.hash) },
-        { row: 2, kind: 'entry', leaf: leaves[2], stub: stubLeaf({ kind: 'entry', body: '"gone"' }, store.hash) },
+        { row: 1, kind: 'note', index: 0, leaf: leaves[1], stub: stubLeaf({ kind: 'note', body: '"gone"', at: 5 }, store.hash) },
+        {
+          row: 2,
+          kind: 'entry',
+          index: 1,
+          leaf: leaves[2],
+          stub: stubLeaf({ kind: 'entry', body: '"gone"', at: third?.at as number }, store.hash),
+        },
       ],
       reason: 'asked to',
       by: 'ann',
@@ -153,7 +159,7 @@ export const eraseCases: StoreCases = erasing({
     await faulty('InvalidRow', store.append('a', { expected: head, rows: [salted] }))
     await erase(store, 'a', [0])
     const [row] = await done(store.read('a'))
-    const copied = { kind: 'entry' as const, body: row?.body ?? '', erased: row?.erased ?? '' }
+    const copied = { kind: 'entry' as const, body: row?.body ?? '', at: row?.at ?? 0, erased: row?.erased ?? '' }
     await done(store.create({ id: 'copy', rows: [copied] }))
     same((await done(verifyLog(store, 'copy'))).head, head)
     await faulty('InvalidRow', store.append('copy', { expected: head, rows: [copied] })) // at another place

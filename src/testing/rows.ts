@@ -9,33 +9,41 @@ import {
   type Row,
   type Store,
   type StoredRow,
+  type TimedRow,
 } from '../store/index.ts'
 import { done } from './check.ts'
 
-export const entry = (body: string): Row => ({ kind: 'entry', body })
+/** When rows are written that are not given another time. */
+const moment = 1_700_000_000_000
 
-export const note = (body: string): Row => ({ kind: 'note', body })
+export const entry = (body: string): TimedRow => ({ kind: 'entry', body, at: moment })
 
-/** A row with a time, and with a salt where one is given. */
-export const timed = (row: Row, at: number, salt?: string): Row => ({ ...row, at, ...(salt !== undefined && { salt }) })
+export const note = (body: string): TimedRow => ({ kind: 'note', body, at: moment })
+
+/** A row with another time, and with a salt where one is given. */
+export const timed = (row: Row, at: number, salt?: string): TimedRow => ({
+  ...row,
+  at,
+  ...(salt !== undefined && { salt }),
+})
 
 /** So many rows with different texts, every third a note. */
-export const someRows = (count: number, text = 'row'): Row[] =>
+export const someRows = (count: number, text = 'row'): TimedRow[] =>
   Array.from({ length: count }, (_, index) => (index % 3 === 2 ? note(`${text} ${index}`) : entry(`${text} ${index}`)))
 
 /** The rows as they must come back, from the definition of a position and of an index. */
-export const asStored = (rows: readonly Row[]): StoredRow[] =>
+export const asStored = (rows: readonly TimedRow[]): StoredRow[] =>
   rows.map(({ kind, body, at, salt }, position) => ({
     position,
     kind,
     index: rows.slice(0, position).filter((row) => row.kind === kind).length,
     body,
-    ...(at !== undefined && { at }),
+    at,
     ...(salt !== undefined && { salt }),
   }))
 
 /** The head that a log of these rows must have. */
-export const headFor = (rows: readonly Row[], hash: Hash): Head => ({
+export const headFor = (rows: readonly TimedRow[], hash: Hash): Head => ({
   size: rows.length,
   root: Array.from(
     treeRoot(

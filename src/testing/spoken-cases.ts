@@ -1,12 +1,12 @@
 /** Blocks and logs: shared, and kept as long as somebody speaks of them. */
 import { blockIdOf, type BlockId } from '../proof/index.ts'
-import { type Row } from '../store/index.ts'
+import type { TimedRow } from '../store/index.ts'
 import { bytes, notBlockIds } from './block-contract.ts'
 import { done, faulty, same } from './check.ts'
 import { add, asStored, entry, logWith } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
-const speaking = (body: string, ...blocks: BlockId[]): Row => ({ kind: 'entry', body, blocks })
+const speaking = (body: string, ...blocks: BlockId[]): TimedRow => ({ ...entry(body), blocks })
 
 export const spokenCases: StoreCases = {
   'no row speaks of what is no block id': async (store) => {

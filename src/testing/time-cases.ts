@@ -1,13 +1,12 @@
 /** What a row says beside its text, and logs that start with rows. */
-import { grow, headOf, planned, verifyLog, type Head, type Row, type Store } from '../store/index.ts'
+import { grow, headOf, planned, verifyLog, type Head, type Row, type Store, type TimedRow } from '../store/index.ts'
 import { emptyRange, blockIdOf } from '../proof/index.ts'
 import { done, faulty, holds, same } from './check.ts'
 import { add, asStored, entry, headFor, logWith, note, someRows, timed } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 const salt = '00ff10'.padEnd(32, 'a')
-const rows: readonly Row[] = [
-  entry('as before'),
+const rows: readonly TimedRow[] = [
   timed(entry('x'), 1_700_000_000_000),
   timed(note('x'), -1),
   timed(entry('x'), 0, salt),
@@ -16,7 +15,7 @@ const rows: readonly Row[] = [
   timed(entry(''), -8.64e15),
 ]
 
-const headAfter = async (store: Store, id: string, given: readonly Row[]): Promise<Head> => {
+const headAfter = async (store: Store, id: string, given: readonly TimedRow[]): Promise<Head> => {
   await done(store.create({ id }))
   return (await add(store, id, given)).head
 }
@@ -45,7 +44,6 @@ export const timeCases: StoreCases = {
       timed(entry('x'), -1),
       timed(entry('x'), 2 ** 32),
       timed(entry('x'), 0, salt),
-      { ...entry('x'), salt },
       // What would be read the same if the parts had no marks.
       entry('\0\0\0\0\0\0\0\0x'),
       entry('\u0002\0\0\0\0\0\0\0\0x'),
@@ -55,9 +53,17 @@ export const timeCases: StoreCases = {
     const again = await headAfter(store, 'again', [timed(entry('x'), 0, salt)])
     same(heads.get(again.root), 7)
   },
-  'a row with neither has the leaf that it always had': async (store) => {
-    const { root } = await headAfter(store, 'a', [entry('message'), note('note')])
-    same(root, '5c9ad236c873a5df26dcffe082c12288684a1684b7e03f6edb9f6d38923e8fd6')
+  'a row that is appended without a time has that of the store': async (store) => {
+    const before = store.now()
+    await done(store.create({ id: 'a', rows: [{ kind: 'entry', body: 'x' }] }))
+    await add(store, 'a', [{ kind: 'note', body: 'y' }])
+    const after = store.now()
+    for (const { at } of await done(store.read('a'))) holds(before <= at && at <= after, 'it is of the store')
+    await done(verifyLog(store, 'a'))
+  },
+  'rows have the leaves that they always had': async (store) => {
+    const { root } = await headAfter(store, 'a', [entry('message'), timed(note('note'), -1, salt)])
+    same(root, '66db0162bce1d8325344d97b6e232b4b7258c83b3dbe0f6f82786999efaf3f98')
   },
   'what is no time and no salt is refused': async (store) => {
     const { head } = await logWith(store, 'a')
@@ -109,8 +115,6 @@ export const timeCases: StoreCases = {
     same((await done(store.update('a', { expected: 1, meta: {} }))).appended, at)
     const fork = await done(store.fork('a', { id: 'b', at: 2 }))
     same(fork.appended, fork.created)
-    await add(store, 'a', [entry('no time')])
-    same((await done(store.info('a'))).appended, created.created)
     same(await done(store.check()), [])
   },
   'a log is created with its first rows and their blocks, or not at all': async (store) => {
@@ -143,7 +147,7 @@ export const timeCases: StoreCases = {
     let range = emptyRange
     for (const size of [1, 3, 5]) {
       const from = range.size
-      const plan = planned(range, headOf(range, store.hash), given.slice(from, from + size), store.hash)
+      const plan = planned(range, headOf(range, store.hash), given.slice(from, from + size), store)
       holds(plan._tag === 'Right', 'it can be planned')
       if (plan._tag === 'Left') return
       const { expected, rows: ready, after, head } = plan.right
@@ -154,7 +158,7 @@ export const timeCases: StoreCases = {
     same((await done(store.info('a'))).head, headFor(given, store.hash))
     await done(verifyLog(store, 'a'))
     // A plan for another head is appended as rows are.
-    const wrong = planned(emptyRange, headOf(emptyRange, store.hash), [entry('x')], store.hash)
+    const wrong = planned(emptyRange, headOf(emptyRange, store.hash), [entry('x')], store)
     if (wrong._tag === 'Left') return holds(false, 'it can be planned')
     const { head } = await add(store, 'a', wrong.right.rows)
     same(head, headFor([...given, entry('x')], store.hash))

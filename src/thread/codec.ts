@@ -302,7 +302,6 @@ const carriedBy = (
   const first = items[index]
   if (first === undefined || !isKnown(first)) return undefined
   const carried = asObject(asObject(first.rawItem as Json | undefined)['indelible'])
-  if (Object.hasOwn(carried, 'content')) return carriedWhole(items, index, carried)
   const { parts, after, ...others } = carried
   if (!Array.isArray(parts)) return undefined
   const saying = (parts as readonly Json[]).map(asObject).find((part) => Object.hasOwn(part, 'item'))
@@ -347,19 +346,6 @@ const filled = (said: Part, lacks: JsonObject): Json => {
     return Object.assign(slot, own)
   })
   return { ...part, content: parts }
-}
-
-/** As 0.2 carried it: the whole message, which counts for as long as its items are as they were. */
-const carriedWhole = (items: readonly Item[], index: number, carried: JsonObject): ReturnType<typeof carriedBy> => {
-  const message = decodeMessage(carried)
-  if (!isRight(message)) return undefined
-  const own = itemsOf(message.right)
-  const [first, ...rest] = own.length > 0 ? own : [{ type: 'message', role: itemRole(message.right), content: '' }]
-  const expected = [{ ...first, rawItem: { indelible: message.right } }, ...rest] as unknown as Json
-  const length = rest.length + 1
-  return jsonEqual(items.slice(index, index + length) as Json, expected)
-    ? { message: message.right, items: length }
-    : undefined
 }
 
 const textOf = ({ content }: ToolResultPart): string =>

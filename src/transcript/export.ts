@@ -9,8 +9,11 @@
  * `page` is the kind that the message was appended as; what later notes made of it is in the notes. `size` counts the
  * rows, and `root` is their Merkle root as the record's store had it; a conversation that comes from another format has
  * none. `at` is when the row was written, in milliseconds since 1970, and `salt`, in an erasable session, 32 hexadecimal
- * digits; rows that a version before 0.3 wrote have neither. A row that was erased has no salt, and its leaf as `erased`.
- * An export that was read gives the same bytes when it is written again.
+ * digits. A row that was erased has no salt, and its leaf as `erased`. An export that was read gives the same bytes when
+ * it is written again.
+ *
+ * A row may lack `at`: a conversation from another format has none, and neither have rows of early development versions. It
+ * then gets the time of its import. The time is part of the root, so a `root` of such an export is not compared.
  */
 import { isLeft, isObject, type JsonObject, objectAt, type Path, stringAt, Unexpected } from '../json/index.ts'
 import { decodeMessage, type Message } from '../message/index.ts'

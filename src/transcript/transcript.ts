@@ -61,7 +61,7 @@ export interface PlacedNote {
 
 /** What a row of a record says beside its text. */
 export interface RowMoment {
-  /** Milliseconds since 1970. Rows that a version before 0.3 wrote have none. */
+  /** Milliseconds since 1970. A row without one is given the time of its import. */
   readonly at?: number
   /** 32 hexadecimal digits, in erasable sessions. */
   readonly salt?: string

@@ -1,6 +1,4 @@
 /** What somebody without keys can do who can write to the store, and what is found of it. */
-import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
 import * as fc from 'fast-check'
 import { describe, expect, it, vi } from 'vitest'
 import {
@@ -19,7 +17,7 @@ import {
   type Message,
   type Store,
 } from 'indelible'
-import { destroyKey, hostKeyOf, keyRing, newHostKey, rotateKeys, withKeys } from 'indelible/encryption'
+import { destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from 'indelible/encryption'
 import {
   copySession,
   describeSession,
@@ -28,9 +26,8 @@ import {
   importTranscript,
   readRange,
 } from 'indelible/session'
-import { encryptedBody, encryptionKey, isEncrypted, ledgerId, ownStore, storeTask, type Row } from 'indelible/store'
+import { encryptedBody, encryptionKey, isEncrypted, ownStore, storeTask, type Row } from 'indelible/store'
 import { exportLines, readTranscript } from 'indelible/transcript'
-import { root } from '../../scripts/run.ts'
 import { fault, ok } from '../answers.ts'
 import { changed, restored, stolen, type Stolen, type StolenLog } from './stolen.ts'
 import { rounds } from '../rounds.ts'
@@ -241,26 +238,6 @@ describe('a session that is put into another scope', () => {
     expect(await ok(destroyKey(there, 's', ring))).toBe(true)
     expect(await messagesOf(here, 's')).toEqual(said)
   })
-
-  it('keys that an earlier version wrapped are bound by a rotation, also to the same host key', async () => {
-    const all = JSON.parse(readFileSync(join(root, 'test/encryption/fixtures/before-binding.json'), 'utf8')) as {
-      logs: StolenLog[]
-      blocks: string[]
-      host: string
-    }
-    const keys = keyRing([hostKeyOf(all.host)])
-    const bare = await restored({ logs: all.logs, blocks: all.blocks.map((text) => Buffer.from(text, 'base64')) })
-    const before = await messagesOf(bare, 's', keys)
-    const wrapped = (await ok(bare.list({ where: { 'indelible.key': 1 } }))).logs.length
-    expect(await ok(rotateKeys(bare, keys))).toBe(wrapped)
-    expect(await ok(rotateKeys(bare, keys))).toBe(0)
-    expect(await messagesOf(bare, 's', keys)).toEqual(before)
-    const there = scopedOf(memoryStore(), 'b')
-    const { logs, blocks } = await stolen(bare)
-    await ok(there.putBlocks(blocks))
-    for (const log of logs) if (log.id !== ledgerId) await ok(ownStore(there).create({ ...log, rows: [] }))
-    await fault('NoKey', openSession(there, 's', { key: keys }))
-  })
 })
 
 describe('metadata that was changed', () => {
@@ -376,140 +353,6 @@ it('law: what is put together of stored pieces is a beginning of what was writte
     { numRuns: rounds(60, 5000) },
   )
   expect(Math.min(opened, refused)).toBeGreaterThan(0)
-})
-
-describe('logs of a version that bound no row to its place', () => {
-  interface Fixture extends Omit<Stolen, 'blocks'> {
-    readonly host: string
-    readonly blocks: readonly string[]
-    readonly views: { readonly [id: string]: { messages: Message[]; metadata: unknown; head: unknown } }
-  }
-  const fixture = JSON.parse(
-    readFileSync(join(root, 'test/encryption/fixtures/before-binding.json'), 'utf8'),
-  ) as Fixture
-  const keys = keyRing([hostKeyOf(fixture.host)])
-  const old = async (change: (all: Stolen) => void = () => {}): Promise<Store> => {
-    const all = {
-      logs: structuredClone(fixture.logs),
-      blocks: fixture.blocks.map((text) => Buffer.from(text, 'base64')),
-    }
-    change(all)
-    return restored(all)
-  }
-  const log = (all: Stolen, id: string): StolenLog => all.logs.find((one) => one.id === id) as StolenLog
-
-  it('open and go on', async () => {
-    const bare = await old()
-    const store = withKeys(bare, keys)
-    for (const id of ['s', 'f', 'imported']) {
-      const session = await ok(openSession(store, id))
-      const { messages, metadata, head } = fixture.views[id] as Fixture['views'][string]
-      expect([[...session.view()], session.metadata(), session.head()]).toEqual([messages, metadata, head])
-      await ok(session.append(user('later'), { operation: 'later' }))
-      await ok(session.update((draft) => void (draft['later'] = true)))
-      await ok((await ok(forkSession(store, id, { id: `${id} on` }))).append(user('on')))
-      await ok(eraseMessages(store, `${id} on`, [0, 1]))
-      const again = await ok(openSession(store, id))
-      expect(again.len).toBe(messages.length + 1)
-      expect(again.metadata()).toEqual({ ...(metadata as object), later: true })
-      expect((await ok(openSession(store, `${id} on`))).len).toBe(messages.length + 2)
-      const there = memoryStore()
-      await ok(copySession(bare, there, `${id} on`))
-      expect((await ok(openSession(withKeys(there, keys), `${id} on`))).len).toBe(messages.length + 2)
-    }
-  })
-
-  it('are bound by the first append: nothing of before can be exchanged any more', async () => {
-    const bare = await old()
-    const { meta } = await ok(bare.info('s'))
-    const session = await ok(openSession(bare, 's', { key: keys }))
-    for (const text of ['a', 'b', 'c']) await ok(session.append(user(text)))
-    await ok(session.update((draft) => void (draft['later'] = true)))
-    const before = await messagesOf(bare, 's', keys)
-    expect(before.length).toBe((fixture.views['s']?.messages.length ?? 0) + 3)
-    const { size } = await ok(bare.info('s')).then(({ head }) => head)
-    const attacks: readonly ((log: StolenLog) => void)[] = [
-      ({ rows }) => rows.splice(size - 1, 1, rows[0] as Row), // an old row in the place of a new one
-      ({ rows }) => rows.splice(3, 1, rows[0] as Row), // in the place of another one of before
-      (log) => {
-        log.rows.splice(size - 1, 1, log.rows[0] as Row)
-        log.meta = meta // with the metadata of before
-      },
-      (log) => void (log.meta = { ...log.meta, clear: { user: 'eve' } }),
-      (log) => void (log.rows.length = 3), // cut back to before
-    ]
-    for (const attack of attacks) {
-      const forged = await changed(bare, 's', attack)
-      await fault('DamagedLog', openSession(forged, 's', { key: keys }))
-    }
-    await ok(openSession(await changed(bare, 's', () => {}), 's', { key: keys }))
-  })
-
-  it('are read by all who share them, also by who has not seen yet that they are bound', async () => {
-    const bare = await old()
-    const [one, other] = [withKeys(bare, keys), withKeys(bare, keys)]
-    await ok((await ok(forkSession(one, 's', { id: 'early', at: 2 }))).append(user('early')))
-    const [mine, theirs] = [await ok(openSession(one, 's')), await ok(openSession(other, 's'))]
-    await Promise.all([ok(mine.append(user('a'))), ok(mine.append(user('b')))])
-    await ok(theirs.refresh())
-    await ok(theirs.append(user('c')))
-    await ok(mine.refresh())
-    await ok(mine.append(user('d')))
-    const messages = await messagesOf(bare, 's', keys)
-    expect(messages.slice(-4)).toEqual(['a', 'b', 'c', 'd'].map((text) => user(text)))
-    const end = messages.length
-    for (const at of [1, end - 4, end - 1]) {
-      const fork = await ok(forkSession(other, 's', { id: `at ${at}`, at }))
-      await ok(fork.append(user('on')))
-      expect(await messagesOf(bare, `at ${at}`, keys)).toEqual([...messages.slice(0, at), user('on')])
-    }
-    await ok(eraseMessages(one, `at ${end - 1}`, [0, end - 2]))
-    for (const id of ['s', `at ${end - 1}`, 'at 1']) {
-      const [first, , ...rest] = await messagesOf(bare, id, keys)
-      expect(first?.content.every(({ type }) => type === 'erased')).toBe(true)
-      expect(rest.length).toBe(id === 's' ? end - 2 : id === 'at 1' ? 0 : end - 2)
-    }
-    expect((await messagesOf(bare, 'early', keys)).at(-1)).toEqual(user('early'))
-    const there = memoryStore()
-    await ok(copySession(bare, there, 's'))
-    expect(await messagesOf(there, 's', keys)).toEqual(await messagesOf(bare, 's', keys))
-  })
-
-  it('an operation that was appended then is repeated now', async () => {
-    const { rows, meta } = log(await stolen(await old()), 's')
-    const bare = await old((all) => void (log(all, 's').rows = rows.slice(0, 3)))
-    const { head } = await ok(bare.info('s'))
-    await ok(bare.append('s', { expected: head, rows: rows.slice(3, 4), operation: 'turn' }))
-    expect((await ok(bare.info('s'))).meta).toEqual(meta)
-    const session = await ok(openSession(bare, 's', { key: keys }))
-    const again = await ok(session.append(user('three'), { operation: 'turn' }))
-    expect([again.from, again.to, session.len]).toEqual([3, 4, 4])
-    await fault('OperationMismatch', session.append(user('other'), { operation: 'turn' }))
-  })
-
-  it('rows of others and forged ones are refused', async () => {
-    for (const [change, position] of [
-      [(all: Stolen) => void (log(all, 's').rows[0] = { kind: 'entry', body: forgery }), 0],
-      [(all: Stolen) => void (log(all, 's').rows[3] = log(all, 'imported').rows[1] as Row), 3],
-      [(all: Stolen) => void log(all, 's').rows.push(log(all, 'f').rows[4] as Row), 7],
-    ] as const)
-      expect((await fault('DamagedLog', openSession(await old(change), 's', { key: keys }))).position).toBe(position)
-    // What is appended now is bound, also there.
-    const bare = await old()
-    const session = await ok(openSession(bare, 's', { key: keys }))
-    await ok(session.append([user('a'), user('b')]))
-    const twisted = await changed(bare, 's', ({ rows }) => rows.push(...rows.splice(-2).toReversed()))
-    expect((await fault('DamagedLog', openSession(twisted, 's', { key: keys }))).position).toBe(7)
-  })
-})
-
-it('appends keep their order, also where one has to look for an attachment first', async () => {
-  const store = withKeys(memoryStore(), ring)
-  const [id] = await ok(store.putBlocks([new TextEncoder().encode('attached')]))
-  const session = await ok(createSession(store, { id: 's' }))
-  const given = [user(file({ type: 'block', id: id as never, mediaType: 'text/plain' })), user('a'), user('b')]
-  await Promise.all(given.map(async (message) => ok(session.append(message))))
-  expect([...session.view()]).toEqual(given)
 })
 
 describe('a log that was removed and made again under its id', () => {

@@ -1,6 +1,6 @@
 /** A store as somebody without keys has it: every log as it is stored, to be changed and put into a store again. */
 import { memoryStore, type Store } from 'indelible'
-import { encryptedRow, ledgerId, ownStore, type Row } from 'indelible/store'
+import { encryptedRow, ledgerId, ownStore, type Row, type TimedRow } from 'indelible/store'
 import type { BlockId } from '../../src/proof/index.ts'
 import type { JsonObject } from '../../src/json/index.ts'
 import { ok } from '../answers.ts'
@@ -35,7 +35,7 @@ export const restored = async ({ logs, blocks }: Stolen): Promise<Store> => {
   const store = memoryStore()
   await ok(store.putBlocks(blocks))
   for (const { id, meta, rows } of logs.toSorted((one) => (one.id === ledgerId ? -1 : 0)))
-    await ok(ownStore(store).create({ id, meta, rows: rows.map(encryptedRow) }))
+    await ok(ownStore(store).create({ id, meta, rows: rows.map((row) => encryptedRow(row as TimedRow)) }))
   return store
 }
 

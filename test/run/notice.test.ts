@@ -19,12 +19,6 @@ import { judgeChat, judgeResponses } from '../codecs/judges/openai.ts'
 
 const begun = async (): Promise<Session> => createSession(memoryStore(), { messages: [user('go')] })
 
-/** Notes of before 0.3, of calls that are in no message. */
-const noted = async (): Promise<Session> => {
-  const session = await begun()
-  await session.note({ type: 'tool_started', callId: 'c', name: 'deploy', arguments: '{}' })
-  return session
-}
 const cut = async (): Promise<Session> => {
   const session = await begun()
   await session.note({ type: 'journal', step: 'r:0', said: [{ index: 0, text: 'I was ' }] })
@@ -32,10 +26,7 @@ const cut = async (): Promise<Session> => {
   return session
 }
 
-describe.each([
-  ['calls that are in no message', noted, 1],
-  ['an answer that was cut', cut, 2],
-] as const)('%s', (_, make, count) => {
+describe.each([['an answer that was cut', cut, 2]] as const)('%s', (_, make, count) => {
   it('is said as a developer, is conversation, and is right in every format', async () => {
     const session = await make()
     await session.append(session.interrupted())

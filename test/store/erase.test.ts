@@ -67,7 +67,7 @@ describe('a file', () => {
       { readonly id: number; readonly body: string },
     ]
     const { kind, at } = (await store.read('s'))[0] as StoredRow
-    const leaf = rowLeaf({ kind, body, ...(at !== undefined && { at }) }, store.hash)
+    const leaf = rowLeaf({ kind, body, at }, store.hash)
     db.prepare('update row set erased = ? where id = ?').run(leaf, id)
     db.close()
     const what = 'its text is missing, and the ledger does not say that it was erased'

@@ -177,16 +177,6 @@ describe('and back', () => {
     ])
     expect(encodeThread(again)).toEqual(redacted.map((item) => expect.objectContaining({ type: item.type })))
   })
-  it('reads what 0.2 has written: the whole message on the first of its items', () => {
-    const message = toolResult('c1', 'ok', { isError: false })
-    const item = { type: 'tool_call_output_item', callId: 'c1', output: 'ok', rawItem: { indelible: message } }
-    expect(decoded([item])).toEqual([message])
-    expect(decoded([{ ...item, output: 'other' }])[0]?.content).toMatchObject([{ content: [{ text: 'other' }] }])
-    const picture = { role: 'user', content: [{ type: 'image', source: { type: 'url', url: 'https://example.com' } }] }
-    expect(
-      decoded([{ type: 'message', role: 'user', content: '', rawItem: { indelible: picture } }, thread[0]]),
-    ).toMatchObject([picture, { role: 'system' }])
-  })
 })
 
 describe('items of an unknown type', () => {

@@ -168,7 +168,7 @@ export const appendStatement = (
       const { from, head } = grew.answer
       if (append.operation !== undefined) ran.push([before.key, append.operation, from, head.size, bytesOf(head.root)])
       for (const { row, position, kind, index, node } of grew.rows) {
-        const { body, at = null, salt, erased, blocks: named } = row
+        const { body, at, salt, erased, blocks: named } = row
         const place = placeOf({ kind, index })
         const [salted, leaf] = [salt, erased].map((digits) => (digits === undefined ? null : bytesOf(digits)))
         rows.push([before.key, position, place, node, escaped(body), at, salted, leaf])

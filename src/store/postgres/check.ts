@@ -127,7 +127,7 @@ export const checkSchema = async (
   return Object.freeze(findings)
 }
 
-/** Logs whose columns are not those of their sums. What a version without sums wrote has none. */
+/** Logs whose columns are not those of their sums. */
 const unlike = async (query: Query, schema: string, hash: Hash): Promise<readonly StoreFinding[]> => {
   const findings: StoreFinding[] = []
   const text = `select scope, id, key, created, meta, changes, created_sum, meta_sum, terms from ${schema}.log
@@ -147,11 +147,10 @@ const unlike = async (query: Query, schema: string, hash: Hash): Promise<readonl
       } = row as unknown as LogSums
       const say = (what: string): void =>
         void findings.push(Object.freeze({ table: 'log', where: nameOf(scope, id), what, repairable: false }))
-      const isMeta = ofMeta === null || ofMeta === metaSum(hash, scope, id, meta, Number(changes))
-      if (ofCreated !== null && ofCreated !== createdSum(hash, scope, id, Number(created)))
-        say('when it was created is not what was stored')
+      const isMeta = ofMeta === metaSum(hash, scope, id, meta, Number(changes))
+      if (ofCreated !== createdSum(hash, scope, id, Number(created))) say('when it was created is not what was stored')
       if (!isMeta) say('its metadata is not what was stored')
-      else if (terms !== null && !sameTerms(terms, termsIn(scope, meta, hash)))
+      else if (!sameTerms(terms, termsIn(scope, meta, hash)))
         say('its terms are not those of its metadata, so lists may not find it: update its metadata')
     }
     const last = found.at(-1) as LogSums | undefined
@@ -168,9 +167,9 @@ interface LogSums {
   readonly created: string
   readonly meta: string
   readonly changes: string
-  readonly created_sum: string | null
-  readonly meta_sum: string | null
-  readonly terms: readonly string[] | null
+  readonly created_sum: string
+  readonly meta_sum: string
+  readonly terms: readonly string[]
 }
 
 /** How many logs one statement reads. */

@@ -16,7 +16,6 @@ import type { Documents } from './documents.ts'
 import { Elsewhere } from './elsewhere.ts'
 import { Eraser } from './erase.ts'
 import type { Place } from './fault.ts'
-import type { Filler } from './fill.ts'
 import { Leases } from './leases.ts'
 import { listed } from './list.ts'
 import { infoOf } from './log.ts'
@@ -31,7 +30,6 @@ export const postgresDriver = (
   hash: Hash,
   now: () => number,
   end: () => Promise<void>,
-  filler: Filler | undefined,
   documents: Documents,
 ): StoreDriver => {
   const { schema } = place
@@ -60,10 +58,7 @@ export const postgresDriver = (
     append: (scope, id, append) =>
       db.track(async () => {
         const appended = await writer.append(scope, id, append)
-        if (!isLeft(appended)) {
-          elsewhere.changed(signalKey(scope, id))
-          filler?.wrote(scope)
-        }
+        if (!isLeft(appended)) elsewhere.changed(signalKey(scope, id))
         return appended
       }),
     read: (scope, id, range) =>

@@ -27,8 +27,7 @@ export const listed = async (
   })
   const order = by === 'appended' ? 'coalesce(appended, created)' : 'key'
   const terms = termsOf(scope, where as JsonObject, hash)
-  // Logs of an older version have no terms yet.
-  const wanted = terms.length === 0 ? '' : ' and (terms @> $5::bigint[] or terms is null)'
+  const wanted = terms.length === 0 ? '' : ' and terms @> $5::bigint[]'
   const text = `select ${logColumns} from ${schema}.log where scope = $1::text and (${order}, key) < ($2::bigint, $3::bigint)${wanted} order by ${order} desc, key desc limit $4::bigint`
   const many = terms.length === 0 && Object.keys(where).length === 0 ? limit + 1 : listPiece
   const orderOf = (row: Rows[number]): Cursor => ({

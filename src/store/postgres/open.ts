@@ -1,10 +1,11 @@
-/** Opening a schema: whose it is, of which version, and bringing it up to date. */
+/** Opening a schema: whose it is, of which format, and bringing it up to date. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { left, right } from '../../json/index.ts'
+import { isLeft, left, right } from '../../json/index.ts'
 import type { OpenStoreFault } from '../fault.ts'
+import { againstFormat, type Format, type FoundFormat } from '../format.ts'
 import { stateOf, type Database, type Query } from './database.ts'
 import type { Place } from './fault.ts'
-import { stepsFor, type Step } from './schema.ts'
+import { formatsFor } from './schema.ts'
 
 /** "INDL", and what is locked under it: whoever brings a schema up to date. */
 const lockClass = 0x494e444c
@@ -13,22 +14,14 @@ const lock = 'select pg_advisory_xact_lock($1::int, $2::int)'
 /** As clusters say it that have no such lock: there is no such function, or it is not supported. */
 const noSuchLock: ReadonlySet<string> = new Set(['42883', '0A000'])
 
-const undefinedTable = '42P01'
-const undefinedSchema = '3F000'
-const undefinedColumn = '42703'
-
-/** The schema ready for use. One that is at today's version is only looked at. */
+/** The schema ready for use. One that has today's format is only looked at. */
 export const prepare = async (db: Database, place: Place, create: boolean): Promise<Either<OpenStoreFault, void>> => {
-  const steps = stepsFor(place.schema)
-  const found = await versionOf((text, values) => db.read(text, values), place)
-  if (found === steps.length) return right(undefined)
-  if (typeof found === 'number' && found > steps.length) return left(newer(place, found, steps.length))
-  if (found === 'foreign') return left(notOurs(place))
-  if (found === undefined && !create) {
-    const { ours, taken } = await tablesIn((text, values) => db.read(text, values), place)
-    return left(taken && !ours ? notOurs(place) : { _tag: 'NoStore', path: place.name })
-  }
-  const bringUpToDate = (query: Query): Promise<Either<OpenStoreFault, void>> => update(query, place, steps)
+  const formats = formatsFor(place.schema)
+  const found = await formatOf((text, values) => db.read(text, values), place, formats)
+  if (isLeft(found)) return found
+  if (found.right === formats.length) return right(undefined)
+  if (found.right === undefined && !create) return left({ _tag: 'NoStore', path: place.name })
+  const bringUpToDate = (query: Query): Promise<Either<OpenStoreFault, void>> => update(query, place, formats)
   try {
     return await db.transaction(async (query) => {
       await query(lock, [lockClass, hashOf(place.schema)])
@@ -40,10 +33,15 @@ export const prepare = async (db: Database, place: Place, create: boolean): Prom
   }
 }
 
-const update = async (query: Query, place: Place, steps: readonly Step[]): Promise<Either<OpenStoreFault, void>> => {
-  const { ours, taken } = await tablesIn(query, place)
-  if (taken && !ours) return left(notOurs(place))
-  if (!ours) {
+const update = async (
+  query: Query,
+  place: Place,
+  formats: readonly Format[],
+): Promise<Either<OpenStoreFault, void>> => {
+  const found = await formatOf(query, place, formats) // again: another process may have been quicker
+  if (isLeft(found)) return found
+  const { schema } = place
+  if (found.right === undefined) {
     const [settings] = await query(`select current_setting('server_encoding') as encoding`)
     const encoding = settings?.['encoding']
     if (encoding !== 'UTF8')
@@ -52,58 +50,50 @@ const update = async (query: Query, place: Place, steps: readonly Step[]): Promi
         path: place.name,
         found: `in a database of the encoding ${String(encoding)}, and a store needs UTF8`,
       })
-    await query(`create schema if not exists ${place.schema}`)
-    await query(`create table if not exists ${place.schema}.indelible (format integer primary key)`)
+    await query(`create schema if not exists ${schema}`)
+    await query(
+      `create table if not exists ${schema}.indelible (format integer primary key, fingerprint text not null)`,
+    )
   }
-  const version = (await versionOf(query, place)) ?? 0 // again: another process may have been quicker
-  if (version === 'foreign') return left(notOurs(place))
-  if (version > steps.length) return left(newer(place, version, steps.length))
-  for (const step of steps.slice(version))
-    if (typeof step === 'string') await query(step)
-    else await step(query)
-  await query(`delete from ${place.schema}.indelible`)
-  await query(`insert into ${place.schema}.indelible (format) values (${steps.length})`)
+  const last = formats.at(-1) as Format // there is one
+  for (const { sql } of formats.slice(found.right ?? 0)) await query(sql)
+  await query(`delete from ${schema}.indelible`)
+  await query(`insert into ${schema}.indelible (format, fingerprint) values ($1::integer, $2::text)`, [
+    formats.length,
+    last.fingerprint,
+  ])
   return right(undefined)
 }
 
-const notOurs = ({ name }: Place): OpenStoreFault => ({
-  _tag: 'NotAStore',
-  path: name,
-  found: 'a schema of another program',
-})
-
-/** Whether there are tables, and the one of them that says that they are ours. */
-const tablesIn = async (
+/** The number of its format. Undefined: there is no store, or none that is finished. */
+const formatOf = async (
   query: Query,
-  { schema }: Place,
-): Promise<{ readonly ours: boolean; readonly taken: boolean }> => {
+  place: Place,
+  formats: readonly Format[],
+): Promise<Either<OpenStoreFault, number | undefined>> => {
   const [there] = await query(
-    `select exists (select 1 from information_schema.tables where table_schema = $1::text and table_name = 'indelible') as ours, exists (select 1 from information_schema.tables where table_schema = $1::text) as taken`,
-    [unquoted(schema)],
+    `select exists (select 1 from information_schema.tables where table_schema = $1::text) as taken,
+       array(select column_name::text from information_schema.columns where table_schema = $1::text and table_name = 'indelible') as columns`,
+    [unquoted(place.schema)],
   )
-  return { ours: there?.['ours'] === true, taken: there?.['taken'] === true }
-}
-
-/** Undefined where there is no store, or none that is finished; `foreign` where the table that says it says something else. */
-const versionOf = async (query: Query, { schema }: Place): Promise<number | 'foreign' | undefined> => {
-  try {
-    const [row] = await query(`select max(format) as format from ${schema}.indelible`)
-    const format = row?.['format']
-    return typeof format === 'number' || typeof format === 'string' ? Number(format) : undefined
-  } catch (error) {
-    const state = stateOf(error)
-    if (state === undefinedTable || state === undefinedSchema) return undefined
-    if (state === undefinedColumn) return 'foreign'
-    throw error
+  const columns = (there?.['columns'] ?? []) as readonly string[]
+  if (there?.['taken'] !== true) return right(undefined)
+  if (!columns.includes('format'))
+    return left({ _tag: 'NotAStore', path: place.name, found: 'a schema of another program' })
+  const [row] = await query(`select * from ${place.schema}.indelible order by format desc limit 1`)
+  if (row === undefined && columns.includes('fingerprint')) return right(undefined)
+  const { format, fingerprint } = row ?? {}
+  const found: FoundFormat = {
+    number: Number(format ?? 0),
+    fingerprint: typeof fingerprint === 'string' ? fingerprint : undefined,
   }
+  // A format without a fingerprint is from before the formats were counted anew, however high its number.
+  const problem =
+    found.fingerprint === undefined
+      ? ({ _tag: 'OlderStore', path: place.name, found: found.number } as const)
+      : againstFormat(place.name, found, formats)
+  return problem === undefined ? right(found.number) : left(problem)
 }
-
-const newer = ({ name }: Place, found: number, supported: number): OpenStoreFault => ({
-  _tag: 'NewerStore',
-  path: name,
-  found,
-  supported,
-})
 
 const unquoted = (identifier: string): string => identifier.slice(1, -1).replaceAll('""', '"')
 

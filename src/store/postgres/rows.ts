@@ -84,8 +84,8 @@ export class LogRows {
     )
     const rows = found.map(({ position, place, body, at, salt, erased }, index): StoredRow => {
       if (Number(position) !== from + index) throw new Damaged(from + index, 'its row is missing')
-      const moment = at === null ? undefined : Number(at)
-      if ((moment !== undefined && !isMoment(moment)) || (salt !== null && (salt as Buffer).length !== 16))
+      const moment = Number(at)
+      if (!isMoment(moment) || (salt !== null && (salt as Buffer).length !== 16))
         throw new Damaged(from + index, 'its row can not be read')
       if (erased !== null && (erased as Buffer).length !== 32)
         throw new Damaged(from + index, 'its row can not be read')

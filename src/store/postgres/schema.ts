@@ -1,42 +1,49 @@
 /**
- * What a store keeps in its schema. Each version is a step from the one before; a schema is brought up to date in one
+ * What a store keeps in its schema. Each format is a step from the one before; a schema is brought up to date in one
  * transaction. Where a cluster makes each table for itself, one that is cut off is gone on with by whoever opens it next:
- * so a step does nothing where it has been done.
+ * so a step does nothing where it has been done. Beside these tables, `indelible` says which format they have.
  *
  * The scope is the first column of every key and every statement names one scope, so a cluster can spread the tables by
  * it. Keys are numbers that the scope itself counts: no sequence, so they are in the order of creation on every server.
  * A log and the segment of its rows have the same key. What a fork shares stays with the segment that it was forked from.
  */
-import type { Query } from './database.ts'
+import type { Format } from '../format.ts'
 
-/** The steps, for the schema of that quoted name. */
-export const stepsFor = (schema: string): readonly Step[] => [
-  `
+/** The formats, in order, for the schema of that quoted name: format 1 is the first. */
+export const formatsFor = (schema: string): readonly Format[] => [
+  {
+    fingerprint: '680dfcc77a53df75cd19e0643fd44c472e13950698f5f7382bb1cea8674dbd91',
+    sql: `
   create table if not exists ${schema}.scope (name text primary key, last bigint not null);
 
   create table if not exists ${schema}.log (
     scope text not null,
     id text not null,
     key bigint not null,
-    segments bigint[] not null, -- those that hold its rows, in order: the last is its own
-    bases bigint[] not null,    -- the position of the first row of each
+    segments bigint[] not null,  -- those that hold its rows, in order: the last is its own
+    bases bigint[] not null,     -- the position of the first row of each
     size bigint not null,
     entries bigint not null,
-    peaks bytea not null,       -- the compact range: 32 bytes each, largest first
+    peaks bytea not null,        -- the compact range: 32 bytes each, largest first
     root bytea not null,
-    created bigint not null,    -- milliseconds since 1970
+    appended bigint,             -- the time of its own last row; null: it has none
+    created bigint not null,     -- milliseconds since 1970
     meta text not null,
-    version bigint not null,
+    changes bigint not null,     -- the version of meta
+    terms bigint[] not null,     -- what its metadata says, each as a part of a digest
+    created_sum bigint not null, -- of scope, id, created
+    meta_sum bigint not null,    -- of scope, id, meta, changes
     primary key (scope, id),
     unique (scope, key)
   );
+  create index if not exists log_terms on ${schema}.log using gin (terms);
 
   create table if not exists ${schema}.segment (
     scope text not null,
     key bigint not null,
     parent bigint,
     base bigint not null,
-    state smallint not null,    -- 0: of a log; 1: its log is removed; 2: and its rows are, except those that forks share
+    state smallint not null, -- 0: of a log; 1: its log is removed; 2: and its rows are, except those that forks share
     primary key (scope, key)
   );
   create index if not exists segment_parent on ${schema}.segment (scope, parent);
@@ -46,9 +53,12 @@ export const stepsFor = (schema: string): readonly Step[] => [
     scope text not null,
     segment bigint not null,
     position bigint not null,
-    place bigint not null,      -- index among its kind * 2, and 1 more for a note
-    node bytea not null,        -- the root of the largest perfect subtree that ends with it
-    body text not null,         -- U+0000 and U+0001 stand as U+0001 and a digit
+    place bigint not null, -- index among its kind * 2, and 1 more for a note
+    node bytea not null,   -- the root of the largest perfect subtree that ends with it
+    body text not null,    -- U+0000 and U+0001 stand as U+0001 and a digit
+    at bigint not null,    -- milliseconds since 1970; in the leaf, as is the salt
+    salt bytea,            -- 16 bytes; null: it has none
+    erased bytea,          -- 32 bytes: the leaf of a row that was erased, whose body is a stub
     primary key (scope, segment, position)
   );
 
@@ -65,7 +75,7 @@ export const stepsFor = (schema: string): readonly Step[] => [
   create table if not exists ${schema}.block (
     scope text not null,
     id bytea not null,
-    kept boolean not null,      -- it was put on its own, and stays
+    kept boolean not null, -- it was put on its own, and stays
     bytes bytea not null,
     primary key (scope, id)
   );
@@ -79,50 +89,19 @@ export const stepsFor = (schema: string): readonly Step[] => [
     foreign key (scope, block) references ${schema}.block (scope, id)
   );
   create index if not exists mention_block on ${schema}.mention (scope, block);
-  `,
-  // What a row says beside its text, how logs are found by their metadata, and who works on one. No row is written again:
-  // those of before have neither time nor salt, and logs of before have no terms until their metadata changes.
-  `
-  alter table ${schema}.row add column if not exists at bigint;       -- milliseconds since 1970; in the leaf, as is the salt
-  alter table ${schema}.row add column if not exists salt bytea;      -- 16 bytes
-  alter table ${schema}.log add column if not exists appended bigint; -- the time of its own last row
-  alter table ${schema}.log add column if not exists terms bigint[];  -- what its metadata says, each as a part of a digest
-  create index if not exists log_terms on ${schema}.log using gin (terms);
-  create index if not exists log_without_terms on ${schema}.log (scope, key) where terms is null;
 
   create table if not exists ${schema}.lease (
     scope text not null,
     log bigint not null,
-    number bigint not null,               -- the fencing number: counts the leases that were given
-    holder text,                          -- null: nobody
-    expires timestamptz not null,         -- by the clock of the server
+    number bigint not null,       -- the fencing number: counts the leases that were given
+    holder text,                  -- null: nobody
+    expires timestamptz not null, -- by the clock of the server
     stop_requested boolean not null default false,
     primary key (scope, log)
   );
   `,
-  // A process of an older version that still has the schema open would change metadata and not its terms: it finds no column
-  // "version" any more, and fails.
-  async (query) => {
-    const name = schema.slice(1, -1).replaceAll('""', '"')
-    const [old] = await query(
-      `select 1 from information_schema.columns where table_schema = $1::text and table_name = 'log' and column_name = 'version'`,
-      [name],
-    )
-    if (old !== undefined) await query(`alter table ${schema}.log rename column version to changes`)
   },
-  // Sums of what no tree covers. Null: a version without them wrote it.
-  `
-  alter table ${schema}.log add column if not exists created_sum bigint; -- of scope, id, created
-  alter table ${schema}.log add column if not exists meta_sum bigint;    -- of scope, id, meta, changes
-  `,
-  // What erasing leaves of a row. No row is written again.
-  `
-  alter table ${schema}.row add column if not exists erased bytea; -- 32 bytes: the leaf of a row that was erased, whose body is a stub
-  `,
 ]
-
-/** SQL, or what has to be looked at first. */
-export type Step = string | ((query: Query) => Promise<void>)
 
 /** As a part of a statement. */
 export const quoted = (identifier: string): string => `"${identifier.replaceAll('"', '""')}"`

@@ -373,12 +373,6 @@ const reach = (s: string): string => `
   left join ${s}.search_until u on u.scope = g.scope and u.segment = g.key`
 
 const rowOf = ({ position, place, body, at }: Readonly<Record<string, unknown>>): StoredRow =>
-  storedRow(
-    Number(position),
-    placed(Number(place)),
-    unescaped(body as string),
-    at === null || at === undefined ? undefined : Number(at),
-    undefined,
-  )
+  storedRow(Number(position), placed(Number(place)), unescaped(body as string), Number(at), undefined)
 
 const termText = ({ term, prefix = false }: WantedTerm): string => `${quoted(term)}${prefix ? ':*' : ''}`

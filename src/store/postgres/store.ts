@@ -14,7 +14,6 @@ import type { Store } from '../store.ts'
 import { Database, type PostgresPool } from './database.ts'
 import { Documents } from './documents.ts'
 import { postgresDriver } from './driver.ts'
-import { Filler, lacksTerms } from './fill.ts'
 import { faultOf, patiently, type Place } from './fault.ts'
 import { prepare } from './open.ts'
 import { quoted } from './schema.ts'
@@ -68,7 +67,7 @@ export type PostgresOptions = (
  * Cost    appends that wait together share one statement and one commit (bench: postgres)
  *
  * @param options the connection string or the pool, the schema, and time limits
- * @returns the store; or `NoStore`, `NotAStore`, `NewerStore`, `ReadOnly`, `Full`, `Busy`, `Io`. A schema of another
+ * @returns the store; or `NoStore`, `NotAStore`, `NewerStore`, `OlderStore`, `ReadOnly`, `Full`, `Busy`, `Io`. A schema of another
  * program
  * is not changed
  * @example
@@ -103,9 +102,7 @@ export const postgresStore = (options: PostgresOptions): Task<OpenStoreFault, St
       const prepared = await patiently(timeout, () => prepare(db, place, create))
       const documents = new Documents(db, place.schema)
       if (!isLeft(prepared)) await documents.look()
-      const store = isLeft(prepared)
-        ? prepared
-        : storeOf(postgresDriver(db, place, sha256, now, end, await fillerOf(db, place), documents), scope)
+      const store = isLeft(prepared) ? prepared : storeOf(postgresDriver(db, place, sha256, now, end, documents), scope)
       if (isLeft(store)) await end()
       return store
     } catch (error) {
@@ -114,9 +111,6 @@ export const postgresStore = (options: PostgresOptions): Task<OpenStoreFault, St
     }
   })
 }
-
-const fillerOf = async (db: Database, { schema }: Place): Promise<Filler | undefined> =>
-  (await lacksTerms(db, schema)) ? new Filler(db, schema, sha256) : undefined
 
 const poolOf = (
   { connectionString, connections = 10, pool }: PostgresOptions,

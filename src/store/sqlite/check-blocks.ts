@@ -4,7 +4,7 @@ import { found, type Facts, type Found } from './check-facts.ts'
 import { fits } from './sum.ts'
 
 export function* checkBlocks(facts: Facts): Generator<Found | undefined> {
-  const sql = `select key, scope, id, uses, kept, ${facts.sumIn('block')}, bytes, coalesce(said.mentions, 0) as mentions
+  const sql = `select key, scope, id, uses, kept, block.sum, bytes, coalesce(said.mentions, 0) as mentions
     from block left join content on content.block = block.key
       left join (select block, count(*) as mentions from mention group by block) said on said.block = block.key`
   for (const raw of facts.each(sql)) {
@@ -59,7 +59,7 @@ export function* checkContents(facts: Facts): Generator<Found | undefined> {
 }
 
 export function* checkMentions(facts: Facts): Generator<Found | undefined> {
-  const sql = `select mention.row >> 32 as segment, mention.row & 4294967295 as position, mention.block, ${facts.sumIn('mention')},
+  const sql = `select mention.row >> 32 as segment, mention.row & 4294967295 as position, mention.block, mention.sum,
       row.id is not null as there, block.scope as scope
     from mention left join row on row.id = mention.row left join block on block.key = mention.block`
   for (const { segment, position, block, sum, there, scope } of facts.each(sql)) {

@@ -6,7 +6,6 @@ import type { Placed } from '../rules.ts'
 import { isDamage } from './fault.ts'
 import type { LogRow } from './log.ts'
 import { Rows } from './rows.ts'
-import { noSum } from './sum.ts'
 
 /** Something found, and how it is rebuilt where it can be: gives what was done. */
 export interface Found extends Omit<StoreFinding, 'repairable'> {
@@ -39,7 +38,7 @@ export interface SegmentRows {
   readonly range: CompactRange
   readonly entries: number
   readonly first: number | undefined
-  /** The time of the last row, if there is one and it has one. */
+  /** The time of the last row, if there is one. */
   readonly appended: number | null
   /** What is wrong with the first row that can't be explained. */
   readonly damage: Found | undefined
@@ -55,23 +54,15 @@ export interface Beside extends Placed {
 export class Facts {
   readonly db: DatabaseSync
   readonly hash: Hash
-  /** The version of the file. One that is only read may be of an older one. */
-  readonly format: number
   readonly rows: Rows
   readonly scopes: Map<number, string> = new Map()
   readonly segments: Map<number, Segment> = new Map()
   readonly logs: Map<number, LogRow> = new Map()
 
-  constructor(db: DatabaseSync, format: number, hash: Hash) {
+  constructor(db: DatabaseSync, hash: Hash) {
     this.db = db
     this.hash = hash
-    this.format = format
-    this.rows = new Rows(db, format, () => false)
-  }
-
-  /** The column of check sums of a table: the first version had none. */
-  sumIn(table: string): string {
-    return this.format === 1 ? `${noSum} as sum` : `${table}.sum`
+    this.rows = new Rows(db, () => false)
   }
 
   logName({ scope, id }: Pick<LogRow, 'scope' | 'id'>): string {

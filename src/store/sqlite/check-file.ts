@@ -1,7 +1,7 @@
 /** The file itself: its pages and indexes, its schema, the next keys of its tables. */
 import { DatabaseSync } from 'node:sqlite'
 import { found, type Facts, type Found, type Raw } from './check-facts.ts'
-import { applicationId, steps } from './schema.ts'
+import { applicationId, formats } from './schema.ts'
 import { isOfSearch } from './search.ts'
 
 /** What SQLite says of the file is cut off behind so many lines. */
@@ -29,14 +29,14 @@ export function* checkSchema(facts: Facts): Generator<Found | undefined> {
     "select type, name, tbl_name, sql from sqlite_schema where name not like 'sqlite_stat%' order by type, name"
   const own = new DatabaseSync(':memory:')
   try {
-    for (const { columns, rest } of steps.slice(0, facts.format)) own.exec(columns + rest)
+    for (const { sql } of formats) own.exec(sql)
     const [expected, actual] = [own, facts.db].map(
       (db) =>
         new Map(
           db
             .prepare(text)
             .all()
-            .map((row) => [`${String(row['type'])} ${String(row['name'])}`, textOf(row)]),
+            .map((row) => [`${String(row['type'])} ${String(row['name'])}`, JSON.stringify(row)]),
         ),
     ) as [Map<string, string>, Map<string, string>]
     for (const [name, made] of expected)
@@ -71,6 +71,3 @@ export function* checkSequences(facts: Facts): Generator<Found | undefined> {
   for (const name of given.keys())
     if (!names.includes(name as (typeof names)[number])) yield found('sequence', String(name), 'there is no such table')
 }
-
-/** As it was made, or by a version that wrote no default sums. */
-const textOf = (row: Raw): string => JSON.stringify(row).replaceAll(' default -1', '')

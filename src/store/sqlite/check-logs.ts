@@ -8,7 +8,7 @@ import { headIsSound, headSum, infoIn, logIn, metaIsSound, selectLog, type LogRo
 import { fits } from './sum.ts'
 
 export function* checkScopes(facts: Facts): Generator<Found | undefined> {
-  for (const { key, name, sum } of facts.each(`select key, name, ${facts.sumIn('scope')} from scope`)) {
+  for (const { key, name, sum } of facts.each('select key, name, sum from scope')) {
     facts.scopes.set(Number(key), String(name))
     if (typeof name !== 'string' || !fits(sum, name))
       yield found('scope', `${String(key)} ${shown(name)}`, 'its name is not what was stored')
@@ -17,7 +17,7 @@ export function* checkScopes(facts: Facts): Generator<Found | undefined> {
 
 export function* checkLogs(facts: Facts): Generator<Found | undefined> {
   const ofSegment = new Map<number, LogRow>()
-  for (const raw of selectLog(facts.db, facts.format, 'order by key')().iterate() as Iterable<RawLog>) {
+  for (const raw of selectLog(facts.db, 'order by key')().iterate() as Iterable<RawLog>) {
     yield undefined
     try {
       const log = logIn(raw)
@@ -29,9 +29,8 @@ export function* checkLogs(facts: Facts): Generator<Found | undefined> {
       if (twin !== undefined) yield found('log', facts.logName(log), `it names the segment of ${facts.logName(twin)}`)
       if (!facts.scopes.has(log.scope)) yield found('log', facts.logName(log), 'its scope is missing')
       const info = infoIn(raw)
-      if (raw['meta_sum'] === null || !metaIsSound(raw, info))
+      if (!metaIsSound(raw, info))
         yield found('log', facts.logName(log), 'its metadata, or when it was created, is not what was stored')
-      if (raw['sum'] === null) yield found('log', facts.logName(log), 'it has no check sum')
     } catch (error) {
       if (!(error instanceof Damaged)) throw error
       yield found('log', shown(raw['id']), error.reason)
@@ -42,7 +41,7 @@ export function* checkLogs(facts: Facts): Generator<Found | undefined> {
 /** Logs against the rows of their segments. */
 export function* checkHeads(facts: Facts): Generator<Found | undefined> {
   const raws = new Map<number, RawLog>()
-  for (const raw of selectLog(facts.db, facts.format, 'order by key')().iterate() as Iterable<RawLog>)
+  for (const raw of selectLog(facts.db, 'order by key')().iterate() as Iterable<RawLog>)
     raws.set(Number(raw['key']), raw)
   for (const log of facts.logs.values()) {
     yield undefined
@@ -123,7 +122,7 @@ function rebuildBeside(facts: Facts, segment: number, { position, kind, index, n
 }
 
 export function* checkOperations(facts: Facts): Generator<Found | undefined> {
-  for (const raw of facts.each(`select log, id, base, size, root, ${facts.sumIn('operation')} from operation`)) {
+  for (const raw of facts.each('select log, id, base, size, root, sum from operation')) {
     yield undefined
     const log = facts.logs.get(Number(raw['log']))
     const where = `${shown(raw['id'])} of ${log === undefined ? `log ${String(raw['log'])}` : facts.logName(log)}`
@@ -157,7 +156,6 @@ function isRootAt(facts: Facts, log: LogRow, size: number, root: Uint8Array): bo
 }
 
 export function* checkLeases(facts: Facts): Generator<Found | undefined> {
-  if (facts.format < 3) return // there were none
   for (const { log } of facts.each('select log from lease'))
     if (!facts.logs.has(Number(log))) yield found('lease', String(log), 'its log is missing')
 }

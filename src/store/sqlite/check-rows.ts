@@ -16,7 +16,6 @@ import {
   type Segment,
   type SegmentRows,
 } from './check-facts.ts'
-import { besideIn } from './rows.ts'
 
 /** How many rows are looked at in one go. */
 const piece = 500
@@ -26,7 +25,7 @@ export function* checkRows(facts: Facts): Generator<Found | undefined> {
   const byteText = facts.one("select 'a' || char(0) || 'b' as text")['text'] !== 'a\0b'
   const body = byteText ? 'cast(body as blob) as body' : 'body'
   const read = facts.db.prepare(
-    `select id, place, node, ${body}, ${besideIn(facts.format)} from row where id > ? order by id limit ${piece}`,
+    `select id, place, node, ${body}, at, salt, erased from row where id > ? order by id limit ${piece}`,
   )
   read.setReadBigInts(true)
   let walk: Walk | undefined
@@ -108,15 +107,15 @@ class Walk {
     const text = body instanceof Uint8Array ? Buffer.from(body).toString() : body
     if (position !== this.#next) return this.#damaged(this.#next, 'its row is missing')
     if (typeof text !== 'string' || typeof place !== 'bigint') return this.#damaged(position, 'its row can not be read')
-    const moment = at === null ? null : numberIn(at)
-    if (moment !== null && !isMoment(moment)) return this.#damaged(position, 'its row can not be read')
+    const moment = numberIn(at)
+    if (!isMoment(moment)) return this.#damaged(position, 'its row can not be read')
     if (salt !== null && !(salt instanceof Uint8Array && salt.length === 16))
       return this.#damaged(position, 'its row can not be read')
     if (erased !== null && !(erased instanceof Uint8Array && erased.length === 32))
       return this.#damaged(position, 'its row can not be read')
     const range = this.#range
     const said = {
-      ...(moment !== null && { at: moment }),
+      at: moment,
       ...(salt !== null && { salt: Buffer.from(salt as Uint8Array).toString('hex') }),
       ...(erased !== null && { erased: Buffer.from(erased as Uint8Array).toString('hex') }),
     }

@@ -4,9 +4,7 @@ import { fits } from './sum.ts'
 
 /** All of them, before anything is said of one. */
 export function readSegments(facts: Facts): readonly Found[] {
-  for (const raw of facts.each(
-    `select key, scope, parent, base, orphan, ${facts.format === 1 ? '0 as forks' : 'forks'}, ${facts.sumIn('segment')} from segment order by key`,
-  )) {
+  for (const raw of facts.each('select key, scope, parent, base, orphan, forks, sum from segment order by key')) {
     const [key, scope, base, orphan, forks] = ['key', 'scope', 'base', 'orphan', 'forks'].map((name) =>
       numberIn(raw[name]),
     ) as [number, number, number, number, number]
@@ -66,7 +64,7 @@ export function* checkSegments(facts: Facts): Generator<Found | undefined> {
     if (parent !== null && above === undefined) yield found('segment', where, `its parent ${parent} is missing`)
     if (above !== undefined && (above.base >= base || above.scope !== scope))
       yield found('segment', where, `its parent ${parent} begins after it, or is of another scope`)
-    if (facts.format > 1 && forks !== children)
+    if (forks !== children)
       yield found('segment', where, `it counts ${forks} forks, and has ${children}`, () => {
         facts.db.prepare('update segment set forks = ? where key = ?').run(children, key)
         return `set to ${children}`

@@ -34,8 +34,8 @@ const parts: readonly (readonly [table: string, part: (facts: Facts) => Iterable
   ['mention', checkMentions],
 ]
 
-export function* checkDatabase(db: DatabaseSync, format: number, hash: Hash): Generator<Found | undefined> {
-  const facts = new Facts(db, format, hash)
+export function* checkDatabase(db: DatabaseSync, hash: Hash): Generator<Found | undefined> {
+  const facts = new Facts(db, hash)
   for (const [table, part] of parts)
     try {
       yield* part(facts)

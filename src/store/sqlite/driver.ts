@@ -18,18 +18,12 @@ import { Search } from './search.ts'
 import { Sweeper } from './sweep.ts'
 import type { Writer } from './writer.ts'
 
-export const sqliteDriver = (
-  db: DatabaseSync,
-  format: number,
-  writer: Writer,
-  hash: Hash,
-  now: () => number,
-): StoreDriver => {
+export const sqliteDriver = (db: DatabaseSync, writer: Writer, hash: Hash, now: () => number): StoreDriver => {
   const scopes = new Scopes(db, writer)
-  const rows = new Rows(db, format, () => writer.writing)
-  const logs = new Logs(db, format, scopes, rows, hash, now)
+  const rows = new Rows(db, () => writer.writing)
+  const logs = new Logs(db, scopes, rows, hash, now)
   const blocks = new Blocks(db)
-  const leases = new Leases(db, format, writer, (scope, id, work) => logs.on(scope, id, work))
+  const leases = new Leases(db, writer, (scope, id, work) => logs.on(scope, id, work))
   const search = new Search(db, { scopes, logs, rows, blocks, writer })
   const appender = new Appender(db, { scopes, logs, rows, blocks, leases, search }, hash)
   const reader = new Reader(db, logs, rows)
@@ -61,7 +55,7 @@ export const sqliteDriver = (
       erase: (scope, erasure) => eraser.erase(scope, erasure),
       sharing: async (scope, id) => logs.on(scope, id, (log) => right(logs.sharing(log))),
       containing: async (scope, texts) => right(eraser.containing(scope, texts)),
-      ...(format >= 4 && { erased: async (scope: string) => right(eraser.erased(scope)) }),
+      erased: async (scope) => right(eraser.erased(scope)),
     },
     // Its versions are of the whole file: a watcher of one log hears of all.
     watch: async (_scope, _id, wake) => elsewhere.watch(wake),

@@ -14,14 +14,12 @@ import type { Writer } from './writer.ts'
 type OnLog = <T>(scope: string, id: string, work: (log: LogRow) => Either<StoreFault, T>) => Either<StoreFault, T>
 
 export class Leases {
-  readonly #format: number
   readonly #writer: Writer
   readonly #onLog: OnLog
   readonly #find: Prepared
   readonly #put: Prepared
 
-  constructor(db: DatabaseSync, format: number, writer: Writer, onLog: OnLog) {
-    this.#format = format
+  constructor(db: DatabaseSync, writer: Writer, onLog: OnLog) {
     this.#writer = writer
     this.#onLog = onLog
     this.#find = prepared(db, 'select number, holder, expires, stop_requested from lease where log = ?')
@@ -54,7 +52,6 @@ export class Leases {
   }
 
   #rowOf(log: LogRow): LeaseRow | undefined {
-    if (this.#format < 3) return undefined
     const found = this.#find().get(log.key)
     if (found === undefined) return undefined
     const { number, holder, expires, stop_requested: stop } = found

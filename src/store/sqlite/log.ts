@@ -9,7 +9,7 @@ import type { LogInfo } from '../store.ts'
 import type { Head } from '../row.ts'
 import { rangeOf } from '../tree.ts'
 import { prepared, type Prepared } from './prepared.ts'
-import { noSum, sumOf } from './sum.ts'
+import { sumOf } from './sum.ts'
 
 export interface LogRow {
   readonly key: number
@@ -27,15 +27,11 @@ export interface LogRow {
 /** A row of the table as SQLite gives it, its integers as bigints: those of a damaged row may be too large for a number. */
 export type RawLog = Readonly<Record<string, unknown>>
 
-/** Statements that read logs of a file in this format. */
-export const selectLog = (db: DatabaseSync, format: number, condition: string): Prepared => {
-  const own =
-    format === 1
-      ? `version, ${noSum} as sum, ${noSum} as meta_sum, null as appended`
-      : `changes as version, ${format === 2 ? 'head_sum as sum, null as appended' : 'sum, appended'}, meta_sum`
+/** Statements that read logs. */
+export const selectLog = (db: DatabaseSync, condition: string): Prepared => {
   const select = prepared(
     db,
-    `select key, scope, id, segment, size, entries, peaks, root, created, meta, ${own} from log ${condition}`,
+    `select key, scope, id, segment, size, entries, peaks, root, appended, created, meta, changes as version, sum, meta_sum from log ${condition}`,
   )
   return () => {
     const statement = select()
@@ -60,9 +56,8 @@ export const logIn = (raw: RawLog): LogRow => {
   return { ...row, id, peaks, root, appended }
 }
 
-/** Whether this part is as it was written. One that an older version wrote has no sum. */
-export const headIsSound = (raw: RawLog, log: LogRow): boolean =>
-  Number(raw['sum']) === noSum || raw['sum'] === BigInt(headSum(log))
+/** Whether this part is as it was written. */
+export const headIsSound = (raw: RawLog, log: LogRow): boolean => raw['sum'] === BigInt(headSum(log))
 
 export const headSum = ({ scope, id, segment, size, entries, peaks, root, appended }: Omit<LogRow, 'key'>): number =>
   sumOf(scope, id, segment, size, entries, peaks, root, ...(appended === null ? [] : [appended]))
@@ -84,7 +79,6 @@ export const infoIn = (raw: RawLog): LogInfo => {
 
 /** Whether metadata and what stands beside it is as it was written. */
 export const metaIsSound = (raw: RawLog, { created, version }: LogInfo): boolean =>
-  Number(raw['meta_sum']) === noSum ||
   raw['meta_sum'] === BigInt(metaSum(whole(raw, 'scope'), raw['id'] as string, created, raw['meta'] as string, version)) // `infoIn` has read them
 
 export const metaSum = (scope: number, id: string, created: number, meta: string, version: number): number =>

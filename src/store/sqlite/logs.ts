@@ -40,12 +40,12 @@ export class Logs {
   readonly #now: () => number
   readonly #statements: Statements
 
-  constructor(db: DatabaseSync, format: number, scopes: Scopes, rows: Rows, hash: Hash, now: () => number) {
+  constructor(db: DatabaseSync, scopes: Scopes, rows: Rows, hash: Hash, now: () => number) {
     this.#scopes = scopes
     this.#rows = rows
     this.#hash = hash
     this.#now = now
-    this.#statements = statements(db, format)
+    this.#statements = statements(db)
   }
 
   find(scope: string, id: string): RawLog | undefined {
@@ -212,18 +212,16 @@ type Statements = Readonly<
   >
 >
 
-const statements = (db: DatabaseSync, format: number): Statements => ({
-  log: selectLog(db, format, 'where scope = ? and id = ?'),
-  list: selectLog(db, format, 'where scope = ? and key < ? order by key desc'),
+const statements = (db: DatabaseSync): Statements => ({
+  log: selectLog(db, 'where scope = ? and id = ?'),
+  list: selectLog(db, 'where scope = ? and key < ? order by key desc'),
   recent: selectLog(
     db,
-    format,
-    `where scope = ? and (${lastUse(format)}, key) < (?, ?) order by ${lastUse(format)} desc, key desc`,
+    'where scope = ? and (coalesce(appended, created), key) < (?, ?) order by coalesce(appended, created) desc, key desc',
   ),
   // Of the segment that holds the first rows, the forks, and theirs.
   family: selectLog(
     db,
-    format,
     `where segment in (with recursive kin (key) as
       (select ? union select segment.key from segment join kin on segment.parent = kin.key) select key from kin)`,
   ),
@@ -239,5 +237,3 @@ const statements = (db: DatabaseSync, format: number): Statements => ({
   removeLog: prepared(db, 'delete from log where key = ?'),
   orphan: prepared(db, 'update segment set orphan = 1 where key = ?'),
 })
-
-const lastUse = (format: number): string => (format < 3 ? 'created' : 'coalesce(appended, created)')

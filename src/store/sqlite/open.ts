@@ -1,4 +1,4 @@
-/** Opening a store file: whose it is, of which version, and whether it can be written to. */
+/** Opening a store file: whose it is, of which format, and whether it can be written to. */
 import { accessSync, constants, existsSync, statSync } from 'node:fs'
 import { dirname } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
@@ -6,13 +6,12 @@ import { pathToFileURL } from 'node:url'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../../json/index.ts'
 import type { OpenStoreFault } from '../fault.ts'
+import { againstFormat, type Format } from '../format.ts'
 import { busy, codeOf, faultOf, locked } from './fault.ts'
-import { applicationId, steps, type Step } from './schema.ts'
+import { applicationId, formats, olderApplicationId } from './schema.ts'
 
 export interface Opened {
   readonly db: DatabaseSync
-  /** The version of what it holds. One that is only read may be an older one. */
-  readonly format: number
   /** The same file by another connection, for reading. */
   readonly again: () => DatabaseSync
   /** It is opened for reading only. */
@@ -35,7 +34,7 @@ export interface OpenOptions {
   readonly readOnly: boolean
 }
 
-/** Ours to use, at today's version. Another process that does the same is waited for. What can't be written is read. */
+/** Ours to use, in today's format. Another process that does the same is waited for. What can't be written is read. */
 export const openDatabase = async (
   path: string,
   { wait, create, readOnly }: OpenOptions,
@@ -57,7 +56,7 @@ const openToWrite = async (path: string, wait: number): Promise<Either<OpenStore
     return patiently(wait, () => {
       const problem = prepare(db, path)
       return problem === undefined
-        ? right({ db, format: steps.length, again: () => new DatabaseSync(path, { readOnly: true }) })
+        ? right({ db, again: () => new DatabaseSync(path, { readOnly: true }) })
         : left(problem)
     })
   })
@@ -74,9 +73,8 @@ const openToRead = (
       const db = use(again())
       const problem = check(db, path)
       if (problem !== undefined) return left(problem)
-      const format = numberOf(db, 'user_version')
-      if (format === 0) return left({ _tag: 'NoStore', path })
-      return right({ db, format, again, reading: { ...because, isStale } })
+      if (numberOf(db, 'user_version') === 0) return left({ _tag: 'NoStore', path })
+      return right({ db, again, reading: { ...because, isStale } })
     }
     try {
       const again = (): DatabaseSync => new DatabaseSync(path, { readOnly: true, timeout: 0 })
@@ -143,14 +141,14 @@ const whyNotWritable = (path: string): OpenStoreFault | undefined => {
 
 /** Nothing is written where nothing has to be: a full disk can be read from. */
 const prepare = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
-  const foreign = check(db, path)
-  if (foreign !== undefined) return foreign
-  if (numberOf(db, 'user_version') < steps.length || modeOf(db, '') !== 'wal') bringUpToDate(db, path)
-  db.exec('pragma synchronous = normal')
-  return undefined
+  const problem =
+    check(db, path) ??
+    (numberOf(db, 'user_version') < formats.length || modeOf(db, '') !== 'wal' ? bringUpToDate(db, path) : undefined)
+  if (problem === undefined) db.exec('pragma synchronous = normal')
+  return problem
 }
 
-const bringUpToDate = (db: DatabaseSync, path: string): void => {
+const bringUpToDate = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
   db.exec('pragma page_size = 8192') // of a new file: messages of a kilobyte fill 4 kB badly. One that is there keeps its own
   if (modeOf(db, ' = wal') !== 'wal')
     throw new Error(`the file system of ${path} has no shared memory, which a write-ahead log needs`)
@@ -158,64 +156,21 @@ const bringUpToDate = (db: DatabaseSync, path: string): void => {
   db.exec('pragma synchronous = full')
   db.exec('begin immediate')
   try {
-    const version = numberOf(db, 'user_version') // again: another process may have been quicker
-    for (let step = version; step < steps.length; step++) takeStep(db, step)
-    db.exec(`pragma application_id = ${applicationId}`)
-    db.exec(`pragma user_version = ${steps.length}`)
+    const problem = checkNow(db, path) // again: another process may have been quicker
+    const found = numberOf(db, 'user_version')
+    if (problem === undefined && found < formats.length) {
+      for (const { sql } of formats.slice(found)) db.exec(sql)
+      db.exec('delete from format')
+      db.prepare('insert into format (fingerprint) values (?)').run((formats.at(-1) as Format).fingerprint) // there is one
+      db.exec(`pragma application_id = ${applicationId}`)
+      db.exec(`pragma user_version = ${formats.length}`)
+    }
     db.exec('commit')
+    return problem
   } catch (error) {
     rollBack(db)
     throw error
   }
-}
-
-/**
- * A step of the schema. Where it adds columns to a table, SQLite reads all rows of the table, to find those that are not as
- * they should be: seconds for a million. It writes the text of the table alone, and so does this, from a database without
- * rows that takes the same step.
- *
- * Source  https://www.sqlite.org/lang_altertable.html, 7: changes that do not affect the content
- */
-const takeStep = (db: DatabaseSync, step: number): void => {
-  const { columns, rest } = steps[step] as Step
-  const empty = new DatabaseSync(':memory:')
-  try {
-    for (const before of steps.slice(0, step)) empty.exec(before.columns + before.rest)
-    const before = tablesOf(empty)
-    empty.exec(columns)
-    const changed = [...tablesOf(empty)].filter(([name, sql]) => before.get(name) !== sql)
-    const own = tablesOf(db)
-    // A table that is not as it was made is left to SQLite, which looks at it.
-    if (changed.some(([name]) => own.get(name) !== before.get(name)) || !mayWriteSchema(db)) db.exec(columns)
-    else if (changed.length > 0) {
-      const set = db.prepare("update sqlite_schema set sql = ? where type = 'table' and name = ?")
-      for (const [name, sql] of changed) set.run(sql, name)
-      db.exec(`pragma schema_version = ${numberOf(db, 'schema_version') + 1}`) // others read it again
-    }
-    db.exec('pragma writable_schema = reset')
-    db.exec(rest)
-  } finally {
-    protect(db, true)
-    empty.close()
-  }
-}
-
-const tablesOf = (db: DatabaseSync): ReadonlyMap<string, string> =>
-  new Map(
-    db
-      .prepare("select name, sql from sqlite_schema where type = 'table'")
-      .all()
-      .map(({ name, sql }) => [String(name), String(sql)]),
-  )
-
-const protect = (db: DatabaseSync, isProtected: boolean): void =>
-  (db as { readonly enableDefensive?: (active: boolean) => void }).enableDefensive?.(isProtected)
-
-/** Newer versions of Node protect the schema. */
-const mayWriteSchema = (db: DatabaseSync): boolean => {
-  protect(db, false)
-  db.exec('pragma writable_schema = on')
-  return Object.values(db.prepare('pragma writable_schema').get() ?? {})[0] === 1
 }
 
 const modeOf = (db: DatabaseSync, change: '' | ' = wal'): string =>
@@ -225,19 +180,31 @@ const modeOf = (db: DatabaseSync, change: '' | ' = wal'): string =>
 const check = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
   db.exec('begin')
   try {
-    const [application, version] = [numberOf(db, 'application_id'), numberOf(db, 'user_version')]
-    if (application === applicationId)
-      return version > steps.length ? { _tag: 'NewerStore', path, found: version, supported: steps.length } : undefined
-    const { tables } = db.prepare('select count(*) as tables from sqlite_schema').get() as { readonly tables: number }
-    return tables > 0 || application !== 0 || version !== 0
-      ? { _tag: 'NotAStore', path, found: 'a SQLite database of another program' }
-      : undefined
+    return checkNow(db, path)
   } finally {
     rollBack(db)
   }
 }
 
-const numberOf = (db: DatabaseSync, pragma: 'application_id' | 'user_version' | 'schema_version'): number =>
+/** The same, inside a transaction. */
+const checkNow = (db: DatabaseSync, path: string): OpenStoreFault | undefined => {
+  const [application, number] = [numberOf(db, 'application_id'), numberOf(db, 'user_version')]
+  if (application === applicationId) return againstFormat(path, { number, fingerprint: fingerprintIn(db) }, formats)
+  if (application === olderApplicationId) return { _tag: 'OlderStore', path, found: number }
+  const { tables } = db.prepare('select count(*) as tables from sqlite_schema').get() as { readonly tables: number }
+  return tables > 0 || application !== 0 || number !== 0
+    ? { _tag: 'NotAStore', path, found: 'a SQLite database of another program' }
+    : undefined
+}
+
+/** Undefined: the file says none. */
+const fingerprintIn = (db: DatabaseSync): string | undefined => {
+  const has = db.prepare("select 1 from sqlite_schema where type = 'table' and name = 'format'").get() !== undefined
+  const found = has ? db.prepare('select * from format').get()?.['fingerprint'] : undefined
+  return typeof found === 'string' ? found : undefined
+}
+
+const numberOf = (db: DatabaseSync, pragma: 'application_id' | 'user_version'): number =>
   Object.values(db.prepare(`pragma ${pragma}`).get() ?? {})[0] as number
 
 /** Whether there was something to roll back: after some errors SQLite has done it by itself. */

@@ -5,7 +5,7 @@ import { Damaged } from '../damaged.ts'
 import { placed, placeOf, storedRow, type GrownRow, type Placed } from '../rules.ts'
 import type { StoredRow } from '../row.ts'
 import { prepared, type Prepared } from './prepared.ts'
-import { fits, noSum } from './sum.ts'
+import { fits } from './sum.ts'
 
 /** A stretch of positions, and the segment that holds their rows. */
 export interface Stretch {
@@ -25,7 +25,7 @@ type Held = readonly [
   position: number,
   place: number,
   body: string | Uint8Array,
-  at: number | null,
+  at: number,
   salt: Uint8Array | null,
   erased: Uint8Array | null,
 ]
@@ -42,15 +42,12 @@ export class Rows {
   readonly #bases = new Map<number, Base>()
 
   /** @param writing whether a transaction is going on, which may yet be rolled back */
-  constructor(db: DatabaseSync, format: number, writing: () => boolean) {
+  constructor(db: DatabaseSync, writing: () => boolean) {
     this.#writing = writing
-    this.#segment = db.prepare(
-      `select scope, parent, base, ${format === 1 ? `${noSum} as sum` : 'sum'} from segment where key = ?`,
-    )
+    this.#segment = db.prepare('select scope, parent, base, sum from segment where key = ?')
     const body = endsTextAtNul(db) ? 'cast(body as blob) as body' : 'body'
-    const beside = besideIn(format)
     this.#bodies = db.prepare(
-      `select id & 4294967295 as position, place, ${body}, ${beside} from row where id between (? << 32) + ? and (? << 32) + ? - 1`,
+      `select id & 4294967295 as position, place, ${body}, at, salt, erased from row where id between (? << 32) + ? and (? << 32) + ? - 1`,
     )
     this.#bodies.setReturnArrays(true)
     this.#nodes = db.prepare(
@@ -70,7 +67,7 @@ export class Rows {
   }
 
   append(segment: number, grown: GrownRow): void {
-    const { body, at = null, salt, erased } = grown.row
+    const { body, at, salt, erased } = grown.row
     const bytes = salt === undefined ? null : Buffer.from(salt, 'hex')
     const leaf = erased === undefined ? null : Buffer.from(erased, 'hex')
     this.#insert().run(segment, grown.position, placeOf(grown), grown.node, body, at, bytes, leaf)
@@ -103,7 +100,7 @@ export class Rows {
         if (position !== from + rows.length) throw new Damaged(from + rows.length, 'its row is missing')
         if ((typeof body !== 'string' && !(body instanceof Uint8Array)) || typeof place !== 'number')
           throw new Damaged(position, 'its row can not be read')
-        if (at !== null && typeof at !== 'number') throw new Damaged(position, 'its row can not be read')
+        if (typeof at !== 'number') throw new Damaged(position, 'its row can not be read')
         if (salt !== null && !(salt instanceof Uint8Array && salt.length === 16))
           throw new Damaged(position, 'its row can not be read')
         if (erased !== null && !(erased instanceof Uint8Array && erased.length === 32))
@@ -114,7 +111,7 @@ export class Rows {
             position,
             placed(place),
             text,
-            at ?? undefined,
+            at,
             salt === null ? undefined : Buffer.from(salt.buffer, salt.byteOffset, 16).toString('hex'),
             erased === null ? undefined : Buffer.from(erased.buffer, erased.byteOffset, 32).toString('hex'),
           ),
@@ -232,10 +229,6 @@ export class Rows {
     return null
   }
 }
-
-/** What a row says beside its text, in a file of this format. */
-export const besideIn = (format: number): string =>
-  format < 3 ? 'null as at, null as salt, null as erased' : format < 4 ? 'at, salt, null as erased' : 'at, salt, erased'
 
 /** Node 22 reads text up to its first NUL only; as bytes it reads all of it. */
 const endsTextAtNul = (db: DatabaseSync): boolean =>

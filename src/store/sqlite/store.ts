@@ -23,8 +23,6 @@ import { faultOf } from './fault.ts'
 import { networkFileSystem } from './network.ts'
 import { openDatabase } from './open.ts'
 import { readOnlyDriver } from './read-only.ts'
-import { steps } from './schema.ts'
-import { addSums } from './sum.ts'
 import { Writer } from './writer.ts'
 
 /** How to open a SQLite store. */
@@ -69,7 +67,7 @@ export interface SqliteOptions {
  * Cost    writes that wait together share one transaction and one sync (bench: stores, loop-delay)
  *
  * @param options the path, and how durable a write is when it resolves
- * @returns the store; or `NoStore`, `NotAStore`, `NewerStore`, `ReadOnly`, `Full`, `Busy`, `Io`. A file of another
+ * @returns the store; or `NoStore`, `NotAStore`, `NewerStore`, `OlderStore`, `ReadOnly`, `Full`, `Busy`, `Io`. A file of another
  * program
  * is not changed
  * @example
@@ -94,15 +92,15 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
     const onNotice = quietly(notify)
     const opened = await openDatabase(path, { wait, create, readOnly })
     if (isLeft(opened)) return opened
-    const { db, format, reading, again } = opened.right
+    const { db, reading, again } = opened.right
     try {
       if (reading?.reason !== undefined) onNotice({ _tag: 'OpenedReadOnly', path, reason: reading.reason })
       const network = networkFileSystem(path)
       if (network !== undefined) onNotice({ _tag: 'NetworkFileSystem', path, type: network })
       const writer = new Writer(db, { path, durability, wait })
       const driver: StoreDriver = {
-        ...sqliteDriver(db, format, writer, sha256, now),
-        check: () => checked(again, format),
+        ...sqliteDriver(db, writer, sha256, now),
+        check: () => checked(again),
         repair: () => writer.write(() => right(repaired(db))),
       }
       const store = storeOf(reading === undefined ? driver : readOnlyDriver(driver, path, reading), scope, onNotice)
@@ -118,16 +116,13 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
 const sha256: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')
 
 /** What a check finds, read by a connection of its own: one moment of the file, while others write. */
-const checked = async (
-  open: () => DatabaseSync,
-  format: number,
-): Promise<Either<StoreFault, readonly StoreFinding[]>> => {
+const checked = async (open: () => DatabaseSync): Promise<Either<StoreFault, readonly StoreFinding[]>> => {
   const db = open()
   try {
     db.exec('begin')
     const findings: StoreFinding[] = []
     let turns = 0
-    for (const found of checkDatabase(db, format, sha256)) {
+    for (const found of checkDatabase(db, sha256)) {
       if (found !== undefined) findings.push(findingOf(found))
       if (++turns % 200 === 0) await new Promise(setImmediate)
     }
@@ -142,10 +137,8 @@ const findingOf = ({ rebuild, ...found }: Found): StoreFinding =>
 
 const repaired = (db: DatabaseSync): readonly StoreRepair[] => {
   // All is found before anything is changed: what one table proves of another is what was stored.
-  const all = [...checkDatabase(db, steps.length, sha256)].filter((found) => found !== undefined)
-  const repairs = all.map(({ rebuild, ...found }) => Object.freeze({ ...found, done: rebuild?.() }))
-  if (repairs.every(({ done }) => done !== undefined)) addSums(db) // all of it is as the rest says
-  return Object.freeze(repairs)
+  const all = [...checkDatabase(db, sha256)].filter((found) => found !== undefined)
+  return Object.freeze(all.map(({ rebuild, ...found }) => Object.freeze({ ...found, done: rebuild?.() })))
 }
 
 const known = {

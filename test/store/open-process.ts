@@ -1,5 +1,5 @@
 /**
- * A process that opens a SQLite store of an older version and kills itself at a step of what it does to the file.
+ * A process that creates a SQLite store and kills itself at a step of what it does to the file.
  *
  *     PATH STEP
  *

@@ -1,0 +1,194 @@
+/** Formats: what a store says of its own, which are refused, and that nobody changes one without noticing. */
+import { spawnSync } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { afterAll, describe, expect, it } from 'vitest'
+import { faultMessage, importTranscript, memoryStore, openSession, orThrow, user } from 'indelible'
+import { readTranscript } from 'indelible/transcript'
+import { verifyLog } from 'indelible/store'
+import { sqliteStore } from 'indelible/store/sqlite'
+import { root } from '../../scripts/run.ts'
+import { formatsFor } from '../../src/store/postgres/schema.ts'
+import { applicationId, formats } from '../../src/store/sqlite/schema.ts'
+import { rowSamples } from './row-samples.ts'
+
+const folder = mkdtempSync(join(tmpdir(), 'indelible-format-'))
+afterAll(() => rmSync(folder, { recursive: true, force: true }))
+let files = 0
+const fresh = (): string => join(folder, `${files++}.db`)
+const copyOf = (fixture: string): string => {
+  const path = fresh()
+  copyFileSync(new URL(`../fixtures/${fixture}`, import.meta.url), path)
+  return path
+}
+const change = (path: string, sql: string): string => {
+  const db = new DatabaseSync(path)
+  db.exec(sql)
+  db.close()
+  return path
+}
+const faultOf = async (path: string, readOnly = false): Promise<unknown> => {
+  const opened = await sqliteStore({ path, readOnly })()
+  return opened._tag === 'Left' ? opened.left : 'opened'
+}
+
+describe('a file of another format', () => {
+  it.each([1, 2, 3, 4])(
+    'that was written before formats were counted anew, with number %i, is older and stays as it is',
+    async (found) => {
+      const path = copyOf(`older/format-${found}.db`)
+      const before = readFileSync(path)
+      for (const readOnly of [false, true])
+        expect(await faultOf(path, readOnly)).toEqual({ _tag: 'OlderStore', path, found })
+      expect(readFileSync(path).equals(before)).toBe(true)
+    },
+  )
+
+  it('with the number of today and another fingerprint, or none, is older', async () => {
+    const other = change(copyOf('store-1.db'), "update format set fingerprint = 'abcdef0123456789'")
+    for (const readOnly of [false, true])
+      expect(await faultOf(other, readOnly)).toEqual({
+        _tag: 'OlderStore',
+        path: other,
+        found: formats.length,
+        fingerprint: 'abcdef0123456789',
+      })
+    const none = change(copyOf('store-1.db'), 'drop table format')
+    expect(await faultOf(none)).toEqual({ _tag: 'OlderStore', path: none, found: formats.length })
+  })
+
+  it('with a higher number is newer, whatever its fingerprint', async () => {
+    const path = change(copyOf('store-1.db'), `pragma user_version = ${formats.length + 1}`)
+    const newer = { _tag: 'NewerStore', path, found: formats.length + 1, supported: formats.length }
+    expect(await faultOf(path)).toEqual(newer)
+    change(path, "update format set fingerprint = 'other'")
+    expect(await faultOf(path, true)).toEqual(newer)
+  })
+
+  it('of another program is no store', async () => {
+    const path = change(fresh(), 'create table format (fingerprint text); pragma user_version = 1')
+    expect(await faultOf(path)).toMatchObject({ _tag: 'NotAStore' })
+  })
+
+  it('is refused with what to do, and what is not brought along', () => {
+    expect(faultMessage({ _tag: 'OlderStore', path: 'a.db', found: 4 })).toMatch(
+      /^a\.db was written by an earlier development version .*\(format 4\).* nothing was changed: .*"indelible export".* no call logs/,
+    )
+    expect(faultMessage({ _tag: 'OlderStore', path: 'a.db', found: 1, fingerprint: 'abcdef0123456789' })).toContain(
+      '(format 1, fingerprint "abcdef012345")',
+    )
+  })
+})
+
+describe('a file of format 1', () => {
+  it('opens, goes on, and can be erased from', async () => {
+    const path = copyOf('store-1.db')
+    const store = await sqliteStore({ path })
+    const info = await verifyLog(store, 'conversation')
+    expect(info).toMatchObject({ entries: 3, meta: { title: 'fixture' }, head: { size: 4 }, created: 0, appended: 0 })
+    expect((await store.read('fork')).map(({ body }) => body)).toEqual(['{"message":1}', '{"message":2}', 'only here'])
+    const late = { kind: 'entry' as const, body: 'and on', at: 1, salt: 'a'.repeat(32) }
+    const { head } = await store.append('conversation', { expected: info.head, rows: [late] })
+    await verifyLog(store, 'conversation', info.head)
+    await store.erase({ logs: [{ id: 'conversation', expected: head, rows: [{ position: 1, stub: '"gone"' }] }] })
+    for (const id of ['conversation', 'fork']) {
+      expect((await verifyLog(store, id)).head.size).toBe(id === 'fork' ? 3 : 5)
+      expect((await store.read(id))[1]?.body).toBe('"gone"')
+    }
+    expect(await store.check()).toEqual([])
+    await store.close()
+  })
+
+  it('is made whole by the next process, whatever step of making it a process is killed at', async () => {
+    let killed = 0
+    for (let step = 1; ; step += process.env['INDELIBLE_SOAK'] === undefined ? 9 : 1) {
+      const path = fresh()
+      const { status, signal, stderr } = spawnSync(
+        process.execPath,
+        [join(root, 'test/store/open-process.ts'), path, String(step)],
+        { encoding: 'utf8', env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') } },
+      )
+      expect([status, signal, stderr]).toEqual(signal === null ? [0, null, ''] : [null, 'SIGKILL', ''])
+      const store = await sqliteStore({ path })
+      expect(await store.check()).toEqual([])
+      await store.create({ id: 'a' })
+      await store.close()
+      if (signal === null) break
+      killed += 1
+    }
+    expect(killed).toBeGreaterThan(3)
+  })
+})
+
+describe('an export of a version before formats were counted anew', () => {
+  const text = readFileSync(new URL('../fixtures/older/export.jsonl', import.meta.url), 'utf8')
+
+  it('is imported as the same record', async () => {
+    const store = memoryStore()
+    const info = await importTranscript(store, orThrow(readTranscript(text)))
+    expect(info).toMatchObject({ id: 'conversation', len: 2, metadata: { title: 'fixture' } })
+    expect(info.head.root).toBe('f2a2b2eeeffc1223a988687f0833a0fc13eff06a4cbd584e06b136245b149ece')
+    const session = await openSession(store, 'conversation')
+    expect([session.view().at(0), session.timeOf(1), session.notes().length]).toEqual([
+      user('What is 6 times 7?'),
+      1_700_000_000_000,
+      1,
+    ])
+  })
+
+  it('gives the time of the import to the rows that have none', async () => {
+    const store = memoryStore({ now: () => 1_800_000_000_000 })
+    const untimed = text.replaceAll(/,"at":\d+/g, '')
+    expect(untimed).not.toBe(text)
+    await importTranscript(store, orThrow(readTranscript(untimed)))
+    expect((await store.read('conversation')).map(({ at }) => at)).toEqual(Array(3).fill(1_800_000_000_000))
+    await verifyLog(store, 'conversation')
+  })
+})
+
+describe('a fingerprint', () => {
+  const digest = (sql: readonly string[], samples: readonly string[]): string =>
+    createHash('sha256')
+      .update(JSON.stringify([sql, samples]))
+      .digest('hex')
+  const adapters = [
+    ['SQLite', formats],
+    ['PostgreSQL', formatsFor('"s"')],
+  ] as const
+
+  // Rows as they are written now are those of the newest format. Earlier ones keep the fingerprint that they had.
+  it.each(adapters)('of the newest format of %s is the digest of its tables and of sample rows', (_, all) => {
+    const right = digest(
+      all.map(({ sql }) => sql),
+      rowSamples,
+    )
+    expect(
+      all.at(-1)?.fingerprint,
+      `The tables or the rows of the newest format are not those that its fingerprint is of. If a release has that format, append a format that brings it up to date. If none has, set its fingerprint to ${right}, make its fixture again (test/fixtures/make-store.ts, make-postgres.ts), and add a line to CHANGELOG.md: stores of before are then refused as OlderStore.`,
+    ).toBe(right)
+  })
+
+  it.each(adapters)('is another one for other tables and for other rows: %s', (_, all) => {
+    const sql = all.map((format) => format.sql)
+    const found = new Set([
+      digest(sql, rowSamples),
+      digest([...sql, 'create table more (a integer)'], rowSamples),
+      digest([`${sql[0]} `], rowSamples),
+      ...rowSamples.map((sample, index) => digest(sql, rowSamples.with(index, `${sample} `))),
+    ])
+    expect(found.size).toBe(3 + rowSamples.length)
+    expect(new Set(all.map(({ fingerprint }) => fingerprint)).size).toBe(all.length)
+  })
+
+  it('is in a new file, with the application id', async () => {
+    const path = fresh()
+    await (await sqliteStore({ path })).close()
+    const db = new DatabaseSync(path)
+    expect({ ...db.prepare('select * from format').get() }).toEqual({ fingerprint: formats.at(-1)?.fingerprint })
+    expect({ ...db.prepare('pragma application_id').get() }).toEqual({ application_id: applicationId })
+    db.close()
+  })
+})

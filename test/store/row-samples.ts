@@ -1,0 +1,84 @@
+/**
+ * Rows as they are written now, one of each kind, as text: the part of a format that stands in no table. A change of one of
+ * them changes what stores have, so the fingerprints of formats are of them too.
+ */
+import { assistant, image, toolCall, user, type Message } from 'indelible'
+import { erasedBody, encodeRow } from '../../src/entry/index.ts'
+import { openMeta } from '../../src/encryption/log-keys.ts'
+import { decryptRow } from '../../src/encryption/row-cipher.ts'
+import { portableSha256 as hash } from '../../src/proof/index.ts'
+import { storedMeta } from '../../src/session/metadata.ts'
+import { ledgerRow, rowLeaf, stubLeaf, type StoredRow } from '../../src/store/index.ts'
+import { placeOf } from '../../src/store/rules.ts'
+import { escaped } from '../../src/store/postgres/rows.ts'
+import * as postgresSum from '../../src/store/postgres/sum.ts'
+import { termsOf } from '../../src/store/postgres/terms.ts'
+import { headSum, metaSum } from '../../src/store/sqlite/log.ts'
+import { sumOf } from '../../src/store/sqlite/sum.ts'
+
+const hex = (bytes: Uint8Array): string => Buffer.from(bytes).toString('hex')
+const at = 1_700_000_000_000
+const salt = '0123456789abcdef'.repeat(2)
+const head = { size: 2, root: 'ab'.repeat(32) }
+const picture = Buffer.alloc(3000, 'picture').toString('base64')
+const answer: Message = { ...assistant('on it', toolCall('c', 'read', { path: 'a.ts' })), meta: { app: { n: 1 } } }
+
+const leaves = [
+  { kind: 'entry', body: 'é\0', at },
+  { kind: 'note', body: 'x', at: -1 },
+  { kind: 'note', body: '', at, salt },
+] as const
+
+/** A row and metadata that this key encrypted. No text is encrypted to the same bytes twice, so they are opened here. */
+const key = new Uint8Array(32).fill(7)
+const cipher = 'L7/MKow2m3QWPaB5w6mVO7Fm/ztoPMRiaw8+Vw==zPmblXQ='
+const encryptedRow: StoredRow = { position: 3, kind: 'entry', index: 2, body: `{"encrypted":"k.${cipher}"}`, at, salt }
+const encryption = {
+  keys: ['k'],
+  from: [0],
+  meta: 'fij0dr0ouPmskjdmnihGNEOn4xfa/rdk9JM6bw==JVi7yDdkMQNviC4f4A==',
+}
+const encryptedMeta = { clear: { user: 'ada' }, 'indelible.encryption': encryption }
+
+export const rowSamples: readonly string[] = [
+  ...leaves.map((row) => `leaf ${hex(rowLeaf(row, hash))}`),
+  `stub leaf ${stubLeaf({ kind: 'entry', body: 'stub', at }, hash)}`,
+  ...[
+    encodeRow(user('hello'), 'conversation', false, hash),
+    encodeRow(answer, 'evidence', true, hash),
+    encodeRow(user(image({ type: 'base64', mediaType: 'image/png', data: picture })), 'conversation', false, hash),
+  ].map(
+    (encoded) =>
+      `entry ${JSON.stringify(encoded, (_, value: unknown) => (value instanceof Uint8Array ? hex(value) : value))}`,
+  ),
+  `erased ${erasedBody(user('[erased]'), { page: 'plan', tagged: true })}`,
+  ...(['head', 'removed', 'held', 'released'] as const).map(
+    (type) => `ledger ${JSON.stringify(ledgerRow({ type, id: 's', head, reason: 'r', by: 'b' }, at))}`,
+  ),
+  `ledger ${JSON.stringify(ledgerRow({ type: 'erased', id: 's', head, rows: [{ row: 1, kind: 'note', index: 0, leaf: 'l', stub: 's' }], copied: 1 }, at))}`,
+  `ledger ${JSON.stringify(ledgerRow({ type: 'destroyed', id: 's', head, key: 'k' }, at))}`,
+  `metadata ${JSON.stringify(storedMeta({ title: 't' }, { id: 'p', at: 1 }, true))}`,
+  `places ${JSON.stringify([placeOf({ kind: 'entry', index: 3 }), placeOf({ kind: 'note', index: 3 })])}`,
+  `SQLite sums ${JSON.stringify([
+    sumOf('a', 1, null, new Uint8Array([1, 2])),
+    metaSum(1, 'id', 2, '{}', 3),
+    headSum({
+      scope: 1,
+      id: 'id',
+      segment: 2,
+      size: 3,
+      entries: 4,
+      peaks: new Uint8Array(32),
+      root: new Uint8Array(32),
+      appended: 5,
+    }),
+  ])}`,
+  `PostgreSQL text ${JSON.stringify(escaped('\0\u0001'))}`,
+  `PostgreSQL sums ${JSON.stringify([
+    postgresSum.metaSum(hash, 's', 'id', '{}', 1),
+    postgresSum.createdSum(hash, 's', 'id', 1),
+    termsOf('s', { a: { b: 'c' }, n: 1 }, hash),
+  ])}`,
+  `encrypted row ${JSON.stringify(decryptRow(encryptedRow, key))}`,
+  `encrypted metadata ${JSON.stringify(openMeta('s', key, encryption, encryptedMeta))}`,
+]
