@@ -77,7 +77,7 @@ export const destroyKey = (
         _tag: 'NoKey',
         id,
         key: 'none',
-        reason: 'it has no key: it is not encrypted',
+        reason: 'it has no key to destroy; nothing was changed',
       })
     const vault = vaultOf(bare, ring)
     const there = await vault.isThere(name, id)

@@ -6,6 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type JsonObject } from '../json/index.ts'
 import {
   destroyedKeyLogOf,
+  keyedLogOf,
   keyLogOf,
   keyLogs,
   ownStore,
@@ -145,6 +146,25 @@ export class Vault {
     if (known !== undefined) return right(known.secret)
     const made = await this.make(name)
     return isLeft(made) && made.left._tag === 'LogExists' ? this.get(name, name) : made
+  }
+
+  /** Say that the log of this id is encrypted: a plain one in its place is somebody's else. False: that was said before. */
+  async mark(id: string): Promise<Either<KeyFault, boolean>> {
+    const said = await this.#store.create({ id: keyedLogOf(id) })()
+    if (!isLeft(said)) return right(true)
+    return said.left._tag === 'LogExists' ? right(false) : left(keyFault(said.left, 'say that a log is encrypted'))
+  }
+
+  /** Whether the log of this id is encrypted, as far as is said where keys are kept. */
+  async isMarked(id: string): Promise<Either<KeyFault, boolean>> {
+    const said = await this.#store.info(keyedLogOf(id))()
+    if (!isLeft(said)) return right(true)
+    return said.left._tag === 'NoSuchLog' ? right(false) : left(keyFault(said.left, 'read whether a log is encrypted'))
+  }
+
+  /** There is no log of this id any more. */
+  async unmark(id: string): Promise<void> {
+    await this.#store.remove(keyedLogOf(id))()
   }
 
   /** A key that has encrypted nothing. */

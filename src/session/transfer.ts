@@ -60,7 +60,7 @@ import { momentOf } from './stamp.ts'
 import { encryptedRowsErased, storeEncrypted, type PlacedRow } from './copy-encrypted.ts'
 import { erasedCause } from './rows.ts'
 import { randomId } from './open.ts'
-import { readMirror } from './read.ts'
+import { readMirror, type Opened } from './read.ts'
 import { redactTranscript } from './redact-transcript.ts'
 
 /** How to import a transcript. */
@@ -129,6 +129,7 @@ export const importTranscript = (
       head: exported.head,
       rows: timed(exported.rows),
       erased: rowsErased(timed(exportOf(transcript).rows), store), // rows are read once
+      reasons: async () => right(new Map()),
       progress,
     })
     const published = await publish(store, own, stored, {
@@ -151,7 +152,11 @@ interface Imported {
   readonly rows: Iterable<TimedExport>
   /** The rows that were erased. */
   readonly erased: readonly PlacedRow[]
+  /** Why they were erased, where that is known. */
+  readonly reasons: () => Promise<Either<StoreFault, Reasons>>
   readonly progress: ImportOptions['progress']
+  /** The store that has the files of the messages. Undefined: the store that is written. */
+  readonly from?: Store
 }
 
 /** Store rows in the log of an import. What stands for erased rows is first encrypted, then said in the ledger. */
@@ -159,7 +164,7 @@ const storeImported = async (
   store: Store,
   own: string,
   start: Head,
-  { id, head, rows, erased, progress }: Imported,
+  { id, head, rows, erased, reasons, progress, from }: Imported,
 ): Promise<Head | ImportFault> => {
   const stubs: PlacedRow[] = []
   for (const { position, index, row } of erased) {
@@ -167,9 +172,9 @@ const storeImported = async (
     if (sealed !== undefined && isLeft(sealed)) return sealed.left
     stubs.push({ position, index, row: { ...(sealed?.right.rows[0] ?? row), at: row.at } })
   }
-  const said = await sayErased(store, id, head, stubs, async () => right(new Map()))
+  const said = await sayErased(store, id, head, stubs, reasons)
   if (isLeft(said)) return said.left
-  return storeRows(store, own, start, rows, progress, undefined, stubs)
+  return storeRows(store, own, start, rows, progress, from, stubs)
 }
 
 /** A session of the rows that are stored, if they are what they should be. */
@@ -283,6 +288,8 @@ function* rowsOf(mirror: Mirror): Generator<TimedExport> {
  * `Conflict` if the other session is longer, `Diverged` if it differs. At the end both heads are equal, or it is
  * `OtherHead`. Until then the copy is not a session.
  *
+ * In a store with keys the copy of a plain session is encrypted: its head is another one, and it appears when it is whole.
+ *
  * The copy has the record, its metadata, the stored files that its messages reference, and the hold of the session. It does
  * not have the time of creation or the operation ids, and a fork gets its own rows: it is held only if it is held itself.
  *
@@ -305,7 +312,11 @@ export const copySession = (
   return sessionTask(async () => {
     const problem = againstOwnId(id)
     if (problem !== undefined) return left(problem)
-    const source = await sourceOf(from, ownStore(to), id, progress)
+    const own = ownStore(to)
+    const plain = await plainSource(from, own, id)
+    if (isLeft(plain)) return plain
+    if (plain.right !== undefined) return copyIntoKeys(from, own, plain.right, progress)
+    const source = await sourceOf(from, own, id, progress)
     if (isLeft(source)) return source
     const { head, meta, erased, store } = source.right
     const target = source.right.to
@@ -328,6 +339,97 @@ export const copySession = (
       if (stored._tag !== 'Conflict') return left(stored) // else somebody else copies it too: look how far it is
     }
   }, 'copySession')
+}
+
+/** A plain session that is to be copied into a store with keys, where there is no plain copy of it. */
+const plainSource = async (
+  from: Store,
+  to: Store,
+  id: string,
+): Promise<Either<ReadSessionFault, Opened | undefined>> => {
+  if (to.encryption === undefined) return right(undefined)
+  const found = await from.info(id)()
+  if (isLeft(found)) return found
+  if (isEncryptedLog(found.right)) return right(undefined)
+  const there = await to.info(id)()
+  if (isLeft(there) && there.left._tag !== 'NoSuchLog') return there
+  return !isLeft(there) && !isEncryptedLog(there.right) ? right(undefined) : readMirror(from, id)
+}
+
+/**
+ * The copy of a plain session in a store with keys is encrypted, so its root is another. It appears whole, like an import;
+ * what the session has got since is appended to it.
+ */
+const copyIntoKeys = async (
+  from: Store,
+  to: Store,
+  { mirror, log }: Opened,
+  progress: ImportOptions['progress'],
+): Promise<Either<ImportFault, SessionInfo>> => {
+  const { id, head } = mirror
+  const erased = rowsErased(rowsOf(mirror), to)
+  const rows = { [Symbol.iterator]: () => rowsOf(mirror) }
+  const reasons = (): Promise<Either<StoreFault, Reasons>> => reasonsIn(from)
+  const imported = { id, head, rows, erased, reasons, progress, from }
+  const found = await to.info(id)()
+  if (isLeft(found)) {
+    if (found.left._tag !== 'NoSuchLog') return found
+    const own = `${importPrefix}${randomId()}`
+    const created = await to.create({ id: own, meta: partialMeta('import'), encrypt: true })()
+    if (isLeft(created)) return created
+    const stored = await storeImported(to, own, created.right.head, imported)
+    const held = '_tag' in stored ? left(stored) : await holdThere(from, to, id, stored)
+    const published = isLeft(held) ? held : await publish(to, own, stored, { id, meta: log.meta, root: undefined })
+    await to.remove(own)()
+    return isLeft(published) ? published : sessionInfo(published.right)
+  }
+  const start = found.right.head
+  const same = await isBeginning(to, id, start, mirror)
+  if (isLeft(same)) return same
+  if (!same.right) return left({ _tag: 'Diverged', id, expected: head, actual: start })
+  const rest = {
+    ...imported,
+    rows: after(rowsOf(mirror), start.size),
+    erased: erased.filter(({ position }) => position >= start.size),
+  }
+  const stored = start.size === head.size ? start : await storeImported(to, id, start, rest)
+  if ('_tag' in stored) return left(stored)
+  const carried = await eraseThere(
+    to,
+    id,
+    stored,
+    erased.filter(({ position }) => position < start.size),
+    from,
+  )
+  if (isLeft(carried)) return carried
+  const held = await holdThere(from, to, id, stored)
+  if (isLeft(held)) return held
+  const there = await to.info(id)()
+  return isLeft(there) ? there : sessionInfo(there.right)
+}
+
+/** Whether the rows of an encrypted copy are the first rows of the record. What was erased in one of them counts as equal. */
+const isBeginning = async (
+  to: Store,
+  id: string,
+  { size }: Head,
+  mirror: Mirror,
+): Promise<Either<LogFault, boolean>> => {
+  const rows = rowsOf(mirror)
+  for (let position = 0; position < size;) {
+    const read = await to.read(id, { from: position, to: Math.min(position + mostRows, size) })()
+    if (isLeft(read)) return read
+    for (const row of read.right) {
+      const next = rows.next()
+      const encoded = next.done === true ? undefined : encodedOf(next.value, to)
+      if (encoded === undefined || isLeft(encoded)) return right(false)
+      const { kind, body, at, erased } = encoded.right.row
+      const isErased = row.erased !== undefined || erased !== undefined
+      if (kind !== row.kind || at !== row.at || (!isErased && body !== row.body)) return right(false)
+    }
+    position += read.right.length
+  }
+  return right(true)
 }
 
 /** What is copied, and between which stores. */

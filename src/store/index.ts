@@ -23,6 +23,7 @@ export {
   encryptionOf,
   isEncrypted,
   isEncryptedLog,
+  keyedLogOf,
   keyLogOf,
   keyLogs,
   ownKeyOf,
@@ -108,7 +109,17 @@ export {
   type KeyValueStore,
 } from './key-value.ts'
 export { matches, positionsOf, type Positions } from './lookup.ts'
-export { againstOwnId, changedOwnMember, isOwnCall, isOwnId, ownMember, type OwnCall } from './own-logs.ts'
+export {
+  againstOwnId,
+  changedOwnMember,
+  isOwnCall,
+  isOwnId,
+  isSessionMeta,
+  ownMember,
+  partialMember,
+  sessionMember,
+  type OwnCall,
+} from './own-logs.ts'
 export { ownStore } from './own-store.ts'
 export { planned, type Plan } from './plan.ts'
 export { consistencyPath, inclusionPath } from './prove.ts'

@@ -21,6 +21,14 @@ export const ownCall: OwnCall = Object.freeze({ [mark]: true as const })
 /** Whether a call is the library's own. */
 export const isOwnCall = (call: OwnCall): boolean => call[mark] === true
 
+/** What a session has in its metadata, and what a log has that will be one. */
+export const sessionMember = 'indelible.session'
+export const partialMember = 'indelible.partial'
+
+/** Whether metadata is that of a session, or of a log that will be one. */
+export const isSessionMeta = (meta: JsonObject): boolean =>
+  Object.hasOwn(meta, sessionMember) || Object.hasOwn(meta, partialMember)
+
 /**
  * Whether an id is that of one of the library's own logs.
  *

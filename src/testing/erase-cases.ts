@@ -48,7 +48,13 @@ export const eraseCases: StoreCases = erasing({
       size: 3,
       root: headFor(rows, store.hash).root,
       rows: [
-        { row: 1, kind: 'note', index: 0, leaf: leaves[1], stub: stubLeaf({ kind: 'note', body: '"gone"', at: 5 }, store.hash) },
+        {
+          row: 1,
+          kind: 'note',
+          index: 0,
+          leaf: leaves[1],
+          stub: stubLeaf({ kind: 'note', body: '"gone"', at: 5 }, store.hash),
+        },
         {
           row: 2,
           kind: 'entry',
