@@ -78,7 +78,7 @@ const readDatabase = async (path: string, options: TranscriptOptions, terminal: 
 const isStore = async (path: string): Promise<boolean> => {
   const { sqliteStore } = await import('../store/sqlite/index.ts')
   const opened = await sqliteStore({ path, create: false })()
-  if (isLeft(opened)) return opened.left._tag === 'NewerStore'
+  if (isLeft(opened)) return opened.left._tag === 'NewerStore' || opened.left._tag === 'OlderStore'
   await opened.right.close()()
   return true
 }

@@ -91,7 +91,7 @@ export interface RefHistory extends RefHistoryBrand {
 /** A reference history as JSON: about 100 bytes a message, whatever the length of the messages. */
 export interface RefHistoryJson {
   readonly type: 'indelible.refs'
-  /** 2 if it has a tree or an inbox; versions of the library before 0.3 refuse it. */
+  /** 2 if it has a tree or an inbox, else 1. */
   readonly version: 1 | 2
   /** The scope of the blocks. */
   readonly scope: string

@@ -70,8 +70,6 @@ const settled = (session: Session, steps: readonly OpenStep[]): Rows => {
     messages: [
       ...interruptedResults(session.openCalls(), 'The run was interrupted before this tool gave a result.'),
       ...steps.flatMap((step) => messagesOf(step, callIds)),
-      // What notes of before 0.3 say was started.
-      ...(session.openSteps().length === 0 && session.openCalls().length === 0 ? session.interrupted() : []),
     ],
     notes: closing(steps),
   }

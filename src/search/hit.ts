@@ -41,8 +41,8 @@ export interface SearchHit {
   readonly position: number
   /** Who spoke. */
   readonly role: Role
-  /** The time of the append, in milliseconds since 1970; undefined if a version before 0.3 stored it. */
-  readonly at: number | undefined
+  /** The time of the append, in milliseconds since 1970. */
+  readonly at: number
   /** Where the words were found: in what was said, or in a tool call or its result. */
   readonly in: SearchText['of']
   /** The text around the first found words. */

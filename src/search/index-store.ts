@@ -25,8 +25,7 @@ const piece = 2000
 
 /**
  * Make the search index of a store, or add the rows that it lacks. The index is one for all scopes. From then on appends
- * are indexed in their own transaction, by every process that opens the store; a version of this library before 0.3 appends
- * without, and the next search adds the missing rows.
+ * are indexed in their own transaction, by every process that opens the store.
  *
  * It may run beside appends and searches. One that is killed is continued by the next.
  *

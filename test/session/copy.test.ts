@@ -6,11 +6,9 @@ import { expect, it } from 'vitest'
 import { copySession, describeSession } from 'indelible/session'
 import {
   createSession,
-  importTranscript,
   listSessions,
   memoryStore,
   openSession,
-  readTranscript,
   user,
   verifySession,
   type Store,
@@ -127,17 +125,6 @@ it('two that copy the same session at once both end with the whole of it', async
   const heads = await Promise.all([1, 2, 3].map(() => ok(copySession(from, to, 's'))))
   for (const { head, len } of heads) expect([head, len]).toEqual([long.head(), 5000])
   await ok(verifySession(to, 's', { head: long.head() }))
-})
-
-it('what a crash has left of an import is made an end of by the next one', async () => {
-  const store = memoryStore()
-  await ok(store.create({ id: 's', meta: { 'indelible.partial': true } }))
-  const log = await ok(store.info('s'))
-  await ok(store.append('s', { expected: log.head, rows: [{ kind: 'entry', body: 'half' }] }))
-  const transcript = readTranscript('[{"role":"user","content":"hello"}]')
-  if (transcript._tag === 'Left') throw new Error('this is one')
-  expect(await ok(importTranscript(store, transcript.right, { id: 's' }))).toMatchObject({ id: 's', len: 1 })
-  await fault('LogExists', importTranscript(store, transcript.right, { id: 's' }))
 })
 
 it('the command copies every session of a store, the oldest first', () => {

@@ -190,14 +190,8 @@ it('says of each message and note when it was written, and of each note where it
     expect([...one.rows()]).toMatchObject(said)
     expect([...one.rows(-2)]).toMatchObject(said.slice(-2))
     expect([...one.rows(2, 5)]).toMatchObject(said.slice(2, 5))
-    expect([-1, 0, 1, 2, 3, 0.5].map(one.timeOf)).toEqual([
-      undefined,
-      times[1],
-      times[2],
-      times[5],
-      undefined,
-      undefined,
-    ])
+    expect([0, 1, 2].map(one.timeOf)).toEqual([times[1], times[2], times[5]])
+    for (const none of [-1, 3, 0.5]) expect(() => one.timeOf(none)).toThrow(/^timeOf\(.*\): the record has 3 messages$/)
   }
   const rows = session.rows()
   await session.append(user('later'))
