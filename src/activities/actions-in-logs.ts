@@ -36,7 +36,7 @@ export const actionsInLogs = (given: Store): Actions => {
         const meta = { 'indelible.action': action, ...known, ...(failure !== undefined && { failure: { ...failure } }) }
         const written =
           found.right === undefined
-            ? await store.create({ id: idOf(action), meta })()
+            ? await store.create({ id: idOf(action), meta, encrypt: true })()
             : await store.update(found.right.log.id, { expected: found.right.log.version, meta })()
         if (!isLeft(written)) return changed
         const { _tag } = written.left

@@ -166,7 +166,7 @@ const headOf = async (store: Store, topic: string): Promise<Head> => {
     const found = await store.info(idOf(topic))()
     if (!isLeft(found)) return found.right.head
     if (found.left._tag !== 'NoSuchLog') throw thrown(found.left)
-    const made = await store.create({ id: idOf(topic), meta: { 'indelible.events': topic } })()
+    const made = await store.create({ id: idOf(topic), meta: { 'indelible.events': topic }, encrypt: true })()
     if (!isLeft(made)) return made.right.head
     if (made.left._tag !== 'LogExists') throw thrown(made.left)
   }

@@ -31,6 +31,7 @@ export const putNamed = async (
     meta: { [markKey]: id },
     rows: [{ kind: 'note', body: '', blocks: [id] }],
     blocks: [sealed],
+    encrypt: false,
   })()
   if (!isLeft(created)) return right(digest)
   if (created.left._tag !== 'LogExists') return created

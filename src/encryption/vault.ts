@@ -76,6 +76,7 @@ export class Vault {
     const created = await this.#store.create({
       id: keyLogOf(name),
       meta: this.#wrapped(name, this.#store.scope, secret),
+      encrypt: false,
     })()
     if (isLeft(created)) return left(keyFault(created.left, 'store a key'))
     this.#keep(name, secret)
@@ -150,7 +151,7 @@ export class Vault {
 
   /** Say that the log of this id is encrypted: a plain one in its place is somebody's else. False: that was said before. */
   async mark(id: string): Promise<Either<KeyFault, boolean>> {
-    const said = await this.#store.create({ id: keyedLogOf(id) })()
+    const said = await this.#store.create({ id: keyedLogOf(id), encrypt: false })()
     if (!isLeft(said)) return right(true)
     return said.left._tag === 'LogExists' ? right(false) : left(keyFault(said.left, 'say that a log is encrypted'))
   }
@@ -186,7 +187,7 @@ export class Vault {
   async destroy(name: string, of: string): Promise<Either<KeyFault, boolean>> {
     const there = await this.isThere(name, of)
     if (isLeft(there) || !there.right) return there
-    const said = await this.#store.create({ id: destroyedKeyLogOf(name), meta: { [markKey]: 0 } })()
+    const said = await this.#store.create({ id: destroyedKeyLogOf(name), meta: { [markKey]: 0 }, encrypt: false })()
     if (isLeft(said) && said.left._tag !== 'LogExists') return left(keyFault(said.left, 'say that a key is destroyed'))
     const removed = await this.#store.remove(keyLogOf(name))()
     return isLeft(removed) && removed.left._tag !== 'NoSuchLog'

@@ -137,7 +137,7 @@ const keep = async (store: Store, note: string, head: Head): Promise<Either<AnyE
     if (!isLeft(appended)) return right(Object.freeze({ note, head }))
     if (appended.left._tag === 'Conflict') expected = appended.left.actual
     else if (appended.left._tag === 'NoSuchLog') {
-      const created = await own.create({ id: checkpointsId, meta: { [checkpointsId]: 1 }, rows })()
+      const created = await own.create({ id: checkpointsId, meta: { [checkpointsId]: 1 }, rows, encrypt: false })()
       if (!isLeft(created)) return right(Object.freeze({ note, head }))
       if (created.left._tag !== 'LogExists') return created
     } else return appended

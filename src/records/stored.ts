@@ -188,7 +188,7 @@ const findOrCreate = async (store: Store, id: string): Promise<Either<OpenLogFau
   if (!isLeft(found))
     return found.right.meta[mark] === 1 ? found : left({ _tag: 'OtherLog', id, wanted: 'a log of calls' })
   if (found.left._tag !== 'NoSuchLog') return found
-  const created = await store.create({ id, meta: { [mark]: 1 } })()
+  const created = await store.create({ id, meta: { [mark]: 1 }, encrypt: true })()
   return isLeft(created) && created.left._tag === 'LogExists' ? findOrCreate(store, id) : created // somebody else was faster
 }
 

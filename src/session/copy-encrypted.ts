@@ -108,6 +108,6 @@ const copyKey = async (
   const wrapped =
     from.scope === to.scope || encryption === undefined ? right(meta) : await encryption.keyFor(name, of, to.scope)()
   if (isLeft(wrapped)) return wrapped.left
-  const created = await ownStore(to).create({ id, meta: wrapped.right })()
+  const created = await ownStore(to).create({ id, meta: wrapped.right, encrypt: false })()
   return isLeft(created) && created.left._tag !== 'LogExists' ? created.left : undefined
 }

@@ -12,6 +12,7 @@ import {
   ledgerId,
   readLedgerRow,
   rowLeaf,
+  streamLogOf,
   type Erased,
   type Erasure,
   type ErasedRow,
@@ -39,6 +40,13 @@ export type Remains =
   | { readonly what: 'unread'; readonly session: string }
   /** The leaves of these rows have no salt: a short text can be found by hashing guesses. */
   | { readonly what: 'leaf'; readonly rows: readonly number[] }
+  /** The stream of the session's last answer is still in the store: it is removed soon after its end. */
+  | { readonly what: 'stream'; readonly session: string }
+  /**
+   * The session was recorded: the index of the recorder has digests of its conversation. Whoever has the secret that they are
+   * keyed by, which is in the store, can find short texts by guessing.
+   */
+  | { readonly what: 'index'; readonly session: string }
   /** Receipts of model calls have a digest of all that was sent, without a salt: short texts can be found by guessing. */
   | { readonly what: 'contextDigest'; readonly rows: readonly number[] }
 
@@ -184,6 +192,10 @@ const remainsOf = async (
     return note.type === 'receipt' && row > first ? [row] : []
   })
   if (receipts.length > 0) remains.push({ what: 'contextDigest', rows: receipts })
+  if (info.metadata['recorder'] !== undefined) remains.push({ what: 'index', session: info.id })
+  const stream = await store.info(streamLogOf(info.id))()
+  if (!isLeft(stream)) remains.push({ what: 'stream', session: info.id })
+  else if (stream.left._tag !== 'NoSuchLog') return stream
   return right(remains)
 }
 

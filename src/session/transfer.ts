@@ -605,7 +605,7 @@ const beginCopy = async (from: Store, to: Store, id: string, head: Head): Promis
   if (isLeft(found) && found.left._tag !== 'NoSuchLog') return found
   if (!isLeft(found) && isPartialOf(found.right, 'import'))
     return left({ _tag: 'UnfinishedSession', id, rows: found.right.head.size })
-  const begun = isLeft(found) ? await to.create({ id, meta: partialMeta('copy') })() : found
+  const begun = isLeft(found) ? await to.create({ id, meta: partialMeta('copy'), encrypt: false })() : found
   if (isLeft(begun)) return begun.left._tag === 'LogExists' ? beginCopy(from, to, id, head) : begun
   const start = begun.right.head
   const common = Math.min(start.size, head.size)

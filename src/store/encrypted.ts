@@ -66,6 +66,8 @@ export const keyLogOf = (key: string): string => `${keyLogs}${key}`
 export const destroyedKeyLogOf = (key: string): string => `indelible.destroyed.${key}`
 /** The log that says, where keys are kept, that the log of an id is encrypted. */
 export const keyedLogOf = (id: string): string => `indelible.keyed.${digestOf(id)}`
+/** The log that keeps the stream of a chat. */
+export const streamLogOf = (chat: string): string => `indelible.stream.${digestOf(chat)}`
 /** How the names of the logs of wrapped keys begin. */
 export const keyLogs = 'indelible.key.'
 

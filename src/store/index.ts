@@ -28,6 +28,7 @@ export {
   keyLogs,
   ownKeyOf,
   readEncrypted,
+  streamLogOf,
   withoutKeys,
   type EncryptedText,
   type EncryptionMeta,

@@ -205,7 +205,7 @@ export const appendToLedger = async <F, M extends object>(
     const recorded = rows.length
     const stored = rows.map((row) => ledgerRow(row, store.now()))
     if (head === undefined) {
-      const created = await own.create({ id: ledgerId, meta: { [ledgerId]: 1 }, rows: stored })()
+      const created = await own.create({ id: ledgerId, meta: { [ledgerId]: 1 }, rows: stored, encrypt: false })()
       if (!isLeft(created)) return right({ head: created.right.head, recorded, ...more })
       if (created.left._tag !== 'LogExists' || attempt === attempts) return created
     } else {

@@ -62,8 +62,11 @@ export interface NewLog extends OwnCall {
   readonly blocks?: readonly Uint8Array[]
   /** Gives the terms of a row for the search index, as in an append. Default: none. */
   readonly terms?: TermsOf
-  /** Whether the log is encrypted, if the store has keys (`withKeys` of `indelible/encryption`). Default: false. */
-  readonly encrypt?: boolean
+  /**
+   * Whether the log is encrypted, if the store has keys (`withKeys` of `indelible/encryption`). Say true for whatever has a
+   * user's text.
+   */
+  readonly encrypt: boolean
 }
 
 /**

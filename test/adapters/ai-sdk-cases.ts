@@ -210,7 +210,11 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
   it('a stream whose process died ends with an error', async () => {
     const store = ownStore(await fresh())
     // A publisher that stores one chunk and is gone: its lease is renewed no more.
-    const dead = await store.create({ id: 'indelible.stream.c', meta: { 'indelible.stream': { ttl: 40 } } })
+    const dead = await store.create({
+      id: 'indelible.stream.c',
+      meta: { 'indelible.stream': { ttl: 40 } },
+      encrypt: false,
+    })
     await store.append(dead.id, { expected: dead.head, rows: [{ kind: 'entry', body: '{"type":"start"}' }] })
     await store.lease(dead.id, { holder: 'stream', ttl: 40 })
     const streams = chatStreams(store)

@@ -35,7 +35,9 @@ export const restored = async ({ logs, blocks }: Stolen): Promise<Store> => {
   const store = memoryStore()
   await ok(store.putBlocks(blocks))
   for (const { id, meta, rows } of logs.toSorted((one) => (one.id === ledgerId ? -1 : 0)))
-    await ok(ownStore(store).create({ id, meta, rows: rows.map((row) => encryptedRow(row as TimedRow)) }))
+    await ok(
+      ownStore(store).create({ id, meta, rows: rows.map((row) => encryptedRow(row as TimedRow)), encrypt: false }),
+    )
   return store
 }
 

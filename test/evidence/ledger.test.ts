@@ -526,7 +526,12 @@ describe('witnesses', () => {
 it.each([-1, 1.5, 1e300])('a ledger whose row has a size of %s is not one', async (size) => {
   const store = memoryStore()
   const body = JSON.stringify({ type: 'head', id: 's', size, root: '0'.repeat(64) })
-  await ownStore(store).create({ id: ledgerId, meta: { [ledgerId]: 1 }, rows: [{ kind: 'note', body }] })
+  await ownStore(store).create({
+    id: ledgerId,
+    meta: { [ledgerId]: 1 },
+    rows: [{ kind: 'note', body }],
+    encrypt: false,
+  })
   expect(await verifyLedger(store)()).toMatchObject({ left: { _tag: 'NotALedger' } })
 })
 

@@ -29,7 +29,7 @@ describe('a log of calls on a store', () => {
   it('is opened by no other log\u2019s id, which stays as it is', async () => {
     const store = memoryStore()
     await createSession(store, { id: 'chat', messages: [user('hello')] })
-    await store.create({ id: 'other' })
+    await store.create({ id: 'other', encrypt: false })
     for (const id of ['chat', 'other'])
       expect(await openCallLog({ store, id })()).toMatchObject({ left: { _tag: 'OtherLog', id } })
     expect(await openCallLog({ store, id: 'indelible.ledger' })()).toMatchObject({ left: { _tag: 'InvalidId' } })
@@ -94,7 +94,7 @@ describe('a log of calls on a store', () => {
   })
   it('reads what is no record of this version, and leaves it as it is', async () => {
     const store = memoryStore()
-    const { head } = the(await store.create({ id: 'calls', meta: { 'indelible.calls': 1 } })())
+    const { head } = the(await store.create({ id: 'calls', meta: { 'indelible.calls': 1 }, encrypt: false })())
     the(
       await store.append('calls', {
         expected: head,

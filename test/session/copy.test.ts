@@ -4,15 +4,7 @@ import { join } from 'node:path'
 import { left } from 'fp-ts/lib/Either.js'
 import { expect, it } from 'vitest'
 import { copySession, describeSession } from 'indelible/session'
-import {
-  createSession,
-  listSessions,
-  memoryStore,
-  openSession,
-  user,
-  verifySession,
-  type Store,
-} from 'indelible'
+import { createSession, listSessions, memoryStore, openSession, user, verifySession, type Store } from 'indelible'
 import { root } from '../../scripts/run.ts'
 import { fault, ok } from '../answers.ts'
 import { folder, indelible } from '../cli/indelible.ts'

@@ -37,7 +37,7 @@ describe.each(places)('a store with %s', (_, open) => {
     for (const place of [store, store.encryption?.bare ?? store])
       for (const { id, head, version, meta } of [...own, { ...(own[0] as (typeof own)[0]), id: 'indelible.other' }]) {
         const other = `${id}.x`
-        await fault('InvalidId', place.create({ id, rows }))
+        await fault('InvalidId', place.create({ id, rows, encrypt: false }))
         await fault('InvalidId', createSession(place, { id }))
         await fault('InvalidId', place.append(id, { expected: head, rows }))
         await fault('InvalidId', place.update(id, { expected: version, meta }))

@@ -37,7 +37,7 @@ export const beginRun = (store: Store): Run => {
   let ended = false
   const begun = (async (): Promise<number> => {
     const holder = `${hostname()}:${process.pid}`
-    const made = await ownStore(store).create({ id, meta: { [mark]: 1, began, holder } })()
+    const made = await ownStore(store).create({ id, meta: { [mark]: 1, began, holder }, encrypt: false })()
     if (isLeft(made)) return 0
     const lease = await store.lease(id, { holder, ttl })()
     if (!isLeft(lease) && !ended) {
