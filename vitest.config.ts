@@ -4,6 +4,7 @@ import { defineConfig } from 'vitest/config'
 import { isFull } from './test/rounds.ts'
 
 const src = (path: string): string => fileURLToPath(new URL(`src/${path}`, import.meta.url))
+const test = (path: string): string => fileURLToPath(new URL(`test/${path}`, import.meta.url))
 
 /** Tests of commands and servers, which share a folder, a thread or a database with a file. */
 const apart = [
@@ -34,11 +35,19 @@ export default defineConfig({
         },
       },
       { extends: true, test: { name: 'apart', include: [...apart, ...patching] } },
+      // With fewer than 128 messages no chunk of a record is ever full: here two fill one, and two of them a group.
+      {
+        extends: true,
+        resolve: { alias: [{ find: './chunk-size.ts', replacement: test('history/small-chunks.ts') }] },
+        test: { name: 'small chunks', include: ['test/history/*.test.ts'], env: { INDELIBLE_SMALL_CHUNKS: 'yes' } },
+      },
     ],
     setupFiles: ['test/setup.ts'],
     // Only to end what hangs: no test's result depends on how long it takes.
     testTimeout: isFull ? 6 * 3_600_000 : 600_000,
     hookTimeout: 600_000,
+    expect: { poll: { timeout: 300_000 } },
+    slowTestThreshold: 60_000,
     maxWorkers: availableParallelism() + 1, // many tests wait for processes of their own
   },
 })

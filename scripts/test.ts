@@ -1,88 +1,83 @@
-/** `npm test`: every check there is, in one run, closed by one line that counts them. */
+/**
+ * `npm test`: every check there is, in one run, closed by one line that counts them. `npm run check`, which is
+ * `test.ts --full`, does the same at full size, and uses the packed package as its users do.
+ *
+ * The checks run beside the tests. `INDELIBLE_ROUNDS` is the share of the full size (see test/rounds.ts).
+ */
 import { mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
+import { summaryPath, type Summary } from './reporter.ts'
 import { root, runAside } from './run.ts'
 
-const report = join(root, '.cache/vitest.json')
+const isFull = process.argv.includes('--full')
+if (isFull) process.env['INDELIBLE_ROUNDS'] ??= 'full'
+
 mkdirSync(join(root, '.cache'), { recursive: true })
-rmSync(report, { force: true })
+rmSync(summaryPath, { force: true })
 
 type Step = readonly [name: string, command: string, args: readonly string[]]
 
-const build: Step = ['build', process.execPath, ['scripts/build.ts']]
-const smoke: Step = ['smoke', process.execPath, ['scripts/smoke.ts']]
-/** What is written. */
+const node = process.execPath
+const examples: Step = ['examples in docs', node, ['scripts/extract-docs.ts', '--examples']] // their types are checked too
+const build: Step = ['build', node, ['scripts/build.ts']]
+const packed: Step = ['the packed package', node, ['scripts/smoke.ts']]
 const checks: readonly Step[] = [
   ['format', 'oxfmt', ['--check']],
   ['lint', 'oxlint', ['--deny-warnings']],
   ['types', 'tsc', ['-p', 'tsconfig.json']],
   ['types without Node', 'tsc', ['-p', 'tsconfig.portable.json']],
-  ['types of benches', 'tsc', ['-p', 'bench/tsconfig.json']],
-  ['types in a browser', 'tsc', ['-p', 'tsconfig.browser.json']],
-  ['types of the page', 'tsc', ['-p', 'page/tsconfig.json']],
-  ['types of its tests', 'tsc', ['-p', 'test/page/tsconfig.json']],
+  ['types in a browser', 'tsc', ['-p', 'page/tsconfig.json']],
+  ...(isFull ? ([['types of benches', 'tsc', ['-p', 'bench/tsconfig.json']]] satisfies Step[]) : []),
+]
+const tests: Step = [
+  'tests',
+  'vitest',
+  ['run', '--silent=passed-only', '--reporter=default', '--reporter=./scripts/reporter.ts'],
 ]
 
 let passed = 0
 let failed = 0
-let skipped = 0
-
-const told = (name: string, good: boolean, from: number): boolean => {
-  process.stdout.write(`${good ? 'ok  ' : 'FAIL'} ${name} (${((Date.now() - from) / 1000).toFixed(1)} s)\n`)
-  return good
-}
-const counted = (good: boolean): void => {
-  if (good) passed += 1
-  else failed += 1
-}
 
 const step = async ([name, command, args]: Step, output: 'pipe' | 'inherit' = 'pipe'): Promise<boolean> => {
   const from = Date.now()
   const { good, said } = await runAside(command, args, output)
-  process.stdout.write(said)
-  return told(name, good, from)
+  const seconds = ((Date.now() - from) / 1000).toFixed(1)
+  process.stdout.write(`${good ? '' : said}${good ? 'ok  ' : 'FAIL'} ${name} (${seconds} s)\n`)
+  return good
+}
+const check = async (one: Step): Promise<void> => {
+  if (await step(one)) passed += 1
+  else failed += 1
 }
 
-counted(await step(['examples in docs', process.execPath, ['scripts/extract-docs.ts', '--examples']])) // their types are checked too
-
-const built = step(build)
-const packed = async (): Promise<void> => {
-  counted(await built)
-  counted(await step(smoke))
+await check(examples)
+let testsEndedWell = false
+const buildAndTest = async (): Promise<void> => {
+  await check(build) // some tests serve the built page
+  testsEndedWell = await step(tests, 'inherit') // counted one by one, below
 }
-let testsGood = false
-const written = async (): Promise<void> => {
-  for (const check of checks) counted(await step(check))
-  await built // some tests serve the built page
-  const reports = ['--reporter=default', '--reporter=json', `--outputFile.json=${report}`]
-  testsGood = await step(['tests', 'vitest', ['run', ...reports]], 'inherit') // counted one by one, below
+const checkAll = async (): Promise<void> => {
+  for (const one of checks) await check(one)
 }
-await Promise.all([packed(), written()])
+await Promise.all([buildAndTest(), checkAll()])
+if (isFull) await check(packed)
 
+let leftOut: Summary['leftOut'] = []
 try {
-  const counts = JSON.parse(readFileSync(report, 'utf8')) as {
-    readonly numPassedTests: number
-    readonly numFailedTests: number
-    readonly numPendingTests: number
-    readonly testResults: readonly {
-      readonly assertionResults: readonly {
-        readonly fullName: string
-        readonly status: string
-        readonly failureMessages: readonly string[] | null
-      }[]
-    }[]
+  const summary = JSON.parse(readFileSync(summaryPath, 'utf8')) as Summary
+  passed += summary.passed
+  failed += summary.failed + summary.broken.length
+  leftOut = summary.leftOut
+  for (const { name, reason } of leftOut) {
+    process.stdout.write(`left out: ${name}: ${reason ?? 'NO REASON IS GIVEN'}\n`)
+    if (reason === undefined) failed += 1
   }
-  passed += counts.numPassedTests
-  failed += counts.numFailedTests
-  skipped = counts.numPendingTests
-  for (const { fullName, status, failureMessages } of counts.testResults.flatMap((file) => file.assertionResults))
-    if (status === 'passed' && (failureMessages?.length ?? 0) > 0)
-      process.stdout.write(`passed only at the second try: ${fullName}\n${failureMessages?.[0] ?? ''}\n`)
-  if (!testsGood && counts.numFailedTests === 0) failed += 1 // a file that did not load, or a type error
+  for (const error of summary.broken) process.stdout.write(`FAIL ${error}\n`)
+  if (!testsEndedWell && summary.failed + summary.broken.length === 0) failed += 1
 } catch (error) {
   failed += 1
-  process.stdout.write(`FAIL the test runner left no report: ${String(error)}\n`)
+  process.stdout.write(`FAIL the test runner left no summary: ${String(error)}\n`)
 }
 
-process.stdout.write(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}\n`)
+process.stdout.write(`${passed} passed, ${failed} failed${leftOut.length > 0 ? `, ${leftOut.length} skipped` : ''}\n`)
 process.exitCode = failed === 0 ? 0 : 1

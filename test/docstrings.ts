@@ -4,8 +4,7 @@
  */
 import { readFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { tsPlugin } from '@sveltejs/acorn-typescript'
-import { Parser } from 'acorn'
+import { parseSync } from 'vite'
 import { root } from '../scripts/run.ts'
 
 /** A node of the syntax tree, as far as it is looked at here. */
@@ -24,23 +23,16 @@ interface File {
   readonly docs: readonly number[]
 }
 
-const TypeScript = Parser.extend(tsPlugin())
 const files = new Map<string, File>()
 
 const fileAt = (path: string): File => {
   const known = files.get(path)
   if (known !== undefined) return known
   const text = readFileSync(path, 'utf8')
-  const docs: number[] = []
-  const tree = TypeScript.parse(text, {
-    sourceType: 'module',
-    ecmaVersion: 'latest',
-    locations: true,
-    onComment: (block, comment, _start, end) => {
-      if (block && comment.startsWith('*')) docs.push(end)
-    },
-  }) as unknown as { readonly body: readonly Node[] }
-  const file = { path, text, body: tree.body, docs }
+  const { program, comments, errors } = parseSync(path, text)
+  if (errors.length > 0) throw new SyntaxError(`${path}: ${errors[0]?.message}`)
+  const docs = comments.flatMap(({ type, value, end }) => (type === 'Block' && value.startsWith('*') ? [end] : []))
+  const file = { path, text, body: program.body as unknown as readonly Node[], docs }
   files.set(path, file)
   return file
 }

@@ -5,6 +5,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { it } from 'vitest'
 import { faultMessage, readTranscript, type Transcript } from 'indelible'
 import { root } from '../scripts/run.ts'
+import { leftOutIf } from './left-out.ts'
 
 const folder = join(root, '../shared/data')
 
@@ -12,13 +13,18 @@ export const shared = (path: string): string => join(folder, path)
 
 export const readShared = (path: string): string => readFileSync(shared(path), 'utf8')
 
-/** A test that needs them; without them it is skipped, and says so in one line. */
-export const itShared: typeof it.skip = existsSync(folder)
-  ? it
-  : (() => {
-      process.stdout.write('left out: tests on real transcripts (../shared/data is not here)\n')
-      return it.skip
-    })()
+const options = leftOutIf(!existsSync(folder), '../shared/data is not here')
+
+/** A test that needs them. */
+export const itShared: {
+  (name: string, run: () => unknown): void
+  readonly each: (cases: readonly string[]) => (name: string, run: (one: string) => unknown) => void
+} = Object.assign((name: string, run: () => unknown): void => it(name, options, run as () => void), {
+  each:
+    (cases: readonly string[]) =>
+    (name: string, run: (one: string) => unknown): void =>
+      it.each(cases)(name, options, run as (one: string) => void),
+})
 
 /**
  * Every conversation of every real transcript: the name of its file, and its place in it. Files of a format that no

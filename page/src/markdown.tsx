@@ -3,23 +3,16 @@
  * be smuggled in, and what a record says in HTML is shown as the text that it is. So is a backslash, which may be the
  * author's own and not an escape, and the definition of a link: nothing that a record says is left out.
  */
-import { lexer, type Token, type Tokens } from 'marked'
+import type { Token, Tokens } from 'marked'
 import type { ComponentChildren, VNode } from 'preact'
-import { memo } from './memo.ts'
 import { Code } from './code.tsx'
+import { tokensOf } from './markdown-tokens.ts'
 import { shown } from './shown.ts'
 
-/** The longest text that is read as Markdown. What is longer is no prose. */
-const longest = 60_000
-
-const tokensOf = memo((text: string) => lexer(text), 400)
-
-export const Markdown = ({ text }: { readonly text: string }): VNode =>
-  text.length > longest ? (
-    <Code text={shown(text)} label="long text" />
-  ) : (
-    <div class="markdown">{blocks(tokensOf(shown(text)))}</div>
-  )
+export const Markdown = ({ text }: { readonly text: string }): VNode => {
+  const tokens = tokensOf(shown(text))
+  return tokens === undefined ? <Code text={shown(text)} label="text" /> : <div class="markdown">{blocks(tokens)}</div>
+}
 
 const blocks = (tokens: readonly Token[]): ComponentChildren => tokens.map((token) => block(token))
 

@@ -2,6 +2,7 @@
 import type { Message, Part } from 'indelible/message'
 import type { VNode } from 'preact'
 import { isGap } from './filter.ts'
+import { Guarded } from './guarded.tsx'
 import { JsonTree } from './json-tree.tsx'
 import { Markdown } from './markdown.tsx'
 import { Media } from './media.tsx'
@@ -108,7 +109,9 @@ export const MessageContent = ({
   ) : (
     <>
       {message.content.map((part, index) => (
-        <PartOf record={record} role={message.role} part={part} name={`${name}.${index}`} joined={joined} />
+        <Guarded key={`${name}.${index}`}>
+          <PartOf record={record} role={message.role} part={part} name={`${name}.${index}`} joined={joined} />
+        </Guarded>
       ))}
     </>
   )

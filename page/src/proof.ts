@@ -91,6 +91,6 @@ export const rootAt = ({ leaves }: Proof, size: number): string | undefined =>
 
 const leafOf = (row: ViewedRow): Uint8Array | undefined => {
   if (row.leaf !== undefined) return hexToBytes(row.leaf)
-  const { body = row.stored } = row
-  return body === undefined ? undefined : rowLeaf({ ...row, body }, portableSha256)
+  const { body = row.stored, at } = row
+  return body === undefined || at === undefined ? undefined : rowLeaf({ ...row, body, at }, portableSha256)
 }

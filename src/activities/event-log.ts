@@ -4,6 +4,7 @@
  */
 import { FaultError, type SignalLike } from '../task/index.ts'
 import { isLeft, parseJson } from '../json/index.ts'
+import { Lately } from '../sequence/index.ts'
 import { digestOf } from '../proof/index.ts'
 import { followLog, ownStore, type Head, type Store, type StoredRow, type StoreFault } from '../store/index.ts'
 import { storeFaultText } from '../store/fault.ts'
@@ -117,7 +118,7 @@ export const eventsInMemory = ({ topicOf = byAction }: EventLogOptions = {}): Ev
  */
 export const eventsInStore = (given: Store, { topicOf = byAction }: EventLogOptions = {}): EventLog => {
   const store = ownStore(given)
-  const heads = new Map<string, Head>()
+  const heads = new Lately<string, Head>(mostHeads)
   const append = async (topic: string, event: StreamEvent): Promise<void> => {
     const id = idOf(topic)
     const rows = [{ kind: 'note' as const, body: JSON.stringify(event) }]
@@ -153,6 +154,9 @@ export const eventsInStore = (given: Store, { topicOf = byAction }: EventLogOpti
     },
   })
 }
+
+/** Heads that are kept, of the topics that were told of last: the others are looked up. */
+const mostHeads = 1000
 
 const byAction = ({ action }: StreamEvent): string => action
 

@@ -31,7 +31,7 @@ export const firstWords = async (store: Store, { id, len }: Pick<SessionInfo, 'i
 }
 
 /** What programs put before the words of a user: XML-like blocks, as Claude Code and Codex write them. */
-const preamble = /^\s*<([a-z][\w-]*)\b[^>]*>[\s\S]*?<\/\1>/i
+const preamble = /^\s*<([a-z][\w-]*)(?![\w-])[^>]*>[\s\S]*?<\/\1>/i
 
 const wordsIn = (content: Message['content']): string => {
   const text = content.flatMap((part) => (part.type === 'text' ? [plainText(part)] : [])).join(' ')

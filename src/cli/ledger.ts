@@ -129,7 +129,7 @@ const show: Verb =
     ])
   }
 
-const timeText = (at: number | undefined): string => (at === undefined ? '' : `  ${new Date(at).toISOString()}`)
+const timeText = (at: number): string => `  ${new Date(at).toISOString()}`
 
 const saidText = ({ by, reason }: { readonly by?: string | undefined; readonly reason?: string | undefined }): string =>
   `${by === undefined ? '' : ` by ${by}`}${reason === undefined ? '' : `: ${reason}`}`

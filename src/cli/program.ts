@@ -1,6 +1,8 @@
 /** Another program that has the terminal for itself, and what tells this one to end. */
 import { spawn } from 'node:child_process'
-import { constants, platform } from 'node:os'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { constants, platform, tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { getSystemErrorMessage } from 'node:util'
 import { Unreadable, type Terminal } from './command.ts'
 
@@ -70,12 +72,21 @@ export const pagerShowed = (text: string, env: Terminal['env']): Promise<boolean
     child.stdin.end(text)
   })
 
-/** Show an address in the browser, by the program that each system has for it. Nothing happens where there is none. */
-export const openInBrowser = (address: string): void => {
+/**
+ * Show an address in the browser, by the program that each system has for it. Nothing happens where there is none. Other
+ * users see the arguments of programs, so the program gets a file that only this user can read, and the file leads to the
+ * address. What this gives removes the file.
+ */
+export const openInBrowser = (address: string): (() => void) => {
+  const folder = mkdtempSync(join(tmpdir(), 'indelible-'))
+  const file = join(folder, 'view.html')
+  const leads = `<meta http-equiv="refresh" content="0; url=${address.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}">`
+  writeFileSync(file, `<!doctype html><title>Indelible</title>${leads}\n`, { mode: 0o600 })
   const [command, ...args] = openers[platform()] ?? ['xdg-open']
-  const child = spawn(command as string, [...args, address], { stdio: 'ignore', detached: true })
+  const child = spawn(command as string, [...args, file], { stdio: 'ignore', detached: true })
   child.on('error', () => {})
   child.unref()
+  return () => rmSync(folder, { recursive: true, force: true })
 }
 
 const openers: { readonly [system: string]: readonly string[] } = {

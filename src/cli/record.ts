@@ -1,24 +1,12 @@
 /** `indelible record`: any agent, recorded between it and its provider. */
 import { randomBytes } from 'node:crypto'
-import type { IncomingMessage } from 'node:http'
-import { isLeft } from '../json/index.ts'
-import type { Redactor } from '../redact/index.ts'
-import { createRecorder, type Recorder, type RecorderSummary } from '../recorder/index.ts'
-import {
-  beginRun,
-  decompress,
-  startProxy,
-  vertexUrl,
-  type Proxy,
-  type Run,
-  type Upstream,
-} from '../recorder/proxy/index.ts'
-import type { Store } from '../store/index.ts'
-import { Misuse, Unreadable, wholeNumber, type Call, type Command, type Terminal } from './command.ts'
+import { isLoopback } from '../guard/index.ts'
+import type { RecorderSummary } from '../recorder/index.ts'
+import { startProxy, vertexUrl, type Proxy, type Upstream } from '../recorder/proxy/index.ts'
+import { Misuse, Unreadable, wholeNumber, type Command, type Terminal } from './command.ts'
 import { storeOption, withStore } from './place.ts'
-import { redactorIn, tellRedacted } from './redacted.ts'
 import { onTerminate, programEnded } from './program.ts'
-import { removeOld } from './retention.ts'
+import { Recorders, type ScopeSummary } from './recorders.ts'
 import { counted, shellWord } from './screen.ts'
 
 /** For each provider: the address of its API, and the variables by which programs are told another. */
@@ -26,7 +14,7 @@ const providers: readonly (Upstream & { readonly variables: readonly string[] })
   { name: 'openai', url: 'https://api.openai.com/v1', variables: ['OPENAI_BASE_URL', 'OPENAI_API_BASE'] },
   { name: 'anthropic', url: 'https://api.anthropic.com', variables: ['ANTHROPIC_BASE_URL', 'ANTHROPIC_API_URL'] },
   { name: 'gemini', url: 'https://generativelanguage.googleapis.com', variables: ['GOOGLE_GEMINI_BASE_URL'] },
-  { name: 'vertex', url: vertexUrl(''), urlOf: vertexUrl, variables: ['GOOGLE_VERTEX_BASE_URL'] },
+  { name: 'vertex', url: 'https://aiplatform.googleapis.com', urlOf: vertexUrl, variables: ['GOOGLE_VERTEX_BASE_URL'] },
   // What Gemini CLI calls for people who log in with Google.
   { name: 'codeassist', url: 'https://cloudcode-pa.googleapis.com', variables: ['CODE_ASSIST_ENDPOINT'] },
 ]
@@ -47,20 +35,30 @@ go through unchanged; if recording fails, they go on and you are told. In the
 arguments of COMMAND, {OPENAI_BASE_URL} and the like stand for the address, for
 programs that read no variable:
   indelible record -- codex -c openai_base_url={OPENAI_BASE_URL}
+The address has the secret of the proxy. Other users of the machine see the
+arguments of programs, and can then call the proxy while COMMAND runs: prefer
+the variables, which they don't see.
 
 Recorded: calls of OpenAI Chat Completions and Responses, of Anthropic Messages
-and of Gemini. Other calls pass and are counted. Authorization headers, cookies
-and keys are never stored. HTTPS_PROXY and NO_PROXY are honoured.
+and of Gemini. Other calls pass and are counted. Headers are never stored, nor
+are fields of a request that are named for a key (api_key, authorization). What
+messages say is stored: --redact takes keys out of it. HTTPS_PROXY and NO_PROXY
+are honoured.
 
 The exit code is that of COMMAND; 127 if there is no such program, 126 if it
 can't be run. At the end a summary goes to standard error.
 
 With --listen the proxy runs until you stop it, for programs that you start
 yourself. They use http://HOST:PORT/openai, http://HOST:PORT/anthropic and
-http://HOST:PORT/gemini as the address of their provider.`,
+http://HOST:PORT/gemini as the address of their provider. Without a token it
+refuses requests of web pages, and those by another name than this machine's,
+such as a container's name for it: give a token for these.`,
   options: {
     listen: { value: 'HOST:PORT', help: 'run as a proxy. HOST other than loopback needs --token' },
-    token: { value: 'TOKEN', help: 'what the path of each call must begin with' },
+    token: {
+      value: 'TOKEN',
+      help: 'what the path of each call must begin with (default: INDELIBLE_TOKEN, which other users do not see)',
+    },
     upstream: {
       value: 'NAME=URL',
       many: true,
@@ -84,7 +82,7 @@ http://HOST:PORT/gemini as the address of their provider.`,
     const [command, ...args] = positionals
     if (command === '' || (command === undefined) === (listen === undefined))
       throw new Misuse('record needs a COMMAND behind --, or --listen HOST:PORT')
-    const token = values['token']
+    const token = values['token'] ?? (terminal.env['INDELIBLE_TOKEN'] || undefined)
     if (token !== undefined && !/^[\w-]{8,}$/.test(String(token)))
       throw new Misuse('--token takes at least 8 letters, digits, _ and -')
     if (listen !== undefined && !isLoopback(listen.host) && token === undefined)
@@ -135,9 +133,6 @@ const listenOf = (given: unknown): Place | undefined => {
   return { host: host.replace(/^\[|\]$/g, ''), port: Number(port) }
 }
 
-const isLoopback = (host: string): boolean =>
-  host === 'localhost' || host === '::1' || /^127(?:\.\d{1,3}){3}$/.test(host)
-
 const upstreamsOf = (given: unknown, { env }: Terminal): readonly Upstream[] => {
   const named = new Map<string, string>()
   for (const one of (Array.isArray(given) ? given : []) as readonly string[]) {
@@ -184,128 +179,15 @@ const told = (args: readonly string[], proxy: Proxy): readonly string[] =>
     args,
   )
 
-/** What was recorded into one scope; without a name, into that of the call. */
-interface ScopeSummary extends RecorderSummary {
-  readonly scope?: string
-}
-
-/** What is recorded into one scope. */
-interface Scope {
-  readonly store: Store
-  readonly recorder: Recorder
-  readonly run: Run
-}
-
-/** A recorder for each scope. */
-class Recorders {
-  readonly #store: Store
-  readonly #terminal: Terminal
-  readonly #header: string | undefined
-  readonly #content: boolean
-  readonly #redactor: Redactor | undefined
-  readonly #sample: number
-  readonly #days: number | undefined
-  readonly #all = new Map<string, Scope>()
-  /** What is done beside recording: removing what is old. */
-  #beside: Promise<void> = Promise.resolve()
-  #told = 0
-
-  constructor(store: Store, { values, terminal }: Call, sample: number, days: number | undefined) {
-    this.#store = store
-    this.#terminal = terminal
-    this.#header = typeof values['scope-header'] === 'string' ? values['scope-header'].toLowerCase() : undefined
-    this.#content = values['no-content'] !== true
-    this.#redactor = redactorIn(values)
-    this.#sample = sample / 100
-    this.#days = days
-  }
-
-  /** Begin with the scope of requests that name none. */
-  begin(): void {
-    this.#scope('', this.#store)
-  }
-
-  of({ headers }: IncomingMessage): Recorder | undefined {
-    const found = this.#header === undefined ? undefined : headers[this.#header]
-    const scope = Array.isArray(found) ? found[0] : found
-    const known = this.#all.get(scope ?? '')
-    if (known !== undefined) return known.recorder
-    const store = scope === undefined || scope === '' ? undefined : this.#store.scoped(scope)
-    if (store !== undefined && isLeft(store)) {
-      this.#tell(`a call is not recorded: ${JSON.stringify(scope)} can't be a scope`)
-      return undefined
-    }
-    return this.#scope(scope ?? '', store?.right ?? this.#store).recorder
-  }
-
-  #scope(name: string, store: Store): Scope {
-    const recorder = createRecorder({
-      store,
-      content: this.#content,
-      ...(this.#redactor !== undefined && { redact: this.#redactor }),
-      sample: this.#sample,
-      decompress,
-      onNotice: (notice) =>
-        this.#tell(
-          notice._tag === 'NotRecorded' ? `a call of ${notice.url} is not recorded: ${notice.reason}` : notice.reason,
-        ),
-    })
-    const scope = { store, recorder, run: beginRun(store) }
-    void this.#tellMarked(scope.run)
-    this.#all.set(name, scope)
-    this.#removeOld(scope)
-    return scope
-  }
-
-  /** Remove what is old, in each scope that was used. */
-  removeOld(): void {
-    for (const scope of this.#all.values()) this.#removeOld(scope)
-  }
-
-  #removeOld({ store }: Scope): void {
-    const before = this.#beside
-    this.#beside = (async () => {
-      await before
-      try {
-        const removed = this.#days === undefined ? 0 : await removeOld(store, this.#days)
-        if (removed > 0) this.#terminal.tell([`${counted(removed, 'session')} older than ${this.#days} days removed`])
-      } catch (cause) {
-        this.#tell(`old sessions could not be removed: ${(cause as Error).message}`)
-      }
-    })()
-  }
-
-  async #tellMarked({ marked }: Run): Promise<void> {
-    const count = await marked
-    if (count > 0) this.#tell(`${counted(count, 'call')} of a recorder that was killed: marked as without an answer`)
-  }
-
-  /** Everything is recorded, and nothing more comes. */
-  async settled(): Promise<void> {
-    await Promise.all([...this.#all.values()].map(({ recorder }) => recorder.settled()))
-    await this.#beside
-    await Promise.all([...this.#all.values()].map(({ run }) => run.end()))
-  }
-
-  summaries(): readonly ScopeSummary[] {
-    return [...this.#all].map(([scope, { recorder }]) =>
-      Object.assign({}, recorder.summary(), scope === '' ? {} : { scope }),
-    )
-  }
-
-  /** Say what was taken out. */
-  tellRedacted(): void {
-    tellRedacted(this.#redactor, this.#terminal)
-  }
-
-  #tell(line: string): void {
-    this.#told++
-    if (this.#told <= 20) this.#terminal.tell([`indelible: ${line}`])
-  }
+/** An address as it is shown. */
+const withoutPassword = (url: string): string => {
+  const shown = new URL(url)
+  shown.username = shown.password = ''
+  return shown.href.replace(/\/$/, '')
 }
 
 const untilStopped = async (proxy: Proxy, upstreams: readonly Upstream[], terminal: Terminal): Promise<number> => {
-  await terminal.print(upstreams.map(({ name, url }) => `${proxy.urlOf(name)}  goes to ${url}`))
+  await terminal.print(upstreams.map(({ name, url }) => `${proxy.urlOf(name)}  goes to ${withoutPassword(url)}`))
   await new Promise<void>((resolve) => {
     const ends = [terminal.onInterrupt(() => done()), onTerminate(() => done())]
     const done = (): void => {
@@ -323,11 +205,12 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
     sessions.map((id) => `${shellWord(id)}${scope === undefined ? '' : ` --scope ${shellWord(scope)}`}`),
   )
   const calls = sum((one) => one.calls)
+  const count = sessions.length + sum((one) => one.moreSessions)
   const [input, output, cached] = (['input', 'output', 'cacheRead'] as const).map((kind) =>
     sum(({ usage }) => usage[kind]),
   ) as [number, number, number]
   const lines = [
-    `recorded: ${counted(calls, 'call')} in ${counted(sessions.length, 'session')}${sum((one) => one.failed) > 0 ? `, ${sum((one) => one.failed)} failed` : ''}`,
+    `recorded: ${counted(calls, 'call')} in ${counted(count, 'session')}${sum((one) => one.failed) > 0 ? `, ${sum((one) => one.failed)} failed` : ''}`,
   ]
   if (input + output > 0) {
     const money = sum((one) => one.dollars)
@@ -340,7 +223,8 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
   if (silent > 0) lines.push(`${counted(silent, 'call')} without figures of tokens: the provider told none`)
   const breaks = summaries.flatMap((one) => one.breaks)
   lines.push(...breaks.slice(0, 5).map(({ session, because }) => `cache break in ${session}: ${because}`))
-  if (breaks.length > 5) lines.push(`and ${breaks.length - 5} more cache breaks`)
+  const moreBreaks = Math.max(0, breaks.length - 5) + sum((one) => one.moreBreaks)
+  if (moreBreaks > 0) lines.push(`and ${moreBreaks} more cache breaks`)
   const passed = sum((one) => one.passed)
   if (passed > 0) lines.push(`${counted(passed, 'other request')} passed`)
   const lost = sum((one) => one.lost)
@@ -348,6 +232,6 @@ export const summaryLines = (summaries: readonly ScopeSummary[]): readonly strin
   if (lost > unanswered) lines.push(`${counted(lost - unanswered, 'call')} not recorded`)
   if (unanswered > 0) lines.push(`${counted(unanswered, 'call')} recorded without the answer`)
   lines.push(...sessions.slice(0, 10).map((id) => `  indelible show ${id}`))
-  if (sessions.length > 10) lines.push('  …')
+  if (count > Math.min(10, sessions.length)) lines.push('  …')
   return lines
 }

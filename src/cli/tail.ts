@@ -67,7 +67,7 @@ const jsonOf = async (store: Store, id: string, row: StoredRow): Promise<string>
 
 const lineOf = async (store: Store, id: string, row: StoredRow, { columns, paint }: Terminal): Promise<string> => {
   const position = paint('dim', padStart(String(row.position), 5))
-  const time = paint('dim', row.at === undefined ? ' '.repeat(8) : new Date(row.at).toISOString().slice(11, 19))
+  const time = paint('dim', new Date(row.at).toISOString().slice(11, 19))
   const room = Math.max(10, columns - 28)
   if (row.kind === 'note')
     return `${position}  ${time}  ${paint('dim', padEnd('note', 9))}  ${paint('dim', fit(oneLine(row.body), room))}`

@@ -16,7 +16,8 @@ export const view: Command = {
   usage: ['view [options] [SESSION]'],
   about: `Serves a page that shows the sessions of a store, opens it in the browser, and
 prints its address. The address works once; the browser keeps a key. The page
-only reads. It ends with Ctrl-C.
+only reads. It ends with Ctrl-C. The browser gets the address by a file that
+only you can read, because other users see the arguments of programs.
 
 The server listens on 127.0.0.1, which only this machine reaches. With --host
 others reach it too: whoever has an address that is not used yet can read the
@@ -53,13 +54,15 @@ without it, it takes keys in the window of the proof.`,
           throw new Unreadable(reason ?? cause.message)
         },
       )
+      let closeFile = (): void => {}
       try {
         const path = id === undefined ? '' : `s/${encodeURIComponent(id)}`
         const address = served.open(path)
         await terminal.print([address])
-        if (values['no-open'] !== true) openInBrowser(address)
+        if (values['no-open'] !== true) closeFile = openInBrowser(address)
         await untilStopped(served, path, terminal)
       } finally {
+        closeFile()
         await served.close()
       }
     })

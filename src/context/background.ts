@@ -2,7 +2,7 @@
  * Summaries made in the background: a model sums up what is behind while the agent goes on. No call waits for one; a
  * summary that is ready is a note of the record, and the next compaction takes it.
  */
-import { isLeft } from '../json/index.ts'
+import { isLeft, isObject } from '../json/index.ts'
 import type { View } from '../history/index.ts'
 import { textOf, type Message } from '../message/index.ts'
 import type { Note, SummaryNote } from '../notes/index.ts'
@@ -17,14 +17,14 @@ export interface BackgroundOptions extends PrepareOptions {
   /** Makes the summaries. */
   readonly summarizer: Summarizer
   /**
-   * Stores summaries: `(notes) => session.note(notes)()`. It may be asynchronous.
+   * Stores summaries: `(notes) => session.append({ messages: [], notes })`. It may be asynchronous.
    *
    * @param notes the new summaries
-   * @returns anything; a promise is awaited
+   * @returns anything; a promise is awaited. A rejection, or an `Either` that is a `Left`, is a failure
    */
   readonly append: (notes: readonly SummaryNote[]) => unknown
   /**
-   * Called when a summarizer or `append` fails. Default: nothing; the next `offer` tries again.
+   * Called when a summarizer or `append` fails. Default: nothing; the next `offer` tries again, and asks the model again.
    *
    * @param fault the fault
    */
@@ -56,7 +56,7 @@ export interface BackgroundSummaries {
  * @param options the summarizer, and where to store its summaries
  * @returns the handle to offer the record to
  * @example
- * const summaries = summariesInBackground({ summarizer: modelSummarizer('acme-1', complete), append: (notes) => session.note(notes)() })
+ * const summaries = summariesInBackground({ summarizer: modelSummarizer('acme-1', complete), append: (notes) => session.append({ messages: [], notes }) })
  * summaries.offer(session.view(), session.notes())
  */
 export const summariesInBackground = (options: BackgroundOptions): BackgroundSummaries => {
@@ -76,7 +76,9 @@ export const summariesInBackground = (options: BackgroundOptions): BackgroundSum
     const made = isLeft(prepared) ? prepared.left.done : prepared.right
     if (made.length === 0) return
     try {
-      await append(made)
+      const answer: unknown = await append(made)
+      const { _tag, left } = (isObject(answer) ? answer : {}) as { readonly _tag?: unknown; readonly left?: unknown }
+      if (_tag === 'Left') tell({ _tag: 'AppendFailed', cause: left })
     } catch (cause) {
       tell({ _tag: 'AppendFailed', cause })
     }

@@ -1,7 +1,7 @@
 /**
  * Summaries, ahead of need: notes for the session to append. Deriving uses those it finds and never waits for one.
  */
-import { left, right } from '../json/index.ts'
+import { describe, left, right } from '../json/index.ts'
 import type { Task } from '../task/index.ts'
 import { summaryTask, type SummaryFault } from './fault.ts'
 import { digestOf } from '../proof/index.ts'
@@ -97,8 +97,10 @@ export const prepareSummaries = (
   notes: Sequence<Note>,
   summarizer: Summarizer = extractive,
   options: PrepareOptions = {},
-): Task<SummaryFault, readonly SummaryNote[]> =>
-  summaryTask(async () => {
+): Task<SummaryFault, readonly SummaryNote[]> => {
+  if (typeof view?.length !== 'number')
+    throw new TypeError(`prepareSummaries takes a view of messages, found ${describe(view)}`)
+  return summaryTask(async () => {
     const { maxTokens = 300 } = options
     const done: SummaryNote[] = []
     for (const { from, to } of rangesOf(view, notes, options)) {
@@ -126,6 +128,7 @@ export const prepareSummaries = (
     }
     return right(Object.freeze(done))
   }, 'prepareSummaries')
+}
 
 interface Chunk {
   readonly from: number

@@ -201,7 +201,7 @@ const headOf = <C extends Checkpoint>(
       session: id,
       head,
       checkpoint: checkpoint.right,
-      ...(at !== undefined && { recorded: at }),
+      recorded: at,
     }),
   )
 }

@@ -1,13 +1,20 @@
 /** A store that keeps its ledger by itself: every so many appends, and with every removal. */
 import { isLeft, left } from '../json/index.ts'
+import { Lately } from '../sequence/index.ts'
 import { isOwnId, standsFor, storeTask, type Because, type Store } from '../store/index.ts'
 import { FaultError } from '../task/index.ts'
 import { evidenceText, type AnyEvidenceFault } from './fault.ts'
 import { recordRemoval, updateLedger } from './ledger.ts'
 
+/** Sessions whose appends are counted: those that were appended to last. */
+const mostCounted = 50_000
+
 /** When a ledger is written. */
 export interface WithLedgerOptions extends Because {
-  /** Record a session's head after each that many appends to it by this handle. Default: only removals are recorded. */
+  /**
+   * Record a session's head after each that many appends to it by this handle, counted for the 50,000 sessions
+   * that were appended to last. Default: only removals are recorded.
+   */
   readonly every?: number
   /**
    * Told what kept a head from being recorded: the append that it was for is stored. Default: nobody.
@@ -37,11 +44,12 @@ export const withLedger = (store: Store, options: WithLedgerOptions = {}): Store
   if (every !== undefined && !(Number.isSafeInteger(every) && every > 0))
     throw new TypeError(`withLedger: every is ${String(every)}; expected a whole number of appends above 0`)
   const because = { ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) }
-  const appends = new Map<string, number>()
+  const appends = new Lately<string, number>(mostCounted)
   const counted = async (id: string): Promise<void> => {
     const count = (appends.get(id) ?? 0) + 1
-    appends.set(id, every === undefined || count < every ? count : 0)
-    if (every === undefined || count < every) return
+    if (every === undefined) return
+    appends.set(id, count < every ? count : 0)
+    if (count < every) return
     const updated = await updateLedger(store, [id])()
     const fault: AnyEvidenceFault | undefined = isLeft(updated)
       ? updated.left

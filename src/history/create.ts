@@ -1,9 +1,8 @@
 /** New histories: empty, from a view, or from messages. */
 import { create, freeze, isArray, joinPaths, NotJson, own, type Recordable, optionsOf } from '../json/index.ts'
-import { classify as classifyMessage, type PageKind } from '../pages/index.ts'
-import { keptAt, rankAt } from '../sequence/index.ts'
+import { classify as classifyMessage } from '../pages/index.ts'
 import type { Classify, History } from './history.ts'
-import { append, emptyLog, handleOf, partOf, record, type Log } from './log.ts'
+import { append, continueFrom, emptyLog, handleOf, partOf, type Log } from './log.ts'
 import type { View } from './view.ts'
 
 /** How a history starts, and how it classifies messages. */
@@ -42,14 +41,7 @@ const none: object = freeze(create(null))
 const fill = <M>(log: Log<M>, from: View<M> | Iterable<M>): void => {
   const part = partOf<M>(from)
   if (part !== undefined) {
-    // Read entry by entry from the log itself: what it holds is frozen and classified already.
-    const { gaps } = part
-    const pages = part.log.pages.view()
-    const end = rankAt(gaps, part.end)
-    for (let rank = rankAt(gaps, part.start); rank < end; rank++) {
-      const position = keptAt(gaps, rank)
-      record(log, part.log.read(position), pages.at(position) as PageKind)
-    }
+    continueFrom(log, part)
     return
   }
   if (isArray(from))

@@ -13,10 +13,11 @@ import {
   right,
   snapshot,
 } from '../json/index.ts'
-import { createSidecar, type PageKind } from '../pages/index.ts'
+import { codeOf, type PageKind } from '../pages/index.ts'
 import type { DeltaFault, HistoryFaultOf } from './fault.ts'
 import type { History } from './history.ts'
-import { kindOf, logOf, record, type Applied } from './log.ts'
+import { kindOf, lenOf, logOf, record, type Applied } from './log.ts'
+import { messageAt } from './state.ts'
 
 /** The messages of one step. */
 export interface HistoryDelta<M> {
@@ -67,13 +68,15 @@ export const applyDelta = <M>(
 
   const messages = emptyList<Immutable<M>>()
   const { length } = append
-  const pages = createSidecar() // of its own: it refuses what is no page kind before anything is recorded
+  const kinds = emptyList<PageKind>()
   for (let index = 0; index < length; index++) {
     try {
       // An empty slot would be read from Array.prototype.
       const message = snapshot((hasOwn(append, index) ? append[index] : undefined) as M) as Immutable<M>
-      pages.append(kindOf(log, message))
+      const kind = kindOf(log, message)
+      codeOf(kind) // what is no page kind is refused before anything is recorded
       messages[index] = message
+      kinds[index] = kind
     } catch (error) {
       if (!(error instanceof NotJson)) return left({ _tag: 'CallbackThrew', callback: 'classify', cause: error })
       return left({
@@ -85,18 +88,17 @@ export const applyDelta = <M>(
     }
   }
 
-  const len = log.entries.length
+  const len = lenOf(log)
   if (expectedLen > len) return left({ _tag: 'DeltaGap', position: len, expectedLen })
   if (expectedLen === len) {
-    const kinds = pages.view()
     for (let index = 0; index < messages.length; index++)
-      record(log, messages[index] as Immutable<M>, kinds.at(index) as PageKind)
+      record(log, messages[index] as Immutable<M>, kinds[index] as PageKind)
     if (length > 0) log.deltas[log.deltas.length] = { id, start: len, end: len + length }
     return right('applied')
   }
   for (let index = 0; index < messages.length; index++) {
     const position = expectedLen + index
-    const same = position < len && jsonEqual(log.entries[position] as Json, messages[index] as Json)
+    const same = position < len && jsonEqual(messageAt(log.state, log.tail, position) as Json, messages[index] as Json)
     if (!same) return left({ _tag: 'DeltaMismatch', position, len })
     const owner = appliedAt(log.deltas, position)
     if (owner !== undefined && owner.id !== id)

@@ -3,7 +3,7 @@
  * names, which no key, symbol, prototype, Proxy or patched built-in does.
  */
 import { create, emptyList, freeze, Given, snapshot, type Immutable } from '../json/index.ts'
-import { createSidecar, type PageKind, type Pages, type Sidecar } from '../pages/index.ts'
+import { codeOf, kindOfCode, pagesOf, type PageKind, type Pages } from '../pages/index.ts'
 import {
   collect,
   indexAt,
@@ -18,18 +18,29 @@ import {
   type Read,
 } from '../sequence/index.ts'
 import type { Classify, History } from './history.ts'
+import {
+  chunkLength,
+  codeOfKindAt,
+  emptyState,
+  emptyTail,
+  firstOf,
+  messageAt,
+  messagesOf,
+  sealed,
+  type Content,
+  type State,
+  type Tail,
+} from './state.ts'
 import type { Position, View } from './view.ts'
 
 /** The storage of one history. */
-export interface Log<M> {
-  /** The recorded messages: a list without a prototype. */
-  readonly entries: Immutable<M>[]
-  /** Their page kinds. */
-  readonly pages: Sidecar
+export interface Log<M> extends Content<M> {
+  /** The frozen part: replaced when the tail is full. */
+  state: State<M>
+  /** The messages after it: replaced with the state. */
+  tail: Tail<M>
   /** Decides a kind that was not given. */
   readonly classify: Classify<M>
-  /** Reads an entry by its index. */
-  readonly read: Read<Immutable<M>>
   /** The deltas that were applied through this handle, by position. */
   readonly deltas: Applied[]
   /** The view of everything, kept until the next append. */
@@ -46,12 +57,17 @@ export interface Applied {
   readonly end: number
 }
 
-/** A log without entries. */
-export const emptyLog = <M>(classify: Classify<M>): Log<M> => {
-  const entries = emptyList<Immutable<M>>()
-  const read = (index: number): Immutable<M> => entries[index] as Immutable<M>
-  return { entries, pages: createSidecar(), classify, read, deltas: emptyList(), whole: undefined }
-}
+/** A log without messages. */
+export const emptyLog = <M>(classify: Classify<M>): Log<M> => ({
+  state: emptyState,
+  tail: emptyTail(),
+  classify,
+  deltas: emptyList(),
+  whole: undefined,
+})
+
+/** How many messages a log has. */
+export const lenOf = ({ state, tail }: Content<unknown>): number => state.len + tail.messages.length
 
 /** The page kind of a message without a tag. */
 export const kindOf = <M>(log: Log<M>, message: Immutable<M>): PageKind => {
@@ -60,15 +76,38 @@ export const kindOf = <M>(log: Log<M>, message: Immutable<M>): PageKind => {
 }
 
 /**
- * Record a message that is frozen plain data. The sidecar goes first: it refuses an unknown page kind with a TypeError,
- * and then nothing has happened.
+ * Record a message that is frozen plain data. Whatever can throw comes first: an unknown page kind is a TypeError, and a
+ * full tail is sealed before anything is written. Then the message and its kind are written together.
  */
 export const record = <M>(log: Log<M>, message: Immutable<M>, page: PageKind): Position => {
-  const position = log.entries.length
-  log.pages.append(page)
-  log.entries[position] = message
+  const code = codeOf(page)
+  if (log.tail.messages.length === chunkLength) {
+    const state = sealed(log.state, log.tail)
+    const tail = emptyTail<M>()
+    log.state = state
+    log.tail = tail
+  }
+  const { state, tail } = log
+  const index = tail.messages.length
+  tail.messages[index] = message
+  tail.codes[index] = code
   log.whole = undefined
-  return position as Position // the one place where a position is made
+  return (state.len + index) as Position // the one place where a position is made
+}
+
+/** Record the messages of a view. What begins a record is shared with it; the rest is copied, entry by entry. */
+export const continueFrom = <M>(log: Log<M>, { state, tail, gaps, start, end }: LogPart<M>): void => {
+  if (start === 0 && rankAt(gaps, end) === end) {
+    const content = firstOf({ state, tail }, end)
+    log.state = content.state
+    log.tail = content.tail
+    return
+  }
+  const last = rankAt(gaps, end)
+  for (let rank = rankAt(gaps, start); rank < last; rank++) {
+    const position = keptAt(gaps, rank)
+    record(log, messageAt(state, tail, position), kindOfCode(codeOfKindAt(state, tail, position)))
+  }
 }
 
 /** Copy, freeze, classify and record a message; what was decoded is not copied again. Throws a TypeError or what `classify` throws; then nothing is recorded. */
@@ -82,9 +121,9 @@ export const handleOf = <M>(log: Log<M>): History<M> => {
   const handle = {
     __proto__: nothing,
     append: (message: M | Immutable<M>, page?: PageKind) => append(log, message, page),
-    view: () => (log.whole ??= viewOf(log, undefined, 0, log.entries.length)),
+    view: () => (log.whole ??= viewOf(log, undefined, 0, lenOf(log))),
     get len() {
-      return log.entries.length
+      return lenOf(log)
     },
   }
   // The cast gives the brand; a handle is what has this private name.
@@ -97,10 +136,8 @@ export const logOf = <M>(history: History<M>): Log<M> | undefined => Handle.log(
 /** The part of a log that a view stands for; undefined if the value is none of ours. */
 export const partOf = <M>(view: unknown): LogPart<M> | undefined => LogView.part(view) as LogPart<M> | undefined
 
-/** Entries of a log: a range of positions, less the gaps in it. */
-export interface LogPart<M> {
-  /** Where the entries are. */
-  readonly log: Log<M>
+/** Messages of a log: a range of positions, less the gaps in it. */
+export interface LogPart<M> extends Content<M> {
   /** What is left out. It may reach beyond the range. */
   readonly gaps: Gaps | undefined
   /** The first position. */
@@ -126,11 +163,11 @@ export interface LogPart<M> {
 export const without = <M>(view: View<M>, ranges: readonly Range[]): View<M> => {
   const part = partOf<M>(view)
   if (part === undefined) throw new TypeError('without needs a view of a history of this library')
-  return viewOf(part.log, withGaps(part.gaps, ranges), part.start, part.end)
+  return viewOf(part, withGaps(part.gaps, ranges), part.start, part.end)
 }
 
-const viewOf = <M>(log: Log<M>, gaps: Gaps | undefined, start: number, end: number): View<M> =>
-  new LogView(log, gaps, start, end) as unknown as View<M> // the one place where a view is made
+const viewOf = <M>({ state, tail }: Content<M>, gaps: Gaps | undefined, start: number, end: number): View<M> =>
+  new LogView(state, tail, gaps, start, end) as unknown as View<M> // the one place where a view is made
 
 /** The prototype of handles: empty and frozen, so there is nothing to reach, and Immer does not take one for a draft. */
 const nothing: object = freeze(create(null) as object)
@@ -153,7 +190,8 @@ class Handle extends Given {
 }
 
 class LogView<M> {
-  readonly #log: Log<M>
+  readonly #state: State<M>
+  readonly #tail: Tail<M>
   readonly #gaps: Gaps | undefined
   readonly #start: number
   readonly #end: number
@@ -162,8 +200,9 @@ class LogView<M> {
   readonly #to: number
   #pages: Pages | undefined
 
-  constructor(log: Log<M>, gaps: Gaps | undefined, start: number, end: number) {
-    this.#log = log
+  constructor(state: State<M>, tail: Tail<M>, gaps: Gaps | undefined, start: number, end: number) {
+    this.#state = state
+    this.#tail = tail
     this.#gaps = gaps
     this.#start = start
     this.#end = end
@@ -173,9 +212,9 @@ class LogView<M> {
   }
 
   static part(value: unknown): LogPart<unknown> | undefined {
-    if (typeof value !== 'object' || value === null || !(#log in value)) return undefined
+    if (typeof value !== 'object' || value === null || !(#state in value)) return undefined
     const view = value as LogView<unknown>
-    return { log: view.#log, gaps: view.#gaps, start: view.#start, end: view.#end }
+    return { state: view.#state, tail: view.#tail, gaps: view.#gaps, start: view.#start, end: view.#end }
   }
 
   get length(): number {
@@ -183,17 +222,17 @@ class LogView<M> {
   }
 
   get pages(): Pages {
-    return (this.#pages ??= this.#log.pages.kept(this.#gaps, this.#from, this.#to))
+    return (this.#pages ??= pagesOf((rank) => this.#codeAt(rank), this.#from, this.#to))
   }
 
   at(position: number): Immutable<M> | undefined {
     const rank = indexAt(position, this.#from, this.#to)
-    return rank === -1 ? undefined : this.#log.entries[keptAt(this.#gaps, rank)]
+    return rank === -1 ? undefined : messageAt(this.#state, this.#tail, keptAt(this.#gaps, rank))
   }
 
   slice(from?: number, to?: number): View<M> {
     const { start, end } = sliceBounds(this.#to - this.#from, from, to)
-    return viewOf(this.#log, this.#gaps, this.#boundAt(start), this.#boundAt(end))
+    return viewOf({ state: this.#state, tail: this.#tail }, this.#gaps, this.#boundAt(start), this.#boundAt(end))
   }
 
   positionAt(index: number): Position | undefined {
@@ -201,7 +240,7 @@ class LogView<M> {
     const wanted = +index // once: what is not a number may answer differently each time
     if (wanted === length) return this.#end as Position
     const rank = indexAt(wanted, this.#from, this.#to)
-    return rank === -1 || rank % 1 !== 0 ? undefined : (keptAt(this.#gaps, rank) as Position)
+    return rank === -1 ? undefined : (keptAt(this.#gaps, rank) as Position)
   }
 
   before(position: number): number {
@@ -224,11 +263,16 @@ class LogView<M> {
     return iterate(this.#read(), this.#from, this.#to)
   }
 
-  /** Reads an entry by its rank. */
+  /** Reads messages by rising ranks. */
   #read(): Read<Immutable<M>> {
     const gaps = this.#gaps
-    const { read } = this.#log
+    const read = messagesOf(this.#state, this.#tail)
     return gaps === undefined ? read : (rank) => read(keptAt(gaps, rank))
+  }
+
+  /** The code of the page kind at a rank. */
+  #codeAt(rank: number): number {
+    return codeOfKindAt(this.#state, this.#tail, keptAt(this.#gaps, rank))
   }
 
   /** Where a slice begins or ends: at the message with an index, or where this one does. */

@@ -13,10 +13,12 @@ export { textOfJson } from './written.ts'
 export { arrayOf, build, emptyList, filterEach, mapEach } from './list.ts'
 export {
   apply,
+  codeAt,
   create,
   define,
   exec,
   freeze,
+  fromCodes,
   hasOwn,
   indexIn,
   isArray,

@@ -1,12 +1,14 @@
 export { classify, classifyAll } from './classify.ts'
 export {
+  codeOf,
   degradationPath,
   isPageKind,
   isResidencyLevel,
+  kindOfCode,
   minFidelity,
   pageKinds,
   residencyLevels,
   type PageKind,
   type ResidencyLevel,
 } from './kind.ts'
-export { createSidecar, type Pages, type Sidecar } from './sidecar.ts'
+export { pagesOf, type Pages } from './pages.ts'

@@ -6,9 +6,9 @@
 
 import { stringify } from '../json/index.ts'
 
-/** Every page kind, in the order in which the sidecar numbers them. */
+/** Every page kind. Its index here is its code. */
 export const pageKinds = ['bootstrap', 'constraint', 'plan', 'preference', 'evidence', 'conversation'] as const
-Object.freeze(pageKinds) // the sidecar reads kinds by index from here
+Object.freeze(pageKinds) // kinds are read by their code from here
 
 /**
  * The kind of an entry for memory management: `bootstrap` the instructions that everything rests on, `constraint` a
@@ -37,13 +37,16 @@ export type ResidencyLevel = (typeof residencyLevels)[number]
  */
 export const isPageKind = (value: unknown): value is PageKind => typeof value === 'string' && codes[value] !== undefined
 
-/** The number of a page kind in the sidecar. Throws TypeError on anything else. */
+/** The code of a page kind: its index in `pageKinds`. Throws TypeError on anything else. */
 export const codeOf = (kind: PageKind): number => {
   const code = typeof kind === 'string' ? codes[kind] : undefined
   if (code !== undefined) return code
   const found = typeof kind === 'string' ? stringify(kind) : `a ${typeof kind}`
   throw new TypeError(`${found} is not a page kind; expected one of ${kindList}`)
 }
+
+/** The page kind with a code. */
+export const kindOfCode = (code: number): PageKind => pageKinds[code] as PageKind
 
 /**
  * Whether a value is a residency level.

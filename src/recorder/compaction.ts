@@ -111,11 +111,42 @@ const isDigested = ({ meta }: Immutable<Message>): boolean => {
   return isObject(own) && own['digest'] !== undefined
 }
 
-/** What of an answer may be told as a summary: all of it, or what stands in an element. Short texts say nothing. */
+/** What of an answer may be told as a summary: all of it, or one of its longest elements. Short texts say nothing. */
 const summariesIn = (answer: string): readonly { readonly text: string; readonly spaced: string }[] =>
-  [answer, ...[...answer.matchAll(/<(\w+)>([\s\S]*?)<\/\1>/g)].map(([, , inner = '']) => inner)]
+  [
+    answer,
+    ...insidesOf(answer)
+      .toSorted((a, b) => b.length - a.length)
+      .slice(0, mostSummaries),
+  ]
     .map((text) => ({ text: text.trim(), spaced: spaced(text) }))
     .filter(({ spaced }) => spaced.length >= 20)
+
+/** Each of them is looked for in each message of a request. */
+const mostSummaries = 16
+
+/** What stands in the outermost elements of a text, each up to the first end of its name. Cost: O(text), however they nest. */
+const insidesOf = (text: string): readonly string[] => {
+  const ends = new Map<string, number[]>()
+  for (const { 1: name = '', index } of text.matchAll(/<\/(\w+)>/g)) {
+    const known = ends.get(name)
+    if (known === undefined) ends.set(name, [index])
+    else known.push(index)
+  }
+  for (const known of ends.values()) known.reverse() // the next one is the last
+  const insides: string[] = []
+  let behind = 0
+  for (const { 0: tag, 1: name = '', index } of text.matchAll(/<(\w+)>/g)) {
+    const known = ends.get(name)
+    if (index < behind || known === undefined) continue
+    while ((known.at(-1) ?? Infinity) < index) known.pop()
+    const end = known.at(-1)
+    if (end === undefined) continue
+    insides.push(text.slice(index + tag.length, end))
+    behind = end
+  }
+  return insides
+}
 
 const spaced = (text: string): string => text.replaceAll(/\s+/g, ' ').trim()
 

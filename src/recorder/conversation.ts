@@ -25,6 +25,8 @@ export class Conversation {
   readonly session: Session
   /** What the client calls it. */
   readonly client: string | undefined
+  /** Who has all of it: made it, or continued it at its end. Undefined: nobody since it was opened. */
+  caller: string | undefined
   /** The call before, to see where the cached prefix ended. */
   last: SentBefore | undefined
   /** The receipts that later ones can name, by what they have alike: their indexes among the notes. */

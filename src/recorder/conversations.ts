@@ -53,6 +53,7 @@ export class Conversations {
   async find(asked: Asked, given: readonly Message[], named: string | undefined): Promise<Found> {
     const found = await this.#find(asked, given, named)
     const { session, len } = found.conversation
+    if (found.from === len) found.conversation.caller = asked.caller
     for (const [id, reason] of this.#unread) {
       if (reason === undefined) continue
       this.#unread.set(id, undefined)
@@ -75,7 +76,10 @@ export class Conversations {
       for (const { session, len } of await this.#placesOf(`r:${keptAs(asked.conversation)}`)) {
         const conversation = await this.#opened(session)
         // What stands behind it was asked and not answered: the provider has it not.
-        if (conversation !== undefined && conversation.len >= len) return { conversation, from: len, taken: 0 }
+        if (conversation === undefined || conversation.len < len) continue
+        if (conversation.len === len || conversation.caller === asked.caller)
+          return { conversation, from: len, taken: 0 }
+        return { conversation: await this.forked(conversation, len, asked.client), from: len, taken: 0 }
       }
     const chain = chainOf(given)
     if (named !== undefined) {
@@ -91,8 +95,9 @@ export class Conversations {
     if (match === undefined) return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
     const { conversation, len } = match
     if (len === conversation.len) return { conversation, from: len, taken: len }
-    if (asked.client !== undefined && conversation.client === asked.client)
-      return { conversation, from: len, taken: len } // the client has rewound its own
+    // The client has rewound its own. Whoever only knows its name gets a session of their own.
+    if (asked.client !== undefined && conversation.client === asked.client && conversation.caller === asked.caller)
+      return { conversation, from: len, taken: len }
     // Nothing was answered in what they share: two that begin alike.
     if (!given.slice(0, len).some(({ role }) => role === 'assistant'))
       return { conversation: await this.#fresh(asked, given), from: 0, taken: 0 }
@@ -109,7 +114,9 @@ export class Conversations {
     const conversations: Conversation[] = []
     for (const { session } of (await this.#placesOf(`c:${client}`)).slice(0, maxCandidates)) {
       const conversation = await this.#opened(session)
-      if (conversation?.client === client) conversations.push(conversation)
+      // A compaction holds the last answer, so whoever sends it knows the conversation.
+      const isOwn = conversation?.caller === undefined || conversation.caller === asked.caller
+      if (conversation?.client === client && isOwn) conversations.push(conversation)
     }
     for (const conversation of conversations) {
       if (!isAkin(conversation, asked, given)) continue
@@ -285,6 +292,7 @@ export class Conversations {
   /** Whether a log can't be read, whatever is tried again: without its key, damaged, or written by something else. */
   isUnread(fault: RecordFault): boolean {
     if (!unread.has(fault._tag) || !('id' in fault)) return false
+    if (this.#unread.size > 10_000) this.#unread.clear()
     if (!this.#unread.has(fault.id)) this.#unread.set(fault.id, sessionFaultText(fault))
     return true
   }

@@ -12,4 +12,4 @@ export {
 export type { ObservedCall } from './observed-call.ts'
 export { createRecorder, type Recorder, type RecorderNotice, type RecorderOptions } from './recorder.ts'
 export type { RecorderSummary } from './summary.ts'
-export type { ObservedRequest } from './wire.ts'
+export { carriesConversation, type ObservedRequest } from './wire.ts'

@@ -20,6 +20,8 @@ export type PlaceKey = `m:${string}` | `r:${string}` | `c:${string}`
 interface Bucket {
   head: Head
   readonly places: Map<string, Place[]>
+  /** How many places it has. */
+  count: number
 }
 
 /**
@@ -28,6 +30,7 @@ interface Bucket {
  */
 export class Places {
   readonly #store: Store
+  /** Those that were read last, up to so many places: the others are read again. */
   readonly #buckets = new Map<string, Bucket>()
   #secret: string | undefined
 
@@ -100,7 +103,8 @@ export class Places {
       }
       if (appended.right.from === bucket.head.size) {
         bucket.head = appended.right.head
-        for (const [digest, place] of entries) put(bucket.places, digest, place)
+        for (const [digest, place] of entries) put(bucket, digest, place)
+        this.#keep(name, bucket)
       }
       return right(undefined)
     }
@@ -108,9 +112,13 @@ export class Places {
 
   /** A bucket with everything that is stored of it. Cost: what is new since it was read last. */
   async #read(name: string): Promise<Either<StoreFault, Bucket>> {
-    const bucket = this.#buckets.get(name) ?? { head: headOf(emptyRange, this.#store.hash), places: new Map() }
+    const bucket = this.#buckets.get(name) ?? {
+      head: headOf(emptyRange, this.#store.hash),
+      places: new Map(),
+      count: 0,
+    }
     const info = await this.#store.info(name)()
-    if (isLeft(info)) return info.left._tag === 'NoSuchLog' ? right({ ...bucket, places: new Map() }) : info
+    if (isLeft(info)) return info.left._tag === 'NoSuchLog' ? right({ ...bucket, places: new Map(), count: 0 }) : info
     const { head } = info.right
     if (head.size > bucket.head.size) {
       const rows = await this.#store.read(name, { from: bucket.head.size, to: head.size })()
@@ -121,22 +129,39 @@ export class Places {
         if (isLeft(said) || !Array.isArray(said.right)) continue // what a newer version says
         const [digest, session, len] = said.right as readonly unknown[]
         if (typeof digest === 'string' && typeof session === 'string' && typeof len === 'number')
-          put(bucket.places, digest, { session, len })
+          put(bucket, digest, { session, len })
       }
       bucket.head = head
     }
-    this.#buckets.set(name, bucket)
+    this.#keep(name, bucket)
     return right(bucket)
+  }
+
+  #keep(name: string, bucket: Bucket): void {
+    this.#buckets.delete(name)
+    this.#buckets.set(name, bucket)
+    let count = 0
+    for (const one of this.#buckets.values()) count += one.count
+    for (const [oldest, one] of this.#buckets) {
+      if (count <= mostPlaces || oldest === name) break
+      this.#buckets.delete(oldest)
+      count -= one.count
+    }
   }
 }
 
 const mark = 'indelible.recorder'
 const secretLog = `${mark}.secret`
 
-const put = (places: Map<string, Place[]>, digest: string, place: Place): void => {
-  const known = places.get(digest)
-  if (known === undefined) places.set(digest, [place])
-  else if (!known.some(({ session, len }) => session === place.session && len === place.len)) known.push(place)
+/** Places that are kept in memory, of some 200 bytes each. */
+const mostPlaces = 40_000
+
+const put = (bucket: Bucket, digest: string, place: Place): void => {
+  const known = bucket.places.get(digest)
+  if (known?.some(({ session, len }) => session === place.session && len === place.len) === true) return
+  bucket.count++
+  if (known === undefined) bucket.places.set(digest, [place])
+  else known.push(place)
 }
 
 const bucketOf = (secret: string, key: PlaceKey): { readonly name: string; readonly digest: string } => {

@@ -32,7 +32,7 @@ export interface RecorderOptions extends Kept {
 
 /** What a recorder tells. `reason` says it in words. */
 export type RecorderNotice =
-  /** A call is not recorded, or not whole. `url` is the address that was called, without its query: Gemini's may hold a key. */
+  /** A call is not recorded, or not whole. `url` is the address that was called, without a password and its query: Gemini's may hold a key. */
   | { readonly _tag: 'NotRecorded'; readonly url: string; readonly reason: string }
   /**
    * A session can't be read, for want of its key or because it is damaged, so it can't be told whether a call continues it.
@@ -117,7 +117,7 @@ class Keeper {
     this.#waiting++
     const done = this.#work.then(work).catch((cause: unknown) => {
       this.#tally.lost(of)
-      this.#tell({ _tag: 'NotRecorded', url: url.replace(/\?.*$/s, ''), reason: reasonOf(cause) })
+      this.#tell({ _tag: 'NotRecorded', url: shown(url), reason: reasonOf(cause) })
       return undefined
     })
     this.#work = done.then(() => void this.#waiting--)
@@ -136,3 +136,6 @@ class Keeper {
     return Number.parseInt(digest.slice(0, 8), 16) / 2 ** 32 < sample
   }
 }
+
+/** An address as it is told: without what may hold a key or a password. */
+const shown = (url: string): string => url.replace(/[?#].*$/s, '').replace(/^([a-z][a-z\d+.-]*:\/\/)[^/]*@/i, '$1')

@@ -1,12 +1,15 @@
 /** What was recorded so far, in figures. */
 import { usageDollars } from '../context/index.ts'
+import { Lately } from '../sequence/index.ts'
 import type { Usage } from '../notes/index.ts'
 import type { CacheBreak } from './receipt.ts'
 
 /** What was recorded so far. */
 export interface RecorderSummary {
-  /** The sessions that calls were recorded in, in the order of their first call. */
+  /** The last 10,000 sessions that calls were recorded in, in the order of their last call. */
   readonly sessions: readonly string[]
+  /** How many more there were; one that was passed and then recorded into again is counted twice. */
+  readonly moreSessions: number
   /** How many calls were recorded. */
   readonly calls: number
   /** How many of them failed or broke off. */
@@ -21,15 +24,21 @@ export interface RecorderSummary {
   readonly unanswered: number
   /** The tokens of all calls, as the providers counted them. */
   readonly usage: Required<Usage>
-  /** Where cached prefixes ended. */
+  /** Where cached prefixes ended: the first 1,000 of them. */
   readonly breaks: readonly (CacheBreak & { readonly session: string })[]
-  /** Tokens by model. */
+  /** How many more there were. */
+  readonly moreBreaks: number
+  /** Tokens by model; those of more than 1,000 models under `others`. */
   readonly models: ReadonlyMap<string, Required<Usage>>
   /** The list price of the calls whose model has a known one, in US dollars. */
   readonly dollars: number
   /** How many calls with tokens have no known price. */
   readonly unpriced: number
 }
+
+const mostSessions = 10_000
+const mostBreaks = 1000
+const mostModels = 1000
 
 const noUsage: Required<Usage> = { input: 0, output: 0, cacheRead: 0, cacheWrite: 0 }
 
@@ -45,9 +54,11 @@ export interface CountedCall {
 
 /** Counts what a recorder does. */
 export class Tally {
-  readonly #sessions = new Set<string>()
+  readonly #sessions = new Lately<string, true>(mostSessions)
   readonly #breaks: (CacheBreak & { readonly session: string })[] = []
   readonly #models = new Map<string, Required<Usage>>()
+  #moreSessions = 0
+  #moreBreaks = 0
   #calls = 0
   #failed = 0
   #silent = 0
@@ -59,13 +70,15 @@ export class Tally {
 
   /** A call was recorded. */
   called({ session, model, failed, usage, broke }: CountedCall): void {
-    this.#sessions.add(session)
+    if (this.#sessions.set(session, true) !== undefined) this.#moreSessions++
     this.#calls++
     if (failed) this.#failed++
-    if (broke !== undefined) this.#breaks.push({ ...broke, session })
+    if (broke !== undefined && this.#breaks.length < mostBreaks) this.#breaks.push({ ...broke, session })
+    else if (broke !== undefined) this.#moreBreaks++
     if (usage === undefined && !failed) this.#silent++
     if (usage === undefined) return
-    this.#models.set(model, added(this.#models.get(model) ?? noUsage, usage))
+    const name = this.#models.size < mostModels || this.#models.has(model) ? model : 'others'
+    this.#models.set(name, added(this.#models.get(name) ?? noUsage, usage))
     // By the call: long requests have a price of their own.
     const dollars = usageDollars(model, usage)
     if (dollars === undefined) this.#unpriced++
@@ -87,7 +100,8 @@ export class Tally {
     let usage = noUsage
     for (const one of this.#models.values()) usage = added(usage, one)
     return Object.freeze({
-      sessions: Object.freeze([...this.#sessions]),
+      sessions: Object.freeze([...this.#sessions.keys()]),
+      moreSessions: this.#moreSessions,
       calls: this.#calls,
       silent: this.#silent,
       failed: this.#failed,
@@ -96,6 +110,7 @@ export class Tally {
       unanswered: this.#unanswered,
       usage,
       breaks: Object.freeze([...this.#breaks]),
+      moreBreaks: this.#moreBreaks,
       models: new Map(this.#models),
       dollars: this.#dollars,
       unpriced: this.#unpriced,

@@ -2,7 +2,9 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, isObject, left, parseJson, right, type Json, type JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
+import { digestOf } from '../proof/index.ts'
 import { apis, type Api, type RecordedApi } from './apis/index.ts'
+import { withoutKeys } from './keys.ts'
 
 /** A request, as far as it is looked at. */
 export interface ObservedRequest {
@@ -15,11 +17,23 @@ export interface ObservedRequest {
 }
 
 /** The API that a request calls; undefined: one that is not recorded. Any path before the API's own will do. */
-export const apiOf = ({ method, url }: Pick<ObservedRequest, 'method' | 'url'>): Api | undefined =>
-  method.toUpperCase() === 'POST' ? apis.find(({ path }) => path.test(pathOf(url))) : undefined
+export const apiOf = ({ method, url }: Pick<ObservedRequest, 'method' | 'url'>): Api | undefined => {
+  if (method.toUpperCase() !== 'POST') return undefined
+  const path = pathOf(url)
+  return apis.find((api) => api.path.test(path))
+}
 
-const pathOf = (url: string): string =>
-  (/^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? url.replace(/[?#].*$/s, '')).replace(/\/+$/, '')
+/** Whether a request carries a conversation that a recorder records. Others pass, and are counted. */
+export const carriesConversation = (request: Pick<ObservedRequest, 'method' | 'url'>): boolean =>
+  apiOf(request) !== undefined
+
+/** The path of an address, without slashes at its end. Cost: O(url), whatever it is. */
+const pathOf = (url: string): string => {
+  const path = /^[a-z]+:\/\/[^/?#]*([^?#]*)/i.exec(url)?.[1] ?? url.replace(/[?#].*$/s, '')
+  let end = path.length
+  while (path[end - 1] === '/') end--
+  return path.slice(0, end)
+}
 
 /** What a request says: its conversation, and what stands beside it. */
 export interface Asked {
@@ -37,6 +51,8 @@ export interface Asked {
   readonly conversation: string | undefined
   /** What the client calls the conversation, if it says so. */
   readonly client: string | undefined
+  /** Who calls: the same for the same credentials. */
+  readonly caller: string
 }
 
 /** Read the body of a request. Errors: why it can't be read. */
@@ -54,13 +70,19 @@ export const readAsked = (api: Api, body: string, request: ObservedRequest): Eit
     model: typeof model === 'string' ? model.toWellFormed() : 'unknown',
     messages: messages.right.messages.map(withoutMarks),
     system,
-    tools,
-    parameters: wellFormed(parameters),
+    tools: tools === undefined ? undefined : withoutKeys(tools),
+    parameters: withoutKeys(wellFormed(parameters)),
     previous: typeof previous === 'string' ? previous : undefined,
     conversation: typeof conversation === 'string' ? conversation : undefined,
     client: (clientOf(parsed.right, request) ?? (typeof client === 'string' ? client : undefined))?.toWellFormed(),
+    caller: callerOf(request),
   })
 }
+
+/** Who calls, by a digest of the credentials that go with the request. It is compared, and never stored. */
+const callerOf = ({ header }: ObservedRequest): string => digestOf(JSON.stringify(credentials.map(header)))
+
+const credentials = ['authorization', 'x-api-key', 'x-goog-api-key', 'api-key', 'cookie'] as const
 
 /** What a note can hold: no half of a character in its texts. */
 const wellFormed = (parameters: JsonObject): JsonObject =>

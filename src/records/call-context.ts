@@ -56,7 +56,10 @@ export interface Call<T = unknown> {
   readonly kwargs?: { readonly [name: string]: unknown }
   /** The speaker that asks for the call. Default: `user`, or `tool` for a call inside another. */
   readonly speaker?: Speaker
-  /** The id of the call. Default: a new one. A call whose id has a record gets no second one. */
+  /**
+   * The id of the call. Default: a new one. A call whose id has the record of a success gets no second one; one whose
+   * record is a failure gets another, as a retry (`retryOf`).
+   */
   readonly callId?: string
   /** The call that makes this one. Default: the current call of the log's scope, if it has one. */
   readonly parent?: CallContext

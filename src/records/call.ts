@@ -123,7 +123,7 @@ const begin = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | 
   const settings = settingsOf(log)
   const parent = parentOf(call, given, settings)
   const traceId = textFrom(() => call.traceId) ?? parent?.traceId
-  const callId = idOf(log, call, settings)
+  const { callId, retryOf } = idOf(log, call, settings)
   const startedAt = timeFrom(settings.now)
   const signal = attempt(
     () => call.signal,
@@ -148,6 +148,7 @@ const begin = <T>(log: History<CallRecord>, call: Call<T>, given: CallContext | 
   const begun: BegunRecord = {
     ...ownFields(() => call.fields, settings),
     callId,
+    ...(retryOf !== undefined && { retryOf }),
     speaker: speaker ?? (parent === undefined ? 'user' : 'tool'),
     methodName,
     args: listOf(kept(() => call.args ?? [], 'args', settings) ?? []),
@@ -246,20 +247,37 @@ const parentOf = (
   }
 }
 
-/** The id that the caller gives. Otherwise a new one: one that a call has already would cost this one its record. */
-const idOf = (log: History<CallRecord>, call: Call<never>, settings: Settings): string => {
+/**
+ * The id that the caller gives; where the call of that id has failed, the id and a number, as the id of a retry. Otherwise a
+ * new one: one that a call has already would cost this one its record.
+ */
+const idOf = (
+  log: History<CallRecord>,
+  call: Call<never>,
+  settings: Settings,
+): { readonly callId: string; readonly retryOf?: string } => {
   const given = attempt(
     () => (call.callId === undefined ? undefined : String(call.callId).toWellFormed()),
     () => undefined,
   )
-  if (given !== undefined) return given
+  if (given !== undefined) {
+    let callId = given
+    for (let count = 2; hasFailed(log, callId); count++) callId = `${given}#${count}`
+    return callId === given ? { callId } : { callId, retryOf: given }
+  }
   let open = inProgress.get(log)
   if (open === undefined) inProgress.set(log, (open = new Set()))
   const made = textFrom(settings.newId)
   const callId =
     made === undefined || made === '' || open.has(made) || positionOf(log, made) !== undefined ? randomId() : made
   open.add(callId)
-  return callId
+  return { callId }
+}
+
+/** Whether the call of an id has a record, of a failure. */
+const hasFailed = (log: History<CallRecord>, callId: string): boolean => {
+  const position = positionOf(log, callId)
+  return position !== undefined && log.view().at(position)?.outcomeSummary.ok === false
 }
 
 /** The ids that calls without a record have been given. */

@@ -15,7 +15,7 @@ export {
   type HistoryPattern,
   type HistoryUse,
   type HistoryUseOptions,
-} from './history-use/index.ts'
+} from './history-use.ts'
 export { createCallLog, type CallLogOptions, type CallScope, type RecordEvent } from './log.ts'
 export { normalizeRecords, type NormalizedEntry, type NormalizedRecords, type NormalizeReport } from './normalize.ts'
 export { historyGuidance, previewRecords, type PreviewOptions } from './preview.ts'

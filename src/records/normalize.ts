@@ -106,6 +106,7 @@ const recordAt = (list: readonly unknown[], index: number, reasons: Reasons): Ca
     kwargs: kwargsOf(fields, reasons),
     outcomeSummary: summaryOf(fields, reasons),
     ...optional('traceId', textField(fields, 'traceId', reasons)),
+    ...optional('retryOf', textField(fields, 'retryOf', reasons)),
     ...optional('parentCallId', textField(fields, 'parentCallId', reasons)),
     ...optional('depth', numberField(fields, 'depth', reasons, Number.isSafeInteger)),
     ...optional('startedAt', timeField(fields, 'startedAt', reasons)),

@@ -26,6 +26,8 @@ export interface CallRecord {
   /** How the call ended. */
   readonly outcomeSummary: OutcomeSummary
 
+  /** Of a call that was made again after a failure: the id that the caller gave both. Its own is that id and `#2`, `#3`, … */
+  readonly retryOf?: string
   /** The id of the trace. */
   readonly traceId?: string
   /** The id of the call that made this one. Its record comes later, because it ends later. */
@@ -58,6 +60,7 @@ export interface BegunRecord {
   readonly methodName: string
   readonly args: JsonArray
   readonly kwargs: JsonObject
+  readonly retryOf?: string
   readonly traceId?: string
   readonly parentCallId?: string
   readonly depth: number
@@ -97,6 +100,7 @@ export const fieldNames: ReadonlySet<string> = new Set([
   'args',
   'kwargs',
   'outcomeSummary',
+  'retryOf',
   'traceId',
   'parentCallId',
   'depth',

@@ -1,5 +1,5 @@
 /** The log fields that say how the history of calls is used, as a plain object and as OpenTelemetry attributes. */
-import type { HistoryPattern, HistoryUse } from './history-use/index.ts'
+import type { HistoryPattern, HistoryUse } from './history-use.ts'
 import type { RecordEvent } from './log.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** How often the history is used, and how: over a log of calls, or of what `historyTelemetry` said of them. */
-import type { Json, JsonObject } from '../json/index.ts'
-import { detectHistoryUse, historyPatterns, type HistoryPattern, type HistoryUseOptions } from './history-use/index.ts'
+import { describe, type Json, type JsonObject } from '../json/index.ts'
+import { detectHistoryUse, historyPatterns, type HistoryPattern, type HistoryUseOptions } from './history-use.ts'
 import { normalizeRecords, type NormalizeReport } from './normalize.ts'
 import type { CallRecord } from './record.ts'
 
@@ -46,10 +46,13 @@ export interface UsageEvidence {
  * @param entries call records, log fields, or objects that are both
  * @param options the names of the history in the code
  * @returns the summary, frozen
+ * @throws TypeError if `entries` is no array
  * @example
  * summarizeHistoryUse(log.view().toArray()).using // how many calls use the history
  */
 export const summarizeHistoryUse = (entries: readonly unknown[], options: HistoryUseOptions = {}): HistoryUsage => {
+  if (!Array.isArray(entries))
+    throw new TypeError(`summarizeHistoryUse takes an array of records, found ${describe(entries)}`)
   const { log, report } = normalizeRecords(entries)
   const records = log.view()[Symbol.iterator]()
   const counts = new Map<HistoryPattern, number>()

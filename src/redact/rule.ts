@@ -52,8 +52,9 @@ export const secretRules: readonly RedactRule[] = Object.freeze([
   token(
     'openai-key',
     ['sk-'],
-    // `risk-admin-…` is a word in lower case; a key has letters of both cases.
-    /sk-(?:(?:proj|svcacct|admin|None)-(?=[a-z0-9_-]{0,60}[A-Z])[\w-]{20,}|[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}|(?=[a-z0-9]{0,47}[A-Z])(?=[A-Z0-9]{0,47}[a-z])[A-Za-z0-9]{48})/g,
+    // `risk-admin-…` is a name: no `ri` stands before a key. A key without a form of its own (of DeepSeek and others, too)
+    // has a digit, and no letter or digit before it.
+    /(?<!ri)sk-(?:proj|svcacct|admin|None)-(?=[a-z0-9_-]{0,60}[A-Z])[\w-]{20,}|sk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}|sk-(?=[a-z0-9]{0,47}[A-Z])(?=[A-Z0-9]{0,47}[a-z])[A-Za-z0-9]{48}|(?<![A-Za-z0-9])sk-(?=[A-Za-z]{0,47}\d)[A-Za-z0-9]{20,}/g,
   ),
   token('google-key', ['AIza'], /AIzaSy[\w-]{33}|\bAIza[\w-]{35}(?![\w-])/g),
   token('google-oauth', ['GOCSPX-', 'ya29.'], /GOCSPX-[\w-]{28}|ya29\.[\w-]{20,}/g),

@@ -14,7 +14,10 @@ import type { RunResult } from './result.ts'
 export interface RunHandler {
   /** Told of an event, and of what the run knows that it will tell next. */
   (event: RunEvent, ahead: Ahead): HandlerAnswer | Promise<HandlerAnswer>
-  /** Asked before the run begins: a `Left` keeps it from beginning. `stop` ends the run as `cancelled`. */
+  /**
+   * Asked before the run begins: a `Left` keeps it from beginning. `stop` ends the run as `cancelled`. If the run is
+   * cancelled or reaches its time limit first, the handler is told no event; `end` is called when `begin` answers.
+   */
   readonly begin?: (stop: (reason: string) => void) => HandlerAnswer | Promise<HandlerAnswer>
   /** Told once, when the run is over and before `run_complete`. What it throws or returns is ignored. */
   readonly end?: (result: RunResult) => unknown

@@ -27,41 +27,48 @@ export const invoke = async (
       call,
       `There is no tool ${JSON.stringify(call.name)}. ${tools.size === 0 ? 'There are no tools.' : `The tools are: ${[...tools.keys()].join(', ')}.`}`,
     )
-  const input = await checked(call, found)
-  if (isLeft(input)) return failed(call, input.left)
-  if (signal.aborted) return failed(call, notRun(reasonOf(signal.reason)))
-
   const { timeout } = found
   const limit = new AbortController()
   const timer = after(timeout ?? Infinity, () =>
     limit.abort(new Error(`The tool was given up after ${String(timeout)} ms.`)),
   )
   const given = AbortSignal.any([signal, limit.signal])
+  let begun = false
   try {
+    const input = await Promise.race([aborted(given), checked(call, found)])
+    if (isLeft(input)) return failed(call, input.left)
+    begun = true
     const output = await Promise.race([
       aborted(given),
       (async () => found.run(input.right as never, { call, signal: given }))(),
     ])
     return resultOf(call, output)
   } catch (error) {
-    return failed(call, given.aborted ? reasonOf(given.reason) : `The tool failed: ${reasonOf(error)}`)
+    if (!given.aborted) return failed(call, `The tool failed: ${reasonOf(error)}`)
+    return failed(call, begun ? reasonOf(given.reason) : notRun(reasonOf(given.reason)))
   } finally {
     timer.cancel()
   }
 }
 
 /**
- * Whether a call waits for an approval. One whose arguments its tool would refuse does not: it can have no effects.
+ * Whether a call waits for an approval. One whose arguments its tool would refuse does not: it can have no effects. A call
+ * whose `needsApproval` throws, or has not answered when the signal is aborted, waits.
  */
-export const waitsForApproval = async (call: ToolCallPart, tools: ReadonlyMap<string, Tool>): Promise<boolean> => {
+export const waitsForApproval = async (
+  call: ToolCallPart,
+  tools: ReadonlyMap<string, Tool>,
+  signal: AbortSignal,
+): Promise<boolean> => {
   const found = tools.get(call.name)
   const needs = found?.needsApproval ?? false
   if (found === undefined || needs === false) return false
-  const input = await checked(call, found)
-  if (isLeft(input)) return false
-  if (needs === true) return true
+  const asked = async (): Promise<boolean> => {
+    const input = await checked(call, found)
+    return !isLeft(input) && (needs === true || (await needs(input.right)))
+  }
   try {
-    return await needs(input.right)
+    return await Promise.race([aborted(signal), asked()])
   } catch {
     return true
   }
@@ -75,7 +82,7 @@ export const failed = ({ id, name }: ToolCallPart, reason: string): ToolResultPa
 export const notRun = (reason: string): string => `Not run. ${reason}`
 
 /** Rejects as soon as the signal is aborted. */
-const aborted = (signal: AbortSignal): Promise<never> =>
+export const aborted = (signal: AbortSignal): Promise<never> =>
   new Promise((_, reject) => {
     const stop = (): void => reject(signal.reason as Error)
     if (signal.aborted) stop()

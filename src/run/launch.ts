@@ -1,5 +1,5 @@
 /** A run as its caller has it: its options, its stream of events, its result; started when it is known what it starts from. */
-import { formatPath, isLeft, NotJson, right, snapshot, type JsonObject } from '../json/index.ts'
+import { describe, formatPath, isLeft, NotJson, right, snapshot, type JsonObject } from '../json/index.ts'
 import { decodeMessage, user, type Message, type Sequence, type Settled } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import { Channel } from './channel.ts'
@@ -14,7 +14,7 @@ import { limitsOf, type Limits } from './limits.ts'
 import { derivingOf, type ContextOptions } from './context-for.ts'
 import { Loop } from './loop.ts'
 import type { Model } from './model.ts'
-import type { Decisions, OpenAnswer } from './open-answer.ts'
+import { decisionsOf, type Decisions, type OpenAnswer } from './open-answer.ts'
 import { dollarsBy } from './prices.ts'
 import type { RunResult } from './result.ts'
 import { checkTimeout, type Tool } from './tool.ts'
@@ -138,6 +138,8 @@ export const launched = <F extends { readonly _tag: string }>(
   after: (ended: Either<F | RunFailure, RunResult>) => Promise<void> = async () => undefined,
 ): RunStream<F | RunFailure> => {
   const { model } = options
+  if (typeof (model as Partial<Model> | undefined)?.stream !== 'function')
+    throw new TypeError(`a run needs a \`model\` with a method \`stream\`, found ${describe(model)}`)
   const task: TaskOf<F | RunFailure> = taskOf(faultText)
   const toolConcurrency = amount('toolConcurrency', options.toolConcurrency ?? 8, {
     unit: 'tools',
@@ -165,7 +167,7 @@ export const launched = <F extends { readonly _tag: string }>(
   const handlers = [...(options.handlers ?? [])]
   const loopOf = ({ view, callIds = [], open, decisions = {}, handlers: first = [] }: Start): Loop =>
     new Loop(
-      { ...settings, view, callIds, open, decisions: copyOf(decisions), handlers: [...first, ...handlers] },
+      { ...settings, view, callIds, open, decisions: decisionsOf(decisions), handlers: [...first, ...handlers] },
       control,
       channel,
     )
@@ -198,9 +200,6 @@ export const launched = <F extends { readonly _tag: string }>(
     [Symbol.asyncIterator]: () => channel[Symbol.asyncIterator](),
   })
 }
-
-/** What was decided when the run began. */
-const copyOf = ({ approve = [], deny = [] }: Decisions): Decisions => ({ approve: [...approve], deny: [...deny] })
 
 /** What a user says instead, as it is recorded. Throws TypeError, on what would not be that. */
 const injected = (message: string | Message | undefined): Message | undefined => {

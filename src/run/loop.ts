@@ -25,11 +25,11 @@ import type { Control, Interrupt } from './control.ts'
 import type { RunEvent, Sent } from './event.ts'
 import { reasonOf, type RunFailure } from './fault.ts'
 import type { Ahead, RunHandler } from './handler.ts'
-import { failed, invoke, notRun, waitsForApproval } from './invoke.ts'
+import { aborted, failed, invoke, notRun, waitsForApproval } from './invoke.ts'
 import { overspent, type Limits, type Spent } from './limits.ts'
 import type { Model, ModelEvent } from './model.ts'
 import { eventOf } from './model-event.ts'
-import { denialOf, type Decisions, type OpenAnswer } from './open-answer.ts'
+import { approvalOf, denialOf, waitingCall, type Decisions, type OpenAnswer } from './open-answer.ts'
 import type { DollarsOf } from './prices.ts'
 import type { SessionFault } from '../session/index.ts'
 import type { ModelResponse } from './response.ts'
@@ -91,12 +91,15 @@ export class Loop {
   /** A step that is gone on with; then one that waits for an approval. */
   #open: OpenAnswer | undefined
   readonly #lookAhead: number
+  /** The handlers that are told: all, unless the run ended before they had begun. */
+  #told: readonly RunHandler[]
 
   constructor(options: LoopOptions, control: Control, channel: Channel<RunEvent>) {
     this.#options = options
     this.#control = control
     this.#channel = channel
     this.#work = workingCopy(options.view)
+    this.#told = options.handlers
     this.#open = options.open && snapshot(options.open)
     this.#lookAhead = Math.max(0, ...options.handlers.map(({ lookAhead = 0 }) => lookAhead))
     this.#callIds = new Set(options.callIds)
@@ -138,9 +141,17 @@ export class Loop {
   async #begin(begun: RunHandler[]): Promise<void> {
     const stop = (reason: string): void =>
       void this.#control.interrupt({ behavior: 'saveMarked', message: undefined, reason, stop: 'cancelled' })
-    for (const handler of this.#options.handlers) {
+    for (const [index, handler] of this.#options.handlers.entries()) {
       if (handler.begin === undefined) continue
-      const refused = await askHandler(() => handler.begin?.(stop), Infinity) // it may wait for a lease
+      const asked = askHandler(() => handler.begin?.(stop), Infinity) // it may wait for a lease
+      const refused = await Promise.race([asked, cutOff(this.#control.signal)])
+      if (refused === 'cut') {
+        // What it has begun when it answers at last, it ends.
+        const end = async (): Promise<unknown> => handler.end?.(this.#result('cancelled'))
+        void asked.then((late) => late ?? end()).catch(() => undefined)
+        this.#told = this.#options.handlers.slice(0, index)
+        return
+      }
       if (refused !== undefined) throw new Failed(notBegun(refused.cause))
       begun.push(handler)
     }
@@ -424,7 +435,7 @@ export class Loop {
     for (const call of calls) if (!results.has(call.id) && (await this.#waits(call))) waiting.add(call)
     const todo = calls.filter((call) => !results.has(call.id) && !waiting.has(call))
     const resultOf = async (call: ToolCallPart): Promise<ToolResultPart> => {
-      const denial = this.#open && denialOf(call.id, this.#options.decisions)
+      const denial = this.#open && denialOf(approvalOf(this.#open.step, call), this.#options.decisions)
       if (denial !== undefined) return failed(call, denial)
       if (signal.aborted) return failed(call, notRun(reasonOf(signal.reason)))
       await this.#tell({ type: 'tool_call_start', step, call })
@@ -452,7 +463,12 @@ export class Loop {
     this.#toolCalls += todo.length
     if (waiting.size > 0 && !signal.aborted) {
       const { started = [] } = this.#open ?? {}
-      const left = { step: this.#deltaId, response, results: inOrder(), calls: Object.freeze([...waiting]) }
+      const left = {
+        step: this.#deltaId,
+        response,
+        results: inOrder(),
+        calls: Object.freeze([...waiting].map((call) => waitingCall(this.#deltaId, call))),
+      }
       const still = started.filter((id) => left.calls.some((call) => call.id === id))
       this.#open = Object.freeze(still.length === 0 ? left : { ...left, started: Object.freeze(still) })
       await this.#tell({ type: 'approval', step, open: this.#open })
@@ -467,10 +483,11 @@ export class Loop {
     const { decisions, tools } = this.#options
     const { id } = call
     if (this.#open !== undefined) {
-      if (denialOf(id, decisions) !== undefined || decisions.approve?.includes(id) === true) return false
+      const token = approvalOf(this.#open.step, call)
+      if (denialOf(token, decisions) !== undefined || decisions.approve?.includes(token) === true) return false
       if (this.#open.calls.some((waiting) => waiting.id === id)) return true
     }
-    return waitsForApproval(call, tools)
+    return waitsForApproval(call, tools, this.#control.signal)
   }
 
   /** An answer that was cut: told, and what is kept of it recorded, with results for its calls. */
@@ -530,7 +547,7 @@ export class Loop {
 
   /** Why a handler will not have the event. Those after it are not told. */
   async #handle(told: RunEvent, ahead: Ahead): Promise<Problem | undefined> {
-    for (const handler of this.#options.handlers) {
+    for (const handler of this.#told) {
       const refused = await askHandler(() => handler(told, ahead), this.#options.limits.handlerTimeout)
       if (refused !== undefined)
         return { _tag: 'HandlerFailed', step: this.#step, event: told.type, cause: refused.cause }
@@ -552,6 +569,10 @@ export class Loop {
 }
 
 const none: readonly ModelEvent[] = Object.freeze([])
+
+/** Resolves when the run is cut; what answers in the same turn of the event loop comes first. */
+const cutOff = (signal: AbortSignal): Promise<'cut'> =>
+  aborted(signal).catch(() => new Promise<'cut'>((resolve) => void setTimeout(() => resolve('cut'), 0)))
 
 /** The end of an answer: the whole of it as it can be recorded, and the events that are not told yet. */
 interface Asked {

@@ -1,13 +1,13 @@
 /** `resume`: continue a session where a run died, or where one ended for an approval. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, right } from '../json/index.ts'
+import { isLeft, optionsOf, right, type OptionNames } from '../json/index.ts'
 import type { Session } from '../session/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText, type TurnFault } from './fault.ts'
 import { launched, type Over, type RunStream, type Start } from './launch.ts'
-import type { Decisions } from './open-answer.ts'
+import { decisionsOf, type Decisions } from './open-answer.ts'
 import { defaultTtl } from './run-lease.ts'
-import { runSettings, type SessionRunOptions } from './turn.ts'
+import { knownOfSessionRun, runSettings, type SessionRunOptions } from './turn.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
 
 /** How a session is continued. */
@@ -28,16 +28,17 @@ export interface ResumeOptions extends SessionRunOptions, Decisions {
  * wait that nobody has decided on, it ends with `approval` again.
  *
  * @param session the session
- * @param options the model, the tools, the decisions
+ * @param given the model, the tools, the decisions
  * @returns the run
- * @throws TypeError if an option is invalid
+ * @throws TypeError if an option is invalid, or a decision is no token of a call
  * @example
- * await resume(session, { model, tools: [deploy], approve: ['call_1'] }).result()
+ * await resume(session, { model, tools: [deploy], approve: [asked.open.calls[0].approval] }).result()
  */
-export const resume = (session: Session, options: ResumeOptions): RunStream<TurnFault> => {
-  const { whenBusy = 'takeOver', approve = [], deny = [] } = options
+export const resume = (session: Session, given: ResumeOptions): RunStream<TurnFault> => {
+  const options = optionsOf('resume', given, known)
+  const { whenBusy = 'takeOver' } = options
   const { settings, continuation } = runSettings(session, options)
-  const decided: Decisions = { approve: [...approve], deny: [...deny] }
+  const decided = decisionsOf(options)
   const turns = new TurnTaking(session, settings, continuation, options)
   const begin = async (control: Control): Promise<Either<StartFault, Start | Over>> => {
     let held = await turns.hold(control, whenBusy === 'wait' ? Infinity : 0)
@@ -53,6 +54,8 @@ export const resume = (session: Session, options: ResumeOptions): RunStream<Turn
     turns.finish(isLeft(ended) ? 'error' : ended.right.stopReason),
   )
 }
+
+const known: OptionNames<ResumeOptions> = { ...knownOfSessionRun, whenBusy: true, approve: true, deny: true }
 
 /** Milliseconds beyond the end of a lease: a live holder has renewed by then. */
 const margin = (ttl = defaultTtl): number => Math.min(ttl, 250)

@@ -16,7 +16,7 @@ import {
 } from '../session/index.ts'
 import { noUsage } from './result.ts'
 import type { Start } from './launch.ts'
-import type { Decisions, OpenAnswer } from './open-answer.ts'
+import { approvalOf, waitingCall, type Decisions, type OpenAnswer, type WaitingCall } from './open-answer.ts'
 import type { RunLease } from './run-lease.ts'
 import type { Tool } from './tool.ts'
 
@@ -136,19 +136,19 @@ const again = (
 ): Pick<Start, 'open' | 'decisions'> => {
   const answer = step.answer as Message // `continued` has looked
   const results = [...step.results.values()]
-  const waiting: ToolCallPart[] = []
+  const waiting: WaitingCall[] = []
   const started: string[] = []
   const retried: string[] = []
   for (const call of callsOf(answer)) {
     if (step.results.has(call.id)) continue
-    if (step.waiting.has(call.id)) waiting.push(call)
+    if (step.waiting.has(call.id)) waiting.push(waitingCall(step.step, call))
     if (!step.started.has(call.id)) continue
     const tool = tools.find(({ name }) => name === call.name)
     const chosen = typeof policy === 'function' ? policy(call, tool) : policy
     if (chosen === 'ask' || step.waiting.has(call.id)) {
-      if (!step.waiting.has(call.id)) waiting.push(call)
+      if (!step.waiting.has(call.id)) waiting.push(waitingCall(step.step, call))
       started.push(call.id)
-    } else if (chosen === 'retry' && tool?.idempotent === true) retried.push(call.id)
+    } else if (chosen === 'retry' && tool?.idempotent === true) retried.push(approvalOf(step.step, call))
     else results.push(toolResultPart(call.id, [text(whyUnanswered(call, step))], { name: call.name, isError: true }))
   }
   const open: OpenAnswer = {

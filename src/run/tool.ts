@@ -52,7 +52,8 @@ export type ToolOptions<Schema extends StandardSchemaV1 | undefined> = {
   readonly alone?: boolean
   /**
    * Whether its calls wait for an approval: all of them, or those that a function of the input says. The run then ends with
-   * `approval`, and `resume` continues it. If the function throws, the call waits. Default: `false`.
+   * `approval`, and `resume` continues it. If the function throws, the call waits. It runs under the signal and the limits
+   * of the run. Default: `false`.
    */
   readonly needsApproval?:
     | boolean

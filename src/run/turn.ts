@@ -1,7 +1,7 @@
 /** `turn`: one input of a user on a session, answered and recorded. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { recallTool } from '../context/index.ts'
-import { isLeft, right, type JsonObject } from '../json/index.ts'
+import { isLeft, optionsOf, right, type JsonObject, type OptionNames } from '../json/index.ts'
 import { decodeMessage, user, type Message } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
 import type { Session } from '../session/index.ts'
@@ -57,13 +57,14 @@ export interface TurnOptions extends SessionRunOptions {
  *
  * @param session the session
  * @param input what the user says: a text or a message
- * @param options the model, the tools, the budget, and what to do while the session is busy
+ * @param given the model, the tools, the budget, and what to do while the session is busy
  * @returns the run
  * @throws TypeError if the input is not a message, or an option is invalid
  * @example
  * for await (const event of turn(session, 'What is in a.txt?', { model, tools: [read], budget: 100_000 })) show(event)
  */
-export const turn = (session: Session, input: string | Message, options: TurnOptions): RunStream<TurnFault> => {
+export const turn = (session: Session, input: string | Message, given: TurnOptions): RunStream<TurnFault> => {
+  const options = optionsOf('turn', given, knownOfTurn)
   const { whenBusy = 'fail', wait = Infinity } = options
   const message = messageOf(input)
   const id = options.id ?? (whenBusy === 'queue' ? crypto.randomUUID() : undefined)
@@ -135,6 +136,31 @@ export const turn = (session: Session, input: string | Message, options: TurnOpt
     turns.finish(isLeft(ended) ? 'error' : ended.right.stopReason),
   )
 }
+
+/** The options of every run on a session. */
+export const knownOfSessionRun: OptionNames<SessionRunOptions> = {
+  model: true,
+  context: true,
+  derive: true,
+  budget: true,
+  tools: true,
+  toolConcurrency: true,
+  limits: true,
+  prices: true,
+  parameters: true,
+  receipts: true,
+  handlers: true,
+  signal: true,
+  buffer: true,
+  now: true,
+  journalEvery: true,
+  recall: true,
+  unfinished: true,
+  holder: true,
+  ttl: true,
+}
+
+const knownOfTurn: OptionNames<TurnOptions> = { ...knownOfSessionRun, id: true, whenBusy: true, wait: true }
 
 /** The settings of a run on a session: the notes of the record, its recall tool, receipts. */
 export const runSettings = (

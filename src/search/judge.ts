@@ -59,9 +59,8 @@ export const judged = (
   return match && { position: index, role: message.role, at, in: match.of, excerpt: match.excerpt, score: match.score }
 }
 
-const isInTime = (at: number | undefined, { since, until }: Wanted): boolean =>
-  (since === undefined || (at !== undefined && at >= since)) &&
-  (until === undefined || (at !== undefined && at < until))
+const isInTime = (at: number, { since, until }: Wanted): boolean =>
+  (since === undefined || at >= since) && (until === undefined || at < until)
 
 /** The ranges of messages that notes retract. Notes that can't be read retract nothing. */
 export const retractionsIn = (notes: readonly StoredRow[]): readonly Range[] =>

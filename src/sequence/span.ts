@@ -10,11 +10,11 @@ import type { Sequence } from './sequence.ts'
 /** Reads the value at an index of the storage. */
 export type Read<T> = (index: number) => T
 
-/** The index of a position in a span, a negative one counted from its end; -1 outside. */
+/** The index of a position in a span, a negative one counted from its end; -1 outside, and for a fraction. */
 export const indexAt = (position: number, start: number, end: number): number => {
   const wanted = +position // once: what is not a number may answer differently each time
   const index = wanted < 0 ? end + wanted : start + wanted
-  return index >= start && index < end ? index : -1
+  return index >= start && index < end && index >>> 0 === index ? index : -1
 }
 
 /** The bounds of `slice(from, to)` over `length` values, by the rules of `Array.prototype.slice`. */

@@ -1,7 +1,7 @@
 /** Moving records: a transcript becomes a session, and a session an export. */
 import { checkStore } from './store-of.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right, optionsOf } from '../json/index.ts'
+import { describe, isLeft, isObject, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
 import { isErased, type Message, type MessageFault } from '../message/index.ts'
 import { classify } from '../pages/index.ts'
@@ -107,6 +107,10 @@ export const importTranscript = (
 ): Task<ImportFault, SessionInfo> => {
   checkStore('importTranscript', given)
   const store = ownStore(given)
+  if (!isObject(transcript) || !isObject((transcript as Partial<Transcript>).origin))
+    throw new TypeError(
+      `importTranscript takes a transcript, as readTranscript gives it, found ${describe(transcript)}`,
+    )
   const { id, progress, redact } = optionsOf('importTranscript', options, knownOfImport)
   const clean = redact === undefined ? transcript : redactTranscript(transcript, redact)
   return sessionTask(async () => {

@@ -79,8 +79,8 @@ export const usesIn = (
 /** Rows that a fork shares were written before it was made. */
 const isOwnOf =
   ({ forkedFrom, created }: SessionInfo, own: boolean) =>
-  (at: number | undefined): boolean =>
-    !own || forkedFrom === undefined || (at !== undefined && at >= created)
+  (at: number): boolean =>
+    !own || forkedFrom === undefined || at >= created
 
 const useIn = (row: StoredRow, notes: readonly StoredRow[]): CallUse | undefined => {
   const receipt = receiptIn(row)

@@ -5,6 +5,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../task/index.ts'
 import { isLeft, left, optionsOf, right, type JsonObject } from '../json/index.ts'
+import { Lately } from '../sequence/index.ts'
 import { blockIdOf, emptyRange, type Hash } from '../proof/index.ts'
 import { behind, blockHandle, defaultScope, guarded, type Run } from './block-handle.ts'
 import type { StoreFinding } from './check.ts'
@@ -447,11 +448,11 @@ const leased = (answered: Either<StoreFault, Lease | undefined>): Either<StoreFa
   isLeft(answered) ? answered : right(answered.right as Lease) // `take` and `renew` leave one
 
 /** By driver and scope: what is known of a ledger is kept with it. */
-const inners = new WeakMap<StoreDriver, Map<string, InnerStore>>()
+const inners = new WeakMap<StoreDriver, Lately<string, InnerStore>>()
 
 /** A driver, asked as a part of another question: also while a handle is closing. */
 const innerOf = (driver: StoreDriver, scope: string): InnerStore => {
-  const known = inners.get(driver) ?? new Map<string, InnerStore>()
+  const known = inners.get(driver) ?? new Lately<string, InnerStore>(1000)
   inners.set(driver, known)
   const { hash, now = Date.now } = driver
   const inner = known.get(scope) ?? {

@@ -120,7 +120,7 @@ export interface LedgerEntry {
   /** Where in the ledger it stands. */
   readonly row: number
   /** When it was written: milliseconds since 1970, by the writer's clock. */
-  readonly at: number | undefined
+  readonly at: number
   /** The head of the session then. */
   readonly head: Head
   /** Whether it says that the session was removed. */
@@ -138,7 +138,7 @@ export interface Hold extends Because {
   /** Where in the ledger it stands. */
   readonly row: number
   /** When it was written: milliseconds since 1970, by the writer's clock. */
-  readonly at: number | undefined
+  readonly at: number
 }
 
 /** The destruction of a key, as the ledger has it. */
@@ -160,7 +160,7 @@ export interface Erasure extends Because {
   /** Where in the ledger it stands. */
   readonly row: number
   /** When it was written: milliseconds since 1970, by the writer's clock. */
-  readonly at: number | undefined
+  readonly at: number
   /** The head of the session then. Erasing does not change it. */
   readonly head: Head
   /** The rows that were erased. */

@@ -86,7 +86,7 @@ export const blockCases: Readonly<Record<string, (store: BlockStore) => Promise<
     same(await done(store.hasBlocks([idB, missing, idA, idB])), [true, false, true, true])
   },
   'any number of ids in one batch': async (store) => {
-    for (const count of [0, 1, 2, 999, 10_000]) {
+    for (const count of [0, 1, 2, 999, 4000]) {
       const blocks = Array.from({ length: count }, (_, index) =>
         bytes(9, index % 250).map((byte, at) => (at < 4 ? (index >> (8 * at)) & 255 : byte)),
       )

@@ -43,6 +43,22 @@ export const holds = (condition: boolean, what: string): void => {
   if (!condition) throw new Error(`not so: ${what}`)
 }
 
+/** Milliseconds after which what has not come is taken to hang. No slow machine takes as long. */
+const patience = 300_000
+
+/** What must come, however slow the machine is. Throws if it hangs. */
+export const come = async <T>(work: Promise<T>, late = 'nothing came'): Promise<T> => {
+  let timer: ReturnType<typeof setTimeout> | undefined
+  const hung = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(new Error(`${late} for ${patience / 60_000} minutes`)), patience)
+  })
+  try {
+    return await Promise.race([work, hung])
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
 const equal = (left: unknown, right: unknown): boolean => {
   if (Object.is(left, right)) return true
   if (typeof left !== 'object' || typeof right !== 'object' || left === null || right === null) return false

@@ -56,14 +56,12 @@ const strikesAt = (step: string, at: number): readonly Strike[] => {
   return ['fail before', ...(/commit|sync/i.test(step) ? others : others.slice(at % others.length).slice(0, 1))]
 }
 
-/** How many seeds one run tries. */
-const seeds = 10
-
 /** Any steps of any course fail, as a seed says. */
 export const anyFault = async (place: StorePlace): Promise<void> => {
   if (place.openFaulty === undefined) return
   const healthy = await place.open()
   try {
+    const seeds = place.faultEvery === undefined || place.faultEvery === 1 ? 10 : 3
     for (let seed = 0; seed < seeds; seed++) {
       const pick = randomFrom(1000 + seed)
       const turns = Array.from({ length: 6 }, (): Turn => course[Math.floor(pick() * course.length)] as Turn) // there is one

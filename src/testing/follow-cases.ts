@@ -1,30 +1,15 @@
 /** Following logs: every row once, in order, whoever appends it. */
 import { isRight } from '../json/index.ts'
 import { followLog, type Store, type StoredRow } from '../store/index.ts'
-import { done, holds, same } from './check.ts'
+import { come, done, holds, same } from './check.ts'
 import { add, asStored, entry, logWith, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
-/** Milliseconds that a row may take to come. Two polls of the slowest store are 10 seconds. */
-const patience = 15_000
-
-/** What is next, which must come soon. */
+/** The next one. */
 const nextOf = async <T>(rows: AsyncIterator<T>): Promise<T> => {
-  const next = await soon(rows.next())
+  const next = await come(rows.next())
   if (next.done === true) throw new Error('the rows have ended')
   return next.value
-}
-
-const soon = async <T>(work: Promise<T>): Promise<T> => {
-  let timer: ReturnType<typeof setTimeout> | undefined
-  const late = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => reject(new Error(`nothing came for ${patience} ms`)), patience)
-  })
-  try {
-    return await Promise.race([work, late])
-  } finally {
-    clearTimeout(timer)
-  }
 }
 
 /** So many rows that a follower gives. */
@@ -39,7 +24,7 @@ const taken = async (store: Store, id: string, from: number, count: number): Pro
 /** The tag of the fault that is thrown. */
 const thrownBy = async (work: Promise<unknown>): Promise<unknown> => {
   try {
-    await soon(work)
+    await come(work)
   } catch (error) {
     return ((error as { readonly fault?: { readonly _tag?: unknown } }).fault ?? {})._tag ?? String(error)
   }
@@ -90,7 +75,7 @@ export const followCases: StoreCases = {
     await logWith(store, 'a', rows.slice(0, 2))
     const following = followLog(store, 'a')[Symbol.asyncIterator]()
     const first = await nextOf(following)
-    for (const row of rows.slice(2)) await soon(add(store, 'a', [row]))
+    for (const row of rows.slice(2)) await come(add(store, 'a', [row]))
     const found = [first]
     while (found.length < rows.length) found.push(await nextOf(following))
     same(found, asStored(rows))
@@ -120,14 +105,14 @@ export const followCases: StoreCases = {
     const next = waiting.next()
     await new Promise((resolve) => setTimeout(resolve, 20))
     await waiting.return?.()
-    same(await soon(next), { done: true, value: undefined })
+    same(await come(next), { done: true, value: undefined })
     const abort = new AbortController()
     const aborted = followLog(store, 'a', { from: 1, signal: abort.signal })[Symbol.asyncIterator]()
     const none = aborted.next()
     await new Promise((resolve) => setTimeout(resolve, 20))
     abort.abort()
-    same(await soon(none), { done: true, value: undefined })
-    same(await soon(aborted.next()), { done: true, value: undefined })
+    same(await come(none), { done: true, value: undefined })
+    same(await come(aborted.next()), { done: true, value: undefined })
   },
   'a follower is told that its log is not there, was removed, or that the store is closed': async (store) => {
     const nextIn = (id: string): Promise<unknown> => followLog(store, id, { from: 1 })[Symbol.asyncIterator]().next()

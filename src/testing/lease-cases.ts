@@ -1,16 +1,26 @@
 /** Leases: who works on a log, beside it. */
 import { isLeft, isRight } from '../json/index.ts'
-import type { Store } from '../store/index.ts'
+import type { Lease, Store } from '../store/index.ts'
 import { done, faulty, holds, same } from './check.ts'
 import { add, entry, logWith, note, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
-/** Milliseconds that a lease lasts which is meant to expire. */
-const short = 150
+/** Milliseconds that a lease lasts which is meant to expire. No case needs to do anything within them. */
+const short = 50
 /** One that is not. */
 const long = 60_000
 
 const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+/** A short lease that was renewed for long before it was over. A process that stands still for a moment takes it again. */
+const renewedInTime = async (store: Store, id: string): Promise<Lease> => {
+  for (;;) {
+    const { number } = await done(store.lease(id, { holder: 'steady', ttl: short }))
+    const renewed = await store.renew(id, { number, ttl: long })()
+    if (isRight(renewed)) return renewed.right
+    same(renewed.left._tag, 'LeaseLost')
+  }
+}
 
 const headOf = async (store: Store, id: string) => (await done(store.info(id))).head
 
@@ -38,10 +48,10 @@ export const leaseCases: StoreCases = {
   },
   'a lease that expires is taken over, and its holder appends nothing any more': async (store) => {
     const { head } = await logWith(store, 'a')
-    const { number } = await done(store.lease('a', { holder: 'paused', ttl: short }))
+    const { number } = await done(store.lease('a', { holder: 'paused', ttl: long }))
     const appended = await done(store.append('a', { expected: head, rows: [entry('held')], lease: { number } }))
-    await pause(short + 50)
-    same(await done(store.leaseOf('a')), undefined)
+    await done(store.renew('a', { number, ttl: short }))
+    while ((await done(store.leaseOf('a'))) !== undefined) await pause(short)
     const lost = await faulty(
       'LeaseLost',
       store.append('a', { expected: appended.head, rows: [entry('x')], lease: { number } }),
@@ -62,11 +72,14 @@ export const leaseCases: StoreCases = {
   'a lease that is renewed lasts, and nothing of the log changes': async (store) => {
     await logWith(store, 'a', someRows(5))
     const before = await done(store.info('a'))
-    const { number } = await done(store.lease('a', { holder: 'steady', ttl: 1000 }))
-    for (let turn = 0; turn < 6; turn++) {
-      await pause(250)
-      const renewed = await done(store.renew('a', { number, ttl: 1000 }))
+    const { number, expires } = await renewedInTime(store, 'a')
+    await pause(short + 50) // it would be over
+    for (let last = expires, turn = 0; turn < 3; turn++) {
+      await pause(5)
+      const renewed = await done(store.renew('a', { number, ttl: long }))
       same([renewed.number, renewed.holder], [number, 'steady'])
+      holds(renewed.expires > last, 'a renewal lasts from now on')
+      last = renewed.expires
     }
     await faulty('LeaseHeld', store.lease('a', { holder: 'other', ttl: long }))
     same(await done(store.info('a')), before)

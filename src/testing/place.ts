@@ -24,7 +24,7 @@ export interface StorePlace {
    * @returns the store
    */
   readonly openFaulty?: (faults: Faults) => Promise<Store>
-  /** Let only each n-th step fail, where a step takes long. Default: 1, each of them. */
+  /** Let only each n-th step fail, and try three seeds instead of ten, where a step takes long. Default: 1, each of them. */
   readonly faultEvery?: number
   /** Clean up. Every handle is closed. */
   readonly leave?: () => Promise<void>

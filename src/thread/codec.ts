@@ -4,7 +4,8 @@
  * What an item says beyond the message model (a `rawItem`, fields of the application's, whether arguments were text or
  * a value) is kept in the `meta.aioc` of its part. An item of an unknown type becomes a `provider` part and comes back
  * as it was. What a message says beyond the items (pictures, reasoning, names) is carried by the first of its items, in
- * `rawItem.indelible`, without anything that the items say themselves: who redacts an item redacts the message.
+ * `rawItem.indelible`, without anything that the items say themselves: who redacts an item redacts the texts of the message,
+ * and not its reasoning.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import {
@@ -77,7 +78,8 @@ export const decodeThread = (history: readonly unknown[]): Either<DecodeFault, r
  * Encode messages as the items of a thread.
  *
  * `decodeThread` gives equal messages for them. A text stands in its item only: if you redact or change the `content`
- * of an item, the decoded message has the changed text.
+ * of an item, the decoded message has the changed text. Its reasoning is in `rawItem.indelible`, and stays: redact the
+ * message, or delete the `rawItem`.
  *
  * Cost    O(everything in the messages), twice
  * @param messages an array or a view of messages

@@ -1,13 +1,14 @@
 /** The server of a view: the page, and what it reads of a store. It changes nothing. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { hostname } from 'node:os'
 import type { Trust } from '../evidence/index.ts'
 import { isBlockId } from '../proof/index.ts'
 import { follow } from '../session/index.ts'
 import { headOf, rangeAt, type Store } from '../store/index.ts'
 import { FaultError, reasonOf } from '../task/index.ts'
 import { readAssets, type Asset, type Assets } from './assets.ts'
-import { Keys, refused } from './guard.ts'
+import { Keys } from './keys.ts'
 import { overviewsOf } from './overview.ts'
 import {
   framedBlocks,
@@ -22,6 +23,7 @@ import {
 } from './protocol.ts'
 import { searchStore } from '../search/index.ts'
 import { htmlOf } from './html.ts'
+import { refused } from '../guard/index.ts'
 import { isLeft } from '../json/index.ts'
 import { blocksOf, evidenceOf, nodesOf, rowsOf, sessionOf, sessionsOf, viewedRow } from './viewed.ts'
 
@@ -123,7 +125,7 @@ const answer = async (
   calls: Calls,
 ): Promise<void> => {
   for (const [header, value] of Object.entries(headers)) response.setHeader(header, value)
-  const reason = refused(request.headers, host)
+  const reason = refused(leadsHere(request) ? { host: request.headers.host } : request.headers, host, hostname())
   if (reason !== undefined) throw new Wrong(403, `refused: ${reason}`)
   const address = URL.parse(request.url ?? '/', 'http://view')
   if (address === null) throw new Wrong(400, `expected a path, found ${JSON.stringify(request.url)}`)
@@ -134,6 +136,16 @@ const answer = async (
   if (asset === undefined) throw new Wrong(404, `there is no ${pathname}`)
   send(response, asset)
 }
+
+/**
+ * Whether a browser opens the page in a window: a file that leads to it may ask for that, and so may any link. What it loads
+ * has nothing of the store.
+ */
+const leadsHere = ({ method, url, headers }: IncomingMessage): boolean =>
+  method === 'GET' &&
+  url === '/' &&
+  headers['sec-fetch-mode'] === 'navigate' &&
+  headers['sec-fetch-dest'] === 'document'
 
 /** No other site may show the page, no script may run but its own, and nothing is loaded from anywhere else. */
 const headers = {

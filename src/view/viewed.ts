@@ -76,7 +76,7 @@ export const viewedRow = ({ position, kind, index, body, at, salt, erased, store
   kind,
   index,
   ...(isEncrypted(body) ? { stored: body, state: 'encrypted' as const } : { body }),
-  ...(at !== undefined && { at }),
+  at,
   ...(salt !== undefined && { salt }),
   ...(stored !== undefined && { stored }),
   ...(erased !== undefined && { leaf: erased, state: 'erased' as const }),

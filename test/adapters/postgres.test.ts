@@ -1,12 +1,13 @@
 /** Every adapter on PostgreSQL. */
 import { afterAll, describe } from 'vitest'
 import { postgresStore } from 'indelible/store/postgres'
-import { startPostgres } from '../store/postgres-server.ts'
+import { startPostgres, noPostgres } from '../store/postgres-server.ts'
 import { aiSdkCases } from './ai-sdk-cases.ts'
 import { claudeCases } from './claude-agent-cases.ts'
 import { langgraphCases } from './langgraph-cases.ts'
 import { agentsCases } from './openai-agents-cases.ts'
 import type { Place } from './places.ts'
+import { leftOutIf } from '../left-out.ts'
 
 const server = await startPostgres()
 const opened: (() => Promise<unknown>)[] = []
@@ -31,7 +32,7 @@ const place: Place = {
   },
 }
 
-describe.skipIf(server === undefined)('openai-agents, in PostgreSQL', () => agentsCases(place, 4))
-describe.skipIf(server === undefined)('ai-sdk, in PostgreSQL', () => aiSdkCases(place, 4))
-describe.skipIf(server === undefined)('claude-agent, in PostgreSQL', () => claudeCases(place, 4))
-describe.skipIf(server === undefined)('langgraph, in PostgreSQL', () => langgraphCases(place, 4))
+describe('openai-agents, in PostgreSQL', leftOutIf(server === undefined, noPostgres), () => agentsCases(place, 4))
+describe('ai-sdk, in PostgreSQL', leftOutIf(server === undefined, noPostgres), () => aiSdkCases(place, 4))
+describe('claude-agent, in PostgreSQL', leftOutIf(server === undefined, noPostgres), () => claudeCases(place, 4))
+describe('langgraph, in PostgreSQL', leftOutIf(server === undefined, noPostgres), () => langgraphCases(place, 4))

@@ -38,14 +38,19 @@ const terminal = (...args: readonly string[]): Terminal => {
     env: { ...process.env, NO_COLOR: '1', XDG_DATA_HOME: top },
   })
   let shown = ''
-  pty.onData((data) => void (shown += data))
   const ended = new Promise<number>((resolve) => pty.onExit(({ exitCode }) => resolve(exitCode)))
+  let news: () => void = () => {}
+  pty.onData((data) => {
+    shown += data
+    news()
+  })
   const until = async (text: string | RegExp): Promise<void> => {
-    const began = Date.now()
-    while (typeof text === 'string' ? !shown.includes(text) : !text.test(shown)) {
-      if (Date.now() - began > 30_000) throw new Error(`${String(text)} was never shown; what was:\n${shown}`)
-      await new Promise((resolve) => setTimeout(resolve, 20))
-    }
+    const isShown = (): boolean => (typeof text === 'string' ? shown.includes(text) : text.test(shown))
+    await new Promise<void>((resolve, reject) => {
+      news = () => void (isShown() && resolve())
+      void ended.then(() => reject(new Error(`${String(text)} was never shown; what was:\n${shown}`)))
+      news()
+    })
   }
   return { pty, shown: () => shown, until, ended }
 }
@@ -98,7 +103,7 @@ describe('indelible chat', () => {
     await first.until(/I see 4 lines/)
     first.pty.write('read inner/b.txt\r')
     await first.until('another first line')
-    first.pty.write('tell me something that takes a while to say so that there is time\r')
+    first.pty.write(`tell me ${'a '.repeat(90)}\r`) // 15 milliseconds for each word
     await first.until('You said: tell me')
     first.pty.write('\u0003')
     await first.until('[interrupted; the text so far is kept]')

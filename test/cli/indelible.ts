@@ -47,7 +47,7 @@ export const indelible = (args: readonly string[], options: CommandOptions = {})
   const { port1, port2 } = new MessageChannel()
   const ready = new Int32Array(new SharedArrayBuffer(4))
   thread().postMessage({ line, port: port2, ready }, [port2])
-  if (Atomics.wait(ready, 0, 0, 60_000) === 'timed-out') throw new Error(`indelible ${args.join(' ')} did not end`)
+  if (Atomics.wait(ready, 0, 0, 300_000) === 'timed-out') throw new Error(`indelible ${args.join(' ')} did not end`)
   const ended = receiveMessageOnPort(port1)?.message as Ended | undefined
   if (ended === undefined) throw new Error(`indelible ${args.join(' ')} gave no answer`)
   return { ...ended, lines: ended.stdout.split('\n') }

@@ -2,7 +2,7 @@
 import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { afterAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, describe, expect, it, vi } from 'vitest'
 import { root } from '../../scripts/run.ts'
 import { terminalOf } from '../../src/cli/output.ts'
 import { folder, indelible, indelibleProcess } from './indelible.ts'
@@ -327,6 +327,7 @@ describe('what is evil in names and content', () => {
 })
 
 describe('the one way out', () => {
+  afterEach(() => void vi.useRealTimers())
   it('cleans the label of a bar, a question, and what is said in pieces; a text can ask for no colour', async () => {
     const said = { out: '', err: '' }
     const sink = (name: 'out' | 'err') => ({
@@ -346,8 +347,9 @@ describe('the one way out', () => {
       cwd: '.',
       onInterrupt: () => () => undefined,
     })
+    vi.useFakeTimers({ toFake: ['Date'] })
     const bar = terminal.progress(`reading ${evil}`, 100)
-    await new Promise((resolve) => setTimeout(resolve, 450))
+    vi.advanceTimersByTime(450)
     bar.at(50)
     expect(said.err).toMatch(/^\rreading 5m {2}/)
     expect(said.err.replace('\r', '').replace('\u001b[K', '')).not.toMatch(unsafe)
@@ -355,14 +357,15 @@ describe('the one way out', () => {
     await terminal.print([terminal.paint('bold', `b${evil}`), `c\u001b[1m`])
     expect(said.out).toBe('a\n[5m5m\n\u001b[1mb[5m5m\u001b[22m\nc[1m\n')
   })
-  it('draws no bar on a terminal that can not go back in a line', async () => {
+  it('draws no bar on a terminal that can not go back in a line', () => {
     let drawn = ''
     const stderr = { isTTY: true, columns: 80, write: (text: string) => void (drawn += text) }
     const stdout = { write: (_: string, done?: () => void) => done?.() }
     const around = { stdin: Readable.from([]), stdout, stderr, cwd: '.', onInterrupt: () => () => undefined }
+    vi.useFakeTimers({ toFake: ['Date'] })
     for (const TERM of ['dumb', 'xterm']) {
       const bar = terminalOf({ ...around, env: { TERM } }).progress('reading', 100)
-      await new Promise((resolve) => setTimeout(resolve, 450))
+      vi.advanceTimersByTime(450)
       bar.at(50)
       expect([TERM, drawn === '']).toEqual([TERM, TERM === 'dumb'])
     }

@@ -6,6 +6,7 @@ import { createProgress } from '../../src/cli/progress.ts'
 import { widthOf } from '../../src/cli/screen.ts'
 import { generated } from '../transcript/generated.ts'
 import { folder, indelible, main } from './indelible.ts'
+import { leftOutIf } from '../left-out.ts'
 
 const drawn = (
   total: number | undefined,
@@ -54,22 +55,26 @@ describe('the progress bar', () => {
   })
 
   const hasTerminal = spawnSync('script', ['--version']).status === 0
-  it.runIf(hasTerminal)('is seen on a terminal, leaves nothing behind, and is never in a pipe', () => {
-    const path = join(folder, 'long.jsonl')
-    for (const piece of generated('pi-session', 40e6)) appendFileSync(path, piece)
-    try {
-      const command = [process.execPath, main, 'check', path].map((word) => `'${word}'`).join(' ')
-      const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], { encoding: 'utf8', maxBuffer: 1 << 28 })
-      const [before, ...drawn] = stdout.split('\r')
-      expect(before).toBe('')
-      expect(drawn[0]).toMatch(/^reading long\.jsonl {2}[█░]{24} +\d+ % {2}[\d.]+ [kM]B of 40 MB/)
-      expect(drawn.find((part) => part.startsWith('\u001b[Klong.jsonl'))).toMatch(
-        /long\.jsonl: pi-session, [\d,]+ messages/,
-      )
-      const piped = indelible(['check', path])
-      expect(piped.stdout + piped.stderr).not.toMatch(/[█░\r]/)
-    } finally {
-      rmSync(path)
-    }
-  })
+  it(
+    'is seen on a terminal, leaves nothing behind, and is never in a pipe',
+    leftOutIf(!hasTerminal, 'there is no program script'),
+    () => {
+      const path = join(folder, 'long.jsonl')
+      for (const piece of generated('pi-session', 40e6)) appendFileSync(path, piece)
+      try {
+        const command = [process.execPath, main, 'check', path].map((word) => `'${word}'`).join(' ')
+        const { stdout } = spawnSync('script', ['-qec', command, '/dev/null'], { encoding: 'utf8', maxBuffer: 1 << 28 })
+        const [before, ...drawn] = stdout.split('\r')
+        expect(before).toBe('')
+        expect(drawn[0]).toMatch(/^reading long\.jsonl {2}[█░]{24} +\d+ % {2}[\d.]+ [kM]B of 40 MB/)
+        expect(drawn.find((part) => part.startsWith('\u001b[Klong.jsonl'))).toMatch(
+          /long\.jsonl: pi-session, [\d,]+ messages/,
+        )
+        const piped = indelible(['check', path])
+        expect(piped.stdout + piped.stderr).not.toMatch(/[█░\r]/)
+      } finally {
+        rmSync(path)
+      }
+    },
+  )
 })

@@ -153,6 +153,36 @@ describe('indelible record', () => {
     raw.close()
   })
 
+  it('a header names scopes: only a conversation makes one, and the summary counts all of them', async () => {
+    let done = false
+    let scopes = 0
+    reply = () => answer('x')
+    const { stderr } = await recorded(
+      ['--listen', '127.0.0.1:0', '--scope-header', 'x-team', '--upstream', `openai=${server.url}/v1`],
+      {},
+      (child, stdout) => {
+        const url = /^(http:\S+\/openai) /m.exec(stdout)?.[1]
+        if (url === undefined || done) return
+        done = true
+        void (async () => {
+          const body = JSON.stringify({ model: 'gpt-x', messages: [{ role: 'user', content: 'x' }] })
+          for (let index = 0; index < 140; index++) {
+            const headers = { 'x-team': `team-${index}`, 'content-type': 'application/json' }
+            await (await fetch(`${url}/models`, { method: 'POST', headers, body: '{}' })).text()
+            if (index % 2 === 0)
+              await (await fetch(`${url}/chat/completions`, { method: 'POST', headers, body })).text()
+          }
+          // Those with a log: of the teams that had a conversation, and the command's own.
+          scopes = indelible(['scopes', '--json', '--store', store]).lines.filter(Boolean).length
+          child.kill('SIGTERM')
+        })()
+      },
+    )
+    expect(stderr).toContain('recorded: 70 calls in 70 sessions\n')
+    expect(stderr).toContain('140 other requests passed\n')
+    expect(scopes).toBe(71)
+  })
+
   it.each([
     [[], 'needs a COMMAND'],
     [['--listen', 'x'], 'HOST:PORT'],
@@ -182,7 +212,18 @@ describe('indelible record', () => {
 
 it('the summary says which calls had no figures, and no money where none was counted', () => {
   const usage = (input: number) => ({ input, output: 1, cacheRead: 0, cacheWrite: 0 })
-  const summary = { sessions: ['a'], calls: 3, failed: 1, silent: 2, passed: 0, lost: 0, unanswered: 0, breaks: [] }
+  const summary = {
+    sessions: ['a'],
+    calls: 3,
+    failed: 1,
+    silent: 2,
+    passed: 0,
+    lost: 0,
+    unanswered: 0,
+    breaks: [],
+    moreSessions: 0,
+    moreBreaks: 0,
+  }
   const lines = (dollars: number, unpriced: number) =>
     summaryLines([{ ...summary, usage: usage(5), models: new Map(), dollars, unpriced }])
   expect(lines(0.00001, 0).slice(0, 3)).toEqual([

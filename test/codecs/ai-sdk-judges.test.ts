@@ -30,6 +30,7 @@ import { aiModelMessages, aiUiMessages, type AiModelMessage, type AiUiMessage } 
 import { conversation } from '../messages.ts'
 import { itShared, realConversations } from '../shared.ts'
 import { expectLaw } from './law.ts'
+import { rounds } from '../rounds.ts'
 
 const asModel = (messages: Settled<Sequence<Message>>): AiModelMessage[] => {
   const encoded = aiModelMessages.encode(messages)
@@ -245,7 +246,7 @@ describe('ai accepts', () => {
     )
     await fc.assert(
       fc.asyncProperty(fc.array(message, { maxLength: 8 }), (messages) => expectAccepted([user('hi'), ...messages])),
-      { numRuns: 300 },
+      { numRuns: rounds(80, 300) },
     )
   })
 

@@ -25,6 +25,7 @@ import { openaiResponses } from 'indelible/codecs/openai-responses'
 import { itShared, readShared, realConversations, shared } from '../shared.ts'
 import { judgeChat, judgeResponses, openaiServer } from './judges/openai.ts'
 import { read } from './law.ts'
+import { rounds } from '../rounds.ts'
 
 let server: Awaited<ReturnType<typeof openaiServer>>
 let client: OpenAI
@@ -219,7 +220,7 @@ describe('what the codecs write is not refused', () => {
         if (chat.right.wire.length > 0) expect(judgeChat({ messages: chat.right.wire })).toBeUndefined()
         expect(judgeResponses({ input: items.right.wire })).toBeUndefined()
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(250, 2000) },
     )
   })
   it('of calls of every kind, and whatever answers of theirs are there', () => {
@@ -260,7 +261,7 @@ describe('what the codecs write is not refused', () => {
         if (chat.right.wire.length > 0) expect(judgeChat({ messages: chat.right.wire })).toBeUndefined()
         expect(judgeResponses({ input: back.right.wire })).toBeUndefined()
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(250, 2000) },
     )
   })
   itShared('of every transcript, mended', async () => {

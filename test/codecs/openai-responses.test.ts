@@ -663,9 +663,9 @@ describe('openai-responses', () => {
     ).toMatchObject([{ type: 'function_call' }, { type: 'function_call_output' }])
   })
 
-  it('reads and writes a message of 200,000 parts, and as many calls in a row', () => {
-    const parts = Array.from({ length: 200_000 }, () => ({ type: 'output_text', text: '', annotations: [] }))
-    const calls = Array.from({ length: 200_000 }, (_, index) => ({
+  it('reads and writes a message of more parts than a call has arguments, and as many calls in a row', () => {
+    const parts = Array.from({ length: 130_000 }, () => ({ type: 'output_text', text: '', annotations: [] }))
+    const calls = Array.from({ length: 130_000 }, (_, index) => ({
       type: 'function_call',
       call_id: `c${index}`,
       name: 'f',
@@ -675,7 +675,7 @@ describe('openai-responses', () => {
     const decoded = openaiResponses.decode(wire)
     const messages = decoded._tag === 'Right' ? decoded.right.messages : []
     expect(messages.length).toBe(1)
-    expect((write(openaiResponses, messages).wire as unknown[]).length).toBe(200_001)
+    expect((write(openaiResponses, messages).wire as unknown[]).length).toBe(130_001)
   })
 
   it('names what it can not read, and where', () => {

@@ -1,6 +1,6 @@
 /** Summaries in the background: no call waits for one, and the next compaction takes those that are ready. */
 import { setTimeout as wait } from 'node:timers/promises'
-import { isLeft } from 'fp-ts/lib/Either.js'
+import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { assistant, createHistory, toolCall, toolResult, user, type Message } from 'indelible'
 import type { Note } from 'indelible/notes'
@@ -50,6 +50,22 @@ describe('summaries in the background', () => {
     expect(Math.max(...seen)).toBeGreaterThan(0)
     const ranges = notes.flatMap((note) => (note.type === 'summary' ? [[note.from, note.to] as const] : []))
     for (const [index, [from]] of ranges.entries()) expect(from).toBeGreaterThanOrEqual(ranges[index - 1]?.[1] ?? 0)
+  })
+  it('an append that answers with a Left has failed, as one that throws has', async () => {
+    const history = createHistory<Message>({
+      from: [user('Go.'), ...Array.from({ length: 60 }, (_, n) => step(n)).flat()],
+    })
+    const told: unknown[] = []
+    for (const append of [() => left('full'), async () => left('full'), () => Promise.reject(new Error('full'))]) {
+      const summaries = summariesInBackground({
+        summarizer: { model: 'acme-1', summarize: () => 'short' },
+        append,
+        onFault: (fault) => told.push(fault._tag),
+      })
+      summaries.offer(history.view(), [])
+      await summaries.idle()
+    }
+    expect(told).toEqual(['AppendFailed', 'AppendFailed', 'AppendFailed'])
   })
   it('a failure is told, keeps what was made, and is tried again', async () => {
     const history = createHistory<Message>({

@@ -17,6 +17,7 @@ import { pairCalls } from 'indelible/message'
 import { rangeDigest, type Note } from 'indelible/notes'
 import { estimateTokens, manageHistory, marked, type Mark } from 'indelible/context'
 import { conversations, expectLawful, recordOf, tags } from './conversations.ts'
+import { rounds } from '../rounds.ts'
 
 const long = (name: string): string =>
   Array.from({ length: 80 }, (_, line) => `${name} has something to say on line ${line} 🙂`).join('\n')
@@ -487,7 +488,7 @@ it('what is kept is whole unless it is over budget, and over budget only where i
       const others = instructions.reduce((sum, is, position) => sum + (is ? sizeOf(position) + marker : 0), 0)
       if (alone + others + marker * (retained.size + 1) <= limit) expect(managed.overBudget).toBe(false)
     }),
-    { numRuns: 400 },
+    { numRuns: rounds(80, 400) },
   )
 })
 
@@ -498,7 +499,7 @@ it('the laws of contexts hold for managed histories, and what did not fit says s
       expectLawful(managed, view)
       if (managed.tokens > limit) expect(managed.overBudget).toBe(true)
     }),
-    { numRuns: 200 },
+    { numRuns: rounds(60, 200) },
   )
 })
 
@@ -532,9 +533,9 @@ it('managing what was managed changes nothing where it fitted, and finds every m
       expect(again.tokens).toBe(managed.tokens)
       expect(again.overBudget).toBe(false)
     }),
-    { numRuns: 300 },
+    { numRuns: rounds(80, 300) },
   )
-  expect(cut).toBeGreaterThan(100)
+  expect(cut).toBeGreaterThan(rounds(25, 100))
 })
 
 it('a mark is added to what a message says of itself, and changes nothing else', () => {

@@ -11,12 +11,13 @@ import { hydrate, parseHistoryJson } from 'indelible/refs'
 import { postgresStore } from 'indelible/store/postgres'
 import type { Store } from 'indelible/store'
 import { ok } from '../answers.ts'
-import { startPostgres } from '../store/postgres-server.ts'
+import { startPostgres, noPostgres } from '../store/postgres-server.ts'
 import { controlServer, type Control } from './control.ts'
+import { leftOutIf } from '../left-out.ts'
 
 const server = await startPostgres()
 
-describe.skipIf(server === undefined)('a chat on DBOS', () => {
+describe('a chat on DBOS', leftOutIf(server === undefined, noPostgres), () => {
   const { url = '' } = server ?? {}
   let control: Control
   let store: Store

@@ -8,6 +8,7 @@ import { createSession, memoryStore, orThrow, user } from 'indelible'
 import { newKey, proveInLedger, signerOf, signLedger, updateLedger, witnessLedger } from 'indelible/evidence'
 import { root } from '../../scripts/run.ts'
 import { startWitness } from './loopback-witness.ts'
+import { leftOutIf } from '../left-out.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-go-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
@@ -20,9 +21,8 @@ const built = spawnSync('go', ['build', '-o', program, '.'], {
   encoding: 'utf8',
 })
 const there = built.error === undefined
-if (!there) process.stdout.write('left out: examples/verify, because this machine has no Go\n')
 
-describe.skipIf(!there)('the verifier in Go', () => {
+describe('the verifier in Go', leftOutIf(!there, 'there is no Go'), () => {
   const origin = 'example.com/agents'
 
   it('builds', () => {

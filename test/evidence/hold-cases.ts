@@ -4,9 +4,10 @@ import { holdSession, readLedger, releaseSession } from 'indelible/evidence'
 import { describeSession, eraseMessages } from 'indelible/session'
 import type { Store } from 'indelible/store'
 import { expect, it } from 'vitest'
+import { rounds } from '../rounds.ts'
 
 /** So often, each time at another moment: the later of two begins some turns of the queue of promises after the other. */
-const rounds = 40
+const times = rounds(16, 400)
 const later = async (turns: number): Promise<void> => {
   for (let turn = 0; turn < turns; turn++) await undefined
 }
@@ -14,7 +15,7 @@ const later = async (turns: number): Promise<void> => {
 export const holdCases = (name: string, open: () => Promise<readonly [Store, Store]>): void => {
   it(`in ${name}, a session is held or removed, never both`, async () => {
     const outcomes = new Set<string>()
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < times; round++) {
       const [one, other] = await open() // the first row makes the ledger
       if (round % 5 > 0) {
         await createSession(one, { id: 'another' })
@@ -39,7 +40,7 @@ export const holdCases = (name: string, open: () => Promise<readonly [Store, Sto
 
   it(`in ${name}, a message is held or erased, never both`, async () => {
     const [one, other] = await open()
-    for (let round = 0; round < rounds; round++) {
+    for (let round = 0; round < times; round++) {
       const id = `s${round}`
       await createSession(one, { id, messages: [user('hello')] })
       const [erased, held] = await Promise.all([

@@ -295,3 +295,140 @@ describe('deltas have ids', () => {
     expect(applyDelta(history, { id: 'empty', expectedLen: 0, append: [] })).toMatchObject({ right: 'duplicate' })
   })
 })
+
+describe('code that replaces built-ins while a chunk of the record is sealed', () => {
+  const { apply, ownKeys } = Reflect
+  const builtIns: readonly object[] = [
+    ...[Object, Object.prototype, Reflect, Array, Array.prototype, Function.prototype, Symbol, Number, String],
+    ...[Map.prototype, Set.prototype, WeakMap.prototype, WeakSet.prototype, Proxy],
+    Object.getPrototypeOf([][Symbol.iterator]()) as object,
+  ]
+  /** Run with every function of the built-ins replaced by one that shows what it gets and gives, and gives the answer. */
+  const watched = (answer: (seen: unknown) => unknown, run: () => void): void => {
+    const undo: (() => void)[] = []
+    let inside = false
+    for (const target of builtIns)
+      for (const key of ownKeys(target)) {
+        const before = getOwnPropertyDescriptor(target, key)
+        if (before?.configurable !== true || typeof before.value !== 'function' || key === 'constructor') continue
+        const original = before.value as () => unknown
+        const spy = function (this: unknown, ...given: unknown[]) {
+          const result: unknown =
+            new.target === undefined ? apply(original, this, given) : Reflect.construct(original, given)
+          if (inside) return result
+          inside = true
+          try {
+            answer(this)
+            for (let index = 0; index < given.length; index++) answer(given[index])
+            return answer(result)
+          } finally {
+            inside = false
+          }
+        }
+        undo[undo.length] = () => defineProperty(target, key, before)
+        defineProperty(target, key, { __proto__: null, ...before, value: spy } as PropertyDescriptor)
+      }
+    try {
+      run()
+    } finally {
+      for (let index = undo.length - 1; index >= 0; index--) undo[index]?.()
+    }
+  }
+  const forged = { n: 'forged' }
+  /** Three chunks of 128 and one message more, of which half are recorded while `attack` lasts. */
+  const survives = (attack: (run: () => void, history: ReturnType<typeof createHistory<any>>) => void): void => {
+    const history = createHistory<any>()
+    const append = (from: number, to: number): void => {
+      for (let n = from; n < to; n++) history.append({ n }, 'plan')
+    }
+    append(0, 120)
+    const early = history.view()
+    let fork = history
+    attack(() => {
+      append(120, 300)
+      fork = createHistory({ from: history.view() })
+      fork.append({ n: 300 }, 'plan')
+    }, history)
+    append(300, 385)
+    const expected = Array.from({ length: 385 }, (_, n) => ({ n }))
+    for (const round of [1, 2]) {
+      expect([round, history.view().toArray()]).toEqual([round, expected])
+      expect(Array.from(expected, (_, n) => history.view().at(n))).toEqual(expected)
+      expect(history.view().pages.count('plan')).toBe(385)
+      expect(early.toArray()).toEqual(expected.slice(0, 120))
+      expect(fork.view().toArray()).toEqual(expected.slice(0, 301))
+    }
+    for (const message of history.view()) expect(Object.isFrozen(message)).toBe(true)
+  }
+  const objectsIn = (seen: unknown, replace: (owner: object, key: PropertyKey, value: object) => void): unknown => {
+    if (typeof seen !== 'object' || seen === null) return seen
+    for (const key of ownKeys(seen)) {
+      const value: unknown = getOwnPropertyDescriptor(seen, key)?.value
+      if (typeof value === 'object' && value !== null)
+        try {
+          replace(seen, key, value)
+        } catch {
+          continue // frozen
+        }
+    }
+    return seen
+  }
+
+  it('puts no accessor in the place of a chunk', () =>
+    survives((run) =>
+      watched(
+        (seen) =>
+          objectsIn(seen, (owner, key, value) => {
+            let reads = 0
+            defineProperty(owner, key, {
+              get: () => (reads++ < 3 ? value : { n: forged, messages: [forged], kinds: 'x' }),
+              enumerable: true,
+            })
+          }),
+        run,
+      ),
+    ))
+  it('puts no Proxy in the place of a chunk', () => {
+    const lying = <T extends object>(value: T): T => {
+      let reads = 0
+      return new Proxy(value, {
+        get: (target, key, receiver) => {
+          if (reads++ > 50 && typeof key === 'string') throw new RangeError('for good')
+          const found: unknown = Reflect.get(target, key, receiver)
+          return typeof found === 'object' && found !== null && !Object.isFrozen(target) ? forged : found
+        },
+      })
+    }
+    survives((run) =>
+      watched(
+        (seen) =>
+          objectsIn(seen, (owner, key, value) => {
+            defineProperty(owner, key, { value: lying(value), enumerable: true, configurable: true, writable: true })
+          }),
+        run,
+      ),
+    )
+  })
+  it('takes nothing away by a getter on the prototypes of numbers, strings, lists and objects', () => {
+    for (const key of ['constructor', 'length', 'len', 'groups', 'messages', 'kinds', 'codes', '0', '63', '127'])
+      for (const prototype of [Number.prototype, String.prototype, Array.prototype, Object.prototype]) {
+        const has = getOwnPropertyDescriptor(prototype, key)
+        if (has !== undefined && has.configurable !== true) continue
+        let asked = 0
+        survives((run) =>
+          patched(
+            prototype,
+            key,
+            {
+              get() {
+                asked++
+                throw new RangeError('taken')
+              },
+            },
+            run,
+          ),
+        )
+        expect([prototype, key, asked]).toEqual([prototype, key, 0])
+      }
+  })
+})

@@ -3,6 +3,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { formatPath, inspectJson } from '../../src/json/index.ts'
 import { mostFindings } from '../../src/json/inspect.ts'
+import { rounds } from '../rounds.ts'
 
 const found = (text: string): readonly string[] => {
   const inspected = inspectJson(text)
@@ -72,7 +73,7 @@ describe('inspectJson says where the value is not what the text says', () => {
         const survives = a[0] * b[1] === b[0] * a[1] && !Object.is(Number(text), -0)
         expect(found(text).length).toBe(survives ? 0 : 1)
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(100, 500) },
     )
   })
   it('walks 100,000 levels without recursion, and stops listing at a bound', () => {

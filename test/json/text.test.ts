@@ -2,6 +2,7 @@ import * as fc from 'fast-check'
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { parseJson } from '../../src/json/index.ts'
+import { rounds } from '../rounds.ts'
 
 const problem = (text: string): string => {
   const answer = parseJson(text)
@@ -59,7 +60,7 @@ describe('parseJson names the place of the first error', () => {
           expect(answer.left.offset).toBeLessThanOrEqual(text.length)
         } else expect(answer.right).toEqual(JSON.parse(text))
       }),
-      { numRuns: 3000 },
+      { numRuns: rounds(300, 3000) },
     )
   })
   it('reads nesting of any depth without recursion', () =>

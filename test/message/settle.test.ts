@@ -19,6 +19,7 @@ import {
 import { toolResultPart, toolResultsOf, type PairingProblem } from 'indelible/message'
 import { conversation } from '../messages.ts'
 import { itShared, readShared } from '../shared.ts'
+import { rounds } from '../rounds.ts'
 
 const call = (id: string) => toolCall(id, 'f', '{}')
 const problems = (messages: readonly Message[]): readonly PairingProblem[] => {
@@ -206,7 +207,7 @@ describe('mend', () => {
           problems(messages).filter(({ _tag }) => _tag === 'UnansweredCall').length,
         )
       }),
-      { numRuns: 500 },
+      { numRuns: rounds(100, 500) },
     )
   })
   it('100,000 messages with 10,000 parallel calls are one pass', () => {

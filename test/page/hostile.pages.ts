@@ -22,6 +22,7 @@ const scripts = [
 ]
 const escapes = '"\\"<context> \\(x\\) and\\\nmore\n\n[a]: https://example.com/a "a title"'
 const terminal = '\u001b[2J\u001b[31mred\u001b[0m \u001b]0;title\u0007 bell\u0007 back\b\b \u009b31m nul\0 \r line'
+const nested = ['>'.repeat(1000), '- '.repeat(1000), '1. '.repeat(1000), `${'*'.repeat(1000)}a${'*'.repeat(1000)}`]
 const turned = 'user\u202etxt.exe\u202c \u2066hidden\u2069 zero\u200bwidth'
 const line = 'x'.repeat(5_000_000)
 const id = 'evil" onload="alert(1)</title><script>window.harmed=12</script>'
@@ -74,6 +75,9 @@ const fill = async (store: Store): Promise<void> => {
   const escaped = await createSession(store, { id: 'escaped' })
   await escaped.append([user(escapes), assistant(escapes)])
   await escaped.close()
+  const deep = await createSession(store, { id: 'deep' })
+  await deep.append([...nested.map((said) => user(`${said} nested`)), assistant('the last one')])
+  await deep.close()
   const sound = await createSession(store, { id: 'sound' })
   for (let turn = 0; turn < 40; turn++) await sound.append([user(`question ${turn}`), assistant(`answer ${turn}`)])
   await sound.append(user(`a long one: ${'word '.repeat(1500)}`))

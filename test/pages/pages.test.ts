@@ -1,7 +1,6 @@
 import { describe, expect, it } from 'vitest'
 import { classify, createHistory, degradationPath, minFidelity, type Message } from 'indelible'
 import { classifyAll, isPageKind, isResidencyLevel, pageKinds, residencyLevels } from 'indelible/pages'
-import { createSidecar } from '../../src/pages/index.ts'
 import { conversation } from '../messages.ts'
 
 describe('page kinds and residency', () => {
@@ -70,21 +69,21 @@ describe('classify', () => {
   })
 })
 
-describe('the sidecar', () => {
-  it('keeps every kind, across its growth', () => {
-    const sidecar = createSidecar()
+describe('the page kinds of a view', () => {
+  it('are all there, across every growth of the record', () => {
+    const history = createHistory<number>()
     const kinds = Array.from({ length: 1000 }, (_, index) => pageKinds[(index * 7) % 6] ?? 'plan')
-    const views = kinds.map((kind) => {
-      sidecar.append(kind)
-      return sidecar.view()
+    const views = kinds.map((kind, index) => {
+      history.append(index, kind)
+      return history.view().pages
     })
-    expect(sidecar.view().toArray()).toEqual(kinds)
-    for (const at of [0, 15, 16, 17, 500]) expect(views[at]?.toArray()).toEqual(kinds.slice(0, at + 1))
-    expect(sidecar.len).toBe(1000)
+    expect(history.view().pages.toArray()).toEqual(kinds)
+    for (const at of [0, 15, 16, 17, 127, 128, 129, 500]) expect(views[at]?.toArray()).toEqual(kinds.slice(0, at + 1))
+    for (const at of [0, 127, 128, 255, 256, 999]) expect(history.view().pages.at(at)).toBe(kinds[at])
   })
-  it('slices by the rules of arrays', () => {
-    const sidecar = createSidecar()
-    for (const kind of pageKinds) sidecar.append(kind)
+  it('are sliced with it, by the rules of arrays', () => {
+    const history = createHistory<number>()
+    for (const kind of pageKinds) history.append(0, kind)
     for (const [from, to] of [
       [0, 2],
       [-2, undefined],
@@ -93,6 +92,10 @@ describe('the sidecar', () => {
       [-99, 99],
       [1.9, 3.9],
     ] as const)
-      expect(sidecar.view(from, to).toArray()).toEqual(pageKinds.slice(from, to))
+      expect(history.view().slice(from, to).pages.toArray()).toEqual(pageKinds.slice(from, to))
+  })
+  it('have none at a fraction', () => {
+    const { pages } = createHistory<number>({ from: [1, 2] }).view()
+    expect([pages.at(0.5), pages.at(-0.5), pages.at(NaN)]).toEqual([undefined, undefined, undefined])
   })
 })

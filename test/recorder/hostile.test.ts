@@ -285,8 +285,8 @@ describe('the proxy', () => {
     })
   const body = asked(question('hi'))
   const post = (headers = ''): string =>
-    `POST /u/chat/completions HTTP/1.1\r\nHost: a\r\nConnection: close\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`
-  const upgrade = 'GET /u/x HTTP/1.1\r\nHost: a\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'
+    `POST /u/chat/completions HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n${headers}Content-Length: ${body.length}\r\n\r\n${body}`
+  const upgrade = 'GET /u/x HTTP/1.1\r\nHost: localhost\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n\r\n'
 
   it.each([
     ['HTTP/1.1 099 Hm\r\nContent-Length: 0\r\n\r\n', /^HTTP\/1.1 502 /],

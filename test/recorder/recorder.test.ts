@@ -7,10 +7,12 @@ import { listSessions, memoryStore, openSession, textOf, type Message, type Sess
 import { decodeResponse } from 'indelible/codecs/anthropic'
 import { openaiResponses } from 'indelible/codecs/openai-responses'
 import {
+  createRecorder,
   detailsOf,
   recordingFetch,
   sentMessages,
   type CallDetails,
+  type Recorder,
   type RecorderNotice,
   type RecordingFetch,
 } from 'indelible/recorder'
@@ -575,4 +577,87 @@ describe('a client of Responses', () => {
       await server?.close()
     }
   })
+})
+
+describe('somebody else', () => {
+  const call = async (recorder: Recorder, key: string, messages: readonly object[], answer: string): Promise<void> => {
+    const headers: { readonly [name: string]: string } = { authorization: `Bearer ${key}`, 'session-id': 'mine' }
+    const observed = recorder.observe({
+      method: 'POST',
+      url: 'http://x/chat/completions',
+      header: (name) => headers[name],
+    })
+    observed?.sent(JSON.stringify({ model: 'm', messages }))
+    observed?.answered(200, (name) => (name === 'content-type' ? 'application/json' : undefined))
+    const message = { role: 'assistant', content: answer }
+    observed?.chunk(new TextEncoder().encode(JSON.stringify({ choices: [{ finish_reason: 'stop', message }] })))
+    observed?.end()
+    await recorder.settled()
+  }
+  const [one, two] = [
+    { role: 'user', content: 'one' },
+    { role: 'user', content: 'two' },
+  ]
+  const said = { role: 'assistant', content: 'answer 1' }
+  const lengths = async (store: Store): Promise<readonly number[]> => {
+    const { sessions } = await listSessions(store)
+    const opened = await Promise.all(sessions.map(({ id }) => ok(openSession(store, id))))
+    return opened.map((session) => session.conversation().length).toSorted((a, b) => b - a)
+  }
+
+  it('who names a client retracts nothing of its conversation, also after the recorder was started again', async () => {
+    const store = memoryStore()
+    const first = createRecorder({ store })
+    await call(first, 'victim', [one], 'answer 1')
+    await call(first, 'victim', [one, said, two], 'answer 2')
+    await call(first, 'attacker', [one], 'another')
+    await call(first, 'attacker', [one, said, { role: 'user', content: 'else' }], 'another')
+    expect(await lengths(store)).toEqual([4, 4, 2])
+    await call(createRecorder({ store }), 'attacker', [one, said, { role: 'user', content: 'later' }], 'another')
+    expect(await lengths(store)).toEqual([4, 4, 4, 2])
+  })
+
+  it('is not the client itself, which goes back in its own', async () => {
+    const store = memoryStore()
+    const recorder = createRecorder({ store })
+    await call(recorder, 'victim', [one], 'answer 1')
+    await call(recorder, 'victim', [one, said, two], 'answer 2')
+    await call(recorder, 'victim', [one, said, { role: 'user', content: 'else' }], 'answer 3')
+    expect(await lengths(store)).toEqual([4])
+  })
+})
+
+it('no field of a request that is named for a key is stored, and no notice tells a password', async () => {
+  const store = memoryStore()
+  const notices: string[] = []
+  const recorder = createRecorder({ store, onNotice: (notice) => notices.push(JSON.stringify(notice)) })
+  const request = {
+    model: 'm',
+    api_key: 'SECRET-1',
+    metadata: { 'X-Api-Key': 'SECRET-2', clientSecret: 'SECRET-3', max_tokens: 'kept' },
+    mcp_servers: [{ url: 'u', authorization_token: 'SECRET-4', headers: { 'X-Custom': 'SECRET-5' } }],
+    tools: [
+      { type: 'mcp', server_label: 'label', authorization: 'SECRET-6', headers: { Any: ['SECRET-7'] } },
+      { type: 'function', function: { name: 'login', parameters: { properties: { password: { type: 'string' } } } } },
+    ],
+    messages: [{ role: 'user', content: 'hi' }],
+  }
+  const observe = (url: string, body: string): void => {
+    const observed = recorder.observe({ method: 'POST', url, header: () => undefined })
+    observed?.sent(body)
+    observed?.fail('gone')
+  }
+  observe('http://x/chat/completions', JSON.stringify(request))
+  observe('http://user:SECRET-8@x/chat/completions?key=SECRET-9', 'no JSON')
+  await recorder.settled()
+  const [id = ''] = recorder.summary().sessions
+  const session = await ok(openSession(store, id))
+  const receipt = [...session.notes()].find((note) => note.type === 'receipt')
+  const details = receipt && detailsOf(receipt, session)
+  const blocks = await ok(store.getBlocks([details?.tools as never]))
+  const stored = JSON.stringify([details, blocks.map((bytes) => new TextDecoder().decode(bytes))])
+  expect(stored).not.toContain('SECRET')
+  for (const kept of ['max_tokens', 'kept', 'label', 'password', 'login', 'type']) expect(stored).toContain(kept)
+  expect(notices).toEqual([expect.stringContaining('"http://x/chat/completions"')])
+  expect(notices[0]).not.toContain('SECRET')
 })

@@ -3,6 +3,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createCallLog, recordCall, type CallContext, type CallRecord } from 'indelible/records'
+import { rounds } from '../rounds.ts'
 
 interface Tree {
   readonly turns: number
@@ -89,6 +90,6 @@ it.each([
       for (const [position, { callId }] of records.entries())
         for (const inner of records.slice(position)) expect(inner.parentCallId === callId).toBe(false)
     }),
-    { numRuns: 150 },
+    { numRuns: rounds(50, 150) },
   )
 })

@@ -352,6 +352,22 @@ describe('one call, one record', () => {
     })
     expect([tries, log.len]).toEqual([5, 1])
   })
+  it('a call that is made again after a failure has a record of its own, and one after a success has none', async () => {
+    const log = logOf()
+    const tries = [new Error('busy'), new Error('still busy'), undefined, undefined]
+    for (const error of tries)
+      await recordCall(log, { methodName: 'charge', callId: 'c' }, () => (error === undefined ? 1 : Promise.reject(error))).catch(() => undefined) // oxfmt-ignore
+    expect(
+      log
+        .view()
+        .toArray()
+        .map(({ callId, retryOf, outcomeSummary }) => [callId, retryOf, outcomeSummary.ok]),
+    ).toEqual([
+      ['c', undefined, false],
+      ['c#2', 'c', false],
+      ['c#3', 'c', true],
+    ])
+  })
   it('by call id, also from another call, and from the records that were there before', () => {
     const events: RecordEvent[] = []
     const log = logOf({ telemetry: (event) => events.push(event) })

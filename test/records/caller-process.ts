@@ -1,7 +1,7 @@
 /**
  * A process that makes calls on a log in a SQLite store, started by the tests.
  *
- *     kill PATH ROUND     durable calls, one after the other, until killed: `began ID`, `ended ID`
+ *     kill PATH ROUND N   durable calls, one after the other, until killed: `began ID`, `ended ID`; call N does not end
  *     share PATH NAME N   N calls beside other processes, then `done`
  */
 import { writeSync } from 'node:fs'
@@ -17,7 +17,7 @@ const right = <T>(
   return answer.right
 }
 
-const [mode, path = '', name = '', count = '0'] = process.argv.slice(2)
+const [mode, path = '', name = '', count = 'none'] = process.argv.slice(2)
 const store = right(await sqliteStore({ path })())
 
 if (mode === 'kill') {
@@ -26,7 +26,7 @@ if (mode === 'kill') {
     const callId = `${name}-${call}`
     await recordCall(log, { methodName: 'charge', callId, args: [call] }, async () => {
       say(`began ${callId}`)
-      await new Promise((resolve) => setTimeout(resolve, Math.random() * 4))
+      await new Promise((resolve) => setTimeout(resolve, call === Number(count) ? 2 ** 31 - 1 : Math.random() * 4))
       return call
     })
     say(`ended ${callId}`)

@@ -3,6 +3,7 @@ import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { createHistory } from 'indelible'
 import { encodeValue, type EncodeLimits } from 'indelible/records'
+import { rounds } from '../rounds.ts'
 
 const anything = fc.anything({
   maxDepth: 5,
@@ -62,7 +63,7 @@ it('is total, JSON-stable, idempotent and within its limits', () => {
       )
       expect(JSON.stringify(once.value).length - escapes).toBeLessThanOrEqual(limits.size ?? 100_000)
     }),
-    { numRuns: 2000 },
+    { numRuns: rounds(250, 2000) },
   )
 })
 

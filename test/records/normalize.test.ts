@@ -1,6 +1,7 @@
 import * as fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { createCallLog, normalizeRecords, recordCall, type CallRecord } from 'indelible/records'
+import { rounds } from '../rounds.ts'
 
 const record: CallRecord = {
   callId: 'c1',
@@ -363,6 +364,6 @@ it('anything becomes a valid log, which normalising leaves as it is', () => {
       expect(twice.log.view().toArray()).toEqual(once.log.view().toArray())
       expect(twice.report.entries.every(({ fate }) => fate === 'kept')).toBe(true)
     }),
-    { numRuns: 1000 },
+    { numRuns: rounds(150, 1000) },
   )
 })

@@ -45,7 +45,7 @@ describe.each(kinds)('%s', (_name, make) => {
       read.push(chunk)
       await sleep(2)
     }
-    await sleep(5)
+    await expect.poll(() => log.len).toBe(1)
     expect(read).toEqual([1, 2])
     expect(log.len).toBe(1)
     expect(log.view().at(0)?.outcomeSummary.status).toBe('ok')
@@ -58,7 +58,7 @@ describe.each(kinds)('%s', (_name, make) => {
       for await (const chunk of stream) void chunk
     }
     await expect(read()).rejects.toThrow('broken off')
-    await sleep(5)
+    await expect.poll(() => log.len).toBe(1)
     expect(log.view().toArray()).toMatchObject([{ outcomeSummary: { status: 'error' }, errorType: 'RangeError' }])
   })
   it('as aborted, if its reader stops', async () => {
@@ -67,7 +67,7 @@ describe.each(kinds)('%s', (_name, make) => {
       expect(chunk).toBe(1)
       break
     }
-    await sleep(5)
+    await expect.poll(() => log.len).toBe(1)
     expect(log.view().toArray()).toMatchObject([{ outcomeSummary: { status: 'aborted', ok: false } }])
   })
   it('as aborted, when the signal of the call aborts', async () => {

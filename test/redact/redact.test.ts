@@ -41,6 +41,8 @@ const samples: readonly (readonly [rule: string, secret: string, before?: string
   ['openrouter-key', `sk-or-v1-${hex(64)}`],
   ['openai-key', `sk-proj-${filled(74)}T3BlbkFJ${filled(74)}`],
   ['openai-key', `sk-${filled(20)}T3BlbkFJ${filled(20)}`],
+  ['openai-key', `sk-${hex(32)}`],
+  ['openai-key', `sk-${filled(24)}7`, 'KEY=', ' '],
   ['google-key', `AIza${filled(35)}`],
   ['google-oauth', `GOCSPX-${filled(28)}`],
   ['google-oauth', `ya29.${filled(60)}`],

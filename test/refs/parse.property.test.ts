@@ -4,6 +4,7 @@ import { isLeft } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { parseHistoryJson } from 'indelible/refs'
 import { id } from './saved.ts'
+import { rounds } from '../rounds.ts'
 
 describe('whatever a saved history says', () => {
   /** Where a text is to stand. Each gets another one. */
@@ -149,7 +150,7 @@ describe('whatever a saved history says', () => {
     })).value
     fc.assert(
       fc.property(some, (value) => void parseHistoryJson(value)),
-      { numRuns: 2000 },
+      { numRuns: rounds(200, 2000) },
     )
   })
   it('is in what it is read as, or named as a loss, or the history is refused', () => {
@@ -187,8 +188,9 @@ describe('whatever a saved history says', () => {
             throw new Error(`${name} at ${path.join('.')} is lost from ${JSON.stringify(saved)}: ${said}`)
         }
       }),
-      { numRuns: 4000 },
+      { numRuns: rounds(300, 4000) },
     )
-    for (const kind of ['messages', 'keyed', 'refs', 'refused']) expect(kinds.get(kind), kind).toBeGreaterThan(200)
+    for (const kind of ['messages', 'keyed', 'refs', 'refused'])
+      expect(kinds.get(kind), kind).toBeGreaterThan(rounds(5, 200))
   })
 })

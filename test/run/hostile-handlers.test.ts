@@ -133,7 +133,7 @@ describe('the open step that a run goes on with', () => {
     const first = await ran([], { tools: [needs] })
     expect(first.result.stopReason).toBe('approval')
     const open = JSON.parse(JSON.stringify(first.result.open)) as NonNullable<typeof first.result.open>
-    const approve = ['c1']
+    const approve = open.calls.map(({ approval }) => approval)
     const loose: string[] = []
     const watch: RunHandler = (event) => {
       approve.length = 0
@@ -153,5 +153,47 @@ describe('the open step that a run goes on with', () => {
     })
     expect(loose).toEqual([])
     expect([result.stopReason, result.messages.length]).toEqual(['end_turn', whole])
+  })
+})
+
+describe('a callback that never answers', () => {
+  const never = (): Promise<never> => new Promise(() => undefined)
+  const hanging = { name: 'add', parameters: {}, run: () => '3' }
+  const tools = [
+    ['needsApproval', tool({ ...hanging, needsApproval: never })],
+    ['the validation of a schema', tool({ ...hanging, schema: { '~standard': { version: 1, vendor: 'x', validate: never } } })], // oxfmt-ignore
+  ] as const
+
+  it.each(tools)('%s ends with the time limit of the run, and with a cancel', async (_, hangs) => {
+    const late = await ran([], { tools: [hangs], limits: { timeout: 30 } })
+    expect(late.result.stopReason).toBe('timeout')
+    const stop: RunHandler = (event) => {
+      if (event.type === 'model_event' && event.event.type === 'finish') setTimeout(() => stream.cancel(), 0)
+    }
+    const stream = run({ model: model(), view: start, tools: [hangs], handlers: [stop] })
+    expect((await stream.result()).stopReason).toBe('cancelled')
+  })
+
+  it('begin ends with the time limit and with a cancel, and is ended when it answers at last', async () => {
+    for (const ending of ['timeout', 'cancelled'] as const) {
+      let answer: (() => void) | undefined
+      const seen: string[] = []
+      const slow: RunHandler = Object.assign((event: RunEvent) => void seen.push(event.type), {
+        begin: () => new Promise<void>((resolve) => (answer = resolve)),
+        end: () => seen.push('end'),
+      })
+      const stream = run({
+        model: model(),
+        view: start,
+        handlers: [slow],
+        limits: ending === 'timeout' ? { timeout: 30 } : {},
+      })
+      if (ending === 'cancelled') setTimeout(() => stream.cancel(), 0)
+      expect((await stream.result()).stopReason).toBe(ending)
+      expect(seen).toEqual([])
+      answer?.()
+      await new Promise((resolve) => void setTimeout(resolve, 0))
+      expect(seen).toEqual(['end'])
+    }
   })
 })

@@ -312,7 +312,10 @@ it(
           else {
             const first = await resume(again, { ...options, unfinished: next === 'retry' ? 'retry' : 'tell' }).result()
             if (first.stopReason === 'approval')
-              await resume(again, { ...options, deny: first.open?.calls.map(({ id }) => id) ?? [] }).result()
+              await resume(again, {
+                ...options,
+                deny: first.open?.calls.map(({ approval }) => approval) ?? [],
+              }).result()
           }
           const { len } = again
           expect((await resume(again, options).result()).stopReason).toBe('end_turn')

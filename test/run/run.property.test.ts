@@ -15,6 +15,7 @@ import {
   type View,
 } from 'indelible'
 import { run, scriptedModel, strictHistoryHandler, tool, type InterruptBehavior, type RunEvent } from 'indelible/run'
+import { rounds } from '../rounds.ts'
 
 const tools = [
   tool({ name: 'good', parameters: {}, run: () => 'ok' }),
@@ -103,6 +104,6 @@ it('view + deltas = result.messages, settled, in order, with one end, whatever h
         expect(stream.interrupt({ message: 'late' })).toBe(false)
       },
     ),
-    { numRuns: 400 },
+    { numRuns: rounds(80, 400) },
   )
 })

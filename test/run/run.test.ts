@@ -1,5 +1,5 @@
 import { isLeft, isRight, left, right } from 'fp-ts/lib/Either.js'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { z } from 'zod'
 import {
   faultMessage,
@@ -289,13 +289,20 @@ describe('run', () => {
   })
 
   it('ends a run and a step that take too long', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+    onTestFinished(() => void vi.useRealTimers())
     const slow = tool({ name: 'slow', parameters: {}, run: () => new Promise(() => undefined) })
     for (const limits of [{ timeout: 30 }, { stepTimeout: 30 }]) {
-      const { result } = await all({
+      const ending = all({
         model: scriptedModel([assistant(toolCall('a', 'slow', '{}'))]),
         tools: [slow],
         limits,
       })
+      const state = { isOver: false, passed: 0 }
+      void ending.then(() => (state.isOver = true))
+      for (; !state.isOver; state.passed++) await vi.advanceTimersByTimeAsync(1)
+      expect(state.passed).toBe(30)
+      const { result } = await ending
       expect(result.stopReason).toBe('timeout')
       expect(lastResults(result)[0]).toMatch(/^The (run|step)'s limit of 30 ms was reached\.$/)
     }
@@ -305,6 +312,7 @@ describe('run', () => {
         [Symbol.asyncIterator]: () => ({ next: () => new Promise<IteratorResult<ModelEvent>>(() => undefined) }),
       }),
     }
+    vi.useRealTimers()
     const { events, result } = await all({ model: hangs, limits: { stepTimeout: 10 } })
     expect([result.stopReason, types(events)]).toEqual(['timeout', ['step_start', 'interrupted', 'run_complete']])
   })

@@ -1,6 +1,6 @@
 /** Turns: one input on a session, answered and recorded; busy sessions, queues, runs that died, approvals. */
 import { isLeft, isRight } from 'fp-ts/lib/Either.js'
-import { describe, expect, it } from 'vitest'
+import { describe, expect, it, onTestFinished, vi } from 'vitest'
 import { assistant, settle, textOf, toolCall, user, type Message } from 'indelible'
 import {
   resume,
@@ -170,6 +170,8 @@ describe('turn', () => {
   })
 
   it('another process can ask a run to stop', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance', 'Date'] })
+    onTestFinished(() => void vi.useRealTimers())
     const store = memoryStore()
     const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
     const going = turn(one, 'for ever', {
@@ -177,8 +179,9 @@ describe('turn', () => {
       tools: [tool({ name: 'hang', parameters: {}, run: never })],
       ttl: 3000,
     })
-    await upTo(going, ({ type }) => type === 'tool_call_start')
+    await Promise.all([upTo(going, ({ type }) => type === 'tool_call_start'), vi.advanceTimersByTimeAsync(500)])
     expect((await other.requestStop())?.holder).toBe('run')
+    await vi.advanceTimersByTimeAsync(500) // the run renews its lease, and sees it
     expect((await going.result()).stopReason).toBe('cancelled')
     expect(said(one)).toEqual(['user: for ever', 'assistant: At once. hang()', 'tool: Somebody asked the run to stop.'])
   })
@@ -260,7 +263,10 @@ describe('resume', () => {
       ['b'],
     ])
     const session = await openSession(store, 's')
-    const ended = await resume(session, { ...options, approve: ['b'] }).result()
+    const ended = await resume(session, {
+      ...options,
+      approve: asked.open?.calls.map(({ approval }) => approval) ?? [],
+    }).result()
     expect([ended.stopReason, ran, said(session).at(-2)]).toEqual(['end_turn', ['charge', 'mail'], 'tool: sent'])
   })
 
@@ -395,7 +401,8 @@ describe('approvals', () => {
     const session = await openSession(store, 's')
     expect([said(session), [...(session.openSteps()[0]?.waiting ?? [])]]).toEqual([['user: pay'], ['c', 'd']])
     const model = scriptedModel([assistant('Paid one.')])
-    const half = await resume(session, { model, tools, approve: ['c'] }).result()
+    const [c = '', d = ''] = first.open?.calls.map(({ approval }) => approval) ?? []
+    const half = await resume(session, { model, tools, approve: [c] }).result()
     expect([half.stopReason, half.open?.calls.map(({ id }) => id), ran]).toEqual([
       'approval',
       ['d'],
@@ -404,7 +411,7 @@ describe('approvals', () => {
     const ended = await resume(await openSession(store, 's'), {
       model,
       tools,
-      deny: [{ id: 'd', reason: 'Too much.' }],
+      deny: [{ approval: d, reason: 'Too much.' }],
     }).result()
     expect([ended.stopReason, ran]).toEqual(['end_turn', ['look', 'pay', 'pay']])
     await session.refresh()
@@ -417,10 +424,50 @@ describe('approvals', () => {
       'tool: Not run: it was denied. Too much.',
       'assistant: Paid one.',
     ])
-    expect([
-      session.openSteps(),
-      (await resume(session, { model, tools, approve: ['d'] }).result()).stopReason,
-    ]).toEqual([[], 'end_turn'])
+    expect([session.openSteps(), (await resume(session, { model, tools, approve: [d] }).result()).stopReason]).toEqual([
+      [],
+      'end_turn',
+    ])
+  })
+
+  it('an approval of one call runs no other call that a model gives the same id', async () => {
+    ran.length = 0
+    const session = await createSession(memoryStore(), { id: 's' })
+    const asking = (sum: number): Model => scriptedModel([assistant(toolCall('call_0', 'pay', `{"sum":${sum}}`))])
+    const first = await turn(session, 'pay A', { model: asking(50), tools }).result()
+    const [approval = ''] = first.open?.calls.map((call) => call.approval) ?? []
+    await session.clear()
+    const second = await turn(session, 'pay B', { model: asking(5000), tools }).result()
+    expect([first.stopReason, second.stopReason]).toEqual(['approval', 'approval'])
+    const model = scriptedModel([assistant('Paid.')])
+    const late = await resume(session, { model, tools, approve: [approval] }).result()
+    expect([late.stopReason, late.open?.calls.map(({ arguments: input }) => input), ran]).toEqual([
+      'approval',
+      ['{"sum":5000}'],
+      [],
+    ])
+    const tokens = late.open?.calls.map((call) => call.approval) ?? []
+    expect((await resume(session, { model, tools, approve: tokens }).result()).stopReason).toBe('end_turn')
+    expect(ran).toEqual(['pay'])
+  })
+
+  it('options that there are not, and a model that is none, are named at once', async () => {
+    const session = await createSession(memoryStore(), { id: 's' })
+    const loose = (options: unknown) => options as { readonly model: Model }
+    expect(() => turn(session, 'hi', loose({ model: echo, tool: tools }))).toThrow(
+      'turn has no option "tool". Did you mean `tools`?',
+    )
+    expect(() => turn(session, 'hi', loose({}))).toThrow('a run needs a `model`')
+    expect(() => turn(session, 'hi', loose(undefined))).toThrow('a run needs a `model`')
+    expect(() => resume(session, loose({ model: echo, aprove: [] }))).toThrow('Did you mean `approve`?')
+    expect(session.len).toBe(0)
+  })
+
+  it('a decision is a token; the id of a call is refused', async () => {
+    const session = await createSession(memoryStore(), { id: 's' })
+    const options = { model: echo, tools }
+    expect(() => resume(session, { ...options, approve: ['c'] })).toThrow('approve takes the token of a waiting call')
+    expect(() => resume(session, { ...options, deny: [{ approval: 'c' }] })).toThrow('deny takes the token')
   })
 
   it('who says something else instead of deciding, denies; so does interrupted()', async () => {
@@ -452,7 +499,7 @@ describe('approvals', () => {
       view: begin.right,
       tools,
       open: kept,
-      approve: ['c', 'd'],
+      approve: kept.calls.map(({ approval }) => approval),
     }).result()
     expect([ended.stopReason, ended.messages.map(({ role }) => role), ran]).toEqual([
       'end_turn',

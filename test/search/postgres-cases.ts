@@ -1,12 +1,14 @@
 /** Searching a store in PostgreSQL by its index: cases for a file of tests that has a server. */
 import { Client } from 'pg'
-import { afterAll, beforeAll, describe, expect, it } from 'vitest'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, vi } from 'vitest'
 import { createSession, openSession, orThrow, user, type Store } from 'indelible'
 import { dropIndex, indexStore, searchStore } from 'indelible/search'
 import type { Append } from 'indelible/store'
 import { postgresStore } from 'indelible/store/postgres'
 import type { PostgresServer } from '../store/postgres-server.ts'
 import { all, places, searchCases } from './cases.ts'
+import { noPostgres } from '../store/postgres-server.ts'
+import { leftOutIf } from '../left-out.ts'
 
 /** Describe them. Schemas are of this run's own, and dropped at the end: a server of somebody else's is left as it was. */
 export const searchInPostgres = (server: PostgresServer | undefined): void => {
@@ -16,6 +18,11 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
     const schema = `search "${process.pid} ${schemas.length}`
     schemas.push(schema)
     return schema
+  }
+  /** A count that took long is used for a while, and so is what is known of the index: here no time passes. */
+  const whileNoTimePasses = (): void => {
+    beforeEach(() => void vi.useFakeTimers({ toFake: ['performance'] }))
+    afterEach(() => void vi.useRealTimers())
   }
   const quoted = (schema: string): string => `"${schema.replaceAll('"', '""')}"`
   const sql = async (text: string): Promise<readonly Readonly<Record<string, unknown>>[]> => {
@@ -30,7 +37,8 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
   const open = (schema: string): Promise<Store> =>
     Promise.resolve(postgresStore({ connectionString: url, schema, connections: 3 }))
 
-  describe.skipIf(server === undefined)('a search in PostgreSQL by its index', () => {
+  describe('a search in PostgreSQL by its index', leftOutIf(server === undefined, noPostgres), () => {
+    whileNoTimePasses()
     let store: Store
     let scopes = 0
     beforeAll(async () => {
@@ -41,11 +49,12 @@ export const searchInPostgres = (server: PostgresServer | undefined): void => {
     searchCases(() => ({ open: async () => orThrow(store.scoped(`scope ' \\ ${++scopes}`)), indexed: true }))
     it('leaves a schema that a check finds good', async () => {
       expect(await store.check()).toEqual([])
-      expect(await indexStore(store)).toBe(0)
+      expect(await indexStore(store)).toBe(0) // nothing is left to index
     })
   })
 
-  describe.skipIf(server === undefined)('the index of a schema', () => {
+  describe('the index of a schema', leftOutIf(server === undefined, noPostgres), () => {
+    whileNoTimePasses()
     it('loses what is removed, and gets what was appended without it', async () => {
       const schema = fresh()
       const [store, other] = [await open(schema), await open(schema)]

@@ -14,9 +14,10 @@ import { postgresStore } from 'indelible/store/postgres'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
 import { ok } from '../answers.ts'
-import { startPostgres } from '../store/postgres-server.ts'
+import { startPostgres, notOurServer } from '../store/postgres-server.ts'
 import { bodyOf, forkId, importedTexts, importId, kindOf, removes, shared, work } from './soak-deeds.ts'
 import { rounds } from '../rounds.ts'
+import { leftOutIf } from '../left-out.ts'
 
 const kills = rounds(4, 1000)
 const outages = Math.ceil(kills / 20)
@@ -70,7 +71,7 @@ const check = async (store: Store, acknowledged: Acknowledged, still: ReadonlySe
 
 interface Child {
   readonly writer: string
-  /** It has acknowledged something since it was started. */
+  /** It has acknowledged a new deed since it was started. */
   readonly acknowledging: Promise<unknown>
   readonly kill: () => Promise<void>
   /** Let it stand still, or go on. */
@@ -88,7 +89,9 @@ const start = (path: string, writer: string, acknowledged: Acknowledged): Child 
   let began: (value?: unknown) => void
   const acknowledging = new Promise((resolve) => (began = resolve))
   createInterface(child.stdout).on('line', (line) => {
-    acknowledged.set(writer, Math.max(acknowledged.get(writer) ?? -1, Number(line.split(' ')[0])))
+    const [last, number] = [acknowledged.get(writer) ?? -1, Number(line.split(' ')[0])]
+    if (number <= last) return
+    acknowledged.set(writer, number)
     began()
   })
   child.stderr.on('data', (text: Buffer) => (said += text.toString()))
@@ -106,6 +109,7 @@ const pause = (most: number): Promise<unknown> => new Promise((resolve) => setTi
 it(`SQLite: ${kills} kills among imports, forks, removals and retries`, async () => {
   let done = 0
   let total = 0
+  let early = 0
   const lane = async (number: number): Promise<void> => {
     for (let file = 0; done < kills; file++) {
       const path = join(folder, `${number}-${file}.db`)
@@ -118,7 +122,8 @@ it(`SQLite: ${kills} kills among imports, forks, removals and retries`, async ()
         const index = Math.random() < 0.5 ? 0 : 1
         const child = children[index] as Child // there are two
         // Most die while they write, however slow the machine is; some before they have opened the store.
-        if (Math.random() < 0.85) await child.acknowledging
+        if (kill % 7 < 6) await child.acknowledging
+        else early += 1
         await pause(80)
         await child.kill()
         const other = children[1 - index] as Child
@@ -136,14 +141,15 @@ it(`SQLite: ${kills} kills among imports, forks, removals and retries`, async ()
   }
   await Promise.all([0, 1].map(lane))
   process.stdout.write(`${done} kills on SQLite, ${total} deeds acknowledged\n`)
-  expect(total).toBeGreaterThan(kills / 2)
+  expect(total).toBeGreaterThanOrEqual(done - early)
 })
 
 const server = await startPostgres()
 afterAll(() => server?.stop())
 
-it.skipIf(server?.own === undefined)(
+it(
   `PostgreSQL: ${outages} kills of the whole server among imports, forks, removals and retries`,
+  leftOutIf(server?.own === undefined, notOurServer),
   async () => {
     const own = server?.own
     if (own === undefined) return
@@ -180,7 +186,7 @@ it.skipIf(server?.own === undefined)(
       total += sum()
     }
     process.stdout.write(`${outages} kills of PostgreSQL, ${total} deeds acknowledged\n`)
-    expect(total).toBeGreaterThan(outages * 8)
+    expect(total).toBeGreaterThanOrEqual(outages * 8)
     await ok(store.close())
   },
 )

@@ -6,7 +6,8 @@
  *
  *     append PATH SESSION ROUND    append batches, some at once, until killed: `ready`, then `ack BATCH FROM TO`
  *     edit PATH SESSION ROUND      append, pop, rewind, replace and clear until killed: `ready`, then `ack NUMBER`
- *     rebase PATH SESSION NAME N   append N messages beside other writers: `missed FROM TEXT…` for each conflict
+ *     rebase PATH SESSION NAME N   `ready`; once standard input ends, append N messages beside other writers: `missed FROM TEXT…`
+ *                                  for each conflict
  */
 import { writeSync } from 'node:fs'
 import { isLeft, type Either } from 'fp-ts/lib/Either.js'
@@ -47,6 +48,7 @@ if (mode === 'append') {
     say(`ack ${number}`)
   }
 } else {
+  await new Promise((resolve) => process.stdin.resume().once('end', resolve))
   for (let written = 0; written < Number(count);) {
     const { len } = session
     const answer = await session.append(textOfWriter(name, written))()

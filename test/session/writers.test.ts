@@ -1,5 +1,5 @@
 /** Four processes that append to one session at once. */
-import { spawn } from 'node:child_process'
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -8,11 +8,15 @@ import { createSession, openSession, textOf, verifySession } from 'indelible'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { root } from '../../scripts/run.ts'
 import { ok } from '../answers.ts'
+import { rounds } from '../rounds.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-writers-'))
 afterAll(() => rmSync(folder, { recursive: true, force: true }))
 
-const each = 500
+const each = rounds(100, 500)
+const names = ['a', 'b', 'c', 'd']
+/** Those that have opened the session. All of them begin then, so all but one meet a conflict. */
+const ready = new Set<ChildProcessWithoutNullStreams>()
 
 const write = (path: string, name: string): Promise<readonly string[]> =>
   new Promise((resolve, reject) => {
@@ -20,13 +24,16 @@ const write = (path: string, name: string): Promise<readonly string[]> =>
       process.execPath,
       [join(root, 'test/session/writer-process.ts'), 'rebase', path, 's', name, String(each)],
       {
-        stdio: ['ignore', 'pipe', 'pipe'],
+        stdio: ['pipe', 'pipe', 'pipe'],
         env: { ...process.env, NODE_COMPILE_CACHE: join(root, '.cache/compiled') },
       },
     )
     let out = ''
     let said = ''
-    child.stdout.on('data', (text: Buffer) => (out += text.toString()))
+    child.stdout.on('data', (text: Buffer) => {
+      out += text.toString()
+      if (!ready.has(child) && ready.add(child).size === names.length) for (const writer of ready) writer.stdin.end()
+    })
     child.stderr.on('data', (text: Buffer) => (said += text.toString()))
     child.on('close', (code) =>
       code === 0 ? resolve(out.split('\n').filter((line) => line.startsWith('missed '))) : reject(new Error(said)),
@@ -37,7 +44,6 @@ it(`nothing of 4 × ${each} appends is lost or doubled, and each conflict carrie
   const path = join(folder, 'shared.db')
   const store = await ok(sqliteStore({ path }))
   await ok(createSession(store, { id: 's' }))
-  const names = ['a', 'b', 'c', 'd']
   const missed = await Promise.all(names.map((name) => write(path, name)))
   const session = await ok(openSession(store, 's'))
   const texts = session.view().toArray().map(textOf)

@@ -3,11 +3,12 @@ import { Pool } from 'pg'
 import { afterAll, describe, it } from 'vitest'
 import type { KeyValueStore } from 'indelible/store'
 import { keyValueContract } from 'indelible/testing'
-import { startPostgres } from './postgres-server.ts'
+import { startPostgres, noPostgres } from './postgres-server.ts'
+import { leftOutIf } from '../left-out.ts'
 
 const server = await startPostgres()
 
-describe.skipIf(server === undefined)('PostgreSQL', () => {
+describe('PostgreSQL', leftOutIf(server === undefined, noPostgres), () => {
   const pool = new Pool({ connectionString: server?.url ?? '', max: 8 })
   pool.on('error', () => undefined) // the server is stopped before the last connection has gone
   afterAll(async () => {

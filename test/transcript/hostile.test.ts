@@ -5,6 +5,9 @@ import { describe, expect, it } from 'vitest'
 import { decodeMessage, faultMessage, readTranscript } from 'indelible'
 import { createSplitter } from '../../src/transcript/lines.ts'
 import { lines, outline, read, said } from './reading.ts'
+import { rounds } from '../rounds.ts'
+
+const megabytes = rounds(20, 200)
 
 const utf16 = (text: string, order: 'le' | 'be', mark: boolean): Uint8Array => {
   const bytes = Buffer.from((mark ? '\ufeff' : '') + text, 'utf16le')
@@ -98,7 +101,7 @@ describe('encodings', () => {
           expect(all([...pieces, bytes.subarray(at)])).toEqual(all([bytes]))
         },
       ),
-      { numRuns: 500 },
+      { numRuns: rounds(100, 500) },
     )
   })
   it('a line that is longer than the bound is left out and listed, without being held', () => {
@@ -164,8 +167,8 @@ describe('values', () => {
       [{ line: 3, path: [0, 'content'], reason: 'stands twice: the last one is read' }],
     ])
   })
-  it('a line of 200 MB is read', () => {
-    const big = Buffer.alloc(200_000_000, 120)
+  it(`a line of ${megabytes} MB is read`, () => {
+    const big = Buffer.alloc(megabytes * 1_000_000, 120)
     const text = Buffer.concat([
       Buffer.from(`${pi('a')}{"type":"message","timestamp":"t","message":{"role":"user","content":"`),
       big,
@@ -175,7 +178,7 @@ describe('values', () => {
     const { messages, damage } = read(text)
     expect([damage, messages.length, outline(messages.slice(2))]).toEqual([[], 3, ['user: after']])
     const part = messages[1]?.content[0]
-    expect(part?.type === 'text' && part.text.length).toBe(200_000_000)
+    expect(part?.type === 'text' && part.text.length).toBe(megabytes * 1_000_000)
   })
 })
 
@@ -256,7 +259,7 @@ describe('readTranscript never throws', () => {
           holds(asBytes ? Buffer.from(damaged) : damaged)
         },
       ),
-      { numRuns: 3000 },
+      { numRuns: rounds(300, 3000) },
     )
   })
   it('on other values in the places of known ones', () => {
@@ -270,12 +273,12 @@ describe('readTranscript never throws', () => {
         const found = values[nth % values.length]
         if (found !== undefined) holds(text.slice(0, found.index) + put + text.slice(found.index + found[0].length))
       }),
-      { numRuns: 3000 },
+      { numRuns: rounds(300, 3000) },
     )
   })
   it('on random bytes', () =>
     fc.assert(
       fc.property(fc.uint8Array({ maxLength: 200 }), (bytes) => holds(bytes)),
-      { numRuns: 1000 },
+      { numRuns: rounds(150, 1000) },
     ))
 })

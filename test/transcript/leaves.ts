@@ -5,7 +5,7 @@
 import { isLeft } from 'fp-ts/lib/Either.js'
 import { readTranscript, type Json, type Transcript } from 'indelible'
 import { type Path } from 'indelible/message'
-import { isFull } from '../rounds.ts'
+import { isFull, oneIn } from '../rounds.ts'
 
 export const mark = 'MARKED-LEAF'
 
@@ -26,9 +26,9 @@ export interface Planted {
 export function* plantings(input: Json): Generator<Planted> {
   for (const [turn, path] of places(input).entries()) {
     const value = valueAt(input, path)
-    if (typeof value !== 'object' || value === null)
-      yield { input: replaced(input, path, mark), path, how: 'in place of a leaf' }
-    else if (!Array.isArray(value))
+    if (typeof value !== 'object' || value === null) {
+      if (turn % oneIn(3) === 0) yield { input: replaced(input, path, mark), path, how: 'in place of a leaf' }
+    } else if (!Array.isArray(value))
       for (const [index, name] of names.entries())
         if (!Object.hasOwn(value, name) && (isFull || (index - turn) % 5 === 0)) {
           const leaf = index % 2 === 0 ? mark : deep(3)

@@ -8,6 +8,7 @@ import { faultMessage, mend, readTranscript, type Codec, type Message, type Sequ
 import { itShared, readShared } from '../shared.ts'
 import { conversation } from '../messages.ts'
 import { lines, outline, read, said } from './reading.ts'
+import { rounds } from '../rounds.ts'
 
 const wireOf = (format: string, messages: Sequence<Message>): readonly object[] => {
   const encoded = (codecs as unknown as { readonly [format: string]: Codec<unknown> })[format]?.encode(
@@ -238,6 +239,6 @@ it('as a stream they give the same, however the bytes are cut', async () => {
         else expect(streamed).toEqual(whole)
       },
     ),
-    { numRuns: 150 },
+    { numRuns: rounds(50, 150) },
   )
 })

@@ -5,6 +5,7 @@ import { settle } from 'indelible'
 import { sourceTimeOf } from 'indelible/transcript'
 import { valuesOfText } from '../../src/transcript/values.ts'
 import { lines, outline, read } from './reading.ts'
+import { rounds } from '../rounds.ts'
 
 const session = (id: string, created: number, more: object = {}) => ({
   id,
@@ -162,7 +163,7 @@ describe('opencode', () => {
               .join('\n'),
           ).toContain(value)
       }),
-      { numRuns: 2000 },
+      { numRuns: rounds(250, 2000) },
     )
   })
   it('steps of one message, a call that never ended, and a turn that says nothing', () => {

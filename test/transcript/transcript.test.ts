@@ -4,6 +4,7 @@ import { describe, expect, it } from 'vitest'
 import { decodeMessage, faultMessage, mend, openCalls, readTranscript, settle, textOf } from 'indelible'
 import { itShared, readShared } from '../shared.ts'
 import { lines, read, said } from './reading.ts'
+import { rounds } from '../rounds.ts'
 
 const chat = [
   { role: 'system', content: 'Be brief.' },
@@ -270,7 +271,7 @@ describe('readTranscript', () => {
           if (isLeft(answer)) expect(faultMessage(answer.left)).not.toBe('')
         },
       ),
-      { numRuns: 500 },
+      { numRuns: rounds(100, 500) },
     )
   })
 })

@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { assistant, createSession, memoryStore, toolCall, toolResult, user, type Session, type Store } from 'indelible'
 import { startView, type Overview, type View, type ViewedRow, type ViewedSession } from 'indelible/view'
 import { blocksInFrames, framedBlocks } from '../../src/view/protocol.ts'
+import { leftOutIf } from '../left-out.ts'
 
 let store: Store
 let session: Session
@@ -102,6 +103,17 @@ describe('who may read a view', () => {
     for (const site of ['cross-site', 'same-site'])
       expect(await status({ host: own, 'sec-fetch-site': site })).toBe(403)
     expect((await ask('', { headers: { host: 'evil.example' } })).status).toBe(403)
+    // A file or a link may lead to the page in a window, to nothing else, and not in a frame.
+    const opens = {
+      host: own,
+      'sec-fetch-site': 'cross-site',
+      'sec-fetch-mode': 'navigate',
+      'sec-fetch-dest': 'document',
+    }
+    expect((await ask('', { headers: opens })).status).toBe(200)
+    expect((await ask('', { headers: { ...opens, 'sec-fetch-dest': 'iframe' } })).status).toBe(403)
+    expect((await ask('', { headers: { ...opens, host: 'evil.example' } })).status).toBe(403)
+    expect(await status(opens)).toBe(403)
   })
 })
 
@@ -110,62 +122,69 @@ describe('a view on another address than loopback', () => {
     .flatMap((addresses) => addresses ?? [])
     .find(({ internal, family }) => !internal && family === 'IPv4')?.address
 
-  it.runIf(outside !== undefined)('asks for its key, knows its names and its page, and only reads', async () => {
-    const open = await startView({ store, name: 'open', version: '1', host: '0.0.0.0' })
-    const own = `${outside}:${open.port}`
-    const asked = (path: string, { method = 'GET', headers = {}, body }: Asked = {}) =>
-      new Promise<readonly [number | undefined, string]>((resolve, reject) => {
-        const asking = request({ host: outside, port: open.port, path: `/api/${path}`, method, headers }, (answer) => {
-          let text = ''
-          answer.on('data', (piece) => (text += String(piece)))
-          answer.on('end', () => resolve([answer.statusCode, text]))
+  it(
+    'asks for its key, knows its names and its page, and only reads',
+    leftOutIf(outside === undefined, 'this machine has no address but loopback'),
+    async () => {
+      const open = await startView({ store, name: 'open', version: '1', host: '0.0.0.0' })
+      const own = `${outside}:${open.port}`
+      const asked = (path: string, { method = 'GET', headers = {}, body }: Asked = {}) =>
+        new Promise<readonly [number | undefined, string]>((resolve, reject) => {
+          const asking = request(
+            { host: outside, port: open.port, path: `/api/${path}`, method, headers },
+            (answer) => {
+              let text = ''
+              answer.on('data', (piece) => (text += String(piece)))
+              answer.on('end', () => resolve([answer.statusCode, text]))
+            },
+          )
+          asking.on('error', reject)
+          asking.end(body)
         })
-        asking.on('error', reject)
-        asking.end(body)
-      })
-    const before = JSON.stringify([await store.list({}), await store.read('viewed')])
-    expect((await asked('sessions'))[0]).toBe(401)
-    expect((await asked('sessions', { headers: { authorization: `Bearer ${key}` } }))[0]).toBe(401) // of the other view
-    const token = tokenOf(open.open())
-    expect(
-      (await asked('enter', { method: 'POST', headers: { host: 'evil.example' }, body: `{"token":"${token}"}` }))[0],
-    ).toBe(403)
-    expect(
-      (
-        await asked('enter', {
-          method: 'POST',
-          headers: { origin: 'http://evil.example' },
-          body: `{"token":"${token}"}`,
-        })
-      )[0],
-    ).toBe(403)
-    const [, entered] = await asked('enter', { method: 'POST', body: JSON.stringify({ token }) })
-    const authorization = `Bearer ${(JSON.parse(entered) as { readonly key: string }).key}`
-    expect((await asked('session?id=viewed', { headers: { authorization } }))[0]).toBe(200)
-    expect(
-      (await asked('session?id=viewed', { headers: { authorization, host: own, origin: `http://${own}` } }))[0],
-    ).toBe(200)
-    for (const headers of [
-      { host: 'evil.example' },
-      { host: `evil.example:${open.port}` },
-      { origin: 'http://evil.example' },
-      { origin: 'null' },
-      { 'sec-fetch-site': 'cross-site' },
-    ])
-      expect([
-        headers,
-        (await asked('session?id=viewed', { headers: { authorization, ...(headers as Record<string, string>) } }))[0],
-      ]).toEqual([headers, 403])
-    for (const method of ['POST', 'PUT', 'DELETE', 'PATCH'])
-      for (const path of ['session?id=viewed', 'rows?id=viewed&from=0&to=1', 'sessions', 'nothing'])
-        expect([method, path, (await asked(path, { method, headers: { authorization } }))[0]]).toEqual([
-          method,
-          path,
-          405,
-        ])
-    expect(JSON.stringify([await store.list({}), await store.read('viewed')])).toBe(before)
-    await open.close()
-  })
+      const before = JSON.stringify([await store.list({}), await store.read('viewed')])
+      expect((await asked('sessions'))[0]).toBe(401)
+      expect((await asked('sessions', { headers: { authorization: `Bearer ${key}` } }))[0]).toBe(401) // of the other view
+      const token = tokenOf(open.open())
+      expect(
+        (await asked('enter', { method: 'POST', headers: { host: 'evil.example' }, body: `{"token":"${token}"}` }))[0],
+      ).toBe(403)
+      expect(
+        (
+          await asked('enter', {
+            method: 'POST',
+            headers: { origin: 'http://evil.example' },
+            body: `{"token":"${token}"}`,
+          })
+        )[0],
+      ).toBe(403)
+      const [, entered] = await asked('enter', { method: 'POST', body: JSON.stringify({ token }) })
+      const authorization = `Bearer ${(JSON.parse(entered) as { readonly key: string }).key}`
+      expect((await asked('session?id=viewed', { headers: { authorization } }))[0]).toBe(200)
+      expect(
+        (await asked('session?id=viewed', { headers: { authorization, host: own, origin: `http://${own}` } }))[0],
+      ).toBe(200)
+      for (const headers of [
+        { host: 'evil.example' },
+        { host: `evil.example:${open.port}` },
+        { origin: 'http://evil.example' },
+        { origin: 'null' },
+        { 'sec-fetch-site': 'cross-site' },
+      ])
+        expect([
+          headers,
+          (await asked('session?id=viewed', { headers: { authorization, ...(headers as Record<string, string>) } }))[0],
+        ]).toEqual([headers, 403])
+      for (const method of ['POST', 'PUT', 'DELETE', 'PATCH'])
+        for (const path of ['session?id=viewed', 'rows?id=viewed&from=0&to=1', 'sessions', 'nothing'])
+          expect([method, path, (await asked(path, { method, headers: { authorization } }))[0]]).toEqual([
+            method,
+            path,
+            405,
+          ])
+      expect(JSON.stringify([await store.list({}), await store.read('viewed')])).toBe(before)
+      await open.close()
+    },
+  )
 })
 
 describe('the page', () => {

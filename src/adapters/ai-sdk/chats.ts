@@ -98,7 +98,7 @@ export interface ChatStore {
 export const chatStore = (store: Store): ChatStore => {
   const open = keptSessions(store)
   const saveChat: ChatStore['saveChat'] = async ({ chatId, messages }) => {
-    const target = decoded(messages)
+    const target = decoded(messages, 'saveChat')
     await open(chatId, mark).change((session) => became(session, messages, target))
   }
   const openChat: ChatStore['openChat'] = async (id) => marked(await openSession(store, id), id, mark)
@@ -116,7 +116,7 @@ export const chatStore = (store: Store): ChatStore => {
     importChats: async (chats) => {
       let count = 0
       for await (const { id, messages } of chats) {
-        const target = decoded(messages)
+        const target = decoded(messages, 'importChats')
         const created = await createSession(store, { id, metadata: mark, messages: target })()
         if (!isLeft(created)) count += 1
         else if (created.left._tag !== 'LogExists') await createSession(store, { id }) // throws
@@ -139,7 +139,20 @@ const codec = codecs['ai-sdk-ui']
 /** The metadata that chats are found by. */
 const mark: Mark = { 'ai-sdk': 'chat' }
 
-const decoded = (messages: readonly UIMessage[]): readonly Message[] => {
+/** @param call the function whose messages have an id each: a client and `loadChat` tell them apart by it */
+const decoded = (messages: readonly UIMessage[], call?: string): readonly Message[] => {
+  if (call !== undefined) {
+    const known = new Map<string, number>()
+    for (const [index, message] of messages.entries()) {
+      const { id } = (message ?? {}) as Partial<UIMessage>
+      const first = id === undefined ? undefined : known.get(id)
+      if (first !== undefined)
+        throw new TypeError(
+          `${call}: messages[${index}] has the id ${JSON.stringify(id)} of messages[${first}]; give each message an id of its own (\`generateMessageId\` of the AI SDK). Nothing was stored.`,
+        )
+      if (id !== undefined) known.set(id, index)
+    }
+  }
   const read = codec.decode(messages)
   if (isLeft(read)) throw faultOf(read.left)
   return read.right.messages

@@ -1,7 +1,7 @@
 /** A run as a stream of UI message chunks: what `useChat` reads. */
 import type { FinishReason as AiFinishReason, UIMessageChunk } from 'ai'
 import type { ToolCallPart, ToolResultPart } from '../../message/index.ts'
-import type { ModelEvent, RunEvent, RunStream } from '../../run/index.ts'
+import type { ModelEvent, RunEvent, RunFailure, RunStream } from '../../run/index.ts'
 
 /** What a stream says beside the events of its run. */
 export interface UIStreamOptions {
@@ -29,11 +29,11 @@ export interface UIStreamOptions {
  * @param options the id of the message, and the text for errors
  * @returns the stream of chunks
  * @example
- * const answer = run({ model, view, tools, handlers: [sessionHandler(session)] })
+ * const answer = turn(session, message, { model, tools, whenBusy: 'wait' })
  * return createUIMessageStreamResponse({ stream: toUIMessageStream(answer) })
  */
-export const toUIMessageStream = (
-  stream: RunStream,
+export const toUIMessageStream = <F = RunFailure>(
+  stream: RunStream<F>,
   { messageId, onError = () => 'The answer failed.' }: UIStreamOptions = {},
 ): ReadableStream<UIMessageChunk> => {
   const events = stream[Symbol.asyncIterator]()

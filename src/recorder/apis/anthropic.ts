@@ -1,15 +1,15 @@
 /** Anthropic Messages. */
 import { anthropic, decodeResponse } from '../../codecs/anthropic/index.ts'
 import { isLeft, isObject, parseJson } from '../../json/index.ts'
-import { errorIn, isPlace, numberIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
+import { errorIn, isPlace, modelIn, numberIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 
 /** What is recorded of it. */
 export const anthropicApi: Api = {
   name: 'anthropic',
   // Also on Vertex AI, and no messages of OpenAI's threads.
-  path: /(?<!\/threads\/[^/]+)\/messages$|\/anthropic\/models\/[^/:]+:(?:rawPredict|streamRawPredict)$/,
+  path: /\/messages$(?<!\/threads\/[^/]+\/messages)|\/anthropic\/models\/[^/:]+:(?:rawPredict|streamRawPredict)$/,
   request: ({ model, messages, system, tools, stream: _stream, ...parameters }, path) => ({
-    model: model ?? /([^/]+):[^:]+$/.exec(path)?.[1],
+    model: model ?? modelIn(path),
     messages: anthropic.decode(messages),
     system,
     tools,

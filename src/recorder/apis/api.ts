@@ -89,3 +89,10 @@ export const numberIn = (value: unknown, ...path: readonly string[]): number | u
   const found = path.reduce<unknown>((at, key) => (isObject(at) ? at[key] : undefined), value)
   return typeof found === 'number' && Number.isSafeInteger(found) && found >= 0 ? found : undefined
 }
+
+/** The model that a path names before its method: `…/models/MODEL:method`. */
+export const modelIn = (path: string): string | undefined => {
+  const last = path.slice(path.lastIndexOf('/') + 1)
+  const colon = last.lastIndexOf(':')
+  return colon < 1 ? undefined : last.slice(0, colon)
+}

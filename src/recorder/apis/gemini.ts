@@ -1,7 +1,7 @@
 /** Gemini's `generateContent` and `streamGenerateContent`, of the Gemini API, of Vertex AI and of Code Assist. */
 import { decodeResponse, gemini, JoinedResponse } from '../../codecs/gemini/index.ts'
 import { isObject } from '../../json/index.ts'
-import { errorIn, numberIn, objectsIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
+import { errorIn, modelIn, numberIn, objectsIn, textIn, type Api, type StreamState, type Wire } from './api.ts'
 
 /** What is recorded of it. */
 export const geminiApi: Api = {
@@ -19,7 +19,7 @@ export const geminiApi: Api = {
     } = isObject(request) ? request : body
     const { session_id: _session, model: _model, ...parameters } = rest
     return {
-      model: envelope['model'] ?? /([^/]+):[^:]+$/.exec(path)?.[1],
+      model: envelope['model'] ?? modelIn(path),
       messages: gemini.decode({ contents }),
       system: systemInstruction ?? other,
       tools,

@@ -1,3 +1,5 @@
-export { decompress, startProxy, type Proxy, type ProxyOptions, type Upstream } from './proxy.ts'
+export { decompress } from './decompress.ts'
+export { startProxy, type Proxy, type ProxyOptions } from './proxy.ts'
+export type { Upstream } from './target.ts'
 export { vertexUrl } from './vertex.ts'
 export { beginRun, type Run } from './run.ts'

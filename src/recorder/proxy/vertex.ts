@@ -7,10 +7,11 @@ const several: ReadonlySet<string> = new Set(['us', 'eu'])
  * The address of Vertex AI for a call.
  *
  * @param path the path of the call
- * @returns the address without a slash at its end
+ * @returns the address without a slash at its end; undefined if the path names a region that can't be one
  */
-export const vertexUrl = (path: string): string => {
-  const location = /\/locations\/([a-z0-9-]+)/.exec(path)?.[1] ?? 'global'
+export const vertexUrl = (path: string): string | undefined => {
+  const location = /\/locations\/([^/:?]*)/.exec(path)?.[1] ?? 'global'
+  if (!/^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(location)) return undefined
   if (location === 'global') return 'https://aiplatform.googleapis.com'
   return several.has(location)
     ? `https://aiplatform.${location}.rep.googleapis.com`

@@ -71,9 +71,13 @@ const formatOf = async (
   place: Place,
   formats: readonly Format[],
 ): Promise<Either<OpenStoreFault, number | undefined>> => {
+  // In the catalogue, which also names what this user may not read: that is no empty schema.
+  const tables =
+    "pg_catalog.pg_class t join pg_catalog.pg_namespace n on n.oid = t.relnamespace where n.nspname = $1::text and t.relkind in ('r', 'p', 'v', 'f')"
   const [there] = await query(
-    `select exists (select 1 from information_schema.tables where table_schema = $1::text) as taken,
-       array(select column_name::text from information_schema.columns where table_schema = $1::text and table_name = 'indelible') as columns`,
+    `select exists (select 1 from ${tables}) as taken,
+       array(select c.attname::text from pg_catalog.pg_attribute c
+         where c.attnum > 0 and c.attrelid in (select t.oid from ${tables} and t.relname = 'indelible')) as columns`,
     [unquoted(place.schema)],
   )
   const columns = (there?.['columns'] ?? []) as readonly string[]

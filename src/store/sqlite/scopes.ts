@@ -1,5 +1,6 @@
 /** The scopes of a file: each has a number there, which its logs and blocks carry. */
 import type { DatabaseSync } from 'node:sqlite'
+import { Lately } from '../../sequence/index.ts'
 import { prepared, type Prepared } from './prepared.ts'
 import { sumOf } from './sum.ts'
 import type { Writer } from './writer.ts'
@@ -10,7 +11,7 @@ export class Scopes {
   readonly #add: Prepared
   readonly #used: Prepared
   /** As committed. */
-  readonly #keys = new Map<string, number>()
+  readonly #keys = new Lately<string, number>(1000)
 
   constructor(db: DatabaseSync, writer: Writer) {
     this.#writer = writer

@@ -10,6 +10,7 @@
  */
 import { decode, type DecoderOptions, ExtensionCodec } from '@msgpack/msgpack'
 import { base64Of, isObject, type Json, type JsonObject } from '../../json/index.ts'
+import { checkItems } from './msgpack-items.ts'
 
 /** An extension as it is decoded, before it is known where it stands. */
 class Extension {
@@ -30,7 +31,13 @@ const deepest = 500
  * @param bytes msgpack
  * @returns frozen JSON. Throws an Error where it is no msgpack
  */
-export const readPython = (bytes: Uint8Array): Json => asJson(decode(bytes, optionsAt(0)), 0)
+export const readPython = (bytes: Uint8Array): Json => asJson(valueOf(bytes, 0), 0)
+
+/** A value, once it is known that its bytes can hold what they announce. */
+const valueOf = (bytes: Uint8Array, depth: number): unknown => {
+  checkItems(bytes)
+  return decode(bytes, optionsAt(depth))
+}
 
 /** Extensions hold msgpack, which may hold extensions. */
 const optionsAt = (depth: number): DecoderOptions & { readonly useBigInt64: true } => {
@@ -41,7 +48,7 @@ const optionsAt = (depth: number): DecoderOptions & { readonly useBigInt64: true
       encode: () => null,
       decode: (data) => {
         if (depth > deepest) throw new Error('extensions within extensions, deeper than 500')
-        return new Extension(type, decode(data, optionsAt(depth + 1)))
+        return new Extension(type, valueOf(data, depth + 1))
       },
     })
   return { extensionCodec, useBigInt64: true, mapKeyConverter: keyOf }

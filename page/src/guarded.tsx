@@ -1,0 +1,17 @@
+/** A part of the page whose failure is its own: what stands beside it is shown all the same. */
+import { Component, type ComponentChildren } from 'preact'
+
+interface Props {
+  readonly children?: ComponentChildren
+}
+
+/** Shows a sentence in the place of children that could not be shown. */
+export class Guarded extends Component<Props, { readonly failed?: boolean }> {
+  static override getDerivedStateFromError(): { readonly failed: boolean } {
+    return { failed: true }
+  }
+
+  override render(): ComponentChildren {
+    return this.state.failed === true ? <p class="gap bad">This can’t be shown.</p> : this.props.children
+  }
+}

@@ -1,0 +1,40 @@
+/** Who may ask a server of this machine: a page of another site can make a browser send requests there, too. */
+
+/** Whether an address reaches this machine only. */
+export const isLoopback = (host: string): boolean =>
+  host === 'localhost' || host === '::1' || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host)
+
+/** Headers by their names in lower case. */
+export interface GuardedHeaders {
+  readonly [name: string]: string | readonly string[] | undefined
+}
+
+/**
+ * Why a request is refused; undefined if it is not. A page of another site can make a browser ask here, and can let its
+ * own name lead to this address (DNS rebinding). So the name must be one that such a site can't have, and a browser that
+ * says who asks must say this server.
+ *
+ * Source  https://fetch.spec.whatwg.org/#origin-header, https://www.w3.org/TR/fetch-metadata/
+ *
+ * @param headers the request's headers
+ * @param listened what the server listens on
+ * @param machine the name of this machine
+ */
+export const refused = (headers: GuardedHeaders, listened: string, machine: string): string | undefined => {
+  const { host, origin } = headers
+  if (typeof host !== 'string' || !isOwnName(host, listened, machine))
+    return `the host ${JSON.stringify(host)} is not this server`
+  if (origin !== undefined && origin !== `http://${host}`) return `the origin ${JSON.stringify(origin)} is another site`
+  const site = headers['sec-fetch-site']
+  return site === undefined || site === 'same-origin' || site === 'none' ? undefined : 'another site asks'
+}
+
+/** A name in a `host` header that no other site can have: an address, the name of this machine, what was listened on. */
+const isOwnName = (given: string, listened: string, machine: string): boolean => {
+  const found = /^(\[[\da-f:.]+\]|[^:[\]]+)(?::\d{1,5})?$/i.exec(given)
+  if (found === null) return false
+  const name = (found[1] as string).toLowerCase()
+  if (isLoopback(name) || name === listened.toLowerCase()) return true
+  if (isLoopback(listened)) return false
+  return name.startsWith('[') || /^\d{1,3}(?:\.\d{1,3}){3}$/.test(name) || name === machine.toLowerCase()
+}

@@ -1,0 +1,1 @@
+export { isLoopback, refused, type GuardedHeaders } from './guard.ts'

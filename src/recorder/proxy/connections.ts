@@ -1,0 +1,58 @@
+/** Connections to providers. */
+import { request as httpRequest, Agent as HttpAgent, type ClientRequest, type RequestOptions } from 'node:http'
+import { request as httpsRequest, Agent as HttpsAgent } from 'node:https'
+import type { Duplex } from 'node:stream'
+import type { Target } from './target.ts'
+
+/** Makes requests to providers. */
+export interface Connections {
+  /** A request on a connection that others had before, or will have. */
+  readonly ask: (to: Target, options: Pick<RequestOptions, 'method' | 'headers'>) => ClientRequest
+  /** A request on a connection that no other gets. */
+  readonly askAlone: (to: Target, options: Pick<RequestOptions, 'method' | 'headers'>) => ClientRequest
+  readonly close: () => void
+}
+
+/** Connections by the proxies that the environment names, where Node knows `proxyEnv`: from 22.21 and 24.5 on. */
+export const openConnections = (): Connections => {
+  const agentsFor = (keepAlive: boolean) => {
+    const options = { keepAlive, proxyEnv: process.env }
+    return { 'http:': onlyAsked(new HttpAgent(options)), 'https:': onlyAsked(new HttpsAgent(options)) }
+  }
+  const [shared, alone] = [agentsFor(true), agentsFor(false)]
+  const asking =
+    (agents: typeof shared) =>
+    ({ url, path }: Target, options: Pick<RequestOptions, 'method' | 'headers'>): ClientRequest =>
+      (url.protocol === 'https:' ? httpsRequest : httpRequest)(url, {
+        ...options,
+        path,
+        agent: agents[url.protocol as keyof typeof shared],
+      })
+  return {
+    ask: asking(shared),
+    askAlone: asking(alone),
+    close: () => {
+      for (const agent of [...Object.values(shared), ...Object.values(alone)]) agent.destroy()
+    },
+  }
+}
+
+/** An agent that closes an idle connection which says something: nobody asked, so the next one would take it for an answer. */
+const onlyAsked = <A extends HttpAgent>(agent: A): A => {
+  const keep = agent.keepSocketAlive.bind(agent)
+  const reuse = agent.reuseSocket.bind(agent)
+  const listening = new WeakMap<Duplex, () => void>()
+  agent.keepSocketAlive = (socket) => {
+    const kept = keep(socket) as unknown
+    const end = (): void => void socket.destroy()
+    listening.set(socket, end)
+    socket.on('data', end)
+    return kept
+  }
+  agent.reuseSocket = (socket, request) => {
+    const end = listening.get(socket)
+    if (end !== undefined) socket.off('data', end)
+    reuse(socket, request)
+  }
+  return agent
+}

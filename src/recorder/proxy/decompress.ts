@@ -1,0 +1,36 @@
+/** Bodies in the encodings that Node reads. */
+import { promisify } from 'node:util'
+import * as zlib from 'node:zlib'
+import { mostPlain } from '../body.ts'
+
+type Read = (bytes: Uint8Array, options: { readonly maxOutputLength: number }) => Promise<Uint8Array>
+
+const readers: { readonly [encoding: string]: Read | undefined } = {
+  gzip: promisify(zlib.gunzip),
+  'x-gzip': promisify(zlib.gunzip),
+  deflate: promisify(zlib.inflate),
+  br: promisify(zlib.brotliDecompress),
+  zstd: promisify(zlib.zstdDecompress),
+}
+
+/**
+ * Bytes in any encoding that Node reads. Throws Error on another, and on more than `limit` bytes.
+ *
+ * @param encoding the `content-encoding`
+ * @param bytes the body
+ * @param limit the most bytes that are read of it. Default: 268,435,456
+ * @returns the bytes
+ */
+export const decompress = async (
+  encoding: string,
+  bytes: Uint8Array,
+  limit: number = mostPlain,
+): Promise<Uint8Array> => {
+  let plain = bytes
+  for (const one of encoding.toLowerCase().split(',').toReversed()) {
+    const read = readers[one.trim()]
+    if (read === undefined) throw new Error(`the encoding ${JSON.stringify(one.trim())} can't be read`)
+    plain = await read(plain, { maxOutputLength: limit })
+  }
+  return plain
+}

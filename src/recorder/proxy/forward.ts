@@ -1,0 +1,98 @@
+/** One request of a client: sent on to its provider as it comes, and answered as that answers. */
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { isLeft } from '../../json/index.ts'
+import type { ObservedCall } from '../observed-call.ts'
+import type { Connections } from './connections.ts'
+import { answerHeaders, framingOf, headerOf, headersFor, reasonIn } from './headers.ts'
+import type { Refusal, Target } from './target.ts'
+
+/**
+ * Forward a request. Its connection to the provider serves others only after the request was written whole and answered
+ * whole: every other end destroys it.
+ */
+export const forward = (
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  to: Target,
+  connections: Connections,
+  observe: () => ObservedCall | undefined,
+): void => {
+  const framing = framingOf(incoming)
+  if (isLeft(framing)) return refuse(incoming, outgoing, framing.left)
+  const asking = connections.ask(to, {
+    ...(incoming.method !== undefined && { method: incoming.method }),
+    headers: headersFor(incoming, to.url.host, framing.right),
+  })
+  const call = observe()
+  const body: Buffer[] = []
+  let written = false
+  let over = false
+  incoming.on('data', (chunk: Buffer) => {
+    if (call !== undefined) body.push(chunk)
+    if (over || asking.write(chunk)) return
+    incoming.pause()
+    asking.once('drain', () => incoming.resume())
+  })
+  incoming.on('end', () => {
+    written = true
+    if (!over) asking.end()
+    call?.sent(Buffer.concat(body))
+    body.length = 0
+  })
+  incoming.on('close', () => {
+    if (!written) call?.sent(new Error('the client broke off its request'))
+  })
+  /** Nothing more of the request is sent on; what still comes of it is read, and recorded. */
+  const end = (): void => {
+    over = true
+    asking.destroy()
+    incoming.resume()
+  }
+  const broken = (cause: unknown): void => {
+    if (over) return
+    end()
+    call?.fail(cause)
+    if (outgoing.headersSent) outgoing.destroy()
+    else refuse(incoming, outgoing, { status: 502, reason: `${to.url.origin} can't be reached: ${String(cause)}` })
+  }
+  asking.on('error', broken)
+  asking.on('upgrade', (_, socket) => {
+    socket.destroy()
+    broken('it switches to another protocol, which nobody asked it to do')
+  })
+  incoming.on('error', broken)
+  outgoing.on('close', () => {
+    if (outgoing.writableFinished) return
+    call?.fail('the client closed the connection')
+    end()
+  })
+  asking.on('response', (answer) => {
+    answer.on('error', broken)
+    const { statusCode = 0 } = answer
+    if (statusCode < 100) return broken(`it answers with the status ${statusCode}`)
+    call?.answered(statusCode, (name) => headerOf(answer, name))
+    outgoing.writeHead(statusCode, reasonIn(answer), answerHeaders(answer))
+    outgoing.flushHeaders()
+    answer.on('data', (chunk: Buffer) => {
+      call?.chunk(chunk)
+      if (!outgoing.write(chunk)) {
+        answer.pause()
+        outgoing.once('drain', () => answer.resume())
+      }
+    })
+    answer.on('end', () => {
+      if (over) return
+      call?.end()
+      outgoing.end()
+      // A provider that answers before it has the whole request might take the rest for another one.
+      if (!written) end()
+    })
+  })
+}
+
+/** Answer without the provider. */
+export const refuse = (incoming: IncomingMessage, outgoing: ServerResponse, { status, reason }: Refusal): void => {
+  incoming.resume()
+  outgoing.writeHead(status, { 'content-type': 'application/json' })
+  outgoing.end(JSON.stringify({ error: { message: `indelible record: ${reason}` } }))
+}

@@ -1,0 +1,149 @@
+/** Whether generated code reads the history of calls, and how: a scan of its words, without a parser. Advisory. */
+const tags = 'filter map slice count group find iterate sort reduce last write'
+/** A way to use the history: one of `historyPatterns`. */
+export type HistoryPattern =
+  | 'filter'
+  | 'map'
+  | 'slice'
+  | 'count'
+  | 'group'
+  | 'find'
+  | 'iterate'
+  | 'sort'
+  | 'reduce'
+  | 'last'
+  | 'write'
+/** Every pattern, in the order in which they are reported. The tags are stable: logs are compared across versions. */
+export const historyPatterns: readonly HistoryPattern[] = Object.freeze(tags.split(' ') as HistoryPattern[])
+/** What to look for. */
+export interface HistoryUseOptions {
+  /** Names of the history, as a variable or a property. Default: `conversationHistory`, `conversation_history`. */
+  readonly names?: readonly string[]
+  /** Names of objects that have the history. `JSON.stringify` of one uses the history. Default: `context`. */
+  readonly holders?: readonly string[]
+}
+/** How code uses the history. */
+export interface HistoryUse {
+  /** Whether it uses the history at all. */
+  readonly detected: boolean
+  /** How it is used, each once, in the order of `historyPatterns`. Empty, if it is only read or handed on. */
+  readonly patterns: readonly HistoryPattern[]
+  /** The lines that use it, at most 50. */
+  readonly evidence: readonly HistoryEvidence[]
+}
+/** A line that uses the history. */
+export interface HistoryEvidence {
+  /** The line, from 1. */
+  readonly line: number
+  /** How the line uses the history. Empty if it only reads it. */
+  readonly patterns: readonly HistoryPattern[]
+  /** The line, trimmed, at most 160 characters of it. */
+  readonly text: string
+}
+
+/** Methods and functions with their tags: `+` gives a list of its own, `=` the same list, `!` changes the list. */
+const methods = `filter:filter+ map:map+ flatMap:map+ slice:slice+ concat:+ flat:+ view:= toArray:= catch:= value:= [:find count:count
+  length:count size:count groupBy:group countBy:group keyBy:group find:find findIndex:find indexOf:find includes:find
+  some:find every:find at:find findLast:find,last findLastIndex:find,last forEach:iterate entries:iterate+ sortBy:sort+
+  values:iterate+ keys:iterate+ sort:sort=! reverse:sort=! toSorted:sort+ toReversed:sort+ orderBy:sort+ reduce:reduce
+  reduceRight:reduce pop:last! shift:find! splice:slice! push:! unshift:! fill:!`
+const entryOf = (id: string): string | undefined =>
+  new RegExp(String.raw`(?<!\S)${escaped([id])}:(\S*)`).exec(methods)?.[1]
+const noCode = // comments of JavaScript, Python, HTML, SQL and Lisp; then texts
+  /\/\*[^]*?(?:\*\/|$(?![^]))|\/\/.*|("""|''')[^]*?(?:\1|$(?![^]))|<!--[^]*?(?:-->|$(?![^]))|(?<!\S)#(?![\w$]).*|(?<!\S)--(?=\s).*|^[ \t]*;+[ \t].*|(["'])((?:\\[^]|(?!\2)[^\\\n])*)\2?|`(?:\\[^]|[^\\`])*`?/gm
+/** The code without comments and texts, but for the texts that are a name of the history. Lines stay. */
+const codeOf = (source: string, names: readonly string[]): string =>
+  source.replace(/(["'])(\w+)\1 \+ (["'])(\w+)\3/g, "'$2$4'").replace(noCode, (all, _, __, text: string) => {
+    const kept = all.match(all.startsWith('`') ? /\$\{[^}]*\}|\n/g : /\n/g) ?? []
+    return names.includes(text) ? `'${text}'` : `${/^["'`](?!""|'')/.test(all) ? "''" : ''}${kept.join(' ')}`
+  })
+const args = [1, 2, 3, 4, 5].reduce((inner) => String.raw`\((?:[^()]|${inner})*\)`, String.raw`\([^()]*\)`)
+const behind = (code: string, from: number): number =>
+  from + (new RegExp(`^${args}`).exec(code.slice(from, from + 4000))?.[0].length ?? 0)
+const wrappers =
+  /(?:await |(?<![\w$\])])\(|\[\.\.\.|(?:new Set|Promise\.resolve|Object\.freeze|Array\.from|structuredClone)\()*$/
+/** How a line gives a value a name: the result of a function, a variable, a property, a field. */
+const namings: readonly (readonly [as: string, RegExp])[] = [
+  ['result', /([\w$]+) = (?:async )?\([^()]*\) => $/],
+  ['variable', /(?:const|let|var) \[?([\w$]+)(?:, [^\]]*\])?(?:: [^=]+)? = (?:(?:await Promise\.all\()?\[)?$/],
+  ['property', /(?:(?:\.|^\s*)#?([\w$]+) = |[{,]\s*([\w$]+): )$/],
+]
+const escaped = (names: readonly string[]): string => names.map((name) => name.replace(/\W/g, '\\$&')).join('|')
+type Use = readonly [line: number, tags: string]
+/** The uses of the history. Each name of it is looked for, and gives further names. */
+const usesIn = (code: string, names: string, holders: string): readonly Use[] => {
+  const uses: Use[] = []
+  const breaks = [...code.matchAll(/\n/g)].map(({ index }) => index)
+  const use = (at: number, tags = ''): void => void uses.push([breaks.findLastIndex((end) => end < at) + 2, tags])
+  const all = (pattern: string): RegExpExecArray[] => [...code.matchAll(new RegExp(pattern, 'gm'))]
+  const idsIn = (pattern: string): string[] => all(pattern).map(([, first, second]) => first ?? second ?? '')
+  const seek = new Map<string, string>()
+  const name = (found: string, as: string, kind: string): void => {
+    const id = escaped([found])
+    if (as === 'result') seek.set(String.raw`(?<![\w$]|function\*? )${id}(?=\([^()]*\)(?! (?:=>|\{)))`, kind)
+    const isShadowed = all(String.raw`(?:const|let|var) ${id}\b`).length > 1
+    if (as === 'variable' && !isShadowed) seek.set(String.raw`(?<![\w$.'#])${id}(?![\w$'(:]| =[^=]| =>)`, kind)
+    if (as !== 'property') return
+    seek.set(String.raw`\.#?${id}(?![\w$(]| = )`, kind)
+    const taken = String.raw`\{[^{}]*?(?:\b${id}: ([\w$]+)|\b(${id})\b)[^{}:]*\}(?: = |\) (?:=>|\{))`
+    for (const variable of idsIn(taken)) name(variable, 'variable', kind)
+  }
+  const keys = `'(?:${names})'|[\\w$.]*\\b(?:${escaped(idsIn(String.raw`\b([\w$]+)(?: = |: )[^\n=,;]*'(?:${names})'`)) || '$^'})`
+  const own = String.raw`[(,]\s*(?:${names})\s*(?:[,=][^()]*)?\)\s*(?:=>|\{)|(?:^|[\s(])(?:${names}) =>|(?:function|(?<!declare )const|let|var) (?:${names})\b(?! = [^;}\n]*(?:${holders}|${names}))|[{,]\s*(?:${names})\s*[:(](?![^{}]*\} = (?:${holders}))|^[ \t]*(?:${names}) = `
+  const whole = String.raw`(?:stringify|entries|values)\((?:${holders})[,)]|assign\((?:${holders}), \{ (?:${names}):|Reflect.set\((?:${holders}), (?:${keys})`
+  for (const { index, 0: found } of all(whole)) use(index, /^[aR]/.test(found) ? 'write' : '')
+  const held = String.raw`\b(?:${holders})[)!]*\??\.(?:${names})(?![\w$])|[\w$]\[(?:${keys})\]|\b[\w$]+(?=\((?:${holders}), (?:${keys}))`
+  seek.set(all(own).length > 0 ? held : String.raw`${held}|(?<![\w$'/])(?:${names})(?![\w$'(:])`, '=')
+  for (const id of idsIn(String.raw`\{[^{}]*?\b(?:${names}): ([\w$]+)[^{}]*\} = (?:${holders})\b`))
+    name(id, 'variable', '=')
+  for (const [pattern, source] of seek)
+    for (const { 0: found, index } of all(pattern)) {
+      const line = code.slice(Math.max(code.lastIndexOf('\n', index) + 1, index - 200), index)
+      const around = line.replace(/(?:[\w$]+(?:\(\))?[?!]?\.)*[\w$]*$/, '')
+      const lead = around.replace(wrappers, '')
+      let open = around.slice(lead.length).match(/[([]/g)?.length ?? 0
+      let kind = /\[|Set|from|Clone/.test(around.slice(lead.length)) ? '+' : source
+      let end = index + found.length
+      use(index, kind === '=' && /^(?:\.length)? (?:\?\?|\|\|)?= /.test(code.slice(end, end + 12)) ? 'write' : '')
+      if (code.charAt(end) === '(') end = behind(code, end)
+      while (kind !== '') {
+        const [step = '', id = '['] =
+          /^(?:\s*!?\??\.\s*([\w$]+)|(?:\?\.)?\[|(?: as [\w[\]]+)?[)\]])/.exec(code.slice(end, end + 99)) ?? []
+        const closes = /[)\]]$/.test(step)
+        if (step === '' || (closes && open-- <= 0)) break
+        end += step.length
+        if (closes) continue
+        const rest = code.slice(end, end + 99)
+        const entry = /^(?:at\(-|\[[^\]]* - 1\])/.test(id + rest) ? 'last' : entryOf(id)
+        if (id !== 'length' || !rest.startsWith(' = '))
+          use(end - 1, entry?.includes('!') && kind === '=' ? `${entry} write` : entry)
+        kind = entry?.includes('+') ? '+' : entry?.includes('=') ? kind : ''
+        if (rest.startsWith('(')) end = behind(code, end)
+      }
+      if (/(?:for (?:await )?\(.*\b(?:of|in)|yield\*) $/.test(lead)) use(index, 'iterate')
+      use(index, entryOf(/(?:Object|Map|_|prototype)\.(\w+)(?:\.call)?\($/.exec(lead)?.[1] ?? '?'))
+      if (kind === '' || !/^\s*(?:[;,)}\]\n]|\?\?|\|\||as |satisfies |$)/.test(code.slice(end, end + 9))) continue
+      for (const [as, naming] of namings) for (const id of naming.exec(lead)?.slice(1) ?? []) if (id) name(id, as, kind)
+    }
+  return uses
+}
+/**
+ * Find the uses of the history of calls in JavaScript or TypeScript. Advisory: it follows the history through plain
+ * assignments and fields, and would rather miss a use than report one that is not there. It never throws.
+ * Cost    a pass over the code for each name that it gives the history (bench: records)
+ * @example
+ * detectHistoryUse('return context.conversationHistory.filter((r) => r.outcomeSummary.ok).length').patterns
+ * // => ['filter', 'count']
+ */
+export const detectHistoryUse = (code: string, options: HistoryUseOptions = {}): HistoryUse => {
+  const names = options.names ?? ['conversationHistory', 'conversation_history']
+  const uses = usesIn(codeOf(code, names), escaped(names), escaped(options.holders ?? ['context']))
+  const patternsIn = (some: readonly Use[]): readonly HistoryPattern[] =>
+    Object.freeze(historyPatterns.filter((pattern) => some.some(([, tags]) => tags.split(/\W/).includes(pattern))))
+  const lines = code.split('\n').map((text) => text.trim().slice(0, 160).toWellFormed())
+  const evidence = [...Map.groupBy(uses, ([line]) => line)]
+    .toSorted(([a], [b]) => a - b)
+    .map(([line, on]) => Object.freeze({ line, patterns: patternsIn(on), text: lines[line - 1] ?? '' }))
+    .slice(0, 50)
+  return Object.freeze({ detected: uses.length > 0, patterns: patternsIn(uses), evidence: Object.freeze(evidence) })
+}

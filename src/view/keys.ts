@@ -1,0 +1,44 @@
+/** What opens a view: the one-time token, and the key that it is exchanged for. */
+import { randomBytes, timingSafeEqual } from 'node:crypto'
+
+/** The tokens of addresses that were printed, and the keys that came of them. */
+export class Keys {
+  readonly #tokens = new Set<string>()
+  readonly #keys = new Set<string>()
+
+  /** A new one-time token. */
+  issue(): string {
+    const token = secret()
+    this.#tokens.add(token)
+    return token
+  }
+
+  /** A key for a token, which is then of no more use; undefined for a token that was never issued, or was used. */
+  exchange(token: unknown): string | undefined {
+    const known = typeof token === 'string' ? among(this.#tokens, token) : undefined
+    if (known === undefined) return undefined
+    this.#tokens.delete(known)
+    const key = secret()
+    this.#keys.add(key)
+    return key
+  }
+
+  /** Whether an `authorization` header carries a key. */
+  opens(authorization: string | undefined): boolean {
+    const given = /^Bearer ([\w-]+)$/.exec(authorization ?? '')?.[1]
+    return given !== undefined && among(this.#keys, given) !== undefined
+  }
+}
+
+const secret = (): string => randomBytes(24).toString('base64url')
+
+/** Compared in constant time: nobody learns a secret by how long a refusal takes. */
+const among = (secrets: ReadonlySet<string>, given: string): string | undefined => {
+  const bytes = Buffer.from(given)
+  let found: string | undefined
+  for (const one of secrets) {
+    const own = Buffer.from(one)
+    if (own.length === bytes.length && timingSafeEqual(own, bytes)) found = one
+  }
+  return found
+}

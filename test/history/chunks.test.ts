@@ -1,0 +1,94 @@
+/** A record in chunks: what is shared, at every length around the ends of chunks and groups, and what is copied. */
+import { describe, expect, it } from 'vitest'
+import { createHistory, type History, type PageKind } from 'indelible'
+import { without } from 'indelible/history'
+import { pageKinds } from 'indelible/pages'
+import { chunkLength } from '../../src/history/state.ts'
+
+const kindAt = (position: number): PageKind => pageKinds[(position * 5 + (position >> 3)) % 6] as PageKind
+const filled = (len: number): History<number> => {
+  const history = createHistory<number>()
+  for (let position = 0; position < len; position++) history.append(position, kindAt(position))
+  return history
+}
+const numbers = (from: number, to: number): number[] => Array.from({ length: to - from }, (_, index) => from + index)
+
+const expectNumbers = (history: History<number>, expected: readonly number[]): void => {
+  const view = history.view()
+  expect(view.toArray()).toEqual(expected)
+  expect([...view]).toEqual(expected)
+  expect(view.pages.toArray()).toEqual(expected.map(kindAt))
+  expect([...view.pages]).toEqual(expected.map(kindAt))
+  for (const at of [0, 1, expected.length >> 1, -1, -2, expected.length]) {
+    expect(view.at(at)).toBe(expected.at(at))
+    expect(view.pages.at(at)).toBe(expected.length === 0 ? undefined : pageKindAt(expected, at))
+  }
+}
+const pageKindAt = (expected: readonly number[], at: number): PageKind | undefined => {
+  const found = expected.at(at)
+  return found === undefined ? undefined : kindAt(found)
+}
+
+it('chunks are as small as this run of the tests wants them', () => {
+  expect(chunkLength).toBe(process.env['INDELIBLE_SMALL_CHUNKS'] === 'yes' ? 2 : 128)
+})
+
+/** Lengths around the ends of chunks, and of groups of 64 chunks. */
+const lengths = [0, 1, 2, 3, 4, 5, 7, 8, 9, 127, 128, 129, 255, 256, 257, 8191, 8192, 8193, 8320, 16_500]
+
+it.each(lengths)('a record of %i messages reads back, and each of its views stays as it was', (len) => {
+  const history = filled(len)
+  const view = history.view()
+  expectNumbers(history, numbers(0, len))
+  for (let more = 0; more < 300; more++) history.append(len + more, kindAt(len + more))
+  expect(view.toArray()).toEqual(numbers(0, len))
+  expect(view.pages.toArray()).toEqual(numbers(0, len).map(kindAt))
+  expectNumbers(history, numbers(0, len + 300))
+})
+
+describe('a fork continues on its own', () => {
+  it.each(lengths)('from each of the lengths up to %i', (len) => {
+    const history = filled(len)
+    const early = history.view()
+    for (let more = 0; more < 130; more++) history.append(len + more, kindAt(len + more))
+    for (const cut of [...lengths, len].filter((each) => each <= len))
+      for (const view of [early, history.view()]) {
+        const [one, other] = [0, 1].map(() => createHistory<number>({ from: view.slice(0, cut) })) as [
+          History<number>,
+          History<number>,
+        ]
+        for (const fork of [one, other])
+          for (let more = 0; more < 5; more++) expect(fork.append(cut + more, kindAt(cut + more))).toBe(cut + more)
+        expectNumbers(one, numbers(0, cut + 5))
+        expectNumbers(other, numbers(0, cut + 5))
+      }
+    expectNumbers(history, numbers(0, len + 130))
+  })
+  it('from a view that begins later or leaves messages out, which are not there', () => {
+    const view = filled(300).view()
+    const gaps = [
+      { from: 3, to: 5 },
+      { from: 127, to: 130 },
+      { from: 290, to: 400 },
+    ]
+    const left = numbers(0, 300).filter((each) => !gaps.some(({ from, to }) => each >= from && each < to))
+    expectNumbers(createHistory<number>({ from: without(view, gaps) }), left)
+    expectNumbers(createHistory<number>({ from: view.slice(1) }), numbers(1, 300))
+    expectNumbers(createHistory<number>({ from: without(view, gaps).slice(2, -1) }), left.slice(2, -1))
+  })
+  it('from a view that leaves out only what comes after its end, as from any beginning', () => {
+    const view = without(filled(300).view(), [{ from: 260, to: 300 }])
+    expectNumbers(createHistory<number>({ from: view.slice(0, 260) }), numbers(0, 260))
+  })
+})
+
+it('a message that is refused when a chunk is full changes nothing', () => {
+  for (const len of [chunkLength - 1, chunkLength, chunkLength + 1]) {
+    const history = filled(len)
+    expect(() => history.append(1, 'gossip' as PageKind)).toThrow('is not a page kind')
+    expect(() => history.append(NaN)).toThrow(TypeError)
+    expectNumbers(history, numbers(0, len))
+    history.append(len, kindAt(len))
+    expectNumbers(history, numbers(0, len + 1))
+  }
+})

@@ -1,0 +1,32 @@
+/** Texts that are nested deeper than people write are not read as Markdown: `marked` would take all the stack, or minutes. */
+import { expect, it } from 'vitest'
+import { tokensOf } from '../../page/src/markdown-tokens.ts'
+
+it('a text of quotes in quotes, lists in lists or stars in stars is shown as it is', () => {
+  for (const count of [200, 1000, 59_000 / 3])
+    for (const said of [
+      '>'.repeat(count),
+      '> '.repeat(count),
+      '- '.repeat(count),
+      '1. '.repeat(count),
+      '> - '.repeat(count / 2),
+      `${'*'.repeat(count)}a${'*'.repeat(count)}`,
+      `${'_'.repeat(count)}a${'_'.repeat(count)}`,
+    ])
+      expect(tokensOf(`${said} text`)).toBeUndefined()
+  const stairs = Array.from({ length: 200 }, (_, level) => `${'  '.repeat(level)}- a`).join('\n')
+  expect(tokensOf(stairs)).toBeUndefined()
+})
+
+it('what people write is Markdown', () => {
+  for (const said of [
+    '',
+    '> > > quoted',
+    '- a\n  - b\n    - c\n      1. d',
+    '*'.repeat(80),
+    `title\n${'-'.repeat(200)}\n\n${'_'.repeat(120)}`,
+    '| a | b |\n|---|---|\n| **c** | `d` |',
+    '***both***',
+  ])
+    expect(tokensOf(said)).toBeDefined()
+})

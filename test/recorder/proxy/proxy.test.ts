@@ -1,0 +1,124 @@
+/** The proxy and odd requests: what the provider parses is what the client meant, and no answer reaches another. */
+import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { afterEach, describe, expect, it } from 'vitest'
+import { startProxy, type ProxyOptions } from '../../../src/recorder/proxy/index.ts'
+import { oddRequests, tryOdd } from './odd-requests.ts'
+import { Client, startProvider } from './wire.ts'
+
+describe('the proxy outlives, and forwards as it was meant or refuses:', () => {
+  it.each(Object.entries(oddRequests))('%s', async (_, request) => {
+    await expect(tryOdd(request)).resolves.toBeUndefined()
+  })
+})
+
+const close: (() => unknown)[] = []
+afterEach(async () => {
+  while (close.length > 0) await close.pop()?.()
+})
+
+const proxyTo = async (url: string, options: Partial<ProxyOptions> = {}) => {
+  const upstreams = [{ name: 'u', url }]
+  const all = { host: '127.0.0.1', port: 0, token: '', upstreams, recorderOf: () => undefined, ...options }
+  const proxy = await startProxy(all)
+  close.push(() => proxy.close())
+  return proxy
+}
+const provided = async () => {
+  const provider = await startProvider()
+  close.push(() => provider.close())
+  return provider
+}
+/** The status of the answer to a request on a connection of its own. */
+const statusOf = async (port: number, path: string, ...headers: readonly string[]): Promise<number> => {
+  const client = new Client(port)
+  await client.write([`GET ${path} HTTP/1.1`, 'x-id: a', ...headers, '', ''].join('\r\n'))
+  const { status } = await client.answer()
+  client.end()
+  return status
+}
+
+describe('a proxy without a token', () => {
+  it('is called by programs of this machine, and by no web page', async () => {
+    const provider = await provided()
+    const { port } = await proxyTo(provider.url)
+    const own = `host: 127.0.0.1:${port}`
+    for (const headers of [
+      [own],
+      ['host: localhost'],
+      [own, 'sec-fetch-site: none'],
+      [own, `origin: http://127.0.0.1:${port}`],
+    ])
+      expect([headers, await statusOf(port, '/u/a', ...headers)]).toEqual([headers, 200])
+    const upgrade = ['connection: upgrade', 'upgrade: websocket']
+    for (const headers of [
+      ['host: evil.example'],
+      ['host: 192.168.0.7'],
+      [own, 'origin: http://evil.example'],
+      [own, 'origin: null'],
+      [own, 'sec-fetch-site: cross-site'],
+      [own, 'origin: http://evil.example', ...upgrade],
+    ])
+      expect([headers, await statusOf(port, '/u/socket', ...headers)]).toEqual([headers, 403])
+    expect(provider.parsed).toHaveLength(4)
+  })
+
+  it('with one is called by whoever has it, by any name', async () => {
+    const provider = await provided()
+    const { port } = await proxyTo(provider.url, { token: 'a-long-token' })
+    expect(await statusOf(port, '/a-long-token/u/a', 'host: host.docker.internal:8080')).toBe(200)
+    expect(await statusOf(port, '/u/a', 'host: localhost')).toBe(404)
+  })
+})
+
+it('an answer that nobody asked for is not taken for the answer to the next request', async () => {
+  const sockets: Socket[] = []
+  const answer = (text: string): string => `HTTP/1.1 200 OK\r\ncontent-length: ${text.length}\r\n\r\n${text}`
+  const server = createServer((socket) => {
+    sockets.push(socket)
+    socket.on('error', () => undefined)
+    socket.on('data', () => socket.write(answer(`answer ${sockets.length}`)))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  close.push(() => server.close())
+  const { port } = await proxyTo(`http://127.0.0.1:${(server.address() as AddressInfo).port}`)
+  const client = new Client(port)
+  const ask = (): Promise<void> => client.write('GET /u/a HTTP/1.1\r\nhost: localhost\r\n\r\n')
+  await ask()
+  expect((await client.answer()).body).toBe('answer 1')
+  const closed = new Promise((resolve) => sockets[0]?.on('close', resolve))
+  sockets[0]?.write(answer('nobody asked'))
+  await closed
+  await ask()
+  expect((await client.answer()).body).toBe('answer 2')
+  client.end()
+})
+
+it('a WebSocket goes by the proxy that the environment names', async () => {
+  const seen: string[] = []
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', (bytes: Buffer) => {
+      seen.push(bytes.toString('latin1').split('\r\n')[0] ?? '')
+      socket.end('HTTP/1.1 407 No\r\ncontent-length: 0\r\n\r\n')
+    })
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  close.push(() => server.close())
+  const before = process.env['http_proxy']
+  process.env['http_proxy'] = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const proxy = await proxyTo('http://provider.invalid').finally(() => {
+    if (before === undefined) delete process.env['http_proxy']
+    else process.env['http_proxy'] = before
+  })
+  const status = await statusOf(proxy.port, '/u/socket', 'host: localhost', 'connection: upgrade', 'upgrade: websocket')
+  expect([status, seen]).toEqual([407, ['GET http://provider.invalid/socket HTTP/1.1']])
+})
+
+it('whatever a recorder does, the traffic goes on', async () => {
+  const provider = await provided()
+  const recorderOf = (): never => {
+    throw new Error('broken')
+  }
+  const { port } = await proxyTo(provider.url, { recorderOf })
+  expect(await statusOf(port, '/u/a', 'host: localhost')).toBe(200)
+})
