@@ -37,8 +37,10 @@ export const holdSession = (store: Store, id: string, because: Because = {}): Ev
     const info = await describeSession(store, id)()
     if (isLeft(info)) return info
     const { head } = info.right
-    const log = await (store.encryption?.bare ?? store).info(id)()
+    const [log, identities] = await Promise.all([(store.encryption?.bare ?? store).info(id)(), store.identities(id)()])
     if (isLeft(log)) return log
+    if (isLeft(identities)) return identities
+    const logs = identities.right
     const keys = encryptionOf(log.right)?.keys ?? []
     const said = await appendToLedger(store, async ({ held, sessions, destroyed }: LedgerContent) => {
       const key = keys.find((name) => destroyed.has(name))
@@ -51,7 +53,7 @@ export const holdSession = (store: Store, id: string, because: Because = {}): Ev
         })
       const entry = sessions.get(id)
       const isBack = entry?.removed === true && sameHead(entry.head, head)
-      return right({ rows: held.has(id) ? [] : [{ type: 'held', id, head, ...because }], more: { isBack } })
+      return right({ rows: held.has(id) ? [] : [{ type: 'held', id, head, logs, ...because }], more: { isBack } })
     })
     if (isLeft(said)) return said
     const there = await store.info(id)() // removed before the row was written: then nothing is held

@@ -12,6 +12,7 @@ import {
   againstOwnId,
   appendToLedger,
   erasureOf,
+  identityAt,
   headOf,
   isEncryptedLog,
   ledgerContent,
@@ -19,6 +20,7 @@ import {
   maxMissed,
   ownStore,
   rangeAt,
+  type CopiedClaim,
   type ErasedRow,
   type Erasure,
   type Head,
@@ -176,7 +178,7 @@ const storeImported = async (
     if (sealed !== undefined && isLeft(sealed)) return sealed.left
     stubs.push({ position, index, row: { ...(sealed?.right.rows[0] ?? row), at: row.at } })
   }
-  const said = await sayErased(store, id, head, stubs, reasons)
+  const said = await sayErased(store, own, id, head, stubs, reasons)
   if (isLeft(said)) return said.left
   return storeRows(store, own, start, rows, progress, from, stubs)
 }
@@ -329,7 +331,7 @@ export const copySession = (
       if (isLeft(begun)) return begun
       const start = begun.right.size // what is there already is erased at the end
       const coming = erased.filter(({ position }) => position >= start)
-      const said = await sayErased(target, id, head, coming, () => reasonsIn(source.right.from))
+      const said = await sayErased(target, id, id, head, coming, () => reasonsIn(source.right.from))
       if (isLeft(said)) return said
       const stored = await store(begun.right)
       if (!('_tag' in stored)) {
@@ -382,7 +384,7 @@ const copyIntoKeys = async (
     const created = await to.create({ id: own, meta: partialMeta('import'), encrypt: true })()
     if (isLeft(created)) return created
     const stored = await storeImported(to, own, created.right.head, imported)
-    const held = '_tag' in stored ? left(stored) : await holdThere(from, to, id, stored)
+    const held = '_tag' in stored ? left(stored) : await holdThere(from, to, id, stored, own)
     const published = isLeft(held) ? held : await publish(to, own, stored, { id, meta: log.meta, root: undefined })
     await to.remove(own)()
     return isLeft(published) ? published : sessionInfo(published.right)
@@ -507,6 +509,7 @@ const reasonsIn = async (store: Store): Promise<Either<StoreFault, Reasons>> => 
 /** Say in a ledger what was erased elsewhere, so that rows without a text can be stored. Nothing, where it is said already. */
 const sayErased = async (
   store: Store,
+  own: string,
   id: string,
   head: ExportedHead,
   rows: readonly PlacedRow[],
@@ -515,32 +518,48 @@ const sayErased = async (
   if (rows.length === 0) return right(undefined)
   const why = await reasons()
   if (isLeft(why)) return why as Either<ImportFault, never>
+  const identities = await store.identities(own)()
+  if (isLeft(identities)) return identities
   const said = await appendToLedger(store, async (ledger) => {
+    if (ledger.held.has(own)) return left<StoreFaultOf<'LogHeld'>>({ _tag: 'LogHeld', id: own })
     const groups = new Map<Erasure | undefined, ErasedRow[]>()
     for (const { position, index, row } of rows) {
       const { kind, body, at, erased: leaf = '' } = row
       const stood = { position, kind, body, erased: leaf, at }
-      if (erasureOf(ledger, stood, store.hash) !== undefined) continue
+      if (erasureOf(ledger, stood, identities.right, store.hash) !== undefined) continue
       const by = why.right.get(`${position} ${leaf}`)
       const group = groups.get(by) ?? []
       groups.set(by, group)
-      group.push({ row: position, kind, index, leaf, stub: stubLeaf(stood, store.hash) })
+      group.push({
+        log: identityAt(identities.right, position),
+        row: position,
+        kind,
+        index,
+        leaf,
+        stub: stubLeaf(stood, store.hash),
+      })
     }
-    const news = [...groups].map(
-      ([by, named]): LedgerRow =>
-        ({
-          type: 'erased',
-          id,
-          head: { size: head.size, root: head.root ?? headOf(emptyRange, store.hash).root },
-          rows: named,
-          reason: by === undefined ? 'erased before it was exported' : by.reason,
-          by: by?.by,
-          copied: by?.copied ?? by?.at,
-        }) as LedgerRow,
-    )
+    const news = [...groups].map(([by, named]): LedgerRow => ({
+      type: 'erased',
+      id,
+      head: { size: head.size, root: head.root ?? headOf(emptyRange, store.hash).root },
+      rows: named,
+      copied: copiedOf(by),
+    }))
     return right({ rows: news, more: {} })
   })
   return isLeft(said) ? (said as Either<ImportFault, never>) : right(undefined)
+}
+
+/** What the other store says, which is no word of this one. */
+const copiedOf = (by: Erasure | undefined): CopiedClaim => {
+  if (by?.copied !== undefined) return by.copied
+  const { at, reason, by: person } = by ?? { at: undefined, reason: 'erased before it was exported', by: undefined }
+  return {
+    ...(at !== undefined && { at }),
+    ...(reason !== undefined && { reason }),
+    ...(person !== undefined && { by: person }),
+  }
 }
 
 /** Erase in a copy what was erased in the record since it was copied. */
@@ -559,23 +578,31 @@ const eraseThere = async (
     .find((by) => by !== undefined)
   const erased = await to.erase({
     logs: [{ id, expected, rows: rows.map(({ position, row }) => ({ position, stub: row.body })) }],
-    ...(first?.reason !== undefined && { reason: first.reason }),
-    ...(first?.by !== undefined && { by: first.by }),
+    copied: copiedOf(first),
   })()
   return isLeft(erased) ? erased : right(undefined)
 }
 
 /** Hold a copy where the session is held. Before it is a session: so it is never one that can be erased. */
-const holdThere = async (from: Store, to: Store, id: string, head: Head): Promise<Either<ImportFault, void>> => {
+const holdThere = async (
+  from: Store,
+  to: Store,
+  id: string,
+  head: Head,
+  own = id,
+): Promise<Either<ImportFault, void>> => {
   const content = await ledgerContent(from)
   if (isLeft(content)) return content as Either<ImportFault, never>
   const hold = content.right.held.get(id)
   if (hold === undefined) return right(undefined)
   const { reason, by } = hold
+  const identities = await to.identities(own)()
+  if (isLeft(identities)) return identities
   const row: LedgerRow = {
     type: 'held',
     id,
     head,
+    logs: identities.right,
     ...(reason !== undefined && { reason }),
     ...(by !== undefined && { by }),
   }

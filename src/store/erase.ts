@@ -10,6 +10,7 @@ import { checkAppend } from './checked.ts'
 import type { CheckedErasure, StoreDriver } from './driver.ts'
 import type { Erased, EraseRequest, RowsToErase, Sharing } from './erasing.ts'
 import type { EraseFault } from './fault.ts'
+import { identitiesIn, identityAt } from './identity.ts'
 import { ledgerContent, stubLeaf, type LedgerContent } from './ledger.ts'
 import { ledgerId, ledgerRow, type Because, type ErasedRow, type Hold, type LedgerRow } from './ledger-row.ts'
 import { againstOwnId } from './own-logs.ts'
@@ -28,7 +29,7 @@ export const attempts = 50
 export const eraseRows = async (
   driver: StoreDriver,
   store: InnerStore,
-  { logs, reason, by }: EraseRequest,
+  { logs, reason, by, copied }: EraseRequest,
 ): Promise<Either<EraseFault, Erased>> => {
   const { erasing } = driver
   if (erasing === undefined) return left({ _tag: 'CannotErase' })
@@ -43,6 +44,9 @@ export const eraseRows = async (
       if (problem !== undefined) return left(problem)
       const found = await rowsOf(store, one)
       if (isLeft(found)) return found
+      const info = await store.info(one.id)()
+      if (isLeft(info)) return info
+      const identities = identitiesIn(info.right.meta)
       if (held.size > 0 && found.right.length > 0) {
         const shares = await erasing.sharing(store.scope, one.id)
         if (isLeft(shares)) return shares as Either<EraseFault, never>
@@ -66,6 +70,7 @@ export const eraseRows = async (
       const named = rows.map(({ position, leaf, stub, row }): ErasedRow => {
         const { kind, index, at } = row
         return {
+          log: identityAt(identities, position),
           row: position,
           kind,
           index,
@@ -73,7 +78,14 @@ export const eraseRows = async (
           stub: stubLeaf({ kind, body: stub, at }, store.hash),
         }
       })
-      said.push({ type: 'erased', id: one.id, head: one.expected, rows: named, ...becauseOf({ reason, by }) })
+      said.push({
+        type: 'erased',
+        id: one.id,
+        head: one.expected,
+        rows: named,
+        ...becauseOf({ reason, by }),
+        ...(copied && { copied }),
+      })
     }
     if (said.length === 0) {
       const again = await erasing.erase(store.scope, undefined)

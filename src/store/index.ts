@@ -91,6 +91,7 @@ export {
   ledgerRow,
   readLedgerRow,
   type Because,
+  type CopiedClaim,
   type ErasedRow,
   type Erasure,
   type Hold,
@@ -99,6 +100,7 @@ export {
   type LedgerRow,
 } from './ledger-row.ts'
 export { hashedBlock } from './hashed-block.ts'
+export { identityAt, type LogIdentity } from './identity.ts'
 export { followLog, type FollowOptions } from './follow.ts'
 export { invalidId, maxIdBytes } from './id.ts'
 export {

@@ -9,6 +9,7 @@ import {
   ledgerId,
   ledgerRow,
   readLedgerRow,
+  type ErasedRow,
   type Erasure,
   type Hold,
   type KeyDestroyed,
@@ -16,9 +17,10 @@ import {
   type LedgerRow,
 } from './ledger-row.ts'
 import { ownStore } from './own-store.ts'
-import type { Head, RowKind, StoredRow } from './row.ts'
+import type { Head, StoredRow } from './row.ts'
 import type { Store } from './store.ts'
 import { headOf, rowLeaf } from './tree.ts'
+import { identityAt, type LogIdentity } from './identity.ts'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import type { Hash } from '../proof/index.ts'
 import { rangeAt } from './verify.ts'
@@ -113,8 +115,9 @@ const readOn = async (
         const { type: _, ...content } = said
         const by: Erasure = Object.freeze({ ...content, ...place })
         erasures.push(by)
-        for (const one of said.rows) erased.set(keyOf(one.row, one.kind, one.leaf, one.stub), by)
-      } else if (type === 'held') held.set(said.id, Object.freeze({ ...becauseOf(said), id: said.id, ...place }))
+        for (const one of said.rows) if (!isHeldRow(held, one)) erased.set(keyOf(one), by)
+      } else if (said.type === 'held')
+        held.set(said.id, Object.freeze({ ...becauseOf(said), id: said.id, logs: said.logs, ...place }))
       else if (type === 'released') held.delete(said.id)
       else if (said.type === 'destroyed')
         destroyed.set(said.key, Object.freeze({ ...becauseOf(said), id: said.id, key: said.key, ...place }))
@@ -135,22 +138,34 @@ const becauseOf = ({
   ...(by !== undefined && { by }),
 })
 
-const keyOf = (row: number, kind: RowKind, leaf: string, stub: string): string => `${row} ${kind} ${leaf} ${stub}`
+const keyOf = ({ log, row, kind, leaf, stub }: Omit<ErasedRow, 'index'>): string =>
+  JSON.stringify([log, row, kind, leaf, stub])
+
+/** Whether a hold keeps a row: whoever says then that it was erased is not believed. */
+const isHeldRow = (held: ReadonlyMap<string, Hold>, { log, row }: ErasedRow): boolean =>
+  [...held.values()].some(({ logs }) => identityAt(logs, row) === log)
 
 /**
  * The erasure that a ledger says of a row without a text.
  *
  * @param content what the ledger says
  * @param row the row, with the leaf that it keeps
+ * @param identities those of the log that has the row
  * @param hash the hash function: SHA-256
  * @returns the erasure; undefined if the ledger does not say that this row was erased, or another stub stands for it
  */
 export const erasureOf = (
   { erased }: Pick<LedgerContent, 'erased'>,
   row: Pick<StoredRow, 'position' | 'kind' | 'body' | 'stored' | 'at' | 'erased'>,
+  identities: readonly LogIdentity[],
   hash: Hash,
-): Erasure | undefined =>
-  row.erased === undefined ? undefined : erased.get(keyOf(row.position, row.kind, row.erased, stubLeaf(row, hash)))
+): Erasure | undefined => {
+  if (row.erased === undefined) return undefined
+  const { position, kind, erased: leaf } = row
+  return erased.get(
+    keyOf({ log: identityAt(identities, position), row: position, kind, leaf, stub: stubLeaf(row, hash) }),
+  )
+}
 
 /**
  * The leaf of the stub that stands for an erased row: that of a row with its kind, its time and this text.
@@ -168,8 +183,10 @@ export const stubLeaf = (
 export const unaccounted = (
   content: Pick<LedgerContent, 'erased'>,
   rows: readonly StoredRow[],
+  identities: readonly LogIdentity[],
   hash: Hash,
-): StoredRow | undefined => rows.find((row) => row.erased !== undefined && erasureOf(content, row, hash) === undefined)
+): StoredRow | undefined =>
+  rows.find((row) => row.erased !== undefined && erasureOf(content, row, identities, hash) === undefined)
 
 /** How often an append to the ledger is tried where others append at the same time. */
 const attempts = 50

@@ -24,6 +24,7 @@ import type {
   StoreFaultOf,
   UpdateFault,
 } from './fault.ts'
+import type { LogIdentity } from './identity.ts'
 import type { AppendClaim, Lease, NewLease, Renewal } from './lease.ts'
 import type { OwnCall } from './own-logs.ts'
 import type { RowIndex, TermsOf } from './row-terms.ts'
@@ -330,6 +331,14 @@ export interface Store extends BlockStore {
    * @returns head, metadata and counts; or `NoSuchLog`
    */
   readonly info: (id: string) => Task<LogFault, LogInfo>
+  /**
+   * The identities of a log's rows: that of the log, and before it those of the logs that it shares rows with. Claims of
+   * erasure name them, so that none counts for another log.
+   *
+   * @param id the id of the log
+   * @returns each identity with its first row; or `NoSuchLog`
+   */
+  readonly identities: (id: string) => Task<LogFault, readonly LogIdentity[]>
   /**
    * List the logs of this scope, page by page, newest first.
    *

@@ -42,6 +42,7 @@ export const eraseCases: StoreCases = erasing({
     same((await done(verifyLog(store, 'a'))).head, headFor([...rows, entry('four')], store.hash), 'the head')
     same(await done(store.check()), [], 'what a check finds')
     const [said] = await done(store.read(ledgerId))
+    const [{ log } = { log: '' }] = await done(store.identities('a'))
     same(JSON.parse(said?.body ?? ''), {
       type: 'erased',
       id: 'a',
@@ -49,6 +50,7 @@ export const eraseCases: StoreCases = erasing({
       root: headFor(rows, store.hash).root,
       rows: [
         {
+          log,
           row: 1,
           kind: 'note',
           index: 0,
@@ -56,6 +58,7 @@ export const eraseCases: StoreCases = erasing({
           stub: stubLeaf({ kind: 'note', body: '"gone"', at: 5 }, store.hash),
         },
         {
+          log,
           row: 2,
           kind: 'entry',
           index: 1,
@@ -174,9 +177,16 @@ export const eraseCases: StoreCases = erasing({
     await erase(store, 'a', [0])
     const [row] = await done(store.read('a'))
     const copied = { kind: 'entry' as const, body: row?.body ?? '', at: row?.at ?? 0, erased: row?.erased ?? '' }
-    await done(store.create({ id: 'copy', rows: [copied], encrypt: false }))
-    same((await done(verifyLog(store, 'copy'))).head, head)
-    await faulty('InvalidRow', store.append('copy', { expected: head, rows: [copied] })) // at another place
+    // The claim is of that log: no other log, nor one of the same id that is made later, has rows without a text by it.
+    await faulty('InvalidRow', store.create({ id: 'copy', rows: [copied], encrypt: false }))
+    const other = await done(store.create({ id: 'copy', encrypt: false }))
+    await faulty('InvalidRow', store.append('copy', { expected: other.head, rows: [copied] }))
+    await done(store.fork('a', { id: 'fork', at: 1 }))
+    same((await done(verifyLog(store, 'fork'))).head, head)
+    same((await done(store.identities('fork')))[0], (await done(store.identities('a')))[0])
+    await done(store.remove('a'))
+    await done(store.create({ id: 'a', encrypt: false }))
+    await faulty('InvalidRow', store.append('a', { expected: other.head, rows: [copied] }))
   },
   'erasures at once go one after the other': async (store) => {
     const rows = someRows(6)
