@@ -5,7 +5,7 @@ import { expect, it } from 'vitest'
 import { assistant, orThrow, settle, textOf, toolCall, user } from 'indelible'
 import { chatStore, chatStreams, toUIMessageStream } from 'indelible/adapters/ai-sdk'
 import { run, scriptedModel, sessionHandler, tool } from 'indelible/run'
-import { ownStore } from 'indelible/store'
+import { ownStore, streamLogOf } from 'indelible/store'
 import { verified, type Place } from './places.ts'
 
 const approval = { id: 'a', reason: 'because' }
@@ -211,7 +211,7 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     const store = ownStore(await fresh())
     // A publisher that stores one chunk and is gone: its lease is renewed no more.
     const dead = await store.create({
-      id: 'indelible.stream.c',
+      id: streamLogOf('c'),
       meta: { 'indelible.stream': { ttl: 40 } },
       encrypt: false,
     })
