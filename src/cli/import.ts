@@ -162,6 +162,11 @@ const importOne = async (
     if (!isLeft(imported)) return imported.right
     throw new Unreadable(`${pathOf(path)}: ${faultText(imported.left)}`)
   }
+  const [damaged] = transcript.damage
+  if (damaged !== undefined && transcript.messages.length === 0) {
+    terminal.tellDamage(nameOf(path), transcript.damage)
+    throw new Unreadable(`${pathOf(path)}: no message of it can be read; nothing was stored`)
+  }
   const info = await importAs(given ?? (await freeId(store, transcript, path, several)))
   await before
   terminal.tellDamage(nameOf(path), transcript.damage)

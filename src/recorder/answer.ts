@@ -4,6 +4,7 @@ import { endOfString, isLeft, isObject, parseJson } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { Usage } from '../notes/index.ts'
 import { reasonOf } from '../task/index.ts'
+import { mostPlain } from './body.ts'
 import { errorIn, type Api, type StreamState, type Wire } from './apis/index.ts'
 
 /** An answer, as far as it came. */
@@ -31,6 +32,7 @@ export class AnswerReader {
   readonly #parser = createParser({ onEvent: ({ data }) => this.#event(data) })
   readonly #state: StreamState
   #body = ''
+  #length = 0
   /** Why nothing more of it is read. */
   #unread: string | undefined
 
@@ -42,7 +44,9 @@ export class AnswerReader {
 
   take(bytes: Uint8Array): void {
     if (this.#unread !== undefined) return
+    this.#length += bytes.length
     try {
+      if (this.#length > mostPlain) throw new Error(`it is longer than ${mostPlain} bytes`)
       const text = this.#decoder.decode(bytes, { stream: true })
       if (this.#streams) this.#parser.feed(text)
       else this.#body += text

@@ -1,5 +1,7 @@
 /** Bodies as bytes: whether they are compressed, and what they say then. */
 
+import { endOfString } from '../json/index.ts'
+
 /** Reads bytes of another encoding than text. */
 export type Decompress = (encoding: string, bytes: Uint8Array) => Promise<Uint8Array>
 
@@ -20,6 +22,24 @@ export const joined = (chunks: readonly Uint8Array[]): Uint8Array => {
 
 /** Bytes: the most that is read of one body. A few kilobytes can stand for more than there is memory. */
 export const mostPlain: number = 2 ** 28
+
+/** Bytes of requests that may wait to be recorded, all together. What comes beyond is not recorded. */
+export const mostWaiting: number = 2 ** 28
+
+/** JSON values of a request, and messages: more than any model takes, and few enough to be read in a moment. */
+export const mostValues = 400_000
+export const mostMessages = 20_000
+
+/** Whether a text of JSON has more values than that: known before any of them is made. */
+export const hasTooManyValues = (json: string): boolean => {
+  let values = 0
+  const sign = /[",{[]/g
+  for (let found = sign.exec(json); found !== null; found = sign.exec(json)) {
+    if (found[0] === '"') sign.lastIndex = (endOfString(json, sign.lastIndex) ?? json.length) + 1
+    else if (++values > mostValues) return true
+  }
+  return false
+}
 
 /** Bytes of `gzip` or `deflate`, by the platform. Throws Error on another encoding, and on more bytes than `limit`. */
 export const decompressed = async (

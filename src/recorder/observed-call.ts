@@ -3,7 +3,7 @@ import { isLeft } from '../json/index.ts'
 import { reasonOf } from '../task/index.ts'
 import { AnswerReader, type Answered } from './answer.ts'
 import type { Api } from './apis/index.ts'
-import { isIdentity, joined, type Decompress } from './body.ts'
+import { isIdentity, joined, mostWaiting, type Decompress } from './body.ts'
 import type { Begun, Told } from './call.ts'
 import { readAsked, type Asked, type ObservedRequest } from './wire.ts'
 
@@ -26,6 +26,9 @@ export interface Recording {
   readonly now: () => number
   /** Do it behind everything that was told before. Undefined: it failed, and was told. */
   readonly later: <T>(url: string, of: 'request' | 'answer', work: () => Promise<T>) => Promise<T | undefined>
+  /** Whether so many bytes more may wait; then they are released once they are read. */
+  readonly hold: (bytes: number) => boolean
+  readonly release: (bytes: number) => void
   readonly plain: Decompress
   /** Record a request; undefined: it is not to be recorded. */
   readonly begin: (asked: Asked, request: ObservedRequest) => Promise<Begun | undefined>
@@ -74,7 +77,13 @@ export const observeCall = (api: Api, request: ObservedRequest, recording: Recor
   }
   return {
     sent: (body) => {
-      const copy = body instanceof Uint8Array ? body.slice() : body
+      const size = body instanceof Error ? 0 : body.length
+      const isHeld = recording.hold(size)
+      const copy = !isHeld
+        ? new Error(`more than ${mostWaiting} bytes of other requests wait to be recorded`)
+        : body instanceof Uint8Array
+          ? body.slice()
+          : body
       const work = async (): Promise<Begun | undefined> => {
         if (copy instanceof Error) throw copy
         const encoding = request.header('content-encoding')
@@ -89,6 +98,7 @@ export const observeCall = (api: Api, request: ObservedRequest, recording: Recor
         begin = () => {}
         clearTimeout(timer)
         begun = recording.later(request.url, 'request', work)
+        if (isHeld) void begun.finally(() => recording.release(size))
       }
       seen = true
       if (finishing === undefined) return

@@ -5,7 +5,7 @@
 import { digestOf } from '../proof/index.ts'
 import type { Store } from '../store/index.ts'
 import { amount, reasonOf } from '../task/index.ts'
-import { decompressed, type Decompress } from './body.ts'
+import { decompressed, mostWaiting, type Decompress } from './body.ts'
 import { Calls, type Begun } from './call.ts'
 import type { Kept } from './content.ts'
 import { chainOf } from './identity.ts'
@@ -68,6 +68,8 @@ class Keeper {
   readonly #recording: Recording
   #work: Promise<void> = Promise.resolve()
   #waiting = 0
+  /** Bytes of requests that wait. */
+  #held = 0
 
   constructor(options: RecorderOptions) {
     this.#options = options
@@ -77,6 +79,12 @@ class Keeper {
     this.#recording = {
       now: () => options.store.now(),
       later: (url, of, work) => this.#later(url, of, work),
+      hold: (bytes) => {
+        if (bytes > 0 && this.#held + bytes > mostWaiting) return false
+        this.#held += bytes
+        return true
+      },
+      release: (bytes) => void (this.#held -= bytes),
       plain: options.decompress ?? decompressed,
       begin: (asked, request) => this.#begin(calls, asked, request),
       finish: (begun, answered, told) => calls.finish(begun, answered, told),

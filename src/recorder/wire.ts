@@ -4,6 +4,7 @@ import { isLeft, isObject, left, parseJson, right, type Json, type JsonObject } 
 import type { Message } from '../message/index.ts'
 import { digestOf } from '../proof/index.ts'
 import { apis, type Api, type RecordedApi } from './apis/index.ts'
+import { hasTooManyValues, mostMessages, mostValues } from './body.ts'
 import { withoutKeys } from './keys.ts'
 
 /** A request, as far as it is looked at. */
@@ -57,9 +58,12 @@ export interface Asked {
 
 /** Read the body of a request. Errors: why it can't be read. */
 export const readAsked = (api: Api, body: string, request: ObservedRequest): Either<string, Asked> => {
+  if (hasTooManyValues(body)) return left(`the request has more than ${mostValues} values`)
   const parsed = parseJson(body)
   if (isLeft(parsed)) return left(`the request is not JSON at line ${parsed.left.line}, column ${parsed.left.column}`)
   if (!isObject(parsed.right)) return left('the request is not a JSON object')
+  const longest = longestListIn(parsed.right)
+  if (longest > mostMessages) return left(`the request has ${longest} messages; at most ${mostMessages} are recorded`)
   const { model, messages, system, tools, parameters, previous, conversation, client } = api.request(
     parsed.right,
     pathOf(request.url),
@@ -78,6 +82,13 @@ export const readAsked = (api: Api, body: string, request: ObservedRequest): Eit
     caller: callerOf(request),
   })
 }
+
+/** How long the longest list of a request is. Code Assist has it in an envelope. */
+const longestListIn = (body: JsonObject): number =>
+  [...Object.values(body), ...Object.values(isObject(body['request']) ? body['request'] : {})].reduce<number>(
+    (most, one) => (Array.isArray(one) ? Math.max(most, one.length) : most),
+    0,
+  )
 
 /** Who calls, by a digest of the credentials that go with the request. It is compared, and never stored. */
 const callerOf = ({ header }: ObservedRequest): string => digestOf(JSON.stringify(credentials.map(header)))

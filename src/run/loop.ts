@@ -11,6 +11,8 @@ import type { JsonObject } from '../json/index.ts'
 import {
   resultMessages,
   settle,
+  toolCall,
+  withOwnCallId,
   type Message,
   type Sequence,
   type Settled,
@@ -78,6 +80,8 @@ export class Loop {
   readonly #work: WorkingCopy
   /** The ids of every call there is, so that none is given out twice. */
   readonly #callIds: Set<string>
+  /** The ids of the calls that are streaming, by the index of their block. */
+  readonly #given = new Map<number, string>()
   readonly #steps: RunStep[] = []
   #seq = 0
   #step = 0
@@ -387,7 +391,20 @@ export class Loop {
   #copyOf(given: unknown): ModelEvent {
     const event = eventOf(given)
     if (isLeft(event)) throw new Failed({ _tag: 'InvalidAnswer', ...this.#called(), reason: event.left })
-    return event.right
+    return this.#withOwnId(event.right)
+  }
+
+  /** A call has an id of its own from its first event on: readers are told the id that is recorded. */
+  #withOwnId(event: ModelEvent): ModelEvent {
+    if (event.type === 'block_start' && event.callId !== undefined) {
+      const { id } = withOwnCallId(toolCall(event.callId, event.name ?? '', ''), this.#callIds)
+      this.#given.set(event.index, id)
+      return id === event.callId ? event : Object.freeze({ ...event, callId: id })
+    }
+    const given = this.#given.get('index' in event ? event.index : -1)
+    if (given === undefined || event.type !== 'block_end' || event.part.type !== 'tool_call') return event
+    this.#callIds.delete(given)
+    return Object.freeze({ ...event, part: withOwnCallId(event.part, this.#callIds) })
   }
 
   #called(): { readonly model: string; readonly step: number } {
@@ -412,6 +429,8 @@ export class Loop {
 
   /** The answer as it can be recorded. Throws Failed, if it can't be. */
   #admitted(answer: ModelResponse): ModelResponse {
+    for (const id of this.#given.values()) this.#callIds.delete(id) // the answer's calls get the same ids
+    this.#given.clear()
     const admissible = admitted(answer, this.#callIds)
     if (isLeft(admissible)) throw new Failed({ _tag: 'InvalidAnswer', ...this.#called(), reason: admissible.left })
     return admissible.right

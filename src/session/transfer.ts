@@ -2,11 +2,11 @@
 import { checkStore } from './store-of.ts'
 import type { Either } from 'fp-ts/lib/Either.js'
 import { describe, isLeft, isObject, left, right, optionsOf } from '../json/index.ts'
-import type { JsonObject } from '../json/index.ts'
+import type { Json, JsonObject } from '../json/index.ts'
 import { isErased, type Message, type MessageFault } from '../message/index.ts'
 import { classify } from '../pages/index.ts'
 import { exportOf, type Exported, type ExportedHead, type ExportedRow, type Transcript } from '../transcript/index.ts'
-import { emptyRange } from '../proof/index.ts'
+import { emptyRange, isBlockId, type BlockId } from '../proof/index.ts'
 import { encodeRow, erasedBody, lacking, termsOf, type EncodedRow } from '../entry/index.ts'
 import {
   againstOwnId,
@@ -296,7 +296,8 @@ function* rowsOf(mirror: Mirror): Generator<TimedExport> {
  *
  * In a store with keys the copy of a plain session is encrypted: its head is another one, and it appears when it is whole.
  *
- * The copy has the record, its metadata, the stored files that its messages reference, and the hold of the session. It does
+ * The copy has the record, its metadata, the stored files that its messages reference, the blocks that its receipts
+ * name (not of an encrypted session), and the hold of the session. It does
  * not have the time of creation or the operation ids, and a fork gets its own rows: it is held only if it is held itself.
  *
  * Cost    O(session), in pieces; the record is in memory meanwhile
@@ -687,6 +688,7 @@ const storeRows = async (
   let position = start.size
   let head = start
   let waiting: TimedEncoded[] = []
+  let named = new Set<BlockId>()
   let text = 0
   const flush = async (): Promise<StoringFault | undefined> => {
     const attachments = from === undefined ? [] : [...new Set(waiting.flatMap((row) => row.attachments))] // without, the store looks for them itself
@@ -699,8 +701,11 @@ const storeRows = async (
       terms: termsOf,
     })()
     if (isLeft(appended)) return appended.left
+    const beside = from === undefined ? undefined : await bringBlocks(from, store, [...named])
+    if (beside !== undefined) return beside
     head = appended.right.head
     waiting = []
+    named = new Set()
     text = 0
     const told = called('progress', () => progress?.(head.size))
     return isLeft(told) ? told.left : undefined
@@ -713,10 +718,29 @@ const storeRows = async (
     waiting.push(stub === undefined ? encoded.right : { ...encoded.right, row: stub })
     text += encoded.right.row.body.length + encoded.right.blocks.reduce((sum, block) => sum + block.length, 0)
     if ('message' in row) index += 1
+    else if (row.note.type === 'receipt') for (const id of blocksNamedIn(row.note.details)) named.add(id)
     const fault = waiting.length >= mostRows || text >= mostText ? await flush() : undefined
     if (fault !== undefined) return fault
   }
   return (waiting.length === 0 ? undefined : await flush()) ?? head
+}
+
+/** The blocks that the details of a receipt name: the tools, the instructions, messages that only the call had. */
+const blocksNamedIn = (value: Json | undefined): readonly BlockId[] =>
+  isBlockId(value)
+    ? [value]
+    : typeof value === 'object' && value !== null
+      ? Object.values(value).flatMap((inside: Json) => blocksNamedIn(inside))
+      : []
+
+/** Bring blocks that no row references, as far as they are there. */
+const bringBlocks = async (from: Store, to: Store, ids: readonly BlockId[]): Promise<StoringFault | undefined> => {
+  if (ids.length === 0) return undefined
+  const found = await from.getBlocks(ids)()
+  if (isLeft(found)) return found.left
+  const blocks = found.right.filter((bytes) => bytes !== undefined)
+  const put = blocks.length === 0 ? undefined : await to.putBlocks(blocks)()
+  return put !== undefined && isLeft(put) ? put.left : undefined
 }
 
 /** A row to store, which says when it was written. */

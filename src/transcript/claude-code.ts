@@ -27,7 +27,7 @@ import { EntryTree } from './entry-tree.ts'
 import type { LineFormat, LineReader, Sink } from './line-format.ts'
 import { count, textIn } from './origin.ts'
 import { withBeside, withOthers } from './beside.ts'
-import { unknownLine } from './unknown-line.ts'
+import { holdsMessage, unreadLine } from './unknown-line.ts'
 
 const format = 'claude-code'
 
@@ -59,7 +59,10 @@ const spoken: ReadonlySet<unknown> = new Set(['user', 'assistant', 'system', 'at
 export const claudeCode: LineFormat = {
   format,
   matches: (entry) =>
-    (spoken.has(entry['type']) && 'uuid' in entry && ('parentUuid' in entry || 'sessionId' in entry)) ||
+    (spoken.has(entry['type']) &&
+      !(isObject(entry['message']) && 'parts' in entry['message']) && // Qwen Code's, with contents of Gemini
+      'uuid' in entry &&
+      ('parentUuid' in entry || 'sessionId' in entry)) ||
     (bookkeeping.has(entry['type']) &&
       ['sessionId', 'leafUuid', 'snapshot', 'messageId'].some((field) => field in entry)),
   reader: (sink) => new Reader(sink),
@@ -82,6 +85,8 @@ class Reader implements LineReader {
   #startsAside = false
   /** The last entry of each conversation. */
   readonly #tips: number[] = []
+  /** Lines of unknown kinds that hold a message, by their ids: damage, once another line follows one. */
+  readonly #unread = new Map<string, number>()
   /** The last entry that is no progress. */
   #leaf = -1
   /** The lines of the answer that is being read, and what came after the first of them. */
@@ -99,13 +104,14 @@ class Reader implements LineReader {
     if (type === 'custom-title') origin.title = textIn(entry, 'customTitle') ?? origin.title
     if (type === 'summary') origin.title ??= textIn(entry, 'summary')
     const isSpoken = spoken.has(type)
-    const unknown = isSpoken || bookkeeping.has(type) ? undefined : unknownLine(format, entry, line, this.#sink)
+    const unknown = isSpoken || bookkeeping.has(type) ? undefined : unreadLine(format, entry, line, this.#sink)
     const id = textIn(entry, 'uuid')
     if (id === undefined) {
       if (isSpoken) throw new Unexpected(['uuid'], 'a string', entry['uuid'])
       return unknown === undefined ? this.#sink.aside(type as string) : this.#hold(unknown)
     }
     const index = this.#place(entry, id, line)
+    if (unknown !== undefined && holdsMessage(entry)) this.#unread.set(id, line)
     if (conversationOf(this.#tree.mark(index)) !== this.#sink.pick)
       return this.#sink.aside('line of another conversation')
     if (unknown !== undefined) return this.#hold(unknown) // of no branch: it is kept wherever it stands
@@ -145,6 +151,11 @@ class Reader implements LineReader {
     }
     const named = textIn(entry, 'parentUuid') ?? textIn(entry, 'logicalParentUuid')
     const parent = named === undefined ? undefined : tree.find(named)
+    const unread = named === undefined ? undefined : this.#unread.get(named)
+    if (unread !== undefined) {
+      this.#unread.delete(named as string)
+      this.#sink.damage(unread, `is of a kind that is not known, holds a message, and line ${line} follows it`)
+    }
     const isAside = entry['isSidechain'] === true && !this.#startsAside
     const ofParent = parent === undefined ? 0 : conversationOf(tree.mark(parent))
     const conversation = isAside ? ofParent || Math.max(1, this.#tips.length) : 0
@@ -154,7 +165,15 @@ class Reader implements LineReader {
         line,
         `has the parent ${JSON.stringify(named)}, which is not before it: read as following the entry before it`,
       )
-    const follows = named === undefined ? -1 : isAside && ofParent === 0 ? -1 : (parent ?? before ?? -1)
+    // A line that says nothing of a parent follows the line before it; one whose parent is null begins anew.
+    const isUntold = named === undefined && !('parentUuid' in entry)
+    const follows = isUntold
+      ? (before ?? -1)
+      : named === undefined
+        ? -1
+        : isAside && ofParent === 0
+          ? -1
+          : (parent ?? before ?? -1)
     const index = tree.add(id, follows, conversation * 2 + (holdsResults(entry) ? 1 : 0))
     this.#tips[conversation] = index
     return index

@@ -180,7 +180,9 @@ const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefin
   if (name === undefined) return undefined
   const { decode } = codecs[name]
   const [field] = at
-  if (body === undefined || typeof field !== 'string') return { format: name, decode: () => decode(list), ...about() }
+  const unsure = otherwise(list, at, name)
+  if (body === undefined || typeof field !== 'string')
+    return { format: name, decode: () => decode(list), ...about(), losses: unsure }
   // Items of Responses stand in `input` or `output`. In `messages` only those with a role can, and without instructions.
   const isItems = name === 'openai-responses' && field === 'messages'
   if (isItems && !list.every((item) => isObject(item) && typeof item['role'] === 'string')) return undefined
@@ -188,26 +190,49 @@ const fromList = (list: readonly unknown[], at: Path, body: JsonObject | undefin
   const beside = isItems ? [] : (besides[name] ?? [])
   const known = [field, ...(field === 'output' ? [] : beside)]
   const own = Object.fromEntries(known.flatMap((key) => (body[key] === undefined ? [] : [[key, body[key]]])))
+  const { origin, losses } = about(fieldsBeside(body, known), body)
   return {
     format: name,
     decode: () => (beside.length > 0 ? decode(own) : within(at, decode(list))),
-    ...about(fieldsBeside(body, known), body),
+    origin,
+    losses: [...losses, ...unsure],
   }
 }
 
 export type Named = CodecFormat
 
-/** The format that the first message with a sign of one is in. Messages without any are read as those of OpenAI chat. */
+/** The format that most of the messages with a sign of one are in. Messages without any are read as those of OpenAI chat. */
 const formatOf = (list: readonly unknown[], body: JsonObject | undefined): Named | undefined => {
   if (body !== undefined && 'system' in body) return 'anthropic'
-  for (const message of list) {
-    if (!isObject(message)) return undefined
+  if (!list.every(isObject)) return undefined
+  const format = mostSigned(list)
+  // The first items of a session may be written alike in both.
+  if (format === 'openai-responses' && list.some(isAgentsItem)) return 'openai-agents'
+  return format ?? (list.every(({ role }) => typeof role === 'string') ? 'openai-chat' : undefined)
+}
+
+/** The format that most messages show, the first of those that as many show; undefined if none shows one. */
+export const mostSigned = (messages: readonly JsonObject[]): Named | undefined => {
+  const counts = new Map<Named, number>()
+  for (const message of messages) {
     const sign = signOf(message)
-    // The first items of a session may be written alike in both.
-    if (sign === 'openai-responses' && list.some((item) => isObject(item) && isAgentsItem(item))) return 'openai-agents'
-    if (sign !== undefined) return sign
+    if (sign !== undefined) counts.set(sign, (counts.get(sign) ?? 0) + 1)
   }
-  return list.every((message) => isObject(message) && typeof message['role'] === 'string') ? 'openai-chat' : undefined
+  const most = Math.max(...counts.values())
+  for (const [sign, count] of counts) if (count === most) return sign
+  return undefined
+}
+
+/** Messages that show another format than the one that they are read as: it may not be sure. */
+const otherwise = (list: readonly unknown[], at: Path, format: Named): readonly Misread[] => {
+  const others = list.flatMap((message, index) => {
+    const sign = isObject(message) ? signOf(message) : undefined
+    return sign === undefined || sign === format ? [] : [{ index, sign }]
+  })
+  const [first] = others
+  if (first === undefined || format === 'openai-agents') return []
+  const reason = `looks like "${first.sign}"${others.length > 1 ? `, as ${others.length - 1} more` : ''}; it is read as "${format}", as most messages here`
+  return [{ path: [...at, first.index], reason }]
 }
 
 /** Whether a value is like a message: with a role that one can have, and something said. */

@@ -2,7 +2,7 @@
 import { isObject, type JsonObject } from '../json/index.ts'
 import { claudeCode } from './claude-code.ts'
 import { codex } from './codex.ts'
-import { conversationsIn, isMessage, signOf } from './conversation.ts'
+import { conversationsIn, isMessage, mostSigned } from './conversation.ts'
 import { conversationLines, isConversationLine } from './conversation-lines.ts'
 import { cursor } from './cursor.ts'
 import { indelibleExport } from './export.ts'
@@ -40,6 +40,9 @@ export const formatOfValues = (values: Iterable<unknown>): LineFormat | undefine
 
 /** How many lines are looked at: the first of a file may be damaged, or say nothing of its format. */
 const mostLines = 64
+
+/** How many messages show the format of the others, if one of them has a sign: one message may have a part of another format. */
+const fewLines = 8
 
 /** What the lines of a file that were looked at show. */
 export class Beginning {
@@ -82,12 +85,12 @@ export class Beginning {
 
   /** Whether later lines will hardly change what is likely. */
   #isClear(): boolean {
-    return this.#areMost(isMessage) ? this.#sign() !== undefined : this.#areMost(isConversationLine)
+    if (!this.#areMost(isMessage)) return this.#areMost(isConversationLine)
+    return this.#entries.length >= fewLines && this.#sign() !== undefined
   }
 
-  #sign(): ReturnType<typeof signOf> {
-    for (const entry of this.#entries) if (isMessage(entry) && signOf(entry) !== undefined) return signOf(entry)
-    return undefined
+  #sign(): ReturnType<typeof mostSigned> {
+    return mostSigned(this.#entries.filter(isMessage))
   }
 
   /** Most of the entries. Lines that are none are damaged; of those there may be as many. */

@@ -13,12 +13,21 @@ import type { TranscriptFormat } from './transcript.ts'
  * Throws  Unexpected, if the line looks like content
  */
 export const unknownLine = (format: TranscriptFormat, entry: JsonObject, line: number, sink: Sink): (() => number) => {
+  if (holdsMessage(entry))
+    throw new Unexpected(['type'], 'a kind of line that is known, as it holds a message', entry['type'])
+  return unreadLine(format, entry, line, sink)
+}
+
+/** The same, of a line whose content nothing refers to. */
+export const unreadLine = (format: TranscriptFormat, entry: JsonObject, line: number, sink: Sink): (() => number) => {
   const { type } = entry
-  if (isSpoken(entry) || isSpoken(entry['message']) || isSpoken(entry['payload']))
-    throw new Unexpected(['type'], 'a kind of line that is known, as it holds a message', type)
   sink.aside(typeof type === 'string' ? type : 'line of no kind')
   return () => sink.note(line, { type: 'application', namespace: format, content: entry })
 }
+
+/** Whether a line may be a message that nobody here can read. */
+export const holdsMessage = (entry: JsonObject): boolean =>
+  isSpoken(entry) || isSpoken(entry['message']) || isSpoken(entry['payload'])
 
 const isSpoken = (value: unknown): boolean =>
   isObject(value) && typeof value['role'] === 'string' && ('content' in value || 'parts' in value)

@@ -2,9 +2,9 @@
 import { readUIMessageStream, type UIMessage, type UIMessageChunk } from 'ai'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
-import { assistant, orThrow, settle, textOf, toolCall, user } from 'indelible'
+import { aiUiMessages, assistant, orThrow, settle, textOf, toolCall, user, type Message, type Part } from 'indelible'
 import { chatStore, chatStreams, toUIMessageStream } from 'indelible/adapters/ai-sdk'
-import { run, scriptedModel, sessionHandler, tool } from 'indelible/run'
+import { run, scriptedModel, sessionHandler, tool, turn } from 'indelible/run'
 import { ownStore, streamLogOf } from 'indelible/store'
 import { verified, type Place } from './places.ts'
 
@@ -174,6 +174,37 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
         .toArray()
         .some(({ type }) => type === 'retraction'),
     ).toBe(false)
+  })
+
+  it('a client has the ids and the reasoning that are stored, also where a model repeats the ids of its calls', async () => {
+    const { createChat, loadChat, openChat, saveChat } = chatStore(await fresh())
+    const chatId = await createChat()
+    const session = await openChat(chatId)
+    const look = tool({ name: 'look', parameters: { type: 'object' }, run: () => 'rain' })
+    const thought = (text: string, ...more: readonly Part[]): Message => ({
+      role: 'assistant',
+      content: [{ type: 'reasoning', text, signature: `of ${text}` }, ...more],
+    })
+    const model = scriptedModel([
+      thought('hm', toolCall('call_0', 'look', '{}')),
+      assistant('It rains.'),
+      thought('hm again', toolCall('call_0', 'look', '{}')),
+      thought('so', { type: 'text', text: 'It rains again.' }),
+    ])
+    const client: UIMessage[] = []
+    for (const id of ['u1', 'u2']) {
+      const question = said(id, 'user', 'Does it rain?')
+      const [input] = orThrow(aiUiMessages.decode([question])).messages
+      const answer = turn(session, input ?? '', { model, tools: [look] })
+      let assembled: UIMessage | undefined
+      for await (const message of readUIMessageStream({ stream: toUIMessageStream(answer) })) assembled = message
+      client.push(question, assembled as UIMessage)
+      expect(asJson(await loadChat(chatId))).toEqual(asJson(client))
+    }
+    expect(JSON.stringify(client)).not.toContain('input-available')
+    const { size } = session.head()
+    await saveChat({ chatId, messages: client })
+    expect((await openChat(chatId)).head().size).toBe(size)
   })
 
   it('a stream that was left goes on where its reader was, and ends for all', async () => {

@@ -3,7 +3,7 @@ import { MemorySession, type AgentInputItem } from '@openai/agents-core'
 import * as fc from 'fast-check'
 import { expect, it } from 'vitest'
 import { openCalls, settle, textOf, user } from 'indelible'
-import { agentsSession, copyItems, type AgentsSession } from 'indelible/adapters/openai-agents'
+import { AgentsSession, agentsSession, copyItems } from 'indelible/adapters/openai-agents'
 import { verified, type Place } from './places.ts'
 
 const said = (text: string): AgentInputItem => ({ role: 'user', content: [{ type: 'input_text', text }] })
@@ -78,6 +78,25 @@ export const agentsCases = ({ fresh }: Place, runs: number): void => {
       role: 'user',
       content: 'and this, by our own hand',
     })
+  })
+
+  it('is a class: programs extend it, and patch a method of one', async () => {
+    const store = await fresh()
+    class Loud extends AgentsSession {
+      readonly heard: number[] = []
+      override async addItems(items: AgentInputItem[]): Promise<void> {
+        this.heard.push(items.length)
+        await super.addItems(items)
+      }
+    }
+    const session = new Loud(store, { sessionId: 's' })
+    await session.addItems([said('a'), answered('b')])
+    session.clearSession = async () => void session.heard.push(-1)
+    await session.clearSession()
+    expect([session.heard, (await session.getItems()).length]).toEqual([[2, -1], 2])
+    await agentsSession(store, { sessionId: 's' }).clearSession()
+    expect(await session.getItems()).toEqual([])
+    expect(session instanceof AgentsSession).toBe(true)
   })
 
   it('does what a list does, by two handles in turn', async () => {

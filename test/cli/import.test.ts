@@ -152,3 +152,12 @@ it('looks for a session also of an id that looks like a path', () => {
     /a\/c: does not exist as a file, and this store has no session "a\/c"/,
   )
 })
+
+it('a file of which no message can be read is not stored', () => {
+  const store = join(folder, 'damaged-only.db')
+  const header = '{"type":"session","version":3,"id":"s","timestamp":"2026-01-01T00:00:00.000Z","cwd":"/work"}'
+  const file = written('only-damaged.jsonl', `${header}\n{"type":"message","id":"a","message":{"role":"us`)
+  const { status, stderr } = indelible(['import', file, '--store', store])
+  expect([status, stderr]).toEqual([1, expect.stringContaining('no message of it can be read; nothing was stored')])
+  expect(indelible(['list', '--store', store]).stdout).not.toContain('only-damaged')
+})

@@ -26,8 +26,8 @@ it('gives the browser its address by a file that only the user can read, and rem
   const child = spawn(process.execPath, [main, 'view', '--store', store], { env, stdio: ['ignore', 'pipe', 'inherit'] })
   let printed = ''
   child.stdout.on('data', (chunk) => (printed += String(chunk)))
-  await expect.poll(() => existsSync(join(folder, 'said')), { timeout: 50_000 }).toBe(true)
-  await expect.poll(() => /^http\S+$/m.exec(printed)?.[0], { timeout: 50_000 }).toBeDefined()
+  await expect.poll(() => existsSync(join(folder, 'said'))).toBe(true)
+  await expect.poll(() => /^http\S+$/m.exec(printed)?.[0]).toBeDefined()
   const address = /^http\S+$/m.exec(printed)?.[0] ?? ''
   const [args = '', mode, page] = readFileSync(join(folder, 'said'), 'utf8').split('\n')
   expect(args).toMatch(/view\.html$/)

@@ -146,3 +146,22 @@ it('the command copies every session of a store, the oldest first', () => {
   expect(indelible(['copy', '--from', from, '--to', from]).status).toBe(2)
   expect(indelible(['copy', '--from', `${from}x`, '--to', to]).status).toBe(1)
 })
+
+it('has the blocks that the details of receipts name', async () => {
+  const from = memoryStore()
+  const to = memoryStore()
+  const session = await createSession(from, { id: 's' })
+  await session.append(user('hello'))
+  const blocks = await from.putBlocks(['tools', 'instructions'].map((said) => new TextEncoder().encode(said)))
+  const [tools = '', system = ''] = blocks
+  await session.note({
+    type: 'receipt',
+    len: 1,
+    contextDigest: 'a'.repeat(64),
+    model: 'acme-1',
+    usage: { input: 1, output: 1 },
+    details: { tools, sent: [[0, 1], system] },
+  })
+  await copySession(from, to, 's')
+  expect(await to.hasBlocks(blocks)).toEqual([true, true])
+})

@@ -16,6 +16,7 @@ import {
 import type { Store, Where } from '../../store/index.ts'
 import { FaultError } from '../../task/index.ts'
 import { keptSessions, marked, type Mark } from '../kept.ts'
+import { reasoningId } from './stream.ts'
 
 /** How a chat begins. */
 export interface NewChat {
@@ -161,8 +162,25 @@ const decoded = (messages: readonly UIMessage[], call?: string): readonly Messag
 const encoded = (messages: Sequence<Message>): UIMessage[] => {
   const written = codec.encode(messages, { allow: 'unsettled' })
   if (isLeft(written)) throw faultOf(written.left as CodecFault) // `unsettled` allows any pairing
-  return written.right.wire as UIMessage[]
+  return withReasoningIds(messages, written.right.wire as UIMessage[])
 }
+
+/** Reasoning of messages that a run made has the ids that its stream gave a client. */
+const withReasoningIds = (messages: Sequence<Message>, wire: UIMessage[]): UIMessage[] =>
+  wire.map((message) => {
+    const [, position] = /^msg-(\d+)$/.exec(message.id) ?? []
+    const first = position === undefined ? undefined : messages.at(Number(position))
+    const isOfRun = first !== undefined && first.id === undefined && first.meta?.['ai-sdk-ui'] === undefined
+    if (message.role !== 'assistant' || !isOfRun) return message
+    let [step, next] = [-1, 0]
+    const parts = message.parts.map((part) => {
+      if (part.type === 'step-start') [step, next] = [step + 1, 0]
+      else if (part.type === 'reasoning' && !('id' in part)) return { ...part, id: reasoningId(step, next++) }
+      else next += 1
+      return part
+    })
+    return { ...message, parts }
+  })
 
 const faultOf = (fault: CodecFault): FaultError => new FaultError(fault, codecFaultText(fault))
 

@@ -1,6 +1,8 @@
 /** A run as a stream of UI message chunks: what `useChat` reads. */
-import type { FinishReason as AiFinishReason, UIMessageChunk } from 'ai'
-import type { ToolCallPart, ToolResultPart } from '../../message/index.ts'
+import type { FinishReason as AiFinishReason, ProviderMetadata, UIMessageChunk } from 'ai'
+import { aiUiMessages } from '../../codecs/ai-sdk/index.ts'
+import { isLeft } from '../../json/index.ts'
+import type { Part, ReasoningPart, ToolCallPart, ToolResultPart } from '../../message/index.ts'
 import type { ModelEvent, RunEvent, RunFailure, RunStream } from '../../run/index.ts'
 
 /** What a stream says beside the events of its run. */
@@ -70,7 +72,9 @@ class Chunks {
   /** Calls whose input was told. */
   readonly #told = new Set<string>()
   readonly #calls = new Map<number, string>()
-  #step = 0
+  /** How many steps the message has, and how many parts the step. */
+  #step = -1
+  #parts = 0
 
   constructor(id: string | undefined, onError: (error: unknown) => string) {
     this.#id = id
@@ -82,8 +86,9 @@ class Chunks {
       case 'step_start':
         if (!this.#begun) yield { type: 'start', messageId: this.#id ?? `msg-${event.len}` }
         this.#begun = true
-        this.#step = event.step
         yield* this.#endStep()
+        this.#step += 1
+        this.#parts = 0
         this.#inStep = true
         yield { type: 'start-step' }
         return
@@ -100,6 +105,7 @@ class Chunks {
       case 'interrupted':
         if (event.behavior === 'discard') {
           this.#open.clear()
+          this.#step -= 1
           yield { type: 'reset-step' }
         }
         return yield* this.#endStep()
@@ -131,22 +137,27 @@ class Chunks {
     yield { type: 'finish-step' }
   }
 
-  *#close(index: number): Generator<UIMessageChunk> {
+  *#close(index: number, part?: Part): Generator<UIMessageChunk> {
     const open = this.#open.get(index)
     this.#open.delete(index)
-    if (open !== undefined) yield { type: `${open.block}-end`, id: open.id }
+    if (open === undefined) return
+    const providerMetadata = part?.type === 'reasoning' ? reasoningMetadata(part) : undefined
+    if (open.block === 'reasoning' && providerMetadata !== undefined)
+      yield { type: 'reasoning-end', id: open.id, providerMetadata }
+    else yield { type: `${open.block}-end`, id: open.id }
   }
 
   *#model(event: ModelEvent): Generator<UIMessageChunk> {
     switch (event.type) {
       case 'block_start': {
         const { index, block, callId, name } = event
+        this.#parts += 1
         if (block === 'tool_call' && callId !== undefined && name !== undefined) {
           this.#calls.set(index, callId)
           yield { type: 'tool-input-start', toolCallId: callId, toolName: name }
         } else if (block === 'text' || block === 'refusal' || block === 'reasoning') {
           const kind = block === 'reasoning' ? 'reasoning' : 'text'
-          const id = `${this.#step}-${index}`
+          const id = reasoningId(this.#step, this.#parts - 1)
           this.#open.set(index, { id, block: kind })
           yield { type: `${kind}-start`, id }
         }
@@ -164,7 +175,7 @@ class Chunks {
         return
       }
       case 'block_end':
-        yield* this.#close(event.index)
+        yield* this.#close(event.index, event.part)
         if (event.part.type === 'tool_call') yield* this.#input(event.part)
         return
       default: // a signature; the end of the answer, which `step_complete` tells
@@ -187,6 +198,17 @@ class Chunks {
       ? { type: 'tool-output-error', toolCallId: callId, errorText: text }
       : { type: 'tool-output-available', toolCallId: callId, output: text }
   }
+}
+
+/** The id of a reasoning part that a run made: the step in its message, and the part in the step. `loadChat` gives it, too. */
+export const reasoningId = (step: number, part: number): string => `${step}-${part}`
+
+/** What a provider wants back with reasoning, as a stored chat has it. */
+const reasoningMetadata = (part: ReasoningPart): ProviderMetadata | undefined => {
+  const written = aiUiMessages.encode([{ role: 'assistant', content: [part] }], { allow: 'unsettled' })
+  const parts = isLeft(written) ? [] : (written.right.wire[0]?.parts ?? [])
+  const found = parts.find(({ type }) => type === 'reasoning') as { readonly providerMetadata?: ProviderMetadata }
+  return found?.providerMetadata
 }
 
 const reasons: { readonly [reason: string]: AiFinishReason } = {

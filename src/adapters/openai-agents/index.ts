@@ -1,2 +1,2 @@
-export { agentsSession, type AgentsSession, type AgentsSessionOptions } from './session.ts'
+export { AgentsSession, agentsSession, type AgentsSessionOptions } from './session.ts'
 export { copyItems, type ItemSource } from './migrate.ts'

@@ -9,6 +9,7 @@ import type {
 } from '@openai/agents-core'
 import { isObject, jsonEqual, type Json, type JsonObject } from '../../json/index.ts'
 import type { ApplicationNote, Note, RetractionNote } from '../../notes/index.ts'
+import type { Message } from '../../message/index.ts'
 import type { Session, SessionReader, Together } from '../../session/index.ts'
 import type { Store } from '../../store/index.ts'
 import { keptSession, type Mark } from '../kept.ts'
@@ -25,24 +26,6 @@ export interface AgentsSessionOptions {
   readonly metadata?: JsonObject
 }
 
-/** A session of the Agents SDK over a record. */
-export interface AgentsSession extends SessionHistoryRewriteAwareSession, SessionHistoryTransactionAwareSession {
-  /**
-   * Replace the conversation with a compaction and what it retains, in one append.
-   *
-   * @param items the compaction, and the items that it keeps
-   */
-  readonly replaceHistoryWithCompaction: (items: AgentInputItem[]) => Promise<void>
-  /**
-   * The record itself, with everything that was popped, cleared and rewritten: `view()` has it, `conversation()` is
-   * what
-   * the SDK sees. It is created if it is not there.
-   *
-   * @returns the session of the store
-   */
-  readonly record: () => Promise<Session>
-}
-
 /**
  * A `Session` of `@openai/agents-core` over a store: `run(agent, input, { session })` keeps the conversation there.
  *
@@ -56,103 +39,165 @@ export interface AgentsSession extends SessionHistoryRewriteAwareSession, Sessio
  * Cost    `addItems` one append, independent of the length; `getItems` O(conversation)
  * Source  `@openai/agents-core` 0.20.0, memory/session
  *
+ * @example
+ * const session = new AgentsSession(store, { sessionId: 'chat-1' })
+ * await run(agent, 'Where were we?', { session })
+ */
+export class AgentsSession implements SessionHistoryRewriteAwareSession, SessionHistoryTransactionAwareSession {
+  readonly #sessionId: string
+  readonly #initial: readonly Message[] | undefined
+  readonly #kept: ReturnType<typeof keptSession>
+  #begun: Promise<unknown> | undefined
+
+  /**
+   * @param store the store that keeps the record
+   * @param options the id, the first items and the metadata
+   */
+  constructor(store: Store, options: AgentsSessionOptions = {}) {
+    const { sessionId = crypto.randomUUID(), initialItems = [], metadata = {} } = options
+    this.#sessionId = sessionId
+    this.#initial = initialItems.length === 0 ? undefined : messagesOf(initialItems)
+    this.#kept = keptSession(store, sessionId, mark, metadata)
+  }
+
+  /** @returns the id of the session in the store */
+  async getSessionId(): Promise<string> {
+    return this.#sessionId
+  }
+
+  /**
+   * @param limit how many of the last items. Default: all
+   * @returns the items of the conversation, oldest first
+   */
+  async getItems(limit?: number): Promise<AgentInputItem[]> {
+    if (limit === undefined) return this.#items()
+    return limit <= 0 ? [] : (await this.#items()).slice(-limit)
+  }
+
+  /**
+   * @param added the items to append, in one append
+   */
+  async addItems(added: AgentInputItem[]): Promise<void> {
+    if (added.length === 0) return
+    const messages = messagesOf(added)
+    await this.#change(() => ({ messages }))
+  }
+
+  /** @returns the last item, which is retracted; undefined if there is none */
+  async popItem(): Promise<AgentInputItem | undefined> {
+    let popped: AgentInputItem | undefined
+    await this.#change((session) => {
+      const there = itemsOf(session.conversation())
+      popped = there.at(-1)
+      return popped === undefined ? undefined : became(session, there.slice(0, -1), there)
+    })
+    return popped
+  }
+
+  /** Retract the whole conversation. */
+  async clearSession(): Promise<void> {
+    await this.#change((session) =>
+      session.conversation().length === 0 && !hasOperations(session)
+        ? undefined
+        : { notes: [...retraction(session, 0), note({ type: 'cleared' })] },
+    )
+  }
+
+  /**
+   * Replace the conversation with a compaction and what it retains, in one append.
+   *
+   * @param replacement the compaction, and the items that it keeps
+   */
+  async replaceHistoryWithCompaction(replacement: AgentInputItem[]): Promise<void> {
+    const messages = messagesOf(replacement)
+    await this.#change((session) => ({ messages, notes: retraction(session, 0) }))
+  }
+
+  /**
+   * @param args the function calls to replace
+   */
+  async applyHistoryMutations(args: SessionHistoryRewriteArgs): Promise<void> {
+    const { mutations } = structuredClone(args)
+    if (mutations.length === 0) return
+    await this.#change((session) => {
+      const there = itemsOf(session.conversation())
+      return became(session, mutated(there, mutations), there)
+    })
+  }
+
+  /**
+   * @param args the operation and its change; the same again changes nothing
+   * @throws Error if the operation was applied with another change, or its precondition does not hold
+   */
+  async applyHistoryTransaction(args: SessionHistoryTransactionArgs): Promise<void> {
+    const { operationId, transaction } = await checked(args)
+    const digest = plainOf(transaction) as unknown as Json
+    let refusal: string | undefined
+    await this.#change((session) => {
+      refusal = undefined
+      const before = operationOf(session, operationId)
+      if (before !== undefined) {
+        if (!jsonEqual(before, sorted(digest))) refusal = 'already applied with a different transaction'
+        return undefined
+      }
+      const notes = [note({ type: 'operation', id: operationId, transaction: sorted(digest) })]
+      if (transaction.type === 'append_items') return { messages: messagesOf(transaction.items), notes }
+      const there = itemsOf(session.conversation())
+      const { expectedSuffix, replacement } = transaction
+      const start = there.length - expectedSuffix.length
+      if (start < 0 || !same(there.slice(start), expectedSuffix)) {
+        refusal = 'suffix no longer matches the transaction precondition'
+        return undefined
+      }
+      const together = became(session, [...there.slice(0, start), ...replacement], there)
+      return { ...together, notes: [...(together?.notes ?? []), ...notes] }
+    })
+    if (refusal !== undefined)
+      throw new Error(`session ${this.#sessionId}, operation ${operationId}: ${refusal}. Nothing was changed.`)
+  }
+
+  /**
+   * The record itself, with everything that was popped, cleared and rewritten: `view()` has it, `conversation()` is what the
+   * SDK sees. It is created if it is not there.
+   *
+   * @returns the session of the store
+   */
+  async record(): Promise<Session> {
+    await this.#begin()
+    return this.#kept.change(() => undefined)
+  }
+
+  #begin(): Promise<unknown> {
+    const initial = this.#initial
+    return (this.#begun ??=
+      initial === undefined
+        ? Promise.resolve()
+        : this.#kept.change((session) => (session.head().size === 0 ? { messages: initial } : undefined)))
+  }
+
+  async #change(make: (session: Session) => Together | undefined): Promise<void> {
+    await this.#begin()
+    await this.#kept.change(make)
+  }
+
+  async #items(): Promise<AgentInputItem[]> {
+    await this.#begin()
+    const session = await this.#kept.read()
+    return session === undefined ? [] : itemsOf(session.conversation())
+  }
+}
+
+/**
+ * Make an {@link AgentsSession}.
+ *
  * @param store the store that keeps the record
  * @param options the id, the first items and the metadata
  * @returns the session, for `run(agent, input, { session })`
  * @example
  * const session = agentsSession(store, { sessionId: 'chat-1' })
- * await run(agent, 'Where were we?', { session })
  */
-export const agentsSession = (store: Store, options: AgentsSessionOptions = {}): AgentsSession => {
-  const { sessionId = crypto.randomUUID(), initialItems = [], metadata = {} } = options
-  const initial = initialItems.length === 0 ? undefined : messagesOf(initialItems)
-  const kept = keptSession(store, sessionId, mark, metadata)
-  let begun: Promise<unknown> | undefined
-  const begin = (): Promise<unknown> =>
-    (begun ??=
-      initial === undefined
-        ? Promise.resolve()
-        : kept.change((session) => (session.head().size === 0 ? { messages: initial } : undefined)))
-  const change = async (make: (session: Session) => Together | undefined): Promise<void> => {
-    await begin()
-    await kept.change(make)
-  }
-  const items = async (): Promise<AgentInputItem[]> => {
-    await begin()
-    const session = await kept.read()
-    return session === undefined ? [] : itemsOf(session.conversation())
-  }
-
-  return Object.freeze<AgentsSession>({
-    getSessionId: async () => sessionId,
-    getItems: async (limit) => {
-      if (limit === undefined) return items()
-      return limit <= 0 ? [] : (await items()).slice(-limit)
-    },
-    addItems: async (added) => {
-      if (added.length === 0) return
-      const messages = messagesOf(added)
-      await change(() => ({ messages }))
-    },
-    popItem: async () => {
-      let popped: AgentInputItem | undefined
-      await change((session) => {
-        const there = itemsOf(session.conversation())
-        popped = there.at(-1)
-        return popped === undefined ? undefined : became(session, there.slice(0, -1), there)
-      })
-      return popped
-    },
-    clearSession: () =>
-      change((session) =>
-        session.conversation().length === 0 && !hasOperations(session)
-          ? undefined
-          : { notes: [...retraction(session, 0), note({ type: 'cleared' })] },
-      ),
-    replaceHistoryWithCompaction: async (replacement) => {
-      const messages = messagesOf(replacement)
-      await change((session) => ({ messages, notes: retraction(session, 0) }))
-    },
-    applyHistoryMutations: async (args: SessionHistoryRewriteArgs) => {
-      const { mutations } = structuredClone(args)
-      if (mutations.length === 0) return
-      await change((session) => {
-        const there = itemsOf(session.conversation())
-        return became(session, mutated(there, mutations), there)
-      })
-    },
-    applyHistoryTransaction: async (args: SessionHistoryTransactionArgs) => {
-      const { operationId, transaction } = await checked(args)
-      const digest = plainOf(transaction) as unknown as Json
-      let refusal: string | undefined
-      await change((session) => {
-        refusal = undefined
-        const before = operationOf(session, operationId)
-        if (before !== undefined) {
-          if (!jsonEqual(before, sorted(digest))) refusal = 'already applied with a different transaction'
-          return undefined
-        }
-        const notes = [note({ type: 'operation', id: operationId, transaction: sorted(digest) })]
-        if (transaction.type === 'append_items') return { messages: messagesOf(transaction.items), notes }
-        const there = itemsOf(session.conversation())
-        const { expectedSuffix, replacement } = transaction
-        const start = there.length - expectedSuffix.length
-        if (start < 0 || !same(there.slice(start), expectedSuffix)) {
-          refusal = 'suffix no longer matches the transaction precondition'
-          return undefined
-        }
-        const together = became(session, [...there.slice(0, start), ...replacement], there)
-        return { ...together, notes: [...(together?.notes ?? []), ...notes] }
-      })
-      if (refusal !== undefined)
-        throw new Error(`session ${sessionId}, operation ${operationId}: ${refusal}. Nothing was changed.`)
-    },
-    record: async () => {
-      await begin()
-      return kept.change(() => undefined)
-    },
-  })
-}
+export const agentsSession = (store: Store, options: AgentsSessionOptions = {}): AgentsSession =>
+  new AgentsSession(store, options)
 
 const namespace = 'indelible.openai-agents'
 const mark: Mark = { 'openai-agents': 'session' }

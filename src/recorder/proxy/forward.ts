@@ -1,6 +1,7 @@
 /** One request of a client: sent on to its provider as it comes, and answered as that answers. */
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { isLeft } from '../../json/index.ts'
+import { mostPlain } from '../body.ts'
 import type { ObservedCall } from '../observed-call.ts'
 import type { Connections } from './connections.ts'
 import { answerHeaders, framingOf, headerOf, headersFor, reasonIn } from './headers.ts'
@@ -25,10 +26,13 @@ export const forward = (
   })
   const call = observe()
   const body: Buffer[] = []
+  let length = 0
   let written = false
   let over = false
   incoming.on('data', (chunk: Buffer) => {
-    if (call !== undefined) body.push(chunk)
+    length += chunk.length
+    if (length > mostPlain) body.length = 0
+    else if (call !== undefined) body.push(chunk)
     if (over || asking.write(chunk)) return
     incoming.pause()
     asking.once('drain', () => incoming.resume())
@@ -36,7 +40,7 @@ export const forward = (
   incoming.on('end', () => {
     written = true
     if (!over) asking.end()
-    call?.sent(Buffer.concat(body))
+    call?.sent(length > mostPlain ? new Error(`the request is longer than ${mostPlain} bytes`) : Buffer.concat(body))
     body.length = 0
   })
   incoming.on('close', () => {
@@ -71,7 +75,11 @@ export const forward = (
     const { statusCode = 0 } = answer
     if (statusCode < 100) return broken(`it answers with the status ${statusCode}`)
     call?.answered(statusCode, (name) => headerOf(answer, name))
-    outgoing.writeHead(statusCode, reasonIn(answer), answerHeaders(answer))
+    try {
+      outgoing.writeHead(statusCode, reasonIn(answer), answerHeaders(answer))
+    } catch (cause) {
+      return broken(cause) // what Node's client reads and its server does not write
+    }
     outgoing.flushHeaders()
     answer.on('data', (chunk: Buffer) => {
       call?.chunk(chunk)

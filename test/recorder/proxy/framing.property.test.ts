@@ -1,6 +1,6 @@
 /**
  * Two clients that send odd requests through one proxy to one provider: what the provider parses is what was meant, and no
- * answer reaches another. `INDELIBLE_FRAMING=100000` for so many requests.
+ * answer reaches another. 100,000 requests at full size.
  */
 import {
   array,
@@ -19,9 +19,10 @@ import {
 } from 'fast-check'
 import { expect, it } from 'vitest'
 import { startProxy } from '../../../src/recorder/proxy/index.ts'
+import { isFull, rounds } from '../../rounds.ts'
 import { Client, startProvider, type Parsed } from './wire.ts'
 
-const requests = Number(process.env['INDELIBLE_FRAMING'] ?? 800)
+const requests = rounds(800, 100_000)
 
 /** Requests of each of the two clients in a round. */
 const perClient = 4
@@ -175,7 +176,7 @@ it(`in ${requests} odd requests of two clients the provider parses what was mean
         const sure = named.filter(([, one]) => meant(one).reaches && one.leaves === undefined).map(([id]) => id)
         for (const parsed of await provider.take(sure)) check(parsed)
       }),
-      { numRuns: Math.ceil(requests / (2 * perClient)), endOnFailure: process.env['INDELIBLE_FRAMING'] !== undefined },
+      { numRuns: Math.ceil(requests / (2 * perClient)), endOnFailure: isFull },
     )
   } finally {
     await proxy.close()

@@ -1,7 +1,9 @@
 /** The proxy and odd requests: what the provider parses is what the client meant, and no answer reaches another. */
 import { createServer, type AddressInfo, type Socket } from 'node:net'
+import { array, assert, asyncProperty, constantFrom, oneof, string } from 'fast-check'
 import { afterEach, describe, expect, it } from 'vitest'
 import { startProxy, type ProxyOptions } from '../../../src/recorder/proxy/index.ts'
+import { rounds } from '../../rounds.ts'
 import { oddRequests, tryOdd } from './odd-requests.ts'
 import { Client, startProvider } from './wire.ts'
 
@@ -68,6 +70,63 @@ describe('a proxy without a token', () => {
     expect(await statusOf(port, '/a-long-token/u/a', 'host: host.docker.internal:8080')).toBe(200)
     expect(await statusOf(port, '/u/a', 'host: localhost')).toBe(404)
   })
+})
+
+/** Bytes that a provider might answer with, whole or broken. */
+const answers = array(
+  oneof(
+    constantFrom(
+      'HTTP/1.1 200 OK\r\n',
+      'HTTP/1.1 100 Continue\r\n\r\n',
+      'HTTP/1.1 103 Early Hints\r\nlink: x\r\n\r\n',
+      'HTTP/1.1 101 Switching Protocols\r\nupgrade: x\r\nconnection: upgrade\r\n\r\n',
+      'HTTP/1.1 204 No Content\r\n',
+      'HTTP/1.1 304 Not Modified\r\n',
+      'HTTP/1.1 999 \xff\r\n',
+      'HTTP/1.0 200\r\n',
+      'content-length: 5\r\n',
+      'content-length: 0\r\n',
+      'transfer-encoding: chunked\r\n',
+      'connection: content-length, x\r\n',
+      'connection: close\r\n',
+      'x: \xe9\t\x7f\r\n',
+      'set-cookie: a\r\nset-cookie: b\r\n',
+      '\r\n',
+      '5\r\nhello\r\n0\r\n\r\n',
+      '0\r\nx: y\r\n\r\n',
+      'hello',
+    ),
+    string({ maxLength: 10, unit: 'binary-ascii' }),
+  ),
+  { maxLength: 8 },
+)
+
+it('whatever a provider answers, the proxy answers or closes, and goes on', async () => {
+  let answer = ''
+  const server = createServer((socket) => {
+    socket.on('error', () => undefined)
+    socket.on('data', () => socket.end(answer, 'latin1'))
+  })
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  close.push(() => server.close())
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const { port } = await proxyTo(url)
+  const ask = async (path: string, ...headers: readonly string[]): Promise<void> => {
+    const client = new Client(port)
+    await client.write([`GET ${path} HTTP/1.1`, 'host: localhost', ...headers, '', ''].join('\r\n'))
+    await client.answer()
+    client.end()
+  }
+  await assert(
+    asyncProperty(answers, async (parts) => {
+      answer = parts.join('')
+      await ask('/u/a', 'connection: close')
+      await ask('/u/socket', 'connection: upgrade', 'upgrade: websocket')
+    }),
+    { numRuns: rounds(150, 20_000) },
+  )
+  answer = 'HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n'
+  expect(await statusOf(port, '/u/a', 'host: localhost')).toBe(200)
 })
 
 it('an answer that nobody asked for is not taken for the answer to the next request', async () => {
