@@ -38,7 +38,12 @@ const calls: readonly (readonly [of: string, wrong: string, right: string | unde
     ['listSessions', 'limits', 'limit', (o) => listSessions(store, o)],
     ['verifySession', 'heads', 'head', (o) => verifySession(store, 's', o)],
     ['copySession', 'onProgress', 'progress', (o) => copySession(store, store, 's', o)],
-    ['importTranscript', 'onProgress', 'progress', (o) => importTranscript(store, {} as never, o)],
+    [
+      'importTranscript',
+      'onProgress',
+      'progress',
+      (o) => importTranscript(store, orThrow(readTranscript('[{"role":"user","content":"a"}]')), o),
+    ],
     ['readTranscript', 'Strict', 'strict', (o) => readTranscript('[]', o)],
     ['session.append', 'pages', 'page', (o) => session.append(user('a'), o)],
     ['session.append', 'expectedLength', 'expectedLen', (o) => session.append(user('a'), o)],
