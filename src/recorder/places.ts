@@ -153,8 +153,8 @@ export class Places {
 const mark = 'indelible.recorder'
 const secretLog = `${mark}.secret`
 
-/** Places that are kept in memory, of some 200 bytes each. */
-const mostPlaces = 40_000
+/** Places that are kept in memory, of up to 500 bytes each. */
+const mostPlaces = 20_000
 
 const put = (bucket: Bucket, digest: string, place: Place): void => {
   const known = bucket.places.get(digest)

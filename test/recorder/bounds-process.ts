@@ -11,8 +11,11 @@ import type { Store } from '../../src/store/index.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-bounds-'))
 
-const heap = (): number => {
-  for (let round = 0; round < 4; round++) globalThis.gc?.()
+const heap = async (): Promise<number> => {
+  for (let round = 0; round < 4; round++) {
+    await new Promise((resolve) => setImmediate(resolve)) // what is let go of at the end of a turn
+    globalThis.gc?.()
+  }
   return process.memoryUsage().heapUsed
 }
 
@@ -28,9 +31,9 @@ const measure = async <T>(
       await Promise.all(Array.from({ length: 50 }, (_, next) => use(made, id + next, store)))
   }
   await useUpTo(0, 1000)
-  const before = heap()
+  const before = await heap()
   await useUpTo(1000, 100_000)
-  const bytes = heap() - before
+  const bytes = (await heap()) - before
   await use(made, 0, store) // it is still in use
   await store.close()
   process.stdout.write(`${JSON.stringify([name, bytes])}\n`)
