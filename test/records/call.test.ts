@@ -449,7 +449,7 @@ describe('nested and concurrent calls', () => {
       .view()
       .toArray()
       .map(({ methodName }) => methodName)
-    expect(ended.filter((name) => name.startsWith('a')).at(-1)).toBe('a') // after the calls in it
+    expect(ended.findLast((name) => name.startsWith('a'))).toBe('a') // after the calls in it
   })
   it('find them by themselves, where the log has a scope', async () => {
     const log = logOf({ scope: new AsyncLocalStorage<CallContext>() })
