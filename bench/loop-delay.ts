@@ -122,7 +122,7 @@ const ways: readonly Way[] = [
       const store = opened.right
       const heads: Head[] = []
       for (let log = 0; log < logs; log++) {
-        const created = await store.create({ id: `${log}` })()
+        const created = await store.create({ id: `${log}`, encrypt: false })()
         if (isLeft(created)) throw new Error(created.left._tag)
         heads.push(created.right.head)
       }

@@ -23,7 +23,7 @@ const micro = (milliseconds: number): string => `${(milliseconds * 1000).toFixed
 
 /** Fill a log up to a length, many rows an append. */
 const filled = async (store: Store, id: string, length: number): Promise<Head> => {
-  let { head } = right(await store.create({ id })())
+  let { head } = right(await store.create({ id, encrypt: false })())
   for (let from = 0; from < length; from += 5000) {
     const rows = Array.from({ length: Math.min(5000, length - from) }, (_, index) => ({
       kind: 'entry' as const,
@@ -86,7 +86,7 @@ for (const durability of ['disk', 'os'] as const) {
   const logs = await Promise.all(
     Array.from({ length: 64 }, async (_, index) => ({
       id: `log ${index}`,
-      head: right(await store.create({ id: `log ${index}` })()).head,
+      head: right(await store.create({ id: `log ${index}`, encrypt: false })()).head,
     })),
   )
   const gaps: number[] = []

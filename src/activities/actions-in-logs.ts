@@ -1,14 +1,15 @@
 /** Actions in a store of logs. Each is a log without rows whose metadata says what is known: the store compares and sets it. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import type { LogInfo, Store, StoreFault } from '../store/index.ts'
+import { ownStore, type LogInfo, type Store, type StoreFault } from '../store/index.ts'
 import { knownIn, nameOf, type Actions, type Known } from './actions.ts'
 
 const start = 'indelible.action:'
 
 const idOf = (action: string): string => start + nameOf(action)
 
-export const actionsInLogs = (store: Store): Actions => {
+export const actionsInLogs = (given: Store): Actions => {
+  const store = ownStore(given)
   const read = async (
     action: string,
   ): Promise<Either<StoreFault, { readonly log: LogInfo; readonly known: Known } | undefined>> => {
@@ -35,7 +36,7 @@ export const actionsInLogs = (store: Store): Actions => {
         const meta = { 'indelible.action': action, ...known, ...(failure !== undefined && { failure: { ...failure } }) }
         const written =
           found.right === undefined
-            ? await store.create({ id: idOf(action), meta })()
+            ? await store.create({ id: idOf(action), meta, encrypt: true })()
             : await store.update(found.right.log.id, { expected: found.right.log.version, meta })()
         if (!isLeft(written)) return changed
         const { _tag } = written.left

@@ -6,7 +6,7 @@ import { FaultError, type SignalLike } from '../task/index.ts'
 import { isLeft, parseJson } from '../json/index.ts'
 import { Lately } from '../sequence/index.ts'
 import { digestOf } from '../proof/index.ts'
-import { followLog, type Head, type Store, type StoredRow, type StoreFault } from '../store/index.ts'
+import { followLog, ownStore, type Head, type Store, type StoredRow, type StoreFault } from '../store/index.ts'
 import { storeFaultText } from '../store/fault.ts'
 import type { EventSink, StreamEvent } from './event.ts'
 
@@ -112,11 +112,12 @@ export const eventsInMemory = ({ topicOf = byAction }: EventLogOptions = {}): Ev
  *         row's
  *         position, and what counts depends on what was told before. Remove a topic once nobody reads it any more
  *
- * @param store the store that keeps the events
+ * @param given the store that keeps the events
  * @param options how to name topics
  * @returns the log
  */
-export const eventsInStore = (store: Store, { topicOf = byAction }: EventLogOptions = {}): EventLog => {
+export const eventsInStore = (given: Store, { topicOf = byAction }: EventLogOptions = {}): EventLog => {
+  const store = ownStore(given)
   const heads = new Lately<string, Head>(mostHeads)
   const append = async (topic: string, event: StreamEvent): Promise<void> => {
     const id = idOf(topic)
@@ -169,7 +170,7 @@ const headOf = async (store: Store, topic: string): Promise<Head> => {
     const found = await store.info(idOf(topic))()
     if (!isLeft(found)) return found.right.head
     if (found.left._tag !== 'NoSuchLog') throw thrown(found.left)
-    const made = await store.create({ id: idOf(topic), meta: { 'indelible.events': topic } })()
+    const made = await store.create({ id: idOf(topic), meta: { 'indelible.events': topic }, encrypt: true })()
     if (!isLeft(made)) return made.right.head
     if (made.left._tag !== 'LogExists') throw thrown(made.left)
   }

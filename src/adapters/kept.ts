@@ -1,6 +1,7 @@
 /** One session under a foreign interface: opened at its first use, created at its first change, changed one at a time. */
-import { isLeft, utf8Of, type JsonObject } from '../json/index.ts'
-import { createSession, openSession, type Session, type Together } from '../session/index.ts'
+import { isLeft, jsonEqual, utf8Of, type Json, type JsonObject } from '../json/index.ts'
+import { createSession, describeSession, openSession, type Session, type Together } from '../session/index.ts'
+import { storeFaultText } from '../store/fault.ts'
 import type { Store } from '../store/index.ts'
 import { FaultError } from '../task/index.ts'
 
@@ -15,14 +16,18 @@ export interface KeptSession {
   readonly change: (make: (session: Session) => Together | undefined) => Promise<Session>
 }
 
-/** The session `id` of a store. `metadata` is that of a session which is created here. */
-export const keptSession = (store: Store, id: string, metadata: JsonObject): KeptSession => {
+/** The metadata by which an adapter knows its own sessions: a session without it is another's, and is not opened. */
+export type Mark = JsonObject
+
+/** The session `id` of a store. `metadata` is that of a session which is created here, beside the mark. */
+export const keptSession = (store: Store, id: string, mark: Mark, metadata: JsonObject = {}): KeptSession => {
+  const beginning = { id, metadata: { ...metadata, ...mark } }
   let opened: Session | undefined
   let last: Promise<unknown> = Promise.resolve()
 
   const open = async (): Promise<Session | undefined> => {
     const found = await openSession(store, id)()
-    if (!isLeft(found)) return found.right
+    if (!isLeft(found)) return marked(found.right, id, mark)
     if (found.left._tag === 'NoSuchLog') return undefined
     return openSession(store, id) // throws
   }
@@ -38,10 +43,10 @@ export const keptSession = (store: Store, id: string, metadata: JsonObject): Kep
     if (opened !== undefined) return opened
     const found = await open()
     if (found !== undefined) return (opened = found)
-    const created = await createSession(store, { id, metadata })()
+    const created = await createSession(store, beginning)()
     if (!isLeft(created)) return (opened = created.right)
     if (created.left._tag === 'LogExists') return made() // somebody else was quicker
-    return createSession(store, { id, metadata }) // throws
+    return createSession(store, beginning) // throws
   }
   const once = async (make: (session: Session) => Together | undefined): Promise<Session> => {
     for (;;) {
@@ -77,10 +82,10 @@ export const keptSession = (store: Store, id: string, metadata: JsonObject): Kep
 const mostOpen = 64
 
 /** The sessions of a store, each opened once while it is used. */
-export const keptSessions = (store: Store): ((id: string, metadata: JsonObject) => KeptSession) => {
+export const keptSessions = (store: Store): ((id: string, mark: Mark) => KeptSession) => {
   const opened = new Map<string, KeptSession>()
-  return (id, metadata) => {
-    const kept = opened.get(id) ?? keptSession(store, id, metadata)
+  return (id, mark) => {
+    const kept = opened.get(id) ?? keptSession(store, id, mark)
     opened.delete(id)
     opened.set(id, kept)
     const [oldest] = opened.keys()
@@ -89,9 +94,44 @@ export const keptSessions = (store: Store): ((id: string, metadata: JsonObject) 
   }
 }
 
-/** An id of a log made of parts, whatever they hold: at most 255 bytes, else the digest of it. */
-export const idOfParts = (parts: readonly string[], { hash }: Pick<Store, 'hash'>): string => {
-  const id = parts.map((part) => encodeURIComponent(part.toWellFormed())).join('/')
-  if (id.length <= 255) return id
-  return `${parts[0]}/${Array.from(hash(utf8Of(id)), (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+/** A session that has the mark; else it throws. */
+export const marked = <S extends Pick<Session, 'metadata' | 'close'>>(session: S, id: string, mark: Mark): S => {
+  if (hasMark(session.metadata(), mark)) return session
+  void session.close()()
+  throw otherLog(id)
 }
+
+const hasMark = (metadata: JsonObject, mark: Mark): boolean =>
+  Object.entries(mark).every(
+    ([name, value]) => Object.hasOwn(metadata, name) && jsonEqual(metadata[name] as Json, value),
+  )
+
+const otherLog = (id: string): FaultError => {
+  const fault = { _tag: 'OtherLog', id, wanted: 'a session of this adapter, for this id' } as const
+  return new FaultError(fault, storeFaultText(fault))
+}
+
+/** Remove the session `id`, if it is there. Throws if it is another's. */
+export const removeMarked = async (store: Store, id: string, mark: Mark): Promise<void> => {
+  const found = await describeSession(store, id)()
+  if (isLeft(found)) return found.left._tag === 'NoSuchLog' ? undefined : void (await describeSession(store, id)) // throws
+  if (!hasMark(found.right.metadata, mark)) throw otherLog(id)
+  const gone = await store.remove(id)()
+  if (isLeft(gone) && gone.left._tag !== 'NoSuchLog') await store.remove(id) // throws
+}
+
+/**
+ * An id of a log made of parts, whatever they hold: no two lists of parts have one id. At most 255 bytes, else the digest
+ * of it, behind a sign that no part has.
+ */
+export const idOfParts = (parts: readonly string[], { hash }: Pick<Store, 'hash'>): string => {
+  const id = parts.map(encoded).join('/')
+  if (id.length <= 255) return id
+  return `${parts[0]}/#${Array.from(hash(utf8Of(id)), (byte) => byte.toString(16).padStart(2, '0')).join('')}`
+}
+
+/** Half of a pair of surrogates has no UTF-8. */
+const encoded = (part: string): string =>
+  Array.from(part, (character) =>
+    character.isWellFormed() ? encodeURIComponent(character) : `#${character.charCodeAt(0).toString(16)}`,
+  ).join('')

@@ -263,6 +263,10 @@ const remainsText = (remains: Remains): string => {
       return `perhaps the same text in ${remains.session}, which is encrypted and can't be read`
     case 'leaf':
       return `the digests of ${counted(remains.rows.length, 'row')} have no salt: a short text can be guessed from one`
+    case 'stream':
+      return `the stream of the last answer of ${remains.session}, which is removed soon after its end`
+    case 'index':
+      return `the recorder's index has keyed digests of ${remains.session}: a short text can be guessed by whoever has the whole store`
     case 'contextDigest':
       return `${counted(remains.rows.length, 'receipt')} of model calls with a digest of what was sent: a short text can be guessed from one`
   }

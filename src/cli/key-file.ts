@@ -181,5 +181,5 @@ export const keyedStore = async (
   const given = keyFileOf(values, terminal)
   if (given === undefined) return { store, close: async () => undefined }
   const { ring, close } = await openRing(readKeyFile(given, terminal), terminal)
-  return { store: withKeys(store, ring), close }
+  return { store: withKeys(store, ring, { plain: 'continue' }), close }
 }

@@ -1,7 +1,7 @@
 /** `indelible remove SESSION…`: sessions that are not to be kept. The one command that takes something away. */
 import { isLeft } from '../json/index.ts'
 import { removeRecorded } from '../evidence/index.ts'
-import { describeSession, listUnfinished } from '../session/index.ts'
+import { describeSession, listUnfinished, removeUnfinished } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { confirm, Misuse, Unreadable, type Command } from './command.ts'
 import { answer, faultText, storeOption, withStore } from './place.ts'
@@ -52,7 +52,7 @@ In a terminal the command asks first; type yes to continue.`,
       const { reason, by } = values
       const because = { ...(typeof reason === 'string' && { reason }), ...(typeof by === 'string' && { by }) }
       for (const [id, size] of sizes) {
-        if (size === 'unfinished') await answer(store.remove(id))
+        if (size === 'unfinished') await answer(removeUnfinished(store, id))
         else await answer(removeRecorded(store, id, because))
         await terminal.print([`${id}: removed, ${size}`])
         for (const fork of forks.get(id) ?? [])

@@ -5,7 +5,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, utf8Of } from '../json/index.ts'
 import { blockIdOf, isBlockId, type BlockId } from '../proof/index.ts'
-import { hashedBlock, type BlockFault, type Store, type StoreFault } from '../store/index.ts'
+import { hashedBlock, ownStore, type BlockFault, type Store, type StoreFault } from '../store/index.ts'
 import { hex, mac } from './aes.ts'
 import { blockKey } from './row-cipher.ts'
 import { openBytes, sealBytes } from './sealed.ts'
@@ -26,11 +26,12 @@ export const putNamed = async (
   const digest = hashedBlock(bytes, store.hash)
   const sealed = sealBytes(blockKey(scope, digest), bytes)
   const id = hashedBlock(sealed, store.hash)
-  const created = await store.create({
+  const created = await ownStore(store).create({
     id: nameOf(scope, digest),
     meta: { [markKey]: id },
     rows: [{ kind: 'note', body: '', blocks: [id] }],
     blocks: [sealed],
+    encrypt: false,
   })()
   if (!isLeft(created)) return right(digest)
   if (created.left._tag !== 'LogExists') return created

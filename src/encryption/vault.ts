@@ -6,8 +6,10 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type JsonObject } from '../json/index.ts'
 import {
   destroyedKeyLogOf,
+  keyedLogOf,
   keyLogOf,
   keyLogs,
+  ownStore,
   type LogInfo,
   type MediumFault,
   type Store,
@@ -66,7 +68,7 @@ export class Vault {
 
   constructor(ring: KeyRing, store: Store) {
     this.#ring = ring
-    this.#store = store
+    this.#store = ownStore(store)
   }
 
   /** A new key under this name; `LogExists`, if there is one. */
@@ -75,6 +77,7 @@ export class Vault {
     const created = await this.#store.create({
       id: keyLogOf(name),
       meta: this.#wrapped(name, this.#store.scope, secret),
+      encrypt: false,
     })()
     if (isLeft(created)) return left(keyFault(created.left, 'store a key'))
     this.#keep(name, secret)
@@ -147,21 +150,45 @@ export class Vault {
     return isLeft(made) && made.left._tag === 'LogExists' ? this.get(name, name) : made
   }
 
+  /** Say that the log of this id is encrypted: a plain one in its place is somebody's else. False: that was said before. */
+  async mark(id: string): Promise<Either<KeyFault, boolean>> {
+    const said = await this.#store.create({ id: keyedLogOf(id), encrypt: false })()
+    if (!isLeft(said)) return right(true)
+    return said.left._tag === 'LogExists' ? right(false) : left(keyFault(said.left, 'say that a log is encrypted'))
+  }
+
+  /** Whether the log of this id is encrypted, as far as is said where keys are kept. */
+  async isMarked(id: string): Promise<Either<KeyFault, boolean>> {
+    const said = await this.#store.info(keyedLogOf(id))()
+    if (!isLeft(said)) return right(true)
+    return said.left._tag === 'NoSuchLog' ? right(false) : left(keyFault(said.left, 'read whether a log is encrypted'))
+  }
+
+  /** There is no log of this id any more. */
+  async unmark(id: string): Promise<void> {
+    await this.#store.remove(keyedLogOf(id))()
+  }
+
   /** A key that has encrypted nothing. */
   async discard(name: string): Promise<void> {
     this.#known.delete(name)
     await this.#store.remove(keyLogOf(name))()
   }
 
-  /** The key, of the log `of`, is no more, and a log of its own says so. False: it said so before. */
-  async destroy(name: string, of: string): Promise<Either<KeyFault, boolean>> {
+  /** Whether the key of the log `of` is where keys are kept. False: it was destroyed. */
+  async isThere(name: string, of: string): Promise<Either<KeyFault, boolean>> {
     destroyed += 1
     const found = await this.#store.info(keyLogOf(name))()
-    if (isLeft(found)) {
-      const missing = await this.#missing(name, of, found.left)
-      return missing.destroyed === true ? right(false) : left(missing.fault)
-    }
-    const said = await this.#store.create({ id: destroyedKeyLogOf(name), meta: { [markKey]: 0 } })()
+    if (!isLeft(found)) return right(true)
+    const missing = await this.#missing(name, of, found.left)
+    return missing.destroyed === true ? right(false) : left(missing.fault)
+  }
+
+  /** The key, of the log `of`, is no more, and a log of its own says so. False: it said so before. */
+  async destroy(name: string, of: string): Promise<Either<KeyFault, boolean>> {
+    const there = await this.isThere(name, of)
+    if (isLeft(there) || !there.right) return there
+    const said = await this.#store.create({ id: destroyedKeyLogOf(name), meta: { [markKey]: 0 }, encrypt: false })()
     if (isLeft(said) && said.left._tag !== 'LogExists') return left(keyFault(said.left, 'say that a key is destroyed'))
     const removed = await this.#store.remove(keyLogOf(name))()
     return isLeft(removed) && removed.left._tag !== 'NoSuchLog'

@@ -1,13 +1,21 @@
 /** A store whose sessions are encrypted: rows are encrypted before they are hashed, and decrypted after they are read. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import type { Task } from '../task/index.ts'
-import { isLeft, left, parseJson, right, type JsonObject } from '../json/index.ts'
+import { isLeft, left, optionsOf, parseJson, right, type JsonObject } from '../json/index.ts'
 import type { Message } from '../message/index.ts'
 import type { BlockId } from '../proof/index.ts'
 import { againstStub, attachedTo, decodeRow } from '../entry/index.ts'
 import {
+  againstOwnId,
+  changedOwnMember,
+  encryptionKey,
   encryptionOf,
   isEncryptedLog,
+  isOwnCall,
+  isOwnId,
+  isSessionMeta,
+  ownMember,
+  ownStore,
   readEncrypted,
   rowLeaf,
   storeTask,
@@ -41,27 +49,39 @@ import { beginningOf, decryptBlock, decryptRow, encryptedRowBody, encryptRows, t
 import { derived } from './sealed.ts'
 import { Vault } from './vault.ts'
 
+/** What a store with keys does with others' work. */
+export interface KeysOptions {
+  /**
+   * Sessions that are not encrypted: `refuse` reads and changes none; `read` reads them; `continue` appends to them in plain
+   * text, too. Any of them can be verified and removed. Default: `refuse`.
+   */
+  readonly plain?: 'refuse' | 'read' | 'continue'
+}
+
 /**
- * The same store, whose new sessions are encrypted with keys that the ring's current key wraps. Sessions that were
- * created without keys stay as they are, and are read and continued as before; so are logs that are no sessions.
+ * The same store, whose new sessions are encrypted with keys that the ring's current key wraps. Sessions that were created
+ * without keys are refused (`NoKey`), unless `plain` says otherwise. Logs that are no sessions stay as they are. The place of
+ * the keys says which ids are encrypted: a plain log under such an id is `DamagedLog`, whatever `plain` says.
  *
  * Cost    of an append: one AES-256-GCM of each row (bench: encryption). The first time that a session is met: one read
  *         of its key
  *
  * @param store the store to wrap
  * @param ring the keys of the host
+ * @param options what becomes of sessions without keys
  * @returns the store. Closing it closes the wrapped one, and not `ring.keysIn`
  * @throws TypeError if the current key of the ring is none, or the store has keys already
  * @example
  * const store = withKeys(sqliteStore({ path: 'agents.db' }), keyRing([hostKeyOf(process.env.SESSION_KEY)]))
  */
-export const withKeys = (store: Store, ring: KeyRing): Store => {
+export const withKeys = (store: Store, ring: KeyRing, options: KeysOptions = {}): Store => {
+  const { plain = 'refuse' } = optionsOf('withKeys', options, { plain: true })
   checkedKey(ring.current)
   if (store.encryption !== undefined) throw new TypeError('withKeys: the store has keys already')
   const { keysIn } = ring
   const places = keysIn === undefined ? right(store) : keysIn.scoped(store.scope)
   if (isLeft(places)) throw new TypeError('withKeys: the scope of the store can not be one of keysIn')
-  return new Encrypting(store, ring, new Vault(ring, places.right)).store
+  return new Encrypting(store, ring, new Vault(ring, places.right), plain).store
 }
 
 /** Makes a task. The one cast: the faults are those of the wrapped store's method, and `NoKey`. */
@@ -98,6 +118,9 @@ type Ready = Either<StoreFault, ReadyRows>
 class Encrypting {
   readonly #inner: Store
   readonly #vault: Vault
+  readonly #plain: NonNullable<KeysOptions['plain']>
+  /** Plain sessions that were met. */
+  readonly #plainSessions = new Set<string>()
   readonly #logs = new Map<string, Known>()
   /** The keys of rows, by the secret that they are made of. */
   readonly #derived = new WeakMap<Uint8Array, Uint8Array>()
@@ -105,9 +128,10 @@ class Encrypting {
   readonly #turns = new Map<string, Promise<unknown>>()
   readonly store: Store
 
-  constructor(inner: Store, ring: KeyRing, vault: Vault) {
+  constructor(inner: Store, ring: KeyRing, vault: Vault, plain: NonNullable<KeysOptions['plain']>) {
     this.#inner = inner
     this.#vault = vault
+    this.#plain = plain
     const { index: _, ...rest } = inner // what is encrypted is in no index
     this.store = Object.freeze<Store>({
       ...rest,
@@ -140,18 +164,26 @@ class Encrypting {
             }),
           )
         }),
-      update: (id, { expected, meta, ownKey: meant }) =>
+      update: (id, update) =>
         taskOf(async () => {
-          const opened = await this.#openedNow(id)
+          const { expected, meta, ownKey: meant } = update
+          const problem = againstOwnId(id, update)
+          const opened = problem === undefined ? await this.#openedNow(id) : left(problem)
           if (isLeft(opened)) return opened
-          const { known } = opened.right
+          const { known, log } = opened.right
+          const continued = known === undefined ? this.#continued(id) : right(undefined)
+          if (isLeft(continued)) return continued
           const ownKey = meant === undefined ? keyOf(known) : meant
           const stored = known === undefined ? right(meta) : sealMeta(id, known.own.key, known, meta)
           if (isLeft(stored)) return stored
-          const updated = await inner.update(id, { expected, meta: stored.right, ownKey })()
+          const changed =
+            known === undefined || log.version !== expected ? undefined : changedClear(log.meta, stored.right)
+          if (changed !== undefined && !isOwnCall(update)) return left(ownMember(changed))
+          const place = known === undefined ? inner : ownStore(inner) // what is encrypted anew is a member of the library's
+          const updated = await place.update(id, { ...update, meta: stored.right, ownKey })()
           if (!isLeft(updated)) return this.#readable(updated.right)
           if (updated.left._tag !== 'MetaConflict') return updated
-          const theirs = await this.#readable({ ...opened.right.log, meta: updated.left.meta })
+          const theirs = await this.#readable({ ...log, meta: updated.left.meta })
           return isLeft(theirs) ? theirs : left({ ...updated.left, meta: theirs.right.meta })
         }, 'store.update'),
       append: (id, append) => taskOf(async () => this.#append(id, append), 'store.append'),
@@ -161,10 +193,14 @@ class Encrypting {
           return isLeft(rows) ? rows : this.#decrypted(id, rows.right)
         }),
       fork: (id, fork) => taskOf(async () => this.#fork(id, fork), 'store.fork'),
-      remove: (id) =>
+      remove: (id, call) =>
         taskOf(async () => {
-          const removed = await inner.remove(id)()
-          if (!isLeft(removed)) this.#logs.delete(id)
+          const removed = await inner.remove(id, call)()
+          if (!isLeft(removed)) {
+            this.#logs.delete(id)
+            this.#plainSessions.delete(id)
+            if (!isOwnId(id)) await this.#vault.unmark(id)
+          }
           return removed
         }, 'store.remove'),
       containing: (texts) => taskOf(async () => this.#containing(texts)),
@@ -186,7 +222,7 @@ class Encrypting {
       hasBlocks: (ids) => taskOf(async () => this.#withScope((scope) => hasNamed(inner, scope, ids))),
       scoped: (name) => {
         const scoped = inner.scoped(name)
-        return isLeft(scoped) ? scoped : right(withKeys(scoped.right, ring))
+        return isLeft(scoped) ? scoped : right(withKeys(scoped.right, ring, { plain }))
       },
     })
   }
@@ -198,13 +234,30 @@ class Encrypting {
 
   async #create(log: NewLog): Promise<Either<StoreFault, LogInfo>> {
     const { id, meta = {}, encrypt = false } = log
+    const problem = againstOwnId(id, log)
+    if (problem !== undefined) return left(problem)
     const own = encrypt ? await this.#newKey() : right(undefined)
     if (isLeft(own)) return own
     this.#logs.delete(id)
     if (own.right === undefined) return this.#inner.create(log)()
-    const created = await this.#createWith(own.right, log, meta)
-    if (isLeft(created) && !('outcome' in created.left)) await this.#vault.discard(own.right.name) // it encrypted nothing
-    return created
+    return this.#marked(id, own.right.name, () => this.#createWith(own.right as OwnKey, log, meta))
+  }
+
+  /** Make an encrypted log: its id is marked before. Of a log that was not made, the new key has encrypted nothing. */
+  async #marked(
+    id: string,
+    newKey: string | undefined,
+    make: () => Promise<Either<StoreFault, LogInfo>>,
+  ): Promise<Either<StoreFault, LogInfo>> {
+    const marked = isOwnId(id) ? right(false) : await this.#vault.mark(id)
+    const made = isLeft(marked) ? marked : await make()
+    if (!isLeft(made) || 'outcome' in made.left) return made
+    if (newKey !== undefined) await this.#vault.discard(newKey)
+    if (!isLeft(marked) && marked.right) {
+      const there = await this.#inner.info(id)()
+      if (isLeft(there) ? there.left._tag === 'NoSuchLog' : !isEncryptedLog(there.right)) await this.#vault.unmark(id)
+    }
+    return made
   }
 
   async #createWith(own: OwnKey, log: NewLog, meta: JsonObject): Promise<Either<StoreFault, LogInfo>> {
@@ -250,7 +303,7 @@ class Encrypting {
 
   async #openedBy(log: LogInfo): Promise<Either<StoreFault, Opened>> {
     const { id, meta } = log
-    if (!isEncryptedLog(log)) return right({ known: undefined, log })
+    if (!isEncryptedLog(log)) return this.#openedPlain(log)
     const encryption = encryptionOf(log)
     const name = encryption?.keys.at(-1)
     if (encryption === undefined || name === undefined)
@@ -265,6 +318,31 @@ class Encrypting {
     const { keys, from } = encryption
     const known = { keys, from, own: { name, key: key.right, scope: scope.right } }
     return right({ known, log: Object.freeze({ ...log, meta: given }) })
+  }
+
+  /** A log that is not encrypted. */
+  async #openedPlain(log: LogInfo): Promise<Either<StoreFault, Opened>> {
+    const { id, meta } = log
+    const opened = right({ known: undefined, log })
+    if (isOwnId(id)) return opened
+    const marked = await this.#vault.isMarked(id)
+    if (isLeft(marked)) return marked
+    if (marked.right)
+      return left(
+        damagedMeta(log, 'does not say that the log is encrypted, which it was: somebody put another in its place'),
+      )
+    if (!isSessionMeta(meta)) return opened
+    this.#plainSessions.add(id)
+    return this.#plain === 'refuse'
+      ? refused(id, "it can't be used by a store with keys (withKeys, plain: 'read' or 'continue')")
+      : opened
+  }
+
+  /** Whether rows may be added to a log that is not encrypted. */
+  #continued(id: string): Either<StoreFaultOf<'NoKey'>, void> {
+    return this.#plain !== 'continue' && this.#plainSessions.has(id)
+      ? refused(id, "it can't be continued by a store with keys (withKeys, plain: 'continue')")
+      : right(undefined)
   }
 
   async #openedNow(id: string): Promise<Either<StoreFault, Opened>> {
@@ -292,6 +370,8 @@ class Encrypting {
       return left({ ...withoutKeys(id, undefined), reason: 'it was not opened through this store' })
     const known = this.#logs.get(id)
     const { rows, blocks = [] } = append
+    const continued = known === undefined ? this.#continued(id) : right(undefined)
+    if (isLeft(continued)) return continued
     return known === undefined
       ? right({ rows, blocks, attached: [] })
       : encryptRows(known.own, expected.size, append, this.#inner)
@@ -310,6 +390,8 @@ class Encrypting {
 
   /** Appends of a log are sent in the order in which they are called, also those that have to wait for something first. */
   async #append(id: string, append: Append): Promise<Either<StoreFault, Appended>> {
+    const problem = againstOwnId(id, append)
+    if (problem !== undefined) return left(problem)
     const before = this.#turns.get(id)
     const ready = before === undefined && this.#isReady(id) ? this.#forLog(id, append) : undefined
     if (ready !== undefined && (isLeft(ready) || (append.attached ?? ready.right.attached).length === 0))
@@ -432,20 +514,25 @@ class Encrypting {
   }
 
   async #fork(id: string, { sameKey = false, ...fork }: Fork): Promise<Either<StoreFault, LogInfo>> {
+    const problem = againstOwnId(id, fork) ?? againstOwnId(fork.id, fork)
+    if (problem !== undefined) return left(problem)
     const parent = await this.#openedNow(id)
     if (isLeft(parent)) return parent
     const { known } = parent.right
     this.#logs.delete(fork.id)
-    if (known === undefined) return this.#inner.fork(id, fork)()
+    if (known === undefined) {
+      const continued = this.#continued(id)
+      return isLeft(continued) ? continued : this.#inner.fork(id, fork)()
+    }
     const own = sameKey ? right(known.own) : await this.#newKey()
     if (isLeft(own)) return own
     const { name, key } = own.right
     const keys = sameKey ? known : forkedKeys(known, fork.at, name)
     const sealed = sealMeta(fork.id, key, keys, fork.meta ?? {})
-    const forked = isLeft(sealed) ? sealed : await this.#inner.fork(id, { ...fork, meta: sealed.right })()
-    if (!isLeft(forked)) return this.#readable(forked.right)
-    if (!sameKey && !('outcome' in forked.left)) await this.#vault.discard(name)
-    return forked
+    const forked = await this.#marked(fork.id, sameKey ? undefined : name, async () =>
+      isLeft(sealed) ? sealed : this.#inner.fork(id, { ...fork, meta: sealed.right })(),
+    )
+    return isLeft(forked) ? forked : this.#readable(forked.right)
   }
 
   /** Nothing is found in what is encrypted, so it is read. Logs without their key are passed over. */
@@ -506,6 +593,8 @@ class Encrypting {
     const logs: RowsToErase[] = []
     const attached = new Set<BlockId>()
     for (const log of request.logs) {
+      const problem = againstOwnId(log.id)
+      if (problem !== undefined) return left(problem)
       // A log of which nothing is erased needs no key: it is only looked at.
       const opened = log.rows.length === 0 ? right({ known: undefined }) : await this.#openedNow(log.id)
       if (isLeft(opened)) return opened
@@ -577,6 +666,12 @@ const isOfAnother = (known: Known, body: string): boolean => {
   return key !== undefined && key !== known?.own.name && (known === undefined || /^[0-9a-f]{24}$/.test(key))
 }
 
+/** The first member of the library's own that an update would change, beside what says of the encryption. */
+const changedClear = (
+  { [encryptionKey]: _, ...before }: JsonObject,
+  { [encryptionKey]: __, ...after }: JsonObject,
+): string | undefined => changedOwnMember(before, after)
+
 const isCount = (position: number): boolean => Number.isSafeInteger(position) && position >= 0
 
 /** The blocks that the message of a row has as images and files. */
@@ -586,6 +681,9 @@ const attachmentsOf = ({ kind, body }: StoredRow): readonly BlockId[] => {
   const message = parseJson(decoded.right.text)
   return isLeft(message) ? [] : attachedTo(message.right as unknown as Message) // it was checked before it was appended
 }
+
+const refused = (id: string, reason: string): Either<StoreFaultOf<'NoKey'>, never> =>
+  left({ _tag: 'NoKey', id, key: 'none', reason })
 
 const damagedMeta = ({ id, head }: LogInfo, what: string): StoreFaultOf<'DamagedLog'> => ({
   _tag: 'DamagedLog',

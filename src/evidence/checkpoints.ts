@@ -1,9 +1,9 @@
 /** Checkpoints of a scope's ledger: signed, kept in a log of their own beside it, and shown to witnesses. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, left, right } from '../json/index.ts'
+import { isLeft, left, right, utf8Of } from '../json/index.ts'
 import { amount } from '../task/index.ts'
 import { describeSession } from '../session/index.ts'
-import { headOf, consistencyPath, ledgerId, type Head, type Store } from '../store/index.ts'
+import { headOf, consistencyPath, ledgerId, ownStore, type Head, type Store } from '../store/index.ts'
 import { emptyRange } from '../proof/index.ts'
 import { checkpointText } from './checkpoint.ts'
 import { evidenceTask, type AnyEvidenceFault, type EvidenceFault, type EvidenceTask } from './fault.ts'
@@ -22,8 +22,33 @@ export interface CheckpointOptions {
   readonly origin: string
   /** Who signs: at least one key of a log. */
   readonly signers: readonly NoteSigner[]
+  /** Where the signer remembers the last head that it signed. Default: it knows only the checkpoints that are kept. */
+  readonly memory?: SignerMemory
   /** Further lines, such as {@link rotation} gives. Default: none. */
   readonly extensions?: readonly string[]
+}
+
+/**
+ * The last head that a signer signed of each log, kept where the signer is: not in the store that it signs, whose checkpoints
+ * somebody may remove. Each method resolves when it is durable.
+ */
+export interface SignerMemory {
+  /**
+   * Read the last head.
+   *
+   * @param origin the origin of the log
+   * @returns the head; undefined if none was signed
+   */
+  readonly read: (origin: string) => Promise<Head | undefined>
+  /**
+   * Replace the last head, before it is signed.
+   *
+   * @param origin the origin of the log
+   * @param from the head that was read
+   * @param to the head that is signed next
+   * @returns false if it is not `from` any more: another signer was quicker
+   */
+  readonly advance: (origin: string, from: Head | undefined, to: Head) => Promise<boolean>
 }
 
 /** A checkpoint that is kept. */
@@ -36,10 +61,11 @@ export interface KeptCheckpoint {
 
 /**
  * Sign the ledger as it is now, and keep the checkpoint. It refuses to sign a ledger that does not continue the last
- * checkpoint that was kept.
+ * checkpoint that was kept, the last that one of these signers signed, and the last head in the signer's memory. Without a
+ * memory, whoever removes checkpoints from the store can have a second history signed.
  *
  * Cost    O(rows of the ledger), a signature, one append
- * Errors  `NoLedger`; `Diverged` if the ledger does not continue the last checkpoint
+ * Errors  `NoLedger`; `Diverged` if the ledger does not continue what was signed; `CallbackThrew` if the memory fails
  *
  * @param store the store with the ledger
  * @param options the origin, the signers and further lines
@@ -47,21 +73,83 @@ export interface KeptCheckpoint {
  */
 export const signLedger = (store: Store, options: CheckpointOptions): EvidenceTask<KeptCheckpoint> =>
   evidenceTask(async () => {
-    const ledger = await readLedger(store)()
-    if (isLeft(ledger)) return ledger
-    const last = await lastCheckpoint(store)()
-    if (isLeft(last)) return last
-    if (last.right !== undefined) {
-      const { head: older } = last.right
-      const then = older.size > ledger.right.head.size ? undefined : await headAt(store, ledgerId, older.size)
-      if (then !== undefined && isLeft(then)) return then
-      if (then?.right.root !== older.root)
-        return left({ _tag: 'Diverged', id: ledgerId, expected: older, actual: ledger.right.head })
+    const { origin, memory } = options
+    for (;;) {
+      const ledger = await readLedger(store)()
+      if (isLeft(ledger)) return ledger
+      const { head } = ledger.right
+      const kept = await listCheckpoints(store)()
+      if (isLeft(kept)) return kept
+      const remembered = await recalled(memory, origin)
+      if (isLeft(remembered)) return remembered
+      for (const older of signedBefore(kept.right, options, remembered.right)) {
+        const then = older.size > head.size ? undefined : await headAt(store, ledgerId, older.size)
+        if (then !== undefined && isLeft(then)) return then
+        if (then?.right.root !== older.root)
+          return left({ _tag: 'Diverged', id: ledgerId, expected: older, actual: head })
+      }
+      const advanced = await remember(memory, origin, remembered.right, head)
+      if (isLeft(advanced)) return advanced
+      if (!advanced.right) continue // another signer was quicker: sign what continues it
+      const note = await signedHead(head, options)
+      if (isLeft(note)) return note
+      const stored = await keep(store, note.right, head)
+      if (isLeft(stored)) return stored
+      if (stored.right !== undefined) return right(stored.right)
     }
-    const note = await signedHead(ledger.right.head, options)
-    if (isLeft(note)) return note
-    return keep(store, note.right, ledger.right.head)
   }, 'signLedger')
+
+/** The heads that a ledger has to continue: the last that was kept, the greatest that one of the signers signed, the last remembered. */
+const signedBefore = (
+  kept: readonly KeptCheckpoint[],
+  { origin, signers }: CheckpointOptions,
+  remembered: Head | undefined,
+): readonly Head[] => {
+  const verifiers = signers.flatMap(({ vkey }) => {
+    const verifier = verifierOf(vkey)
+    return isLeft(verifier) ? [] : [verifier.right]
+  })
+  const isOwn = ({ note }: KeptCheckpoint): boolean => {
+    const parsed = parseNote(note)
+    if (isLeft(parsed) || !parsed.right.text.startsWith(`${origin}\n`)) return false
+    const { text, signatures } = parsed.right
+    return verifiers.some(({ name, keyId, verify }) =>
+      signatures.some(
+        (one) => one.name === name && one.keyId === keyId && verify(utf8Of(text), one.signature) !== undefined,
+      ),
+    )
+  }
+  const own = kept.filter(isOwn).map(({ head }) => head)
+  const greatest = own.reduce<Head | undefined>(
+    (most, head) => (most && most.size >= head.size ? most : head),
+    undefined,
+  )
+  return [kept.at(-1)?.head, greatest, remembered].filter((head) => head !== undefined)
+}
+
+const recalled = async (
+  memory: SignerMemory | undefined,
+  origin: string,
+): Promise<Either<AnyEvidenceFault, Head | undefined>> => {
+  try {
+    return right(await memory?.read(origin))
+  } catch (cause) {
+    return left({ _tag: 'CallbackThrew', callback: 'memory.read', cause })
+  }
+}
+
+const remember = async (
+  memory: SignerMemory | undefined,
+  origin: string,
+  from: Head | undefined,
+  to: Head,
+): Promise<Either<AnyEvidenceFault, boolean>> => {
+  try {
+    return right(memory === undefined || (await memory.advance(origin, from, to)))
+  } catch (cause) {
+    return left({ _tag: 'CallbackThrew', callback: 'memory.advance', cause })
+  }
+}
 
 /**
  * Sign the head of a single session. The checkpoint is not kept.
@@ -128,15 +216,24 @@ const keptOf = (note: string): Either<EvidenceFault, KeptCheckpoint> => {
   return isLeft(claimed) ? claimed : right(Object.freeze({ note, head: claimed.right.head }))
 }
 
-/** Appends a checkpoint to those that are kept, wherever they end by now. */
-const keep = async (store: Store, note: string, head: Head): Promise<Either<AnyEvidenceFault, KeptCheckpoint>> => {
+/** Appends a checkpoint to those that are kept, wherever they end by now. Undefined: one of a longer ledger is kept by now. */
+const keep = async (
+  store: Store,
+  note: string,
+  head: Head,
+): Promise<Either<AnyEvidenceFault, KeptCheckpoint | undefined>> => {
   const rows = [{ kind: 'note' as const, body: note, at: store.now() }]
+  const own = ownStore(store)
   for (let expected = headOf(emptyRange, store.hash); ;) {
-    const appended = await store.append(checkpointsId, { expected, rows })()
+    const appended = await own.append(checkpointsId, { expected, rows })()
     if (!isLeft(appended)) return right(Object.freeze({ note, head }))
-    if (appended.left._tag === 'Conflict') expected = appended.left.actual
-    else if (appended.left._tag === 'NoSuchLog') {
-      const created = await store.create({ id: checkpointsId, meta: { [checkpointsId]: 1 }, rows })()
+    if (appended.left._tag === 'Conflict') {
+      expected = appended.left.actual
+      const last = await lastCheckpoint(store)()
+      if (isLeft(last)) return last
+      if (last.right !== undefined && last.right.head.size > head.size) return right(undefined)
+    } else if (appended.left._tag === 'NoSuchLog') {
+      const created = await own.create({ id: checkpointsId, meta: { [checkpointsId]: 1 }, rows, encrypt: false })()
       if (!isLeft(created)) return right(Object.freeze({ note, head }))
       if (created.left._tag !== 'LogExists') return created
     } else return appended
@@ -209,6 +306,6 @@ export const witnessLedger = (
     }
     const note = noteText({ text: parsed.right.text, signatures })
     const again = signedBy.length === 0 ? right(last) : await keep(store, note, last.head)
-    return isLeft(again) ? again : right(Object.freeze({ ...again.right, signedBy, refusals }))
+    return isLeft(again) ? again : right(Object.freeze({ ...(again.right ?? last), signedBy, refusals }))
   }, 'witnessLedger')
 }

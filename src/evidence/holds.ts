@@ -1,9 +1,10 @@
 /** Holds: a session that is held may not be erased or removed until it is released. Each is a row of the ledger. */
 import { emptyRange } from '../proof/index.ts'
-import { isLeft, right } from '../json/index.ts'
+import { isLeft, left, right } from '../json/index.ts'
 import { describeSession } from '../session/index.ts'
 import {
   appendToLedger,
+  encryptionOf,
   headOf,
   holdsOnRows,
   ledgerContent,
@@ -13,17 +14,18 @@ import {
   type Hold,
   type LedgerContent,
   type Store,
+  type StoreFaultOf,
 } from '../store/index.ts'
 import { evidenceTask, type EvidenceTask } from './fault.ts'
 
 /**
- * Hold a session: from here on, erasing its messages or removing it is the fault `LogHeld`, also of messages that it shares
+ * Hold a session: from here on, erasing its messages, removing it or destroying its key is the fault `LogHeld`, also of messages that it shares
  * with others, until `releaseSession`. A session that is held already stays so, and nothing is written. One that the ledger
  * calls removed although it is there, because it was restored or its removal was not completed, is held too, and the ledger
  * says that it is there.
  *
  * Cost    one append to the ledger, which is made if there is none
- * Errors  `NoSuchLog`, also if it was removed meanwhile; `NotALedger`
+ * Errors  `NoSuchLog`, also if it was removed meanwhile; `NoKey` if its key was destroyed; `NotALedger`
  *
  * @param store the store with the session
  * @param id the session
@@ -35,10 +37,23 @@ export const holdSession = (store: Store, id: string, because: Because = {}): Ev
     const info = await describeSession(store, id)()
     if (isLeft(info)) return info
     const { head } = info.right
-    const said = await appendToLedger(store, async ({ held, sessions }: LedgerContent) => {
+    const [log, identities] = await Promise.all([(store.encryption?.bare ?? store).info(id)(), store.identities(id)()])
+    if (isLeft(log)) return log
+    if (isLeft(identities)) return identities
+    const logs = identities.right
+    const keys = encryptionOf(log.right)?.keys ?? []
+    const said = await appendToLedger(store, async ({ held, sessions, destroyed }: LedgerContent) => {
+      const key = keys.find((name) => destroyed.has(name))
+      if (key !== undefined)
+        return left<StoreFaultOf<'NoKey'>>({
+          _tag: 'NoKey',
+          id,
+          key,
+          reason: 'the ledger says that its key was destroyed',
+        })
       const entry = sessions.get(id)
       const isBack = entry?.removed === true && sameHead(entry.head, head)
-      return right({ rows: held.has(id) ? [] : [{ type: 'held', id, head, ...because }], more: { isBack } })
+      return right({ rows: held.has(id) ? [] : [{ type: 'held', id, head, logs, ...because }], more: { isBack } })
     })
     if (isLeft(said)) return said
     const there = await store.info(id)() // removed before the row was written: then nothing is held

@@ -18,6 +18,7 @@ export {
   witnessLedger,
   type CheckpointOptions,
   type KeptCheckpoint,
+  type SignerMemory,
   type Witnessed,
 } from './checkpoints.ts'
 export type { AnyEvidenceFault, EvidenceFault, EvidenceTask, LedgerMismatch } from './fault.ts'

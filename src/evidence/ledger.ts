@@ -6,6 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, optionsOf, right } from '../json/index.ts'
 import { describeSession, listSessions, verifySession, type SessionInfo } from '../session/index.ts'
 import {
+  againstOwnId,
   appendToLedger,
   headOf,
   ledgerContent,
@@ -16,6 +17,7 @@ import {
   type Erasure,
   type Head,
   type Hold,
+  type KeyDestroyed,
   type LedgerContent,
   type LedgerEntry,
   type LedgerRow,
@@ -32,6 +34,8 @@ export interface Ledger {
   readonly sessions: ReadonlyMap<string, LedgerEntry>
   /** The sessions that are held, by id: they may not be erased or removed until they are released. */
   readonly held: ReadonlyMap<string, Hold>
+  /** The keys of sessions that were destroyed, by the ids of the keys. */
+  readonly destroyed: ReadonlyMap<string, KeyDestroyed>
   /** Every erasure, in order. */
   readonly erasures: readonly Erasure[]
 }
@@ -49,9 +53,9 @@ export const readLedger = (store: Store, size?: number): EvidenceTask<Ledger> =>
   evidenceTask(async () => {
     const found = await ledgerContent(store, size)
     if (isLeft(found)) return found
-    const { head, sessions, held, erasures } = found.right
+    const { head, sessions, held, destroyed, erasures } = found.right
     if (head === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
-    return right(Object.freeze({ head, sessions, held, erasures }))
+    return right(Object.freeze({ head, sessions, held, destroyed, erasures }))
   })
 
 /** What an update of a ledger did. */
@@ -112,6 +116,8 @@ export const recordRemoval = async (
   id: string,
   because: Because,
 ): Promise<Either<AnyEvidenceFault, Head>> => {
+  const problem = againstOwnId(id)
+  if (problem !== undefined) return left(problem)
   const found = await store.info(id)()
   if (isLeft(found) && found.left._tag !== 'DamagedLog') return found
   const appended = await appendToLedger(store, async ({ sessions, held }) => {

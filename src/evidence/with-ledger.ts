@@ -1,7 +1,7 @@
 /** A store that keeps its ledger by itself: every so many appends, and with every removal. */
 import { isLeft, left } from '../json/index.ts'
 import { Lately } from '../sequence/index.ts'
-import { standsFor, storeTask, type Because, type Store } from '../store/index.ts'
+import { isOwnId, standsFor, storeTask, type Because, type Store } from '../store/index.ts'
 import { FaultError } from '../task/index.ts'
 import { evidenceText, type AnyEvidenceFault } from './fault.ts'
 import { recordRemoval, updateLedger } from './ledger.ts'
@@ -68,15 +68,16 @@ export const withLedger = (store: Store, options: WithLedgerOptions = {}): Store
     append: (id, append) =>
       storeTask(async () => {
         const appended = await store.append(id, append)()
-        if (!isLeft(appended)) await counted(id)
+        if (!isLeft(appended) && !isOwnId(id)) await counted(id)
         return appended
       }, 'store.append'),
-    remove: (id) =>
+    remove: (id, call) =>
       storeTask(async () => {
+        if (isOwnId(id)) return store.remove(id, call)()
         const recorded = await recordRemoval(store, id, because)
         if (!isLeft(recorded)) {
           appends.delete(id)
-          return store.remove(id)()
+          return store.remove(id, call)()
         }
         const fault = recorded.left
         if (fault._tag === 'NoSuchLog' || fault._tag === 'Closed' || fault._tag === 'LogHeld') return left(fault)

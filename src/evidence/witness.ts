@@ -4,7 +4,7 @@
  * Source  https://c2sp.org/tlog-witness@v1.0.0, `add-checkpoint`
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { base64Of, isLeft, left, right, utf8Of } from '../json/index.ts'
+import { base64Of, isLeft, left, right, textOfUtf8, utf8Of } from '../json/index.ts'
 import { after, reasonOf } from '../task/index.ts'
 import type { AnyEvidenceFault, EvidenceFault } from './fault.ts'
 import type { Head } from '../store/index.ts'
@@ -47,6 +47,8 @@ export interface WitnessRequest {
 export interface WitnessResponse {
   /** The HTTP status. */
   readonly status: number
+  /** The body, piece by piece: it is read up to 100,000 bytes, then given up. Absent: `text` is asked. */
+  readonly body?: ReadableStream<Uint8Array> | null
   /**
    * The body.
    *
@@ -85,7 +87,7 @@ export const askWitness = async (
     try {
       ;[status, text] = await within(timeout, async (signal) => {
         const response = await send(`${url.replace(/\/+$/, '')}/add-checkpoint`, { method: 'POST', body, signal })
-        return [response.status, (await response.text()).slice(0, 100_000)] as const
+        return [response.status, await beginningOf(response)] as const
       })
     } catch (cause) {
       return refused(`it could not be reached: ${reasonOf(cause)}`)
@@ -108,6 +110,26 @@ export const askWitness = async (
       ? refused(`its signature does not fit the checkpoint: it signed another history`, status)
       : right(own)
   }
+}
+
+/** As many bytes as are read of a witness's answer. */
+const mostBytes = 100_000
+
+/** The beginning of an answer: what comes behind it is never read. */
+const beginningOf = async (response: WitnessResponse): Promise<string> => {
+  const { body } = response
+  if (body === undefined || body === null) return (await response.text()).slice(0, mostBytes)
+  const reader = body.getReader()
+  const bytes = new Uint8Array(mostBytes)
+  let length = 0
+  while (length < mostBytes) {
+    const { done, value } = await reader.read()
+    if (done) break
+    bytes.set(value.subarray(0, mostBytes - length), length)
+    length = Math.min(mostBytes, length + value.length)
+  }
+  await reader.cancel()
+  return textOfUtf8(bytes.subarray(0, length)) ?? ''
 }
 
 /** What a request gives, or an error after so many milliseconds: also of a `fetch` that does not heed the signal. */

@@ -6,7 +6,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, parseJson, right } from '../json/index.ts'
 import { digestOf } from '../proof/index.ts'
 import { emptyRange } from '../proof/index.ts'
-import { headOf, type Head, type Store, type StoreFault } from '../store/index.ts'
+import { headOf, ownStore, type Head, type Store, type StoreFault } from '../store/index.ts'
 
 /** A session, and how many messages of its conversation a key stands for. */
 export interface Place {
@@ -24,19 +24,25 @@ interface Bucket {
   count: number
 }
 
-/** The index of a store. What it says may be outdated: whoever asks compares it with the session. */
+/**
+ * The index of a store. What it says may be outdated: whoever asks compares it with the session. Its digests are keyed by a
+ * secret of the scope, which is encrypted where the store has keys: without it nobody finds a text by guessing.
+ */
 export class Places {
   readonly #store: Store
   /** Those that were read last, up to so many places: the others are read again. */
   readonly #buckets = new Map<string, Bucket>()
+  #secret: string | undefined
 
   constructor(store: Store) {
-    this.#store = store
+    this.#store = ownStore(store)
   }
 
   /** The places of a key, the last one first. */
   async find(key: PlaceKey): Promise<Either<StoreFault, readonly Place[]>> {
-    const { name, digest } = bucketOf(key)
+    const secret = await this.#secretOf()
+    if (isLeft(secret)) return secret
+    const { name, digest } = bucketOf(secret.right, key)
     const bucket = await this.#read(name)
     return isLeft(bucket) ? bucket : right((bucket.right.places.get(digest) ?? []).toReversed())
   }
@@ -44,14 +50,28 @@ export class Places {
   /** Keep places. Cost: an append to a log for each key, at the same time. */
   async add(keys: readonly (readonly [PlaceKey, Place])[]): Promise<Either<StoreFault, void>> {
     const byBucket = new Map<string, (readonly [digest: string, place: Place])[]>()
+    const secret = keys.length === 0 ? right('') : await this.#secretOf()
+    if (isLeft(secret)) return secret
     for (const [key, place] of keys) {
-      const { name, digest } = bucketOf(key)
+      const { name, digest } = bucketOf(secret.right, key)
       const others = byBucket.get(name)
       if (others === undefined) byBucket.set(name, [[digest, place]])
       else others.push([digest, place])
     }
     const added = await Promise.all([...byBucket].map(([name, entries]) => this.#append(name, entries)))
     return added.find(isLeft) ?? right(undefined)
+  }
+
+  /** The secret of the scope, which the first recorder makes. */
+  async #secretOf(): Promise<Either<StoreFault, string>> {
+    if (this.#secret !== undefined) return right(this.#secret)
+    const found = await this.#store.read(secretLog)()
+    if (isLeft(found) && found.left._tag !== 'NoSuchLog') return found
+    if (!isLeft(found)) return right((this.#secret = found.right[0]?.body ?? ''))
+    const secret = crypto.randomUUID() + crypto.randomUUID()
+    const rows = [{ kind: 'note' as const, body: JSON.stringify(secret) }]
+    const made = await this.#store.create({ id: secretLog, rows, encrypt: true })()
+    return isLeft(made) && made.left._tag !== 'LogExists' ? made : this.#secretOf()
   }
 
   async #append(
@@ -65,7 +85,7 @@ export class Places {
     for (;;) {
       const bucket = this.#buckets.get(name)
       if (bucket === undefined) {
-        const created = await this.#store.create({ id: name, meta: { [mark]: 1 }, rows })()
+        const created = await this.#store.create({ id: name, meta: { [mark]: 1 }, rows, encrypt: false })()
         if (isLeft(created) && created.left._tag !== 'LogExists') return created
         const read = await this.#read(name)
         if (isLeft(read)) return read
@@ -131,6 +151,7 @@ export class Places {
 }
 
 const mark = 'indelible.recorder'
+const secretLog = `${mark}.secret`
 
 /** Places that are kept in memory, of some 200 bytes each. */
 const mostPlaces = 40_000
@@ -143,7 +164,7 @@ const put = (bucket: Bucket, digest: string, place: Place): void => {
   else known.push(place)
 }
 
-const bucketOf = (key: PlaceKey): { readonly name: string; readonly digest: string } => {
-  const digest = digestOf(key)
+const bucketOf = (secret: string, key: PlaceKey): { readonly name: string; readonly digest: string } => {
+  const digest = digestOf(`${secret} ${key}`)
   return { name: `${mark}.${digest.slice(0, 2)}`, digest: digest.slice(0, 32) }
 }

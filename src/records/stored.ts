@@ -7,6 +7,7 @@ import { isLeft, left, right } from '../json/index.ts'
 import type { Task } from '../task/index.ts'
 import type { History } from '../history/index.ts'
 import {
+  againstOwnId,
   storeTask,
   type AppendFault,
   type LogFault,
@@ -17,6 +18,7 @@ import {
   type Store,
   type StoredRow,
   type StoreFault,
+  type StoreFaultOf,
 } from '../store/index.ts'
 import { tell, timeFrom } from './guarded.ts'
 import { newLog, type CallLogOptions } from './log.ts'
@@ -28,7 +30,7 @@ import { isoTime, type BegunRecord, type CallRecord } from './record.ts'
 export interface StoredCallLogOptions extends Omit<CallLogOptions, 'from'> {
   /** The store. It stays open when you are done: close it yourself. */
   readonly store: Store
-  /** The id of the log in the store. It is created if it is not there. */
+  /** The id of the log in the store. It is created if it is not there. A log that was made for something else is `OtherLog`. */
   readonly id: string
   /**
    * Store the start of each call before its body runs, and its record before `recordCall` resolves. A call that had
@@ -56,7 +58,7 @@ export interface StoredCallLog {
 }
 
 /** Opening a log of calls. */
-export type OpenLogFault = LogFault | NewLogFault | AppendFault
+export type OpenLogFault = LogFault | NewLogFault | AppendFault | StoreFaultOf<'OtherLog'>
 
 /**
  * Open a log of calls on a store.
@@ -176,11 +178,18 @@ const interrupted = (begun: BegunRecord, timestamp: string): CallRecord => ({
   errorMessage: 'the process ended before the call did',
 })
 
-const findOrCreate = async (store: Store, id: string): Promise<Either<LogFault | NewLogFault, LogInfo>> => {
+/** What a log of calls has in its metadata. */
+const mark = 'indelible.calls'
+
+const findOrCreate = async (store: Store, id: string): Promise<Either<OpenLogFault, LogInfo>> => {
+  const problem = againstOwnId(id)
+  if (problem !== undefined) return left(problem)
   const found = await store.info(id)()
-  if (!isLeft(found) || found.left._tag !== 'NoSuchLog') return found
-  const created = await store.create({ id, meta: { records: 'calls' } })()
-  return isLeft(created) && created.left._tag === 'LogExists' ? store.info(id)() : created // somebody else was faster
+  if (!isLeft(found))
+    return found.right.meta[mark] === 1 ? found : left({ _tag: 'OtherLog', id, wanted: 'a log of calls' })
+  if (found.left._tag !== 'NoSuchLog') return found
+  const created = await store.create({ id, meta: { [mark]: 1 }, encrypt: true })()
+  return isLeft(created) && created.left._tag === 'LogExists' ? findOrCreate(store, id) : created // somebody else was faster
 }
 
 /** A body that is no JSON is no record: as text it is reported and left out. */

@@ -7,6 +7,7 @@ import {
   encryptedRow,
   encryptionOf,
   keyLogOf,
+  ownStore,
   type AppendFault,
   type BlockFault,
   type Head,
@@ -61,6 +62,8 @@ export const storeEncrypted = async (
 /** A row, and where it stands. */
 export interface PlacedRow {
   readonly position: number
+  /** Its place among the rows of its kind. */
+  readonly index: number
   readonly row: TimedRow
 }
 
@@ -74,7 +77,7 @@ export const encryptedRowsErased = async (
     const read = await from.read(id, { from: start, to: Math.min(start + piece, head.size) })()
     if (isLeft(read)) return read
     for (const row of read.right)
-      if (row.erased !== undefined) found.push({ position: row.position, row: encryptedRow(row) })
+      if (row.erased !== undefined) found.push({ position: row.position, index: row.index, row: encryptedRow(row) })
   }
   return right(found)
 }
@@ -105,6 +108,6 @@ const copyKey = async (
   const wrapped =
     from.scope === to.scope || encryption === undefined ? right(meta) : await encryption.keyFor(name, of, to.scope)()
   if (isLeft(wrapped)) return wrapped.left
-  const created = await to.create({ id, meta: wrapped.right })()
+  const created = await ownStore(to).create({ id, meta: wrapped.right, encrypt: false })()
   return isLeft(created) && created.left._tag !== 'LogExists' ? created.left : undefined
 }

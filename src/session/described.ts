@@ -2,7 +2,7 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, type JsonObject } from '../json/index.ts'
 import type { Redactor } from '../redact/index.ts'
-import { ownKeyOf, type LogInfo, type Store } from '../store/index.ts'
+import { ownKeyOf, ownStore, type LogInfo, type Store } from '../store/index.ts'
 import { called } from '../task/index.ts'
 import type { UpdateSessionFault } from './fault.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
@@ -49,7 +49,11 @@ export class Described {
     if (isLeft(changed)) return changed
     const meta = storedMeta(redactedMeta(this.#redactor, changed.right as JsonObject), forkedFrom, erasable)
     if (isLeft(meta)) return meta
-    const answer = await this.#store.update(id, { expected: this.#version, meta: meta.right, ownKey: this.#ownKey })()
+    const answer = await ownStore(this.#store).update(id, {
+      expected: this.#version,
+      meta: meta.right,
+      ownKey: this.#ownKey,
+    })()
     if (isLeft(answer) && answer.left._tag !== 'MetaConflict') return left(answer.left)
     const log = isLeft(answer) ? await this.#store.info(id)() : answer
     if (isLeft(log)) return log

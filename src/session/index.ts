@@ -57,6 +57,7 @@ export {
   exportSession,
   importTranscript,
   listUnfinished,
+  removeUnfinished,
   type ImportOptions,
   type Unfinished,
 } from './transfer.ts'

@@ -2,7 +2,15 @@
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { checkMeta, encryptionOf, isEncryptedLog, type LogInfo, type StoreFaultOf } from '../store/index.ts'
+import {
+  checkMeta,
+  encryptionOf,
+  isEncryptedLog,
+  type LogInfo,
+  type StoreFaultOf,
+  partialMember,
+  sessionMember,
+} from '../store/index.ts'
 import type { Redactor } from '../redact/index.ts'
 import type { NoSessionFault } from './fault.ts'
 
@@ -41,11 +49,11 @@ const format = 1
 
 const own = 'indelible.'
 /** Under which key the format stands: what `listSessions` asks for. */
-export const formatKey = 'indelible.session'
+export const formatKey: typeof sessionMember = sessionMember
 const forkKey = 'indelible.fork'
 const erasableKey = 'indelible.erasable'
 /** Under which key it stands that rows are still to come: such a log is no session yet. */
-const partialKey = 'indelible.partial'
+const partialKey: typeof partialMember = partialMember
 
 /** Who stores the rows that are to come: an import's log is its own, a copy's is everybody's who copies the same. */
 export type PartialOf = 'import' | 'copy'

@@ -71,7 +71,9 @@ export const proveErased = (
     const { row, info } = found.right
     const content = await ledgerContent(store)
     if (isLeft(content)) return content
-    const erasure = erasureOf(content.right, row, store.hash)
+    const identities = await store.identities(id)()
+    if (isLeft(identities)) return identities
+    const erasure = erasureOf(content.right, row, identities.right, store.hash)
     const { head: ledger } = content.right
     if (erasure === undefined || ledger === undefined || row.erased === undefined)
       return left({ _tag: 'BadProof', reason: `message ${row.index} of ${JSON.stringify(id)} is not erased` })

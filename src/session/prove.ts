@@ -101,7 +101,9 @@ export const proveEntry = (
     if (row.erased !== undefined) {
       const content = await ledgerContent(store)
       if (isLeft(content)) return content
-      const { at, reason, by } = erasureOf(content.right, row, store.hash) ?? {}
+      const identities = await store.identities(id)()
+      if (isLeft(identities)) return identities
+      const { at, reason, by } = erasureOf(content.right, row, identities.right, store.hash) ?? {}
       return left({
         _tag: 'MessageErased',
         id,

@@ -12,6 +12,7 @@ import {
   ledgerId,
   readLedgerRow,
   rowLeaf,
+  streamLogOf,
   type Erased,
   type Erasure,
   type ErasedRow,
@@ -39,6 +40,13 @@ export type Remains =
   | { readonly what: 'unread'; readonly session: string }
   /** The leaves of these rows have no salt: a short text can be found by hashing guesses. */
   | { readonly what: 'leaf'; readonly rows: readonly number[] }
+  /** The stream of the session's last answer is still in the store: it is removed soon after its end. */
+  | { readonly what: 'stream'; readonly session: string }
+  /**
+   * The session was recorded: the index of the recorder has digests of its conversation. Whoever has the secret that they are
+   * keyed by, which is in the store, can find short texts by guessing.
+   */
+  | { readonly what: 'index'; readonly session: string }
   /** Receipts of model calls have a digest of all that was sent, without a salt: short texts can be found by guessing. */
   | { readonly what: 'contextDigest'; readonly rows: readonly number[] }
 
@@ -61,7 +69,7 @@ export interface ErasureProof {
 export interface ErasureReceipt {
   readonly indelible: 'erasure'
   readonly version: 1
-  /** The id of the session. */
+  /** The id of the session, as a proof says it: one that shares the messages, if they were erased there. */
   readonly session: string
   /** The positions of the messages that were asked for. */
   readonly messages: readonly number[]
@@ -117,7 +125,7 @@ export const receiptOf = async (
     Object.freeze({
       indelible: 'erasure',
       version: 1,
-      session: id,
+      session: own.some((one) => one.id === id) ? id : (own[0]?.id ?? id),
       messages: positions,
       rows: together.flatMap((one) => one.rows.map((row) => ({ session: one.id, ...row }))),
       sharing,
@@ -184,6 +192,10 @@ const remainsOf = async (
     return note.type === 'receipt' && row > first ? [row] : []
   })
   if (receipts.length > 0) remains.push({ what: 'contextDigest', rows: receipts })
+  if (info.metadata['recorder'] !== undefined) remains.push({ what: 'index', session: info.id })
+  const stream = await store.info(streamLogOf(info.id))()
+  if (!isLeft(stream)) remains.push({ what: 'stream', session: info.id })
+  else if (stream.left._tag !== 'NoSuchLog') return stream
   return right(remains)
 }
 
@@ -280,9 +292,13 @@ export const checkErasure = (receipt: unknown, head?: Head): Either<SessionFault
     for (const one of rows) proven.push({ session: id, ...one })
     said.push({ id, at, ...(reason !== undefined && { reason }), ...(by !== undefined && { by }) })
   }
+  if (!said.some(({ id }) => id === session)) return bad(`no proof is of the session ${JSON.stringify(session)}`)
   const keys = new Set(proven.map(keyOf))
   const missing = receipt.rows.find((row) => !keys.has(keyOf(row)))
   if (missing !== undefined) return bad(`the ledger does not say that row ${missing.row} was erased`)
+  const messages = new Set(proven.flatMap(({ kind, index }) => (kind === 'entry' ? [index] : [])))
+  const other = receipt.messages.find((index) => !messages.has(index))
+  if (other !== undefined) return bad(`the ledger does not say that message ${other} was erased`)
   return right(Object.freeze({ session, rows: Object.freeze(proven), said: Object.freeze(said), ledger }))
 }
 
@@ -305,8 +321,8 @@ export const saidBy = (
     : right(read.right)
 }
 
-const keyOf = ({ session, row, kind, leaf, stub }: ErasureReceipt['rows'][number]): string =>
-  JSON.stringify([session, row, kind, leaf, stub])
+const keyOf = ({ session, row, kind, index, leaf, stub }: ErasureReceipt['rows'][number]): string =>
+  JSON.stringify([session, row, kind, index, leaf, stub])
 
 export const isHead = (value: unknown): value is Head =>
   isObject(value) && isCount(value['size']) && isLeaf(value['root'])
@@ -315,11 +331,15 @@ export const isCount = (value: unknown): value is number => Number.isSafeInteger
 
 const isReceipt = (value: unknown): value is ErasureReceipt => {
   if (!isObject(value) || value['indelible'] !== 'erasure' || value['version'] !== 1) return false
-  const { session, rows, ledger, proofs } = value
+  const { session, messages, rows, ledger, proofs } = value
   return (
     typeof session === 'string' &&
     isHead(ledger) &&
+    isArray(messages) &&
+    messages.length > 0 &&
+    messages.every(isCount) &&
     isArray(rows) &&
+    rows.length > 0 &&
     rows.every((row) => isObject(row) && typeof row['session'] === 'string' && isCount(row['row'])) &&
     isArray(proofs) &&
     proofs.every(isErasureProof)

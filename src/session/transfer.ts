@@ -9,14 +9,18 @@ import { exportOf, type Exported, type ExportedHead, type ExportedRow, type Tran
 import { emptyRange, isBlockId, type BlockId } from '../proof/index.ts'
 import { encodeRow, erasedBody, lacking, termsOf, type EncodedRow } from '../entry/index.ts'
 import {
+  againstOwnId,
   appendToLedger,
   erasureOf,
+  identityAt,
   headOf,
   isEncryptedLog,
   ledgerContent,
   stubLeaf,
   maxMissed,
+  ownStore,
   rangeAt,
+  type CopiedClaim,
   type ErasedRow,
   type Erasure,
   type Head,
@@ -28,6 +32,7 @@ import {
   type BlockFault,
   type ListFault,
   type NewLogFault,
+  type RemoveFault,
   type LogFault,
   type StoreFaultOf,
   type TimedRow,
@@ -57,7 +62,7 @@ import { momentOf } from './stamp.ts'
 import { encryptedRowsErased, storeEncrypted, type PlacedRow } from './copy-encrypted.ts'
 import { erasedCause } from './rows.ts'
 import { randomId } from './open.ts'
-import { readMirror } from './read.ts'
+import { readMirror, type Opened } from './read.ts'
 import { redactTranscript } from './redact-transcript.ts'
 
 /** How to import a transcript. */
@@ -92,17 +97,18 @@ export interface ImportOptions {
  *
  * Cost    O(transcript), in pieces
  *
- * @param store the store to write
+ * @param given the store to write
  * @param transcript the conversation, as `readTranscript` gives it
  * @param options the id, and a callback for progress
  * @returns the description of the session; or `LogExists`, `MissingBlock`, `OtherHead`
  */
 export const importTranscript = (
-  store: Store,
+  given: Store,
   transcript: Transcript,
   options: ImportOptions = {},
 ): Task<ImportFault, SessionInfo> => {
-  checkStore('importTranscript', store)
+  checkStore('importTranscript', given)
+  const store = ownStore(given)
   if (!isObject(transcript) || !isObject((transcript as Partial<Transcript>).origin))
     throw new TypeError(
       `importTranscript takes a transcript, as readTranscript gives it, found ${describe(transcript)}`,
@@ -112,6 +118,8 @@ export const importTranscript = (
   return sessionTask(async () => {
     const exported = exportOf(clean)
     const name = id ?? transcript.origin.id ?? randomId()
+    const problem = againstOwnId(name)
+    if (problem !== undefined) return left(problem)
     const meta = storedMeta(exported.metadata, undefined, exported.erasable)
     if (isLeft(meta)) return meta
     const free = await isFree(store, name)
@@ -127,6 +135,7 @@ export const importTranscript = (
       head: exported.head,
       rows: timed(exported.rows),
       erased: rowsErased(timed(exportOf(transcript).rows), store), // rows are read once
+      reasons: async () => right(new Map()),
       progress,
     })
     const published = await publish(store, own, stored, {
@@ -149,7 +158,11 @@ interface Imported {
   readonly rows: Iterable<TimedExport>
   /** The rows that were erased. */
   readonly erased: readonly PlacedRow[]
+  /** Why they were erased, where that is known. */
+  readonly reasons: () => Promise<Either<StoreFault, Reasons>>
   readonly progress: ImportOptions['progress']
+  /** The store that has the files of the messages. Undefined: the store that is written. */
+  readonly from?: Store
 }
 
 /** Store rows in the log of an import. What stands for erased rows is first encrypted, then said in the ledger. */
@@ -157,17 +170,17 @@ const storeImported = async (
   store: Store,
   own: string,
   start: Head,
-  { id, head, rows, erased, progress }: Imported,
+  { id, head, rows, erased, reasons, progress, from }: Imported,
 ): Promise<Head | ImportFault> => {
   const stubs: PlacedRow[] = []
-  for (const { position, row } of erased) {
+  for (const { position, index, row } of erased) {
     const sealed = store.encryption?.rows(own, { expected: { ...start, size: position }, rows: [row] })
     if (sealed !== undefined && isLeft(sealed)) return sealed.left
-    stubs.push({ position, row: { ...(sealed?.right.rows[0] ?? row), at: row.at } })
+    stubs.push({ position, index, row: { ...(sealed?.right.rows[0] ?? row), at: row.at } })
   }
-  const said = await sayErased(store, id, head, stubs, async () => right(new Map()))
+  const said = await sayErased(store, own, id, head, stubs, reasons)
   if (isLeft(said)) return said.left
-  return storeRows(store, own, start, rows, progress, undefined, stubs)
+  return storeRows(store, own, start, rows, progress, from, stubs)
 }
 
 /** A session of the rows that are stored, if they are what they should be. */
@@ -207,7 +220,7 @@ export interface Unfinished {
 }
 
 /**
- * List the logs of imports and copies that have not finished. Some may still be running: removing such a log makes its
+ * List the logs of imports and copies that have not finished. Some may still be running: `removeUnfinished` makes such an
  * import or copy fail, and loses nothing else.
  *
  * Cost    O(logs of the scope)
@@ -229,6 +242,20 @@ export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinishe
     }
     return right(found)
   })
+
+/**
+ * Remove the log of an import or a copy that has not finished.
+ *
+ * @param store the store that has it
+ * @param id the id that `listUnfinished` gave
+ * @returns nothing; or `NoSuchLog` if there is no such log, also if it has become a session meanwhile
+ */
+export const removeUnfinished = (store: Store, id: string): Task<RemoveFault, void> =>
+  sessionTask(async () => {
+    const found = await store.info(id)()
+    if (isLeft(found)) return found
+    return isPartial(found.right) ? ownStore(store).remove(id)() : left({ _tag: 'NoSuchLog', id })
+  }, 'removeUnfinished')
 
 /**
  * Read a whole session for an export; `exportLines` writes it. Cost: that of opening the session.
@@ -267,6 +294,8 @@ function* rowsOf(mirror: Mirror): Generator<TimedExport> {
  * `Conflict` if the other session is longer, `Diverged` if it differs. At the end both heads are equal, or it is
  * `OtherHead`. Until then the copy is not a session.
  *
+ * In a store with keys the copy of a plain session is encrypted: its head is another one, and it appears when it is whole.
+ *
  * The copy has the record, its metadata, the stored files that its messages reference, the blocks that its receipts
  * name (not of an encrypted session), and the hold of the session. It does
  * not have the time of creation or the operation ids, and a fork gets its own rows: it is held only if it is held itself.
@@ -288,7 +317,13 @@ export const copySession = (
   checkStore('copySession', to)
   const { progress } = optionsOf('copySession', options, knownOfCopy)
   return sessionTask(async () => {
-    const source = await sourceOf(from, to, id, progress)
+    const problem = againstOwnId(id)
+    if (problem !== undefined) return left(problem)
+    const own = ownStore(to)
+    const plain = await plainSource(from, own, id)
+    if (isLeft(plain)) return plain
+    if (plain.right !== undefined) return copyIntoKeys(from, own, plain.right, progress)
+    const source = await sourceOf(from, own, id, progress)
     if (isLeft(source)) return source
     const { head, meta, erased, store } = source.right
     const target = source.right.to
@@ -297,7 +332,7 @@ export const copySession = (
       if (isLeft(begun)) return begun
       const start = begun.right.size // what is there already is erased at the end
       const coming = erased.filter(({ position }) => position >= start)
-      const said = await sayErased(target, id, head, coming, () => reasonsIn(source.right.from))
+      const said = await sayErased(target, id, id, head, coming, () => reasonsIn(source.right.from))
       if (isLeft(said)) return said
       const stored = await store(begun.right)
       if (!('_tag' in stored)) {
@@ -311,6 +346,97 @@ export const copySession = (
       if (stored._tag !== 'Conflict') return left(stored) // else somebody else copies it too: look how far it is
     }
   }, 'copySession')
+}
+
+/** A plain session that is to be copied into a store with keys, where there is no plain copy of it. */
+const plainSource = async (
+  from: Store,
+  to: Store,
+  id: string,
+): Promise<Either<ReadSessionFault, Opened | undefined>> => {
+  if (to.encryption === undefined) return right(undefined)
+  const found = await from.info(id)()
+  if (isLeft(found)) return found
+  if (isEncryptedLog(found.right)) return right(undefined)
+  const there = await to.info(id)()
+  if (isLeft(there) && there.left._tag !== 'NoSuchLog') return there
+  return !isLeft(there) && !isEncryptedLog(there.right) ? right(undefined) : readMirror(from, id)
+}
+
+/**
+ * The copy of a plain session in a store with keys is encrypted, so its root is another. It appears whole, like an import;
+ * what the session has got since is appended to it.
+ */
+const copyIntoKeys = async (
+  from: Store,
+  to: Store,
+  { mirror, log }: Opened,
+  progress: ImportOptions['progress'],
+): Promise<Either<ImportFault, SessionInfo>> => {
+  const { id, head } = mirror
+  const erased = rowsErased(rowsOf(mirror), to)
+  const rows = { [Symbol.iterator]: () => rowsOf(mirror) }
+  const reasons = (): Promise<Either<StoreFault, Reasons>> => reasonsIn(from)
+  const imported = { id, head, rows, erased, reasons, progress, from }
+  const found = await to.info(id)()
+  if (isLeft(found)) {
+    if (found.left._tag !== 'NoSuchLog') return found
+    const own = `${importPrefix}${randomId()}`
+    const created = await to.create({ id: own, meta: partialMeta('import'), encrypt: true })()
+    if (isLeft(created)) return created
+    const stored = await storeImported(to, own, created.right.head, imported)
+    const held = '_tag' in stored ? left(stored) : await holdThere(from, to, id, stored, own)
+    const published = isLeft(held) ? held : await publish(to, own, stored, { id, meta: log.meta, root: undefined })
+    await to.remove(own)()
+    return isLeft(published) ? published : sessionInfo(published.right)
+  }
+  const start = found.right.head
+  const same = await isBeginning(to, id, start, mirror)
+  if (isLeft(same)) return same
+  if (!same.right) return left({ _tag: 'Diverged', id, expected: head, actual: start })
+  const rest = {
+    ...imported,
+    rows: after(rowsOf(mirror), start.size),
+    erased: erased.filter(({ position }) => position >= start.size),
+  }
+  const stored = start.size === head.size ? start : await storeImported(to, id, start, rest)
+  if ('_tag' in stored) return left(stored)
+  const carried = await eraseThere(
+    to,
+    id,
+    stored,
+    erased.filter(({ position }) => position < start.size),
+    from,
+  )
+  if (isLeft(carried)) return carried
+  const held = await holdThere(from, to, id, stored)
+  if (isLeft(held)) return held
+  const there = await to.info(id)()
+  return isLeft(there) ? there : sessionInfo(there.right)
+}
+
+/** Whether the rows of an encrypted copy are the first rows of the record. What was erased in one of them counts as equal. */
+const isBeginning = async (
+  to: Store,
+  id: string,
+  { size }: Head,
+  mirror: Mirror,
+): Promise<Either<LogFault, boolean>> => {
+  const rows = rowsOf(mirror)
+  for (let position = 0; position < size;) {
+    const read = await to.read(id, { from: position, to: Math.min(position + mostRows, size) })()
+    if (isLeft(read)) return read
+    for (const row of read.right) {
+      const next = rows.next()
+      const encoded = next.done === true ? undefined : encodedOf(next.value, to)
+      if (encoded === undefined || isLeft(encoded)) return right(false)
+      const { kind, body, at, erased } = encoded.right.row
+      const isErased = row.erased !== undefined || erased !== undefined
+      if (kind !== row.kind || at !== row.at || (!isErased && body !== row.body)) return right(false)
+    }
+    position += read.right.length
+  }
+  return right(true)
 }
 
 /** What is copied, and between which stores. */
@@ -332,7 +458,7 @@ const sourceOf = async (
   id: string,
   progress: ImportOptions['progress'],
 ): Promise<Either<ReadSessionFault, Source>> => {
-  const bare = { from: from.encryption?.bare ?? from, to: to.encryption?.bare ?? to }
+  const bare = { from: from.encryption?.bare ?? from, to: ownStore(to.encryption?.bare ?? to) }
   const found = await bare.from.info(id)()
   if (isLeft(found)) return found
   if (isEncryptedLog(found.right)) {
@@ -357,12 +483,15 @@ const sourceOf = async (
 const rowsErased = (rows: Iterable<TimedExport>, store: Store): readonly PlacedRow[] => {
   const found: PlacedRow[] = []
   let position = 0
+  let messages = 0
   for (const row of rows) {
     if (row.erased !== undefined) {
       const encoded = encodedOf(row, store)
-      if (!isLeft(encoded)) found.push({ position, row: encoded.right.row })
+      const index = 'message' in row ? messages : position - messages
+      if (!isLeft(encoded)) found.push({ position, index, row: encoded.right.row })
     }
     position += 1
+    if ('message' in row) messages += 1
   }
   return found
 }
@@ -381,6 +510,7 @@ const reasonsIn = async (store: Store): Promise<Either<StoreFault, Reasons>> => 
 /** Say in a ledger what was erased elsewhere, so that rows without a text can be stored. Nothing, where it is said already. */
 const sayErased = async (
   store: Store,
+  own: string,
   id: string,
   head: ExportedHead,
   rows: readonly PlacedRow[],
@@ -389,32 +519,48 @@ const sayErased = async (
   if (rows.length === 0) return right(undefined)
   const why = await reasons()
   if (isLeft(why)) return why as Either<ImportFault, never>
+  const identities = await store.identities(own)()
+  if (isLeft(identities)) return identities
   const said = await appendToLedger(store, async (ledger) => {
+    if (ledger.held.has(own)) return left<StoreFaultOf<'LogHeld'>>({ _tag: 'LogHeld', id: own })
     const groups = new Map<Erasure | undefined, ErasedRow[]>()
-    for (const { position, row } of rows) {
+    for (const { position, index, row } of rows) {
       const { kind, body, at, erased: leaf = '' } = row
       const stood = { position, kind, body, erased: leaf, at }
-      if (erasureOf(ledger, stood, store.hash) !== undefined) continue
+      if (erasureOf(ledger, stood, identities.right, store.hash) !== undefined) continue
       const by = why.right.get(`${position} ${leaf}`)
       const group = groups.get(by) ?? []
       groups.set(by, group)
-      group.push({ row: position, kind, leaf, stub: stubLeaf(stood, store.hash) })
+      group.push({
+        log: identityAt(identities.right, position),
+        row: position,
+        kind,
+        index,
+        leaf,
+        stub: stubLeaf(stood, store.hash),
+      })
     }
-    const news = [...groups].map(
-      ([by, named]): LedgerRow =>
-        ({
-          type: 'erased',
-          id,
-          head: { size: head.size, root: head.root ?? headOf(emptyRange, store.hash).root },
-          rows: named,
-          reason: by === undefined ? 'erased before it was exported' : by.reason,
-          by: by?.by,
-          copied: by?.copied ?? by?.at,
-        }) as LedgerRow,
-    )
+    const news = [...groups].map(([by, named]): LedgerRow => ({
+      type: 'erased',
+      id,
+      head: { size: head.size, root: head.root ?? headOf(emptyRange, store.hash).root },
+      rows: named,
+      copied: copiedOf(by),
+    }))
     return right({ rows: news, more: {} })
   })
   return isLeft(said) ? (said as Either<ImportFault, never>) : right(undefined)
+}
+
+/** What the other store says, which is no word of this one. */
+const copiedOf = (by: Erasure | undefined): CopiedClaim => {
+  if (by?.copied !== undefined) return by.copied
+  const { at, reason, by: person } = by ?? { at: undefined, reason: 'erased before it was exported', by: undefined }
+  return {
+    ...(at !== undefined && { at }),
+    ...(reason !== undefined && { reason }),
+    ...(person !== undefined && { by: person }),
+  }
 }
 
 /** Erase in a copy what was erased in the record since it was copied. */
@@ -433,23 +579,31 @@ const eraseThere = async (
     .find((by) => by !== undefined)
   const erased = await to.erase({
     logs: [{ id, expected, rows: rows.map(({ position, row }) => ({ position, stub: row.body })) }],
-    ...(first?.reason !== undefined && { reason: first.reason }),
-    ...(first?.by !== undefined && { by: first.by }),
+    copied: copiedOf(first),
   })()
   return isLeft(erased) ? erased : right(undefined)
 }
 
 /** Hold a copy where the session is held. Before it is a session: so it is never one that can be erased. */
-const holdThere = async (from: Store, to: Store, id: string, head: Head): Promise<Either<ImportFault, void>> => {
+const holdThere = async (
+  from: Store,
+  to: Store,
+  id: string,
+  head: Head,
+  own = id,
+): Promise<Either<ImportFault, void>> => {
   const content = await ledgerContent(from)
   if (isLeft(content)) return content as Either<ImportFault, never>
   const hold = content.right.held.get(id)
   if (hold === undefined) return right(undefined)
   const { reason, by } = hold
+  const identities = await to.identities(own)()
+  if (isLeft(identities)) return identities
   const row: LedgerRow = {
     type: 'held',
     id,
     head,
+    logs: identities.right,
     ...(reason !== undefined && { reason }),
     ...(by !== undefined && { by }),
   }
@@ -483,7 +637,7 @@ const beginCopy = async (from: Store, to: Store, id: string, head: Head): Promis
   if (isLeft(found) && found.left._tag !== 'NoSuchLog') return found
   if (!isLeft(found) && isPartialOf(found.right, 'import'))
     return left({ _tag: 'UnfinishedSession', id, rows: found.right.head.size })
-  const begun = isLeft(found) ? await to.create({ id, meta: partialMeta('copy') })() : found
+  const begun = isLeft(found) ? await to.create({ id, meta: partialMeta('copy'), encrypt: false })() : found
   if (isLeft(begun)) return begun.left._tag === 'LogExists' ? beginCopy(from, to, id, head) : begun
   const start = begun.right.head
   const common = Math.min(start.size, head.size)

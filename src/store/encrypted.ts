@@ -6,7 +6,7 @@
  *     {"encrypted":"KEY.BASE64","blocks":["…","…"]}           of a row that references blocks, which are encrypted too
  */
 import { isArray, isObject, type JsonObject } from '../json/index.ts'
-import { isBlockId, type BlockId } from '../proof/index.ts'
+import { digestOf, isBlockId, type BlockId } from '../proof/index.ts'
 import type { StoreFaultOf } from './fault.ts'
 import type { StoredRow, TimedRow } from './row.ts'
 import type { LogInfo } from './store.ts'
@@ -64,6 +64,10 @@ const partsOf = (text: string, blocks: readonly BlockId[]): EncryptedText | unde
 export const keyLogOf = (key: string): string => `${keyLogs}${key}`
 /** The log that says that a key was destroyed, and when. */
 export const destroyedKeyLogOf = (key: string): string => `indelible.destroyed.${key}`
+/** The log that says, where keys are kept, that the log of an id is encrypted. */
+export const keyedLogOf = (id: string): string => `indelible.keyed.${digestOf(id)}`
+/** The log that keeps the stream of a chat. */
+export const streamLogOf = (chat: string): string => `indelible.stream.${digestOf(chat)}`
 /** How the names of the logs of wrapped keys begin. */
 export const keyLogs = 'indelible.key.'
 

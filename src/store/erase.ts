@@ -10,8 +10,10 @@ import { checkAppend } from './checked.ts'
 import type { CheckedErasure, StoreDriver } from './driver.ts'
 import type { Erased, EraseRequest, RowsToErase, Sharing } from './erasing.ts'
 import type { EraseFault } from './fault.ts'
+import { identitiesIn, identityAt } from './identity.ts'
 import { ledgerContent, stubLeaf, type LedgerContent } from './ledger.ts'
 import { ledgerId, ledgerRow, type Because, type ErasedRow, type Hold, type LedgerRow } from './ledger-row.ts'
+import { againstOwnId } from './own-logs.ts'
 import type { StoredRow } from './row.ts'
 import { sameHead } from './rules.ts'
 import type { Store } from './store.ts'
@@ -27,7 +29,7 @@ export const attempts = 50
 export const eraseRows = async (
   driver: StoreDriver,
   store: InnerStore,
-  { logs, reason, by }: EraseRequest,
+  { logs, reason, by, copied }: EraseRequest,
 ): Promise<Either<EraseFault, Erased>> => {
   const { erasing } = driver
   if (erasing === undefined) return left({ _tag: 'CannotErase' })
@@ -38,9 +40,13 @@ export const eraseRows = async (
     const checked: CheckedErasure['logs'][number][] = []
     const said: LedgerRow[] = []
     for (const one of logs) {
-      if (one.id === ledgerId) return left({ _tag: 'LogHeld', id: ledgerId })
+      const problem = againstOwnId(one.id)
+      if (problem !== undefined) return left(problem)
       const found = await rowsOf(store, one)
       if (isLeft(found)) return found
+      const info = await store.info(one.id)()
+      if (isLeft(info)) return info
+      const identities = identitiesIn(info.right.meta)
       if (held.size > 0 && found.right.length > 0) {
         const shares = await erasing.sharing(store.scope, one.id)
         if (isLeft(shares)) return shares as Either<EraseFault, never>
@@ -62,10 +68,24 @@ export const eraseRows = async (
       })
       if (rows.length === 0) continue
       const named = rows.map(({ position, leaf, stub, row }): ErasedRow => {
-        const { kind, at } = row
-        return { row: position, kind, leaf: bytesToHex(leaf), stub: stubLeaf({ kind, body: stub, at }, store.hash) }
+        const { kind, index, at } = row
+        return {
+          log: identityAt(identities, position),
+          row: position,
+          kind,
+          index,
+          leaf: bytesToHex(leaf),
+          stub: stubLeaf({ kind, body: stub, at }, store.hash),
+        }
       })
-      said.push({ type: 'erased', id: one.id, head: one.expected, rows: named, ...becauseOf({ reason, by }) })
+      said.push({
+        type: 'erased',
+        id: one.id,
+        head: one.expected,
+        rows: named,
+        ...becauseOf({ reason, by }),
+        ...(copied && { copied }),
+      })
     }
     if (said.length === 0) {
       const again = await erasing.erase(store.scope, undefined)

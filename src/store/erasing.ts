@@ -1,6 +1,6 @@
 /** What is asked of a store that erases rows, and what it answers. */
 import type { BlockId } from '../proof/index.ts'
-import type { Because } from './ledger-row.ts'
+import type { Because, CopiedClaim } from './ledger-row.ts'
 import type { Head } from './row.ts'
 
 /** Rows of one log to erase. */
@@ -17,6 +17,8 @@ export interface RowsToErase {
 export interface EraseRequest extends Because {
   /** The rows, log by log. A log without rows is only checked to be at its head. */
   readonly logs: readonly RowsToErase[]
+  /** What another store says of the erasure, if the rows were erased there before. Default: they were not. */
+  readonly copied?: CopiedClaim
 }
 
 /** A log that has its first rows in common with another. */

@@ -39,6 +39,8 @@ export type StoreFault =
   | { readonly _tag: 'NoSuchLog'; readonly id: string }
   /** The scope has a log with this id already. */
   | { readonly _tag: 'LogExists'; readonly id: string }
+  /** The scope has a log with this id that was made for something else than `wanted`. It was left as it is. */
+  | { readonly _tag: 'OtherLog'; readonly id: string; readonly wanted: string }
   /** The position `at` is not in the log, which has `size` rows. */
   | { readonly _tag: 'BeyondEnd'; readonly id: string; readonly at: number; readonly size: number }
   /** The id is empty, too long, or has a control character. */
@@ -70,7 +72,10 @@ export type StoreFault =
   | { readonly _tag: 'CannotErase' }
   /** A log of the scope that is not a ledger has the ledger's id. */
   | { readonly _tag: 'NotALedger'; readonly id: string; readonly reason: string }
-  /** The log is encrypted, and its key is not there or is another one. `key` is the id of the key; `reason` a sentence. */
+  /**
+   * The log is encrypted, and its key is not there or is another one. `key` is the id of the key; `reason` a sentence. With
+   * the key `none`, the log is not encrypted, and has to be.
+   */
   | { readonly _tag: 'NoKey'; readonly id: string; readonly key: string; readonly reason: string }
   /** The row at `index` of the append can't be stored. */
   | { readonly _tag: 'InvalidRow'; readonly index: number; readonly reason: string }
@@ -210,8 +215,10 @@ export const storeFaultText = (fault: StoreFault | CallbackThrew): string => {
       return `this scope of the store has no session or log ${name(fault.id)}`
     case 'LogExists':
       return `the store already has a session or log ${name(fault.id)}; nothing was created: open it, or choose another id`
+    case 'OtherLog':
+      return `${name(fault.id)} is not ${fault.wanted}: it was made for something else; nothing was changed: choose another id`
     case 'NoKey':
-      return `${name(fault.id)} is encrypted, and can't be used: ${fault.reason}`
+      return `${name(fault.id)} ${fault.key === 'none' ? 'is not encrypted' : "is encrypted, and can't be used"}: ${fault.reason}`
     case 'BeyondEnd':
       return `position ${fault.at} is beyond the end of ${name(fault.id)}, which has ${fault.size} rows`
     case 'InvalidId':

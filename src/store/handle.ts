@@ -12,17 +12,27 @@ import type { StoreFinding } from './check.ts'
 import { checkAppend, checkQuery } from './checked.ts'
 import type { Answer, CheckedAppend, StoreDriver, Unchanged } from './driver.ts'
 import { attempts, eraseRows, type InnerStore } from './erase.ts'
-import type { StoreFault, StoreFaultOf } from './fault.ts'
+import type { LogFault, StoreFault, StoreFaultOf } from './fault.ts'
 import { invalidId } from './id.ts'
+import { againstOwnId, changedOwnMember, isOwnCall, isOwnId, ownMember, type OwnCall } from './own-logs.ts'
 import { ledgerContent, unaccounted } from './ledger.ts'
 import { ledgerId } from './ledger-row.ts'
+import {
+  described,
+  forkedIdentities,
+  identitiesIn,
+  newIdentities,
+  withIdentities,
+  withoutIdentities,
+  type LogIdentity,
+} from './identity.ts'
 import { invalidLease, invalidTtl, type Lease } from './lease.ts'
 import { checkMeta } from './meta.ts'
 import { quietly, type OnNotice } from './notice.ts'
 import type { StoredRow } from './row.ts'
 import type { RowIndex, TermsOf } from './row-terms.ts'
 import { signalKey, Signals } from './signals.ts'
-import type { Store } from './store.ts'
+import type { LogInfo, Store } from './store.ts'
 import { headOf } from './tree.ts'
 import { undoneErasures, undoneText } from './undone.ts'
 
@@ -145,6 +155,18 @@ class Calls {
       change,
     )
   }
+
+  /** The same for a change of rows or metadata. The library's own logs are changed by its own calls only. */
+  change<F extends StoreFault, T>(
+    operation: string,
+    id: string,
+    call: OwnCall | undefined,
+    work: () => Answer<T>,
+    change: string,
+  ): Task<F, T> {
+    const problem = againstOwnId(id, call)
+    return this.onLog(operation, id, problem === undefined ? work : async () => left(problem), change)
+  }
 }
 
 const handle = (calls: Calls): Store => {
@@ -187,6 +209,7 @@ const handle = (calls: Calls): Store => {
 type LogCalls =
   | 'create'
   | 'info'
+  | 'identities'
   | 'list'
   | 'update'
   | 'append'
@@ -205,23 +228,30 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
   const { hash } = driver
   return {
     create: (given) => {
-      const { id, meta = {}, rows = [], blocks = [], terms } = optionsOf('store.create', given)
-      return calls.onLog(
+      const options = optionsOf('store.create', given)
+      const { id, meta = {}, rows = [], blocks = [], terms } = options
+      return calls.change(
         'create a log',
         id,
+        options,
         async () => {
           const checked = checkMeta(meta)
           if (isLeft(checked)) return checked
           const empty = headOf(emptyRange, hash)
           const first = checkAppend({ expected: empty, rows, blocks, ...(terms !== undefined && { terms }) }, inner)
           if (isLeft(first)) return first
-          const problem = hasErased(first.right) ? await againstErased(driver, inner, first.right) : undefined
-          return problem === undefined ? driver.create(scope, id, checked.right, first.right) : left(problem)
+          const problem = hasErased(first.right)
+            ? await againstErased(driver, inner, undefined, first.right)
+            : undefined
+          if (problem !== undefined) return left(problem)
+          const kept = withIdentities(withoutIdentities(checked.right), newIdentities())
+          return outside(await driver.create(scope, id, kept, first.right))
         },
         'store.create',
       )
     },
-    info: (id) => calls.onLog('read a log', id, () => driver.info(scope, id)),
+    info: (id) => calls.onLog('read a log', id, async () => outside(await driver.info(scope, id))),
+    identities: (id) => calls.onLog('read a log', id, () => identitiesOf(inner, id)),
     list: (given) => {
       const query = optionsOf('store.list', given)
       return calls.run('list logs', async () => {
@@ -231,30 +261,44 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
         if (!isLeft(page))
           for (const { id, reason } of page.right.damaged ?? [])
             calls.tell({ _tag: 'DamagedLog', id, position: 0, reason })
-        return page
+        return isLeft(page)
+          ? page
+          : right(Object.freeze({ ...page.right, logs: Object.freeze(page.right.logs.map(described)) }))
       })
     },
     update: (id, given) => {
-      const { expected, meta, ownKey } = optionsOf('store.update', given)
-      return calls.onLog(
+      const options = optionsOf('store.update', given)
+      const { expected, meta, ownKey } = options
+      return calls.change(
         'update metadata',
         id,
+        options,
         async () => {
           const checked = checkMeta(meta)
-          return isLeft(checked) ? checked : driver.update(scope, id, expected, checked.right, ownKey)
+          if (isLeft(checked)) return checked
+          const found = await inner.info(id)()
+          if (isLeft(found)) return found
+          const { meta: before, version } = found.right
+          const after = withoutIdentities(checked.right)
+          const isPublic = !isOwnCall(options) && version === expected // another version is a conflict
+          const name = isPublic ? changedOwnMember(withoutIdentities(before), after) : undefined
+          if (name !== undefined) return left(ownMember(name))
+          const kept = withIdentities(after, identitiesIn(before))
+          return outside(await driver.update(scope, id, expected, kept, ownKey))
         },
         'store.update',
       )
     },
     append: (id, given) => {
       const append = optionsOf('store.append', given)
-      return calls.onLog(
+      return calls.change(
         'append',
         id,
+        append,
         async () => {
           const checked = checkAppend(append, inner)
           if (isLeft(checked)) return checked
-          const problem = hasErased(checked.right) ? await againstErased(driver, inner, checked.right) : undefined
+          const problem = hasErased(checked.right) ? await againstErased(driver, inner, id, checked.right) : undefined
           if (problem !== undefined) return left(problem)
           const appended = await driver.append(scope, id, checked.right)
           if (!isLeft(appended) || appended.left._tag !== 'Conflict') return appended
@@ -273,26 +317,32 @@ const logCalls = (calls: Calls): Pick<Store, LogCalls> => {
     },
     nodes: (id, positions) => calls.onLog('read nodes', id, () => driver.nodes(scope, id, [...positions])),
     fork: (id, given) => {
-      const { id: to, at, meta = {} } = optionsOf('store.fork', given)
-      return calls.onLog(
+      const options = optionsOf('store.fork', given)
+      const { id: to, at, meta = {} } = options
+      return calls.change(
         'fork',
         id,
+        options,
         async () => {
-          const problem = invalidId('log', to)
+          const problem = invalidId('log', to) ?? againstOwnId(to, options)
           if (problem !== undefined) return left(problem)
           const checked = checkMeta(meta)
           if (isLeft(checked)) return checked
-          const forked = await driver.fork(scope, id, to, at, checked.right)
+          const identities = await identitiesOf(inner, id)
+          if (isLeft(identities)) return identities
+          const kept = withIdentities(withoutIdentities(checked.right), forkedIdentities(identities.right, at))
+          const forked = await driver.fork(scope, id, to, at, kept)
           calls.changed(to)
-          return forked
+          return outside(forked)
         },
         'store.fork',
       )
     },
-    remove: (id) =>
-      calls.onLog(
+    remove: (id, call) =>
+      calls.change(
         'remove a log',
         id,
+        call,
         () =>
           calls.longer(async () => {
             for (let attempt = 1; ; attempt++) {
@@ -459,11 +509,13 @@ const judgedRows = async (
     reason,
   })
   const content = id === ledgerId ? right({ erased: new Map() }) : await ledgerContent(store)
+  const identities = await identitiesOf(store, id)
+  if (isLeft(identities)) return identities
   if (isLeft(content))
     return content.left._tag === 'DamagedLog' || content.left._tag === 'NotALedger'
       ? left(damaged(first, `its text is missing, and the ledger can't be read: ${content.left.reason}`))
       : content
-  const bad = unaccounted(content.right, rows, store.hash)
+  const bad = unaccounted(content.right, rows, identities.right, store.hash)
   return bad === undefined
     ? right(rows)
     : left(damaged(bad, 'its text is missing, and the ledger does not say that it was erased'))
@@ -475,6 +527,7 @@ const hasErased = ({ rows }: Pick<CheckedAppend, 'rows'>): boolean => rows.some(
 const againstErased = async (
   driver: StoreDriver,
   store: InnerStore,
+  id: string | undefined,
   { expected, rows }: Pick<CheckedAppend, 'expected' | 'rows'>,
 ): Promise<StoreFault | undefined> => {
   const index = rows.findIndex(({ erased }) => erased !== undefined)
@@ -484,7 +537,9 @@ const againstErased = async (
   const content = await ledgerContent(store)
   if (isLeft(content)) return content.left
   const placed = rows.map((row, offset) => ({ ...row, position: expected.size + offset, index: 0 }))
-  const bad = unaccounted(content.right, placed, store.hash)
+  const identities = id === undefined ? right([]) : await identitiesOf(store, id) // a new log has none that was ever named
+  if (isLeft(identities)) return identities.left
+  const bad = unaccounted(content.right, placed, identities.right, store.hash)
   return bad === undefined
     ? undefined
     : {
@@ -493,6 +548,20 @@ const againstErased = async (
         reason: 'was erased, and the ledger of this store does not say so',
       }
 }
+
+/** The identities of a log. */
+const identitiesOf = async (store: InnerStore, id: string): Promise<Either<LogFault, readonly LogIdentity[]>> => {
+  const found = await store.info(id)()
+  return isLeft(found) ? found : right(Object.freeze(identitiesIn(found.right.meta)))
+}
+
+/** A log as it is described outside: also in the fault of an update. */
+const outside = (answer: Either<StoreFault, LogInfo>): Either<StoreFault, LogInfo> =>
+  !isLeft(answer)
+    ? right(described(answer.right))
+    : answer.left._tag === 'MetaConflict'
+      ? left({ ...answer.left, meta: withoutIdentities(answer.left.meta) })
+      : answer
 
 /** What a driver finds, and the rows of each scope that its ledger says were erased and that have their text. */
 const checked = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => {
@@ -523,9 +592,9 @@ const checked = async (driver: StoreDriver): Answer<readonly StoreFinding[]> => 
 
 /** The ledger as it was when it held no log of that id: then it may be removed. */
 const notHeld = async (store: InnerStore, id: string): Promise<Either<StoreFault, Unchanged | undefined>> => {
-  if (id === ledgerId) return right(undefined)
+  if (isOwnId(id)) return right(undefined) // the function that made it asks the ledger, where it has to
   const content = await ledgerContent(store)
-  if (isLeft(content)) return content.left._tag === 'NotALedger' ? right(undefined) : content
+  if (isLeft(content)) return content
   const { head, held } = content.right
   const hold = held.get(id)
   if (hold === undefined) return right({ id: ledgerId, head })

@@ -23,10 +23,12 @@ export {
   encryptionOf,
   isEncrypted,
   isEncryptedLog,
+  keyedLogOf,
   keyLogOf,
   keyLogs,
   ownKeyOf,
   readEncrypted,
+  streamLogOf,
   withoutKeys,
   type EncryptedText,
   type EncryptionMeta,
@@ -89,13 +91,16 @@ export {
   ledgerRow,
   readLedgerRow,
   type Because,
+  type CopiedClaim,
   type ErasedRow,
   type Erasure,
   type Hold,
+  type KeyDestroyed,
   type LedgerEntry,
   type LedgerRow,
 } from './ledger-row.ts'
 export { hashedBlock } from './hashed-block.ts'
+export { identityAt, type LogIdentity } from './identity.ts'
 export { followLog, type FollowOptions } from './follow.ts'
 export { invalidId, maxIdBytes } from './id.ts'
 export {
@@ -107,6 +112,18 @@ export {
   type KeyValueStore,
 } from './key-value.ts'
 export { matches, positionsOf, type Positions } from './lookup.ts'
+export {
+  againstOwnId,
+  changedOwnMember,
+  isOwnCall,
+  isOwnId,
+  isSessionMeta,
+  ownMember,
+  partialMember,
+  sessionMember,
+  type OwnCall,
+} from './own-logs.ts'
+export { ownStore } from './own-store.ts'
 export { planned, type Plan } from './plan.ts'
 export { consistencyPath, inclusionPath } from './prove.ts'
 export { hasKey, maxMissed, sameHead, type Placed } from './rules.ts'

@@ -1,8 +1,9 @@
 /** What a ledger's rows say, and what all of them come to. */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isArray, isLeft, isObject, left, parseJson, right } from '../json/index.ts'
+import { isArray, isLeft, isObject, left, parseJson, right, type JsonObject } from '../json/index.ts'
 import { isLeaf } from './checked-row.ts'
 import type { StoreFaultOf } from './fault.ts'
+import type { LogIdentity } from './identity.ts'
 import type { Head, Row, RowKind, StoredRow } from './row.ts'
 
 /** The id of a scope's ledger. */
@@ -18,10 +19,14 @@ export interface Because {
 
 /** A row that was erased, as the ledger names it. */
 export interface ErasedRow {
+  /** The identity of the log that the row is of: a log of the same id that was made later has another. */
+  readonly log: string
   /** Its position in the log of messages and notes. Logs that share the row have it at the same position. */
   readonly row: number
   /** Whether it is a message or a note. */
   readonly kind: RowKind
+  /** Its place among the rows of its kind: of a message, its position in the session. */
+  readonly index: number
   /** The leaf that it had, and keeps: 64 hexadecimal digits. */
   readonly leaf: string
   /** The leaf of the stub that stands for it: what it says of role, page kind and call ids can't be changed either. */
@@ -38,21 +43,31 @@ export type LedgerRow = Because &
         readonly head: Head
       }
     /** `held`: from here on the session may not be erased or removed, until it is `released`. */
-    | { readonly type: 'held' | 'released'; readonly id: string; readonly head: Head }
-    /** Rows of a session with this head were erased. `copied`: it was done elsewhere, at this time. */
+    | { readonly type: 'released'; readonly id: string; readonly head: Head }
+    | { readonly type: 'held'; readonly id: string; readonly head: Head; readonly logs: readonly LogIdentity[] }
+    /** `destroyed`: the key of the session is destroyed, or is being destroyed. */
+    | { readonly type: 'destroyed'; readonly id: string; readonly head: Head; readonly key: string }
+    /** Rows of a session with this head were erased. `copied`: not here, and that is all that is said of it there. */
     | {
         readonly type: 'erased'
         readonly id: string
         readonly head: Head
         readonly rows: readonly ErasedRow[]
-        readonly copied?: number
+        readonly copied?: CopiedClaim
       }
   )
 
 /** A row of a ledger as it is stored: a note whose body is JSON. */
 export const ledgerRow = (said: LedgerRow, at: number): Row => {
   const { type, id, head, reason, by } = said
-  const more = type === 'erased' ? { rows: said.rows, copied: said.copied } : {} // JSON leaves out what is undefined
+  const more =
+    type === 'erased'
+      ? { rows: said.rows, copied: said.copied } // JSON leaves out what is undefined
+      : type === 'destroyed'
+        ? { key: said.key }
+        : type === 'held'
+          ? { logs: said.logs }
+          : {}
   const because = type === 'head' ? {} : { reason, by }
   return { kind: 'note', body: JSON.stringify({ type, id, size: head.size, root: head.root, ...more, ...because }), at }
 }
@@ -66,29 +81,57 @@ export const readLedgerRow = ({
     left({ _tag: 'NotALedger', id: ledgerId, reason: `its row ${position} ${reason}` })
   const parsed = parseJson(body)
   if (isLeft(parsed) || !isObject(parsed.right)) return bad('is not a JSON object')
-  const { type, id, size, root, reason, by, rows, copied } = parsed.right
+  const { type, id, size, root, reason, by, rows, copied, key, logs } = parsed.right
   if (typeof type !== 'string') return bad('has no type')
   if (!isKnownType(type)) return right(undefined)
   if (typeof id !== 'string' || !isCount(size) || typeof root !== 'string' || !/^[0-9a-f]{64}$/.test(root))
     return bad('names no session and head')
   const head = Object.freeze({ size, root })
   const because = { ...(typeof reason === 'string' && { reason }), ...(typeof by === 'string' && { by }) }
+  if (type === 'destroyed')
+    return typeof key === 'string' ? right(Object.freeze({ type, id, head, key, ...because })) : bad('names no key')
+  if (type === 'held')
+    return isArray(logs) && logs.every(isIdentity)
+      ? right(
+          Object.freeze({ type, id, head, logs: Object.freeze(logs as unknown as readonly LogIdentity[]), ...because }),
+        )
+      : bad('names no log')
   if (type !== 'erased') return right(Object.freeze({ type, id, head, ...(type === 'head' ? {} : because) }))
   if (!isArray(rows) || !rows.every(isErasedRow)) return bad('names no erased rows')
   const erased = Object.freeze((rows as unknown as readonly ErasedRow[]).map((row) => Object.freeze({ ...row })))
   return right(
-    Object.freeze({ type, id, head, rows: erased, ...because, ...(typeof copied === 'number' && { copied }) }),
+    Object.freeze({ type, id, head, rows: erased, ...because, ...(isObject(copied) && { copied: copiedOf(copied) }) }),
   )
 }
 
-const isKnownType = (type: string): type is LedgerRow['type'] =>
-  type === 'head' || type === 'removed' || type === 'held' || type === 'released' || type === 'erased'
+const types: ReadonlySet<string> = new Set<LedgerRow['type']>([
+  'head',
+  'removed',
+  'held',
+  'released',
+  'destroyed',
+  'erased',
+])
+
+const isKnownType = (type: string): type is LedgerRow['type'] => types.has(type)
 
 const isCount = (value: unknown): value is number => Number.isSafeInteger(value) && (value as number) >= 0
 
+const isIdentity = (value: unknown): boolean =>
+  isObject(value) && typeof value['log'] === 'string' && isCount(value['from'])
+
+const copiedOf = ({ at, reason, by }: JsonObject): CopiedClaim =>
+  Object.freeze({
+    ...(typeof at === 'number' && { at }),
+    ...(typeof reason === 'string' && { reason }),
+    ...(typeof by === 'string' && { by }),
+  })
+
 const isErasedRow = (value: unknown): value is ErasedRow =>
   isObject(value) &&
+  typeof value['log'] === 'string' &&
   isCount(value['row']) &&
+  isCount(value['index']) &&
   (value['kind'] === 'entry' || value['kind'] === 'note') &&
   isLeaf(value['leaf']) &&
   isLeaf(value['stub'])
@@ -115,10 +158,30 @@ export interface LedgerEntry {
 export interface Hold extends Because {
   /** The id of the session. */
   readonly id: string
+  /** The identities of its rows. */
+  readonly logs: readonly LogIdentity[]
   /** Where in the ledger it stands. */
   readonly row: number
   /** When it was written: milliseconds since 1970, by the writer's clock. */
   readonly at: number
+}
+
+/** The destruction of a key, as the ledger has it. */
+export interface KeyDestroyed extends Because {
+  /** The id of the session that had the key. */
+  readonly id: string
+  /** The id of the key. */
+  readonly key: string
+  /** Where in the ledger it stands. */
+  readonly row: number
+  /** When it was written: milliseconds since 1970, by the writer's clock. */
+  readonly at: number | undefined
+}
+
+/** What another store says of an erasure. */
+export interface CopiedClaim extends Because {
+  /** When it was done, in milliseconds since 1970. */
+  readonly at?: number
 }
 
 /** An erasure, as the ledger has it. */
@@ -133,6 +196,6 @@ export interface Erasure extends Because {
   readonly head: Head
   /** The rows that were erased. */
   readonly rows: readonly ErasedRow[]
-  /** When it was done, if it was done in another store and the session was copied from there. */
-  readonly copied?: number
+  /** What another store says of it, if the session was copied or imported: nobody here vouches for that. */
+  readonly copied?: CopiedClaim
 }

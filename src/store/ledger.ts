@@ -9,14 +9,18 @@ import {
   ledgerId,
   ledgerRow,
   readLedgerRow,
+  type ErasedRow,
   type Erasure,
   type Hold,
+  type KeyDestroyed,
   type LedgerEntry,
   type LedgerRow,
 } from './ledger-row.ts'
-import type { Head, RowKind, StoredRow } from './row.ts'
+import { ownStore } from './own-store.ts'
+import type { Head, StoredRow } from './row.ts'
 import type { Store } from './store.ts'
 import { headOf, rowLeaf } from './tree.ts'
+import { identityAt, type LogIdentity } from './identity.ts'
 import { bytesToHex } from '@noble/hashes/utils.js'
 import type { Hash } from '../proof/index.ts'
 import { rangeAt } from './verify.ts'
@@ -29,6 +33,8 @@ export interface LedgerContent {
   readonly sessions: ReadonlyMap<string, LedgerEntry>
   /** The sessions that are held, by id. */
   readonly held: ReadonlyMap<string, Hold>
+  /** The keys that were destroyed, by their ids. */
+  readonly destroyed: ReadonlyMap<string, KeyDestroyed>
   /** Every erasure, in order. */
   readonly erasures: readonly Erasure[]
   /** The erasures by the rows that they name. */
@@ -45,6 +51,7 @@ const nothing: LedgerContent = Object.freeze({
   head: undefined,
   sessions: new Map(),
   held: new Map(),
+  destroyed: new Map(),
   erasures: [],
   erased: new Map(),
 })
@@ -91,6 +98,7 @@ const readOn = async (
 ): Promise<Either<LedgerFault, LedgerContent & { readonly head: Head }>> => {
   const sessions = new Map(base.sessions)
   const held = new Map(base.held)
+  const destroyed = new Map(base.destroyed)
   const erasures = [...base.erasures]
   const erased = new Map(base.erased)
   for (let from = base.head?.size ?? 0; from < head.size; from += 1000) {
@@ -107,13 +115,16 @@ const readOn = async (
         const { type: _, ...content } = said
         const by: Erasure = Object.freeze({ ...content, ...place })
         erasures.push(by)
-        for (const one of said.rows) erased.set(keyOf(one.row, one.kind, one.leaf, one.stub), by)
-      } else if (type === 'held') held.set(said.id, Object.freeze({ ...becauseOf(said), id: said.id, ...place }))
+        for (const one of said.rows) if (!isHeldRow(held, one)) erased.set(keyOf(one), by)
+      } else if (said.type === 'held')
+        held.set(said.id, Object.freeze({ ...becauseOf(said), id: said.id, logs: said.logs, ...place }))
       else if (type === 'released') held.delete(said.id)
+      else if (said.type === 'destroyed')
+        destroyed.set(said.key, Object.freeze({ ...becauseOf(said), id: said.id, key: said.key, ...place }))
       else sessions.set(said.id, Object.freeze({ ...rest, ...place, removed: type === 'removed' }))
     }
   }
-  return right(Object.freeze({ head, sessions, held, erasures: Object.freeze(erasures), erased }))
+  return right(Object.freeze({ head, sessions, held, destroyed, erasures: Object.freeze(erasures), erased }))
 }
 
 const becauseOf = ({
@@ -127,22 +138,34 @@ const becauseOf = ({
   ...(by !== undefined && { by }),
 })
 
-const keyOf = (row: number, kind: RowKind, leaf: string, stub: string): string => `${row} ${kind} ${leaf} ${stub}`
+const keyOf = ({ log, row, kind, leaf, stub }: Omit<ErasedRow, 'index'>): string =>
+  JSON.stringify([log, row, kind, leaf, stub])
+
+/** Whether a hold keeps a row: whoever says then that it was erased is not believed. */
+const isHeldRow = (held: ReadonlyMap<string, Hold>, { log, row }: ErasedRow): boolean =>
+  [...held.values()].some(({ logs }) => identityAt(logs, row) === log)
 
 /**
  * The erasure that a ledger says of a row without a text.
  *
  * @param content what the ledger says
  * @param row the row, with the leaf that it keeps
+ * @param identities those of the log that has the row
  * @param hash the hash function: SHA-256
  * @returns the erasure; undefined if the ledger does not say that this row was erased, or another stub stands for it
  */
 export const erasureOf = (
   { erased }: Pick<LedgerContent, 'erased'>,
   row: Pick<StoredRow, 'position' | 'kind' | 'body' | 'stored' | 'at' | 'erased'>,
+  identities: readonly LogIdentity[],
   hash: Hash,
-): Erasure | undefined =>
-  row.erased === undefined ? undefined : erased.get(keyOf(row.position, row.kind, row.erased, stubLeaf(row, hash)))
+): Erasure | undefined => {
+  if (row.erased === undefined) return undefined
+  const { position, kind, erased: leaf } = row
+  return erased.get(
+    keyOf({ log: identityAt(identities, position), row: position, kind, leaf, stub: stubLeaf(row, hash) }),
+  )
+}
 
 /**
  * The leaf of the stub that stands for an erased row: that of a row with its kind, its time and this text.
@@ -160,8 +183,10 @@ export const stubLeaf = (
 export const unaccounted = (
   content: Pick<LedgerContent, 'erased'>,
   rows: readonly StoredRow[],
+  identities: readonly LogIdentity[],
   hash: Hash,
-): StoredRow | undefined => rows.find((row) => row.erased !== undefined && erasureOf(content, row, hash) === undefined)
+): StoredRow | undefined =>
+  rows.find((row) => row.erased !== undefined && erasureOf(content, row, identities, hash) === undefined)
 
 /** How often an append to the ledger is tried where others append at the same time. */
 const attempts = 50
@@ -186,6 +211,7 @@ export const appendToLedger = async <F, M extends object>(
   store: Store,
   news: (ledger: LedgerContent) => Promise<Either<F, { readonly rows: readonly LedgerRow[]; readonly more: M }>>,
 ): Promise<Either<F | StoreFault, LedgerAppended & M>> => {
+  const own = ownStore(store)
   for (let attempt = 1; ; attempt++) {
     const ledger = await ledgerContent(store)
     if (isLeft(ledger)) return ledger
@@ -196,12 +222,12 @@ export const appendToLedger = async <F, M extends object>(
     const recorded = rows.length
     const stored = rows.map((row) => ledgerRow(row, store.now()))
     if (head === undefined) {
-      const created = await store.create({ id: ledgerId, meta: { [ledgerId]: 1 }, rows: stored })()
+      const created = await own.create({ id: ledgerId, meta: { [ledgerId]: 1 }, rows: stored, encrypt: false })()
       if (!isLeft(created)) return right({ head: created.right.head, recorded, ...more })
       if (created.left._tag !== 'LogExists' || attempt === attempts) return created
     } else {
       if (recorded === 0) return right({ head, recorded, ...more })
-      const appended = await store.append(ledgerId, { expected: head, rows: stored })()
+      const appended = await own.append(ledgerId, { expected: head, rows: stored })()
       if (!isLeft(appended)) return right({ head: appended.right.head, recorded, ...more })
       if (appended.left._tag !== 'Conflict' || attempt === attempts) return appended
     }

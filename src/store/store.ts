@@ -24,7 +24,9 @@ import type {
   StoreFaultOf,
   UpdateFault,
 } from './fault.ts'
+import type { LogIdentity } from './identity.ts'
 import type { AppendClaim, Lease, NewLease, Renewal } from './lease.ts'
+import type { OwnCall } from './own-logs.ts'
 import type { RowIndex, TermsOf } from './row-terms.ts'
 
 /** The description of a log, without its rows. */
@@ -50,8 +52,8 @@ export interface LogInfo {
 }
 
 /** A log to create. */
-export interface NewLog {
-  /** Its id: 1 to 255 bytes without control characters. */
+export interface NewLog extends OwnCall {
+  /** Its id: 1 to 255 bytes without control characters. It does not begin with `indelible.`. */
   readonly id: string
   /** The metadata: a JSON object. Default: `{}`. */
   readonly meta?: JsonObject
@@ -61,8 +63,11 @@ export interface NewLog {
   readonly blocks?: readonly Uint8Array[]
   /** Gives the terms of a row for the search index, as in an append. Default: none. */
   readonly terms?: TermsOf
-  /** Whether the log is encrypted, if the store has keys (`withKeys` of `indelible/encryption`). Default: false. */
-  readonly encrypt?: boolean
+  /**
+   * Whether the log is encrypted, if the store has keys (`withKeys` of `indelible/encryption`). Say true for whatever has a
+   * user's text.
+   */
+  readonly encrypt: boolean
 }
 
 /**
@@ -70,7 +75,7 @@ export interface NewLog {
  * lease
  * of the log in the same transaction.
  */
-export interface Append extends AppendClaim {
+export interface Append extends AppendClaim, OwnCall {
   /** The head that the rows continue. */
   readonly expected: Head
   /** The rows, in order. At least one. */
@@ -124,7 +129,7 @@ export interface RowRange {
 }
 
 /** A new log that shares the first rows of another. */
-export interface Fork {
+export interface Fork extends OwnCall {
   /** The id of the new log. */
   readonly id: string
   /** The number of rows to share. */
@@ -136,7 +141,7 @@ export interface Fork {
 }
 
 /** New metadata for a log, and the version that it replaces. */
-export interface MetaUpdate {
+export interface MetaUpdate extends OwnCall {
   /** The version that `meta` replaces. */
   readonly expected: number
   /** The whole new metadata. */
@@ -302,7 +307,8 @@ export interface StoreEncryption {
  *
  * Ids of logs, operations and scopes are 1 to 255 bytes of well-formed UTF-8 without control characters. They are
  * compared
- * byte by byte, and never become part of a path or of a query's text.
+ * byte by byte, and never become part of a path or of a query's text. Ids that begin with `indelible.` are of the library's
+ * own logs: you may read these, and a call that would change one is `InvalidId`.
  */
 export interface Store extends BlockStore {
   /**
@@ -326,6 +332,14 @@ export interface Store extends BlockStore {
    */
   readonly info: (id: string) => Task<LogFault, LogInfo>
   /**
+   * The identities of a log's rows: that of the log, and before it those of the logs that it shares rows with. Claims of
+   * erasure name them, so that none counts for another log.
+   *
+   * @param id the id of the log
+   * @returns each identity with its first row; or `NoSuchLog`
+   */
+  readonly identities: (id: string) => Task<LogFault, readonly LogIdentity[]>
+  /**
    * List the logs of this scope, page by page, newest first.
    *
    * @param query a filter, the order, the size of a page, and the cursor. Default: the first 100, by creation
@@ -333,7 +347,8 @@ export interface Store extends BlockStore {
    */
   readonly list: (query?: ListQuery) => Task<ListFault, LogPage>
   /**
-   * Replace the metadata of a log.
+   * Replace the metadata of a log. Members whose names begin with `indelible.` are the library's: they stay as they are, or
+   * it is `InvalidMeta`.
    *
    * @param id the id of the log
    * @param update the new metadata, and the version that it replaces
@@ -386,9 +401,11 @@ export interface Store extends BlockStore {
    * Remove a log: its rows, except those that a fork shares, and the blocks that no other row references.
    *
    * @param id the id of the log
-   * @returns nothing; or `NoSuchLog`, `LogHeld` if the ledger of the scope says that it is held
+   * @param call only for the library's own logs
+   * @returns nothing; or `NoSuchLog`, `LogHeld` if the ledger of the scope says that it is held, `NotALedger` if the ledger
+   * can't be read
    */
-  readonly remove: (id: string) => Task<RemoveFault, void>
+  readonly remove: (id: string, call?: OwnCall) => Task<RemoveFault, void>
   /**
    * Erase rows of logs: stubs take their place, the leaves stay, and the ledger of the scope says which, why, by whom and
    * when. Every log that shares a row shows the stub. All of it is stored in one step, or nothing.

@@ -14,7 +14,7 @@ const appends = 40
 export const severalProcesses = async (place: StorePlace, elsewhere: Elsewhere): Promise<void> => {
   const store = await place.open()
   try {
-    await done(store.create({ id: 'crowded' }))
+    await done(store.create({ id: 'crowded', encrypt: false }))
     const following = (async () => {
       const followed: StoredRow[] = []
       for await (const row of followLog(store, 'crowded')) if (followed.push(row) === writers * appends) return followed
@@ -71,7 +71,7 @@ export const afterWreck = async (place: StorePlace, index: number): Promise<void
   for (const id of ['first', 'second']) {
     const store = await place.open()
     try {
-      const { head } = await done(store.create({ id }))
+      const { head } = await done(store.create({ id, encrypt: false }))
       await done(store.append(id, { expected: head, rows: [{ kind: 'entry', body: wreck.name }] }))
       same(
         (await done(store.read('first'))).map(({ body }) => body),

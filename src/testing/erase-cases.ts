@@ -42,16 +42,26 @@ export const eraseCases: StoreCases = erasing({
     same((await done(verifyLog(store, 'a'))).head, headFor([...rows, entry('four')], store.hash), 'the head')
     same(await done(store.check()), [], 'what a check finds')
     const [said] = await done(store.read(ledgerId))
+    const [{ log } = { log: '' }] = await done(store.identities('a'))
     same(JSON.parse(said?.body ?? ''), {
       type: 'erased',
       id: 'a',
       size: 3,
       root: headFor(rows, store.hash).root,
       rows: [
-        { row: 1, kind: 'note', leaf: leaves[1], stub: stubLeaf({ kind: 'note', body: '"gone"', at: 5 }, store.hash) },
         {
+          log,
+          row: 1,
+          kind: 'note',
+          index: 0,
+          leaf: leaves[1],
+          stub: stubLeaf({ kind: 'note', body: '"gone"', at: 5 }, store.hash),
+        },
+        {
+          log,
           row: 2,
           kind: 'entry',
+          index: 1,
           leaf: leaves[2],
           stub: stubLeaf({ kind: 'entry', body: '"gone"', at: third?.at as number }, store.hash),
         },
@@ -66,8 +76,8 @@ export const eraseCases: StoreCases = erasing({
     const [one, two] = [new Uint8Array([1]), new Uint8Array([2])]
     const ids = [one, two].map((bytes) => blockIdOf(bytes, store.hash))
     const rows = [entry('a'), { ...entry('b'), blocks: ids }, entry('c')]
-    await done(store.create({ id: 'a', rows, blocks: [one, two] }))
-    await done(store.create({ id: 'other', rows: [{ ...entry('x'), blocks: ids.slice(0, 1) }] }))
+    await done(store.create({ id: 'a', rows, blocks: [one, two], encrypt: false }))
+    await done(store.create({ id: 'other', rows: [{ ...entry('x'), blocks: ids.slice(0, 1) }], encrypt: false }))
     await done(store.fork('a', { id: 'fork', at: 2 }))
     await done(store.fork('fork', { id: 'early', at: 1 }))
     await add(store, 'fork', [entry('own')])
@@ -121,9 +131,14 @@ export const eraseCases: StoreCases = erasing({
     ) as [Uint8Array, Uint8Array, Uint8Array]
     const ids = [long, other, own].map((bytes) => blockIdOf(bytes, store.hash))
     await done(
-      store.create({ id: 'a', rows: [entry('x'), { ...entry('y'), blocks: ids.slice(0, 2) }], blocks: [long, other] }),
+      store.create({
+        id: 'a',
+        rows: [entry('x'), { ...entry('y'), blocks: ids.slice(0, 2) }],
+        blocks: [long, other],
+        encrypt: false,
+      }),
     )
-    await done(store.create({ id: 'b', rows: [{ ...entry('z'), blocks: ids.slice(1, 2) }] }))
+    await done(store.create({ id: 'b', rows: [{ ...entry('z'), blocks: ids.slice(1, 2) }], encrypt: false }))
     await done(store.putBlocks([own]))
     const many = Array.from({ length: 20 }, (_, index) => `text number ${index}`) // looked for in another way
     for (const texts of [['a boat é'], [...many, 'so: a boat é', 'own: a boat é'], ['é']]) {
@@ -146,22 +161,32 @@ export const eraseCases: StoreCases = erasing({
     const rows = [{ position: 0, stub: '' }]
     await faulty('Conflict', store.erase({ logs: [{ id: 'a', expected: headFor([], store.hash), rows }] }))
     await faulty('BeyondEnd', store.erase({ logs: [{ id: 'a', expected: head, rows: [{ position: 2, stub: '' }] }] }))
-    await faulty('LogHeld', store.erase({ logs: [{ id: ledgerId, expected: head, rows }] }))
+    await faulty('InvalidId', store.erase({ logs: [{ id: ledgerId, expected: head, rows }] }))
     await faulty('NoSuchLog', store.erase({ logs: [{ id: 'b', expected: head, rows }] }))
     same(await done(store.read('a')), asStored(someRows(2)))
     await faulty('NoSuchLog', store.info(ledgerId))
   },
   'a row without a text is taken only where the ledger says that it was erased': async (store) => {
-    await faulty('InvalidRow', store.create({ id: 'a', rows: [{ ...entry('stub'), erased: 'ab'.repeat(32) }] }))
+    await faulty(
+      'InvalidRow',
+      store.create({ id: 'a', rows: [{ ...entry('stub'), erased: 'ab'.repeat(32) }], encrypt: false }),
+    )
     const { head } = await logWith(store, 'a', [entry('a')])
     const salted = { ...entry('stub'), erased: 'ab'.repeat(32), salt: 'ab'.repeat(16) }
     await faulty('InvalidRow', store.append('a', { expected: head, rows: [salted] }))
     await erase(store, 'a', [0])
     const [row] = await done(store.read('a'))
     const copied = { kind: 'entry' as const, body: row?.body ?? '', at: row?.at ?? 0, erased: row?.erased ?? '' }
-    await done(store.create({ id: 'copy', rows: [copied] }))
-    same((await done(verifyLog(store, 'copy'))).head, head)
-    await faulty('InvalidRow', store.append('copy', { expected: head, rows: [copied] })) // at another place
+    // The claim is of that log: no other log, nor one of the same id that is made later, has rows without a text by it.
+    await faulty('InvalidRow', store.create({ id: 'copy', rows: [copied], encrypt: false }))
+    const other = await done(store.create({ id: 'copy', encrypt: false }))
+    await faulty('InvalidRow', store.append('copy', { expected: other.head, rows: [copied] }))
+    await done(store.fork('a', { id: 'fork', at: 1 }))
+    same((await done(verifyLog(store, 'fork'))).head, head)
+    same((await done(store.identities('fork')))[0], (await done(store.identities('a')))[0])
+    await done(store.remove('a'))
+    await done(store.create({ id: 'a', encrypt: false }))
+    await faulty('InvalidRow', store.append('a', { expected: other.head, rows: [copied] }))
   },
   'erasures at once go one after the other': async (store) => {
     const rows = someRows(6)

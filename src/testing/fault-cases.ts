@@ -170,7 +170,7 @@ const created = async (world: World, scope: string, id: string): Promise<Deed> =
     scope,
     id,
     () => ({ meta: { made: id }, bodies: [] }),
-    (store) => store.create({ id, meta: { made: id } })(),
+    (store) => store.create({ id, meta: { made: id }, encrypt: false })(),
   )
 
 const forked = async (world: World, scope: string, from: string, id: string, at: number, of?: Deed): Promise<Deed> => {

@@ -97,7 +97,7 @@ export const idCases: StoreCases = {
     for (const bad of badIds) {
       const id = bad as string
       for (const task of [
-        store.create({ id }),
+        store.create({ id, encrypt: false }),
         store.info(id),
         store.read(id),
         store.nodes(id, []),

@@ -7,7 +7,7 @@ import { add, asStored, entry, headFor, logWith, someRows } from './rows.ts'
 import type { StoreCases } from './store-cases.ts'
 
 const everyMethod = (store: Store) => [
-  store.create({ id: 'b' }),
+  store.create({ id: 'b', encrypt: false }),
   store.info('a'),
   store.list(),
   store.read('a'),
@@ -79,7 +79,7 @@ export const lifeCases: StoreCases = {
     await add(again, 'a', [entry('more')])
     same((await done(again.info('a'))).head, headFor([...rows, entry('op'), entry('more')], again.hash))
     for (const id of ['a', 'b']) await done(verifyLog(again, id))
-    await done(again.create({ id: 'c' }))
+    await done(again.create({ id: 'c', encrypt: false }))
     same(
       (await done(again.list())).logs.map((log) => log.id),
       ['c', 'b', 'a'],

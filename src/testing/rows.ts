@@ -56,7 +56,7 @@ export const headFor = (rows: readonly TimedRow[], hash: Hash): Head => ({
 
 /** A log with these rows, appended at once. */
 export const logWith = async (store: Store, id: string, rows: readonly Row[] = []): Promise<LogInfo> => {
-  const { head } = await done(store.create({ id }))
+  const { head } = await done(store.create({ id, encrypt: false }))
   if (rows.length > 0) await done(store.append(id, { expected: head, rows }))
   return done(store.info(id))
 }

@@ -16,7 +16,7 @@ const rows: readonly TimedRow[] = [
 ]
 
 const headAfter = async (store: Store, id: string, given: readonly TimedRow[]): Promise<Head> => {
-  await done(store.create({ id }))
+  await done(store.create({ id, encrypt: false }))
   return (await add(store, id, given)).head
 }
 
@@ -55,7 +55,7 @@ export const timeCases: StoreCases = {
   },
   'a row that is appended without a time has that of the store': async (store) => {
     const before = store.now()
-    await done(store.create({ id: 'a', rows: [{ kind: 'entry', body: 'x' }] }))
+    await done(store.create({ id: 'a', rows: [{ kind: 'entry', body: 'x' }], encrypt: false }))
     await add(store, 'a', [{ kind: 'note', body: 'y' }])
     const after = store.now()
     for (const { at } of await done(store.read('a'))) holds(before <= at && at <= after, 'it is of the store')
@@ -104,7 +104,7 @@ export const timeCases: StoreCases = {
     )
   },
   'a log says when its own last row was written, and else when it was created': async (store) => {
-    const created = await done(store.create({ id: 'a' }))
+    const created = await done(store.create({ id: 'a', encrypt: false }))
     same(created.appended, created.created)
     const at = created.created - 5000
     await add(store, 'a', [timed(entry('x'), at + 1), timed(note('y'), at)])
@@ -121,21 +121,27 @@ export const timeCases: StoreCases = {
     const bytes = new TextEncoder().encode('a block')
     const id = blockIdOf(bytes, store.hash)
     const given = [...someRows(4), timed({ ...entry('speaks'), blocks: [id] }, 7)]
-    same((await faulty('MissingBlock', store.create({ id: 'a', meta: { n: 1 }, rows: given }))).ids, [id])
-    await faulty('UnusedBlock', store.create({ id: 'a', rows: someRows(1), blocks: [bytes] }))
-    same((await faulty('InvalidRow', store.create({ id: 'a', rows: [entry('x'), entry('\uD800')] }))).index, 1)
+    same((await faulty('MissingBlock', store.create({ id: 'a', meta: { n: 1 }, rows: given, encrypt: false }))).ids, [
+      id,
+    ])
+    await faulty('UnusedBlock', store.create({ id: 'a', rows: someRows(1), blocks: [bytes], encrypt: false }))
+    same(
+      (await faulty('InvalidRow', store.create({ id: 'a', rows: [entry('x'), entry('\uD800')], encrypt: false })))
+        .index,
+      1,
+    )
     await faulty('NoSuchLog', store.info('a'))
-    const made = await done(store.create({ id: 'a', meta: { n: 1 }, rows: given, blocks: [bytes] }))
+    const made = await done(store.create({ id: 'a', meta: { n: 1 }, rows: given, blocks: [bytes], encrypt: false }))
     same([made.head, made.entries, made.appended, made.version], [headFor(given, store.hash), 4, 7, 1])
     same(await done(store.info('a')), made)
     same(await done(store.read('a')), asStored(given))
     same(await done(store.getBlocks([id])), [bytes])
-    await faulty('LogExists', store.create({ id: 'a', rows: someRows(2) }))
+    await faulty('LogExists', store.create({ id: 'a', rows: someRows(2), encrypt: false }))
     await add(store, 'a', [entry('and on')])
     await done(verifyLog(store, 'a'))
     same(await done(store.check()), [])
     // A block that is there already comes without its bytes.
-    await done(store.create({ id: 'b', rows: [{ ...entry('x'), blocks: [id] }] }))
+    await done(store.create({ id: 'b', rows: [{ ...entry('x'), blocks: [id] }], encrypt: false }))
     await done(store.remove('a'))
     same(await done(store.hasBlocks([id])), [true])
     await done(store.remove('b'))
@@ -143,7 +149,7 @@ export const timeCases: StoreCases = {
   },
   'a planned append is the same as one that is not': async (store) => {
     const given = someRows(9).map((row, index) => timed(row, index))
-    await done(store.create({ id: 'a' }))
+    await done(store.create({ id: 'a', encrypt: false }))
     let range = emptyRange
     for (const size of [1, 3, 5]) {
       const from = range.size

@@ -5,6 +5,7 @@ import { expect, it } from 'vitest'
 import { aiUiMessages, assistant, orThrow, settle, textOf, toolCall, user, type Message, type Part } from 'indelible'
 import { chatStore, chatStreams, toUIMessageStream } from 'indelible/adapters/ai-sdk'
 import { run, scriptedModel, sessionHandler, tool, turn } from 'indelible/run'
+import { ownStore, streamLogOf } from 'indelible/store'
 import { verified, type Place } from './places.ts'
 
 const approval = { id: 'a', reason: 'because' }
@@ -255,9 +256,13 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
   })
 
   it('a stream whose process died ends with an error', async () => {
-    const store = await fresh()
+    const store = ownStore(await fresh())
     // A publisher that stores one chunk and is gone: its lease is renewed no more.
-    const dead = await store.create({ id: 'indelible.stream.c', meta: { 'indelible.stream': { ttl: 40 } } })
+    const dead = await store.create({
+      id: streamLogOf('c'),
+      meta: { 'indelible.stream': { ttl: 40 } },
+      encrypt: false,
+    })
     await store.append(dead.id, { expected: dead.head, rows: [{ kind: 'entry', body: '{"type":"start"}' }] })
     const { number } = await store.lease(dead.id, { holder: 'stream', ttl: 600_000 })
     const streams = chatStreams(store)

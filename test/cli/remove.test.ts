@@ -4,6 +4,7 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { spawn } from '@lydell/node-pty'
+import { ownStore } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
@@ -46,8 +47,8 @@ describe('indelible remove', () => {
     const store = filled()
     const opened = await ok(sqliteStore({ path: String(store[1]) }))
     const id = `indelible.import.${randomUUID()}`
-    await ok(opened.create({ id, meta: { 'indelible.partial': 'import' } }))
-    await ok(opened.create({ id: 'half', meta: { 'indelible.partial': 'copy' } }))
+    await ok(ownStore(opened).create({ id, meta: { 'indelible.partial': 'import' }, encrypt: false }))
+    await ok(opened.create({ id: 'half', meta: { 'indelible.partial': 'copy' }, encrypt: false }))
     await ok(opened.close())
     expect(indelible(['remove', '--unfinished', 'a', '--yes', ...store]).status).toBe(2)
     expect(indelible(['remove', '--unfinished', '--yes', ...store])).toMatchObject({

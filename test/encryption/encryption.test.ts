@@ -16,6 +16,7 @@ import {
   listSessions,
   memoryStore,
   openSession,
+  orThrow,
   readSession,
   toolCall,
   textOf,
@@ -316,7 +317,7 @@ describe('keys', () => {
   it('a plain session of the same store stays plain, and both kinds are in one list', async () => {
     const bare = memoryStore()
     await ok(createSession(bare, { id: 'plain', messages: said }))
-    const store = withKeys(bare, ring)
+    const store = withKeys(bare, ring, { plain: 'continue' })
     await ok(createSession(store, { id: 'secret', messages: said }))
     const plain = await ok(openSession(store, 'plain'))
     await ok(plain.append(user('more')))
@@ -502,3 +503,81 @@ describe('keys', () => {
 it.each(blockContract('with keys', async () => ({ store: withKeys(memoryStore(), ring) })))('blocks $name', ({ run }) =>
   run(),
 )
+
+describe('a session without keys in a store with keys', () => {
+  const plainIn = async (inner: Store): Promise<void> => {
+    await ok(createSession(inner, { id: 'c', messages: [user('SECRET 1')] }))
+  }
+  const rowsIn = async (inner: Store): Promise<string> => {
+    const texts: string[] = []
+    for (const { id, meta } of (await ok(inner.list({ limit: 1000 }))).logs)
+      texts.push(JSON.stringify([id, meta, await ok(inner.read(id))]))
+    return texts.join('\n')
+  }
+
+  it('is refused, read, or continued, as the store was told', async () => {
+    const inner = memoryStore()
+    await plainIn(inner)
+    const refusing = withKeys(inner, ring)
+    expect(await fault('NoKey', openSession(refusing, 'c'))).toMatchObject({ id: 'c', key: 'none' })
+    await fault('NoKey', openSession(inner, 'c', { key: ring }))
+    await fault('NoKey', forkSession(refusing, 'c', { id: 'f' }))
+    const reading = withKeys(inner, ring, { plain: 'read' })
+    const session = await ok(openSession(reading, 'c'))
+    expect([...session.view()]).toEqual([user('SECRET 1')])
+    await fault('NoKey', session.append(user('SECRET 2')))
+    await fault(
+      'NoKey',
+      session.update((metadata) => void (metadata['title'] = 'SECRET 2')),
+    )
+    await fault('NoKey', forkSession(reading, 'c', { id: 'f' }))
+    expect(await rowsIn(inner)).not.toContain('SECRET 2')
+    await ok((await ok(openSession(withKeys(inner, ring, { plain: 'continue' }), 'c'))).append(user('on')))
+    expect((await ok(readSession(reading, 'c'))).len).toBe(2)
+    const scoped = orThrow(withKeys(inner, ring).scoped('default'))
+    await fault('NoKey', openSession(scoped, 'c'))
+  })
+  it('is encrypted where it is copied to, with what is appended to the copy and to its forks', async () => {
+    const from = memoryStore()
+    await plainIn(from)
+    const inner = memoryStore()
+    const store = withKeys(inner, ring)
+    expect(await ok(copySession(from, store, 'c'))).toMatchObject({ encrypted: true, len: 1 })
+    await ok((await ok(openSession(from, 'c'))).append([user('SECRET 2'), user('SECRET 3')]))
+    await ok(eraseMessages(from, 'c', [0, 2], { reason: 'asked to' }))
+    expect(await ok(copySession(from, store, 'c'))).toMatchObject({ encrypted: true, len: 3 })
+    expect(await ok(copySession(from, store, 'c'))).toMatchObject({ encrypted: true, len: 3 })
+    const fork = await ok(forkSession(store, 'c', { id: 'f' }))
+    await ok(fork.append(user('SECRET 4')))
+    expect([...(await ok(readSession(store, 'c'))).view()].map(({ content }) => content[0])).toMatchObject([
+      { type: 'erased' },
+      { text: 'SECRET 2' },
+      { type: 'erased' },
+    ])
+    expect(await rowsIn(inner)).not.toContain('SECRET')
+    await ok((await ok(openSession(store, 'c'))).append(user('own')))
+    await fault('Diverged', copySession(from, store, 'c'))
+  })
+  it('that was put in the place of an encrypted one is damage, whatever the store was told', async () => {
+    for (const isElsewhere of [false, true])
+      for (const plain of ['refuse', 'read', 'continue'] as const) {
+        const keys = keyRing([newHostKey()], isElsewhere ? { keysIn: memoryStore() } : {})
+        const inner = memoryStore()
+        await ok(createSession(withKeys(inner, keys), { id: 'c', messages: [user('mine')] }))
+        await ok(inner.remove('c'))
+        await ok(createSession(inner, { id: 'c', messages: [user('forged')] }))
+        await fault('DamagedLog', openSession(withKeys(inner, keys, { plain }), 'c'))
+        await fault('DamagedLog', withKeys(inner, keys, { plain }).read('c'))
+        await ok(withKeys(inner, keys).remove('c')) // by who has the keys: then the id is free again
+        await ok(createSession(inner, { id: 'c', messages: [user('plain')] }))
+        await ok(openSession(withKeys(inner, keys, { plain: 'read' }), 'c'))
+        await ok(inner.remove('c'))
+      }
+  })
+  it('keeps its id where an encrypted one could not be made', async () => {
+    const inner = memoryStore()
+    await plainIn(inner)
+    await fault('LogExists', createSession(withKeys(inner, ring), { id: 'c' }))
+    await ok(openSession(withKeys(inner, ring, { plain: 'continue' }), 'c'))
+  })
+})

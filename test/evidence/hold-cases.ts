@@ -23,8 +23,8 @@ export const holdCases = (name: string, open: () => Promise<readonly [Store, Sto
       }
       await createSession(one, { id: 's', messages: [user('hello')] })
       const [removed, held] = await Promise.all([
-        later(round % 2 === 0 ? 0 : round).then(() => one.remove('s')()),
-        later(round % 2 === 0 ? round : 0).then(() => holdSession(other, 's', { reason: 'case 14' })()),
+        later(round % 2 === 0 ? 0 : round * 2).then(() => one.remove('s')()),
+        later(round % 2 === 0 ? round * 2 : 0).then(() => holdSession(other, 's', { reason: 'case 14' })()),
       ])
       const there = await describeSession(one, 's')()
       outcomes.add(there._tag)

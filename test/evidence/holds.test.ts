@@ -4,13 +4,36 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { createSession, forkSession, memoryStore, orThrow, user } from 'indelible'
-import { holdSession, holdsOn, readLedger, releaseSession, removeRecorded, verifyLedger } from 'indelible/evidence'
-import { copySession } from 'indelible/session'
-import { memoryDriver, storeOf } from 'indelible/store'
+import { DatabaseSync } from 'node:sqlite'
+import {
+  assistant,
+  createSession,
+  forkSession,
+  memoryStore,
+  openSession,
+  orThrow,
+  user,
+  verifySession,
+  type Store,
+} from 'indelible'
+import { destroyKey, keyRing, newHostKey, withKeys } from 'indelible/encryption'
+import {
+  holdSession,
+  holdsOn,
+  readLedger,
+  releaseSession,
+  removeRecorded,
+  updateLedger,
+  verifyLedger,
+  withLedger,
+} from 'indelible/evidence'
+import { copySession, eraseMessages, exportSession, importTranscript, proveErased } from 'indelible/session'
+import { exportLines, readTranscript } from 'indelible/transcript'
+import { ledgerContent, ledgerId, ledgerRow, memoryDriver, ownStore, storeOf, storeTask } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
-import { afterAll, expect, it } from 'vitest'
+import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
+import { fault, ok } from '../answers.ts'
 import { holdCases } from './hold-cases.ts'
 
 const folder = mkdtempSync(join(tmpdir(), 'indelible-holds-'))
@@ -96,3 +119,128 @@ it('a session that is not there can be released where an earlier version has lef
   expect((await readLedger(store)).held.size).toBe(0)
   expect(await releaseSession(store, 's')()).toMatchObject({ left: { _tag: 'NoSuchLog' } })
 })
+
+describe('keys and holds', () => {
+  const ring = keyRing([newHostKey()])
+  const keyed = async (): Promise<Store> => {
+    const store = withKeys(memoryStore(), ring)
+    await createSession(store, { id: 's', messages: [user('I ordered it')] })
+    return store
+  }
+
+  it('the key of a held session is not destroyed, nor one that a held fork needs', async () => {
+    const store = await keyed()
+    await forkSession(store, 's', { id: 'fork', at: 1 })
+    await holdSession(store, 'fork', { reason: 'court', by: 'ann' })
+    for (const id of ['fork', 's'])
+      expect(await fault('LogHeld', destroyKey(store, id, ring))).toMatchObject({
+        id: 'fork',
+        reason: 'court',
+        by: 'ann',
+      })
+    for (const id of ['fork', 's']) expect((await openSession(store, id)).view().at(0)).toEqual(user('I ordered it'))
+    await releaseSession(store, 'fork')
+    expect(await destroyKey(store, 's', ring)).toBe(true)
+    await fault('NoKey', openSession(store, 'fork'))
+  })
+  it('the ledger says which key was destroyed, why, by whom and when; once', async () => {
+    const store = await keyed()
+    expect(await destroyKey(store, 's', ring, { reason: 'Art. 17', by: 'ann' })).toBe(true)
+    expect(await destroyKey(store, 's', ring)).toBe(false)
+    const { destroyed, head } = await readLedger(store)
+    expect(head.size).toBe(1)
+    expect([...destroyed.values()]).toMatchObject([{ id: 's', reason: 'Art. 17', by: 'ann', row: 0 }])
+    expect(await verifyLedger(store)).toMatchObject({ good: 0, unrecorded: ['s'] })
+  })
+  it('a session whose key the ledger says was destroyed can not be held any more', async () => {
+    const store = await keyed()
+    await destroyKey(store, 's', ring)
+    await fault('NoKey', holdSession(store.encryption?.bare ?? store, 's'))
+  })
+  it('no key is destroyed, nothing removed and nothing erased while the ledger can not be read', async () => {
+    for (const kind of ['memory', 'SQLite']) {
+      const inner =
+        kind === 'memory' ? memoryStore() : await sqliteStore({ path: join(folder, `${files++}.db`), durability: 'os' })
+      const store = withKeys(inner, ring)
+      await createSession(store, { id: 's', messages: [user('I ordered it')] })
+      await holdSession(store, 's')
+      const { head } = await inner.info(ledgerId)
+      await ownStore(inner).append(ledgerId, { expected: head, rows: [{ kind: 'note', body: 'damage' }] })
+      for (const place of [inner, store, withLedger(store)]) expect((await place.remove('s')())._tag).toBe('Left')
+      await fault('NotALedger', store.remove('s'))
+      await fault('NotALedger', destroyKey(store, 's', ring))
+      await fault('NotALedger', eraseMessages(store, 's', [0]))
+      expect((await openSession(store, 's')).view().at(0)).toEqual(user('I ordered it'))
+      await store.close()
+    }
+  })
+})
+
+describe('a row that was blanked in the file', () => {
+  /** A held session, whose first row somebody blanks by SQL with the stub of another session that says the same. */
+  const blanked = async (how: 'import' | 'copy'): Promise<Store> => {
+    const path = join(folder, `${files++}.db`)
+    const store = await sqliteStore({ path, durability: 'os' })
+    await createSession(store, { id: 'evidence', messages: [user('I ordered it'), assistant('noted')] })
+    await holdSession(store, 'evidence', { reason: 'court' })
+    const theirs = memoryStore()
+    const exported = await exportSession(store, 'evidence')
+    const text = [...exportLines(exported)].join('').replaceAll('"evidence"', '"holiday"')
+    await importTranscript(theirs, orThrow(readTranscript(text)), { id: 'holiday' })
+    await eraseMessages(theirs, 'holiday', [0], { reason: 'Art. 17', by: 'ann, data protection officer' })
+    if (how === 'copy') await copySession(theirs, store, 'holiday')
+    else {
+      const lines = [...exportLines(await exportSession(theirs, 'holiday'))].join('')
+      await importTranscript(store, orThrow(readTranscript(lines)), { id: 'holiday' })
+    }
+    await updateLedger(store)
+    const [stub] = await store.read('holiday')
+    await store.close()
+    const database = new DatabaseSync(path)
+    database
+      .prepare("update row set body = ?, erased = ? where body like '%I ordered it%'")
+      .run(stub?.body ?? '', Buffer.from(stub?.erased ?? '', 'hex'))
+    database.close()
+    return sqliteStore({ path, durability: 'os' })
+  }
+
+  it('is damage, whatever another session with the same row says: imported or copied', async () => {
+    for (const how of ['import', 'copy'] as const) {
+      const store = await blanked(how)
+      await fault('DamagedLog', openSession(store, 'evidence'))
+      await fault('DamagedLog', verifySession(store, 'evidence'))
+      await fault('DamagedLog', proveErased(store, 'evidence', 0))
+      expect((await store.check()).map(({ where }) => where)).toContainEqual(expect.stringContaining('"evidence"'))
+      expect((await verifyLedger(store)())._tag).toBe('Left')
+      await store.repair()
+      await fault('DamagedLog', openSession(store, 'evidence'))
+      await store.close()
+    }
+  })
+  it('what another store says of an erasure stands apart, and is nobody\u2019s word here', async () => {
+    for (const how of ['import', 'copy'] as const) {
+      const store = await blanked(how)
+      const [claim] = (await readLedger(store)).erasures
+      expect(claim).toMatchObject({ id: 'holiday', copied: how === 'copy' ? { by: 'ann, data protection officer', reason: 'Art. 17' } : { reason: 'erased before it was exported' }, }) // oxfmt-ignore
+      expect([claim?.by, claim?.reason]).toEqual([undefined, undefined])
+      expect((await verifySession(store, 'holiday')).erased.length).toBeGreaterThan(0)
+      await store.close()
+    }
+  })
+  it('of a session that is held counts by no claim that came after the hold', async () => {
+    const store = memoryStore()
+    await createSession(store, { id: 's', messages: [user('kept')] })
+    await holdSession(store, 's')
+    const [{ log } = { log: '' }] = await store.identities('s')
+    const { head } = await store.info('s')
+    const rows = [{ log, row: 0, kind: 'entry', index: 0, leaf: 'ab'.repeat(32), stub: 'cd'.repeat(32) }] as const
+    const ledger = await store.info(ledgerId)
+    const said = ledgerRow({ type: 'erased', id: 's', head, rows }, 1)
+    await ownStore(store).append(ledgerId, { expected: ledger.head, rows: [said] })
+    expect((await ok(ledgerTask(store))).erased.size).toBe(0)
+    await releaseSession(store, 's')
+    expect((await ok(ledgerTask(store))).erased.size).toBe(0)
+  })
+})
+
+const ledgerTask = (store: Store) => storeTask(async () => ledgerContent(store))

@@ -30,6 +30,7 @@ import {
 } from 'indelible/evidence'
 import { keyRing, newHostKey, withKeys } from 'indelible/encryption'
 import { describeSession } from 'indelible/session'
+import { ownStore } from 'indelible/store'
 import { sqliteStore } from 'indelible/store/sqlite'
 import { startWitness, type LoopbackWitness } from './loopback-witness.ts'
 import { oneIn } from '../rounds.ts'
@@ -160,7 +161,7 @@ describe.each(places)('in %s', (_, open) => {
     expect((await listCheckpoints(store)).map(({ head }) => head)).toEqual([first.head, second.head])
     expect(await verifyLedger(store, first.head)).toMatchObject({ good: 3 })
     // The whole ledger is made anew, for a store in which another session stands.
-    await store.remove(ledgerId)
+    await ownStore(store).remove(ledgerId)
     await store.remove('b')
     await createSession(store, { id: 'b', messages: [user('forged'), user('forged')] })
     await updateLedger(store)
@@ -262,7 +263,7 @@ it('a scope without a ledger says so', async () => {
 
 it('a log that has the id of a ledger and is none is left alone', async () => {
   const store = memoryStore()
-  await createSession(store, { id: ledgerId, messages: [user('mine')] })
+  await createSession(ownStore(store), { id: ledgerId, messages: [user('mine')] })
   expect(await updateLedger(store)()).toMatchObject({ left: { _tag: 'NotALedger' } })
   expect((await describeSession(store, ledgerId)).len).toBe(1)
 })
@@ -525,7 +526,12 @@ describe('witnesses', () => {
 it.each([-1, 1.5, 1e300])('a ledger whose row has a size of %s is not one', async (size) => {
   const store = memoryStore()
   const body = JSON.stringify({ type: 'head', id: 's', size, root: '0'.repeat(64) })
-  await store.create({ id: ledgerId, meta: { [ledgerId]: 1 }, rows: [{ kind: 'note', body }] })
+  await ownStore(store).create({
+    id: ledgerId,
+    meta: { [ledgerId]: 1 },
+    rows: [{ kind: 'note', body }],
+    encrypt: false,
+  })
   expect(await verifyLedger(store)()).toMatchObject({ left: { _tag: 'NotALedger' } })
 })
 

@@ -67,7 +67,7 @@ if (process.argv[2] === 'full') {
     'ledger',
     (store) => withLedger(store, { every: 1000 }),
     async (ledger, id, store) => {
-      const log = await store.create({ id: `x${id}-${Math.random()}` })
+      const log = await store.create({ id: `x${id}-${Math.random()}`, encrypt: false })
       await ledger.append(log.id, { expected: log.head, rows: [{ kind: 'note', body: '{}' }] })
     },
   )

@@ -1,4 +1,4 @@
-import { faultMessage } from 'indelible'
+import { createSession, faultMessage, openSession, user } from 'indelible'
 import { isLeft, left, right, type Either } from 'fp-ts/lib/Either.js'
 import { describe, expect, it } from 'vitest'
 import { storeTask, memoryStore, verifyLog, type Store, type StoreFault } from 'indelible/store'
@@ -26,6 +26,20 @@ const names = ({ log }: StoredCallLog): readonly string[] =>
     .map(({ methodName }) => methodName)
 
 describe('a log of calls on a store', () => {
+  it('is opened by no other log\u2019s id, which stays as it is', async () => {
+    const store = memoryStore()
+    await createSession(store, { id: 'chat', messages: [user('hello')] })
+    await store.create({ id: 'other', encrypt: false })
+    for (const id of ['chat', 'other'])
+      expect(await openCallLog({ store, id })()).toMatchObject({ left: { _tag: 'OtherLog', id } })
+    expect(await openCallLog({ store, id: 'indelible.ledger' })()).toMatchObject({ left: { _tag: 'InvalidId' } })
+    expect((await openSession(store, 'chat')).len).toBe(1)
+    const calls = the(await openCallLog({ store, id: 'calls' })())
+    await recordCall(calls.log, { methodName: 'a' }, () => 1)
+    await calls.flush
+    expect(await createSession(store, { id: 'calls' })()).toMatchObject({ left: { _tag: 'LogExists' } })
+    expect(await openSession(store, 'calls')()).toMatchObject({ left: { _tag: 'NotASession' } })
+  })
   it('is written as it grows, and is there when it is opened again', async () => {
     const store = memoryStore()
     const first = await open(store)
@@ -78,7 +92,7 @@ describe('a log of calls on a store', () => {
   })
   it('reads what is no record of this version, and leaves it as it is', async () => {
     const store = memoryStore()
-    const { head } = the(await store.create({ id: 'calls' })())
+    const { head } = the(await store.create({ id: 'calls', meta: { 'indelible.calls': 1 }, encrypt: false })())
     the(
       await store.append('calls', {
         expected: head,

@@ -184,7 +184,7 @@ describe('a session', () => {
     expect((await fault('MissingBlock', session.append(asking))).ids).toEqual([attachmentId])
     expect(session.len).toBe(0)
     // The rows of another log are all that keeps it.
-    const log = await ok(store.create({ id: 'log' }))
+    const log = await ok(store.create({ id: 'log', encrypt: false }))
     await ok(
       store.append('log', {
         expected: log.head,

@@ -285,9 +285,9 @@ export const searchCases = (place: () => Place): void => {
 
   it('finds nothing of what is no session, or is being imported', async () => {
     const store = await open()
-    await store.create({ id: 'log', rows: [{ kind: 'entry', body: '{"page":"conversation","message":{"role":"user","content":[{"type":"text","text":"epsilon"}]}}' }] }) // oxfmt-ignore
-    await store.create({ id: 'other', rows: [{ kind: 'entry', body: 'epsilon' }, { kind: 'note', body: 'retraction' }] }) // oxfmt-ignore
-    await store.create({ id: 'half', meta: { 'indelible.partial': 'import' }, rows: [{ kind: 'entry', body: '{"page":"conversation","message":{"role":"user","content":[{"type":"text","text":"epsilon"}]}}' }] }) // oxfmt-ignore
+    await store.create({ id: 'log', rows: [{ kind: 'entry', body: '{"page":"conversation","message":{"role":"user","content":[{"type":"text","text":"epsilon"}]}}' }], encrypt: false }) // oxfmt-ignore
+    await store.create({ id: 'other', rows: [{ kind: 'entry', body: 'epsilon' }, { kind: 'note', body: 'retraction' }], encrypt: false }) // oxfmt-ignore
+    await store.create({ id: 'half', meta: { 'indelible.partial': 'import' }, rows: [{ kind: 'entry', body: '{"page":"conversation","message":{"role":"user","content":[{"type":"text","text":"epsilon"}]}}' }], encrypt: false }) // oxfmt-ignore
     await started(store, 'a', user('epsilon'))
     expect(await find(store, 'epsilon')).toEqual(['a:0'])
   })

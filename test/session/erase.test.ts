@@ -65,7 +65,9 @@ it('the receipt of an erasure is refused when anything of it is changed', async 
   await session.erase([0], because)
   const receipt = await session.erase([1, 2], because)
   type Draft = {
-    readonly rows: [{ row: number; leaf: string }]
+    session: string
+    messages: number[]
+    rows: [{ row: number; index: number; leaf: string; session: string }]
     proofs: [{ body: string; at: number }]
     readonly ledger: { root: string }
   }
@@ -83,8 +85,29 @@ it('the receipt of an erasure is refused when anything of it is changed', async 
   expect(changed((draft) => void (draft.proofs[0].at += 1))).toMatchObject(bad)
   expect(changed((draft) => void (draft.ledger.root = 'ab'.repeat(32)))).toMatchObject(bad)
   expect(changed((draft) => void (draft.proofs = [] as never))).toMatchObject(bad)
+  expect(changed((draft) => void (draft.session = 'of another'))).toMatchObject(bad)
+  expect(changed((draft) => void (draft.messages = [7]))).toMatchObject(bad)
+  expect(changed((draft) => void draft.messages.push(0))).toMatchObject(bad)
+  expect(changed((draft) => void (draft.messages = []))).toMatchObject(bad)
+  expect(changed((draft) => void (draft.rows = [] as never))).toMatchObject(bad)
+  expect(changed((draft) => void (draft.rows[0].index = 7))).toMatchObject(bad)
+  expect(changed((draft) => void (draft.rows[0].session = 'of another'))).toMatchObject(bad)
+  expect(changed((draft) => void Object.assign(draft, { rows: [], messages: [], proofs: [] }))).toMatchObject(bad)
+  expect(changed((draft) => void Object.assign(draft, { more: 'of no proof' }))).toMatchObject({
+    right: { session: 's', rows: receipt.rows, ledger: receipt.ledger },
+  })
   expect(checkErasure(receipt, { size: 9, root: 'ab'.repeat(32) })).toMatchObject(bad)
   expect(checkErasure({})).toMatchObject(bad)
+})
+
+it('the receipt of messages that were erased in a fork names the session that the ledger names', async () => {
+  const store = memoryStore()
+  await createSession(store, { id: 's', messages: asked })
+  await forkSession(store, 's', { id: 'fork' })
+  await eraseMessages(store, 'fork', [0], because)
+  const receipt = await eraseMessages(store, 's', [0], because)
+  expect(receipt).toMatchObject({ session: 'fork', messages: [0] })
+  expect(checkErasure(receipt)).toMatchObject({ right: { session: 'fork', said: [{ id: 'fork', by: 'ann' }] } })
 })
 
 it('nothing of them is in the files of a SQLite store, notes and blocks included', async () => {

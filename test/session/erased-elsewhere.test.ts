@@ -130,7 +130,9 @@ it('a copy that is made again erases there what was erased here since', async ()
   await copySession(from, to, 's')
   expect((await verifySession(to, 's')).erased).toEqual([0, 2])
   const rows = await to.read('indelible.ledger')
-  expect(rows.map(({ body }) => JSON.parse(body) as object)).toMatchObject([{ type: 'erased', id: 's', ...because }])
+  expect(rows.map(({ body }) => JSON.parse(body) as object)).toMatchObject([
+    { type: 'erased', id: 's', copied: because },
+  ])
 })
 
 it('an import with a row that only says it was erased is refused', async () => {

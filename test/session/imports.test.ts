@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import { isLeft, left } from 'fp-ts/lib/Either.js'
 import { afterAll, describe, expect, it } from 'vitest'
-import { copySession, describeSession, listUnfinished } from 'indelible/session'
+import { copySession, describeSession, listUnfinished, removeUnfinished } from 'indelible/session'
 import { createSession, importTranscript, memoryStore, openSession, user, verifySession, type Store } from 'indelible'
 import { postgresStore } from 'indelible/store/postgres'
 import { storeTask } from 'indelible/store'
@@ -113,7 +113,7 @@ describe.each(Object.entries(places))('imports of one id, on %s', (_name, place)
     expect(await ok(listUnfinished(store))).toEqual(left)
     for (const { id, by } of left) {
       expect([by, id]).toEqual(['import', expect.stringMatching(/^indelible\.import\./)])
-      await ok(store.remove(id))
+      await ok(removeUnfinished(store, id))
     }
     await expectOnly(store, ['s'])
     await ok(store.close())

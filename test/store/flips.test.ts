@@ -48,7 +48,7 @@ beforeAll(async () => {
   await ok(store.remove('gone'))
   const other = store.scoped('another')
   if (isLeft(other)) throw new Error(faultMessage(other.left))
-  await ok(other.right.create({ id: 'log', meta: { kept: true } }))
+  await ok(other.right.create({ id: 'log', meta: { kept: true }, encrypt: false }))
   await ok(store.close())
 })
 

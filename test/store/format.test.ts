@@ -114,7 +114,7 @@ describe('a file of format 1', () => {
       expect([status, signal, stderr]).toEqual(signal === null ? [0, null, ''] : [null, 'SIGKILL', ''])
       const store = await sqliteStore({ path })
       expect(await store.check()).toEqual([])
-      await store.create({ id: 'a' })
+      await store.create({ id: 'a', encrypt: false })
       await store.close()
       if (signal === null) break
       killed += 1

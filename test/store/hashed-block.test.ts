@@ -31,7 +31,7 @@ it('a session hashes each long text once on the way to the store', async () => {
 
 it('bytes that change after they were hashed are stored as they were, under their id', async () => {
   const { store, hash } = await noting()
-  await store.create({ id: 'a' })
+  await store.create({ id: 'a', encrypt: false })
   const { row, blocks } = orThrow(encodeRow(user(long), 'conversation', false, hash))
   const [bytes] = blocks as [Uint8Array]
   bytes.fill(0x78)
@@ -41,7 +41,7 @@ it('bytes that change after they were hashed are stored as they were, under thei
 
 it('changed bytes that a row names by their new id are hashed anew', async () => {
   const { store, hash } = await noting()
-  await store.create({ id: 'a' })
+  await store.create({ id: 'a', encrypt: false })
   const { blocks } = orThrow(encodeRow(user(long), 'conversation', false, hash))
   const [bytes] = blocks as [Uint8Array]
   bytes.fill(0x78)
@@ -55,7 +55,7 @@ it('changed bytes that a row names by their new id are hashed anew', async () =>
 it('the second time, and with another hash, they are hashed anew', async () => {
   const { store, hash } = await noting()
   const head = headOf(emptyRange, hash)
-  for (const id of ['a', 'b']) await store.create({ id })
+  for (const id of ['a', 'b']) await store.create({ id, encrypt: false })
   const { row, blocks } = orThrow(encodeRow(user(long), 'conversation', false, hash))
   await store.append('a', { expected: head, rows: [row], blocks })
   blocks[0]?.fill(0x78)

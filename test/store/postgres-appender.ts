@@ -6,7 +6,7 @@ import { openStore } from './postgres-elsewhere.ts'
 
 const [argument = '', name = '', count = '0'] = process.argv.slice(2)
 const store = await openStore(argument)
-await store.create({ id: 'log' })() // by whoever is first
+await store.create({ id: 'log', encrypt: false })() // by whoever is first
 const found = await store.info('log')()
 if (isLeft(found)) throw new Error(faultMessage(found.left))
 let { head } = found.right

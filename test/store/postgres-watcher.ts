@@ -14,7 +14,7 @@ process.stdin.resume()
 const appending = async (worker: number): Promise<void> => {
   for (let count = 0; !process.stdin.readableEnded; count++) {
     const id = `${worker} ${count}`
-    const made = await store.create({ id })()
+    const made = await store.create({ id, encrypt: false })()
     if (isLeft(made)) {
       writeSync(1, `fault ${made.left._tag}\n`)
       continue

@@ -166,7 +166,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       const at = await place()
       await at.wrecks?.[index]?.make()
       const store = await at.open()
-      await done(store.create({ id: 'a' }))
+      await done(store.create({ id: 'a', encrypt: false }))
       await done(store.close())
     }
     const newer = fresh()
@@ -265,8 +265,8 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   it('a check finds metadata that somebody has changed in the tables, and a time of creation', async () => {
     const schema = fresh()
     const store = await open({ schema })
-    await done(store.create({ id: 'one', meta: { user: { id: 1 } } }))
-    await done(store.create({ id: 'two', meta: { user: { id: 2 } } }))
+    await done(store.create({ id: 'one', meta: { user: { id: 1 } }, encrypt: false }))
+    await done(store.create({ id: 'two', meta: { user: { id: 2 } }, encrypt: false }))
     await done(store.fork('one', { id: 'three', at: 0, meta: { of: 'one' } }))
     await done(store.update('two', { expected: 1, meta: { user: { id: 3 } } }))
     expect(await done(store.check())).toEqual([])
@@ -308,7 +308,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const address = new URL(url)
     address.searchParams.set('schema', schema)
     const store = await open({ connectionString: address.href })
-    await done(store.create({ id: 'here' }))
+    await done(store.create({ id: 'here', encrypt: false }))
     await done(store.close())
     const again = await open({ schema, create: false })
     expect((await done(again.list())).logs.length).toBe(1)
@@ -363,7 +363,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const schema = fresh()
     const store = await open({ schema })
     const heads = await Promise.all(
-      Array.from({ length: 50 }, (_, index) => done(store.create({ id: `log ${index}` }))),
+      Array.from({ length: 50 }, (_, index) => done(store.create({ id: `log ${index}`, encrypt: false }))),
     )
     await Promise.all(heads.map(({ id, head }) => done(store.append(id, { expected: head, rows: [row('x')] }))))
     const [counted] = await sql(
@@ -377,7 +377,10 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   it('one append that can not be written does not take the others with it', async () => {
     const schema = fresh()
     const store = await open({ schema })
-    const [good, bad] = [await done(store.create({ id: 'good' })), await done(store.create({ id: 'bad' }))]
+    const [good, bad] = [
+      await done(store.create({ id: 'good', encrypt: false })),
+      await done(store.create({ id: 'bad', encrypt: false })),
+    ]
     await sql(`alter table ${quoted(schema)}.row add check (body <> 'cursed')`)
     const answers = await Promise.all([
       store.append('bad', { expected: bad.head, rows: [row('fine'), row('cursed')] })(),
@@ -391,7 +394,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   it('a connection that is cut while an append waits is said to be, its operation is done once, and the next call goes on', async () => {
     const schema = fresh()
     const store = await open({ connectionString: named(schema), schema })
-    const { head } = await done(store.create({ id: 'log' }))
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
     const holder = new Client({ connectionString: url })
     await holder.connect()
     await holder.query('begin')
@@ -422,7 +425,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   it('what only reads is asked once more, where its connection is cut', async () => {
     const schema = fresh()
     const store = await open({ connectionString: named(schema), schema })
-    const { head } = await done(store.create({ id: 'log' }))
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
     await done(store.append('log', { expected: head, rows: [row('x')] }))
     const holder = new Client({ connectionString: url })
     await holder.connect()
@@ -456,7 +459,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const schema = fresh()
     const store = await open({ connectionString: named(schema), schema })
     for (let round = 0; round < 5; round++) {
-      await done(store.create({ id: `log ${round}` }))
+      await done(store.create({ id: `log ${round}`, encrypt: false }))
       await cut(schema)
       expect((await done(store.list())).logs.length).toBe(round + 1)
     }
@@ -499,7 +502,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   it('an append that somebody holds up for too long is told so', async () => {
     const schema = fresh()
     const patient = await open({ schema })
-    const { head } = await done(patient.create({ id: 'log' }))
+    const { head } = await done(patient.create({ id: 'log', encrypt: false }))
     await done(patient.close())
     const store = await openHasty({ schema, timeout: 200 })
     const holder = new Client({ connectionString: url })
@@ -522,7 +525,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const pool = new Pool({ connectionString: url })
     for (const schema of [fresh(), fresh()]) {
       const store = await done(postgresStore({ pool, schema }))
-      await done(store.create({ id: schema }))
+      await done(store.create({ id: schema, encrypt: false }))
       expect((await done(store.list())).logs.map(({ id }) => id)).toEqual([schema])
       await done(store.close())
     }
@@ -533,7 +536,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   it('a bit of what logs are grown from is no good any more: nothing is appended, and verify says so', async () => {
     const schema = fresh()
     const store = await open({ schema })
-    const { head } = await done(store.create({ id: 'log' }))
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
     const first = { expected: head, rows: ['a', 'b', 'c'].map(row), operation: 'op' }
     const grown = await done(store.append('log', first))
     await done(store.close())
@@ -565,9 +568,9 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       const block = new Uint8Array(5000).fill(7)
       const id = blockIdOf(block, store.hash)
       const rows = [{ ...row('x'), blocks: [id] }]
-      const { head } = await done(store.create({ id: 'a' }))
+      const { head } = await done(store.create({ id: 'a', encrypt: false }))
       await done(store.append('a', { expected: head, rows, blocks: [block] }))
-      await done(store.create({ id: 'b' }))
+      await done(store.create({ id: 'b', encrypt: false }))
       for (const way of [
         async () => done(store.append('b', { expected: head, rows, blocks: [block] })),
         async () => done(store.putBlocks([block])),
@@ -604,7 +607,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   it('a removed log goes in pieces, also where a crash has left some, and with it the blocks that only it spoke of', async () => {
     const schema = fresh()
     const store = await open({ schema })
-    const { head } = await done(store.create({ id: 'log' }))
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
     const bytes = new Uint8Array(5000).fill(7)
     const own = blockIdOf(bytes, store.hash)
     const rows: Row[] = Array.from({ length: 3500 }, (_, index) => row(`row ${index}`))
@@ -634,7 +637,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(again.list())
     await new Promise((resolve) => setTimeout(resolve, 100))
     expect(await counted()).toMatchObject({ row: 2000, segment: 2 }) // reading deletes nothing
-    await done(again.create({ id: 'another' }))
+    await done(again.create({ id: 'another', encrypt: false }))
     await done(again.remove('another'))
     await done(again.close())
     expect(await counted()).toEqual({ row: 0, segment: 0, mention: 0, block: 0, operation: 0 })
@@ -644,7 +647,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const schema = fresh()
     const store = await open({ schema })
     for (const id of ['a', 'b']) {
-      const { head } = await done(store.create({ id }))
+      const { head } = await done(store.create({ id, encrypt: false }))
       const blocks = [new Uint8Array(5000).fill(7)]
       const named = blocks.map((bytes) => blockIdOf(bytes, store.hash))
       const rows: readonly Row[] = [
@@ -702,7 +705,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const schema = fresh()
     const store = await open({ schema })
     const heads = new Map<string, Head>()
-    for (const id of ['a', 'b', 'c']) heads.set(id, (await done(store.create({ id }))).head)
+    for (const id of ['a', 'b', 'c']) heads.set(id, (await done(store.create({ id, encrypt: false }))).head)
     for (const change of ["meta = 'null'", "meta = 'x'", 'created = 9007199254740992', 'size = -1', 'changes = -1']) {
       await sql(`update ${quoted(schema)}.log set ${change} where id = 'b'`)
       const { logs, damaged } = await done(store.list())
@@ -718,9 +721,9 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       if (!isLeft(answers[0] as (typeof answers)[0])) heads.set('a', (await done(other.info('a'))).head)
       await done(other.close())
       await done(store.remove('b'))
-      await done(store.create({ id: 'b' }))
+      await done(store.create({ id: 'b', encrypt: false }))
       await done(store.remove('c'))
-      await done(store.create({ id: 'c' }))
+      await done(store.create({ id: 'c', encrypt: false }))
     }
     await done(store.close())
   })
@@ -758,7 +761,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     for (const log of ['a', 'b'])
       await done(
         store.append(log, {
-          expected: (await done(store.create({ id: log }))).head,
+          expected: (await done(store.create({ id: log, encrypt: false }))).head,
           rows: [{ kind: 'entry', body: log, blocks: [id] }],
           blocks: [block],
         }),
@@ -773,7 +776,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   it('a log that is removed while it is forked has no fork', async () => {
     const schema = fresh()
     const store = await open({ connectionString: named(schema), schema })
-    await done(store.create({ id: 'log' }))
+    await done(store.create({ id: 'log', encrypt: false }))
     let answer = ''
     await held(
       schema,
@@ -794,7 +797,7 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     const turn = async (name: string): Promise<void> => {
       for (let round = 0; round < 8; round++) {
         const id = `${name} ${round}`
-        const { head } = await done(store.create({ id }))
+        const { head } = await done(store.create({ id, encrypt: false }))
         await done(store.append(id, { expected: head, rows: [{ kind: 'entry', body: id, blocks: ids }], blocks }))
         expect((await done(store.getBlocks(ids))).every((block) => block !== undefined)).toBe(true)
         await done(store.remove(id))

@@ -52,10 +52,12 @@ export const rowSamples: readonly string[] = [
       `entry ${JSON.stringify(encoded, (_, value: unknown) => (value instanceof Uint8Array ? hex(value) : value))}`,
   ),
   `erased ${erasedBody(user('[erased]'), { page: 'plan', tagged: true })}`,
-  ...(['head', 'removed', 'held', 'released'] as const).map(
+  `ledger ${JSON.stringify(ledgerRow({ type: 'held', id: 's', head, logs: [{ log: 'l', from: 0 }], by: 'b' }, at))}`,
+  ...(['head', 'removed', 'released'] as const).map(
     (type) => `ledger ${JSON.stringify(ledgerRow({ type, id: 's', head, reason: 'r', by: 'b' }, at))}`,
   ),
-  `ledger ${JSON.stringify(ledgerRow({ type: 'erased', id: 's', head, rows: [{ row: 1, kind: 'note', leaf: 'l', stub: 's' }], copied: 1 }, at))}`,
+  `ledger ${JSON.stringify(ledgerRow({ type: 'erased', id: 's', head, rows: [{ log: 'l', row: 1, kind: 'note', index: 0, leaf: 'l', stub: 's' }], copied: { at: 1, by: 'b' } }, at))}`,
+  `ledger ${JSON.stringify(ledgerRow({ type: 'destroyed', id: 's', head, key: 'k' }, at))}`,
   `metadata ${JSON.stringify(storedMeta({ title: 't' }, { id: 'p', at: 1 }, true))}`,
   `places ${JSON.stringify([placeOf({ kind: 'entry', index: 3 }), placeOf({ kind: 'note', index: 3 })])}`,
   `SQLite sums ${JSON.stringify([

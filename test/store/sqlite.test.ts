@@ -94,7 +94,7 @@ describe('a SQLite store', () => {
   const row = (body: string): { readonly kind: 'entry'; readonly body: string } => ({ kind: 'entry', body })
   const filled = async (path: string, bodies: readonly string[]): Promise<Store> => {
     const store = await open({ path })
-    const { head } = await done(store.create({ id: 'log' }))
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
     await done(store.append('log', { expected: head, rows: bodies.map(row) }))
     return store
   }
@@ -175,7 +175,7 @@ describe('a SQLite store', () => {
     const before = readFileSync(path)
     const store = await open({ path, readOnly: true })
     expect((await done(store.read('log'))).map(({ body }) => body)).toEqual(['first'])
-    expect(await said(store.create({ id: 'other' }))).toMatch(/^ReadOnly/)
+    expect(await said(store.create({ id: 'other', encrypt: false }))).toMatch(/^ReadOnly/)
     expect(await said(store.remove('log'))).toMatch(/^ReadOnly/)
     await done(store.close())
     expect(readFileSync(path).equals(before)).toBe(true)
@@ -207,8 +207,8 @@ describe('a SQLite store', () => {
     const other = await open({ path: copy })
     copyFileSync(copy, path)
     renameSync(path, copy)
-    expect(await said(other.create({ id: 'lost' }))).toMatch(/^FileReplaced/)
-    expect(await said(other.create({ id: 'lost too' }))).toMatch(/^FileReplaced/)
+    expect(await said(other.create({ id: 'lost', encrypt: false }))).toMatch(/^FileReplaced/)
+    expect(await said(other.create({ id: 'lost too', encrypt: false }))).toMatch(/^FileReplaced/)
     await other.close()()
   })
 
@@ -279,7 +279,7 @@ describe('a SQLite store', () => {
     const path = fresh()
     const store = await open({ path, durability: 'os' })
     const heads = await Promise.all(
-      Array.from({ length: 50 }, (_, index) => done(store.create({ id: `log ${index}` }))),
+      Array.from({ length: 50 }, (_, index) => done(store.create({ id: `log ${index}`, encrypt: false }))),
     )
     const watcher = new DatabaseSync(path, { readOnly: true })
     const changes = (): number =>
@@ -298,7 +298,10 @@ describe('a SQLite store', () => {
   it('one append that can not be written does not take the others with it', async () => {
     const path = fresh()
     const store = await open({ path, durability: 'os' })
-    const [good, bad] = [await done(store.create({ id: 'good' })), await done(store.create({ id: 'bad' }))]
+    const [good, bad] = [
+      await done(store.create({ id: 'good', encrypt: false })),
+      await done(store.create({ id: 'bad', encrypt: false })),
+    ]
     const db = new DatabaseSync(path)
     // A trigger is as good as a damaged page at making one statement fail.
     db.exec("create trigger refuse before insert on row when new.body = 'cursed' begin select raise(abort, 'no'); end")
@@ -316,7 +319,7 @@ describe('a SQLite store', () => {
     const [target, link] = [fresh(), fresh()]
     symlinkSync(target, link) // to nothing yet
     const store = await open({ path: link, durability: 'disk' })
-    const { head } = await done(store.create({ id: 'log' }))
+    const { head } = await done(store.create({ id: 'log', encrypt: false }))
     const first = { expected: head, rows: [row('once')] }
     expect(await said(store.append('log', first))).toBe('went well')
     expect((await done(store.read('log'))).map(({ body }) => body)).toEqual(['once'])
@@ -366,7 +369,7 @@ describe('a SQLite store', () => {
     const block = new Uint8Array(5000).fill(7)
     const id = blockIdOf(block, store.hash)
     const rows = [{ ...row('x'), blocks: [id] }]
-    const { head } = await done(store.create({ id: 'a' }))
+    const { head } = await done(store.create({ id: 'a', encrypt: false }))
     await done(store.append('a', { expected: head, rows, blocks: [block] }))
     const damage = (sql: string): void => {
       const db = new DatabaseSync(path)
@@ -377,8 +380,8 @@ describe('a SQLite store', () => {
       append: async () => done(store.append('b', { expected: head, rows, blocks: [block] })),
       put: async () => done(store.putBlocks([block])),
     }
-    await done(store.create({ id: 'b' }))
-    await done(store.create({ id: 'c' }))
+    await done(store.create({ id: 'b', encrypt: false }))
+    await done(store.create({ id: 'c', encrypt: false }))
     for (const way of [ways.append, ways.put])
       for (const sql of ["update content set bytes = x'00'", 'delete from content']) {
         damage(sql)
@@ -389,7 +392,7 @@ describe('a SQLite store', () => {
         expect(await done(store.hasBlocks([id]))).toEqual([true])
         if (way === ways.append) {
           await done(store.remove('b'))
-          await done(store.create({ id: 'b' }))
+          await done(store.create({ id: 'b', encrypt: false }))
         }
       }
     expect(await said(store.append('c', { expected: head, rows }))).toBe('went well')
@@ -440,7 +443,7 @@ describe('a SQLite store', () => {
     const again = await open({ path })
     await done(again.list())
     expect(counted()).toEqual({ rows: 2000, segments: 2, mentions: 0 }) // reading deletes nothing
-    await done(again.create({ id: 'another' }))
+    await done(again.create({ id: 'another', encrypt: false }))
     await done(again.remove('another'))
     await done(again.close())
     expect(counted()).toEqual({ rows: 0, segments: 0, mentions: 0 })
@@ -464,7 +467,7 @@ const asked = async (path: string): Promise<readonly string[]> => {
   if (isLeft(opened)) return [opened.left._tag]
   const rows = await done(opened.right.read('log'))
   const findings = await done(opened.right.check())
-  const write = await said(opened.right.create({ id: 'other' }))
+  const write = await said(opened.right.create({ id: 'other', encrypt: false }))
   await done(opened.right.close())
   return [...told, ...rows.map(({ body }) => body), findings.length === 0 ? 'sound' : JSON.stringify(findings), write]
 }

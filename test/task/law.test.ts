@@ -66,6 +66,7 @@ import {
   eraseMessages,
   findMessages,
   listUnfinished,
+  removeUnfinished,
   proveEntry,
   proveErased,
   proveGrowth,
@@ -157,6 +158,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   createFork: async () => [createFork(memoryStore(), 'none', { at: NaN })],
   listSessions: async () => [listSessions(memoryStore(), { limit: NaN })],
   listUnfinished: async () => [listUnfinished(memoryStore())],
+  removeUnfinished: async () => [removeUnfinished(memoryStore(), 'x')],
   readRange: async () => [readRange(memoryStore(), 'none', NaN)],
   proveEntry: async () => [proveEntry(memoryStore(), 'none', NaN)],
   proveErased: async () => [proveErased(memoryStore(), 'none', NaN)],
@@ -277,7 +279,10 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     ]
   },
   // stores
-  'store.create': async () => [memoryStore().create({ id: '' }), memoryStore({ now: () => NaN }).create({ id: 'a' })],
+  'store.create': async () => [
+    memoryStore().create({ id: '', encrypt: false }),
+    memoryStore({ now: () => NaN }).create({ id: 'a', encrypt: false }),
+  ],
   'store.info': async () => [memoryStore().info('\u0000')],
   'store.list': async () => [memoryStore().list({ after: 'x' })],
   'store.update': async () => [memoryStore().update('none', { expected: NaN, meta: null as never })],
@@ -321,7 +326,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     sqliteStore({ path: join(folder, 'notice.db'), onNotice: bad }),
     async () => {
       const store = await sqliteStore({ path: join(folder, `${Math.random()}.db`), now: bad })
-      return store.create({ id: 'a' })()
+      return store.create({ id: 'a', encrypt: false })()
     },
   ],
   backupSqlite: async (bad) => {

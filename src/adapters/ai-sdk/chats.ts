@@ -13,9 +13,9 @@ import {
   type SessionReader,
   type Together,
 } from '../../session/index.ts'
-import type { Store } from '../../store/index.ts'
+import type { Store, Where } from '../../store/index.ts'
 import { FaultError } from '../../task/index.ts'
-import { keptSessions } from '../kept.ts'
+import { keptSessions, marked, type Mark } from '../kept.ts'
 import { liveOf, plainOf, type Tag } from '../plain.ts'
 import { reasoningId } from './stream.ts'
 
@@ -102,12 +102,15 @@ export const chatStore = (store: Store): ChatStore => {
   const open = keptSessions(store)
   const saveChat: ChatStore['saveChat'] = async ({ chatId, messages }) => {
     const target = decoded(messages, 'saveChat')
-    await open(chatId, chatMark({})).change((session) => became(session, messages, target))
+    await open(chatId, mark).change((session) => became(session, messages, target))
   }
-  const openChat: ChatStore['openChat'] = async (id) => openSession(store, id)
+  const openChat: ChatStore['openChat'] = async (id) => marked(await openSession(store, id), id, mark)
   return Object.freeze<ChatStore>({
     createChat: async ({ id, metadata = {} } = {}) => {
-      const session = await createSession(store, { ...(id !== undefined && { id }), metadata: chatMark(metadata) })
+      const session = await createSession(store, {
+        ...(id !== undefined && { id }),
+        metadata: { ...metadata, ...mark },
+      })
       return session.id
     },
     loadChat: async <M extends UIMessage>(id: string) => live(encoded((await openChat(id)).conversation())) as M[],
@@ -117,7 +120,7 @@ export const chatStore = (store: Store): ChatStore => {
       let count = 0
       for await (const { id, messages } of chats) {
         const target = decoded(messages, 'importChats')
-        const created = await createSession(store, { id, metadata: chatMark({}), messages: target })()
+        const created = await createSession(store, { id, metadata: mark, messages: target })()
         if (!isLeft(created)) count += 1
         else if (created.left._tag !== 'LogExists') await createSession(store, { id }) // throws
       }
@@ -126,7 +129,7 @@ export const chatStore = (store: Store): ChatStore => {
     exportChats: async function* () {
       let after: string | undefined
       do {
-        const page = await listSessions(store, { where: { 'ai-sdk': 'chat' }, ...(after !== undefined && { after }) })
+        const page = await listSessions(store, { where: mark as Where, ...(after !== undefined && { after }) })
         for (const { id } of page.sessions) yield { id, messages: live(encoded((await openChat(id)).conversation())) }
         after = page.next
       } while (after !== undefined)
@@ -137,7 +140,7 @@ export const chatStore = (store: Store): ChatStore => {
 const codec = codecs['ai-sdk-ui']
 
 /** The metadata that chats are found by. */
-const chatMark = (metadata: JsonObject): JsonObject => ({ 'ai-sdk': 'chat', ...metadata })
+const mark: Mark = { 'ai-sdk': 'chat' }
 
 /** @param call the function whose messages have an id each: a client and `loadChat` tell them apart by it */
 const decoded = (messages: readonly UIMessage[], call?: string): readonly Message[] => {

@@ -3,13 +3,16 @@
  * another process, goes on where the last one was.
  */
 import type { UIMessageChunk } from 'ai'
-import { isLeft, isObject, parseJson } from '../../json/index.ts'
+import { isLeft, isObject, parseJson, type JsonObject } from '../../json/index.ts'
 import { amount, longestTimer } from '../../task/index.ts'
-import { followLog, type Head, type Store } from '../../store/index.ts'
+import { followLog, ownStore, streamLogOf, type Head, type LogInfo, type Store } from '../../store/index.ts'
 
 /** How a stream is published. */
 export interface StreamOptions {
-  /** Milliseconds after which a stream whose process has died counts as cut off. Default: 15,000. */
+  /**
+   * Milliseconds after which a stream whose process has died counts as cut off, and after which a stream that has ended is
+   * removed from the store. A reader that is further behind gets an `error` chunk. Default: 15,000.
+   */
   readonly ttl?: number
 }
 
@@ -52,9 +55,13 @@ export interface ChatStreams {
  * A stream ends with its source. If the process that publishes it dies, its readers get an `error` chunk after `ttl`
  * milliseconds, and nothing more.
  *
+ * In a store with keys the chunks are encrypted by the key of the chat's session, or by one of their own where the store has
+ * no session of that id. A stream is removed `ttl` milliseconds after its end; one whose process died before that, by the next
+ * `resume` or `publish`. `eraseMessages` names a stream that is still there.
+ *
  * Cost    one append for the chunks that come while the last one is stored
  *
- * @param store the store that keeps the chunks
+ * @param given the store that keeps the chunks
  * @returns the functions
  * @example
  * const streams = chatStreams(store)
@@ -62,30 +69,63 @@ export interface ChatStreams {
  * const stream = await streams.resume(chatId) // GET
  * return stream ? createUIMessageStreamResponse({ stream }) : new Response(null, { status: 204 })
  */
-export const chatStreams = (store: Store): ChatStreams =>
-  Object.freeze<ChatStreams>({
+export const chatStreams = (given: Store): ChatStreams => {
+  const store = ownStore(given)
+  return Object.freeze<ChatStreams>({
     publish: async (chatId, source, { ttl = 15_000 } = {}) => {
       amount('ttl', ttl, { unit: 'milliseconds', least: 1, most: longestTimer })
-      const id = logOf(chatId)
+      const id = streamLogOf(chatId)
       await store.remove(id)() // an earlier one; there may be none
-      const { head } = await store.create({ id, meta: { 'indelible.stream': { ttl } } })
+      const name = crypto.randomUUID()
+      const { head } = await begun(store, chatId, { [mark]: { ttl, name } })
       const { number } = await store.lease(id, { holder: 'stream', ttl })
-      void stored(store, id, head, source, { number, ttl })
+      void stored(store, id, head, source, { number, ttl }).then(() => {
+        const timer: unknown = setTimeout(() => void removeStream(store, id, name), ttl)
+        if (typeof timer === 'object') (timer as { readonly unref?: () => void }).unref?.()
+      })
       return reader(store, id, 0, ttl)
     },
     resume: async (chatId, { from = 0 } = {}) => {
-      const id = logOf(chatId)
+      const id = streamLogOf(chatId)
       const log = await store.info(id)()
       if (isLeft(log)) return log.left._tag === 'NoSuchLog' ? undefined : void (await store.info(id))
-      const mark = log.right.meta['indelible.stream']
-      const ttl = isObject(mark) && typeof mark['ttl'] === 'number' ? mark['ttl'] : 15_000
+      const { ttl, name } = markIn(log.right.meta)
       const [last] = await store.read(id, { from: -1 })
-      if (last?.kind === 'note' || (await store.leaseOf(id)) === undefined) return undefined
+      if ((await store.leaseOf(id)) === undefined) {
+        const isOld = store.now() - log.right.appended > ttl
+        if (isOld) await removeStream(store, id, name) // its publisher died, or could not remove it
+        return undefined
+      }
+      if (last?.kind === 'note') return undefined
       return reader(store, id, from, ttl)
     },
   })
+}
 
-const logOf = (chatId: string): string => `indelible.stream.${chatId}`
+/** Under which key a stream's metadata say what it is. */
+const mark = 'indelible.stream'
+
+const markIn = (meta: JsonObject): { readonly ttl: number; readonly name: string } => {
+  const { ttl, name } = isObject(meta[mark]) ? meta[mark] : {}
+  return { ttl: typeof ttl === 'number' ? ttl : 15_000, name: String(name) }
+}
+
+/** The log of a chat's stream. With keys it is encrypted by that of the chat: who destroys that destroys both. */
+const begun = async (store: Store, chatId: string, meta: JsonObject): Promise<LogInfo> => {
+  const id = streamLogOf(chatId)
+  if (store.encryption !== undefined) {
+    const forked = await store.fork(chatId, { id, at: 0, meta, sameKey: true })()
+    if (!isLeft(forked)) return forked.right
+    if (forked.left._tag !== 'NoSuchLog') return store.fork(chatId, { id, at: 0, meta, sameKey: true }) // throws
+  }
+  return store.create({ id, meta, encrypt: true })
+}
+
+/** Remove a stream, unless another one has taken its place. */
+const removeStream = async (store: Store, id: string, name: string): Promise<void> => {
+  const log = await store.info(id)()
+  if (!isLeft(log) && markIn(log.right.meta).name === name) await store.remove(id)()
+}
 
 /** Store every chunk: those that come while an append is on its way go together in the next one. */
 const stored = async (

@@ -6,7 +6,7 @@ import { listSessions, type Session, type SessionInfo, type SessionReader } from
 import type { Store, Where } from '../../store/index.ts'
 import { FaultError } from '../../task/index.ts'
 import { readTranscript, type Transcript } from '../../transcript/index.ts'
-import { idOfParts, keptSessions, type KeptSession } from '../kept.ts'
+import { idOfParts, keptSessions, removeMarked, type KeptSession, type Mark } from '../kept.ts'
 import { liveOf, plainOf, type Tag } from '../plain.ts'
 import type { ClaudeEntry, ClaudeKey, ClaudeSummary, FoldSummary } from './wire.ts'
 
@@ -130,9 +130,9 @@ export const claudeSessionStore = (
     }),
     ...(canDelete && {
       delete: async (key: ClaudeKey) => {
-        if (key.subpath !== undefined) return removed(store, idOf(key))
-        for await (const { id } of transcripts({ projectKey: key.projectKey, sessionId: key.sessionId }))
-          await removed(store, id)
+        if (key.subpath !== undefined) return removeMarked(store, idOf(key), markOf(key))
+        for await (const { id, metadata } of transcripts({ projectKey: key.projectKey, sessionId: key.sessionId }))
+          await removeMarked(store, id, { [namespace]: markIn(metadata) })
       },
     }),
     listSubkeys: async ({ projectKey, sessionId }) => {
@@ -159,10 +159,13 @@ const namespace = 'claude-agent'
 const openTranscripts = (store: Store): ((key: ClaudeKey) => KeptSession) => {
   const open = keptSessions(store)
   return (key) => {
-    const { projectKey, sessionId, subpath = null } = key
-    return open(logOf(key, store), { [namespace]: { projectKey, sessionId, subpath } })
+    return open(logOf(key, store), markOf(key))
   }
 }
+
+const markOf = ({ projectKey, sessionId, subpath }: ClaudeKey): Mark => ({
+  [namespace]: { projectKey, sessionId, subpath: subpath ?? null },
+})
 
 const logOf = ({ projectKey, sessionId, subpath }: ClaudeKey, store: Store): string =>
   idOfParts([namespace, projectKey, sessionId, ...(subpath === undefined ? [] : [subpath])], store)
@@ -178,11 +181,6 @@ async function* listed(store: Store, where: JsonObject): AsyncGenerator<SessionI
     yield* page.sessions
     after = page.next
   } while (after !== undefined)
-}
-
-const removed = async (store: Store, id: string): Promise<void> => {
-  const gone = await store.remove(id)()
-  if (isLeft(gone) && gone.left._tag !== 'NoSuchLog') await store.remove(id) // throws
 }
 
 const markIn = (metadata: JsonObject): JsonObject => {

@@ -21,11 +21,11 @@ import {
   type SerializerProtocol,
 } from '@langchain/langgraph-checkpoint'
 import type { RunnableConfig } from '@langchain/core/runnables'
-import { base64Of, bytesOfBase64, isLeft, textOfUtf8, utf8Of } from '../../json/index.ts'
+import { base64Of, bytesOfBase64, textOfUtf8, utf8Of } from '../../json/index.ts'
 import type { Message } from '../../message/index.ts'
 import { listSessions, type Session } from '../../session/index.ts'
 import type { Store } from '../../store/index.ts'
-import { idOfParts, keptSessions, type KeptSession } from '../kept.ts'
+import { idOfParts, keptSessions, removeMarked, type KeptSession, type Mark } from '../kept.ts'
 import { jsonOf, messageOf, refTo, textOf, type Item } from './items.ts'
 import { Reviver } from './revive.ts'
 import {
@@ -56,6 +56,9 @@ export interface PruneOptions {
   /** How many of the last checkpoints of each namespace stay, with all that they were made from. Default: 1. */
   readonly keep?: number
 }
+
+/** The metadata of a thread's session. */
+const markOf = (threadId: string): Mark => ({ [namespace]: 'thread', thread_id: threadId })
 
 /**
  * A checkpointer over a store: `graph.compile({ checkpointer: new IndelibleSaver(store) })`.
@@ -88,7 +91,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
     this.#store = store
     this.#channel = channel
     const open = keptSessions(store)
-    this.#open = (threadId) => open(this.idOf(threadId), { [namespace]: 'thread', thread_id: threadId })
+    this.#open = (threadId) => open(this.idOf(threadId), markOf(threadId))
   }
 
   /**
@@ -302,8 +305,7 @@ export class IndelibleSaver extends BaseCheckpointSaver {
    * @param threadId the thread
    */
   override async deleteThread(threadId: string): Promise<void> {
-    const gone = await this.#store.remove(this.idOf(threadId))()
-    if (isLeft(gone) && gone.left._tag !== 'NoSuchLog') await this.#store.remove(this.idOf(threadId)) // throws
+    await removeMarked(this.#store, this.idOf(threadId), markOf(threadId))
   }
 
   /**

@@ -12,7 +12,7 @@ import type { ApplicationNote, Note, RetractionNote } from '../../notes/index.ts
 import type { Message } from '../../message/index.ts'
 import type { Session, SessionReader, Together } from '../../session/index.ts'
 import type { Store } from '../../store/index.ts'
-import { keptSession } from '../kept.ts'
+import { keptSession, type Mark } from '../kept.ts'
 import { plainOf } from '../plain.ts'
 import { itemsOf, messagesOf } from './items.ts'
 
@@ -57,7 +57,7 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
     const { sessionId = crypto.randomUUID(), initialItems = [], metadata = {} } = options
     this.#sessionId = sessionId
     this.#initial = initialItems.length === 0 ? undefined : messagesOf(initialItems)
-    this.#kept = keptSession(store, sessionId, metadata)
+    this.#kept = keptSession(store, sessionId, mark, metadata)
   }
 
   /** @returns the id of the session in the store */
@@ -200,6 +200,7 @@ export const agentsSession = (store: Store, options: AgentsSessionOptions = {}):
   new AgentsSession(store, options)
 
 const namespace = 'indelible.openai-agents'
+const mark: Mark = { 'openai-agents': 'session' }
 
 const note = (content: Json): ApplicationNote => ({ type: 'application', namespace, content })
 

@@ -8,7 +8,7 @@ import { hostname } from 'node:os'
 import { isLeft } from '../../json/index.ts'
 import { digestOf } from '../../proof/index.ts'
 import { listSessions, openSession, type SessionInfo } from '../../session/index.ts'
-import type { LogInfo, Store } from '../../store/index.ts'
+import { ownStore, type LogInfo, type Store } from '../../store/index.ts'
 import { Conversation } from '../conversation.ts'
 import { detailsJson, runsOf, type CallDetails } from '../receipt.ts'
 
@@ -37,7 +37,7 @@ export const beginRun = (store: Store): Run => {
   let ended = false
   const begun = (async (): Promise<number> => {
     const holder = `${hostname()}:${process.pid}`
-    const made = await store.create({ id, meta: { [mark]: 1, began, holder } })()
+    const made = await ownStore(store).create({ id, meta: { [mark]: 1, began, holder }, encrypt: false })()
     if (isLeft(made)) return 0
     const lease = await store.lease(id, { holder, ttl })()
     if (!isLeft(lease) && !ended) {
@@ -54,7 +54,7 @@ export const beginRun = (store: Store): Run => {
       ended = true
       await marked
       clearInterval(timer)
-      await store.remove(id)()
+      await ownStore(store).remove(id)()
     },
   }
 }
@@ -76,7 +76,7 @@ const markKilled = async (store: Store, own: string): Promise<number> => {
   // What was appended since another run began may be that run's, and is not over.
   const until = Math.min(Infinity, ...logs.filter((_, index) => !isKilled[index]).map(({ created }) => created))
   const marked = await markUnanswered(store, since, until)
-  if (until === Infinity) for (const { id } of killed) await store.remove(id)()
+  if (until === Infinity) for (const { id } of killed) await ownStore(store).remove(id)()
   return marked
 }
 

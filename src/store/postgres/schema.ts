@@ -12,7 +12,7 @@ import type { Format } from '../format.ts'
 /** The formats, in order, for the schema of that quoted name: format 1 is the first. */
 export const formatsFor = (schema: string): readonly Format[] => [
   {
-    fingerprint: '680dfcc77a53df75cd19e0643fd44c472e13950698f5f7382bb1cea8674dbd91',
+    fingerprint: '4729b52a7b7d66eca640b033fb048ab8cfef9445943e3738a6455aa389626aaa',
     sql: `
   create table if not exists ${schema}.scope (name text primary key, last bigint not null);
 

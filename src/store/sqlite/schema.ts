@@ -12,7 +12,7 @@ import type { Format } from '../format.ts'
 /** The formats, in order: format 1 is the first. */
 export const formats: readonly Format[] = [
   {
-    fingerprint: '91fcef5293dc46398d00fc8ea7427a81ae30cf66c14dfee066b866d7f6c3c624',
+    fingerprint: 'd648846336d4185cdcd315fc2726c8dc0278c1aed18a6a6cd76a46e86d1fb36c',
     sql: `
   create table format (fingerprint text not null) strict; -- one row: of the newest of these formats that the file has
 
