@@ -125,6 +125,11 @@ describe('a hostile record', () => {
     expect(await page.title()).not.toMatch(/\u202e/)
     await page.close()
   })
+  it('nested deeper than people write hides nothing that comes after it', async () => {
+    const page = await here.at('#/s/deep')
+    await page.locator(`#m${nested.length}`).getByText('the last one').waitFor()
+    await page.close()
+  })
   it('has its backslashes and link definitions on the page', async () => {
     const page = await here.at('#/s/escaped')
     for (const message of ['#m0', '#m1']) {
