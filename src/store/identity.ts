@@ -48,7 +48,8 @@ export const withIdentities = (meta: JsonObject, identities: readonly LogIdentit
 })
 
 /** Metadata as it was given. */
-export const withoutIdentities = ({ [member]: _, ...meta }: JsonObject): JsonObject => meta
+export const withoutIdentities = (meta: JsonObject): JsonObject =>
+  Object.hasOwn(meta, member) ? Object.fromEntries(Object.entries(meta).filter(([name]) => name !== member)) : meta
 
 /** A log as it is described outside of the store. */
 export const described = (log: LogInfo): LogInfo =>
