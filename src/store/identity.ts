@@ -3,7 +3,6 @@
  * fork has the identities of the logs whose rows it shares, and its own for its own rows. Drivers keep them in the metadata.
  */
 import { isArray, type Json, type JsonObject } from '../json/index.ts'
-import type { LogInfo } from './store.ts'
 
 declare const crypto: { readonly randomUUID: () => string }
 
@@ -52,5 +51,5 @@ export const withoutIdentities = (meta: JsonObject): JsonObject =>
   Object.hasOwn(meta, member) ? Object.fromEntries(Object.entries(meta).filter(([name]) => name !== member)) : meta
 
 /** A log as it is described outside of the store. */
-export const described = (log: LogInfo): LogInfo =>
+export const described = <Log extends { readonly meta: JsonObject }>(log: Log): Log =>
   Object.freeze({ ...log, meta: Object.freeze(withoutIdentities(log.meta)) })
