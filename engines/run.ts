@@ -25,23 +25,24 @@ const quietly = (command: string, args: readonly string[], cwd: string, timeout:
 
 const has = (command: string, arg: string): boolean => spawnSync(command, [arg], { stdio: 'ignore' }).status === 0
 
-/** The server's binary, built if it is not in the cache. Undefined, if it can't be. */
-const temporalServer = (): string | undefined => {
+/** The server's binary, built if it is not in the cache; or why there is none. */
+const temporalServer = (): { readonly binary: string } | { readonly problem: string } => {
   const source = join(here, 'temporal/server')
   const digest = createHash('sha256')
   for (const file of ['go.mod', 'go.sum', 'main.go']) digest.update(readFileSync(join(source, file)))
   const cache = join(process.env['XDG_CACHE_HOME'] ?? join(homedir(), '.cache'), 'indelible')
   const binary = join(cache, `temporal-server-${digest.digest('hex').slice(0, 16)}`)
-  if (existsSync(binary)) return binary
-  if (!has('go', 'version')) return undefined
+  if (existsSync(binary)) return { binary }
+  if (!has('go', 'version')) return { problem: 'its server is built with Go, which is not installed' }
   say('building the Temporal server, once: two to ten minutes')
   const from = Date.now()
   mkdirSync(cache, { recursive: true })
   const made = `${binary}.${process.pid}`
-  if (!quietly('go', ['build', '-ldflags=-s -w', '-o', made, '.'], source, 30 * 60_000)) return undefined
+  if (!quietly('go', ['build', '-ldflags=-s -w', '-o', made, '.'], source, 30 * 60_000))
+    return { problem: `its server could not be built in ${seconds(from)}; a build may take 30 minutes` }
   renameSync(made, binary)
   say(`built in ${seconds(from)}`)
-  return binary
+  return { binary }
 }
 
 const from = Date.now()
@@ -55,13 +56,17 @@ if (failed !== undefined) {
 rmSync(join(here, 'node_modules/indelible'), { recursive: true, force: true })
 symlinkSync(root, join(here, 'node_modules/indelible'), 'junction')
 const server = temporalServer()
-if (server === undefined) say('left out: Temporal (its server could not be built; it needs Go and the Go module proxy)')
+if ('problem' in server) say(`left out: Temporal (${server.problem})`)
 if (!has('redis-server', '--version')) say('left out: Redis (there is no redis-server)')
 const typed = spawnSync(join(root, 'node_modules/.bin/tsc'), ['-p', here], { stdio: 'inherit' }).status === 0
 const { status } = spawnSync(
   join(root, 'node_modules/.bin/vitest'),
   ['run', '--config', join(here, 'vitest.config.ts'), ...process.argv.slice(2)],
-  { cwd: here, stdio: 'inherit', env: { ...process.env, ...(server !== undefined && { TEMPORAL_SERVER: server }) } },
+  {
+    cwd: here,
+    stdio: 'inherit',
+    env: { ...process.env, ...('binary' in server && { TEMPORAL_SERVER: server.binary }) },
+  },
 )
 say(`engines: ${seconds(from)}`)
 process.exitCode = typed ? (status ?? 1) : 1

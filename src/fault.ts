@@ -25,7 +25,7 @@ import {
 import { noteFaultText, type NoteFault } from './notes/fault.ts'
 import { contentFaultText, type ContentFault } from './records/fault.ts'
 import { refsFaultText, type RefsFault } from './refs/fault.ts'
-import { runFaultText, type RunFault } from './run/fault.ts'
+import { runFaultText, turnFaultText, type InputMismatch, type RunFault } from './run/fault.ts'
 import { searchFaultText, type SearchOnlyFault } from './search/fault.ts'
 import { sessionFaultText, type SessionFault } from './session/fault.ts'
 import type { StoreFault } from './store/fault.ts'
@@ -46,6 +46,7 @@ export type Fault =
   | SummaryFault
   | RecallFault
   | RunFault
+  | InputMismatch
   | ActionFault
   | ContentFault
   | EvidenceFault
@@ -119,6 +120,8 @@ export const faultMessage = (fault: Fault): string => {
     case 'UnconfiguredModel':
     case 'MissingKey':
       return runFaultText(fault)
+    case 'InputMismatch':
+      return turnFaultText(fault)
     case 'InvalidInput':
     case 'FailedBefore':
     case 'ActionEnded':

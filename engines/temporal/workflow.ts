@@ -44,6 +44,7 @@ export async function chat(
   const { gated, ...options } = settings
   const talk = createChat({
     id: workflowInfo().workflowId,
+    run: workflowInfo().firstExecutionRunId, // a workflow id may be used again
     ...options,
     needsApproval: ({ name }) => name === gated,
     ...(state !== undefined && { state }),

@@ -9,11 +9,26 @@ import { chatStep, type StepActivities } from './chat-step.ts'
 import type { HistoryActivities, StreamInput } from './input.ts'
 
 /** What people tell a chat while it runs. */
-export type ChatSignal =
+export type ChatSignal = ChatNews & {
+  /**
+   * The id of the signal, chosen by its sender. A signal whose id was heard before, also by the run before, is a second
+   * delivery and changes nothing. The last 100 ids are known. Default: none; each delivery counts.
+   */
+  readonly id?: string
+}
+
+type ChatNews =
   /** A message that is stored: the ref that `appendMessage` gave. It starts a turn, or waits in the inbox of the one that runs. */
   | { readonly type: 'message'; readonly ref: MessageRef }
   /** Whether a call may run. `reason` is what the model reads if it may not. */
-  | { readonly type: 'approval'; readonly callId: string; readonly allowed: boolean; readonly reason?: string }
+  | {
+      readonly type: 'approval'
+      readonly callId: string
+      readonly allowed: boolean
+      readonly reason?: string
+      /** The turn of the call, as `status` has it: in another turn the approval changes nothing. Default: the turn that runs. */
+      readonly turn?: number
+    }
   /** End the turn that is going on. Calls without a result get one that says so. */
   | { readonly type: 'stop' }
   /** End the workflow, once every message has its answer. */
@@ -53,6 +68,14 @@ export interface ChatState {
   readonly history: RefHistoryJson
   /** How many turns have begun: action ids go on from there. */
   readonly turn: number
+  /** The run that action ids begin with. */
+  readonly run?: string
+  /** How many messages the model has seen or said. Default: all of them. */
+  readonly seen?: number
+  /** The ids of the last signals. */
+  readonly signals?: readonly string[]
+  /** It was told to end, once the messages that wait have their answers. */
+  readonly ended?: true
 }
 
 /** Why a run came to its end. */
@@ -103,6 +126,11 @@ export interface ChatHost {
 export interface ChatOptions extends Pick<StreamInput, 'model' | 'tools' | 'parameters' | 'limit'> {
   /** What action ids begin with: the id of the workflow, not of its run. */
   readonly id: string
+  /**
+   * What tells this chat from an earlier one under the same id: the id of its first run (`firstExecutionRunId` of Temporal).
+   * It goes into action ids behind `id`. Continuing as new hands it on. Default: none, for engines that never use an id twice.
+   */
+  readonly run?: string
   /** Default: that of the store, `default`. */
   readonly scope?: string
   /** What the run before handed on. Default: an empty chat. */
@@ -117,7 +145,7 @@ export interface ChatOptions extends Pick<StreamInput, 'model' | 'tools' | 'para
   /** How often the model is called in one turn. Default: 50. */
   readonly maxSteps?: number
   /**
-   * When to continue as new, between two turns: bytes of activity inputs and results, or activity calls. Default: 25 MB and
+   * When to continue as new, between two turns, also while a message waits: bytes of activity inputs and results, or activity calls. Default: 25 MB and
    * 8,000 calls, half of Temporal's 50 MB and 51,200 events at three events a call.
    */
   readonly continueAt?: { readonly bytes?: number; readonly calls?: number }
@@ -169,20 +197,33 @@ export const createChat = (options: ChatOptions): Chat => {
   let phase: ChatStatus['phase'] = 'idle'
   let turn = state?.turn ?? 0
   /** How many messages the model has seen or said itself. What stands behind them starts a turn. */
-  let seen = history.len
+  let seen = state?.seen ?? history.len
+  const origin = state === undefined ? options.run : state.run
+  const actions = origin === undefined ? id : `${id}/${origin}`
+  const heard = new Set(state?.signals)
   let [bytes, calls] = [0, 0]
   let waiting: readonly ChatCall[] = []
-  let [stopped, ended] = [false, false]
+  let [stopped, ended] = [false, state?.ended === true]
   let cancel: (() => void) | undefined
   let failure: string | undefined
 
+  /** Whether a signal comes for the first time. The oldest ids are forgotten. */
+  const isNew = (signalId: string | undefined): boolean => {
+    if (signalId === undefined) return true
+    if (heard.has(signalId)) return false
+    heard.add(signalId)
+    for (const oldest of heard) if (heard.size > mostSignals) heard.delete(oldest)
+    return true
+  }
+
   const signal = (told: ChatSignal): void => {
+    if (!isNew(told.id)) return
     switch (told.type) {
       case 'message':
         history.receive(told.ref)
         return
       case 'approval':
-        approvals.set(told.callId, told)
+        if (told.turn === undefined || told.turn === turn) approvals.set(told.callId, told)
         return
       case 'stop':
         if (phase === 'idle') return
@@ -208,16 +249,25 @@ export const createChat = (options: ChatOptions): Chat => {
     }
     for (;;) {
       await host.poll?.()
-      if (history.len > seen) {
+      const isWaiting = history.len > seen
+      if (ended && !isWaiting) return { type: 'ended', state: stateNow() }
+      if (bytes >= mostBytes || calls >= mostCalls) return { type: 'continue', state: stateNow() }
+      if (isWaiting) {
         await turnOn(host, counted, cancellable)
         continue
       }
-      const at = { history: history.toReference(), turn }
-      if (ended) return { type: 'ended', state: at }
-      if (bytes >= mostBytes || calls >= mostCalls) return { type: 'continue', state: at }
       await host.wait(() => ended || history.len > seen)
     }
   }
+
+  const stateNow = (): ChatState => ({
+    history: history.toReference(),
+    turn,
+    ...(origin !== undefined && { run: origin }),
+    ...(history.len > seen && { seen }),
+    ...(heard.size > 0 && { signals: [...heard] }),
+    ...(ended && history.len > seen && { ended: true as const }),
+  })
 
   type Cancellable = <T>(work: () => Promise<T>) => Promise<T>
 
@@ -237,7 +287,7 @@ export const createChat = (options: ChatOptions): Chat => {
         seen = history.len
         const answered = await cancellable(() =>
           chatStep(activities, history, {
-            action: `${id}/${turn}.${step}`,
+            action: `${actions}/${turn}.${step}`,
             model,
             tree: true,
             ...(tools !== undefined && { tools }),
@@ -248,7 +298,7 @@ export const createChat = (options: ChatOptions): Chat => {
         seen = answered.position === undefined ? answered.seen : answered.position + 1
         if (answered.calls.length === 0) return
         await host.poll?.()
-        await callAll(host, activities, cancellable, answered.calls, `${id}/${turn}.${step}`)
+        await callAll(host, activities, cancellable, answered.calls, `${actions}/${turn}.${step}`)
         seen = history.len // results are the model's own business
         await host.poll?.()
         if (stopped) return
@@ -348,6 +398,9 @@ export const createChat = (options: ChatOptions): Chat => {
   })
   return Object.freeze({ signal, status, history, run })
 }
+
+/** How many ids of signals are known. */
+const mostSignals = 100
 
 const stopText = 'The user stopped the turn before this call had a result.'
 

@@ -1,11 +1,12 @@
 /** `indelible encryption`: the keys of encrypted sessions. */
-import { closeSync, openSync, rmSync, writeSync } from 'node:fs'
-import { destroyKey, newHostKey, rotateKeys } from '../encryption/index.ts'
+import { closeSync, fsyncSync, openSync, rmSync, writeSync } from 'node:fs'
+import { dirname } from 'node:path'
+import { checkKeys, destroyKey, newHostKey, rotateKeys } from '../encryption/index.ts'
 import { describeSession } from '../session/index.ts'
 import type { Store } from '../store/index.ts'
 import { confirm, Misuse, Unreadable, type Call, type Command } from './command.ts'
 import { unwritable } from './input.ts'
-import { keyFileOf, keyFileText, openRing, readKeyFile, writeKeyFile, type KeyFile } from './key-file.ts'
+import { changeKeyFile, keyFileOf, keyFileText, openRing, readKeyFile, syncFolder, type KeyFile } from './key-file.ts'
 import { allScopesOption, answer, storeOption, withBareScopes, withBareStore } from './place.ts'
 import { counted, oneLine } from './screen.ts'
 import { allSessions, wholeId } from './sessions.ts'
@@ -29,7 +30,9 @@ The wrapped keys are kept in a store of their own beside FILE (FILE.db), or wher
 Keep backups of it only for a short time: they have the keys that destroy removes.
 
 rotate puts a new key into FILE and wraps every session key by it. The sessions
-are not touched. The older keys stay in FILE, for backups.
+are not touched. The older keys stay in FILE, for backups. It first checks that
+FILE opens every session key. A second rotation of FILE is refused meanwhile: the
+lock is FILE.lock, an empty file.
 
 destroy ends a session: its key is removed, and nobody can read it any more, in no
 copy and no backup of the store. Its rows stay and verify. Forks lose what they
@@ -57,8 +60,8 @@ share with it. Backups of the wrapped keys must be removed, too.`,
     if (verb === 'new') return makeFile(call, argument as string)
     const given = keyFileOf(call.values, call.terminal)
     if (given === undefined) throw new Misuse(`encryption ${verb} needs --key-file FILE, or INDELIBLE_KEY_FILE`)
-    const file = readKeyFile(given, call.terminal)
-    return verb === 'rotate' ? rotate(call, file) : destroy(call, file, argument as string)
+    if (verb === 'rotate') return rotate(call, given)
+    return destroy(call, readKeyFile(given, call.terminal), argument as string)
   },
 }
 
@@ -70,9 +73,11 @@ const makeFile = async ({ values, terminal }: Call, given: string): Promise<void
     const file = openSync(path, 'wx', 0o600)
     try {
       writeSync(file, keyFileText({ keys: [newHostKey()], keysIn }))
+      fsyncSync(file)
     } finally {
       closeSync(file)
     }
+    syncFolder(dirname(path))
   } catch (cause) {
     throw (cause as { readonly code?: unknown }).code === 'EEXIST'
       ? new Unreadable(`${given} exists already; nothing was written: keys are never overwritten`)
@@ -93,24 +98,26 @@ const makeFile = async ({ values, terminal }: Call, given: string): Promise<void
   ])
 }
 
-const rotate = async (call: Call, file: KeyFile): Promise<void> => {
-  const next = { ...file, keys: [newHostKey(), ...file.keys] }
-  const { ring, close } = await openRing(next, call.terminal)
-  try {
-    writeKeyFile(next)
-    const count = await withBareScopes(call, async (scopes) => {
-      let sum = 0
-      for (const scope of scopes) sum += await answer(rotateKeys(scope, ring))
-      return sum
-    })
-    await call.terminal.print([
-      `${counted(count, 'key')} wrapped by ${next.keys[0]?.id ?? ''}${count === 0 ? '' : ': those of the encrypted sessions, and one of each scope'}`,
-    ])
-    call.terminal.tell([`copies of ${file.path} that were made before lack this key: copy it again`])
-  } finally {
-    await close()
-  }
-}
+const rotate = (call: Call, given: string): Promise<void> =>
+  changeKeyFile(given, call.terminal, async (file, write) => {
+    const next = { ...file, keys: [newHostKey(), ...file.keys] }
+    const { ring, close } = await openRing(next, call.terminal)
+    try {
+      const count = await withBareScopes(call, async (scopes) => {
+        for (const scope of scopes) await answer(checkKeys(scope, ring))
+        write(next)
+        let sum = 0
+        for (const scope of scopes) sum += await answer(rotateKeys(scope, ring))
+        return sum
+      })
+      await call.terminal.print([
+        `${counted(count, 'key')} wrapped by ${next.keys[0]?.id ?? ''}${count === 0 ? '' : ': those of the encrypted sessions, and one of each scope'}`,
+      ])
+      call.terminal.tell([`copies of ${file.path} that were made before lack this key: copy it again`])
+    } finally {
+      await close()
+    }
+  })
 
 const destroy = async (call: Call, file: KeyFile, id: string): Promise<void> => {
   const { values, terminal } = call

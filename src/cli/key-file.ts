@@ -1,6 +1,18 @@
 /** `--key-file`: the host's keys, for stores with encrypted sessions. */
-import { chmodSync, closeSync, existsSync, openSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
-import { resolve } from 'node:path'
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fsyncSync,
+  openSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs'
+import { platform } from 'node:os'
+import { dirname, resolve } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { hostKeyOf, hostKeyText, keyRing, withKeys, type HostKey, type KeyRing } from '../encryption/index.ts'
 import type { Store } from '../store/index.ts'
 import { Misuse, Unreadable, type Call, type Command, type Terminal } from './command.ts'
@@ -56,15 +68,64 @@ export const readKeyFile = (given: string, terminal: Pick<Terminal, 'path' | 'en
 const placed = (file: string, place: string): string =>
   /^[a-z]{2,}:\/\//i.test(place) ? place : resolve(file, '..', place)
 
-/** Replace a key file, so that there is always a whole one. Throws Unreadable. */
-export const writeKeyFile = (file: KeyFile): void => {
+/**
+ * Work on a key file that no other process changes meanwhile. `read` returns the file as it is by then; `write` puts another
+ * one in its place.
+ *
+ * The lock is SQLite's, on FILE.lock: the system removes it when a process dies. Throws Unreadable.
+ */
+export const changeKeyFile = async <T>(
+  given: string,
+  terminal: Pick<Terminal, 'path' | 'env'>,
+  work: (file: KeyFile, write: (next: KeyFile) => void) => Promise<T>,
+): Promise<T> => {
+  const { path } = readKeyFile(given, terminal)
+  const lock = lockOf(given, path)
+  try {
+    return await work(readKeyFile(given, terminal), writeKeyFile)
+  } finally {
+    lock.close()
+  }
+}
+
+const sqliteBusy = 5
+
+/** Throws Unreadable. */
+const lockOf = (given: string, path: string): DatabaseSync => {
+  let lock: DatabaseSync | undefined
+  try {
+    lock = new DatabaseSync(`${path}.lock`, { timeout: 0 })
+    lock.exec('begin exclusive')
+    return lock
+  } catch (cause) {
+    lock?.close()
+    throw (cause as { readonly errcode?: unknown }).errcode === sqliteBusy
+      ? new Unreadable(`${given}: another process is changing it; nothing was changed: try again when it has ended`)
+      : unwritable(`${given}.lock`, cause)
+  }
+}
+
+/** Replace a key file: there is always a whole one, also after a power failure. Throws Unreadable. */
+const writeKeyFile = (file: KeyFile): void => {
   const next = `${file.path}.new`
   try {
     rmSync(next, { force: true }) // one that is there keeps who may read it
-    writeFileSync(next, keyFileText(file), { mode: 0o600, flag: 'wx' })
+    writeFileSync(next, keyFileText(file), { mode: 0o600, flag: 'wx', flush: true })
     renameSync(next, file.path)
+    syncFolder(dirname(file.path))
   } catch (cause) {
     throw unwritable(file.path, cause)
+  }
+}
+
+/** Make names of a folder durable. Windows opens no folders: NTFS keeps a journal of names. */
+export const syncFolder = (path: string): void => {
+  if (platform() === 'win32') return
+  const folder = openSync(path, 'r')
+  try {
+    fsyncSync(folder)
+  } finally {
+    closeSync(folder)
   }
 }
 

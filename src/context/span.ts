@@ -1,8 +1,18 @@
-/** Spans: sequences of a fixed length over a private buffer that may grow behind them. Constant in size, frozen. */
-import { collect, indexAt, iterate, seclude, type Read, type Sequence } from '../sequence/index.ts'
+/** Spans of what is computed: sequences of a fixed length over a private buffer that may grow behind them. */
+import {
+  defineGetter,
+  getterFrom,
+  seclude,
+  Span as AnySpan,
+  spanPrototype,
+  type Sequence,
+  type SpanKind,
+} from '../sequence/index.ts'
 
-/** A sequence that can be written as JSON. */
+/** A readonly run of values that compares, clones and prints as its `items`. */
 export interface Span<T> extends Sequence<T> {
+  /** The values as an array, made when it is first read. It is enumerable and frozen. */
+  readonly items: readonly T[]
   /**
    * A new frozen array of the values.
    *
@@ -17,43 +27,29 @@ export interface Span<T> extends Sequence<T> {
   readonly toJSON: () => readonly T[]
 }
 
-export const spanOf = <T>(length: number, read: Read<T>): Span<T> => new ReadSpan(read, length)
+export const spanOf = <T>(length: number, read: (index: number) => T): Span<T> => new ReadSpan(read, length)
 
-class ReadSpan<T> {
-  readonly #read: Read<T>
-  readonly #length: number
+class ReadSpan<T> extends AnySpan<T> {
+  readonly #read: (index: number) => T
+  #items: readonly T[] | undefined
 
-  constructor(read: Read<T>, length: number) {
+  static readonly #kind: SpanKind<ReadSpan<unknown>, unknown> = {
+    name: 'Span',
+    read: (span, index) => span.#read(index),
+    piece: (span, index) => ({ values: [span.#read(index)], index: 0, count: 1 }),
+  }
+
+  constructor(read: (index: number) => T, length: number) {
+    super(ReadSpan.#kind as SpanKind<never, T>, 0, length)
     this.#read = read
-    this.#length = length
+    defineGetter(this, 'items', items)
     Object.freeze(this)
   }
 
-  get length(): number {
-    return this.#length
-  }
-
-  at(position: number): T | undefined {
-    const index = indexAt(position, 0, this.#length)
-    return index === -1 ? undefined : this.#read(index)
-  }
-
-  toArray(): readonly T[] {
-    return collect(this.#read, 0, this.#length)
-  }
-
-  toJSON(): readonly T[] {
-    return this.toArray()
-  }
-
-  [Symbol.iterator](): IterableIterator<T> {
-    return iterate(this.#read, 0, this.#length)
-  }
-
-  /** How Node's console shows it. */
-  [Symbol.for('nodejs.util.inspect.custom')](): unknown {
-    return this.toArray()
+  get items(): readonly T[] {
+    return (this.#items ??= this.toArray())
   }
 }
 
-seclude(ReadSpan.prototype)
+const items = getterFrom(ReadSpan.prototype, 'items')
+seclude(ReadSpan.prototype, spanPrototype)

@@ -39,6 +39,19 @@ export const rotateKeys = (store: Store, ring: KeyRing): Task<LogFault, number> 
   storeTask(async () => asRead(await vaultOf(store.encryption?.bare ?? store, ring).rotate()), 'rotateKeys')
 
 /**
+ * Check that a ring opens every session key of a scope. Nothing is changed. Do it before you make a ring without some of its
+ * keys, and before `rotateKeys`.
+ *
+ * Cost    one read for each key
+ *
+ * @param store the store of the sessions, with or without keys
+ * @param ring the ring
+ * @returns the number of keys; or `NoKey`, which names the first key that the ring does not open
+ */
+export const checkKeys = (store: Store, ring: KeyRing): Task<LogFault, number> =>
+  storeTask(async () => asRead(await vaultOf(store.encryption?.bare ?? store, ring).check()), 'checkKeys')
+
+/**
  * Destroy the key of a session. Nobody can read it any more: not its messages, its notes, its metadata, nor the blocks
  * that no other session has; nor can anyone read what forks share with it. Its rows stay, and verify.
  *

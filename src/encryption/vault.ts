@@ -10,6 +10,7 @@ import {
   keyLogOf,
   keyLogs,
   ownStore,
+  type LogInfo,
   type MediumFault,
   type Store,
   type StoreFault,
@@ -223,24 +224,42 @@ export class Vault {
     return isLeft(secret) ? secret : right(this.#wrapped(name, scope, secret.right))
   }
 
-  /** Wrap every key of the scope by the current host key. How many were wrapped anew. */
-  async rotate(): Promise<Either<KeyFault, number>> {
+  /** Open every key of the scope. Returns the number of keys. */
+  check(): Promise<Either<KeyFault, number>> {
+    return this.#each(async (log) => {
+      const secret = await this.get(nameOf(log), log.id)
+      return isLeft(secret) ? secret : right(true)
+    })
+  }
+
+  /** Wrap every key of the scope by the current host key. Returns the number of keys that were wrapped anew. */
+  rotate(): Promise<Either<KeyFault, number>> {
     const { current } = this.#ring
+    return this.#each(async (log) => {
+      const { id, meta, version } = log
+      if (meta['by'] === current.id) return right(false)
+      const secret = await this.get(nameOf(log), id)
+      if (isLeft(secret)) return secret
+      const changed = this.#wrapped(nameOf(log), this.#store.scope, secret.right)
+      const updated = await this.#store.update(id, { expected: version, meta: changed })()
+      if (!isLeft(updated)) return right(true)
+      return updated.left._tag === 'NoSuchLog' || updated.left._tag === 'MetaConflict'
+        ? right(false)
+        : left(keyFault(updated.left, 'store a key'))
+    })
+  }
+
+  /** Work on the log of every key, and count those for which it returns true. */
+  async #each(work: (log: LogInfo) => Promise<Either<KeyFault, boolean>>): Promise<Either<KeyFault, number>> {
     let count = 0
     let after: string | undefined
     do {
       const page = await this.#store.list({ where: { [markKey]: 1 }, ...(after !== undefined && { after }) })()
       if (isLeft(page)) return left(keyFault(page.left, 'list keys'))
-      for (const { id, meta, version } of page.right.logs) {
-        if (meta['by'] === current.id) continue
-        const name = id.slice(keyLogs.length)
-        const secret = await this.get(name, id)
-        if (isLeft(secret)) return secret
-        const changed = this.#wrapped(name, this.#store.scope, secret.right)
-        const updated = await this.#store.update(id, { expected: version, meta: changed })()
-        if (!isLeft(updated)) count += 1
-        else if (updated.left._tag !== 'NoSuchLog' && updated.left._tag !== 'MetaConflict')
-          return left(keyFault(updated.left, 'store a key'))
+      for (const log of page.right.logs) {
+        const done = await work(log)
+        if (isLeft(done)) return done
+        if (done.right) count += 1
       }
       after = page.right.next
     } while (after !== undefined)
@@ -263,6 +282,8 @@ export class Vault {
     if (oldest !== undefined) this.#known.delete(oldest)
   }
 }
+
+const nameOf = ({ id }: LogInfo): string => id.slice(keyLogs.length)
 
 /** What a wrapped key is bound to. */
 const aboutKey = (name: string, scope: string): string => `key ${name} of ${scope}`

@@ -2,7 +2,8 @@
 import { create, freeze, isArray, joinPaths, NotJson, own, type Recordable, optionsOf } from '../json/index.ts'
 import { classify as classifyMessage } from '../pages/index.ts'
 import type { Classify, History } from './history.ts'
-import { append, continueFrom, emptyLog, handleOf, partOf, type Log } from './log.ts'
+import { append, continueFrom, emptyLog, handleOf, type Log } from './log.ts'
+import { partOf } from './read.ts'
 import type { View } from './view.ts'
 
 /** How a history starts, and how it classifies messages. */

@@ -16,8 +16,8 @@ import {
 import { codeOf, type PageKind } from '../pages/index.ts'
 import type { DeltaFault, HistoryFaultOf } from './fault.ts'
 import type { History } from './history.ts'
-import { kindOf, lenOf, logOf, record, type Applied } from './log.ts'
-import { messageAt } from './state.ts'
+import { kindOf, logOf, record, type Applied } from './log.ts'
+import { lenOf, messageAt } from './state.ts'
 
 /** The messages of one step. */
 export interface HistoryDelta<M> {
@@ -88,7 +88,7 @@ export const applyDelta = <M>(
     }
   }
 
-  const len = lenOf(log)
+  const len = lenOf(log.content)
   if (expectedLen > len) return left({ _tag: 'DeltaGap', position: len, expectedLen })
   if (expectedLen === len) {
     for (let index = 0; index < messages.length; index++)
@@ -98,7 +98,7 @@ export const applyDelta = <M>(
   }
   for (let index = 0; index < messages.length; index++) {
     const position = expectedLen + index
-    const same = position < len && jsonEqual(messageAt(log.state, log.tail, position) as Json, messages[index] as Json)
+    const same = position < len && jsonEqual(messageAt(log.content, position) as Json, messages[index] as Json)
     if (!same) return left({ _tag: 'DeltaMismatch', position, len })
     const owner = appliedAt(log.deltas, position)
     if (owner !== undefined && owner.id !== id)

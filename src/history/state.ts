@@ -6,8 +6,8 @@
  * Immer's `produce` is not called: code that replaces built-ins runs inside it, and could put an accessor or a Proxy in
  * the place of a chunk.
  */
-import { codeAt, emptyList, freeze, fromCodes, type Immutable } from '../json/index.ts'
-import type { Read } from '../sequence/index.ts'
+import { codeAt, emptyList, freeze, fromCodes, type Immutable, sliceText } from '../json/index.ts'
+import type { Piece } from '../sequence/index.ts'
 import { chunkBits, groupBits } from './chunk-size.ts'
 
 /** Messages and their page kinds, frozen: always `chunkLength` of them. */
@@ -34,7 +34,7 @@ export interface Tail<M> {
   readonly codes: number[]
 }
 
-/** A state, and what follows it. */
+/** A state, and what follows it: all of a record, until the tail is full. */
 export interface Content<M> {
   /** The frozen part. */
   readonly state: State<M>
@@ -47,31 +47,40 @@ export const chunkLength: number = 1 << chunkBits
 const groupLength = 1 << groupBits
 const [chunkMask, groupMask, groupShift] = [chunkLength - 1, groupLength - 1, chunkBits + groupBits] as const
 
-/** The state without messages. */
-export const emptyState: State<never> = freeze({ len: 0, groups: freeze([]) })
+const emptyState: State<never> = freeze({ len: 0, groups: freeze([]) })
 
-/** A tail without messages. */
-export const emptyTail = <M>(): Tail<M> => ({ messages: emptyList(), codes: emptyList() })
+const emptyTail = <M>(): Tail<M> => ({ messages: emptyList(), codes: emptyList() })
 
-/** The state with the messages of a full tail. The tail's list becomes the chunk's: it is frozen and not copied. */
-export const sealed = <M>({ len, groups }: State<M>, { messages, codes }: Tail<M>): State<M> => {
+/** A content without messages. */
+export const emptyContent = <M>(): Content<M> => freeze({ state: emptyState, tail: emptyTail() })
+
+/** How many messages a content has. */
+export const lenOf = ({ state, tail }: Content<unknown>): number => state.len + tail.messages.length
+
+/** The content whose full tail is a chunk. The tail's list becomes the chunk's: it is frozen and not copied. */
+export const sealed = <M>({ state: { len, groups }, tail: { messages, codes } }: Content<M>): Content<M> => {
   const chunk = freeze({ messages: freeze(messages), kinds: fromCodes(codes) })
   const last = groups[groups.length - 1]
   const open = last !== undefined && last.length < groupLength
   const group = open ? listOf(last, last.length, chunk) : listOf([], 0, chunk)
-  return freeze({ len: len + chunkLength, groups: listOf(groups, open ? groups.length - 1 : groups.length, group) })
+  const state = freeze({
+    len: len + chunkLength,
+    groups: listOf(groups, open ? groups.length - 1 : groups.length, group),
+  })
+  return freeze({ state, tail: emptyTail<M>() })
 }
 
 /** The first messages of a content, up to `end`. It shares all full chunks, and copies at most `chunkLength - 1` messages. */
-export const firstOf = <M>({ state, tail }: Content<M>, end: number): Content<M> => {
-  if (end === state.len + chunkLength) return { state: sealed(state, tail), tail: emptyTail() }
+export const firstOf = <M>(content: Content<M>, end: number): Content<M> => {
+  const { state } = content
+  if (end === state.len + chunkLength) return sealed(content)
   const shared = end < state.len ? shortened(state, end >>> chunkBits) : state
   const rest = emptyTail<M>()
   for (let position = shared.len; position < end; position++) {
-    rest.messages[position - shared.len] = messageAt(state, tail, position)
-    rest.codes[position - shared.len] = codeOfKindAt(state, tail, position)
+    rest.messages[position - shared.len] = messageAt(content, position)
+    rest.codes[position - shared.len] = codeOfKindAt(content, position)
   }
-  return { state: shared, tail: rest }
+  return freeze({ state: shared, tail: rest })
 }
 
 const shortened = <M>({ groups }: State<M>, chunks: number): State<M> => {
@@ -91,13 +100,13 @@ const listOf = <T>(items: readonly T[], count: number, more?: T): readonly T[] =
 }
 
 /** The message at a position: a whole number below the length. */
-export const messageAt = <M>(state: State<M>, tail: Tail<M>, position: number): Immutable<M> =>
+export const messageAt = <M>({ state, tail }: Content<M>, position: number): Immutable<M> =>
   (position < state.len
     ? chunkAt(state, position).messages[position & chunkMask]
     : tail.messages[position - state.len]) as Immutable<M>
 
 /** The code of the page kind at a position: a whole number below the length. */
-export const codeOfKindAt = (state: State<unknown>, tail: Tail<unknown>, position: number): number =>
+export const codeOfKindAt = ({ state, tail }: Content<unknown>, position: number): number =>
   position < state.len
     ? codeAt(chunkAt(state, position).kinds, position & chunkMask)
     : (tail.codes[position - state.len] as number)
@@ -105,34 +114,21 @@ export const codeOfKindAt = (state: State<unknown>, tail: Tail<unknown>, positio
 const chunkAt = <M>({ groups }: State<M>, position: number): Chunk<M> =>
   (groups[position >>> groupShift] as readonly Chunk<M>[])[(position >>> chunkBits) & groupMask] as Chunk<M>
 
-/** Reads messages at rising positions: it looks a chunk up once. */
-export const messagesOf = <M>(state: State<M>, tail: Tail<M>): Read<Immutable<M>> => {
-  let messages: readonly Immutable<M>[] = tail.messages
-  let from = state.len
-  let to = Infinity
-  return (position) => {
-    if (position < from || position >= to) {
-      const inTail = position >= state.len
-      from = inTail ? state.len : position - (position & chunkMask)
-      to = inTail ? Infinity : from + chunkLength
-      messages = inTail ? tail.messages : chunkAt(state, position).messages
-    }
-    return messages[position - from] as Immutable<M>
-  }
+/** The messages from a position on that stand in one list: at most `most`. */
+export const messagesFrom = <M>({ state, tail }: Content<M>, position: number, most: number): Piece<Immutable<M>> => {
+  const inTail = position >= state.len
+  const values = inTail ? tail.messages : chunkAt(state, position).messages
+  const index = inTail ? position - state.len : position & chunkMask
+  return { values, index, count: lesser(most, values.length - index) }
 }
 
-/** Reads codes of page kinds at rising positions: it looks a chunk up once. */
-export const codesOf = (state: State<unknown>, tail: Tail<unknown>): Read<number> => {
-  let kinds = ''
-  let from = 0
-  let to = 0
-  return (position) => {
-    if (position >= state.len) return tail.codes[position - state.len] as number
-    if (position < from || position >= to) {
-      from = position - (position & chunkMask)
-      to = from + chunkLength
-      kinds = chunkAt(state, position).kinds
-    }
-    return codeAt(kinds, position - from)
-  }
+/** The codes of the page kinds from a position on, as characters: those of the same list, at most `most`. */
+export const codesFrom = ({ state, tail }: Content<unknown>, position: number, most: number): string => {
+  const inTail = position >= state.len
+  const kinds = inTail ? fromCodes(tail.codes) : chunkAt(state, position).kinds
+  const index = inTail ? position - state.len : position & chunkMask
+  const count = lesser(most, kinds.length - index)
+  return count === kinds.length ? kinds : sliceText(kinds, index, index + count)
 }
+
+const lesser = (one: number, other: number): number => (one < other ? one : other)

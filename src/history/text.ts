@@ -17,7 +17,8 @@ import {
 import type { PageKind } from '../pages/index.ts'
 import type { HistoryFaultOf, TextFault } from './fault.ts'
 import type { History } from './history.ts'
-import { kindOf, lenOf, logOf, record } from './log.ts'
+import { kindOf, logOf, record } from './log.ts'
+import { lenOf } from './state.ts'
 import type { Position } from './view.ts'
 
 /** A text that belongs in a message. The JSON text has an empty string in its place. */
@@ -64,7 +65,7 @@ export const appendText = <M>(
   const log = logOf(history)
   if (log === undefined)
     throw new TypeError('appendText needs a history that was made by createHistory or restoreHistory')
-  const position = lenOf(log)
+  const position = lenOf(log.content)
   const page = own(options, 'page')
   const fills = own(options, 'fills') ?? noFills
   const check = own(options, 'check')

@@ -18,6 +18,12 @@ declare class ViewBrand {
  * appended later. Its size is constant, and it is deeply readonly. Branded: only a history gives one.
  */
 export interface View<M> extends ViewBrand, Sequence<Immutable<M>> {
+  /**
+   * The messages as an array, made when it is first read. It is frozen, and enumerable beside `pages`: two views are
+   * deeply
+   * equal if their messages and page kinds are, and `{ ...view }` and `structuredClone(view)` have both.
+   */
+  readonly messages: readonly Immutable<M>[]
   /** How many messages the view has. It never changes. */
   readonly length: number
   /**
@@ -53,7 +59,7 @@ export interface View<M> extends ViewBrand, Sequence<Immutable<M>> {
    * @returns the number of messages
    */
   readonly before: (position: number) => number
-  /** The page kind of every message: same length as the view, always. */
+  /** The page kind of every message: same length as the view, always. Enumerable. */
   readonly pages: Pages
   /**
    * A new frozen array of the messages. Cost: O(length); the messages themselves are shared.

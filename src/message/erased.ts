@@ -1,7 +1,6 @@
 /** Erased messages: what stands in a record where content was erased, and what is sent in its place. */
 import { emptyList, freeze, mapEach } from '../json/index.ts'
 import { text } from './construct.ts'
-import { withContent } from './edited.ts'
 import type { ErasedPart, Message, Part, ToolCallPart, ToolResultPart } from './message.ts'
 
 /** What models and people read where content was erased. */
@@ -60,8 +59,8 @@ export const standInOf = (part: ErasedPart): ToolCallPart | ToolResultPart | Par
  */
 export const standIn = (message: Message): Message =>
   isErased(message)
-    ? withContent(
-        message,
-        mapEach(message.content, (part) => (part.type === 'erased' ? standInOf(part) : part)) as Part[],
-      )
+    ? freeze({
+        ...message,
+        content: mapEach(message.content, (part) => (part.type === 'erased' ? standInOf(part) : part)),
+      })
     : message

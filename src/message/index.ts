@@ -49,7 +49,6 @@ export type {
   ToolCallPart,
   ToolResultPart,
 } from './message.ts'
-export { renamedCall, renamedResult, withContent } from './edited.ts'
 export {
   createPairing,
   openCalls,
@@ -60,4 +59,13 @@ export {
   type PairedCall,
   type Pairing,
 } from './pairing.ts'
-export { mend, settle, type Mended, type Repair, type Settled } from './settle.ts'
+export {
+  mend,
+  type Mended,
+  renamedCall,
+  renamedResult,
+  type Repair,
+  settle,
+  type Settled,
+  withContent,
+} from './settle.ts'

@@ -10,9 +10,8 @@ import { arrayOf, emptyList, freeze, left, mapEach, OwnMap, OwnSet, right, taken
 import { itemAt, type Sequence } from '../sequence/index.ts'
 import { noResult, toolResult } from './construct.ts'
 import { standIn } from './erased.ts'
-import { renamedCall, renamedResult, withContent } from './edited.ts'
 import type { PairingFault, PairingProblem, PartPlace } from './fault.ts'
-import type { Message, Part, ToolResultPart } from './message.ts'
+import type { Message, Part, ToolCallPart, ToolResultPart } from './message.ts'
 import { createPairing, walkMessages, type MetCall } from './pairing.ts'
 
 // What the compiler names, where somebody gives a sequence that is not settled.
@@ -202,3 +201,21 @@ const answerTo = ({ call, answer }: Call, id: string = call.id): Message =>
     : freeze({ role: 'tool', content: freeze([renamedResult(answer.part, id)]) })
 
 const noRepairs: readonly Repair[] = freeze([])
+
+/** The call under another id: itself, if it has that id. */
+export const renamedCall = (part: ToolCallPart, id: string): ToolCallPart =>
+  id === part.id ? part : freeze({ ...part, id })
+
+/** The result for the call with another id: itself, if it is for that call. */
+export const renamedResult = (part: ToolResultPart, callId: string): ToolResultPart =>
+  callId === part.callId ? part : freeze({ ...part, callId })
+
+/** The message with other parts: itself, if they are its own. `content` becomes the message's, frozen. */
+export const withContent = (message: Message, content: Part[]): Message =>
+  same(content, message.content) ? message : freeze({ ...message, content: arrayOf(content) })
+
+const same = (left: readonly Part[], right: readonly Part[]): boolean => {
+  if (left.length !== right.length) return false
+  for (let index = 0; index < left.length; index++) if (left[index] !== right[index]) return false
+  return true
+}

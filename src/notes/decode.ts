@@ -72,6 +72,8 @@ const blockShape: Shape = {
   after: optional(count),
 }
 
+const inputStates = ['queued', 'taken', 'waiting', 'answered', 'failed', 'cancelled'] as const
+
 const shapes: { readonly [Type in Note['type']]: Shape } = {
   page: { position, kind: [`one of ${pageKinds.join(', ')}`, isPageKind] },
   pin: { position },
@@ -118,7 +120,7 @@ const shapes: { readonly [Type in Note['type']]: Shape } = {
   },
   input: {
     id: text,
-    state: ['one of queued, taken, done', (value) => value === 'queued' || value === 'taken' || value === 'done'],
+    state: [`one of ${inputStates.join(', ')}`, (value) => inputStates.some((state) => state === value)],
     at: optional(position),
     message: optional(object),
     reason: optional(text),

@@ -160,7 +160,8 @@ export interface JournalBlock {
 
 /**
  * What became of the input of a turn. `queued`: it waits for its turn, and `message` is what is said. `taken`: its message
- * is in the record. `done`: it was answered, or its run came to another end.
+ * is in the record, and a run works on it. `waiting`: calls of its answer wait for an approval. `answered`. `failed`: its run
+ * came to another end; asked again, it is worked on again. `cancelled`: by somebody's word.
  */
 export interface InputNote {
   /** Names the note. */
@@ -168,12 +169,12 @@ export interface InputNote {
   /** The id of the input. */
   readonly id: string
   /** What became of it. */
-  readonly state: 'queued' | 'taken' | 'done'
+  readonly state: 'queued' | 'taken' | 'waiting' | 'answered' | 'failed' | 'cancelled'
   /** What is said, where it waits. */
   readonly message?: JsonObject
-  /** Where its message stands in the record, where it was taken; how long the record was, where it is done. */
+  /** Where its message stands in the record, where it was taken; how long the record is with its answer, where it was answered. */
   readonly at?: number
-  /** Why its run ended, where it is done. */
+  /** Why its run ended, where it failed. */
   readonly reason?: string
 }
 

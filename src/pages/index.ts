@@ -11,4 +11,4 @@ export {
   type PageKind,
   type ResidencyLevel,
 } from './kind.ts'
-export { pagesOf, type Pages } from './pages.ts'
+export { pagesOf, type KindSource, type Pages } from './pages.ts'

@@ -1,5 +1,6 @@
 /** The page kinds of a view: beside the messages and never inside them. */
-import { collect, indexAt, iterate, seclude, type Read } from '../sequence/index.ts'
+import { arrayOf, codeAt, emptyList, freeze } from '../json/index.ts'
+import { defineGetter, getterFrom, seclude, Span, spanPrototype, type SpanKind } from '../sequence/index.ts'
 import { codeOf, kindOfCode, type PageKind } from './kind.ts'
 
 declare class PagesBrand {
@@ -8,6 +9,8 @@ declare class PagesBrand {
 
 /** The page kinds of a view: as many as the view has entries, always. Branded: only a view gives one. */
 export interface Pages extends PagesBrand, Iterable<PageKind> {
+  /** The kinds as an array, made when it is first read. It is enumerable and frozen. */
+  readonly kinds: readonly PageKind[]
   /** The number of entries. */
   readonly length: number
   /**
@@ -38,56 +41,87 @@ export interface Pages extends PagesBrand, Iterable<PageKind> {
   readonly toJSON: () => readonly PageKind[]
 }
 
-/** The page kinds whose codes a function reads at indexes from `start` up to, not including, `end`. */
-export const pagesOf = (codeAt: Read<number>, start: number, end: number): Pages =>
-  new PageSpan((index) => kindOfCode(codeAt(index)), start, end) as unknown as Pages
+/** Where the kinds of a view are, as codes. A rank is a place in the record less what the view leaves out. */
+export interface KindSource<View> {
+  /** The code at a rank. */
+  readonly codeAt: (view: View, rank: number) => number
+  /** The codes from a rank on, as characters: at least one. */
+  readonly codesFrom: (view: View, rank: number) => string
+}
 
-class PageSpan {
-  readonly #read: Read<PageKind>
-  readonly #start: number
-  readonly #end: number
+/** The page kinds of a view, from one rank up to, not including, another. */
+export const pagesOf = <View>(source: KindSource<View>, view: View, from: number, to: number): Pages =>
+  new PageSpan(source as KindSource<unknown>, view, from, to) as unknown as Pages
 
-  constructor(read: Read<PageKind>, start: number, end: number) {
-    this.#read = read
-    this.#start = start
-    this.#end = end
+class PageSpan extends Span<PageKind> {
+  readonly #source: KindSource<unknown>
+  readonly #view: unknown
+  readonly #from: number
+  readonly #to: number
+  #kinds: readonly PageKind[] | undefined
+  #toArray: (() => readonly PageKind[]) | undefined
+  #count: ((kind: PageKind) => number) | undefined
+
+  static readonly #kind: SpanKind<PageSpan, PageKind> = {
+    name: 'Pages',
+    read: (span, rank) => kindOfCode(span.#source.codeAt(span.#view, rank)),
+    piece: (span, rank) => {
+      const codes = span.#source.codesFrom(span.#view, rank)
+      const values = emptyList<PageKind>()
+      decode(codes, codes.length, values)
+      return { values, index: 0, count: codes.length }
+    },
+  }
+
+  constructor(source: KindSource<unknown>, view: unknown, from: number, to: number) {
+    super(PageSpan.#kind, from, to)
+    this.#source = source
+    this.#view = view
+    this.#from = from
+    this.#to = to
+    defineGetter(this, 'kinds', kinds)
     freeze(this)
   }
 
-  get length(): number {
-    return this.#end - this.#start
+  get kinds(): readonly PageKind[] {
+    return (this.#kinds ??= this.toArray())
   }
 
-  at(position: number): PageKind | undefined {
-    const index = indexAt(position, this.#start, this.#end)
-    return index === -1 ? undefined : this.#read(index)
+  /** As any span's, without a list for each piece. */
+  override get toArray(): () => readonly PageKind[] {
+    return (this.#toArray ??= () => {
+      const values = emptyList<PageKind>()
+      this.#forCodes((codes, length) => decode(codes, length, values))
+      return arrayOf(values)
+    })
   }
 
-  count(kind: PageKind): number {
-    codeOf(kind)
-    let found = 0
-    for (let index = this.#start; index < this.#end; index++) if (this.#read(index) === kind) found += 1
-    return found
+  get count(): (kind: PageKind) => number {
+    return (this.#count ??= (kind) => {
+      const wanted = codeOf(kind)
+      let found = 0
+      this.#forCodes((codes, length) => {
+        for (let index = 0; index < length; index++) if (codeAt(codes, index) === wanted) found += 1
+      })
+      return found
+    })
   }
 
-  toArray(): readonly PageKind[] {
-    return collect(this.#read, this.#start, this.#end)
-  }
-
-  toJSON(): readonly PageKind[] {
-    return this.toArray()
-  }
-
-  [Symbol.iterator](): IterableIterator<PageKind> {
-    return iterate(this.#read, this.#start, this.#end)
-  }
-
-  /** How Node's console shows it. */
-  [Symbol.for('nodejs.util.inspect.custom')](): unknown {
-    return this.toArray()
+  /** Go through the codes: the first `length` characters of each text are the next ones. */
+  #forCodes(visit: (codes: string, length: number) => void): void {
+    for (let rank = this.#from; rank < this.#to;) {
+      const codes = this.#source.codesFrom(this.#view, rank)
+      const length = codes.length < this.#to - rank ? codes.length : this.#to - rank
+      visit(codes, length)
+      rank += length
+    }
   }
 }
 
-const { freeze } = Object
+const decode = (codes: string, length: number, kinds: PageKind[]): void => {
+  let count = kinds.length
+  for (let index = 0; index < length; index++) kinds[count++] = kindOfCode(codeAt(codes, index))
+}
 
-seclude(PageSpan.prototype)
+const kinds = getterFrom(PageSpan.prototype, 'kinds')
+seclude(PageSpan.prototype, spanPrototype)

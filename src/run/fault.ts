@@ -110,8 +110,18 @@ export const runFaultText = (fault: RunFault): string => {
   }
 }
 
+/** An input of this id was asked before, with other words. Nothing was written. */
+export interface InputMismatch {
+  /** Names the fault. */
+  readonly _tag: 'InputMismatch'
+  /** The session. */
+  readonly session: string
+  /** The id of the input. */
+  readonly id: string
+}
+
 /** Why a turn or a resumed run has no result. Where the run had begun, `partial` has the result up to there. */
-export type TurnFault = RunFailure | LeaseSessionFault | PairingFault
+export type TurnFault = RunFailure | LeaseSessionFault | PairingFault | InputMismatch
 
 /**
  * A turn's fault as a sentence for people.
@@ -121,6 +131,8 @@ export type TurnFault = RunFailure | LeaseSessionFault | PairingFault
  */
 export const turnFaultText = (fault: TurnFault): string => {
   if ('partial' in fault) return runFaultText(fault)
+  if (fault._tag === 'InputMismatch')
+    return `input ${JSON.stringify(fault.id)} of session ${JSON.stringify(fault.session)} was asked before with another message; nothing was recorded: give the new message an id of its own`
   return fault._tag === 'Unsettled' ? pairingFaultText(fault) : sessionFaultText(fault)
 }
 

@@ -43,4 +43,6 @@ export interface Ahead {
   readonly response?: ModelResponse
   /** The delta of this step, once nothing is missing from it. It is told later, as it is here. */
   readonly delta?: HistoryDelta<Message>
+  /** Whether the run ends with this delta, unless something is said meanwhile. Default: false. */
+  readonly last?: boolean
 }

@@ -129,13 +129,14 @@ export type Begin<F> = (control: Control) => Promise<Either<F, Start | Over>>
  *
  * @param begin the start, or gives it; the run can be cancelled while it is at it
  * @param faultText the sentence of each fault
- * @param after done when the run is over, before its result is given
+ * @param after done when the run is over; gives its result
  */
 export const launched = <F extends { readonly _tag: string }>(
   options: RunSettings,
   begin: Begin<F> | Start,
   faultText: (fault: F | RunFailure) => string,
-  after: (ended: Either<F | RunFailure, RunResult>) => Promise<void> = async () => undefined,
+  after: (ended: Either<F | RunFailure, RunResult>) => Promise<Either<F | RunFailure, RunResult>> = async (ended) =>
+    ended,
 ): RunStream<F | RunFailure> => {
   const { model } = options
   if (typeof (model as Partial<Model> | undefined)?.stream !== 'function')
@@ -183,10 +184,7 @@ export const launched = <F extends { readonly _tag: string }>(
     channel.close()
     return isLeft(start) ? start : right((start.right as Over).over) // a start was taken above
   }
-  const ended = going().then(async (answer) => {
-    await after(answer)
-    return answer
-  })
+  const ended = going().then(after)
   return Object.freeze({
     interrupt: ({ behavior = 'saveMarked', message }: InterruptOptions = {}) =>
       control.interrupt({

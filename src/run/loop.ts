@@ -223,7 +223,8 @@ export class Loop {
         return announced.delta
       }
       const whole = refused ?? (calls.length === 0 ? Object.freeze([]) : undefined)
-      await this.#tellHeld(held, { response, ...(whole && { delta: announce(whole) }) })
+      const last = calls.length === 0 && response.reason !== 'pause' && this.#control.pending === undefined
+      await this.#tellHeld(held, { response, ...(whole && { delta: announce(whole), last }) })
       const results = whole ?? (await this.#runTools(calls, response, announce))
       if (results === 'approval') return 'approval'
       this.#steps.push(Object.freeze({ response, calls, results, milliseconds: now() - began }))

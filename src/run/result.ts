@@ -7,7 +7,7 @@ import type { ModelResponse } from './response.ts'
 /**
  * Why a run ended: `end_turn` the model had said all; `max_steps`, `max_tool_calls`, `max_tokens`, `max_dollars`, `timeout` a limit;
  * `cancelled` by `cancel()`, by the signal, or by an interrupt without a message; `custom` by `stopWhen`; `approval` calls
- * wait for one; `queued` another run took the input of this turn up; `error` a fault.
+ * wait for one; `queued` another run answers the input of this turn, or has; `error` a fault.
  */
 export type StopReason =
   | 'end_turn'

@@ -48,11 +48,9 @@ export const resume = (session: Session, given: ResumeOptions): RunStream<TurnFa
     if (held.right !== undefined) return right(held.right)
     const start = await turns.again(decided)
     if (isLeft(start)) return start
-    return right(start.right === undefined ? turns.over('end_turn') : turns.recorded(start.right))
+    return right(start.right ?? turns.over('end_turn'))
   }
-  return launched(settings, begin, turnFaultText, (ended) =>
-    turns.finish(isLeft(ended) ? 'error' : ended.right.stopReason),
-  )
+  return launched(settings, begin, turnFaultText, (ended) => turns.finish(ended))
 }
 
 const known: OptionNames<ResumeOptions> = { ...knownOfSessionRun, whenBusy: true, approve: true, deny: true }

@@ -9,7 +9,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import type { HistoryDelta } from '../history/index.ts'
 import { isLeft, jsonEqual, right, type Json, type JsonObject } from '../json/index.ts'
 import type { Message, Part } from '../message/index.ts'
-import type { JournalBlock, JournalNote, Note, ReceiptNote } from '../notes/index.ts'
+import type { InputNote, JournalBlock, JournalNote, Note, ReceiptNote } from '../notes/index.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
 import {
   callsOf,
@@ -86,14 +86,15 @@ export type RecordingSession = Pick<Session, 'append' | 'note' | 'head' | 'len'>
  * @returns the handler
  */
 export const sessionHandler = (session: RecordingSession, options: SessionHandlerOptions = {}): SessionHandler =>
-  handlerOf(new Recording(session, options, undefined))
+  handlerOf(new Recording(session, options, undefined, undefined))
 
-/** The same under a lease that is held already, and is not given back. */
+/** The same under a lease that is held already, and is not given back. The last delta says that `input` is answered. */
 export const recordingUnder = (
   session: RecordingSession,
   journalEvery: SessionHandlerOptions['journalEvery'],
   lease: RunLease,
-): SessionHandler => handlerOf(new Recording(session, journalEvery === undefined ? {} : { journalEvery }, lease))
+  input: string | undefined,
+): SessionHandler => handlerOf(new Recording(session, journalEvery === undefined ? {} : { journalEvery }, lease, input))
 
 const handlerOf = (recording: Recording): SessionHandler =>
   Object.freeze(
@@ -158,14 +159,16 @@ class Recording {
   readonly #every: { readonly ms: number; readonly bytes: number }
   #lease: RunLease | undefined
   readonly #given: RunLease | undefined
+  /** The id of the input that the run answers. */
+  readonly #input: string | undefined
+  /** It is answered: what else goes wrong costs no more than a receipt. */
+  #answered = false
   /** Of the journal: it does not count, for the messages that come are counted. */
   readonly #redactor: Redactor | undefined
   #head: Head | undefined
   #step: Step | undefined
   #entry = emptyEntry()
   #writing: Promise<Answer> | undefined
-  /** The session is somebody else's by now: nothing is written any more. */
-  #lost: Answer | undefined
   /** What went wrong while nobody waited for it. */
   #failed: Answer | undefined
   #timer: ReturnType<typeof setTimeout> | undefined
@@ -173,7 +176,13 @@ class Recording {
   /** Bytes of text that came since then, if they are counted. */
   #came = 0
 
-  constructor(session: RecordingSession, options: SessionHandlerOptions, lease: RunLease | undefined) {
+  constructor(
+    session: RecordingSession,
+    options: SessionHandlerOptions,
+    lease: RunLease | undefined,
+    input: string | undefined,
+  ) {
+    this.#input = input
     const own = options.redact === undefined ? undefined : createRedactor(options.redact)
     this.#session = own === undefined ? session : redacting(session, own)
     this.#redactor = (own ?? redactorOf(session))?.quiet
@@ -217,7 +226,7 @@ class Recording {
         if (this.#step === undefined) return this.#session.note(toolStarted(event))()
         return this.#write((entry) => entry.started.push(event.call.id))
       case 'tool_result':
-        if (ahead?.delta !== undefined) return this.#appendEarly(ahead.delta)
+        if (ahead?.delta !== undefined) return this.#appendEarly(ahead.delta, ahead.last)
         if (this.#step === undefined) return right(undefined)
         return this.#write((entry) => entry.results.push(event.result as unknown as JsonObject))
       case 'approval':
@@ -228,7 +237,9 @@ class Recording {
         if (event.type === 'interrupted' && event.behavior === 'discard' && this.#step !== undefined)
           this.#step.discarded = true
         const receipt = receiptOf(event, this.#head)
-        return receipt === undefined ? right(undefined) : this.#under(() => this.#session.note(receipt)())
+        if (receipt === undefined) return right(undefined)
+        const answer = await this.#under(() => this.#session.note(receipt)())
+        return this.#answered ? right(undefined) : answer
       }
     }
   }
@@ -250,7 +261,7 @@ class Recording {
   async #said(event: Extract<RunEvent, { type: 'model_event' }>['event'], ahead: Ahead | undefined): Promise<Answer> {
     const step = this.#step
     if (step === undefined || ahead === undefined) return right(undefined)
-    if (ahead.delta !== undefined) return this.#appendEarly(ahead.delta)
+    if (ahead.delta !== undefined) return this.#appendEarly(ahead.delta, ahead.last)
     let ended = false
     for (const one of [event, ...ahead.events]) {
       if (one.type === 'block_end') ended = this.#whole(step, one.index, one.part) || ended
@@ -366,24 +377,26 @@ class Recording {
   }
 
   /** The delta of the step is known before it is told. What comes of it is said when it is told. */
-  async #appendEarly(delta: HistoryDelta<Message>): Promise<Answer> {
+  async #appendEarly(delta: HistoryDelta<Message>, isLast = false): Promise<Answer> {
     const step = this.#step
     if (step === undefined || delta.append.length === 0) return right(undefined)
-    await this.#appended(step, delta)
+    const answer = await this.#appended(step, delta, isLast)
+    this.#answered = isLast && this.#input !== undefined && !isLeft(answer)
     return right(undefined)
   }
 
   async #delta(delta: HistoryDelta<Message>): Promise<Answer> {
     const step = this.#step
-    if (step === undefined) return this.#append(delta, undefined)
-    const answer = await this.#appended(step, delta)
+    if (step === undefined) return this.#append(delta, undefined, false)
+    const answer = await this.#appended(step, delta, false)
     if (!isLeft(answer)) this.#forget(step)
     return answer
   }
 
   /** Once for each delta. From here on nothing else of the step is written. */
-  #appended(step: Step, delta: HistoryDelta<Message>): Promise<Answer> {
-    if (step.appended?.delta.append !== delta.append) step.appended = { delta, answer: this.#append(delta, step) }
+  #appended(step: Step, delta: HistoryDelta<Message>, isLast: boolean): Promise<Answer> {
+    if (step.appended?.delta.append !== delta.append)
+      step.appended = { delta, answer: this.#append(delta, step, isLast) }
     return step.appended.answer
   }
 
@@ -397,13 +410,17 @@ class Recording {
   }
 
   /** The messages, and the end of the journal, if there is one. */
-  async #append(delta: HistoryDelta<Message>, step: Step | undefined): Promise<Answer> {
+  async #append(delta: HistoryDelta<Message>, step: Step | undefined, isLast: boolean): Promise<Answer> {
     const { id: operation, expectedLen, append } = delta
     const messages = append as readonly Message[]
     const close: readonly JournalNote[] =
       step === undefined || !this.#closes(step, operation) ? [] : [{ ...this.#journal(step), closed: true }]
+    const done = (): readonly InputNote[] =>
+      isLast && this.#input !== undefined
+        ? [{ type: 'input', id: this.#input, state: 'answered', at: this.#session.len + messages.length }]
+        : []
     const add = (notes: readonly JournalNote[]): Promise<Answer> =>
-      this.#under(() => this.#session.append({ messages, notes }, { operation, expectedLen })())
+      this.#under(() => this.#session.append({ messages, notes: [...notes, ...done()] }, { operation, expectedLen })())
     let answer = await add(close)
     // The same delta of an earlier try may have had a journal where this one has none, or none where it has one.
     if (isMismatch(answer)) {
@@ -443,13 +460,9 @@ class Recording {
     return this.#under(() => this.#session.note({ ...this.#journal(step), closed: true })())
   }
 
-  /** Under the lease: where it was lost and nobody else has had one since, under a new one. */
+  /** Nothing is written any more once somebody else has the lease. */
   async #under(work: () => Promise<Answer>): Promise<Answer> {
-    if (this.#lease?.lost === true) return (this.#lost ??= this.#lease.fault())
-    const number = this.#lease?.number ?? 0
-    const answer = await work()
-    if (!isLeft(answer) || answer.left._tag !== 'LeaseLost' || this.#lease === undefined) return answer
-    return (await this.#lease.regain(number)) ? work() : answer
+    return this.#lease?.lost === true ? this.#lease.fault() : work()
   }
 }
 

@@ -1,7 +1,15 @@
 /** What a run on a session starts from: what dead runs left is settled first. The session is held meanwhile. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { interruptedResults, settle, text, toolResultPart, type Message, type ToolCallPart } from '../message/index.ts'
+import {
+  developer,
+  interruptedResults,
+  settle,
+  text,
+  toolResultPart,
+  type Message,
+  type ToolCallPart,
+} from '../message/index.ts'
 import type { PairingFault } from '../message/fault.ts'
 import type { InputNote, JournalNote } from '../notes/index.ts'
 import {
@@ -15,6 +23,7 @@ import {
   type WriteFault,
 } from '../session/index.ts'
 import { noUsage } from './result.ts'
+import type { Input } from './inputs/input.ts'
 import type { Start } from './launch.ts'
 import { approvalOf, waitingCall, type Decisions, type OpenAnswer, type WaitingCall } from './open-answer.ts'
 import type { RunLease } from './run-lease.ts'
@@ -45,19 +54,16 @@ interface Rows {
 
 type Fault = WriteFault | PairingFault
 
-/** How often to try where writers that hold no lease come between. */
-const tries = 20
+/** Somebody else was quicker: what comes next is to be decided anew. */
+export type Anew = 'anew'
 
-/** Append what `make` gives for the record as it is; again, where somebody else was quicker. */
-const append = async (session: Session, lease: RunLease, make: () => Rows): Promise<Either<WriteFault, boolean>> => {
-  for (let count = 1; ; count++) {
-    if (lease.lost) return lease.fault()
-    const rows = make()
-    if (rows.messages.length === 0 && rows.notes.length === 0) return right(false)
-    const answer = await session.append(rows, { expectedHead: session.head() })()
-    if (!isLeft(answer)) return right(rows.messages.length > 0)
-    if (answer.left._tag !== 'SessionConflict' || count === tries) return answer
-  }
+/** Append rows to the record as it is. */
+const append = async (session: Session, lease: RunLease, rows: Rows): Promise<Either<WriteFault, Anew | undefined>> => {
+  if (lease.lost) return lease.fault()
+  if (rows.messages.length === 0 && rows.notes.length === 0) return right(undefined)
+  const answer = await session.append(rows, { expectedHead: session.head() })()
+  if (!isLeft(answer)) return right(undefined)
+  return answer.left._tag === 'SessionConflict' ? right('anew') : answer
 }
 
 const closing = (steps: readonly OpenStep[]): readonly JournalNote[] =>
@@ -81,45 +87,86 @@ const startOf = (session: Session, rest: Partial<Start> = {}): Either<PairingFau
   return right({ view: view.right, callIds: callIdsIn(session.view()), ...rest })
 }
 
-/** The start of a turn: what was left open, and what is said now. `notes` gets the position of what is said. */
+/** The start of a turn: what was left open, and what is said now, which is the message of the input `id`. */
 export const startTurn = async (
   session: Session,
   lease: RunLease,
-  said: readonly Message[],
-  notes: (at: number) => readonly InputNote[] = () => [],
-): Promise<Either<Fault, Start>> => {
-  const appended = await append(session, lease, () => {
-    const open = settled(session, session.openSteps())
-    return {
-      messages: [...open.messages, ...said],
-      notes: [...open.notes, ...notes(session.len + open.messages.length)],
-    }
+  said: Message,
+  id: string | undefined,
+): Promise<Either<Fault, Start | Anew>> => {
+  const open = settled(session, session.openSteps())
+  const at = session.len + open.messages.length
+  const appended = await append(session, lease, {
+    messages: [...open.messages, said],
+    notes: [...open.notes, ...(id === undefined ? [] : [{ type: 'input', id, state: 'taken', at } as const])],
   })
-  return isLeft(appended) ? appended : startOf(session)
+  return isLeft(appended) ? appended : appended.right === 'anew' ? right('anew') : startOf(session)
 }
 
-/** The start of a run that goes on where another one ended. Undefined: everything was said. */
+/**
+ * The start of a run that goes on where another one ended, for an input whose message is in the record. Undefined: there is
+ * no input, and everything was said.
+ */
 export const startAgain = async (
   session: Session,
   lease: RunLease,
   { tools, unfinished, decisions }: Continuation,
-): Promise<Either<Fault, Start | undefined>> => {
-  const appended = await append(session, lease, () => {
-    const kept = continued(session)?.step
-    const rows = settled(
-      session,
-      session.openSteps().filter(({ step }) => step !== kept),
-    )
-    const last = rows.messages.at(-1) ?? session.conversation().at(-1)
-    const cut = kept === undefined && last?.role === 'assistant' && isCut(last as Message)
-    return cut ? { ...rows, messages: [...rows.messages, goOnAfter()] } : rows
+  input: Input | undefined,
+): Promise<Either<Fault, Start | Anew | undefined>> => {
+  const kept = continued(session)
+  const rows = settled(
+    session,
+    session.openSteps().filter(({ step }) => step !== kept?.step),
+  )
+  const reminder = kept === undefined ? reminderFor(session, rows.messages.at(-1), input) : undefined
+  const { id, at } = input ?? {}
+  const appended = await append(session, lease, {
+    messages: [...rows.messages, ...(reminder === undefined ? [] : [reminder])],
+    notes: [
+      ...rows.notes,
+      ...(id === undefined || at === undefined ? [] : [{ type: 'input', id, state: 'taken', at } as const]),
+    ],
   })
   if (isLeft(appended)) return appended
-  const step = continued(session)
-  if (step !== undefined) return startOf(session, again(step, tools, unfinished, decisions))
+  if (appended.right === 'anew') return right('anew')
+  if (kept !== undefined) return startOf(session, again(kept, tools, unfinished, decisions))
   const last = session.conversation().at(-1)
-  if (last === undefined || last.role === 'assistant' || last.role === 'system') return right(undefined)
-  return startOf(session)
+  const isOver = last === undefined || last.role === 'assistant' || last.role === 'system'
+  return input === undefined && isOver ? right(undefined) : startOf(session)
+}
+
+/** What the model is told before it is called again: that its answer was cut, or which message it has not answered. */
+const reminderFor = (
+  session: Session,
+  settling: Message | undefined,
+  input: Input | undefined,
+): Message | undefined => {
+  const conversation = session.conversation()
+  const last = settling ?? conversation.at(-1)
+  if (last?.role === 'assistant' && isCut(last)) return goOnAfter()
+  if (input?.at === undefined) return undefined
+  let newer = 0
+  for (let index = conversation.length - 1; index >= 0; index--) {
+    if ((conversation.positionAt(index) ?? 0) <= input.at) break
+    if (conversation.at(index)?.role === 'user') newer += 1
+  }
+  if (newer === 0 && last?.role !== 'assistant') return undefined
+  const which =
+    newer === 0
+      ? 'The last message of the user'
+      : newer === 1
+        ? 'The message that the user sent before the last one'
+        : `The message that the user sent before the last ${newer}`
+  return developer(`[${which} has no answer yet. Answer it now.]`)
+}
+
+/** The step that waits for an approval, as the result of a run has it. */
+export const openAnswer = (
+  session: Session,
+  { tools, unfinished, decisions }: Continuation,
+): OpenAnswer | undefined => {
+  const step = continued(session)
+  return step === undefined ? undefined : again(step, tools, unfinished, decisions).open
 }
 
 /** The step that is gone on with: the last one, if its answer is whole and calls tools. */
@@ -133,7 +180,7 @@ const again = (
   tools: readonly Tool[],
   policy: UnfinishedPolicy,
   decisions: Decisions,
-): Pick<Start, 'open' | 'decisions'> => {
+): { readonly open: OpenAnswer; readonly decisions: Decisions } => {
   const answer = step.answer as Message // `continued` has looked
   const results = [...step.results.values()]
   const waiting: WaitingCall[] = []
@@ -161,14 +208,19 @@ const again = (
   return { open, decisions: { ...decisions, approve: [...(decisions.approve ?? []), ...retried] } }
 }
 
-const isCut = ({ meta }: Message): boolean => {
+const isCut = ({ meta }: Pick<Message, 'meta'>): boolean => {
   const ours = meta?.['indelible']
   return typeof ours === 'object' && ours !== null && 'interrupted' in ours
 }
 
-/** Write down what became of an input. */
-export const noted = async (session: Session, note: InputNote, lease?: RunLease): Promise<Either<WriteFault, void>> => {
+/** Write down what became of an input, as far as the record is known. */
+export const noted = async (
+  session: Session,
+  note: InputNote,
+  lease?: RunLease,
+): Promise<Either<WriteFault, Anew | void>> => {
   if (lease?.lost === true) return lease.fault()
-  const answer = await session.note(note)()
-  return isLeft(answer) ? left(answer.left) : right(undefined)
+  const answer = await session.note(note, { expectedHead: session.head() })()
+  if (!isLeft(answer)) return right(undefined)
+  return answer.left._tag === 'SessionConflict' ? right('anew') : left(answer.left)
 }

@@ -1,41 +1,55 @@
 /**
- * One at a time on a session: whoever holds it answers the inputs that wait, in order, then its own. What a holder that died
- * had taken up is gone on with first.
+ * One at a time on a session: whoever holds it answers the inputs that wait, in order, then its own. `inputs/input.ts` has the
+ * states of an input, `inputs/decide.ts` says which one comes next.
  */
 import type { Either } from 'fp-ts/lib/Either.js'
-import { isLeft, right } from '../json/index.ts'
+import { isLeft, left, right, type JsonObject } from '../json/index.ts'
 import type { PairingFault } from '../message/fault.ts'
 import type { Message } from '../message/index.ts'
 import type { InputNote } from '../notes/index.ts'
 import type { Decisions } from './open-answer.ts'
-import type { LeaseSessionFault, Session } from '../session/index.ts'
+import type { LeaseSessionFault, Session, WriteFault } from '../session/index.ts'
+import { systemClock, type Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
-import { turnFaultText } from './fault.ts'
+import { turnFaultText, type InputMismatch, type RunFailure, type TurnFault } from './fault.ts'
 import type { RunHandler } from './handler.ts'
-import { answerTo, inputsIn, type Input } from './inputs.ts'
+import { nextOf } from './inputs/decide.ts'
+import { answerTo, inputsIn, type Input } from './inputs/input.ts'
 import { launched, type Over, type RunSettings, type RunStream, type Start } from './launch.ts'
 import { noUsage, type RunResult, type StopReason } from './result.ts'
 import { heldBy, type RunLease, type RunLeaseOptions } from './run-lease.ts'
 import { recordingUnder, type SessionHandlerOptions } from './session-handler.ts'
-import { noted, startAgain, startTurn, type Continuation } from './starting.ts'
+import { noted, openAnswer, startAgain, startTurn, type Anew, type Continuation } from './starting.ts'
 
 /** Why nothing was begun. */
-export type StartFault = LeaseSessionFault | PairingFault
+export type StartFault = LeaseSessionFault | PairingFault | InputMismatch
 
 /** How a session is held and written to. */
-export interface Taking extends Pick<SessionHandlerOptions, 'journalEvery'>, Pick<RunLeaseOptions, 'holder' | 'ttl'> {}
+export interface Taking
+  extends Pick<SessionHandlerOptions, 'journalEvery'>, Pick<RunLeaseOptions, 'holder' | 'ttl' | 'clock'> {}
 
 /** Milliseconds between two looks at a session that somebody else holds. */
 const glance = 100
+
+/** How often to decide anew where writers that hold no lease come between. */
+const tries = 100
+
+type LostFault = Extract<LeaseSessionFault, { readonly _tag: 'LeaseLost' }>
 
 export class TurnTaking {
   readonly #session: Session
   readonly #settings: RunSettings
   readonly #continuation: Continuation
   readonly #taking: Taking
+  readonly #clock: Clock
   #lease: RunLease | undefined
   #going: Pick<RunStream, 'cancel'> | undefined
+  /** The id of the input that the run of the turn answers. */
+  #input: string | undefined
+  /** Whether the run of the turn has begun. */
+  #isRunning = false
   #stopped = false
+  #lost: Either<LostFault, never> | undefined
   #finished: Promise<void> | undefined
 
   constructor(session: Session, settings: RunSettings, continuation: Continuation, taking: Taking) {
@@ -43,6 +57,7 @@ export class TurnTaking {
     this.#settings = settings
     this.#continuation = continuation
     this.#taking = taking
+    this.#clock = taking.clock ?? systemClock
   }
 
   /**
@@ -56,7 +71,7 @@ export class TurnTaking {
     wait: number,
     over: () => Promise<Either<StartFault, Over | undefined>> = async () => right(undefined),
   ): Promise<Either<StartFault, Over | undefined>> {
-    const until = performance.now() + wait
+    const until = this.#clock.now() + wait
     for (;;) {
       if (control.pending?.stop !== undefined) return right(this.over('cancelled'))
       const held = await heldBy(
@@ -64,21 +79,22 @@ export class TurnTaking {
         {
           ...leaseOf(this.#taking),
           whenBusy: 'wait',
-          wait: Math.max(0, Math.min(glance, until - performance.now())),
+          wait: Math.max(0, Math.min(glance, until - this.#clock.now())),
         },
-        (reason) => {
+        (reason, isLost) => {
           if (this.#lease === undefined) return
           this.#stopped = true
-          if (this.#going === undefined)
+          // One that is lost before the run of the turn has begun is asked for again: nobody has cancelled anything.
+          if (this.#going !== undefined) this.#going.cancel()
+          else if (this.#isRunning || !isLost)
             control.interrupt({ behavior: 'saveMarked', message: undefined, reason, stop: 'cancelled' })
-          else this.#going.cancel()
         },
       )
       if (!isLeft(held)) {
         this.#lease = held.right
         return right(undefined)
       }
-      if (held.left._tag !== 'SessionBusy' || performance.now() >= until) return held
+      if (held.left._tag !== 'SessionBusy' || this.#clock.now() >= until) return held
       const found = await over()
       if (isLeft(found) || found.right !== undefined) return found
     }
@@ -91,9 +107,10 @@ export class TurnTaking {
     this.#stopped = false
   }
 
-  /** A result without a run. */
+  /** A result without a run: of an input, or of the whole conversation. */
   over(stopReason: StopReason, input?: Input): Over {
     const last = this.#session.conversation().at(-1)
+    const open = stopReason === 'approval' ? openAnswer(this.#session, this.#continuation) : undefined
     const result: RunResult = {
       response: input === undefined ? (last?.role === 'assistant' ? last : undefined) : answerTo(this.#session, input),
       steps: Object.freeze([]),
@@ -102,97 +119,144 @@ export class TurnTaking {
       dollars: 0,
       stopReason,
       messages: this.#session.conversation().toArray(),
+      ...(open !== undefined && { open }),
     }
     return { over: Object.freeze(result) }
   }
 
-  /** The inputs that somebody has to answer, in order: those that a dead holder had taken up are among them. */
-  waiting(): readonly Input[] {
-    return inputsIn(this.#session.notes()).filter(({ state }) => state !== 'done')
+  inputs(): readonly Input[] {
+    return inputsIn(this.#session.notes())
   }
 
-  /** The start of a turn. */
-  first(said: Message, notes: (at: number) => readonly InputNote[]): ReturnType<typeof startTurn> {
-    return startTurn(this.#session, this.#lease as RunLease, [said], notes) // it is held
+  /** The start of the run of an input whose message may be in the record: then it goes on. */
+  begin(input: Input | undefined, said: Message, id: string | undefined): Promise<Either<StartFault, Start | Anew>> {
+    const lease = this.#lease as RunLease // it is held
+    if (input?.at === undefined) return startTurn(this.#session, lease, said, id)
+    // There is an input, so it is never said that everything was said.
+    return startAgain(this.#session, lease, this.#continuation, input) as Promise<Either<StartFault, Start | Anew>>
   }
 
-  /** The start of a run that goes on. */
-  again(decisions: Decisions = {}): ReturnType<typeof startAgain> {
-    return startAgain(this.#session, this.#lease as RunLease, { ...this.#continuation, decisions }) // it is held
+  /** The start of a run that goes on with what is open, for the input that it belongs to. Undefined: everything was said. */
+  async again(decisions: Decisions): Promise<Either<StartFault, Start | undefined>> {
+    const continuation = { ...this.#continuation, decisions }
+    return this.#decided(async () => {
+      const input = this.#unfinished()
+      const start = await startAgain(this.#session, this.#lease as RunLease, continuation, input) // it is held
+      return isLeft(start) || start.right === 'anew' || start.right === undefined
+        ? (start as Either<StartFault, Anew | undefined>)
+        : right(this.recorded(start.right, input?.id))
+    })
   }
 
-  /** The start of a run, with what records it. */
-  recorded(start: Start): Start {
+  /** The input that is to be gone on with: one that was taken or waits, or failed and nothing was asked after it. */
+  #unfinished(): Input | undefined {
+    const inputs = this.inputs()
+    const conversation = this.#session.conversation()
+    let asked = conversation.length - 1
+    while (asked >= 0 && conversation.at(asked)?.role !== 'user') asked -= 1
+    const at = asked < 0 ? undefined : conversation.positionAt(asked)
+    return (
+      inputs.find(({ state }) => state === 'taken') ??
+      inputs.find(({ state }) => state === 'waiting') ??
+      inputs.find((input) => input.state === 'failed' && input.at === at)
+    )
+  }
+
+  /** The start of the run of the turn, with what records it. */
+  recorded(start: Start, input: string | undefined): Start {
+    this.#input = input
+    this.#isRunning = true
     const lease = this.#lease as RunLease // it is held
     const finishing: RunHandler = Object.assign(() => undefined, {
-      end: (result: RunResult) => this.finish(result.stopReason),
+      end: (result: RunResult) => this.#finish(result.stopReason),
     })
-    return { ...start, handlers: [recordingUnder(this.#session, this.#taking.journalEvery, lease), finishing] }
+    return { ...start, handlers: [recordingUnder(this.#session, this.#taking.journalEvery, lease, input), finishing] }
   }
 
-  /** Answer the inputs before one, or all. */
-  async answerWaiting(control: Control | undefined, until?: string): Promise<Either<StartFault, void>> {
-    for (;;) {
-      const [next] = this.waiting()
-      if (next === undefined || next.id === until || this.#stopped || control?.pending?.stop !== undefined)
+  /** Do what is decided for the record as it is; again, where somebody else was quicker. */
+  async #decided<T>(work: () => Promise<Either<StartFault, T | Anew>>): Promise<Either<StartFault, T>> {
+    for (let count = 1; ; count++) {
+      const done = await work()
+      if (isLeft(done)) return done
+      if (done.right !== 'anew') return right(done.right)
+      const missed = await this.#session.refresh()()
+      if (isLeft(missed)) return missed
+      if (count === tries) return left({ _tag: 'Busy', waited: 0 })
+    }
+  }
+
+  /** Answer the input of another turn. */
+  async answer(input: Input): Promise<Either<StartFault, Anew | void>> {
+    const start = await this.begin(input, input.message as Message, input.id) // one without a place was queued with its message
+    if (isLeft(start) || start.right === 'anew') return start as Either<StartFault, Anew>
+    const handlers = [recordingUnder(this.#session, this.#taking.journalEvery, this.#lease as RunLease, input.id)]
+    const going = launched<never>({ ...this.#settings, handlers: [] }, { ...start.right, handlers }, turnFaultText)
+    this.#going = going
+    const ended = await going.result()()
+    this.#going = undefined
+    if (this.#lease?.lost === true) return this.#lease.fault()
+    return this.#end(input.id, isLeft(ended) ? 'error' : ended.right.stopReason)
+  }
+
+  /** Write down how the run of an input ended, unless its last append has. */
+  #end(id: string, reason: StopReason): Promise<Either<StartFault, void>> {
+    return this.#decided<void>(async () => {
+      const known = this.inputs().find((input) => input.id === id)
+      const state = stateAfter(reason)
+      if (known === undefined || (known.state !== 'taken' && !(known.state === 'waiting' && state !== 'waiting')))
         return right(undefined)
-      const answered = await this.#answer(next)
-      if (isLeft(answered)) return answered
-    }
+      return this.note({ type: 'input', id, state, ...(state === 'answered' && { at: this.#session.len }), reason })
+    })
   }
 
-  async #answer(input: Input): Promise<Either<StartFault, void>> {
-    const start =
-      input.state === 'taken' || input.message === undefined
-        ? await this.again()
-        : await this.first(input.message, (at) => [{ type: 'input', id: input.id, state: 'taken', at }])
-    if (isLeft(start)) return start
-    let reason: StopReason = 'end_turn'
-    if (start.right !== undefined) {
-      const lease = this.#lease as RunLease
-      const handlers = [recordingUnder(this.#session, this.#taking.journalEvery, lease)]
-      const going = launched<never>({ ...this.#settings, handlers: [] }, { ...start.right, handlers }, turnFaultText)
-      this.#going = going
-      const ended = await going.result()()
-      this.#going = undefined
-      reason = isLeft(ended) ? 'error' : ended.right.stopReason
-      // The store or another holder: nothing can be written down.
-      if (isLeft(ended) && ended.left._tag === 'HandlerFailed')
-        return ended.left.cause === undefined ? right(undefined) : this.#lost(ended.left.cause)
-    }
-    return this.#done(input.id, reason)
+  note(note: InputNote): Promise<Either<WriteFault, Anew | void>> {
+    return noted(this.#session, note, this.#lease)
   }
 
-  #done(id: string, reason: StopReason): Promise<Either<StartFault, void>> {
-    return noted(this.#session, { type: 'input', id, state: 'done', at: this.#session.len, reason }, this.#lease)
+  /** Put an input into the queue. */
+  queue(id: string, message: Message): Promise<Either<WriteFault, Anew | void>> {
+    return this.note({ type: 'input', id, state: 'queued', message: message as unknown as JsonObject })
   }
 
-  #lost(cause: unknown): Either<StartFault, void> {
-    this.#stopped = true
-    return { _tag: 'Left', left: cause as StartFault } // what `recordingUnder` answers
+  /**
+   * The run of the turn is over: its input has its end, others are answered in the background, and the session is given back.
+   * A run that lost its session has the fault that says so: nobody has cancelled it.
+   */
+  async finish(ended: Either<TurnFault, RunResult>): Promise<Either<TurnFault, RunResult>> {
+    await this.#finish(isLeft(ended) ? 'error' : ended.right.stopReason)
+    if (isLeft(ended)) return ended.left._tag === 'HandlerFailed' && isLost(ended.left) ? left(ended.left.cause) : ended
+    return this.#lost !== undefined && ended.right.stopReason === 'cancelled' ? this.#lost : ended
   }
 
-  /** The run is over: its input is done, others are answered in the background, and the session is given back. */
-  finish(reason: StopReason): Promise<void> {
-    return (this.#finished ??= this.#finish(reason))
+  #finish(reason: StopReason): Promise<void> {
+    return (this.#finished ??= this.#finishOnce(reason))
   }
 
-  async #finish(reason: StopReason): Promise<void> {
-    if (this.#lease === undefined) return
-    for (const { id, state } of this.waiting())
-      if (state === 'taken' && reason !== 'queued') await this.#done(id, reason)
+  async #finishOnce(reason: StopReason): Promise<void> {
+    const lease = this.#lease
+    if (lease === undefined) return
+    if (lease.lost) this.#lost = lease.fault()
+    else if (this.#input !== undefined) await this.#end(this.#input, reason)
     await this.#session.refresh()()
-    if (this.#stopped || this.waiting().length === 0) return this.#lease.release()
-    void this.#drain(this.#lease)
+    if (this.#stopped || nextOf(this.inputs()) === undefined) return lease.release()
+    void this.#drain(lease)
   }
 
+  /** Answer all inputs that wait, and those that come meanwhile. */
   async #drain(lease: RunLease): Promise<void> {
-    const answered = await this.answerWaiting(undefined)
+    const answered = await this.#decided<void>(async () => {
+      for (;;) {
+        const next = this.#stopped ? undefined : nextOf(this.inputs())
+        if (next === undefined) return right(undefined)
+        const done = await this.answer(next)
+        if (isLeft(done) || done.right === 'anew') return done
+      }
+    })
     await lease.release()
     if (isLeft(answered) || this.#stopped) return
     // One that came between the last look and the release, from somebody who does not wait.
     await this.#session.refresh()()
-    if (this.waiting().length === 0) return
+    if (nextOf(this.inputs()) === undefined) return
     const held = await heldBy(this.#session, leaseOf(this.#taking), () => {
       this.#stopped = true
       this.#going?.cancel()
@@ -203,7 +267,20 @@ export class TurnTaking {
   }
 }
 
-const leaseOf = ({ holder, ttl }: Taking): RunLeaseOptions => ({
+/** The state of an input whose run has ended. What the application itself ended with `stopWhen` is answered. */
+const stateAfter = (reason: StopReason): 'answered' | 'waiting' | 'failed' | 'cancelled' => {
+  if (reason === 'end_turn' || reason === 'custom') return 'answered'
+  if (reason === 'approval') return 'waiting'
+  return reason === 'cancelled' ? 'cancelled' : 'failed'
+}
+
+const isLost = (
+  fault: Extract<RunFailure, { readonly _tag: 'HandlerFailed' }>,
+): fault is typeof fault & { readonly cause: LostFault } =>
+  (fault.cause as { readonly _tag?: unknown } | undefined)?._tag === 'LeaseLost'
+
+const leaseOf = ({ holder, ttl, clock }: Taking): RunLeaseOptions => ({
   ...(holder !== undefined && { holder }),
   ...(ttl !== undefined && { ttl }),
+  ...(clock !== undefined && { clock }),
 })

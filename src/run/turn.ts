@@ -1,16 +1,18 @@
 /** `turn`: one input of a user on a session, answered and recorded. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { recallTool } from '../context/index.ts'
-import { isLeft, optionsOf, right, type JsonObject, type OptionNames } from '../json/index.ts'
+import { isLeft, left, optionsOf, right, type OptionNames } from '../json/index.ts'
 import { decodeMessage, user, type Message } from '../message/index.ts'
 import { messageFaultText } from '../message/fault.ts'
-import type { Session } from '../session/index.ts'
+import { redactorOf, type Session } from '../session/index.ts'
+import type { Clock } from '../task/index.ts'
 import type { Control } from './control.ts'
 import { turnFaultText, type TurnFault } from './fault.ts'
-import { inputsIn } from './inputs.ts'
+import { decide, type Asked } from './inputs/decide.ts'
+import { saysSame, type Input } from './inputs/input.ts'
 import { launched, type Over, type RunSettings, type RunStream, type Start } from './launch.ts'
 import type { SessionHandlerOptions } from './session-handler.ts'
-import { noted, type Continuation, type UnfinishedPolicy } from './starting.ts'
+import type { Anew, Continuation, UnfinishedPolicy } from './starting.ts'
 import { TurnTaking, type StartFault } from './turn-taking.ts'
 
 /** The parts of a run on a session. */
@@ -25,13 +27,15 @@ export interface SessionRunOptions extends Omit<RunSettings, 'id'>, Pick<Session
   readonly holder?: string
   /** Milliseconds after which others may take over from a process that died. Default: 10,000. */
   readonly ttl?: number
+  /** The clock that times the lease and the waits for one. Default: the system's. */
+  readonly clock?: Clock
 }
 
 /** How a turn is taken. */
 export interface TurnOptions extends SessionRunOptions {
   /**
-   * The id of the input. With one the turn can be tried again, also by another process: the input is recorded and answered
-   * once. Default: none; for `queue` a random one.
+   * The id of the input. With one the turn can be tried again, also by another process and after a failure: the input is
+   * recorded and answered once. With another message it is `InputMismatch`. Default: none; for `queue` a random one.
    */
   readonly id?: string
   /**
@@ -49,7 +53,9 @@ export interface TurnOptions extends SessionRunOptions {
  * model and its tools, and record everything when it is finished. One run at a time: the session is held meanwhile.
  *
  * The turn begins at once and is read like any run. Where another run answered the input (`queue`, or an `id` that is
- * known), there is one event, `run_complete`: `stopReason` is `queued`, and `response` is the answer.
+ * known), there is one event, `run_complete`: `stopReason` is `queued`, and `response` is the answer. It is `approval` where
+ * the input waits for one, and `cancelled` where somebody has withdrawn it. A run that lost the session to another process ends
+ * with `LeaseLost`.
  *
  * Inputs that others queued meanwhile are answered after this one, with the same model and tools, in the background.
  *
@@ -70,56 +76,86 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
   const id = options.id ?? (whenBusy === 'queue' ? crypto.randomUUID() : undefined)
   const { settings, continuation } = runSettings(session, options)
   const turns = new TurnTaking(session, settings, continuation, options)
-  const own = () => inputsIn(session.notes()).find((known) => known.id === id)
+  const own = (): Input | undefined => turns.inputs().find((known) => known.id === id)
+  const asked: Asked = { id, denies: whenBusy !== 'queue' }
+  const recorded = redactorOf(session)?.message(message) ?? message
 
-  const done = (): Over | undefined => {
+  /** What became of this input, where another run has dealt with it. */
+  const done = (): Either<StartFault, Over | undefined> => {
     const known = id === undefined ? undefined : own()
-    return known?.state === 'done' ? turns.over('queued', known) : undefined
+    if (known === undefined) return right(undefined)
+    if (!saysSame(session, known, recorded)) return left({ _tag: 'InputMismatch', session: session.id, id: known.id })
+    if (known.state === 'answered') return right(turns.over('queued', known))
+    if (known.state === 'cancelled') return right(turns.over('cancelled', known))
+    return right(known.state === 'waiting' ? turns.over('approval', known) : undefined)
   }
-  /** While somebody else holds the session: whether it has answered this input. */
   const look = async (): Promise<Either<StartFault, Over | undefined>> => {
-    if (id === undefined) return right(undefined)
     const missed = await session.refresh()()
-    return isLeft(missed) ? missed : right(done())
+    return isLeft(missed) ? missed : done()
+  }
+  /** Write the input into the queue, unless it is there; one that failed is put to its old place. */
+  const queue = async (): Promise<Either<StartFault, Over | undefined>> => {
+    for (;;) {
+      const known = own()
+      if (known !== undefined && known.state !== 'failed') return right(undefined)
+      const queued = await turns.queue(id as string, recorded) // one that is queued has an id
+      if (isLeft(queued)) return queued
+      if (queued.right !== 'anew') return right(undefined)
+      const found = await look()
+      if (isLeft(found) || found.right !== undefined) return found
+    }
   }
   const hold = async (control: Control): Promise<Either<StartFault, Over | undefined>> => {
     const held = await turns.hold(control, whenBusy === 'wait' ? wait : 0, look)
     if (whenBusy !== 'queue' || !isLeft(held) || held.left._tag !== 'SessionBusy') return held
-    const missed = await session.refresh()()
-    if (isLeft(missed)) return missed
-    const queue = id as string // a queued input has one
-    if (own() === undefined) {
-      const queued = await noted(session, {
-        type: 'input',
-        id: queue,
-        state: 'queued',
-        message: message as unknown as JsonObject,
-      })
-      if (isLeft(queued)) return queued
-    }
+    const queued = await queue()
+    if (isLeft(queued) || queued.right !== undefined) return queued
     const waited = await turns.hold(control, wait, look)
     return isLeft(waited) && waited.left._tag === 'SessionBusy' ? right(turns.over('queued')) : waited
   }
-  /** An input that waits is answered by nobody, once its turn was cancelled. */
+  /** An input that waits is answered by nobody, once its turn was cancelled. One that another run has taken is that run's. */
   const withdrawn = async (): Promise<Either<StartFault, Over>> => {
-    const left = id !== undefined && own()?.state === 'queued'
-    const answer = left
-      ? await noted(session, { type: 'input', id, state: 'done', reason: 'cancelled' })
-      : right(undefined)
-    return isLeft(answer) ? answer : right(turns.over('cancelled'))
+    for (;;) {
+      const known = own()
+      if (id === undefined || known?.state !== 'queued')
+        return right(turns.over(known?.state === 'taken' ? 'queued' : 'cancelled'))
+      const answer = await turns.note({ type: 'input', id, state: 'cancelled', reason: 'cancelled' })
+      if (isLeft(answer)) return answer
+      if (answer.right !== 'anew') return right(turns.over('cancelled'))
+      const found = await look()
+      if (isLeft(found)) return found
+      if (found.right !== undefined) return right(found.right)
+    }
   }
+  /** The session is held: what comes next is decided anew after each append of another writer. */
   const start = async (control: Control): Promise<Either<StartFault, Start | Over>> => {
-    const before = await turns.answerWaiting(control, id)
-    if (isLeft(before)) return before
-    if (control.pending?.stop !== undefined) return withdrawn()
-    const over = done()
-    if (over !== undefined) return right(over)
-    const begun =
-      own()?.state === 'taken'
-        ? await turns.again()
-        : await turns.first(message, (at) => (id === undefined ? [] : [{ type: 'input', id, state: 'taken', at }]))
-    if (isLeft(begun)) return begun
-    return right(begun.right === undefined ? turns.over('end_turn') : turns.recorded(begun.right))
+    for (;;) {
+      if (control.pending?.stop !== undefined) return withdrawn()
+      const over = done()
+      if (isLeft(over)) return over
+      if (over.right !== undefined) return right(over.right)
+      const next = decide(turns.inputs(), asked)
+      let did: Either<StartFault, Start | Anew | void | Over | undefined>
+      if (next.type === 'leave' || next.type === 'report') return right(turns.over('queued'))
+      else if (next.type === 'queue') did = await queue()
+      else if (next.type === 'answer') did = await turns.answer(next.input)
+      else if (next.type === 'withdraw')
+        did = await turns.note({
+          type: 'input',
+          id: next.input.id,
+          state: 'cancelled',
+          reason: 'something else was said',
+        })
+      else {
+        const begun = await turns.begin(next.known, recorded, id)
+        if (!isLeft(begun) && begun.right !== 'anew') return right(turns.recorded(begun.right, id))
+        did = begun
+      }
+      if (isLeft(did)) return did
+      if (did.right !== 'anew') continue
+      const missed = await session.refresh()()
+      if (isLeft(missed)) return missed
+    }
   }
   const begin = async (control: Control): Promise<Either<StartFault, Start | Over>> => {
     for (;;) {
@@ -132,9 +168,7 @@ export const turn = (session: Session, input: string | Message, given: TurnOptio
       await turns.letGo()
     }
   }
-  return launched(settings, begin, turnFaultText, (ended) =>
-    turns.finish(isLeft(ended) ? 'error' : ended.right.stopReason),
-  )
+  return launched(settings, begin, turnFaultText, (ended) => turns.finish(ended))
 }
 
 /** The options of every run on a session. */
@@ -158,6 +192,7 @@ export const knownOfSessionRun: OptionNames<SessionRunOptions> = {
   unfinished: true,
   holder: true,
   ttl: true,
+  clock: true,
 }
 
 const knownOfTurn: OptionNames<TurnOptions> = { ...knownOfSessionRun, id: true, whenBusy: true, wait: true }

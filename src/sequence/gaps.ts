@@ -76,6 +76,13 @@ export const keptAt = (gaps: Gaps | undefined, rank: number): number => {
   return index === -1 ? rank : rank - (gaps.ranks[index] as number) + (gaps.tos[index] as number)
 }
 
+/** How many kept values stand next to each other from a rank on, up to the next gap. Cost: O(log gaps). */
+export const keptNextTo = (gaps: Gaps | undefined, rank: number): number => {
+  if (gaps === undefined) return Infinity
+  const next = lastUpTo(gaps.ranks, rank) + 1
+  return next === gaps.ranks.length ? Infinity : (gaps.ranks[next] as number) - rank
+}
+
 /** The index of the last of rising numbers that is not above a value; -1 if all are. */
 const lastUpTo = (numbers: readonly number[], value: number): number => {
   let low = 0

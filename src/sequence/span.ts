@@ -1,14 +1,112 @@
 /**
- * Spans: a fixed range, from `start` up to, not including, `end`, over storage that only grows at its end. Views and
- * page kinds are spans; this is the arithmetic and the iteration that they share.
+ * Spans: a fixed range of values over a storage that only grows at its end. Views, page kinds and the messages of a
+ * derived context are spans. This is what they share: reading, iteration, and how they behave in JavaScript.
  *
  * No method of a built-in prototype is called on the storage, so code that patches one cannot get hold of it.
  */
-
+import { inspectKey, shownInConsole } from './console.ts'
+import { seclude } from './seclude.ts'
 import type { Sequence } from './sequence.ts'
 
-/** Reads the value at an index of the storage. */
-export type Read<T> = (index: number) => T
+/** Values that stand next to each other in the storage. */
+export interface Piece<T> {
+  /** Where they are. */
+  readonly values: readonly T[]
+  /** The index of the first. */
+  readonly index: number
+  /** How many there are; more than the span has do no harm. */
+  readonly count: number
+}
+
+/** What the spans of a class have in common. A rank is a place in the storage less what is left out of it. */
+export interface SpanKind<Self, T> {
+  /** What the console calls them. */
+  readonly name: string
+  /** The value at a rank. */
+  readonly read: (span: Self, rank: number) => T
+  /** The values from a rank on. */
+  readonly piece: (span: Self, rank: number) => Piece<T>
+}
+
+/**
+ * The values from one rank up to, not including, another.
+ *
+ * Methods are getters of the prototype that give a function bound to the span, made when it is first asked for. So
+ * `const { at } = span` and `list.map(span.at)` work, and a span pays for the functions that are used.
+ */
+export class Span<T> implements Sequence<T> {
+  /** Its functions take instances of the class that made this one. */
+  readonly #kind: SpanKind<never, T>
+  readonly #from: number
+  readonly #to: number
+  #at: ((position: number) => T | undefined) | undefined
+  #toArray: (() => readonly T[]) | undefined
+
+  constructor(kind: SpanKind<never, T>, from: number, to: number) {
+    this.#kind = kind
+    this.#from = from
+    this.#to = to
+  }
+
+  get length(): number {
+    return this.#to - this.#from
+  }
+
+  get at(): (position: number) => T | undefined {
+    return (this.#at ??= (position) => {
+      const rank = indexAt(position, this.#from, this.#to)
+      return rank === -1 ? undefined : this.#kind.read(this as never, rank)
+    })
+  }
+
+  get toArray(): () => readonly T[] {
+    return (this.#toArray ??= () => {
+      const to = this.#to
+      const values: T[] = setPrototypeOf([], null) // so that no setter of Array.prototype runs
+      let length = 0
+      for (let rank = this.#from; rank < to; rank = this.#from + length) {
+        const piece = this.#kind.piece(this as never, rank)
+        const stored = piece.values
+        const last = piece.index + lesser(piece.count, to - rank)
+        for (let index = piece.index; index < last; index++) values[length++] = stored[index] as T
+      }
+      return freeze(setPrototypeOf(values, arrayPrototype))
+    })
+  }
+
+  get toJSON(): () => readonly T[] {
+    return this.toArray
+  }
+
+  [Symbol.iterator](): IterableIterator<T> {
+    const to = this.#to
+    let rank = this.#from
+    let stored!: readonly T[] // where there is a value
+    let index = 0
+    let last = 0
+    const advance = (): boolean => {
+      if (rank >= to) return false
+      const piece = this.#kind.piece(this as never, rank)
+      const count = lesser(piece.count, to - rank)
+      stored = piece.values
+      index = piece.index
+      last = index + count
+      rank += count
+      return true
+    }
+    const iterator: IterableIterator<T> = {
+      next: () =>
+        index < last || advance() ? { done: false, value: stored[index++] as T } : { done: true, value: undefined },
+      [iteratorKey]: () => iterator,
+    }
+    return iterator
+  }
+
+  /** `View(5)`. Not `toString`, by which fast-deep-equal would compare. */
+  [Symbol.toPrimitive](): string {
+    return `${this.#kind.name}(${this.length})`
+  }
+}
 
 /** The index of a position in a span, a negative one counted from its end; -1 outside, and for a fraction. */
 export const indexAt = (position: number, start: number, end: number): number => {
@@ -32,31 +130,16 @@ export interface Bounds {
   readonly end: number
 }
 
-/** A fresh frozen array of a span. Cost: O(length). */
-export const collect = <T>(read: Read<T>, start: number, end: number): readonly T[] => {
-  const values: T[] = setPrototypeOf([], null) // so that no setter of Array.prototype runs
-  for (let index = start; index < end; index++) values[index - start] = read(index)
-  return freeze(setPrototypeOf(values, arrayPrototype))
-}
-
 /** The value at a place of any sequence: of an array by its index, for its `at` is everybody's. */
 export const itemAt = <T>(values: Sequence<T>, index: number): T =>
   (isArray(values) ? (values as readonly T[])[index] : values.at(index)) as T
 
-/** An iterator over a span. */
-export const iterate = <T>(read: Read<T>, start: number, end: number): IterableIterator<T> => {
-  let index = start
-  const iterator: IterableIterator<T> = {
-    next: () => (index < end ? { done: false, value: read(index++) } : { done: true, value: undefined }),
-    [iteratorKey]: () => iterator,
-  }
-  return iterator
-}
-
-const { freeze, setPrototypeOf } = Object
+const { defineProperty, freeze, setPrototypeOf } = Object
 const arrayPrototype = Array.prototype
 const { isArray } = Array
 const iteratorKey: typeof Symbol.iterator = Symbol.iterator
+
+const lesser = (one: number, other: number): number => (one < other ? one : other)
 
 const bound = (given: number | undefined, length: number, otherwise: number): number => {
   if (given === undefined) return otherwise
@@ -67,3 +150,12 @@ const bound = (given: number | undefined, length: number, otherwise: number): nu
   if (!(position > 0)) return 0
   return position >= length ? length : position
 }
+
+defineProperty(Span.prototype, inspectKey, {
+  value(this: Span<unknown>, depth: number, options: object, inspect: unknown) {
+    return shownInConsole(`${this}`, this, depth, options, inspect)
+  },
+})
+seclude(Span.prototype)
+/** The prototype that the classes of spans continue. */
+export const spanPrototype: object = Span.prototype

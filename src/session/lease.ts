@@ -1,8 +1,24 @@
 /** The lease of a session: taking it, renewing it while it is held, carrying its number in every append. */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { amount, FaultError, newAbort, type Signal, type Task } from '../task/index.ts'
-import type { Lease, LeaseFault, LogFault, Store, StoreFault, StoreFaultOf } from '../store/index.ts'
+import {
+  amount,
+  FaultError,
+  newAbort,
+  systemClock,
+  type Clock,
+  type Signal,
+  type Task,
+  type Timer,
+} from '../task/index.ts'
+import {
+  storeTask,
+  type LeaseFault,
+  type LogFault,
+  type Store,
+  type StoreFault,
+  type StoreFaultOf,
+} from '../store/index.ts'
 import {
   sessionFaultText,
   sessionTask,
@@ -11,6 +27,7 @@ import {
   type SessionFault,
   type SessionFaultOf,
 } from './fault.ts'
+import { leaseStep, type LeaseCommand, type LeaseEvent, type LeaseState } from './lease-machine.ts'
 
 /** The holder of a lease, and its times. */
 export interface LeaseOptions {
@@ -24,6 +41,8 @@ export interface LeaseOptions {
   readonly ttl?: number
   /** How long to wait for another holder, in milliseconds. Default: 0. */
   readonly wait?: number
+  /** The clock that times renewals and waits. Default: the system's. */
+  readonly clock?: Clock
 }
 
 /** A lease that this handle has. Every append of the handle carries it until it is released. */
@@ -32,14 +51,12 @@ export interface SessionLease {
   readonly number: number
   /** The name of the holder, as this handle gave it. */
   readonly holder: string
-  /** False once the lease is lost or released. A paused holder notices late; the store does not. */
+  /** False once the store has said that the lease is lost, or it was released. A paused holder notices late; the store does not. */
   readonly held: boolean
   /**
-   * Aborted when another process asks the holder to stop (`StopRequested`), and when the lease is lost (`LeaseLost`);
-   * the
-   * reason is a FaultError. Give it to a run. After a request to stop the lease is still held, so the run can finish
-   * its
-   * step.
+   * Aborted when another process asks the holder to stop (`StopRequested`), and when the store says that another one has
+   * taken the lease (`LeaseLost`); the reason is a FaultError. Give it to a run. After a request to stop the lease is still
+   * held, so the run can finish its step. While the store gives no answer, nothing is aborted.
    */
   readonly signal: Signal
   /**
@@ -64,26 +81,29 @@ export interface Holding {
   readonly held: () => SessionLease | undefined
 }
 
-declare const performance: { readonly now: () => number }
-declare const setTimeout: (work: () => void, milliseconds: number) => unknown
-declare const clearTimeout: (timer: unknown) => void
-
-const sleep = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
-
 /** @param ended told that leases up to a number are not held any more */
 export const createHolding = (store: Store, id: string, ended: (number: number) => void): Holding => {
-  let current: Kept | undefined
+  const claims = new Set<Claim>()
+  let current: Claim | undefined
   let given: SessionLease | undefined
+  let closed = false
   const carrying: Store = {
     ...store,
-    append: (log, append) =>
-      store.append(log, current === undefined ? append : { ...append, lease: { number: current.lease.number } }),
+    append: (log, append) => {
+      const claim = current
+      if (claim === undefined) return store.append(log, append)
+      return storeTask(async () => {
+        const answer = await store.append(log, { ...append, lease: { number: claim.number } })()
+        if (isLeft(answer) && answer.left._tag === 'LeaseLost') claim.lose(answer.left)
+        return answer
+      }, 'store.append')
+    },
   }
-  const release = async (kept: Kept): Promise<Either<LogFault, void>> => {
-    kept.end()
-    const released = await store.release(id, kept.lease.number)()
-    if (current === kept) current = given = undefined
-    ended(kept.lease.number)
+  const release = async (claim: Claim): Promise<Either<LogFault, void>> => {
+    const released = await claim.release()
+    claims.delete(claim)
+    if (current === claim) current = given = undefined
+    ended(claim.number)
     return released
   }
   return {
@@ -91,35 +111,42 @@ export const createHolding = (store: Store, id: string, ended: (number: number) 
     take: (options, refresh) => {
       amount('wait', options.wait ?? 0, { unit: 'milliseconds' })
       return sessionTask(async () => {
-        const taken = await taking(store, id, options)
+        const claim = new Claim(store, id, options)
+        claims.add(claim)
+        const taken = await claim.take()
+        if (closed && !isLeft(taken)) await claim.release()
+        if (isLeft(taken) || closed) claims.delete(claim)
+        if (closed) return left({ _tag: 'SessionClosed', id })
         if (isLeft(taken)) return taken
-        const kept = keep(store, id, taken.right, options.ttl ?? defaultTtl)
         current?.end()
-        current = kept
+        current = claim
         given = undefined
-        ended(taken.right.number - 1)
+        ended(claim.number - 1)
         const refreshed = await refresh()
         if (isLeft(refreshed)) {
-          await release(kept)
+          await release(claim)
           return refreshed
         }
-        const { number, holder } = taken.right
+        const { number } = claim
         return right(
           (given = Object.freeze<SessionLease>({
             number,
-            holder,
+            holder: options.holder,
             get held() {
-              return kept.held
+              return claim.held
             },
-            signal: kept.signal,
-            release: () => sessionTask(() => release(kept), 'lease.release'),
+            signal: claim.signal,
+            release: () => sessionTask(() => release(claim), 'lease.release'),
           })),
         )
       }, 'session.lease')
     },
     held: () => given,
     release: async () => {
-      if (current !== undefined) await release(current) // a lease that can't be given back expires
+      closed = true
+      await Promise.all([...claims].map((claim) => claim.release())) // a lease that can't be given back expires
+      if (current !== undefined) ended(current.number)
+      current = given = undefined
     },
   }
 }
@@ -130,20 +157,131 @@ const defaultTtl = 30_000
 const soonest = 10
 const latest = 250
 
-const taking = async (
-  store: Store,
-  id: string,
-  { holder, ttl = defaultTtl, wait = 0 }: LeaseOptions,
-): Promise<Either<Exclude<LeaseFault, StoreFaultOf<'LeaseHeld'>> | SessionFaultOf<'SessionBusy'>, Lease>> => {
-  const until = performance.now() + wait
-  for (let pause = soonest; ; pause = Math.min(pause * 2, latest)) {
-    const answer = await store.lease(id, { holder, ttl })()
-    if (!isLeft(answer)) return answer
-    if (answer.left._tag !== 'LeaseHeld') return left(busyOf(answer.left))
-    const rest = until - performance.now()
-    if (rest <= 0) return left(busyOf(answer.left))
-    // Not all waiters at the same moment again.
-    await sleep(Math.min(pause * (0.5 + Math.random()), answer.left.remaining + 1, rest))
+type TakeFault = Exclude<LeaseFault, StoreFaultOf<'LeaseHeld'>> | SessionFaultOf<'SessionBusy'>
+
+/** One claim to the lease: asked for, renewed, given back. `lease-machine.ts` has its states. */
+class Claim {
+  readonly #store: Store
+  readonly #id: string
+  readonly #options: LeaseOptions
+  readonly #ttl: number
+  readonly #clock: Clock
+  readonly #abort = newAbort()
+  #state: LeaseState = 'free'
+  #number = 0
+  #timer: Timer | undefined
+  /** Ends a wait for another holder. */
+  #wake: () => void = () => undefined
+
+  constructor(store: Store, id: string, options: LeaseOptions) {
+    this.#store = store
+    this.#id = id
+    this.#options = options
+    this.#ttl = options.ttl ?? defaultTtl
+    this.#clock = options.clock ?? systemClock
+  }
+
+  get number(): number {
+    return this.#number
+  }
+
+  get held(): boolean {
+    return this.#state === 'ours'
+  }
+
+  get signal(): Signal {
+    return this.#abort.signal
+  }
+
+  #on(event: LeaseEvent): LeaseCommand {
+    const [state, command] = leaseStep(this.#state, event)
+    this.#state = state
+    return command
+  }
+
+  async take(): Promise<Either<TakeFault, void>> {
+    const { holder, wait = 0 } = this.#options
+    const until = this.#clock.now() + wait
+    this.#on('wanted')
+    for (let pause = soonest; ; pause = Math.min(pause * 2, latest)) {
+      const answer = await this.#store.lease(this.#id, { holder, ttl: this.#ttl })()
+      if (!isLeft(answer)) {
+        this.#number = answer.right.number
+        if (this.#on('granted') === 'release') await this.#give()
+        else this.#renewIn(this.#ttl / 3)
+        return right(undefined)
+      }
+      const { left: fault } = answer
+      if (fault._tag !== 'LeaseHeld') {
+        this.#on('failed')
+        return left(fault)
+      }
+      const rest = until - this.#clock.now()
+      if (this.#on('refused') !== 'wait' || rest <= 0) {
+        this.#on('failed')
+        return left(busyOf(fault))
+      }
+      // Not all waiters at the same moment again.
+      await this.#pause(Math.min(pause * (0.5 + Math.random()), fault.remaining + 1, rest))
+    }
+  }
+
+  #pause(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => {
+      const timer = this.#clock.after(milliseconds, resolve)
+      this.#wake = () => {
+        timer.cancel()
+        resolve()
+      }
+    })
+  }
+
+  /** Give it back; a take that is on its way is given back when it is granted. */
+  async release(): Promise<Either<LogFault, void>> {
+    const command = this.#on('unwanted')
+    this.#wake()
+    this.#timer?.cancel()
+    return command === 'release' ? this.#give() : right(undefined)
+  }
+
+  async #give(): Promise<Either<LogFault, void>> {
+    const released = await this.#store.release(this.#id, this.#number)()
+    this.#on('gone')
+    return released
+  }
+
+  /** Another lease of the same handle takes its place. */
+  end(): void {
+    this.#timer?.cancel()
+    this.#on('unwanted')
+    this.#on('gone')
+  }
+
+  lose(fault: StoreFault): void {
+    this.#timer?.cancel()
+    if (this.#on('lost') === 'tell') this.#tell(fault)
+  }
+
+  #tell(fault: SessionFault | StoreFault): void {
+    this.#abort.abort(new FaultError(fault, sessionFaultText(fault)))
+  }
+
+  #renewIn(milliseconds: number): void {
+    this.#timer = this.#clock.after(milliseconds, () => void this.#renew(), { keeps: false })
+  }
+
+  async #renew(): Promise<void> {
+    const answer = await this.#store.renew(this.#id, { number: this.#number, ttl: this.#ttl })()
+    if (isLeft(answer)) {
+      if (answer.left._tag !== 'Io' && answer.left._tag !== 'Busy') return this.lose(answer.left)
+      if (this.#on('silent') === 'renewSoon') this.#renewIn(this.#ttl / 10)
+      return
+    }
+    const { stopRequested } = answer.right
+    if (this.#on('renewed') !== 'renewLater') return
+    if (stopRequested && !this.signal.aborted && this.#on('stopAsked') === 'tell')
+      this.#tell({ _tag: 'StopRequested', id: this.#id })
+    this.#renewIn(this.#ttl / 3)
   }
 }
 
@@ -154,69 +292,4 @@ export const busyOf = <F extends SessionFault | StoreFault>(
   if (fault._tag !== 'LeaseHeld') return fault as Exclude<F, { _tag: 'LeaseHeld' }> // its tag was compared
   const { id, holder, expires, remaining } = fault
   return { _tag: 'SessionBusy', id, holder, until: expires, remaining }
-}
-
-/** A lease that is renewed. */
-interface Kept {
-  readonly lease: Lease
-  readonly held: boolean
-  readonly signal: Signal
-  readonly end: () => void
-}
-
-const keep = (store: Store, id: string, lease: Lease, ttl: number): Kept => {
-  const { number } = lease
-  const { signal, abort } = newAbort()
-  let held = true
-  let renewal: unknown
-  let expiry: unknown
-
-  const end = (): void => {
-    held = false
-    clearTimeout(renewal)
-    clearTimeout(expiry)
-  }
-  const stop = (fault: SessionFault | StoreFault): void => abort(new FaultError(fault, sessionFaultText(fault)))
-  const lose = (fault: StoreFault): void => {
-    if (!held) return
-    end()
-    stop(fault)
-  }
-  /** It expires in the store no earlier than here, counted from before it was asked for. */
-  const lasts = (from: number): void => {
-    clearTimeout(expiry)
-    expiry = timer(() => lose({ _tag: 'LeaseLost', id, number }), Math.max(0, from + ttl - performance.now()))
-  }
-  const renewIn = (milliseconds: number): void => {
-    renewal = timer(() => void renew(), milliseconds)
-  }
-  const renew = async (): Promise<void> => {
-    const asked = performance.now()
-    const answer = await store.renew(id, { number, ttl })()
-    if (!held) return
-    if (!isLeft(answer)) {
-      lasts(asked)
-      if (answer.right.stopRequested && !signal.aborted) stop({ _tag: 'StopRequested', id })
-      renewIn(ttl / 3)
-    } else if (answer.left._tag === 'Io' || answer.left._tag === 'Busy') renewIn(ttl / 10) // until it expires
-    else lose(answer.left)
-  }
-
-  lasts(performance.now() - (ttl - lease.remaining))
-  renewIn(ttl / 3)
-  return {
-    lease,
-    get held() {
-      return held
-    },
-    signal,
-    end,
-  }
-}
-
-/** A timer that keeps no process alive. */
-const timer = (work: () => void, milliseconds: number): unknown => {
-  const made = setTimeout(work, milliseconds)
-  if (typeof made === 'object') (made as { readonly unref?: () => void } | null)?.unref?.() // Node's
-  return made
 }

@@ -17,4 +17,4 @@ export const retractOptions = { operation: true, expectedHead: true, respectLeas
 /** For `replaceTail`. */
 export const replaceOptions = { page: true, operation: true, expectedHead: true, respectLease: true } as const
 /** For `lease`. */
-export const leaseOptions = { holder: true, ttl: true, wait: true } as const
+export const leaseOptions = { holder: true, ttl: true, wait: true, clock: true } as const

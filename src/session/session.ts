@@ -321,9 +321,8 @@ export interface Session extends SessionReader {
    * carries it. It reads the rows of other writers first. It renews the lease until you release it or close the
    * session.
    *
-   * Once the lease is lost, appends of this handle fail with `LeaseLost`, however long the process was paused: take a
-   * new
-   * lease, or release the lost one.
+   * Once another process has taken the lease, appends of this handle fail with `LeaseLost`: take a new lease, or release
+   * the lost one. A process that was paused past its time to live continues if nobody has taken the lease meanwhile.
    *
    * Cost    one small transaction beside the log, and one for each renewal
    *

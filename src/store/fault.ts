@@ -226,7 +226,7 @@ export const storeFaultText = (fault: StoreFault | CallbackThrew): string => {
     case 'LeaseHeld':
       return `${name(fault.id)} is held by ${name(fault.holder)}, whose lease expires in ${fault.remaining} ms if it is not renewed; nothing was done: wait, or ask the holder to stop`
     case 'LeaseLost':
-      return `lease ${fault.number} of ${name(fault.id)} has expired, or was released or taken over; nothing was appended: take a new lease, and read the newer rows`
+      return `lease ${fault.number} of ${name(fault.id)} was released, or has expired and another holder has taken over; nothing was appended: take a new lease, and read the newer rows`
     case 'InvalidLease':
       return `the lease can't be given: ${fault.reason}`
     case 'LogHeld':

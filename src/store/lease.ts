@@ -74,13 +74,20 @@ export interface LeaseOutcome {
 
 /** The lease of an append. */
 export interface AppendClaim {
-  /** The lease that the append is made under. `LeaseLost` if it is no longer held. */
+  /** The lease that the append is made under. `LeaseLost` if somebody has taken another one since, or it was released. */
   readonly lease?: { readonly number: number }
   /** For an append without a lease of its own: `LeaseHeld` if another holder has one. Default: false. */
   readonly respectLease?: boolean
 }
 
-/** A lease that is held: neither released nor expired. */
+/**
+ * Whether a lease is the one of this number, and was not released. It may have expired: until somebody takes the next one,
+ * nothing of what its holder knows is old, so a pause, a slow store or a wrong clock cost it nothing.
+ */
+const isOf = (row: LeaseRow | undefined, number: number): row is LeaseRow =>
+  row?.number === number && row.holder !== undefined
+
+/** A lease that nobody else may take: neither released nor expired. */
 const live = (row: LeaseRow | undefined, now: number): Lease | undefined =>
   row?.holder === undefined || row.expires <= now
     ? undefined
@@ -118,11 +125,11 @@ export const changed = (
       return stored({ number: (row?.number ?? 0) + 1, holder, expires: now + ttl, stopRequested: false })
     }
     case 'renew':
-      if (held === undefined || held.number !== change.number) return left(leaseLost(id, change.number))
-      return stored({ ...held, expires: now + change.ttl })
+      if (!isOf(row, change.number)) return left(leaseLost(id, change.number))
+      return stored({ ...row, expires: now + change.ttl })
     case 'release':
-      if (held === undefined || held.number !== change.number) return right({ row: undefined, lease: held })
-      return stored({ ...held, holder: undefined })
+      if (!isOf(row, change.number)) return right({ row: undefined, lease: held })
+      return stored({ ...row, holder: undefined })
     case 'stop':
       return held === undefined ? right({ row: undefined, lease: undefined }) : stored({ ...held, stopRequested: true })
   }
@@ -143,8 +150,8 @@ export const againstClaim = (
   { lease, respectLease = false }: AppendClaim,
   now: number,
 ): StoreFault | undefined => {
+  if (lease !== undefined) return isOf(row, lease.number) ? undefined : leaseLost(id, lease.number)
   const held = live(row, now)
-  if (lease !== undefined) return held?.number === lease.number ? undefined : leaseLost(id, lease.number)
   return respectLease && held !== undefined ? leaseHeld(id, held) : undefined
 }
 

@@ -472,7 +472,8 @@ export interface Store extends BlockStore {
    *
    * @param id the id of the log
    * @param renewal the number of the lease, and its new time to live
-   * @returns the lease; or `LeaseLost` if it has expired, even if nobody has taken it since
+   * @returns the lease; or `LeaseLost` if somebody has taken another one since, or it was released. One that has expired can be
+   * renewed until then
    */
   readonly renew: (id: string, renewal: Renewal) => Task<RenewFault, Lease>
   /**

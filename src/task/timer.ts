@@ -14,9 +14,29 @@ export interface TimerOptions {
   readonly longest?: number | undefined
 }
 
-// Every runtime has both; the compiler is told of neither, so that nothing here depends on one runtime.
+/** What tells the time and measures it out. */
+export interface Clock {
+  /**
+   * The time.
+   *
+   * @returns milliseconds since any moment; they never go back
+   */
+  readonly now: () => number
+  /**
+   * Call a function later.
+   *
+   * @param milliseconds how much later
+   * @param work the function
+   * @param options whether it may keep the process alive
+   * @returns the timer
+   */
+  readonly after: (milliseconds: number, work: () => void, options?: Pick<TimerOptions, 'keeps'>) => Timer
+}
+
+// Every runtime has them; the compiler is told of none, so that nothing here depends on one runtime.
 declare const setTimeout: (work: () => void, milliseconds: number) => unknown
 declare const clearTimeout: (timer: unknown) => void
+declare const performance: { readonly now: () => number }
 
 /** Call `work` after so many milliseconds, 30 days among them; with `Infinity` never. */
 export const after = (
@@ -36,3 +56,6 @@ export const after = (
 
 /** The most milliseconds that a timer of the platform holds: 24.8 days. */
 export const longestTimer: number = 2 ** 31 - 1
+
+/** The clock of the platform. */
+export const systemClock: Clock = Object.freeze({ now: () => performance.now(), after })

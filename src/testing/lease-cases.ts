@@ -46,28 +46,46 @@ export const leaseCases: StoreCases = {
     same(answers.filter(isRight).length, 1, 'the leases that were given')
     for (const answer of answers) if (isLeft(answer)) same(answer.left._tag, 'LeaseHeld')
   },
-  'a lease that expires is taken over, and its holder appends nothing any more': async (store) => {
+  'a lease that expires stays its holder’s until somebody takes it; then the holder appends nothing any more': async (
+    store,
+  ) => {
     const { head } = await logWith(store, 'a')
-    const { number } = await done(store.lease('a', { holder: 'paused', ttl: long }))
+    const { number } = await done(store.lease('a', { holder: 'paused', ttl: short }))
+    const expired = async (): Promise<void> => {
+      while ((await done(store.leaseOf('a'))) !== undefined) await pause(short)
+    }
+    await expired()
+    // Nobody has had it since, so nothing of what the holder knows is old.
     const appended = await done(store.append('a', { expected: head, rows: [entry('held')], lease: { number } }))
+    const renewed = await done(store.renew('a', { number, ttl: long }))
+    same([renewed.number, renewed.holder], [number, 'paused'])
+    same((await done(store.leaseOf('a')))?.number, number)
     await done(store.renew('a', { number, ttl: short }))
-    while ((await done(store.leaseOf('a'))) !== undefined) await pause(short)
-    const lost = await faulty(
-      'LeaseLost',
-      store.append('a', { expected: appended.head, rows: [entry('x')], lease: { number } }),
-    )
-    same([lost.id, lost.number], ['a', number])
-    await faulty('LeaseLost', store.renew('a', { number, ttl: long }))
-    const second = await done(store.lease('a', { holder: 'next', ttl: long }))
+    await expired()
+    const second = await done(store.lease('a', { holder: 'next', ttl: short }))
     same(second.number, number + 1)
     // Also where the holder knows the head: it may have been paused for years.
-    await faulty('LeaseLost', store.append('a', { expected: appended.head, rows: [entry('x')], lease: { number } }))
+    const late = { expected: appended.head, rows: [entry('x')], lease: { number } }
+    const lost = await faulty('LeaseLost', store.append('a', late))
+    same([lost.id, lost.number], ['a', number])
     await faulty('LeaseLost', store.renew('a', { number, ttl: long }))
+    await expired()
+    await faulty('LeaseLost', store.append('a', late)) // also where the next one has expired
+    await faulty('LeaseLost', store.renew('a', { number, ttl: long }))
+    await done(store.renew('a', { number: second.number, ttl: long }))
     await done(store.release('a', number)) // is lost already
     same((await done(store.leaseOf('a')))?.holder, 'next')
     const rows = [entry('of the next')]
     await done(store.append('a', { expected: appended.head, rows, lease: { number: second.number } }))
     same((await done(store.read('a'))).length, 2)
+  },
+  'a lease that was released is over, also one that had expired': async (store) => {
+    const { head } = await logWith(store, 'a')
+    const { number } = await done(store.lease('a', { holder: 'x', ttl: short }))
+    while ((await done(store.leaseOf('a'))) !== undefined) await pause(short)
+    await done(store.release('a', number))
+    await faulty('LeaseLost', store.append('a', { expected: head, rows: [entry('x')], lease: { number } }))
+    await faulty('LeaseLost', store.renew('a', { number, ttl: long }))
   },
   'a lease that is renewed lasts, and nothing of the log changes': async (store) => {
     await logWith(store, 'a', someRows(5))

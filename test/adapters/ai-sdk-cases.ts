@@ -176,6 +176,23 @@ export const aiSdkCases = ({ fresh }: Place, runs: number): void => {
     ).toBe(false)
   })
 
+  it('half a surrogate pair and bytes in metadata come back, and saving them again appends nothing', async () => {
+    const { createChat, loadChat, openChat, saveChat } = chatStore(await fresh())
+    const chatId = await createChat()
+    const odd: UIMessage = {
+      id: 'u',
+      role: 'user',
+      parts: [{ type: 'text', text: 'cut \ud83d' }],
+      metadata: { thumbnail: new Uint8Array([0, 255, 7]), none: undefined, half: ['\udc00'] },
+    }
+    for (let time = 0; time < 2; time++) await saveChat({ chatId, messages: [odd, said('v', 'user', 'whole')] })
+    expect(await loadChat(chatId)).toEqual([odd, said('v', 'user', 'whole')])
+    expect((await openChat(chatId)).len).toBe(2)
+    await expect(saveChat({ chatId, messages: [said('', 'user', 'a'), said('', 'user', 'b')] })).rejects.toThrow(
+      'saveChat: messages[1] has the id "" of messages[0]',
+    )
+  })
+
   it('a client has the ids and the reasoning that are stored, also where a model repeats the ids of its calls', async () => {
     const { createChat, loadChat, openChat, saveChat } = chatStore(await fresh())
     const chatId = await createChat()

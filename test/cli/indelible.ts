@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { MessageChannel, receiveMessageOnPort, Worker } from 'node:worker_threads'
 import { root } from '../../scripts/run.ts'
-import type { CommandLine, Ended } from './command-thread.ts'
+import type { CommandLine, Ended } from './command-run.ts'
 
 export const main: string = join(root, 'src/cli/main.ts')
 

@@ -3,6 +3,7 @@ import { chmodSync, existsSync, readFileSync, renameSync, statSync, writeFileSyn
 import { join } from 'node:path'
 import { expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
+import { runCommand } from '../cli/command-run.ts'
 import { folder, indelible } from '../cli/indelible.ts'
 
 const at = (name: string): string => join(folder, `encryption-${name}`)
@@ -48,6 +49,39 @@ it('makes keys, encrypts what is imported, rotates and destroys', () => {
   expect(indelible(['verify', 'secret', ...store, ...keys]).stdout).toMatch(
     /^secret: good, .*; encrypted, and not read$/m,
   )
+})
+
+it('two rotations of one key file at the same moment lose no key: the second one is refused or comes after the first', async () => {
+  const own = ['--key-file', at('twice.keys'), '--store', at('twice.db')]
+  indelible(['encryption', 'new', at('twice.keys')])
+  for (const id of ['a', 'b', 'c']) expect(indelible(['import', example, '--id', id, ...own]).status).toBe(0)
+  const rotated = await Promise.all([1, 2, 3].map(() => runCommand({ args: ['encryption', 'rotate', ...own] })))
+  for (const id of ['a', 'b', 'c']) expect(indelible(['show', id, ...own])).toMatchObject({ status: 0, stderr: '' })
+  const refused = rotated.filter(({ status }) => status !== 0)
+  for (const { status, stderr } of refused)
+    expect([status, stderr]).toEqual([
+      1,
+      expect.stringMatching(/twice\.keys: another process is changing it; nothing was changed/),
+    ])
+  const keysIn = readFileSync(at('twice.keys'), 'utf8')
+    .split('\n')
+    .filter((line) => /^\w+:\S/.test(line))
+  expect(keysIn.length).toBe(1 + rotated.length - refused.length)
+  expect(indelible(['encryption', 'rotate', ...own]).status).toBe(0)
+})
+
+it('a rotation whose ring does not open every key changes nothing', () => {
+  const own = ['--key-file', at('partial.keys'), '--store', at('partial.db')]
+  indelible(['encryption', 'new', at('partial.keys')])
+  expect(indelible(['import', example, '--id', 's', ...own]).status).toBe(0)
+  const whole = readFileSync(at('partial.keys'), 'utf8')
+  indelible(['encryption', 'new', at('strange.keys'), '--keys-in', 'partial.keys.db'])
+  const strange = readFileSync(at('strange.keys'), 'utf8').replace('strange', 'encryption-partial')
+  writeFileSync(at('strange.keys'), strange.replace(/keys-in: .*/, `keys-in: ${at('partial.keys.db')}`))
+  const before = readFileSync(at('strange.keys'), 'utf8')
+  const rotated = indelible(['encryption', 'rotate', '--key-file', at('strange.keys'), '--store', at('partial.db')])
+  expect([rotated.status, rotated.stderr]).toEqual([1, expect.stringContaining('which the key ring lacks')])
+  expect([readFileSync(at('strange.keys'), 'utf8'), readFileSync(at('partial.keys'), 'utf8')]).toEqual([before, whole])
 })
 
 it('keeps keys where nobody else can read them', () => {

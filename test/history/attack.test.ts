@@ -11,6 +11,8 @@ import { without } from 'indelible/history'
 import { classifyAll } from 'indelible/pages'
 import { conversation } from '../messages.ts'
 
+const inspectKey = Symbol.for('nodejs.util.inspect.custom')
+
 /** A recorded conversation, its view, and what the view must still say at the end. */
 const recorded = () => {
   const history = createHistory<Message>({ from: conversation() })
@@ -38,14 +40,16 @@ const throws = (attack: (target: ReturnType<typeof recorded>) => void): void =>
 describe('a handle has append, view and len, and nothing else', () => {
   it('by its keys and symbols', () =>
     survives(({ history }) => expect(Reflect.ownKeys(history)).toEqual(['append', 'view', 'len'])))
-  it('by its prototype', () =>
+  it('by its prototype, which has but what prints and compares', () =>
     survives(({ handle }) => {
       const prototype = Object.getPrototypeOf(handle)
-      expect(Reflect.ownKeys(prototype)).toEqual([])
+      expect(Reflect.ownKeys(prototype)).toEqual(['valueOf', 'toString', Symbol.toPrimitive, inspectKey])
+      expect([prototype.valueOf, prototype.toString]).toEqual([Object.prototype.valueOf, Object.prototype.toString])
       expect(Object.getPrototypeOf(prototype)).toBe(null)
       expect(Object.isFrozen(prototype)).toBe(true)
       expect(handle.constructor).toBeUndefined()
       expect(handle.__proto__).toBeUndefined()
+      expect(`${Object.create(handle)} ${prototype}`).toBe('History History')
     }))
   it('by for-in and by entries', () =>
     survives(({ handle }) => {
@@ -112,22 +116,41 @@ describe('a handle cannot be altered', () => {
 describe('a view cannot be altered', () => {
   it('has no members but those of a view', () =>
     survives(({ view }) => {
-      expect(Reflect.ownKeys(view)).toEqual([])
+      expect(Reflect.ownKeys(view)).toEqual(['messages', 'pages'])
       const prototype = Object.getPrototypeOf(view) as object
-      expect(Reflect.ownKeys(prototype)).toEqual([
+      expect(Reflect.ownKeys(prototype)).toEqual(['slice', 'positionAt', 'before'])
+      const shared = Object.getPrototypeOf(prototype) as object
+      expect(Reflect.ownKeys(shared)).toEqual([
         'length',
-        'pages',
         'at',
-        'slice',
-        'positionAt',
-        'before',
         'toArray',
         'toJSON',
+        'valueOf',
+        'toString',
         Symbol.iterator,
-        Symbol.for('nodejs.util.inspect.custom'),
+        Symbol.toPrimitive,
+        inspectKey,
       ])
-      expect([Object.isFrozen(prototype), Object.getPrototypeOf(prototype)]).toEqual([true, null])
+      for (const each of [prototype, shared]) expect(Object.isFrozen(each)).toBe(true)
+      expect(Object.getPrototypeOf(shared)).toBe(null)
       expect((view as any).constructor).toBeUndefined()
+    }))
+  it('by its own two properties, whose getters know a view from anything else', () =>
+    survives(({ view, reader, history }) => {
+      history.append(user('later'))
+      const other = Object.getOwnPropertyDescriptors(history.view())
+      for (const key of ['messages', 'pages'] as const) {
+        const { get, set, configurable, enumerable } = Object.getOwnPropertyDescriptor(view, key) as PropertyDescriptor
+        expect([set, configurable, enumerable]).toEqual([undefined, false, true])
+        expect(get).toBe(other[key].get)
+        for (const stranger of [undefined, {}, [], history, view.pages, Object.create(view), new Proxy(reader, {})])
+          expect(() => get?.call(stranger)).toThrow(TypeError)
+        expect(() => (reader[key] = [])).toThrow(TypeError)
+        expect(() => delete reader[key]).toThrow(TypeError)
+      }
+      expect(() => reader.messages.push(user('x'))).toThrow(TypeError)
+      expect(() => (reader.pages.kinds[0] = 'plan')).toThrow(TypeError)
+      expect(reader.messages).toBe(view.messages)
     }))
   it('by its prototype', () => {
     throws(({ reader }) => (Object.getPrototypeOf(reader).at = () => undefined))
@@ -219,6 +242,78 @@ describe('a view cannot be altered', () => {
       }
       expect(reader.slice(0, 1).at(shifting(0, 0, 4))).toEqual(conversation()[0])
     }))
+})
+
+it('nothing that is reachable from a part of a view without some messages gives one of them, or a handle', () => {
+  const history = createHistory<Message>({ from: Array.from({ length: 12 }, (_, at) => user(`${at}`)) })
+  const left = (text: string): boolean => ['3', '4', '8'].includes(text)
+  const part = without(history.view(), [
+    { from: 3, to: 5 },
+    { from: 8, to: 9 },
+  ]).slice(1, -1)
+  history.append(user('later'))
+  const outside = (text: string): boolean => left(text) || ['0', '11', 'later'].includes(text)
+
+  const builtIn = new Set<unknown>([Object, Array, Function, String, Number, Boolean, Symbol].map((of) => of.prototype))
+  const seen = new Set<unknown>()
+  const found: string[] = []
+  let calls = 0
+  const open: (readonly [value: unknown, depth: number])[] = [[part, 0]]
+  const visit = (value: unknown, depth: number): void => {
+    if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return
+    if (seen.has(value) || builtIn.has(value) || depth > 2) return
+    seen.add(value)
+    open.push([value, depth])
+  }
+  const attempt = (run: () => unknown, depth: number): void => {
+    calls++
+    try {
+      visit(run(), depth)
+    } catch {
+      return // a getter that knows its own
+    }
+  }
+  const givens: readonly (readonly unknown[])[] = [
+    ...[[], [0], [-1], [-7], [3], [99], [0.5], ['0'], ['evidence'], [-99, 99], [2, 4], [{ valueOf: () => 3 }], [part]],
+    [1, {}, (...all: unknown[]) => (all.forEach((each) => visit(each, 1)), '')],
+  ]
+  for (const [value, depth] of open) {
+    const it = value as any
+    if (typeof it === 'function') {
+      for (const self of [undefined, part, part.pages])
+        for (const given of givens) attempt(() => it.apply(self, given), depth + 1)
+      continue
+    }
+    if (it.type === 'text' && outside(it.text)) found.push(it.text)
+    if (typeof it.append === 'function') found.push('a handle')
+    visit(Object.getPrototypeOf(it), depth)
+    for (const key of Reflect.ownKeys(it)) {
+      const { get, set } = Object.getOwnPropertyDescriptor(it, key) as PropertyDescriptor
+      visit(get, depth)
+      visit(set, depth)
+      attempt(() => it[key], depth)
+    }
+    for (const key of [
+      'at',
+      'slice',
+      'positionAt',
+      'before',
+      'toArray',
+      'toJSON',
+      'count',
+      'next',
+      Symbol.iterator,
+      Symbol.toPrimitive,
+      inspectKey,
+      'valueOf',
+      'toString',
+    ])
+      attempt(() => it[key], depth)
+  }
+  expect(calls).toBeGreaterThan(1000)
+  expect(seen.size).toBeGreaterThan(100)
+  expect(found).toEqual([])
+  expect(part.toArray()).toEqual(['1', '2', '5', '6', '7', '9', '10'].map((text) => user(text)))
 })
 
 describe('a recorded message cannot be altered', () => {

@@ -102,8 +102,8 @@ describe('a secret is found', () => {
 
   it('in the reason of an input', async () => {
     const session = await ok(createSession(memoryStore(), { id: 's', redact: true }))
-    await ok(session.note({ type: 'input', id: 'i', state: 'done', at: 0, reason: `refused: ${secret}` }))
-    expect(createRedactor().note({ type: 'input', id: 'i', state: 'done', reason: secret })).toMatchObject({
+    await ok(session.note({ type: 'input', id: 'i', state: 'failed', at: 0, reason: `refused: ${secret}` }))
+    expect(createRedactor().note({ type: 'input', id: 'i', state: 'failed', reason: secret })).toMatchObject({
       reason: mark,
     })
   })

@@ -1,7 +1,8 @@
 import { faultMessage } from 'indelible'
-import { execFile } from 'node:child_process'
+import { execFile, spawn } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { createInterface } from 'node:readline'
 import { promisify } from 'node:util'
 import { isLeft } from 'fp-ts/lib/Either.js'
 import type { TaskEither } from 'fp-ts/lib/TaskEither.js'
@@ -12,11 +13,13 @@ import { findingText, storeTask, verifyLog, type Head, type Row, type Store, typ
 import { postgresStore, type PostgresOptions } from 'indelible/store/postgres'
 import { storeContract, type StorePlace } from 'indelible/testing'
 import { root } from '../../scripts/run.ts'
+import { endingProxy } from './postgres-ending-proxy.ts'
 import { faultyPool } from './faulty-postgres.ts'
 import { isRunning, startPostgres, noPostgres, notOurServer } from './postgres-server.ts'
-import { isFull, oneIn } from '../rounds.ts'
+import { isFull, oneIn, rounds } from '../rounds.ts'
 import { leftOutIf } from '../left-out.ts'
 
+const terminations = rounds(10, 100)
 const server = await startPostgres()
 afterAll(async () => {
   // A server of somebody else's is left as it was.
@@ -108,8 +111,8 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
   /** Ends the connections of a store, as a server does that is told to stop. */
   const cut = (application: string): Promise<unknown> =>
     sql(`select pg_terminate_backend(pid) from pg_stat_activity where application_name = '${application}'`)
-  const named = (application: string): string => {
-    const address = new URL(url)
+  const named = (application: string, at = url): string => {
+    const address = new URL(at)
     address.searchParams.set('application_name', application)
     return address.href
   }
@@ -460,6 +463,39 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
       await cut(schema)
       expect((await done(store.list())).logs.length).toBe(round + 1)
     }
+    await done(store.close())
+  })
+
+  it(`${terminations} ended connections, also of a watch and of connections that have just become ready, end no process and lose no acknowledged append`, async () => {
+    const schema = fresh()
+    await done((await open({ schema })).close())
+    const proxy = await endingProxy(url, (number) => number % 3 === 2)
+    const child = spawn(
+      process.execPath,
+      [join(root, 'test/store/postgres-watcher.ts'), named(schema, proxy.url), schema],
+      { stdio: ['pipe', 'pipe', 'pipe'] },
+    )
+    let errors = ''
+    child.stderr.on('data', (text: Buffer) => (errors += text.toString()))
+    const exit = new Promise<number | null>((resolve) => child.once('exit', resolve))
+    const lines: string[] = []
+    const reader = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
+    for (let ended = 0; ended + proxy.ended() < terminations;) {
+      const next = await reader.next()
+      if (next.done === true) break
+      lines.push(next.value)
+      if (lines.length % 5 !== 0) continue
+      await cut(schema)
+      ended += 1
+    }
+    child.stdin.end()
+    for (let next = await reader.next(); next.done !== true; next = await reader.next()) lines.push(next.value)
+    expect([await exit, errors]).toEqual([0, ''])
+    expect(proxy.ended()).toBeGreaterThan(0)
+    await proxy.close()
+    const store = await open({ schema })
+    for (const line of lines.filter((one) => one.startsWith('appended ')))
+      expect((await done(store.read(line.slice('appended '.length)))).length).toBe(1)
     await done(store.close())
   })
 

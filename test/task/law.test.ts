@@ -83,7 +83,7 @@ import {
   type OnceStore,
   type RowIndex,
 } from 'indelible/store'
-import { destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from 'indelible/encryption'
+import { checkKeys, destroyKey, keyRing, newHostKey, rotateKeys, withKeys } from 'indelible/encryption'
 import { backupSqlite, sqliteStore } from 'indelible/store/sqlite'
 import { afterAll, describe, expect, it } from 'vitest'
 import { root } from '../../scripts/run.ts'
@@ -225,6 +225,11 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
     const store = memoryStore()
     await createSession(store, { id: 's', key: keyRing([newHostKey('a')]) })
     return [rotateKeys(store, { current: newHostKey('b'), byId: bad as never })]
+  },
+  checkKeys: async (bad) => {
+    const store = memoryStore()
+    await createSession(store, { id: 's', key: keyRing([newHostKey('a')]) })
+    return [checkKeys(store, { current: newHostKey('b'), byId: bad as never })]
   },
   'encryption.keyFor': async () => {
     const { encryption } = withKeys(memoryStore(), keyRing([newHostKey()]))

@@ -16,6 +16,7 @@ import {
 import type { Store, Where } from '../../store/index.ts'
 import { FaultError } from '../../task/index.ts'
 import { keptSessions, marked, type Mark } from '../kept.ts'
+import { liveOf, plainOf, type Tag } from '../plain.ts'
 import { reasoningId } from './stream.ts'
 
 /** How a chat begins. */
@@ -87,7 +88,8 @@ export interface ChatStore {
 /**
  * Chats of the AI SDK over a store, as its persistence guide has them: `createChat`, `loadChat`, `saveChat`.
  *
- * Messages come back equal as JSON, with pending approvals and unfinished inputs as they were.
+ * Messages come back equal as JSON, with pending approvals and unfinished inputs as they were; bytes and half surrogate pairs
+ * come back, too.
  *
  * Source  `ai` 7.0.173, AI SDK UI: chatbot message persistence
  *
@@ -111,7 +113,7 @@ export const chatStore = (store: Store): ChatStore => {
       })
       return session.id
     },
-    loadChat: async <M extends UIMessage>(id: string) => encoded((await openChat(id)).conversation()) as M[],
+    loadChat: async <M extends UIMessage>(id: string) => live(encoded((await openChat(id)).conversation())) as M[],
     saveChat,
     openChat,
     importChats: async (chats) => {
@@ -128,7 +130,7 @@ export const chatStore = (store: Store): ChatStore => {
       let after: string | undefined
       do {
         const page = await listSessions(store, { where: mark as Where, ...(after !== undefined && { after }) })
-        for (const { id } of page.sessions) yield { id, messages: encoded((await openChat(id)).conversation()) }
+        for (const { id } of page.sessions) yield { id, messages: live(encoded((await openChat(id)).conversation())) }
         after = page.next
       } while (after !== undefined)
     },
@@ -154,7 +156,7 @@ const decoded = (messages: readonly UIMessage[], call?: string): readonly Messag
       if (id !== undefined) known.set(id, index)
     }
   }
-  const read = codec.decode(messages)
+  const read = codec.decode(messages.map(tagged))
   if (isLeft(read)) throw faultOf(read.left)
   return read.right.messages
 }
@@ -180,6 +182,27 @@ const withReasoningIds = (messages: Sequence<Message>, wire: UIMessage[]): UIMes
       return part
     })
     return { ...message, parts }
+  })
+
+/** The field of a stored message that says where it has bytes and half surrogate pairs, which JSON can't say. */
+const tagField = 'indelible.tags'
+
+/** A message as JSON, with tags. As JSON has it, `undefined` is absent, and a date is a text. */
+const tagged = (message: UIMessage): UIMessage => {
+  if (typeof message !== 'object' || message === null) return message // the codec says what it is
+  const { value, tags } = plainOf(message)
+  const said = tags.filter(([, kind]) => kind === 'bytes' || kind === 'text')
+  if (said.length === 0) return message
+  const rest = tags.filter(([, kind]) => kind === 'undefined')
+  const whole = liveOf(value, rest) as UIMessage
+  return { ...whole, [tagField]: said } as UIMessage
+}
+
+/** Messages as they were saved. */
+const live = (messages: readonly UIMessage[]): UIMessage[] =>
+  messages.map((message) => {
+    const { [tagField]: tags, ...rest } = message as UIMessage & { readonly [tagField]?: readonly Tag[] }
+    return Array.isArray(tags) ? (liveOf(structuredClone(rest), tags as readonly Tag[]) as UIMessage) : message
   })
 
 const faultOf = (fault: CodecFault): FaultError => new FaultError(fault, codecFaultText(fault))

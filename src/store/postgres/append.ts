@@ -74,7 +74,8 @@ const appendText = (schema: string, { operations, blocks, claims, documents }: C
       select * from unnest(${parameters(afterBlocks, ['bigint', 'bigint'])}) as c (log, number)
     ), held as materialized (
       select s.log, s.number from ${schema}.lease s
-      where s.scope = $1::text and s.log in (select log from claimed) and s.holder is not null and s.expires > clock_timestamp()
+      where s.scope = $1::text and s.log in (select log from claimed) and s.holder is not null
+        and (s.expires > clock_timestamp() or exists (select 1 from claimed c where c.log = s.log and c.number = s.number))
       for share
     )`,
     `grown as (

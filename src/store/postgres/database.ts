@@ -15,6 +15,11 @@ export interface PostgresPool {
   /** The options of the pool: `max` is the number of its connections. */
   readonly options?: { readonly max?: number | undefined }
   /**
+   * Hear of each new connection before anybody gets it. Without it, a server that ends a connection at that moment ends the
+   * process with an `error` event that nobody hears.
+   */
+  readonly on?: (event: 'connect', listener: (client: PostgresClient) => void) => unknown
+  /**
    * Close all connections.
    *
    * @returns anything
@@ -72,6 +77,9 @@ export type Query = (text: string, values?: readonly unknown[]) => Promise<Rows>
 /** The same; unnamed, it is planned for these values. */
 type AnyQuery = (text: string, values?: readonly unknown[], isNamed?: boolean) => Promise<Rows>
 
+/** Pools, which stores may share, whose connections have a listener for errors. */
+const heard = new WeakSet<PostgresPool>()
+
 export class Database {
   readonly #pool: PostgresPool
   readonly #names = new Map<string, string>()
@@ -79,6 +87,11 @@ export class Database {
 
   constructor(pool: PostgresPool) {
     this.#pool = pool
+    if (heard.has(pool)) return
+    heard.add(pool)
+    // For as long as a connection lives: its server can end it while the pool has taken its own listener off, and ours is
+    // not on yet. Whoever uses it learns of that by the statement that fails.
+    pool.on?.('connect', (client) => void client.on('error', () => undefined))
   }
 
   /** A statement that changes nothing. If the connection is lost, another one is asked once, a moment later: by then the pool knows which others are lost too. */

@@ -1,0 +1,155 @@
+/**
+ * Views: what is read of a record. A view is a state, a tail, and a range of positions less the gaps in it; no handle, no
+ * later message and no message that it leaves out is reached from it by any key, symbol, prototype or patched built-in.
+ */
+import { freeze, type Immutable } from '../json/index.ts'
+import { pagesOf, type KindSource, type Pages } from '../pages/index.ts'
+import {
+  defineGetter,
+  getterFrom,
+  indexAt,
+  keptAt,
+  keptNextTo,
+  rankAt,
+  seclude,
+  sliceBounds,
+  Span,
+  spanPrototype,
+  withGaps,
+  type Gaps,
+  type Range,
+  type SpanKind,
+} from '../sequence/index.ts'
+import { codeOfKindAt, codesFrom, emptyContent, messageAt, messagesFrom, type Content } from './state.ts'
+import type { Position, View } from './view.ts'
+
+/** Messages of a record: a range of positions, less the gaps in it. */
+export interface Part<M> {
+  /** Where they are. */
+  readonly content: Content<M>
+  /** What is left out. It may reach beyond the range. */
+  readonly gaps: Gaps | undefined
+  /** The first position. */
+  readonly start: number
+  /** The position after the last one. */
+  readonly end: number
+}
+
+/** The view of a part of a record. */
+export const viewOf = <M>(content: Content<M>, gaps: Gaps | undefined, start: number, end: number): View<M> =>
+  new RecordView(content, gaps, start, end) as unknown as View<M> // the one place where a view is made
+
+/** The part of a record that a view stands for; undefined if the value is none of ours. */
+export const partOf = <M>(view: unknown): Part<M> | undefined => RecordView.part(view) as Part<M> | undefined
+
+/**
+ * A view without the messages at some positions of its history. The given view stays as it is. Nothing leads from the
+ * new
+ * view back to the messages that it leaves out.
+ *
+ * Cost    O(n log n) in the ranges, independent of the length
+ *
+ * @param view the view to start from
+ * @param ranges positions of the history to leave out. They may overlap, come in any order, and reach beyond the view
+ * @returns the view without them
+ * @throws TypeError if a range has no valid positions, or the view was not made by this library
+ * @example
+ * without(history.view(), [{ from: 3, to: 5 }]) // all but the messages 3 and 4
+ */
+export const without = <M>(view: View<M>, ranges: readonly Range[]): View<M> => {
+  const part = partOf<M>(view)
+  if (part === undefined) throw new TypeError('without needs a view of a history of this library')
+  return viewOf(part.content, withGaps(part.gaps, ranges), part.start, part.end)
+}
+
+class RecordView<M> extends Span<Immutable<M>> {
+  readonly #content: Content<M>
+  readonly #gaps: Gaps | undefined
+  readonly #start: number
+  readonly #end: number
+  #messages: readonly Immutable<M>[] | undefined
+  #pages: Pages | undefined
+  #slice: View<M>['slice'] | undefined
+  #positionAt: View<M>['positionAt'] | undefined
+  #before: View<M>['before'] | undefined
+
+  static readonly #kind: SpanKind<RecordView<unknown>, unknown> = freeze({
+    name: 'View',
+    read: (view, rank) => messageAt(view.#content, keptAt(view.#gaps, rank)),
+    piece: (view, rank) => messagesFrom(view.#content, keptAt(view.#gaps, rank), keptNextTo(view.#gaps, rank)),
+  } as SpanKind<RecordView<unknown>, unknown>)
+
+  static readonly #kinds: KindSource<RecordView<unknown>> = freeze({
+    codeAt: (view, rank) => codeOfKindAt(view.#content, keptAt(view.#gaps, rank)),
+    codesFrom: (view, rank) => codesFrom(view.#content, keptAt(view.#gaps, rank), keptNextTo(view.#gaps, rank)),
+  } as KindSource<RecordView<unknown>>)
+
+  constructor(content: Content<M>, gaps: Gaps | undefined, start: number, end: number) {
+    super(RecordView.#kind as SpanKind<never, Immutable<M>>, rankAt(gaps, start), rankAt(gaps, end))
+    this.#content = content
+    this.#gaps = gaps
+    this.#start = start
+    this.#end = end
+    defineGetter(this, 'messages', messages)
+    defineGetter(this, 'pages', pages)
+    freeze(this)
+  }
+
+  static part(value: unknown): Part<unknown> | undefined {
+    if (typeof value !== 'object' || value === null || !(#content in value)) return undefined
+    const view = value as RecordView<unknown>
+    return { content: view.#content, gaps: view.#gaps, start: view.#start, end: view.#end }
+  }
+
+  get messages(): readonly Immutable<M>[] {
+    return (this.#messages ??= this.toArray())
+  }
+
+  get pages(): Pages {
+    return (this.#pages ??= pagesOf(RecordView.#kinds, this, this.#from, this.#from + this.length))
+  }
+
+  get slice(): View<M>['slice'] {
+    return (this.#slice ??= (from, to) => {
+      const { start, end } = sliceBounds(this.length, from, to)
+      return viewOf(this.#content, this.#gaps, this.#boundAt(start), this.#boundAt(end))
+    })
+  }
+
+  get positionAt(): View<M>['positionAt'] {
+    return (this.#positionAt ??= (index) => {
+      const { length } = this
+      const wanted = +index // once: what is not a number may answer differently each time
+      if (wanted === length) return this.#end as Position
+      const rank = indexAt(wanted, this.#from, this.#from + length)
+      return rank === -1 ? undefined : (keptAt(this.#gaps, rank) as Position)
+    })
+  }
+
+  get before(): View<M>['before'] {
+    return (this.#before ??= (position) => {
+      const wanted = +position
+      if (!(wanted > this.#start)) return 0
+      if (wanted >= this.#end) return this.length
+      const fraction = wanted % 1
+      return rankAt(this.#gaps, fraction === 0 ? wanted : wanted - fraction + 1) - this.#from
+    })
+  }
+
+  /** The rank of the first message: how many messages before it are not left out. */
+  get #from(): number {
+    return rankAt(this.#gaps, this.#start)
+  }
+
+  /** Where a slice begins or ends: at the message with an index, or where this one does. */
+  #boundAt(index: number): number {
+    if (index === 0) return this.#start
+    return index === this.length ? this.#end : keptAt(this.#gaps, this.#from + index)
+  }
+}
+
+const messages = getterFrom(RecordView.prototype, 'messages')
+const pages = getterFrom(RecordView.prototype, 'pages')
+seclude(RecordView.prototype, spanPrototype)
+/** Keeps the engine's description of a view alive: else it is made anew after each collection that finds no view. */
+export const emptyView: View<never> = viewOf(emptyContent(), undefined, 0, 0)

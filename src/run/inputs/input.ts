@@ -1,0 +1,75 @@
+/** The inputs of turns, as the notes of a session have them, and the table of what can become of one. */
+import { isLeft, jsonEqual, type Json } from '../../json/index.ts'
+import { decodeMessage, isErased, type Message, type Sequence } from '../../message/index.ts'
+import type { InputNote, Note } from '../../notes/index.ts'
+import type { Session } from '../../session/index.ts'
+
+/** What became of an input; `absent` before its first note. */
+export type InputState = InputNote['state']
+
+/**
+ * The states that may follow each state. A note that says another one came too late and changes nothing: an input that was
+ * queued by its second process after a run took it, for one.
+ */
+export const inputMoves: { readonly [S in InputState | 'absent']: readonly InputState[] } = {
+  absent: ['queued', 'taken'],
+  queued: ['taken', 'cancelled'],
+  taken: ['taken', 'waiting', 'answered', 'failed', 'cancelled'],
+  waiting: ['taken', 'answered', 'failed', 'cancelled'],
+  failed: ['queued', 'taken'],
+  answered: ['answered'], // its run went on, with what was said meanwhile
+  cancelled: [],
+}
+
+/** An input of a turn. */
+export interface Input {
+  readonly id: string
+  readonly state: InputState
+  /** What is said, where it was queued first. */
+  readonly message: Message | undefined
+  /** Where it stands in the record, once it was taken. */
+  readonly at: number | undefined
+  /** How long the record was when it was answered. */
+  readonly end: number | undefined
+}
+
+/** An input after one more note of it. The same one: the note came too late. */
+export const stepInput = (known: Input | undefined, note: InputNote): Input | undefined => {
+  if (!inputMoves[known?.state ?? 'absent'].includes(note.state)) return known
+  const { id, state, message, at } = note
+  return {
+    id,
+    state,
+    message: known?.message ?? (message === undefined ? undefined : messageOf(message)),
+    at: known?.at ?? (state === 'taken' ? at : undefined),
+    end: state === 'answered' ? at : undefined,
+  }
+}
+
+/** The inputs in the order of their first notes. Cost: O(notes). */
+export const inputsIn = (notes: Sequence<Note>): readonly Input[] => {
+  const inputs = new Map<string, Input>()
+  for (const note of notes) {
+    if (note.type !== 'input') continue
+    const next = stepInput(inputs.get(note.id), note)
+    if (next !== undefined) inputs.set(note.id, next)
+  }
+  return [...inputs.values()]
+}
+
+/** The answer to an input: the last one between its message and its end. */
+export const answerTo = ({ view }: Pick<Session, 'view'>, { at, end, state }: Input): Message | undefined =>
+  at === undefined || state !== 'answered'
+    ? undefined
+    : [...view().slice(at, end)].findLast(({ role }) => role === 'assistant')
+
+/** Whether an input says the same as a message. True where nobody can tell any more, because it was erased. */
+export const saysSame = ({ view }: Pick<Session, 'view'>, input: Input, message: Message): boolean => {
+  const said = input.message ?? (input.at === undefined ? undefined : view().at(input.at))
+  return said === undefined || isErased(said) || jsonEqual(said as unknown as Json, message as unknown as Json)
+}
+
+const messageOf = (value: unknown): Message | undefined => {
+  const decoded = decodeMessage(value)
+  return isLeft(decoded) ? undefined : decoded.right
+}

@@ -1,0 +1,248 @@
+/**
+ * A world of processes that take turns on one session of one store, in which nothing happens but what a schedule chooses: the
+ * code is real, and every command to the store, every call of a model and every timer waits to be chosen. A command can be
+ * applied and answered, applied and not answered, or lost before; a process can be killed at each step; each has a clock of
+ * its own, and the store has another one.
+ */
+import { assistant, textOf, type Message } from 'indelible'
+import { turn, type Model, type RunResult, type TurnFault } from 'indelible/run'
+import { createSession, openSession, type Session } from 'indelible/session'
+import { memoryStore, storeTask, type Store, type StoreFault } from 'indelible/store'
+import { isLeft, left, type Either } from 'fp-ts/lib/Either.js'
+import type { Clock, Task } from '../../src/task/index.ts'
+
+export const ttl = 900
+
+/** How much likelier a command goes well than that it goes wrong in one way. */
+const likely = 8
+
+/** Something that waits to be chosen, with the ways in which it can happen; the first one is the way without a fault. */
+interface Pending {
+  readonly process: Process
+  readonly ways: readonly (() => void)[]
+}
+
+/** What a turn ended with. */
+export interface Ended {
+  readonly id: string
+  readonly answer: Either<TurnFault, RunResult>
+}
+
+const commands = ['lease', 'renew', 'release', 'append', 'read', 'info', 'leaseOf'] as const
+
+const lost: StoreFault = { _tag: 'Io', operation: 'simulate', cause: new Error('no answer'), outcome: 'unknown' }
+
+class Process {
+  readonly world: World
+  readonly id: string
+  isAlive = true
+  isDone = false
+  now = 0
+  timers: { readonly at: number; readonly work: () => void }[] = []
+
+  constructor(world: World, id: string) {
+    this.world = world
+    this.id = id
+  }
+
+  readonly clock: Clock = {
+    now: () => this.now,
+    after: (milliseconds, work) => {
+      const timer = { at: this.now + milliseconds, work }
+      if (milliseconds !== Infinity) this.timers.push(timer)
+      return { cancel: () => (this.timers = this.timers.filter((one) => one !== timer)) }
+    },
+  }
+
+  /** The timer that fires next. */
+  get next(): { readonly at: number; readonly work: () => void } | undefined {
+    return this.timers.toSorted((one, other) => one.at - other.at)[0]
+  }
+
+  fire(): void {
+    const timer = this.next
+    if (timer === undefined) return
+    this.timers = this.timers.filter((one) => one !== timer)
+    this.now = Math.max(this.now, timer.at)
+    timer.work()
+  }
+
+  #wait<T>(...ways: readonly (() => Promise<T> | T)[]): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const pending: Pending = {
+        process: this,
+        ways: ways.map((way) => () => void (async () => resolve(await way()))().catch(reject)),
+      }
+      this.world.pending.push(pending)
+    })
+  }
+
+  get store(): Store {
+    const { store } = this.world
+    const through = (name: (typeof commands)[number]) => {
+      const method = store[name] as (...given: unknown[]) => Task<StoreFault, unknown>
+      return (...given: unknown[]) =>
+        storeTask(() =>
+          this.#wait<Either<StoreFault, unknown>>(
+            () => method(...given)(),
+            async () => (await method(...given)(), left(lost)),
+            () => left(lost),
+          ),
+        )
+    }
+    return { ...store, ...Object.fromEntries(commands.map((name) => [name, through(name)])) }
+  }
+
+  /** Answers the message that it is asked to answer, or fails. */
+  readonly model: Model = {
+    name: 'echo',
+    stream: (request) => {
+      const wait = (): Promise<boolean> =>
+        this.#wait<boolean>(
+          () => true,
+          () => false,
+        )
+      return (async function* () {
+        if (!(await wait())) throw new Error('the provider is down')
+        const message = assistant(`re: ${asked([...request.messages])}`)
+        yield { type: 'block_end', index: 0, block: 'text', part: message.content[0] as never }
+        yield { type: 'finish', message, reason: 'end_turn', usage: { input: 1, output: 1 } }
+      })()
+    },
+  }
+
+  async run(whenBusy: 'wait' | 'queue'): Promise<void> {
+    let session: Session | undefined
+    while (session === undefined) {
+      const opened = await openSession(this.store, 's')()
+      if (!isLeft(opened)) session = opened.right
+    }
+    const { id, model, clock } = this
+    for (;;) {
+      const answer = await turn(session, id, {
+        id,
+        model,
+        whenBusy,
+        clock,
+        ttl,
+        journalEvery: { ms: Infinity },
+      }).result()()
+      this.world.ended.push({ id, answer })
+      if (!isLeft(answer) && answer.right.response !== undefined) break
+    }
+    this.isDone = true
+  }
+}
+
+/** The text that a model is asked to answer: the last one of the user, or the one that it is reminded of. */
+const asked = (messages: readonly Message[]): string => {
+  const users = messages.filter(({ role }) => role === 'user').map(textOf)
+  const reminder = messages.at(-1)?.role === 'developer' ? textOf(messages.at(-1) as Message) : ''
+  const before = /before the last one/.test(reminder) ? 1 : Number(/before the last (\d+)/.exec(reminder)?.[1] ?? 0)
+  return users.at(-1 - before) ?? ''
+}
+
+/** Until nothing happens any more without being chosen. */
+const settle = async (): Promise<void> => {
+  for (let round = 0; round < 3; round++) await new Promise((resolve) => setImmediate(resolve))
+}
+
+export class World {
+  readonly store: Store
+  pending: Pending[] = []
+  readonly ended: Ended[] = []
+  #processes: Process[] = []
+  #storeNow = 1_000_000
+  /** The number of events that happened. */
+  steps = 0
+  readonly #ways: readonly ('wait' | 'queue')[]
+
+  constructor(ways: readonly ('wait' | 'queue')[]) {
+    this.#ways = ways
+    this.store = memoryStore({ now: () => this.#storeNow })
+  }
+
+  async begin(): Promise<void> {
+    await createSession(this.store, { id: 's' })
+    for (const index of this.#ways.keys()) this.#start(index)
+    await settle()
+  }
+
+  #start(index: number): void {
+    const process = new Process(this, String.fromCharCode(97 + index))
+    this.#processes[index] = process
+    void process.run(this.#ways[index] as 'wait')
+  }
+
+  #take(pending: Pending, way: number): void {
+    this.pending = this.pending.filter((one) => one !== pending)
+    pending.ways[way]?.()
+  }
+
+  /** Choose the next event by a number. */
+  async choose(number: number): Promise<void> {
+    const events: (() => void)[] = []
+    // What goes well is likely, so that schedules get far.
+    for (const pending of this.pending)
+      for (const way of pending.ways.keys())
+        for (let weight = way === 0 ? likely : 1; weight > 0; weight--) events.push(() => this.#take(pending, way))
+    for (const process of this.#processes) if (process.next !== undefined) events.push(() => process.fire())
+    events.push(() => (this.#storeNow += ttl / 2))
+    for (const [index, process] of this.#processes.entries())
+      for (let weight = process.isDone ? 0 : 3; weight > 0; weight--)
+        events.push(() => {
+          process.isAlive = false
+          process.timers = []
+          this.pending = this.pending.filter((one) => one.process !== process)
+          this.#start(index)
+        })
+    events[number % events.length]?.()
+    this.steps += 1
+    await settle()
+  }
+
+  get isDone(): boolean {
+    return this.#processes.every(({ isDone }) => isDone)
+  }
+
+  /** Everything happens without faults from here on, in turn. Returns the number of rounds until all is done and at rest. */
+  async fairly(most: number): Promise<number> {
+    for (let round = 1; round <= most; round++) {
+      const all = this.pending
+      this.pending = []
+      for (const { ways } of all) {
+        ways[0]?.()
+        await settle()
+      }
+      if (this.isDone && this.pending.length === 0 && this.#processes.every(({ next }) => next === undefined))
+        return round
+      if (all.length > 0) continue
+      // Nothing is on its way: time goes on for everybody, until the next timer of anybody.
+      const rest = Math.min(...this.#processes.map((process) => (process.next?.at ?? Infinity) - process.now))
+      if (rest === Infinity) return this.isDone ? round : Infinity
+      this.#storeNow += rest
+      for (const process of this.#processes) {
+        process.now += rest
+        while ((process.next?.at ?? Infinity) <= process.now) process.fire()
+      }
+      await settle()
+    }
+    return Infinity
+  }
+
+  /** Time goes on for long enough that a lease that nobody renews expires; what is renewed meanwhile stays. */
+  async rest(): Promise<void> {
+    for (let part = 0; part < 8; part++) {
+      this.#storeNow += ttl / 4
+      for (const process of this.#processes) {
+        process.now += ttl / 4
+        while ((process.next?.at ?? Infinity) <= process.now) process.fire()
+      }
+      await this.fairly(10)
+    }
+  }
+
+  async session(): Promise<Session> {
+    return openSession(this.store, 's')
+  }
+}

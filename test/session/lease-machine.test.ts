@@ -1,0 +1,102 @@
+/** The states of a lease: what a claim does with a slow store, with a close, with a grant that comes late. */
+import { expect, it } from 'vitest'
+import { assistant, createSession, memoryStore, openSession, user } from 'indelible'
+import { scriptedModel, turn } from 'indelible/run'
+import { storeTask, type Store, type StoreFault } from 'indelible/store'
+import type { Task } from '../../src/task/index.ts'
+import { leaseStep, leaseTable, type LeaseEvent, type LeaseState } from '../../src/session/lease-machine.ts'
+import { fault } from '../answers.ts'
+
+const states = Object.keys(leaseTable) as LeaseState[]
+const gate = () => {
+  let open = (): void => undefined
+  const opened = new Promise<void>((resolve) => (open = resolve))
+  return { opened, open }
+}
+const pause = (milliseconds: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, milliseconds))
+
+it('from each state a claim that nobody wants comes to nothing, and gives back what it was granted', () => {
+  for (const from of states)
+    for (const answer of ['granted', 'refused', 'failed'] as const) {
+      let state = from
+      let isHeld = from === 'ours' || from === 'giving'
+      let gave = from === 'giving'
+      const on = (event: LeaseEvent): void => {
+        const [next, command] = leaseStep(state, event)
+        if (event === 'granted' && next !== state) isHeld = true
+        if (command === 'release') gave = true
+        state = next
+      }
+      on('unwanted')
+      on(answer)
+      on('gone')
+      expect([from, answer, state, gave]).toEqual([from, answer, 'free', isHeld])
+    }
+})
+
+it('only the store’s word loses a lease: no answer and no clock does', () => {
+  for (const event of ['silent', 'renewed', 'stopAsked'] as const) expect(leaseStep('ours', event)[0]).toBe('ours')
+  expect(leaseStep('ours', 'lost')).toEqual(['free', 'tell'])
+})
+
+/** A store that stands still from the first append on, for as long as the test says. */
+const stalling = (inner: Store, stall: () => Promise<void>): Store => {
+  let still: Promise<void> | undefined
+  const slow = (name: 'append' | 'lease' | 'renew' | 'release' | 'read' | 'info' | 'leaseOf') => {
+    const method = inner[name] as (...given: unknown[]) => Task<StoreFault, unknown>
+    return (...given: unknown[]) =>
+      storeTask(async () => {
+        if (name === 'append') still ??= stall()
+        await still
+        return method(...given)()
+      })
+  }
+  const names = ['append', 'lease', 'renew', 'release', 'read', 'info', 'leaseOf'] as const
+  return { ...inner, ...Object.fromEntries(names.map((name) => [name, slow(name)])) }
+}
+
+it('a turn whose first append takes longer than its lease lasts is answered, and gives the session back', async () => {
+  const inner = memoryStore()
+  await createSession(inner, { id: 's' })
+  const session = await openSession(
+    stalling(inner, () => pause(390)),
+    's',
+  )
+  const options = { model: scriptedModel([assistant('fine')]), ttl: 300, id: 'i', whenBusy: 'wait' } as const
+  const ended = await turn(session, 'go', options).result()
+  expect(ended.stopReason).toBe('end_turn')
+  expect(await inner.leaseOf('s')).toBeUndefined()
+})
+
+it('a lease that is granted after the session was closed is given back', async () => {
+  const inner = memoryStore()
+  await createSession(inner, { id: 's' })
+  const { opened, open } = gate()
+  let asked = (): void => undefined
+  const asking = new Promise<void>((resolve) => (asked = resolve))
+  const lease: Store['lease'] = (id, given) =>
+    (async () => {
+      asked()
+      const answer = await inner.lease(id, given)()
+      await opened
+      return answer
+    }) as never
+  const session = await openSession({ ...inner, lease }, 's')
+  const taking = session.lease({ holder: 'late', ttl: 60_000 })()
+  await asking
+  const closing = session.close()()
+  open()
+  expect(await taking).toMatchObject({ _tag: 'Left', left: { _tag: 'SessionClosed' } })
+  await closing
+  expect(await inner.leaseOf('s')).toBeUndefined()
+})
+
+it('a claim that waits for another holder ends with the session', async () => {
+  const store = memoryStore()
+  const [one, other] = [await createSession(store, { id: 's' }), await openSession(store, 's')]
+  await one.lease({ holder: 'one' })
+  const waiting = fault('SessionClosed', other.lease({ holder: 'other', wait: Infinity }))
+  await other.close()
+  await waiting
+  await one.append(user('goes on'))
+})
