@@ -667,10 +667,8 @@ const isOfAnother = (known: Known, body: string): boolean => {
 }
 
 /** The first member of the library's own that an update would change, beside what says of the encryption. */
-const changedClear = (
-  { [encryptionKey]: _, ...before }: JsonObject,
-  { [encryptionKey]: __, ...after }: JsonObject,
-): string | undefined => changedOwnMember(before, after)
+const changedClear = (before: JsonObject, after: JsonObject): string | undefined =>
+  changedOwnMember({ ...before, [encryptionKey]: true }, { ...after, [encryptionKey]: true })
 
 const isCount = (position: number): boolean => Number.isSafeInteger(position) && position >= 0
 

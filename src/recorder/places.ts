@@ -29,13 +29,18 @@ interface Bucket {
  * secret of the scope, which is encrypted where the store has keys: without it nobody finds a text by guessing.
  */
 export class Places {
-  readonly #store: Store
+  readonly #given: Store
+  #own: Store | undefined
   /** Those that were read last, up to so many places: the others are read again. */
   readonly #buckets = new Map<string, Bucket>()
   #secret: string | undefined
 
   constructor(store: Store) {
-    this.#store = ownStore(store)
+    this.#given = store
+  }
+
+  get #store(): Store {
+    return (this.#own ??= ownStore(this.#given))
   }
 
   /** The places of a key, the last one first. */

@@ -3,7 +3,6 @@
  * fork has the identities of the logs whose rows it shares, and its own for its own rows. Drivers keep them in the metadata.
  */
 import { isArray, type Json, type JsonObject } from '../json/index.ts'
-import type { LogInfo } from './store.ts'
 
 declare const crypto: { readonly randomUUID: () => string }
 
@@ -48,8 +47,9 @@ export const withIdentities = (meta: JsonObject, identities: readonly LogIdentit
 })
 
 /** Metadata as it was given. */
-export const withoutIdentities = ({ [member]: _, ...meta }: JsonObject): JsonObject => meta
+export const withoutIdentities = (meta: JsonObject): JsonObject =>
+  Object.hasOwn(meta, member) ? Object.fromEntries(Object.entries(meta).filter(([name]) => name !== member)) : meta
 
 /** A log as it is described outside of the store. */
-export const described = (log: LogInfo): LogInfo =>
+export const described = <Log extends { readonly meta: JsonObject }>(log: Log): Log =>
   Object.freeze({ ...log, meta: Object.freeze(withoutIdentities(log.meta)) })

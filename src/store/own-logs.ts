@@ -21,8 +21,9 @@ export const ownCall: OwnCall = Object.freeze({ [mark]: true as const })
 /** Whether a call is the library's own. */
 export const isOwnCall = (call: OwnCall): boolean => call[mark] === true
 
-/** What a session has in its metadata, and what a log has that will be one. */
+/** What a session has in its metadata. */
 export const sessionMember = 'indelible.session'
+/** What a log has in its metadata that will be a session. */
 export const partialMember = 'indelible.partial'
 
 /** Whether metadata is that of a session, or of a log that will be one. */

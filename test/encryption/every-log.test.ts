@@ -153,7 +153,7 @@ describe('the stream of a chat', () => {
     await drained(await chatStreams(store).publish('c', streamOf()))
     const receipt = await ok(eraseMessages(store, 'c', [0]))
     expect(receipt.remains).toContainEqual({ what: 'stream', session: 'c' })
-    const [stream] = (await ok(inner.list({ limit: 100 }))).logs.filter(({ id }) => id.startsWith('indelible.stream.'))
+    const stream = (await ok(inner.list({ limit: 100 }))).logs.find(({ id }) => id.startsWith('indelible.stream.'))
     expect((await ok(store.read(stream?.id ?? ''))).length).toBe(chunks.length + 1)
     expect(await ok(destroyKey(store, 'c', ring))).toBe(true)
     expect(await withKeys(inner, ring).read(stream?.id ?? '')()).toMatchObject({ left: { _tag: 'NoKey' } })

@@ -188,7 +188,6 @@ describe('a session that can not be read', () => {
   const system = { role: 'system', content: 'be brief' }
   const ring = keyRing([newHostKey()])
   const cases: readonly (readonly [string, (bare: Store, id: string) => Promise<unknown>, RegExp])[] = [
-    ['for want of its key', async () => {}, /is encrypted, and can't be used: it was opened without keys/],
     ['as its key was destroyed', (bare, id) => ok(destroyKey(bare, id, ring)), /is encrypted, and can't be used/],
     [
       'as it is damaged',
@@ -206,17 +205,28 @@ describe('a session that can not be read', () => {
     await call(before, asked(system, question('0')), answerA)
     const [lost = ''] = before.recorder.summary().sessions
     await harm(bare, lost)
-    const after = recording({ store: bare })
+    const store = words.source.includes('damaged') ? bare : withKeys(bare, ring)
+    const after = recording({ store })
     await call(after, asked(system, question('1')), answerA)
     await call(after, asked(system, question('1'), { role: 'assistant', content: 'a' }, question('2')), answerA)
     await call(after, asked(system, question('0')), answerA)
     const { calls, sessions } = after.recorder.summary()
     expect(calls).toBe(3)
     expect(sessions).not.toContain(lost)
-    expect((await ok(openSession(bare, sessions[0] as string))).conversation().length).toBe(5)
+    expect((await ok(openSession(store, sessions[0] as string))).conversation().length).toBe(5)
     expect(after.notices).toEqual([expect.stringMatching(words)])
     expect(after.notices[0]).toContain(`${JSON.stringify(lost)} is `)
     expect(after.notices[0]).toContain(`is recorded in the new session ${JSON.stringify(sessions[0])}`)
+  })
+
+  it('for want of its key, is not even found: the index of the recorder is keyed', async () => {
+    const bare = memoryStore()
+    const before = recording({ store: withKeys(bare, ring) })
+    await call(before, asked(system, question('0')), answerA)
+    const after = recording({ store: bare })
+    await call(after, asked(system, question('0')), answerA)
+    expect(after.recorder.summary().sessions).not.toContain(before.recorder.summary().sessions[0])
+    expect([after.notices, after.recorder.summary().calls]).toEqual([[], 1])
   })
 
   it('is not what a host names: the conversation goes on in another', async () => {

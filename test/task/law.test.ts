@@ -294,6 +294,7 @@ const calls: { readonly [name: string]: (bad: Bad) => Promise<readonly Called[]>
   'store.fork': async () => [memoryStore().fork('none', { id: 'x', at: NaN })],
   'store.remove': async () => [memoryStore().remove('none')],
   'store.erase': async () => [memoryStore().erase({ logs: [] })],
+  'store.identities': async () => [memoryStore().identities('none')],
   'store.sharing': async () => [memoryStore().sharing('none')],
   'store.containing': async () => [memoryStore().containing(['x'])],
   'store.lease': async () => [memoryStore().lease('none', { holder: '', ttl: NaN })],

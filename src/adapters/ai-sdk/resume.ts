@@ -79,10 +79,7 @@ export const chatStreams = (given: Store): ChatStreams => {
       const name = crypto.randomUUID()
       const { head } = await begun(store, chatId, { [mark]: { ttl, name } })
       const { number } = await store.lease(id, { holder: 'stream', ttl })
-      void stored(store, id, head, source, { number, ttl }).then(() => {
-        const timer: unknown = setTimeout(() => void removeStream(store, id, name), ttl)
-        if (typeof timer === 'object') (timer as { readonly unref?: () => void }).unref?.()
-      })
+      void published(store, id, head, source, { number, ttl, name })
       return reader(store, id, 0, ttl)
     },
     resume: async (chatId, { from = 0 } = {}) => {
@@ -119,6 +116,19 @@ const begun = async (store: Store, chatId: string, meta: JsonObject): Promise<Lo
     if (forked.left._tag !== 'NoSuchLog') return store.fork(chatId, { id, at: 0, meta, sameKey: true }) // throws
   }
   return store.create({ id, meta, encrypt: true })
+}
+
+/** Store a stream; some time after its end it is removed. */
+const published = async (
+  store: Store,
+  id: string,
+  head: Head,
+  source: ReadableStream<UIMessageChunk>,
+  { name, ...times }: { readonly number: number; readonly ttl: number; readonly name: string },
+): Promise<void> => {
+  await stored(store, id, head, source, times)
+  const timer: unknown = setTimeout(() => void removeStream(store, id, name), times.ttl)
+  if (typeof timer === 'object') (timer as { readonly unref?: () => void }).unref?.()
 }
 
 /** Remove a stream, unless another one has taken its place. */
