@@ -100,6 +100,16 @@ export const startPostgres = async (): Promise<PostgresServer | undefined> => {
       '-c',
       'shared_buffers=64MB',
       '-c',
+      'autovacuum=off',
+      '-c',
+      'jit=off',
+      '-c',
+      'full_page_writes=off',
+      '-c',
+      'wal_level=minimal',
+      '-c',
+      'max_wal_senders=0',
+      '-c',
       'fsync=off', // processes are killed here, and no machine: what the system has is not lost
     ]
     const started = spawn(programs.postgres, args, { ...user, stdio: ['ignore', 'ignore', 'pipe'] })

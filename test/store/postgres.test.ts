@@ -100,7 +100,8 @@ const place = async (): Promise<StorePlace> => {
           )),
       },
     ],
-    leave: async () => void (await sql(`drop schema if exists ${quoted(schema)} cascade`)),
+    // A server of our own goes with its schemas.
+    leave: async () => void (server?.own ?? (await sql(`drop schema if exists ${quoted(schema)} cascade`))),
   }
 }
 
