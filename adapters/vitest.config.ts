@@ -17,7 +17,7 @@ const config: ViteUserConfig = defineConfig({
       },
     ],
   },
-  test: { include: ['test/**/*.test.ts'], testTimeout: 120_000, retry: 1, globals: true }, // LangGraph's suite takes globals
+  test: { include: ['test/**/*.test.ts'], testTimeout: 600_000, globals: true }, // LangGraph's suite takes globals
 })
 
 // oxlint-disable-next-line import/no-default-export -- vitest takes the default

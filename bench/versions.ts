@@ -109,7 +109,7 @@ for (const durability of ['disk', 'os'] as const) {
   const insert = db.prepare('insert into row (body) values (?)')
   const { head } = await other.store.info('s')
   let expected = head
-  const log = right<{ readonly head: typeof head }>(await other.store.create({ id: 'log' })())
+  const log = right<{ readonly head: typeof head }>(await other.store.create({ id: 'log', encrypt: false })())
   expected = log.head
   await compare(`One durable append, '${durability}'`, quick ? 3 : 21, [
     [

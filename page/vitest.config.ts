@@ -14,10 +14,9 @@ const config: UserConfig = defineConfig({
   },
   test: {
     include: ['test/page/**/*.pages.ts'],
-    testTimeout: 120_000,
-    hookTimeout: 120_000,
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
     fileParallelism: false, // figures are measured
-    retry: process.env['INDELIBLE_RETRY'] === 'no' ? 0 : 1,
   },
 })
 export default config

@@ -4,7 +4,13 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
-import { Client, Connection, WorkflowFailedError, type WorkflowHandle } from '@temporalio/client'
+import {
+  Client,
+  Connection,
+  WorkflowFailedError,
+  type WorkflowHandle,
+  type WorkflowHandleWithFirstExecutionRunId,
+} from '@temporalio/client'
 import { temporal } from '@temporalio/proto'
 import { bundleWorkflowCode, Worker } from '@temporalio/worker'
 import { assistant, textOf, toolCall, user } from 'indelible/message'
@@ -101,7 +107,7 @@ const idOf = (name: string): string => {
   return times === 1 ? name : `${name}-${times}`
 }
 
-type ChatHandle = WorkflowHandle<typeof chat>
+type ChatHandle = WorkflowHandleWithFirstExecutionRunId<typeof chat>
 type Settings = Parameters<typeof chat>[0]
 
 const startChat = (name: string, settings: Partial<Settings> = {}, state?: ChatState): Promise<ChatHandle> =>
@@ -110,6 +116,9 @@ const startChat = (name: string, settings: Partial<Settings> = {}, state?: ChatS
     taskQueue: place.queue,
     args: state === undefined ? [{ model, ...settings }] : [{ model, ...settings }, state],
   })
+
+/** What the ids of a chat's actions begin with: a workflow id may be used again, and a run's id may not. */
+const actionsOf = ({ workflowId, firstExecutionRunId }: ChatHandle): string => `${workflowId}/${firstExecutionRunId}`
 
 const stored = async (text: string) => {
   const store = await sqliteStore({ path: place.path })
@@ -207,8 +216,8 @@ it('survives kill -9 in the middle of a stream and of a tool, and tells each end
     'assistant: SECRET done',
   ])
   expect(await ends(handle.workflowId, 2)).toEqual([
-    `${handle.workflowId}/1.1 answered`,
-    `${handle.workflowId}/1.2 answered`,
+    `${actionsOf(handle)}/1.1 answered`,
+    `${actionsOf(handle)}/1.2 answered`,
   ])
   await recorded(handle, 'killed')
 })
@@ -275,9 +284,9 @@ it('waits for an approval, and a stop ends the turn but not the chat', async () 
     'assistant',
   ])
   expect(await ends(handle.workflowId, 3)).toEqual([
-    `${handle.workflowId}/1.1 answered`,
-    `${handle.workflowId}/1.2 cancelled`,
-    `${handle.workflowId}/2.1 answered`,
+    `${actionsOf(handle)}/1.1 answered`,
+    `${actionsOf(handle)}/1.2 cancelled`,
+    `${actionsOf(handle)}/2.1 answered`,
   ])
   await recorded(handle, 'approval')
 })
@@ -293,7 +302,7 @@ it('tries a 503 again, and waits as long as the provider says', async () => {
   expect(await said(history)).toEqual(['user: question', 'assistant: at last'])
   const [, second = 0, third = 0] = control.asked
   expect(third - second).toBeGreaterThanOrEqual(1900)
-  expect(await ends(handle.workflowId, 1)).toEqual([`${handle.workflowId}/1.1 answered`])
+  expect(await ends(handle.workflowId, 1)).toEqual([`${actionsOf(handle)}/1.1 answered`])
 })
 
 it('gives the workflow the first cause of a permanent failure, at the first attempt', async () => {
@@ -341,7 +350,7 @@ it('cancelled between two attempts, tells one end', async () => {
     await new Promise((resolve) => setTimeout(resolve, 50))
   await handle.cancel()
   await expect(handle.result()).rejects.toThrow('Workflow execution cancelled')
-  expect(await ends(handle.workflowId, 1)).toEqual([`${handle.workflowId}/1.1 failed`])
+  expect(await ends(handle.workflowId, 1)).toEqual([`${actionsOf(handle)}/1.1 failed`])
   await recorded(handle, 'cancelled')
 })
 
