@@ -58,7 +58,7 @@ try {
   const tarball = join(folder, filename)
 
   const wanted =
-    /^(?:dist\/.+\.(?:js|d\.ts)(?:\.map)?|dist\/view\/page\/(?:index\.html|page\.css)|src\/.+\.ts|docs\/[a-z-]+(?:\/[a-z-]+)?\.md|package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|bench\/RESULTS\.md)$/
+    /^(?:dist\/.+\.(?:js|d\.ts)(?:\.map)?|dist\/view\/page\/(?:index\.html|page\.css)|src\/.+\.ts|docs\/[a-z-]+(?:\/[a-z-]+)?\.md|package\.json|README\.md|LICENSE|CHANGELOG\.md|CONTRIBUTING\.md|SECURITY\.md|bench\/RESULTS\.md|examples\/verify\/(?:go\.mod|main\.go))$/
   const unwanted = files.filter(({ path }) => !wanted.test(path)).map(({ path }) => path)
   if (unwanted.length > 0) fail(`the package holds files that no user needs: ${unwanted.join(', ')}`)
 

@@ -150,7 +150,7 @@ const repeats = (
           says(note, { ...subject, texts: subject.texts.filter((text) => text.length >= longEnough) }))
       )
     case 'journal':
-      return !open.has(note.step) && (steps.has(note.step) || says(note, subject))
+      return !open.has(note.step) && (steps.has(note.step) || says(note, subject) || isPartOf(note, subject))
     case 'input':
       return (note.message !== undefined && inputs.has(note.id)) || (note.state !== 'queued' && says(note, subject))
     case 'receipt':
@@ -169,3 +169,7 @@ const says = (note: Note, { texts }: Subject): boolean => {
   const said = textsOf(note)
   return texts.some((text) => said.some((one) => one === text || (text.length >= longEnough && one.includes(text))))
 }
+
+/** A step that was given up has the beginning of an answer: it is a part of the text, and not all of it. */
+const isPartOf = (note: Note, { texts }: Subject): boolean =>
+  textsOf(note).some((one) => one.length >= longEnough && texts.some((text) => text.includes(one)))

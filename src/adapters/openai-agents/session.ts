@@ -66,6 +66,8 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
   }
 
   /**
+   * Read the items of the conversation.
+   *
    * @param limit how many of the last items. Default: all
    * @returns the items of the conversation, oldest first
    */
@@ -75,7 +77,9 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
   }
 
   /**
-   * @param added the items to append, in one append
+   * Append items, in one append.
+   *
+   * @param added the items
    */
   async addItems(added: AgentInputItem[]): Promise<void> {
     if (added.length === 0) return
@@ -83,7 +87,11 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
     await this.#change(() => ({ messages }))
   }
 
-  /** @returns the last item, which is retracted; undefined if there is none */
+  /**
+   * Retract the last item.
+   *
+   * @returns the item; undefined if there is none
+   */
   async popItem(): Promise<AgentInputItem | undefined> {
     let popped: AgentInputItem | undefined
     await this.#change((session) => {
@@ -114,7 +122,9 @@ export class AgentsSession implements SessionHistoryRewriteAwareSession, Session
   }
 
   /**
-   * @param args the function calls to replace
+   * Replace function calls in the conversation. What stood there is retracted, and stays in the record.
+   *
+   * @param args the function calls and what replaces them
    */
   async applyHistoryMutations(args: SessionHistoryRewriteArgs): Promise<void> {
     const { mutations } = structuredClone(args)
