@@ -6,15 +6,7 @@ import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import * as fc from 'fast-check'
 import { afterAll, expect, it } from 'vitest'
-import {
-  assistant,
-  createSession,
-  forkSession,
-  readSession,
-  user,
-  verifySession,
-  type Message,
-} from 'indelible'
+import { assistant, createSession, forkSession, readSession, user, verifySession, type Message } from 'indelible'
 import { verifyLedger } from 'indelible/evidence'
 import { checkErasure, checkProof, eraseMessages, proveEntry, type EntryProof } from 'indelible/session'
 import type { Head, Store } from 'indelible/store'
