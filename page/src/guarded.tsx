@@ -1,4 +1,4 @@
-/** A part of the page whose failure is its own: what stands beside it is shown all the same. */
+/** Contains the failure of one part of the page: the other parts are still shown. */
 import { Component, type ComponentChildren } from 'preact'
 
 interface Props {

@@ -74,7 +74,7 @@ export interface ChatState {
   readonly seen?: number
   /** The ids of the last signals. */
   readonly signals?: readonly string[]
-  /** It was told to end, once the messages that wait have their answers. */
+  /** The chat ends once the waiting messages are answered. */
   readonly ended?: true
 }
 

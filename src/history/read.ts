@@ -39,7 +39,7 @@ export interface Part<M> {
 export const viewOf = <M>(content: Content<M>, gaps: Gaps | undefined, start: number, end: number): View<M> =>
   new RecordView(content, gaps, start, end) as unknown as View<M> // the one place where a view is made
 
-/** The part of a record that a view stands for; undefined if the value is none of ours. */
+/** The part of a record that a view shows; undefined if the value is not a view of this library. */
 export const partOf = <M>(view: unknown): Part<M> | undefined => RecordView.part(view) as Part<M> | undefined
 
 /**

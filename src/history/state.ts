@@ -114,7 +114,7 @@ export const codeOfKindAt = ({ state, tail }: Content<unknown>, position: number
 const chunkAt = <M>({ groups }: State<M>, position: number): Chunk<M> =>
   (groups[position >>> groupShift] as readonly Chunk<M>[])[(position >>> chunkBits) & groupMask] as Chunk<M>
 
-/** The messages from a position on that stand in one list: at most `most`. */
+/** The messages from a position on that are in one list: at most `most`. */
 export const messagesFrom = <M>({ state, tail }: Content<M>, position: number, most: number): Piece<Immutable<M>> => {
   const inTail = position >= state.len
   const values = inTail ? tail.messages : chunkAt(state, position).messages

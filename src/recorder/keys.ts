@@ -18,7 +18,7 @@ export const withoutKeys = <T extends Json>(value: T, hidden = false): T =>
           )
         : value) as T
 
-/** What stands in the place of a key. */
+/** The text that replaces a key. */
 const notRecorded = '[a key, not recorded]'
 
 /** Such as `api_key`, `authorization`, `authorization_token`, `accessToken`, `client-secret`. */

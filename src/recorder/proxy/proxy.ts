@@ -102,7 +102,7 @@ export const startProxy = async ({ host, port, token, upstreams, recorderOf }: P
     tunnel(incoming, socket, head, target.right, connections)
   }
   server.on('upgrade', (incoming, socket, head) => {
-    // What is written to it now would stand in the middle of another answer.
+    // Bytes written now would land in the middle of another answer.
     if ([...open].some(({ req }) => req.socket === socket)) return void socket.destroy()
     if (!wantsWebSocket(incoming)) {
       withoutUpgrade(incoming, socket, head)
