@@ -118,14 +118,14 @@ export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, S
         log,
         report,
         get flush() {
-          return storeTask(writer.flush) // a new one each time: a task that was awaited is not run again
+          return storeTask(writer.flush, 'log.flush') // a new one each time: a task that was awaited is not run again
         },
         get pending() {
           return writer.pending()
         },
       }),
     )
-  })
+  }, 'openCallLog')
 
 /** The row of a call that has begun: a note, as it says something of a record that is not there yet. */
 const startMark = (writer: string, begun: BegunRecord): Row => ({

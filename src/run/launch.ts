@@ -194,7 +194,7 @@ export const launched = <F extends { readonly _tag: string }>(
         stop: message === undefined ? 'cancelled' : undefined,
       }),
     cancel,
-    result: () => task(() => ended),
+    result: () => task(() => ended, 'run.result'),
     [Symbol.asyncIterator]: () => channel[Symbol.asyncIterator](),
   })
 }

@@ -44,7 +44,7 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
       const missed = await writer.refresh()
       const looked = isLeft(missed) ? missed : await lookAtLease(store, mirror)
       return isLeft(looked) ? looked : missed
-    })
+    }, 'session.refresh')
   const asking: Pick<ReadonlySession, 'leaseOf' | 'requestStop'> = {
     leaseOf: () => store.leaseOf(id),
     requestStop: () => store.requestStop(id),

@@ -143,7 +143,7 @@ export const openSession = (plain: Store, id: string, options: OpenOptions = {})
     return mirror.sealed
       ? left({ _tag: 'SessionSealed', id, len: mirror.history.len })
       : right(sessionOf(store, mirror, log, info))
-  })
+  }, 'openSession')
 }
 
 /**
@@ -167,7 +167,7 @@ export const readSession = (
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
     return right(mirror.sealed ? sealedOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly())
-  })
+  }, 'readSession')
 }
 
 /**
@@ -182,7 +182,7 @@ export const describeSession = (store: Store, id: string): Task<ReadSessionFault
   return sessionTask(async () => {
     const log = await store.info(id)()
     return isLeft(log) ? log : sessionInfo(log.right)
-  })
+  }, 'describeSession')
 }
 
 const known = { id: true, metadata: true, messages: true, erasable: true, redact: true, key: true } as const

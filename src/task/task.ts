@@ -31,7 +31,7 @@ export interface Task<F, A> extends TaskEither<F, A>, PromiseLike<A> {
 }
 
 /** Makes tasks whose faults are among `All`. @typeParam All the faults that it has sentences for */
-export type TaskOf<All> = <E extends Either<All, unknown>>(run: () => Promise<E>, call?: string) => TaskFor<E>
+export type TaskOf<All> = <E extends Either<All, unknown>>(run: () => Promise<E>, call: string) => TaskFor<E>
 
 /** The task that gives this `Either`. */
 export type TaskFor<E> = Task<E extends Left<infer F> ? F : never, E extends Right<infer A> ? A : never>
@@ -44,7 +44,7 @@ export type TaskFor<E> = Task<E extends Left<infer F> ? F : never, E extends Rig
  */
 export const taskOf =
   <All>(sentence: (fault: All) => string): TaskOf<All> =>
-  <E extends Either<All, unknown>>(run: () => Promise<E>, call = 'a task'): TaskFor<E> => {
+  <E extends Either<All, unknown>>(run: () => Promise<E>, call: string): TaskFor<E> => {
     const outcome: Promise<Either<All, unknown>> = run()
     let seen = false
     const value = outcome.then((answer) => {

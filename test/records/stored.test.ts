@@ -198,7 +198,7 @@ describe('when the store fails', () => {
           return lost-- > 0
             ? left({ _tag: 'Io', operation: 'append', cause: new Error('the connection was lost') })
             : answer
-        }),
+        }, 'store.append'),
     }
     const opened = await open(store, {
       telemetry: () => {

@@ -347,14 +347,14 @@ describe('a store that fails', () => {
     const io = left({ _tag: 'Io' as const, operation: 'append', cause: new Error('disk on fire') })
     const store: Store = {
       ...inner,
-      info: (id) => storeTask(async () => (failing.info === true ? io : inner.info(id)())),
+      info: (id) => storeTask(async () => (failing.info === true ? io : inner.info(id)()), 'store.info'),
       append: (id, append) =>
         storeTask(async () => {
           const { how } = failing
           if (how === 'before') return io
           const answer = await inner.append(id, append)()
           return how === 'after' ? io : answer
-        }),
+        }, 'store.append'),
     }
     return { store, failing }
   }

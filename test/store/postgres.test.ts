@@ -77,10 +77,12 @@ const place = async (): Promise<StorePlace> => {
       return {
         ...store,
         close: () =>
-          storeTask(() =>
-            store
-              .close()()
-              .finally(() => pool.end()),
+          storeTask(
+            () =>
+              store
+                .close()()
+                .finally(() => pool.end()),
+            'store.close',
           ),
       }
     },
