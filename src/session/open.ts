@@ -80,12 +80,12 @@ export const createSession = (plain: Store, options: SessionOptions = {}): Task<
   const withItsKeys = storeWith('createSession', plain, given.key)
   return sessionTask(async () => {
     const { id = randomId(), metadata = {}, messages = [], erasable = false } = given
-    const store = await withItsKeys()
     const meta = storedMeta(redactedMeta(redactor, metadata), undefined, erasable)
     if (isLeft(meta)) return meta
-    const mirror = emptyMirror(store, id, redactor)
-    const step = messageRows(mirror, messages, undefined, store)
+    const mirror = emptyMirror(plain, id, redactor)
+    const step = messageRows(mirror, messages, undefined, plain)
     if (isLeft(step)) return step
+    const store = await withItsKeys()
     const stamped = stamp(step.right.rows, store, erasable)
     if (isLeft(stamped)) return stamped
     const plan = planned(mirror.range, mirror.head, stamped.right, store)

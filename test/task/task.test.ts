@@ -132,7 +132,8 @@ describe('a failure that nobody looks at', () => {
   /** A script with a session whose id is taken. @returns its output, and what ended it */
   const ran = (body: string) => {
     const script = `
-      import { createSession, memoryStore, user } from ${JSON.stringify(join(root, 'src/index.ts'))}
+      import { createSession, memoryStore, openSession, user } from ${JSON.stringify(join(root, 'src/index.ts'))}
+      import { storeTask } from ${JSON.stringify(join(root, 'src/store/fault.ts'))}
       import { pipe } from 'fp-ts/lib/function.js'
       import * as TE from 'fp-ts/lib/TaskEither.js'
       const store = memoryStore()
@@ -166,6 +167,32 @@ describe('a failure that nobody looks at', () => {
     ['looked at later in the same turn', `const task = ${failing}; await undefined; await task()`],
   ])('ends nothing where it is %s', (_how, body) => {
     expect(ran(body)).toEqual({ stdout: '0', stderr: '', status: 0 })
+  })
+  it.each([
+    ['the first alone', `void say('a'); void say('b')`, ['session.append']],
+    [
+      'none behind one that is looked at',
+      `say('a').catch(() => {}); void say('b'); void say('c', { expectedLen: 3 })`,
+      [],
+    ],
+    [
+      'one that is called after it failed',
+      `await say('a').catch(() => {}); down = 1; void say('b')`,
+      ['session.append'],
+    ],
+    ['a note, which follows no append', `say('a').catch(() => {}); down = 2; void session.pin(0)`, ['session.pin']],
+  ])('of appends that fail behind each other: %s', (_which, body, calls) => {
+    const { stdout } = ran(`
+      await session.append(user('there'))
+      await session.close()
+      let down = 1
+      const opened = await openSession({ ...store, append: (id, append) =>
+        down-- > 0 ? storeTask(async () => ({ _tag: 'Left', left: { _tag: 'Full', path: 'x' } }), 'store.append') : store.append(id, append)
+      }, 's')
+      const say = (text, options) => opened.append(user(text), options)
+      process.on('unhandledRejection', ({ message }) => console.log(message.split(':')[0]))
+      ${body.replace('session.pin', 'opened.pin')}`)
+    expect(stdout.split('\n').slice(0, -1)).toEqual(calls)
   })
   it('is no failure where a call went well', () => {
     expect(ran(`session.append(user('x')); void session.append(user('y'))`)).toEqual({
