@@ -114,7 +114,7 @@ export const recallAsync = (
     } catch (cause) {
       return left({ _tag: 'SearchFailed', request, cause })
     }
-  })
+  }, 'recallAsync')
 }
 
 const checkAmounts = ({ limit = 5, around = 1 }: Pick<RecallOptions, 'limit' | 'around'>): void => {

@@ -92,7 +92,7 @@ export const proveInLedger = (store: Store, id: string, position: number): Evide
     return right(
       Object.freeze({ indelible: 'evidence' as const, version: 1 as const, entry: entry.right, ledger: ledger.right }),
     )
-  })
+  }, 'proveInLedger')
 
 /**
  * Prove the head of a session to somebody who has the public keys and the rows: the last head that the last checkpoint
@@ -129,7 +129,7 @@ export const proveHead = (store: Store, id: string): EvidenceTask<LedgerProof> =
         proof: tlogProofText({ index: said.row, path: path.right, checkpoint: note }),
       }),
     )
-  })
+  }, 'proveHead')
 
 /**
  * Check a bundle, without a store and without a network.

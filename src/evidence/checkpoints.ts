@@ -163,7 +163,7 @@ export const signSession = (store: Store, id: string, options: CheckpointOptions
   evidenceTask(async () => {
     const info = await describeSession(store, id)()
     return isLeft(info) ? info : signedHead(info.right.head, options)
-  })
+  }, 'signSession')
 
 const signedHead = async (
   head: Head,
@@ -195,7 +195,7 @@ export const listCheckpoints = (store: Store): EvidenceTask<readonly KeptCheckpo
       kept.push(one.right)
     }
     return right(Object.freeze(kept))
-  })
+  }, 'listCheckpoints')
 
 /**
  * The last checkpoint that was kept; undefined: there is none.
@@ -209,7 +209,7 @@ export const lastCheckpoint = (store: Store): EvidenceTask<KeptCheckpoint | unde
     if (isLeft(rows)) return rows.left._tag === 'NoSuchLog' ? right(undefined) : rows
     const [row] = rows.right
     return row === undefined ? right(undefined) : keptOf(row.body)
-  })
+  }, 'lastCheckpoint')
 
 const keptOf = (note: string): Either<EvidenceFault, KeptCheckpoint> => {
   const claimed = claimedCheckpoint(note)

@@ -128,4 +128,4 @@ export const holdsOn = (store: Store, id: string): EvidenceTask<readonly Message
       found.push(Object.freeze({ hold, messages }))
     }
     return right(Object.freeze(found))
-  })
+  }, 'holdsOn')

@@ -56,7 +56,7 @@ export const readLedger = (store: Store, size?: number): EvidenceTask<Ledger> =>
     const { head, sessions, held, destroyed, erasures } = found.right
     if (head === undefined) return left({ _tag: 'NoLedger', scope: store.scope })
     return right(Object.freeze({ head, sessions, held, destroyed, erasures }))
-  })
+  }, 'readLedger')
 
 /** What an update of a ledger did. */
 export interface LedgerUpdate {
@@ -225,7 +225,7 @@ export const verifyLedger = (
         unrecorded: Object.freeze(news.filter(({ id }) => !isKnown(sessions.get(id))).map(({ id }) => id)),
       }),
     )
-  })
+  }, 'verifyLedger')
 }
 
 /** How the rows of a session differ from its head in the ledger; undefined: they don't, or it was removed meanwhile. */

@@ -49,8 +49,12 @@ export interface StoredCallLogOptions extends Omit<CallLogOptions, 'from'> {
 export interface StoredCallLog {
   /** The log. Appended records are written to the store soon after, in order; nobody waits for that unless it is durable. */
   readonly log: History<CallRecord>
-  /** Write the records that are not yet written. Gives the head of the stored log, which has every record then. */
-  readonly flush: Task<AppendFault, Head>
+  /**
+   * Write the records that are not yet written.
+   *
+   * @returns the head of the stored log, which has every record then
+   */
+  readonly flush: () => Task<AppendFault, Head>
   /** How many records are not yet written. */
   readonly pending: number
   /** What it took to read the stored records. Rows that are no records stay in the store as they are. */
@@ -74,7 +78,7 @@ export type OpenLogFault = LogFault | NewLogFault | AppendFault | StoreFaultOf<'
  * @example
  * const opened = await openCallLog({ store: memoryStore(), id: 'calls' })
  * await recordCall(opened.log, { methodName: 'f' }, () => 1)
- * await opened.flush
+ * await opened.flush()
  */
 export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, StoredCallLog> =>
   storeTask(async () => {
@@ -117,15 +121,13 @@ export const openCallLog = (options: StoredCallLogOptions): Task<OpenLogFault, S
       Object.freeze({
         log,
         report,
-        get flush() {
-          return storeTask(writer.flush) // a new one each time: a task that was awaited is not run again
-        },
+        flush: () => storeTask(writer.flush, 'log.flush'),
         get pending() {
           return writer.pending()
         },
       }),
     )
-  })
+  }, 'openCallLog')
 
 /** The row of a call that has begun: a note, as it says something of a record that is not there yet. */
 const startMark = (writer: string, begun: BegunRecord): Row => ({

@@ -75,7 +75,7 @@ export const refsOf = (
     if (store.scope !== history.scope) return left({ _tag: 'OtherScope', expected: store.scope, found: history.scope })
     const first = await refsOfTree(store, tree)()
     return isLeft(first) ? first : right(Object.freeze([...first.right, ...refs]))
-  })
+  }, 'refsOf')
 
 /**
  * Read every ref of a tree. Cost: one `getBlocks` a level: three at 20,000 refs.
@@ -88,7 +88,7 @@ export const refsOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, re
   refsTask(async () => {
     const read = await readTree(store, tree)
     return isLeft(read) ? read : right(read.right.refs)
-  })
+  }, 'refsOfTree')
 
 /**
  * List the blocks of a tree, without those of its messages. You may delete a block that only older trees have, once no
@@ -102,7 +102,7 @@ export const blocksOfTree = (store: BlockStore, tree: RefTree): Task<TreeFault, 
   refsTask(async () => {
     const read = await readTree(store, tree)
     return isLeft(read) ? read : right(read.right.ids)
-  })
+  }, 'blocksOfTree')
 
 const width = 32
 

@@ -39,12 +39,23 @@ export const eraseMessages = (
   store: Store,
   id: string,
   positions: readonly number[],
-  options: Because = {},
+  options?: Because,
 ): Task<EraseSessionFault, ErasureReceipt> => {
   checkStore('eraseMessages', store)
-  const because = optionsOf('eraseMessages', options, known)
+  return sessionTask(erasing('eraseMessages', store, id, positions, options), 'eraseMessages')
+}
+
+/** Copies and checks what is to be erased. @returns what erases it, when its turn has come */
+export const erasing = (
+  call: string,
+  store: Store,
+  id: string,
+  positions: readonly number[],
+  options: Because | undefined,
+): (() => Promise<Either<EraseSessionFault, ErasureReceipt>>) => {
+  const because = optionsOf(call, options, known)
   const wanted = [...new Set(positions)].toSorted((one, other) => one - other)
-  return sessionTask(() => erase(store, id, wanted, because), 'eraseMessages')
+  return () => erase(store, id, wanted, because)
 }
 
 /** How often it is tried where the session grows meanwhile, or one that shares its messages is removed. */

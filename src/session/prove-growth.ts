@@ -58,7 +58,7 @@ export const proveGrowth = (
       path: path.right.map(bytesToHex),
     }
     return right(Object.freeze(proof))
-  })
+  }, 'proveGrowth')
 
 /**
  * Check a proof of growth, without a store. Give the earlier head that you know: then the record of the proof's `head`

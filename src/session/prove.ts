@@ -141,7 +141,7 @@ export const proveEntry = (
     return isLeft(checked)
       ? left({ _tag: 'DamagedLog', id, position: row.position, reason: 'the row does not lead to the head' })
       : right(Object.freeze(proof))
-  })
+  }, 'proveEntry')
 }
 
 /** The row of a message of a session. */

@@ -241,7 +241,7 @@ export const listUnfinished = (store: Store): Task<ListFault, readonly Unfinishe
       } while (after !== undefined)
     }
     return right(found)
-  })
+  }, 'listUnfinished')
 
 /**
  * Remove the log of an import or a copy that has not finished.
@@ -274,7 +274,7 @@ export const exportSession = (store: Store, id: string): Task<ReadSessionFault, 
     const { size, root } = mirror.head
     const head = info.encrypted ? { size } : { size, root } // the root is that of the encrypted rows
     return right({ id, metadata, rows, head, ...(erasable && { erasable }) })
-  })
+  }, 'exportSession')
 
 function* rowsOf(mirror: Mirror): Generator<TimedExport> {
   for (const found of rowsIn(mirror, 0, mirror.head.size)) {

@@ -82,7 +82,7 @@ export const verifySession = (
       return left({ _tag: 'DamagedLog', id, position: first.position, reason: undoneText(first) })
     const info = sessionInfo(log.right)
     return isLeft(info) ? info : right(Object.freeze({ ...info.right, erased: Object.freeze([...erased]) }))
-  })
+  }, 'verifySession')
 }
 
 const inspector = (store: Store, id: string, progress: VerifyOptions['progress'], erased: Set<number>): InspectRows => {

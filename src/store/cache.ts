@@ -81,7 +81,7 @@ export const cachedBlocks = (store: BlockStore, cache: BlockCache): BlockStore =
           }
         }
         return right(Object.freeze(ids.map((id) => found.get(id)?.slice())))
-      }),
+      }, 'cachedBlocks'),
     hasBlocks: (ids) => store.hasBlocks(ids),
   })
   standsFor(cached, store)

@@ -252,13 +252,13 @@ describe('of sessions whose rows were altered in the database', () => {
 
 it('a scope without a ledger says so', async () => {
   const store = memoryStore()
-  for (const task of [
-    readLedger(store),
-    verifyLedger(store),
-    signLedger(store, { origin, signers }),
-    proveInLedger(store, 'a', 0),
+  for (const call of [
+    () => readLedger(store),
+    () => verifyLedger(store),
+    () => signLedger(store, { origin, signers }),
+    () => proveInLedger(store, 'a', 0),
   ])
-    expect(await (task as () => Promise<unknown>)()).toMatchObject({ left: { _tag: 'NoLedger', scope: 'default' } })
+    expect(await (call() as () => Promise<unknown>)()).toMatchObject({ left: { _tag: 'NoLedger', scope: 'default' } })
 })
 
 it('a log that has the id of a ledger and is none is left alone', async () => {

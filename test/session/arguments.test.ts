@@ -62,9 +62,11 @@ describe('null for options', () => {
 })
 
 describe('a store that is none', () => {
+  const unopened = sqliteStore({ path: '/nowhere/x.db' })
+  void unopened()
   it.each<readonly [string, unknown, string]>([
     ['null', null, 'null'],
-    ['a task that was not awaited', sqliteStore({ path: '/nowhere/x.db' }), 'a task: await it'],
+    ['a task that was not awaited', unopened, 'a task: await it'],
     ['a path', 'sessions.db', '"sessions.db"'],
   ])('%s', async (_name, given, found) => {
     const bad = given as never

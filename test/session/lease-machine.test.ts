@@ -49,7 +49,7 @@ const stalling = (inner: Store, stall: () => Promise<void>): Store => {
         if (name === 'append') still ??= stall()
         await still
         return method(...given)()
-      })
+      }, 'store.call')
   }
   const names = ['append', 'lease', 'renew', 'release', 'read', 'info', 'leaseOf'] as const
   return { ...inner, ...Object.fromEntries(names.map((name) => [name, slow(name)])) }

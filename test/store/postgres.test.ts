@@ -90,10 +90,12 @@ const place = async (): Promise<StorePlace> => {
       return {
         ...store,
         close: () =>
-          storeTask(() =>
-            store
-              .close()()
-              .finally(() => pool.end()),
+          storeTask(
+            () =>
+              store
+                .close()()
+                .finally(() => pool.end()),
+            'store.close',
           ),
       }
     },
@@ -560,12 +562,12 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await done(store.close())
     await sql(`update ${quoted(schema)}.log set peaks = set_byte(peaks, 40, get_byte(peaks, 40) # 4)`)
     const damaged = await open({ schema })
-    for (const task of [
-      damaged.append('log', { expected: grown.head, rows: [row('d')] }),
-      verifyLog(damaged, 'log'),
-      verifyLog(damaged, 'log', grown.head),
+    for (const call of [
+      () => damaged.append('log', { expected: grown.head, rows: [row('d')] }),
+      () => verifyLog(damaged, 'log'),
+      () => verifyLog(damaged, 'log', grown.head),
     ])
-      expect(await said(task)).toMatch(/^DamagedLog: "log" is damaged at position 3: the peaks/)
+      expect(await said(call())).toMatch(/^DamagedLog: "log" is damaged at position 3: the peaks/)
     expect((await done(damaged.read('log'))).length).toBe(3)
     expect(await said(damaged.append('log', first))).toBe('went well')
     await done(damaged.close())

@@ -72,7 +72,7 @@ export const backupSqlite = (options: BackupOptions): Task<StoreFault | Callback
       opened.right.db.close()
       for (const end of ['', '-wal', '-shm']) rmSync(part + end, { force: true })
     }
-  })
+  }, 'backupSqlite')
 
 const allPages = 2 ** 31 - 1
 
