@@ -2,12 +2,12 @@
 import { checkStore } from './store-of.ts'
 import { describe, isLeft, left, right, optionsOf } from '../json/index.ts'
 import type { JsonObject } from '../json/index.ts'
-import { planned, rangeAt, sameHead, type Store } from '../store/index.ts'
+import { planned, rangeAt, type Store } from '../store/index.ts'
 import { sessionTask, type CreateSessionFault, type OpenSessionFault, type ReadSessionFault } from './fault.ts'
 import type { KeyRing } from '../encryption/index.ts'
 import { createRedactor, type Redact, type Redactor } from '../redact/index.ts'
 import type { Task } from '../task/index.ts'
-import { termsOf } from '../entry/index.ts'
+import { Recording, termsOf } from '../entry/index.ts'
 import { sealedOf, sessionOf } from './handle.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { lookAtLease } from './cut-off.ts'
@@ -15,6 +15,7 @@ import { addTimes, emptyMirror } from './mirror.ts'
 import { readMirror } from './read.ts'
 import { messageRows } from './rows.ts'
 import type { Appendable, ReadonlySession, SealedSession, Session } from './session.ts'
+import { changedBefore, otherRows } from './writer.ts'
 import { stamp } from './stamp.ts'
 
 declare const crypto: { readonly randomUUID: () => string }
@@ -90,7 +91,9 @@ export const createSession = (plain: Store, options: SessionOptions = {}): Task<
     if (isLeft(stamped)) return stamped
     const plan = planned(mirror.range, mirror.head, stamped.right, store)
     if (isLeft(plan)) return plan
-    const { rows } = plan.right
+    const { rows, grown } = plan.right
+    const encrypted = store.encryption !== undefined
+    if (!Recording.isIn(step.right.recording, grown, mirror.range, encrypted)) return left(changedBefore)
     const log = await store.create({
       id,
       meta: meta.right,
@@ -105,7 +108,8 @@ export const createSession = (plain: Store, options: SessionOptions = {}): Task<
     step.right.apply(0)
     addTimes(mirror, plan.right.rows)
     const { head } = log.right
-    const range = sameHead(head, plan.right.head) ? right(plan.right.after) : await rangeAt(store, id, head.size)()
+    if (!encrypted && head.root !== grown.root) return left({ _tag: 'DamagedLog', id, position: 0, reason: otherRows })
+    const range = head.root === grown.root ? right(grown.range) : await rangeAt(store, id, head.size)()
     if (isLeft(range)) return left({ _tag: 'Io', operation: 'read the new session', cause: range.left }) // encrypted rows are others than those that were planned
     mirror.range = range.right
     mirror.head = head
