@@ -10,7 +10,9 @@ import type { Hash } from './sha256.ts'
 
 /** The content of a leaf: a row without the list of its blocks, which its body names. */
 export interface RowContent {
+  /** Whether it is an entry or a note. */
   readonly kind: 'entry' | 'note'
+  /** The text. */
   readonly body: string
   /** Milliseconds since 1970. */
   readonly at: number
@@ -61,10 +63,15 @@ export const rowLeaf = (row: RowContent, hash: Hash): Uint8Array => {
 
 /** A row with its leaf, frozen. It has all its fields: none is read from a prototype. */
 export interface HashedRow<Id extends string = string> {
+  /** Whether it is an entry or a note. */
   readonly kind: 'entry' | 'note'
+  /** The text. */
   readonly body: string
+  /** Milliseconds since 1970. */
   readonly at: number
+  /** 32 lowercase hexadecimal digits; undefined if it has none. */
   readonly salt: string | undefined
+  /** The leaf of a row that was erased; undefined if it was not. */
   readonly erased: string | undefined
   /** The blocks that the body references. */
   readonly blocks: readonly Id[]

@@ -35,6 +35,16 @@ import {
   type VerifyFault,
 } from '../store/index.ts'
 
+/** A row of the log that is not what was appended. */
+export interface DamagedRow {
+  /** Its place in the log of messages and notes, from 0; the number of rows if it is none of them but the head. */
+  readonly row: number
+  /** The position of the message that it should have, among the messages. Absent for a note and for the head. */
+  readonly position?: number
+  /** The damage, in words. */
+  readonly reason: string
+}
+
 export interface Mirror {
   readonly id: string
   /** Takes secrets out of what this handle appends. */
@@ -52,6 +62,8 @@ export interface Mirror {
   readonly salts: Map<number, string>
   /** The leaves of rows that were erased before they were read, by their place in the log. */
   readonly erased: Map<number, string>
+  /** Rows that are not what was appended, of a session that is only read. */
+  readonly damaged: DamagedRow[]
   range: CompactRange
   head: Head
   sealed: boolean
@@ -82,6 +94,7 @@ export const emptyMirror = (store: Store, id: string, redactor?: Redactor): Mirr
   times: [],
   salts: new Map(),
   erased: new Map(),
+  damaged: [],
   erasable: false,
   journal: emptyFold(),
   endedLeases: 0,
@@ -176,10 +189,11 @@ export const catchUpFrom = async (
     store.hash,
   )
   if (headOf(range, store.hash).root !== actual.root) return right(false)
-  const taken = await takeRows(store, mirror, mirror.range, missed)
+  const taken = await takeRows(store, mirror, size, missed)
   if (isLeft(taken)) return taken
-  if (headOf(taken.right, store.hash).root !== actual.root) return left(await damageIn(store, mirror.id, actual))
-  mirror.range = taken.right
+  const { range: after } = grow(mirror.range, taken.right, store.hash)
+  if (headOf(after, store.hash).root !== actual.root) return left(await damageIn(store, mirror.id, actual))
+  mirror.range = after
   mirror.head = actual
   return right(true)
 }
@@ -200,16 +214,17 @@ const readPiece = async (
   if (isLeft(rows)) return rows
   if (rows.right.length !== to - from)
     return left({ _tag: 'DamagedLog', id: mirror.id, position: from + rows.right.length, reason: 'rows are missing' })
-  return takeRows(store, mirror, range, rows.right)
+  const leaves = await takeRows(store, mirror, from, rows.right)
+  return isLeft(leaves) ? leaves : right(grow(range, leaves.right, store.hash).range)
 }
 
-/** Add rows to a mirror. What comes back is the tree with the leaves of what was added. */
-const takeRows = async (
+/** Add rows to a mirror, the first of which is at `from`. Returns the leaves of what was added. */
+export const takeRows = async (
   store: Store,
   mirror: Mirror,
-  range: CompactRange,
+  from: number,
   rows: readonly StoredRow[],
-): Promise<Either<LogFault, CompactRange>> => {
+): Promise<Either<LogFault, readonly Uint8Array[]>> => {
   const { id } = mirror
   const { hash } = store
   const decoded = decodeRows(id, rows)
@@ -219,7 +234,7 @@ const takeRows = async (
   const leaves: Uint8Array[] = []
   for (let index = 0; index < rows.length; index++) {
     const row = rows[index] as StoredRow
-    const position = range.size + index
+    const position = from + index
     const leaf =
       row.kind === 'note' ? takeNote(mirror, position, row, hash) : takeRow(mirror.history, row, blocks.right, hash)
     if (isLeft(leaf)) return left({ _tag: 'DamagedLog', id, position, reason: leaf.left })
@@ -227,7 +242,7 @@ const takeRows = async (
   }
   addTimes(mirror, rows)
   mirror.foreign += rows.length
-  return right(grow(range, leaves, hash).range)
+  return right(leaves)
 }
 
 /** A row, and what it says if it is a message. */

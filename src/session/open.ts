@@ -12,7 +12,7 @@ import { sealedOf, sessionOf } from './handle.ts'
 import { redactedMeta, sessionInfo, storedMeta, type SessionInfo } from './metadata.ts'
 import { lookAtLease } from './cut-off.ts'
 import { addTimes, emptyMirror } from './mirror.ts'
-import { readMirror } from './read.ts'
+import { readMirror, readReadable } from './read.ts'
 import { messageRows } from './rows.ts'
 import type { Appendable, ReadonlySession, SealedSession, Session } from './session.ts'
 import { changedBefore, otherRows } from './writer.ts'
@@ -122,8 +122,8 @@ export const createSession = (plain: Store, options: SessionOptions = {}): Task<
  *
  * It repairs nothing. If the last turn was interrupted, append the messages that `session.interrupted()` gives.
  *
- * Cost    O(messages), at most twice that of `JSON.parse` (bench: sessions). It trusts the stored rows; `verifySession`
- *         checks them.
+ * Cost    O(messages), at most twice that of `JSON.parse` (bench: sessions). It compares every row with the
+ *         head, and not with an earlier head: `verifySession` does
  *
  * @param plain the store that keeps it
  * @param id the id of the session
@@ -153,10 +153,13 @@ export const openSession = (plain: Store, id: string, options: OpenOptions = {})
 /**
  * Open a session, sealed or not, to read it.
  *
+ * Where a row is not what was appended, a message that says so stands in its place, and `damaged` names it. Everything
+ * else is there. `openSession` of such a session is `DamagedLog`; fork it before the damage to continue it.
+ *
  * @param plain the store that keeps it
  * @param id the id of the session
  * @param options the keys of the host, for a session that is encrypted
- * @returns the session without methods that write; or `NoSuchLog`, `DamagedLog`, `NewerSession`
+ * @returns the session without methods that write; or `NoSuchLog`, `NewerSession`
  */
 export const readSession = (
   plain: Store,
@@ -167,7 +170,7 @@ export const readSession = (
   const withItsKeys = storeWith('readSession', plain, optionsOf('readSession', options, knownOfRead).key)
   return sessionTask(async () => {
     const store = await withItsKeys()
-    const opened = await readMirror(store, id)
+    const opened = await readReadable(store, id)
     if (isLeft(opened)) return opened
     const { mirror, log, info } = opened.right
     return right(mirror.sealed ? sealedOf(store, mirror, log, info) : sessionOf(store, mirror, log, info).readonly())
