@@ -12,7 +12,7 @@ const mayImport: { readonly [folder: string]: readonly string[] } = {
   guard: [],
   sequence: [],
   task: ['json'],
-  proof: [],
+  proof: ['json'],
   message: ['json', 'sequence', 'proof'],
   codecs: ['json', 'sequence', 'task', 'proof', 'message'],
   pages: ['json', 'sequence'],

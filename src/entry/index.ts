@@ -1,10 +1,12 @@
 export { attachedTo, lacking } from './attached.ts'
 export { againstStoring, isPlaceholder, placeholderOf } from './placeholder.ts'
+export { Recording } from './recording.ts'
 export {
   decodeRow,
   encodeRow,
   erasedBody,
   takeMessage,
+  takeRow,
   type DecodedRow,
   type EncodedRow,
   type TakenOut,

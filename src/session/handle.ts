@@ -162,6 +162,7 @@ const readerOf = (mirror: Mirror, described: Described): Reading => {
     head: () => mirror.head,
     info: () => Object.freeze({ ...described.info, len: mirror.history.len, head: mirror.head }),
     metadata: () => described.info.metadata,
+    damaged: Object.freeze([...mirror.damaged]),
     openCalls: () => openIn(mirror),
   }
 }

@@ -24,7 +24,7 @@ export type { LeaseOptions, SessionLease } from './lease.ts'
 export { listSessions, type SessionPage } from './list.ts'
 export { checkErasure, type ErasureProof, type ErasureReceipt, type ProvenErasure, type Remains } from './receipt.ts'
 export type { ForkPoint, SessionInfo } from './metadata.ts'
-export type { Missed, Moment, SessionRow } from './mirror.ts'
+export type { DamagedRow, Missed, Moment, SessionRow } from './mirror.ts'
 export {
   createSession,
   describeSession,
@@ -58,6 +58,7 @@ export {
   importTranscript,
   listUnfinished,
   removeUnfinished,
+  type ExportedSession,
   type ImportOptions,
   type Unfinished,
 } from './transfer.ts'

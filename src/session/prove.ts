@@ -212,7 +212,7 @@ export const checkProof = (proof: unknown, head?: Head): Either<SessionFaultOf<'
   )
 }
 
-const saltOf = ({ salt }: Pick<EntryProof, 'salt'>): Pick<EntryProof, 'salt'> => (salt === undefined ? {} : { salt })
+const saltOf = ({ salt }: Pick<StoredRow, 'salt'>): Pick<EntryProof, 'salt'> => (salt === undefined ? {} : { salt })
 
 const isProof = (value: unknown): value is EntryProof => {
   if (

@@ -1,5 +1,6 @@
 /** Steps: what a session's writer is asked to append, and where it is to stand. */
 import type { Either } from 'fp-ts/lib/Either.js'
+import type { Recording } from '../entry/index.ts'
 import type { Head, Row } from '../store/index.ts'
 import type { SessionFaultOf, WriteFault } from './fault.ts'
 
@@ -17,6 +18,8 @@ export type Answered<T> = Either<WriteFault, T>
 
 /** Rows that are ready to be stored. */
 export interface StepRows {
+  /** The messages that `rows` has. Undefined: none. */
+  readonly recording: Recording | undefined
   readonly rows: readonly Row[]
   readonly blocks: readonly Uint8Array[]
   /** Add them to the mirror; the first is at this position of the log. */

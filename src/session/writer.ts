@@ -11,9 +11,9 @@
  */
 import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right } from '../json/index.ts'
-import { termsOf } from '../entry/index.ts'
+import { Recording, termsOf } from '../entry/index.ts'
 import { consequenceOf } from '../task/index.ts'
-import type { CompactRange } from '../proof/index.ts'
+import type { CompactRange, GrownRows } from '../proof/index.ts'
 import {
   headOf,
   planned,
@@ -64,6 +64,7 @@ type Late = SessionFaultOf<'SessionConflict' | 'SessionGap' | 'SessionSealed'>
 /** A step that is on its way. */
 interface Sent extends Waiting {
   readonly plan: Plan
+  readonly grown: GrownRows
   readonly apply: StepRows['apply']
   readonly answer: Promise<Either<AppendFault, Appended>>
 }
@@ -203,7 +204,7 @@ export class Writer {
   #send(step: Waiting): void {
     const made = step.rows()
     if (isLeft(made)) return this.#fail(step, made.left)
-    const { rows, apply } = made.right
+    const { rows, recording, apply } = made.right
     const { len } = this.#mirror.history
     const { head } = this.#mirror
     if (rows.length === 0 && step.continues.type === 'head')
@@ -214,11 +215,13 @@ export class Writer {
     const { rows: toStore, ...rest } = ready.right
     const plan = this.#plan(before, toStore)
     if (isLeft(plan)) return this.#fail(step, plan.left)
-    const { expected, after } = plan.right
-    this.#ahead = after
+    const { expected, grown } = plan.right
+    if (!Recording.isIn(recording, grown, this.#ahead, this.#store.encryption !== undefined))
+      return this.#fail(step, changedBefore)
+    this.#ahead = grown.range
     this.#sealing = step.seals === true
     const answer = this.#ask(step, { expected, rows: plan.right.rows, ...rest })
-    this.#sent.push({ ...step, plan: plan.right, apply, answer })
+    this.#sent.push({ ...step, plan: plan.right, grown, apply, answer })
     void this.#drain()
   }
 
@@ -273,16 +276,24 @@ export class Writer {
       const answer = await first.answer
       this.#sent.shift()
       if (isLeft(answer) || isRepeat(answer.right, first)) await this.#recover(first, answer)
+      else if (answer.right.head.root !== first.grown.root) this.#other(first)
       else {
         first.apply(answer.right.from)
         addTimes(this.#mirror, first.plan.rows)
-        this.#mirror.range = first.plan.after
+        this.#mirror.range = first.grown.range
         this.#mirror.head = answer.right.head
         first.resolve(right(this.#recorded(answer.right, first.messages)))
       }
     }
     this.#draining = false
     this.#pump()
+  }
+
+  /** The store has appended other rows than it was given. */
+  #other(step: Sent): void {
+    const { id, head } = this.#mirror
+    this.#broken = { _tag: 'DamagedLog', id, position: head.size, reason: otherRows }
+    this.#fail(step, this.#broken)
   }
 
   /** One has not been appended where it should have been; neither have those behind it, unless the store says so. */
@@ -436,6 +447,15 @@ export class Writer {
     return Object.freeze({ from: position, to: position + messages, head })
   }
 }
+
+/** What comes before a store has lost or changed rows: nothing was sent. */
+export const changedBefore: StoreFaultOf<'Io'> = Object.freeze({
+  _tag: 'Io',
+  operation: 'append',
+  cause: new TypeError('code of this process changed the messages on their way to the store; nothing was appended'),
+})
+
+export const otherRows = 'the store did not append the rows that it was given'
 
 /** Whether the rows are not those that were to follow the mirror: the operation had happened before. */
 const isRepeat = ({ head }: Appended, { plan, operation }: Sent): boolean =>

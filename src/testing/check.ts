@@ -65,14 +65,9 @@ const equal = (left: unknown, right: unknown): boolean => {
   if (left instanceof Uint8Array && right instanceof Uint8Array)
     return left.length === right.length && left.every((byte, index) => byte === right[index])
   if (Array.isArray(left) !== Array.isArray(right)) return false
-  const keys = Object.keys(left)
-  return (
-    keys.length === Object.keys(right).length &&
-    keys.every(
-      (key) =>
-        Object.hasOwn(right, key) &&
-        equal((left as Record<string, unknown>)[key], (right as Record<string, unknown>)[key]),
-    )
+  // A field that is undefined is absent, as in JSON.
+  return [...new Set([...Object.keys(left), ...Object.keys(right)])].every((key) =>
+    equal((left as Record<string, unknown>)[key], (right as Record<string, unknown>)[key]),
   )
 }
 
