@@ -66,13 +66,13 @@ try {
       for (const reason of await recordLeft(store, call)) terminal.tell([`indelible: ${reason}`])
       recorders.begin()
     })()
-    parentPort?.on('message', (said: ToThread) => {
-      void left.then(() => {
-        if ('end' in said) return ended.resolve()
-        for (const frame of framesIn(said.records)) reader.take(frame, said.segment)
-        tell({ taken: said.records.length })
-      })
-    })
+    const take = async (said: ToThread): Promise<void> => {
+      await left
+      if ('end' in said) return ended.resolve()
+      for (const frame of framesIn(said.records)) reader.take(frame, said.segment)
+      tell({ taken: said.records.length })
+    }
+    parentPort?.on('message', (said: ToThread) => void take(said))
     const timer = setInterval(() => recorders.removeOld(), 3_600_000)
     tell({ ready: { scope: store.scope, near: spoolsNear(values, terminal) } })
     await ended.promise

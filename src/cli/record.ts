@@ -46,6 +46,13 @@ are fields of a request that are named for a key (api_key, authorization). What
 messages say is stored: --redact takes keys out of it. HTTPS_PROXY and NO_PROXY
 are honoured.
 
+Each call is first written to a spool, a file beside the store that only you can
+read (STORE-spool-…; of a PostgreSQL database, in your data folder), and cut once
+the call is stored. If the recorder is killed, the next one stores what is left. With
+--key-file the spool is encrypted. It has at most 256 MiB. With --redact or
+--no-content there is none: what goes by is written nowhere, and a kill loses the
+calls that are open. A loss of power can lose what was written last.
+
 The exit code is that of COMMAND; 127 if there is no such program, 126 if it
 can't be run. At the end a summary goes to standard error.
 

@@ -213,15 +213,14 @@ it.each([['plain', []] as const, ['encrypted', ['--key-file', join(folder, 'keys
     const { port } = provider.address() as AddressInfo
     if (name === 'encrypted') writeFileSync(join(folder, 'keys'), `${hostKeyText(newHostKey())}\n`, { mode: 0o600 })
     const told: string[] = []
-    let stop = false
     for (let round = 0; round < rounds(2, name === 'plain' ? 1000 : 50); round++) {
       const [child, url] = await listening(path, port, ...more)
       child.stderr?.on('data', (chunk) => told.push(String(chunk)))
-      stop = false
+      const killed = new AbortController()
       // Conversations of up to three questions, several at once: until the kill.
       const talking = Array.from({ length: 4 }, async (_, index) => {
         const messages: { readonly role: string; readonly content: string }[] = []
-        for (let turn = 0; turn < 200 && !stop; turn++) {
+        for (let turn = 0; turn < 200 && !killed.signal.aborted; turn++) {
           if (turn % 3 === 0) messages.length = 0
           const content = `${turn % 2 === 0 ? 'json' : 'text'} ${round}-${index}-${turn} ${secret}`
           messages.push({ role: 'user', content })
@@ -235,7 +234,7 @@ it.each([['plain', []] as const, ['encrypted', ['--key-file', join(folder, 'keys
       if (round % 4 !== 3) await expect.poll(() => forwarded.size, { interval: 1 }).toBeGreaterThan(before)
       await new Promise((resolve) => setTimeout(resolve, Math.floor(random() * 200)))
       await over(child, 'SIGKILL')
-      stop = true
+      killed.abort()
       await Promise.all(talking)
       for (const file of readdirSync(folder).filter((one) => one.startsWith(`${name}.db-spool-`))) {
         expect(statSync(join(folder, file)).mode & 0o777).toBe(0o600)

@@ -63,6 +63,12 @@ export class FrameReader {
     await Promise.all(made.map(({ call }) => call.over))
   }
 
+  async #ended(number: number, call: ObservedCall): Promise<void> {
+    await call.over
+    this.#open.delete(number)
+    this.#over(number)
+  }
+
   #begin(frame: Frame, segment: Pick<OpenedSegment, 'fd' | 'key'> | undefined): void {
     const { scope, method, url, headers } = jsonIn(frame) as AskedFrame
     const place = (session: string): void => {
@@ -76,10 +82,7 @@ export class FrameReader {
     const call = this.#recorderOf(scope)?.observe({ method, url, header: (name) => headers[name] }, place)
     if (call === undefined) return this.#over(frame.call)
     this.#open.set(frame.call, { call, isSent: false, isOver: false })
-    void call.over.then(() => {
-      this.#open.delete(frame.call)
-      this.#over(frame.call)
-    })
+    void this.#ended(frame.call, call)
   }
 }
 

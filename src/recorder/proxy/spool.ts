@@ -256,6 +256,10 @@ export const openSegment = async (path: string, keys: SpoolKeys | undefined): Pr
     key = unsealed(Buffer.from(String(wrapping['wrapped']), 'base64'), host)
   }
   const fd = openSync(path, 'a+')
+  // What a kill left torn would stand before what is appended.
+  let whole = 0
+  for (const content of recordsOf(fd)) whole += 4 + content.length
+  ftruncateSync(fd, whole)
   return { fd, key, frames: () => framesOf(fd, key), close: () => closeSync(fd) }
 }
 
@@ -283,7 +287,7 @@ const lockOf = (base: string): DatabaseSync | undefined => {
   let lock: DatabaseSync | undefined
   try {
     lock = new DatabaseSync(`${base}.lock`, { timeout: 0 })
-    lock.exec('pragma journal_mode = off; begin exclusive')
+    lock.exec('pragma journal_mode = memory; begin exclusive')
     return lock
   } catch {
     lock?.close()
