@@ -38,6 +38,9 @@ export interface Begun {
   readonly head: { readonly size: number; readonly root: string }
 }
 
+/** Told of the session in which the receipt of a call is about to be appended. It must not throw. */
+export type OnPlace = (session: string) => void
+
 /** How a call went, seen from outside. */
 export type Told = Pick<CallDetails, 'at' | 'duration' | 'firstByte' | 'status' | 'error'>
 
@@ -64,6 +67,7 @@ export class Calls {
       const found = await this.#conversations.find(asked, given, named)
       const { conversation, from, taken, compaction } = found
       const news = given.slice(taken)
+      await this.#conversations.index(conversation, from, compaction === undefined ? news : given)
       const appended =
         compaction !== undefined
           ? await conversation.compact(compaction, given, await this.#made(conversation, compaction, given))
@@ -77,7 +81,6 @@ export class Calls {
         throw problem('append to', conversation.session.id, appended.left)
       }
       asked.messages.slice(taken).forEach(forms.count)
-      await this.#conversations.index(conversation, from, conversation.len)
       const blocks = {
         ...(asked.system !== undefined && { system: await this.#block(forms.beside(asked.system)) }),
         ...(asked.tools !== undefined && { tools: await this.#block(forms.beside(asked.tools)) }),
@@ -151,7 +154,7 @@ export class Calls {
   }
 
   /** Record an answer and the receipt of its call: behind what was sent, or in a fork where something else came there. */
-  async finish(begun: Begun, answered: Answered | undefined, told: Told): Promise<void> {
+  async finish(begun: Begun, answered: Answered | undefined, told: Told, onPlace?: OnPlace): Promise<void> {
     const { asked, len, sent, blocks, broke, digest, head } = begun
     const forms = this.#forms
     const { error: broken, ...timed } = told
@@ -188,7 +191,9 @@ export class Calls {
         ...(answered?.usage !== undefined && { usage: answered.usage }),
         ...fields,
       }
+      await this.#conversations.index(conversation, conversation.len, messages)
       const note = conversation.session.notes().length
+      onPlace?.(conversation.session.id)
       const finished = await conversation.finish(messages, receipt)
       if (!isLeft(finished)) {
         if (conversation === begun.conversation) begun.now.note = note
@@ -199,7 +204,6 @@ export class Calls {
         throw problem('append an answer to', conversation.session.id, finished.left)
     }
     const session = conversation.session.id
-    await this.#conversations.index(conversation, len, len + messages.length)
     if (answered?.id !== undefined && messages.length > 0 && asked.api === 'openai-responses')
       await this.#conversations.indexResponse(answered.id, session, len + messages.length)
     if (asked.conversation !== undefined && messages.length > 0)
