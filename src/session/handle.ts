@@ -73,8 +73,8 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     unpin: (position) => note({ type: 'unpin', position }, 'session.unpin'),
     retag: (position, kind) => note({ type: 'page', position, kind }, 'session.retag'),
     summarize: (summary) => sessionTask(() => appending.summarize(summary), 'session.summarize'),
-    erase: (positions, options) => {
-      const erasing = eraseMessages(store, id, positions, options)
+    erase: (what, options) => {
+      const erasing = eraseMessages(store, id, what, options)
       return sessionTask(() => writer.alone(erasing), 'session.erase')
     },
     update: (recipe) =>
@@ -116,7 +116,7 @@ export const sealedOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sessi
 
 const endedRest = (store: Store, id: string): Rest<SealedSession> => ({
   state: 'sealed',
-  erase: (positions, options) => eraseMessages(store, id, positions, options),
+  erase: (what, options) => eraseMessages(store, id, what, options),
 })
 
 /** What a handle has, without its brand. */
