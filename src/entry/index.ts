@@ -4,6 +4,7 @@ export {
   decodeRow,
   encodeRow,
   erasedBody,
+  isRowText,
   takeMessage,
   type DecodedRow,
   type EncodedRow,

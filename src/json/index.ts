@@ -40,6 +40,7 @@ export {
   aString,
   describe,
   fieldsBeside,
+  hasOnly,
   isObject,
   objectAt,
   readEach,
