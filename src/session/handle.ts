@@ -73,8 +73,8 @@ export const sessionOf = (store: Store, mirror: Mirror, log: LogInfo, about: Ses
     unpin: (position) => note({ type: 'unpin', position }, 'session.unpin'),
     retag: (position, kind) => note({ type: 'page', position, kind }, 'session.retag'),
     summarize: (summary) => sessionTask(() => appending.summarize(summary), 'session.summarize'),
-    erase: (positions, options) => {
-      const erase = erasing('session.erase', store, id, positions, options)
+    erase: (what, options) => {
+      const erase = erasing('session.erase', store, id, what, options)
       return sessionTask(() => writer.alone(erase), 'session.erase')
     },
     update: (recipe) =>
@@ -116,7 +116,7 @@ export const sealedOf = (store: Store, mirror: Mirror, log: LogInfo, info: Sessi
 
 const endedRest = (store: Store, id: string): Rest<SealedSession> => ({
   state: 'sealed',
-  erase: (positions, options) => sessionTask(erasing('session.erase', store, id, positions, options), 'session.erase'),
+  erase: (what, options) => sessionTask(erasing('session.erase', store, id, what, options), 'session.erase'),
 })
 
 /** What a handle has, without its brand. */

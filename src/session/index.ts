@@ -45,6 +45,7 @@ export type {
   Appendable,
   ReadonlySession,
   SealedSession,
+  ToErase,
   Session,
   SessionReader,
   StartedCall,
