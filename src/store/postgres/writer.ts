@@ -10,17 +10,16 @@ import { peakEnds, type BlockId, type Hash } from '../../proof/index.ts'
 import type { CheckedAppend } from '../driver.ts'
 import type { StoreFault } from '../fault.ts'
 import { Damaged } from '../damaged.ts'
-import { againstClaim, claims } from '../lease.ts'
 import { conflict, diverged, hasKey, isLate, missedRange, namedElsewhere, olderSize, repeated } from '../rules.ts'
 import type { Appended } from '../store.ts'
 import type { Head } from '../row.ts'
 import { rangeOf } from '../tree.ts'
 import { appendStatement, bytesOf, grown, type Growths } from './append.ts'
-import { stateOf, type Database, type Rows } from './database.ts'
+import { stateOf, type Database, type Query, type Rows } from './database.ts'
 import { isIndexGone, type Documents } from './documents.ts'
 import { faultOf, foreignKey, patiently, type Place } from './fault.ts'
 import { findLog, logColumns, readable, type Log } from './log.ts'
-import { Leases } from './leases.ts'
+import type { Leases } from './leases.ts'
 import { LogRows } from './rows.ts'
 
 type Answered = Either<StoreFault, Appended>
@@ -46,6 +45,7 @@ export class Writer {
   readonly #db: Database
   readonly #place: Place
   readonly #hash: Hash
+  readonly #read: Query
   readonly #leases: Leases
   readonly #documents: Documents
   readonly #known = new Map<string, Log>()
@@ -55,11 +55,12 @@ export class Writer {
   #going = 0
   #scheduled = false
 
-  constructor(db: Database, place: Place, hash: Hash, documents: Documents) {
+  constructor(db: Database, place: Place, hash: Hash, leases: Leases, documents: Documents) {
     this.#db = db
     this.#place = place
     this.#hash = hash
-    this.#leases = new Leases(db, place.schema)
+    this.#read = (text, values) => db.read(text, values)
+    this.#leases = leases
     this.#documents = documents
   }
 
@@ -187,16 +188,16 @@ export class Writer {
     try {
       return await patiently(this.#place.timeout, async (): Promise<Answered> => {
         for (;;) {
-          const log = await findLog((text, values) => this.#db.read(text, values), this.#place.schema, scope, id)
+          const log = await findLog(this.#read, this.#place.schema, scope, id)
           if (log === undefined) return left({ _tag: 'NoSuchLog', id })
           if (!hasKey(log.meta, append.ownKey)) return left(diverged(id, append.expected, log.head))
-          const rows = new LogRows((text, values) => this.#db.read(text, values), this.#place.schema, scope, log)
+          const rows = new LogRows(this.#read, this.#place.schema, scope, log)
           const before =
             append.operation === undefined
               ? undefined
               : await this.#answered(scope, log, append.operation, append, rows)
           if (before !== undefined) return before
-          const unleased = claims(append) ? await this.#against(scope, id, append) : undefined
+          const unleased = await this.#leases.against(this.#read, scope, id, append)
           if (unleased !== undefined) return left(unleased)
           rangeOf(log.head, log.peaks, this.#hash)
           const growth = grown({ before: log, after: log, steps: [] }, append, this.#hash)
@@ -220,11 +221,6 @@ export class Writer {
       this.#known.delete(keyOf(job))
       return left(damageOr(error, id) ?? faultOf(error, this.#place, 'append'))
     }
-  }
-
-  async #against(scope: string, id: string, append: CheckedAppend): Promise<StoreFault | undefined> {
-    const found = await this.#leases.find((text, values) => this.#db.read(text, values), scope, id)
-    return found && againstClaim(id, found.row, append, found.now)
   }
 
   async #run(scope: string, growths: readonly Growths[]): Promise<ReadonlySet<number>> {
