@@ -15,7 +15,7 @@ import { conflict, notThatRow, sameHead, sharedRows } from '../rules.ts'
 import { rowLeaf } from '../tree.ts'
 import { appendStatement, grown } from './append.ts'
 import type { Database, Query, Rows } from './database.ts'
-import { patiently, type Place } from './fault.ts'
+import type { Place } from './fault.ts'
 import { forgetRows } from './documents.ts'
 import type { Leases } from './leases.ts'
 import { findLog, logColumns, logsOf, type Log } from './log.ts'
@@ -67,9 +67,7 @@ export class Eraser {
   async erase(scope: string, erasure: CheckedErasure | undefined): Answer<Answered> {
     if (erasure === undefined) return right({ head: undefined, blocks: [], residue: [deadRows] })
     try {
-      const done = await patiently(this.#place.timeout, () =>
-        this.#db.transaction((query) => this.#together(query, scope, erasure)),
-      )
+      const done = await this.#db.transaction((query) => this.#together(query, scope, erasure))
       return right({ ...done, residue: [deadRows] })
     } catch (error) {
       if (error instanceof Refused) return left(error.fault)

@@ -41,7 +41,12 @@ export function* checkSchema(facts: Facts): Generator<Found | undefined> {
     ) as [Map<string, string>, Map<string, string>]
     for (const [name, made] of expected)
       if (actual.get(name) !== made)
-        yield found('schema', name, actual.has(name) ? 'it is not as it was made' : 'it is missing')
+        yield found(
+          'schema',
+          name,
+          actual.has(name) ? 'it is not as it was made' : 'it is missing',
+          remakeIndex(facts, JSON.parse(made) as Raw),
+        )
     for (const name of actual.keys())
       if (!expected.has(name) && !isOfSearch(name.replace(/^table /, '')))
         yield found('schema', name, 'it is not of this library')
@@ -50,6 +55,15 @@ export function* checkSchema(facts: Facts): Generator<Found | undefined> {
   }
   const { application_id: application } = facts.db.prepare('pragma application_id').get() as Raw
   if (application !== applicationId) yield found('file', undefined, 'it is not marked as a store')
+}
+
+/** An index follows from its table. Undefined: it is none, or one that SQLite makes with a table. */
+const remakeIndex = (facts: Facts, { type, name, sql }: Raw): (() => string) | undefined => {
+  if (type !== 'index' || typeof sql !== 'string') return undefined
+  return () => {
+    facts.db.exec(`drop index if exists ${String(name)}; ${sql}`)
+    return 'it was built anew from its table'
+  }
 }
 
 export function* checkSequences(facts: Facts): Generator<Found | undefined> {

@@ -11,7 +11,7 @@ import type { Either } from 'fp-ts/lib/Either.js'
 import { isLeft, left, right, optionsOf } from '../../json/index.ts'
 import { amount, type Task } from '../../task/index.ts'
 import type { Hash } from '../../proof/index.ts'
-import type { StoreFinding, StoreRepair } from '../check.ts'
+import { findingText, type StoreFinding, type StoreRepair } from '../check.ts'
 import { type StoreDriver } from '../driver.ts'
 import { storeOf } from '../handle.ts'
 import { storeTask, type OpenStoreFault, type StoreFault } from '../fault.ts'
@@ -135,10 +135,25 @@ const checked = async (open: () => DatabaseSync): Promise<Either<StoreFault, rea
 const findingOf = ({ rebuild, ...found }: Found): StoreFinding =>
   Object.freeze({ ...found, repairable: rebuild !== undefined })
 
+/** What is damaged may hide more damage: it is looked for until a pass changes nothing. */
 const repaired = (db: DatabaseSync): readonly StoreRepair[] => {
-  // All is found before anything is changed: what one table proves of another is what was stored.
-  const all = [...checkDatabase(db, sha256)].filter((found) => found !== undefined)
-  return Object.freeze(all.map(({ rebuild, ...found }) => Object.freeze({ ...found, done: rebuild?.() })))
+  const repairs = new Map<string, StoreRepair>()
+  for (;;) {
+    // All is found before anything is changed: what one table proves of another is what was stored.
+    const all = new Map(
+      [...checkDatabase(db, sha256)].flatMap((found) => (found === undefined ? [] : [[findingText(found), found]])),
+    )
+    for (const [text, { done, ...found }] of repairs)
+      if (done === undefined && !all.has(text)) repairs.set(text, { ...found, done: 'it was repaired with the rest' })
+    let changed = false
+    for (const [text, { rebuild, ...found }] of all) {
+      // What comes again after it was rebuilt is not rebuilt once more.
+      const done = repairs.has(text) ? undefined : rebuild?.()
+      repairs.set(text, { ...found, done })
+      changed ||= done !== undefined
+    }
+    if (!changed) return Object.freeze([...repairs.values()].map((each) => Object.freeze(each)))
+  }
 }
 
 const known = {
