@@ -231,6 +231,32 @@ describe('a check', () => {
   })
 })
 
+it('a check beside writers reads in short pieces, and finds what is damaged and nothing else', async () => {
+  for (const sql of ['select 1', 'update block set uses = 1']) {
+    const path = damaged(sql)
+    const store = await ok(sqliteStore({ path, durability: 'os' }))
+    const session = await ok(openSession(store, 'b'))
+    const other = new DatabaseSync(path)
+    const emptied: unknown[] = []
+    let isChecking = true
+    const writing = (async () => {
+      while (isChecking) {
+        await ok(session.append(user('written meanwhile')))
+        emptied.push(other.prepare('pragma wal_checkpoint(truncate)').get()?.['busy'])
+      }
+    })()
+    for (let turn = 0; turn < 3; turn++)
+      expect((await ok(store.check())).map(findingText)).toEqual(
+        sql === 'select 1' ? [] : [expect.stringMatching(/it counts 1 uses, and has 2/)],
+      )
+    isChecking = false
+    await writing
+    if (sql === 'select 1') expect(new Set(emptied)).toEqual(new Set([0]))
+    other.close()
+    await ok(store.close())
+  }
+})
+
 it('a repair goes on where damage has hidden more of it, and says what is left', async () => {
   const path = join(folder, 'many.db')
   const store = await ok(sqliteStore({ path, durability: 'os' }))

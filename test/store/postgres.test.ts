@@ -118,6 +118,22 @@ const blocked = async (schema: string): Promise<number> => {
   )
   return Number(found?.['count'])
 }
+/** The answer of a call that waits for a lock. A tenth more than its timeout passes, and then no time at all. */
+const heldUp = async (schema: string, timeout: number, call: () => Promise<string>): Promise<string> => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
+  const answer = call()
+  let isWaiting = true
+  void answer.finally(() => (isWaiting = false))
+  for (let passed = 0; passed < 1.1 * timeout;) {
+    await new Promise((resolve) => setImmediate(resolve))
+    if ((await blocked(schema)) === 0 && isWaiting) continue // it has not come that far
+    await vi.advanceTimersByTimeAsync(timeout / 10)
+    passed += timeout / 10
+  }
+  const answered = await answer
+  vi.useRealTimers()
+  return answered
+}
 const literal = (text: string): string => `'${text.replaceAll("'", "''")}'`
 
 describe.each([
@@ -157,8 +173,9 @@ describe.each([
     await holder.connect()
     await holder.query('begin')
     await holder.query(`select 1 from ${quoted(schema)}.log for update`)
-    expect(await said(store.append('log', { expected: head, rows: [row('x')] }))).toMatch(/^Busy: /)
-    expect(await said(store.remove('log'))).toMatch(/^Busy: /)
+    const append = () => said(store.append('log', { expected: head, rows: [row('x')] }))
+    expect(await heldUp(schema, 1000, append)).toMatch(/^Busy: /)
+    expect(await heldUp(schema, 1000, () => said(store.remove('log')))).toMatch(/^Busy: /)
     expect(await blocked(schema)).toBe(0)
     await holder.end()
     expect((await done(store.append('log', { expected: head, rows: [row('x')] }))).from).toBe(0)
@@ -573,26 +590,12 @@ describe('a store in PostgreSQL', leftOutIf(server === undefined, noPostgres), (
     await holder.query(`select 1 from ${quoted(schema)}.log for update`)
     const append = (): Promise<string> => said(store.append('log', { expected: head, rows: [row('x')] }))
     const busy = 'Busy: the store was held by another writer for more than 200 ms; nothing was changed: try again'
-    const waits = async (call: () => Promise<string>): Promise<string> => {
-      // As much time passes as it may take, and not a moment more.
-      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] })
-      const answer = call()
-      let isWaiting = true
-      void answer.finally(() => (isWaiting = false))
-      for (let passed = 0; passed < 220;) {
-        await new Promise((resolve) => setImmediate(resolve))
-        if ((await blocked(schema)) === 0 && isWaiting) continue // it has not come that far
-        await vi.advanceTimersByTimeAsync(20)
-        passed += 20
-      }
-      const answered = await answer
-      vi.useRealTimers()
-      return answered
-    }
-    expect(await waits(append)).toBe(busy)
-    expect(await waits(() => said(store.update('log', { expected: 1, meta: { n: 1 } })))).toBe(busy)
-    // In a transaction the server counts the time.
-    expect(await said(store.remove('log'))).toBe(busy)
+    for (const call of [
+      append,
+      () => said(store.update('log', { expected: 1, meta: { n: 1 } })),
+      () => said(store.remove('log')), // in a transaction, where the server counts the time
+    ])
+      expect(await heldUp(schema, 200, call)).toBe(busy)
     await holder.end()
     let again = await append()
     while (again === busy) again = await append() // so little time may be too little without a holder

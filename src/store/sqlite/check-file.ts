@@ -14,7 +14,7 @@ export function* checkFile(facts: Facts): Generator<Found | undefined> {
     reindexed = true
     return 'the indexes were built anew from their tables'
   }
-  for (const row of facts.each(`pragma integrity_check(${mostLines})`)) {
+  for (const row of facts.all(`pragma integrity_check(${mostLines})`)) {
     const [line] = Object.values(row)
     if (line === 'ok') continue
     const isIndex = /^(?:row \d+ missing from index|wrong # of entries in index|non-unique entry in index)/.test(
@@ -68,7 +68,7 @@ const remakeIndex = (facts: Facts, { type, name, sql }: Raw): (() => string) | u
 
 export function* checkSequences(facts: Facts): Generator<Found | undefined> {
   const names = ['scope', 'segment', 'log', 'block'] as const
-  const given = new Map([...facts.each('select name, seq from sqlite_sequence')].map(({ name, seq }) => [name, seq]))
+  const given = new Map(facts.all('select name, seq from sqlite_sequence').map(({ name, seq }) => [name, seq]))
   for (const name of names) {
     const last = facts.one(`select max(key) as last from ${name}`)['last']
     const seq = given.get(name)

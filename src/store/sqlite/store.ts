@@ -38,9 +38,8 @@ export interface SqliteOptions {
    */
   readonly readOnly?: boolean
   /**
-   * Receives reports: the file was opened for reading only, it is on a network file system, damage was read. Default:
-   * they
-   * are dropped.
+   * Receives reports: the file was opened for reading only, it is on a network file system, its write-ahead log grows because
+   * of a long read, damage was read. Default: they are dropped.
    */
   readonly onNotice?: OnNotice
   /**
@@ -97,7 +96,7 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
       if (reading?.reason !== undefined) onNotice({ _tag: 'OpenedReadOnly', path, reason: reading.reason })
       const network = networkFileSystem(path)
       if (network !== undefined) onNotice({ _tag: 'NetworkFileSystem', path, type: network })
-      const writer = new Writer(db, { path, durability, wait })
+      const writer = new Writer(db, { path, durability, wait, onNotice })
       const driver: StoreDriver = {
         ...sqliteDriver(db, writer, sha256, now),
         check: () => checked(again),
@@ -115,18 +114,32 @@ export const sqliteStore = (options: SqliteOptions): Task<OpenStoreFault, Store>
 
 const sha256: Hash = (bytes) => hashOf('sha256', bytes, 'buffer')
 
-/** What a check finds, read by a connection of its own: one moment of the file, while others write. */
+/**
+ * What a check finds, read by a connection of its own in short pieces: a long read keeps the write-ahead log from being
+ * emptied. Pieces of several moments may contradict each other. Only what is found twice while others write is looked at
+ * again at one moment.
+ */
 const checked = async (open: () => DatabaseSync): Promise<Either<StoreFault, readonly StoreFinding[]>> => {
   const db = open()
-  try {
-    db.exec('begin')
+  const pass = async (): Promise<readonly StoreFinding[]> => {
     const findings: StoreFinding[] = []
     let turns = 0
     for (const found of checkDatabase(db, sha256)) {
       if (found !== undefined) findings.push(findingOf(found))
       if (++turns % 200 === 0) await new Promise(setImmediate)
     }
-    return right(Object.freeze(findings))
+    return Object.freeze(findings)
+  }
+  /** Changes when another connection has written. */
+  const version = (): unknown => db.prepare('pragma data_version').get()?.['data_version']
+  try {
+    const before = version()
+    const first = await pass()
+    if (first.length === 0 || version() === before) return right(first)
+    const texts = new Set((await pass()).map(findingText))
+    if (!first.some((found) => texts.has(findingText(found)))) return right([])
+    db.exec('begin')
+    return right(await pass())
   } finally {
     db.close()
   }
